@@ -17,9 +17,9 @@ import numpy as np
 from records import progress, save
 
 from ik_service.extras.studies.arms import load_arm
-from ik_service.following.target_follower import TargetFollower
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
+from ik_service.motion.target_follower import TargetFollower
 from ik_service.solvers.solver import Solver
 
 _RATE = 100.0  # of targets and commands [Hz]

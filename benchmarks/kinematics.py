@@ -16,9 +16,9 @@ import numpy as np
 from robots import random_chain
 
 import ik_service as iks
+from ik_service.jit.compile import kernel
 from ik_service.kinematics import chain_kernels
 from ik_service.kinematics.chain_arrays import ChainArrays
-from ik_service.kinematics.compile import kernel
 
 LENGTHS = (6, 7, 30, 60)
 

@@ -20,9 +20,9 @@ from robots import BenchRobot, chosen_robots
 from seven_joint_arms import seven_joint_arms
 
 from ik_service.extras.studies.paths.paths import random_postures
-from ik_service.following.target_follower import TargetFollower
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import pose_error
+from ik_service.motion.target_follower import TargetFollower
 from ik_service.solvers.solver import Solver
 
 _RATE = 100.0  # of targets and commands [Hz]

@@ -31,12 +31,12 @@ sys.path.insert(0, str(HERE.parent))
 import ik_service as iks  # noqa: E402
 from ik_service.cli.formatting import table  # noqa: E402
 from ik_service.common.resources import urdf_path  # noqa: E402
-from ik_service.following.servo.commands import TwistCommand  # noqa: E402
-from ik_service.following.servo.servo_aim import ServoAim  # noqa: E402
-from ik_service.following.servo.settings import ServoSettings  # noqa: E402
-from ik_service.following.servo.status import ServoCode  # noqa: E402
-from ik_service.following.target_follower import TargetFollower  # noqa: E402
 from ik_service.kinematics.chain import KinematicChain  # noqa: E402
+from ik_service.motion.servo.commands import TwistCommand  # noqa: E402
+from ik_service.motion.servo.servo_aim import ServoAim  # noqa: E402
+from ik_service.motion.servo.settings import ServoSettings  # noqa: E402
+from ik_service.motion.servo.status import ServoCode  # noqa: E402
+from ik_service.motion.target_follower import TargetFollower  # noqa: E402
 
 PERIOD = 0.01  # of the commands [s]
 STICKS = 0.02  # between two messages of the joystick [s]

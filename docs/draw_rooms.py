@@ -55,7 +55,7 @@ ROOMS = (
     Room('kinematics', ('chains: pose and', 'Jacobian, compiled'), 236, 468),
     Room('solvers', ('methods and loop,', 'solve_ik, batches'), 432, 468),
     Room('arm', ('solvers and joint', 'state of the robot'), 628, 468),
-    Room('following', ('bounded motion', 'towards a target'), 824, 468),
+    Room('motion', ('bounded commands:', 'targets, paths, servo'), 824, 468),
     Room('sim', ('simulated arms:', 'engines, faults'), 1020, 468, 180),
     Room(
         'common',
@@ -67,7 +67,7 @@ ROOMS = (
     ),
     Room('trajectory', (), 628, 580, 176, 52),
     Room('collision', (), 824, 580, 180, 52),
-    Room('motion', (), 1020, 580, 180, 52),
+    Room('jit', ('compiled kernels',), 1020, 580, 180, 52),
     Room('cli', ('ik_solve, ik_demo, ik_teleop',), 40, 696, 452, 52),
     Room('drawing', ('figures',), 504, 696, 220, 52),
     Room('extras/cells', (), 736, 696, 220, 52),
@@ -102,7 +102,7 @@ LOOP = (
 )
 """Topics between the follower and the arm: name, height of the label, line."""
 
-DOWN = ((520, 'solvers'), (716, 'arm'), (912, 'following'), (1110, 'sim'))
+DOWN = ((520, 'solvers'), (716, 'arm'), (912, 'motion'), (1110, 'sim'))
 """Where the nodes call the library: x, and which part."""
 
 
@@ -122,7 +122,7 @@ def drawing() -> str:
     parts += [_room(room) for room in ROOMS]
     parts += _graph()
     rooms = {room.name: room for room in ROOMS}
-    way = ('model', 'kinematics', 'solvers', 'arm', 'following')
+    way = ('model', 'kinematics', 'solvers', 'arm', 'motion')
     for here, there in pairwise(way):
         y = rooms[here].y + rooms[here].height // 2
         parts.append(_arrow(rooms[here].x + rooms[here].width, y, rooms[there].x - 2, y, DATA))

@@ -13,8 +13,8 @@ import numpy as np
 
 import ik_service as iks
 from ik_service.exceptions import TrajectoryError
-from ik_service.following.trajectory_aim import TrajectoryAim
-from ik_service.following.trajectory_fit import fitted
+from ik_service.motion.playback.trajectory_aim import TrajectoryAim
+from ik_service.motion.playback.trajectory_fit import fitted
 
 RATE = 100.0  # commands a second [Hz]
 

@@ -22,15 +22,15 @@ _HOME = {
     'Solver': 'ik_service.solvers.solver',
     'ToolFrame': 'ik_service.model.tool_frame',
     'JointTrajectory': 'ik_service.trajectory.joint_trajectory',
-    'TargetFollower': 'ik_service.following.target_follower',
-    'FollowerCommand': 'ik_service.following.settings',
-    'FollowerSettings': 'ik_service.following.settings',
-    'FollowerState': 'ik_service.following.settings',
-    'ServoAim': 'ik_service.following.servo.servo_aim',
-    'ServoSettings': 'ik_service.following.servo.settings',
-    'joint_command': 'ik_service.following.servo.commands',
-    'pose_command': 'ik_service.following.servo.commands',
-    'twist_command': 'ik_service.following.servo.commands',
+    'TargetFollower': 'ik_service.motion.target_follower',
+    'FollowerCommand': 'ik_service.motion.settings',
+    'FollowerSettings': 'ik_service.motion.settings',
+    'FollowerState': 'ik_service.motion.settings',
+    'ServoAim': 'ik_service.motion.servo.servo_aim',
+    'ServoSettings': 'ik_service.motion.servo.settings',
+    'joint_command': 'ik_service.motion.servo.commands',
+    'pose_command': 'ik_service.motion.servo.commands',
+    'twist_command': 'ik_service.motion.servo.commands',
     'MotionBounds': 'ik_service.model.motion_bounds',
     'JointBounds': 'ik_service.model.motion_bounds',
     'load_joint_limits': 'ik_service.model.joint_limits_file',
@@ -127,16 +127,16 @@ if TYPE_CHECKING:
     from ik_service.extras.planning.constraints import PathConstraints
     from ik_service.extras.planning.plan_motion import plan_motion
     from ik_service.extras.planning.result import MotionPlan, PlanStatus
-    from ik_service.following.servo.commands import joint_command, pose_command, twist_command
-    from ik_service.following.servo.servo_aim import ServoAim
-    from ik_service.following.servo.settings import ServoSettings
-    from ik_service.following.settings import FollowerCommand, FollowerSettings, FollowerState
-    from ik_service.following.target_follower import TargetFollower
     from ik_service.kinematics.chain import KinematicChain
     from ik_service.kinematics.tree import KinematicTree
     from ik_service.model.joint_limits_file import load_joint_limits
     from ik_service.model.motion_bounds import JointBounds, MotionBounds
     from ik_service.model.tool_frame import ToolFrame
+    from ik_service.motion.servo.commands import joint_command, pose_command, twist_command
+    from ik_service.motion.servo.servo_aim import ServoAim
+    from ik_service.motion.servo.settings import ServoSettings
+    from ik_service.motion.settings import FollowerCommand, FollowerSettings, FollowerState
+    from ik_service.motion.target_follower import TargetFollower
     from ik_service.robot import Robot
     from ik_service.solvers.all_solutions.finder import solve_ik_all
     from ik_service.solvers.batch import solve_ik_batch

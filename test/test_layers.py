@@ -20,12 +20,13 @@ PACKAGE = 'ik_service'
 LAYERS = (
     ('', 'exceptions', 'common'),  # '' is the package itself, which loads its names lazily
     ('model',),
+    ('jit',),
     ('kinematics',),
     ('robot',),
     ('solvers',),
     ('trajectory',),
     ('motion',),
-    ('arm', 'collision', 'drawing', 'following', 'sim'),
+    ('arm', 'collision', 'drawing', 'sim'),
     ('ros',),
     ('cli',),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ik_service.collision.outline_kernels import apart, point_distance
-from ik_service.kinematics.compile import inlined_kernel, kernel, merged_kernel
+from ik_service.jit.compile import inlined_kernel, kernel, merged_kernel
 from ik_service.kinematics.kernels import all_finite
 
 # Distance below which spheres count as touching: rounding errors are smaller [m].

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import inner_kernel
+from ik_service.jit.compile import inner_kernel
 
 # Gap below which Coal decides, which has a tolerance of its own [m].
 _CLOSE = 1e-5

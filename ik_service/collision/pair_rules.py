@@ -26,7 +26,7 @@ import numpy as np
 
 from ik_service.collision.scene_arrays import robot_arrays, RobotArrays, world_arrays
 from ik_service.common.regular_file import read_regular
-from ik_service.kinematics.kernel_cache import cache_folder
+from ik_service.jit.kernel_cache import cache_folder
 from ik_service.kinematics.search_range import sampling_bounds
 from ik_service.model.joint import JointType
 from ik_service.model.semantics import Semantics

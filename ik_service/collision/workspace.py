@@ -19,7 +19,7 @@ from ik_service.collision.scene_arrays import (
     WorldArrays,
 )
 from ik_service.exceptions import ArgumentError
-from ik_service.kinematics.entry import entry_point
+from ik_service.jit.entry import entry_point
 
 ALL_PAIRS = 2**62
 CoalRequest = Any

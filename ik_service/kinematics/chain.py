@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError, ChainError
+from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain_arrays import ChainArrays
 from ik_service.kinematics.chain_kernels import FAR, forward, jacobian
-from ik_service.kinematics.entry import entry_point
 from ik_service.kinematics.joint_path import joint_constants, joint_path, JointPath, reach
 from ik_service.kinematics.joint_space import frozen, JointSpace
 from ik_service.model.joint import JointType

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ik_service.kinematics.compile import kernel
+from ik_service.jit.compile import kernel
 
 
 @kernel

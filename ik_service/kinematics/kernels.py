@@ -14,7 +14,7 @@ from typing import Any
 
 from numba.core import types
 
-from ik_service.kinematics.compile import inner_kernel, kernel, varied_kernel
+from ik_service.jit.compile import inner_kernel, kernel, varied_kernel
 
 
 @inner_kernel

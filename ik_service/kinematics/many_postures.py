@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 
 from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
+from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.chain_kernels import FAR, fill_poses, fill_speeds
-from ik_service.kinematics.entry import entry_point
 
 
 def tip_poses(chain: KinematicChain, q: ArrayLike) -> np.ndarray:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
-from ik_service.kinematics.compile import kernel
+from ik_service.jit.compile import kernel
 from ik_service.kinematics.kernels import frame_error, transform_fault
 
 # Contiguous, aligned, writable, no subclass: a kernel is compiled anew for arrays of another kind.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ik_service.kinematics.compile import kernel
+from ik_service.jit.compile import kernel
 
 _START = np.uint64(0xCBF29CE484222325)
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no bit of a word is lost

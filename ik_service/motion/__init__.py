@@ -1,1 +1,1 @@
-"""Motion of an arm in time; knows no ROS."""
+"""Motion of an arm in time: bounded commands towards targets, along paths, by hand; no ROS."""

@@ -24,7 +24,7 @@ import threading
 from ik_service.common.child_process import ChildFailedError, ChildProcess
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import CompilationError
-from ik_service.kinematics.kernel_cache import cache_folder
+from ik_service.jit.kernel_cache import cache_folder
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.robot import Robot
 from ik_service.solvers.batch_preparation import BatchKernels

@@ -11,8 +11,8 @@ import os
 import numpy as np
 
 from ik_service.common.resources import urdf_path
+from ik_service.jit.compiled import is_cached, is_compiled
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.compiled import is_cached, is_compiled
 from ik_service.kinematics.many_postures import tip_poses
 from ik_service.robot import Robot
 from ik_service.solvers.compilation import DONE

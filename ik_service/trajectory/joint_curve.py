@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.entry import entry_point
 from ik_service.kinematics.pose_error import frame_error, frame_of
 from ik_service.trajectory.timing_kernels import spline_slopes
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ik_service.kinematics.compile import kernel
+from ik_service.jit.compile import kernel
 
 _HALVINGS = 30
 _NOTHING = 1e-12

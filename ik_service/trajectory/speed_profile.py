@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ik_service.exceptions import MissingExtraError, TrajectoryError
-from ik_service.kinematics.entry import entry_point
+from ik_service.jit.entry import entry_point
 from ik_service.trajectory.joint_curve import JointCurve
 from ik_service.trajectory.timing_kernels import segment_excess, speed_profile
 

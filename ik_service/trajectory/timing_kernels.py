@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import inner_kernel, kernel
+from ik_service.jit.compile import inner_kernel, kernel
 
 # Coefficient of a linear limit below which it bounds x alone.
 _NONE = 1e-12

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.chains import arm
 
-from ik_service.following.target_follower import TargetFollower
+from ik_service.motion.target_follower import TargetFollower
 from ik_service.sim.engine_registry import ENGINES
 from ik_service.sim.simulated_arm import SimulatedArm
 from ik_service.solvers.solver import Solver

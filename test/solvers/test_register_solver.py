@@ -11,7 +11,7 @@ from support.chains import planar, ROOT, targets, within_limits
 
 import ik_service as iks
 from ik_service.exceptions import OptionError, SolverSpecError
-from ik_service.kinematics import code_digest
+from ik_service.jit import code_digest
 from ik_service.solvers import registry
 from ik_service.solvers.registration import load_solvers
 

@@ -1,7 +1,7 @@
 """Simple aims for the tests of following: a reference in time, and a velocity."""
 
-from ik_service.following.aim import Aim, Step
-from ik_service.following.settings import FollowerState
+from ik_service.motion.aim import Aim, Step
+from ik_service.motion.settings import FollowerState
 
 
 class Recorded(Aim):

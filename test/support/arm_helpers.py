@@ -13,7 +13,7 @@ from rclpy.time import Time
 from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import build_arm
-from ik_service.following.settings import FollowerSettings
+from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.batches.compute_ik_all import AllSolutionsHandler
 from ik_service.ros.batches.compute_ik_batch import BatchHandler
 from ik_service.ros.collision.collision_world import CollisionWorld

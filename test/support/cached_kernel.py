@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-from ik_service.kinematics.kernel_cache import KernelCache
+from ik_service.jit.kernel_cache import KernelCache
 
 
 def add_one(values):

@@ -30,7 +30,7 @@ from sensor_msgs.msg import JointState
 from ik_service.extras.conformance.connection import Connection
 from ik_service.extras.planning.ros.plan_services import PlanHandler, PlannersHandler
 from ik_service.extras.planning.ros.request_planner import RequestPlanner
-from ik_service.following.settings import FollowerSettings
+from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.common.qos import SERVICE_QOS
 from ik_service.ros.scene.scene_services import ApplySceneHandler, GetSceneHandler

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ik_service.following.command_window import CommandWindow, PlannedMotion
-from ik_service.following.motion import JointMotion, MotionLimits
+from ik_service.motion.command.command_window import CommandWindow, PlannedMotion
+from ik_service.motion.command.joint_motion import JointMotion, MotionLimits
 from ik_service.trajectory.segments import segment_coefficients
 
 NAMES = ('shoulder', 'elbow')

@@ -36,8 +36,8 @@ import ik_service as iks
 from ik_service.collision.world import World, WorldObject
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import MissingExtraError
-from ik_service.following.servo import velocity_solver
-from ik_service.following.target_follower import TargetFollower
+from ik_service.motion.servo import velocity_solver
+from ik_service.motion.target_follower import TargetFollower
 robot = iks.Robot.from_urdf(urdf_path('panda'))
 with suppress(MissingExtraError):
     world = World().with_object(WorldObject('box', iks.Box((1.0, 1.0, 1.0))))

@@ -3,8 +3,8 @@
 import numpy as np
 
 import ik_service as iks
-from ik_service.following.trajectory_aim import TrajectoryAim
-from ik_service.following.trajectory_fit import fitted
+from ik_service.motion.playback.trajectory_aim import TrajectoryAim
+from ik_service.motion.playback.trajectory_fit import fitted
 from support.follower_helpers import READY, Rig
 
 AWAY = READY + np.array([0.5, 0.4, -0.3, 0.4, 0.3, 0.2, 0.6])

@@ -3,9 +3,9 @@
 import numpy as np
 
 import ik_service as iks
-from ik_service.following.servo.commands import joint_command, twist_command
-from ik_service.following.servo.servo_aim import ServoAim
-from ik_service.following.servo.settings import ServoSettings
+from ik_service.motion.servo.commands import joint_command, twist_command
+from ik_service.motion.servo.servo_aim import ServoAim
+from ik_service.motion.servo.settings import ServoSettings
 from support.chains import arm_path
 from support.follower_helpers import Rig
 

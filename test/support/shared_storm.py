@@ -14,8 +14,8 @@ import numpy as np
 
 import ik_service as iks
 from ik_service.exceptions import TargetRefusedError
-from ik_service.following.joint_sharing import JointSharing
-from ik_service.following.target_follower import TargetFollower
+from ik_service.motion.joint_sharing import JointSharing
+from ik_service.motion.target_follower import TargetFollower
 from support.chains import arm_path
 
 RATE = 100.0

@@ -18,9 +18,9 @@ import time
 import numpy as np
 
 from ik_service.exceptions import TargetRefusedError
-from ik_service.following.settings import FollowerCommand
-from ik_service.following.target_follower import TargetFollower
 from ik_service.motion.command.gate import PositionGate, SendingTimes
+from ik_service.motion.settings import FollowerCommand
+from ik_service.motion.target_follower import TargetFollower
 from support.follower_helpers import panda_solver, READY
 
 RATES = (2.0, 20.0, 50.0, 100.0, 100.0, 100.0, 500.0, 1000.0)

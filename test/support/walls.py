@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ik_service.following.collision_guard import lever_lengths, RESOLUTION
+from ik_service.motion.collision_guard import lever_lengths, RESOLUTION
 from support.storm import Observer, Storm
 
 

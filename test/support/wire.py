@@ -22,9 +22,9 @@ from sensor_msgs.msg import JointState
 from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import build_arm
-from ik_service.following.commanded_joints import CommandedJoints
-from ik_service.following.settings import FollowerSettings
-from ik_service.following.trajectory_aim import TrajectoryAim
+from ik_service.motion.command.commanded_joints import CommandedJoints
+from ik_service.motion.playback.trajectory_aim import TrajectoryAim
+from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.following import command_channels as channels

@@ -20,7 +20,7 @@ from ik_service.exceptions import (
 from ik_service.extras.cells.cell import ArmEntry, Cell
 from ik_service.extras.cells.cell_frames import CellFrames, FramesToPublish
 from ik_service.extras.cells.descriptions import DescribedArm
-from ik_service.following.motion_limits import LONGEST_RAMP
+from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.ros.common.node_options import NodeOptions
 from ik_service.ros.common.runtime import GRACE, spinning_node, StopRequest
 from ik_service.ros.common.shared_threads import SharedThreads

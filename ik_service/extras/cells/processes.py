@@ -9,7 +9,7 @@ import sys
 
 from ik_service.common.child_process import ChildProcess
 from ik_service.extras.cells.arguments import STARTED
-from ik_service.following.motion_limits import LONGEST_RAMP
+from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.ros.common.runtime import GRACE, StopRequest
 
 _PROGRAM = 'ik_service.extras.cells.main'

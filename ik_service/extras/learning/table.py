@@ -21,8 +21,8 @@ from ik_service.exceptions import MissingExtraError
 from ik_service.extras.learning import table_kernels
 from ik_service.extras.learning.guess import Arrays, check_array, FULL_POSE, Guess
 from ik_service.extras.learning.sampling import linearisation, manipulable_postures
+from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.entry import entry_point
 from ik_service.kinematics.pose_error import check_transforms
 
 # Neighbours that are compared, and the share by which they may be farther away than the nearest

@@ -9,8 +9,8 @@ from typing import Protocol
 import numpy as np
 
 from ik_service.collision.posture_test import PostureTest
-from ik_service.following.collision_guard import lever_lengths
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.motion.collision_guard import lever_lengths
 from ik_service.solvers.collision_test import Bodies, CollisionTest
 from ik_service.trajectory.joint_trajectory import JointTrajectory
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ik_service.kinematics.compile import kernel
+from ik_service.jit.compile import kernel
 from ik_service.kinematics.kernels import jacobian_rows, last_frame
 
 

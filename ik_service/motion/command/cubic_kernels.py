@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ik_service.kinematics.compile import short_inlined_kernel, short_kernel
-from ik_service.kinematics.entry import entry_point
+from ik_service.jit.compile import short_inlined_kernel, short_kernel
+from ik_service.jit.entry import entry_point
 
 _MOMENTS = 5
 """Moments at which two motions are compared."""

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ik_service.kinematics.compile import short_inlined_kernel, short_kernel
-from ik_service.kinematics.entry import entry_point
+from ik_service.jit.compile import short_inlined_kernel, short_kernel
+from ik_service.jit.entry import entry_point
 
 Q, MOVES, BRAKING, ALLOWED, BEFORE, SLOWING, SENT_AT, STALLED = range(8)
 """

@@ -15,14 +15,14 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ik_service.arm.arm import MeasuredState
-from ik_service.following.blended_windows import HISTORY
-from ik_service.following.command_window import PlannedMotion
-from ik_service.following.commanded_joints import CommandedJoints
-from ik_service.following.settings import FollowerCommand
-from ik_service.following.target_follower import TargetFollower
-from ik_service.following.velocity_command import VelocityCommand
+from ik_service.motion.command.blended_windows import HISTORY
+from ik_service.motion.command.command_window import PlannedMotion
+from ik_service.motion.command.commanded_joints import CommandedJoints
 from ik_service.motion.command.cubic_kernels import cubic_kernels
 from ik_service.motion.command.gate import SendingTimes, VelocityGate
+from ik_service.motion.command.velocity_command import VelocityCommand
+from ik_service.motion.settings import FollowerCommand
+from ik_service.motion.target_follower import TargetFollower
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.trajectory import joint_trajectory as motion
 

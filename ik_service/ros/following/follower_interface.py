@@ -14,11 +14,11 @@ from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.posture_test import PostureTest
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError, TargetRefusedError
-from ik_service.following.aim import Aim
-from ik_service.following.following_log import FollowingLog
-from ik_service.following.joint_sharing import JointSharing
-from ik_service.following.settings import FollowerSettings
-from ik_service.following.target_follower import TargetFollower
+from ik_service.motion.aim import Aim
+from ik_service.motion.following_log import FollowingLog
+from ik_service.motion.joint_sharing import JointSharing
+from ik_service.motion.settings import FollowerSettings
+from ik_service.motion.target_follower import TargetFollower
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.frames import FrameResolver
 from ik_service.ros.following.command_publisher import CommandPublisher

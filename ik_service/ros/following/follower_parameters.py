@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ik_service.following.settings import FollowerSettings
+from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.collision.collision_parameters import AVOID_COLLISIONS
 from ik_service.ros.common.parameter_declaration import after_fields, ParameterSpec
 

@@ -12,10 +12,10 @@ from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import ArmGroup, SolverSettings
 from ik_service.common.quoting import quote
 from ik_service.exceptions import OptionError
-from ik_service.following.joint_sharing import JointSharing
-from ik_service.following.motion_limits import LONGEST_RAMP
-from ik_service.following.settings import FollowerSettings
-from ik_service.following.velocity_command import FAREWELL
+from ik_service.motion.command.motion_limits import LONGEST_RAMP
+from ik_service.motion.command.velocity_command import FAREWELL
+from ik_service.motion.joint_sharing import JointSharing
+from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.collision.collision_parameters import AVOID_COLLISIONS
 from ik_service.ros.following.command_publisher import CommandPublisher
 from ik_service.ros.following.follower_interface import FollowerInterface, TARGET_TOPIC

@@ -17,7 +17,7 @@ from rclpy.node import Node
 
 from ik_service.arm.arm import MeasuredState
 from ik_service.arm.group import SolverSettings
-from ik_service.following.settings import FollowerSettings
+from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.frames import Frames
 from ik_service.ros.following.followers import Followers

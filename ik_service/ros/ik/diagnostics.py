@@ -8,7 +8,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
 from ik_service.arm.description_fault import DescriptionFault
-from ik_service.following.settings import FollowerState
+from ik_service.motion.settings import FollowerState
 from ik_service.robot import Robot
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.solve_record import solve_values, SolveRecord

@@ -28,7 +28,7 @@ from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.periodic_thread import periodic_call
 from ik_service.common.stall_watch import StallWatch, TICK_LASTS
 from ik_service.exceptions import IkServiceError
-from ik_service.following.settings import FollowerSettings
+from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.collision.collision_parameters import REQUIRE_COLLISION_CHECKING
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.collision.world_topics import WorldTopics

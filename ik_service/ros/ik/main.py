@@ -24,7 +24,7 @@ def main(args: list[str] | None = None) -> None:
 def _program(args: list[str] | None, stop: StopRequest) -> None:
     with ros(args), switch_interval(), InterpreterWatch('ik_node'):
         # Only now, so that signals are caught while it is imported.
-        from ik_service.following.motion_limits import LONGEST_RAMP
+        from ik_service.motion.command.motion_limits import LONGEST_RAMP
         from ik_service.ros.ik.ik_node import IkNode
 
         node = IkNode()

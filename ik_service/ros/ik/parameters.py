@@ -2,7 +2,7 @@
 Parameters of the node as settings of solver, follower and arm, also while the node runs.
 
 A parameter of the solver or of the follower is a field of :class:`~ik_service.IkOptions` or
-:class:`~ik_service.following.settings.FollowerSettings`, which check it; the table in
+:class:`~ik_service.motion.settings.FollowerSettings`, which check it; the table in
 :mod:`ik_service.ros.ik.parameter_table` only describes it.
 """
 
@@ -26,9 +26,9 @@ from ik_service.exceptions import (
     OptionError,
     SolverSpecError,
 )
-from ik_service.following.settings import FollowerSettings
 from ik_service.model.joint_limits_file import load_joint_limits
 from ik_service.model.motion_bounds import MotionBounds
+from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.common.parameter_declaration import (
     declare_parameters,
     ParameterSpec,

@@ -14,9 +14,9 @@ from ik_service.arm.group import SolverSettings
 from ik_service.arm.link_constraints import beyond, Bound, SLACK
 from ik_service.arm.path_tests import AllTests, BoundTest
 from ik_service.exceptions import ArgumentError, TrajectoryError
-from ik_service.following.settings import FollowerSettings
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.motion_bounds import MotionBounds
+from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.collision.avoidance import Avoidance, avoidance, UNCHECKED
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.errors import ErrorCode, RequestError

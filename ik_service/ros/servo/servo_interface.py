@@ -27,19 +27,19 @@ from std_srvs.srv import SetBool
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, IkServiceError
-from ik_service.following.servo.commands import (
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.motion.servo.commands import (
     HIGHEST,
     joint_command,
     pose_command,
     ServoCommand,
     twist_command,
 )
-from ik_service.following.servo.servo_aim import ServoAim
-from ik_service.following.servo.settings import ServoSettings
-from ik_service.following.servo.status import NO_WARNING, ServoCode, ServoStatus
-from ik_service.following.servo.velocity_solver import warm_up
-from ik_service.following.settings import FollowerState
-from ik_service.kinematics.chain import KinematicChain
+from ik_service.motion.servo.servo_aim import ServoAim
+from ik_service.motion.servo.settings import ServoSettings
+from ik_service.motion.servo.status import NO_WARNING, ServoCode, ServoStatus
+from ik_service.motion.servo.velocity_solver import warm_up
+from ik_service.motion.settings import FollowerState
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.following.follower_interface import FollowerInterface

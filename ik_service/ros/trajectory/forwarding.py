@@ -14,8 +14,8 @@ from rclpy.task import Future
 
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import TargetRefusedError
-from ik_service.following.aim import Aim
-from ik_service.following.reservation import Reservation
+from ik_service.motion.aim import Aim
+from ik_service.motion.reservation import Reservation
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.trajectory.controller_client import ControllerClient

@@ -13,8 +13,8 @@ from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_service.exceptions import TargetRefusedError
-from ik_service.following.aim import Aim
-from ik_service.following.trajectory_aim import TrajectoryAim
+from ik_service.motion.aim import Aim
+from ik_service.motion.playback.trajectory_aim import TrajectoryAim
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.trajectory.goal_outcome import GoalEnd, GoalOutcome, GoalRefusedError

@@ -11,10 +11,10 @@ import numpy as np
 
 from ik_service.common.quoting import quote
 from ik_service.exceptions import TrajectoryError
-from ik_service.following.trajectory_fit import fitted, GOAL_TOLERANCE, limits_of, per_joint
-from ik_service.following.trajectory_outcome import GOAL_TIME, TrajectoryTolerances
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.part_names import listed
+from ik_service.motion.playback.trajectory_fit import fitted, GOAL_TOLERANCE, limits_of, per_joint
+from ik_service.motion.playback.trajectory_outcome import GOAL_TIME, TrajectoryTolerances
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers

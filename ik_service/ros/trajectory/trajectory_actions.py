@@ -19,7 +19,7 @@ from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
 
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import OptionError, TrajectoryError
-from ik_service.following.motion_limits import LONGEST_RAMP
+from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.trajectory.controller_client import ControllerClient

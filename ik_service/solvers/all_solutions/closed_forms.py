@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import inner_kernel
+from ik_service.jit.compile import inner_kernel
 from ik_service.solvers.all_solutions.arm_geometry import (
     INTERSECTING,
     NO_FORM,

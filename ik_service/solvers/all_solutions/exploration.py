@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ik_service.kinematics.compile import inner_kernel, kernel, merged_kernel
+from ik_service.jit.compile import inner_kernel, kernel, merged_kernel
 from ik_service.kinematics.kernels import (
     all_finite,
     copy_vector,

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.exceptions import ArgumentError, IncompleteSolutionsError
+from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.chain_arrays import ChainArrays
-from ik_service.kinematics.entry import entry_point
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.kinematics.search_range import FARTHEST_LIMIT
 from ik_service.solvers.all_solutions import exploration

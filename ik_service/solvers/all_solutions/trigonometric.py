@@ -5,7 +5,7 @@ from __future__ import annotations
 import cmath
 import math
 
-from ik_service.kinematics.compile import inner_kernel
+from ik_service.jit.compile import inner_kernel
 
 # How far beyond its range a cosine may lie, and how far from the unit circle a root: what is that
 # close to a solution is made one, or refused, by the iteration that starts there.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ik_service.kinematics.compile import inner_kernel, varied_kernel
+from ik_service.jit.compile import inner_kernel, varied_kernel
 
 
 def _unrolled() -> Callable:

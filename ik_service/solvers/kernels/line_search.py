@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import inlined_kernel, inner_kernel
+from ik_service.jit.compile import inlined_kernel, inner_kernel
 from ik_service.kinematics.kernels import last_frame
 from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.loop.iteration import errors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ik_service.kinematics.compile import inner_kernel
+from ik_service.jit.compile import inner_kernel
 
 
 @inner_kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import inner_kernel
+from ik_service.jit.compile import inner_kernel
 
 # Singular values below this share of the largest count as zero; the noise of rounding is below.
 RANK_TOLERANCE = 1e-13

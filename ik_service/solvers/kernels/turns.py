@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ik_service.kinematics.compile import inner_kernel
+from ik_service.jit.compile import inner_kernel
 
 
 @inner_kernel

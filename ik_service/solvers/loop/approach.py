@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import inner_kernel, merged_kernel
+from ik_service.jit.compile import inner_kernel, merged_kernel
 from ik_service.kinematics.kernels import copy_vector, fill_vector, monotonic_ns
 from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.loop.iteration import evaluate_pose, step_within_limits

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import inner_kernel, kernel_for, varied_kernel
+from ik_service.jit.compile import inner_kernel, kernel_for, varied_kernel
 from ik_service.kinematics.kernels import (
     fill_vector,
     frame_error,

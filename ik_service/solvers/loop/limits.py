@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from ik_service.kinematics.compile import inner_kernel
+from ik_service.jit.compile import inner_kernel
 from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.loop.substitution import off_the_bounds
 from ik_service.solvers.loop.width import width

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ik_service.kinematics.compile import inner_kernel, kernel
+from ik_service.jit.compile import inner_kernel, kernel
 from ik_service.solvers.loop.problem import open_problem
 from ik_service.solvers.loop.search import solve_one
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import inner_kernel
+from ik_service.jit.compile import inner_kernel
 from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.loop.fields import Settings, Workspace
 from ik_service.solvers.loop.limits import start_inside

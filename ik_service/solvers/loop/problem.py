@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ik_service.jit.compile import varied_kernel
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.chain_arrays import ChainArrays
-from ik_service.kinematics.compile import varied_kernel
 from ik_service.solvers.loop.fields import Settings, Workspace
 from ik_service.solvers.loop.layout import floats, Layout, per_joint, places
 

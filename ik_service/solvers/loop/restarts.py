@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ik_service.kinematics.compile import inner_kernel, varied_kernel
+from ik_service.jit.compile import inner_kernel, varied_kernel
 from ik_service.kinematics.search_range import FARTHEST_LIMIT, has_lower, has_upper
 
 _INCREMENT = np.uint64(0x9E3779B97F4A7C15)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import inner_kernel, varied_kernel
+from ik_service.jit.compile import inner_kernel, varied_kernel
 from ik_service.kinematics.kernels import frame_error, jacobian_rows, last_frame
 from ik_service.solvers.loop.width import width
 

@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from ik_service.kinematics.compile import inner_kernel, kernel, merged_kernel
+from ik_service.jit.compile import inner_kernel, kernel, merged_kernel
 from ik_service.kinematics.kernels import all_finite, copy_vector, fill_vector, monotonic_ns
 from ik_service.solvers.choices import LimitStrategy, Nearness
 from ik_service.solvers.loop.approach import approach

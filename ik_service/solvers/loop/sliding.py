@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import inner_kernel
+from ik_service.jit.compile import inner_kernel
 from ik_service.kinematics.kernels import fill_vector
 from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.kernels.damped_least_squares import damped_step

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import inner_kernel
+from ik_service.jit.compile import inner_kernel
 from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.loop.limits import inside
 from ik_service.solvers.loop.substitution import transformed, untransformed

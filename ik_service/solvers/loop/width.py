@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ik_service.kinematics.compile import varied_kernel
+from ik_service.jit.compile import varied_kernel
 
 
 def width(work):

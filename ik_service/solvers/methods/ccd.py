@@ -34,8 +34,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from ik_service.jit.compile import inner_kernel
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.compile import inner_kernel
 from ik_service.kinematics.kernels import copy_vector, jacobian_rows, last_frame
 from ik_service.solvers.characteristic_length import (
     characteristic_length,

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ik_service.kinematics.compile import inner_kernel
+from ik_service.jit.compile import inner_kernel
 from ik_service.kinematics.kernels import copy_vector
 from ik_service.kinematics.search_range import has_lower, has_upper
 from ik_service.solvers.choices import LimitStrategy, Nearness

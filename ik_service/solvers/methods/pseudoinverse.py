@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ik_service.exceptions import OptionError
+from ik_service.jit.compile import inner_kernel
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.compile import inner_kernel
 from ik_service.kinematics.kernels import fill_vector
 from ik_service.solvers.choices import ObjectiveKind
 from ik_service.solvers.kernels.singular_values import orthogonal_columns, squared_singular_values

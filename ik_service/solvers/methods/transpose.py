@@ -28,8 +28,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from ik_service.jit.compile import inlined_kernel
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.compile import inlined_kernel
 from ik_service.kinematics.kernels import fill_vector
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.solvers.characteristic_length import (

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ik_service.kinematics.compile import inner_kernel, kernel
+from ik_service.jit.compile import inner_kernel, kernel
 from ik_service.kinematics.kernels import copy_vector
 from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.loop.iteration import set_goal

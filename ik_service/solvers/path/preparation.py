@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ik_service.jit.compiled import is_cached, is_compiled
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.compiled import is_cached, is_compiled
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.solvers.batch_targets import batch_targets
 from ik_service.solvers.options import IkOptions

@@ -11,8 +11,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from ik_service.kinematics.compile import CompiledKernel
-from ik_service.kinematics.entry import entry_point
+from ik_service.jit.compile import CompiledKernel
+from ik_service.jit.entry import entry_point
 from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.loop import search
 from ik_service.solvers.path.continuation import project_rows, row_errors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import inner_kernel, kernel
+from ik_service.jit.compile import inner_kernel, kernel
 from ik_service.kinematics.kernels import copy_vector, fill_vector
 from ik_service.solvers.kernels.damped_least_squares import damped_step
 from ik_service.solvers.loop.iteration import evaluate_pose, set_goal, weighted_rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import inner_kernel, kernel
+from ik_service.jit.compile import inner_kernel, kernel
 from ik_service.kinematics.kernels import copy_vector
 from ik_service.solvers.path.continuation import distance
 

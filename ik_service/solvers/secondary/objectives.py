@@ -23,7 +23,7 @@ from numba.core import types
 from numba.extending import intrinsic
 import numpy as np
 
-from ik_service.kinematics.compile import inner_kernel
+from ik_service.jit.compile import inner_kernel
 from ik_service.kinematics.kernels import copy_vector
 from ik_service.kinematics.search_range import has_lower, has_upper
 from ik_service.solvers.choices import ObjectiveKind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import inner_kernel
+from ik_service.jit.compile import inner_kernel
 from ik_service.kinematics.kernels import copy_vector
 from ik_service.solvers.kernels.singular_values import squared_singular_values
 from ik_service.solvers.loop.rows import rows_at

@@ -52,7 +52,7 @@ def changed(motion, part, place, value):
 
 def test_it_shares_nothing_with_what_makes_the_motion():
     allowed = ('__future__', 'collections', 'dataclasses', 'functools', 'math', 'numpy', 'typing')
-    helpers = ('ik_service.kinematics.compile', 'ik_service.kinematics.entry')
+    helpers = ('ik_service.jit.compile', 'ik_service.jit.entry')
     own = [module.__name__ for module in (cubic_kernels, vector_kernels)]
     for module in (gate_module, cubic_kernels, vector_kernels):
         tree = ast.walk(ast.parse(Path(module.__file__).read_text()))

@@ -16,8 +16,8 @@ from support.window_storm import EPOCH, StormClock
 
 from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.loader import build_arm
-from ik_service.following.commanded_joints import CommandedJoints
-from ik_service.following.settings import FollowerCommand
+from ik_service.motion.command.commanded_joints import CommandedJoints
+from ik_service.motion.settings import FollowerCommand
 from ik_service.ros.following.command_channels import (
     JointCommandChannel,
     PositionChannel,

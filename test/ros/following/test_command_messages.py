@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from ik_service.following.settings import FollowerCommand
+from ik_service.motion.settings import FollowerCommand
 from ik_service.ros.following.command_channels import (
     joint_command,
     joint_trajectory,

@@ -16,8 +16,8 @@ from support.bodies import GROUPS, srdf, URDF
 from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.group import GroupSettings, SolverSettings
 from ik_service.arm.loader import build_arm
-from ik_service.following.settings import FollowerSettings, FollowerState
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
+from ik_service.motion.settings import FollowerSettings, FollowerState
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.following.followers import Followers
 from ik_service.ros.following.node_context import NodeContext

@@ -15,7 +15,7 @@ from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.group import GroupSettings, SolverSettings
 from ik_service.arm.loader import build_arm
 from ik_service.exceptions import MissingExtraError, OptionError, TargetRefusedError
-from ik_service.following.settings import FollowerSettings
+from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.collision import collision_world
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.frames import Frames

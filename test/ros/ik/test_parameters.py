@@ -13,7 +13,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from ik_service.exceptions import IkServiceError, OptionError
-from ik_service.following.settings import FollowerSettings
+from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.ik.parameter_table import (
     FOLLOWER_PARAMETERS,
     PARAMETERS,

@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from ik_service.following.servo.status import NO_WARNING
-from ik_service.following.settings import FollowerState
+from ik_service.motion.servo.status import NO_WARNING
+from ik_service.motion.settings import FollowerState
 from ik_service.ros.servo.servo_interface import ServoInterface
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from ik_service.kinematics.compile import kernel
+from ik_service.jit.compile import kernel
 from ik_service.solvers.all_solutions.trigonometric import (
     first_degree_roots,
     second_degree_roots,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ik_service.kinematics.compile import kernel
+from ik_service.jit.compile import kernel
 from ik_service.solvers.kernels.linear import solve_by_lu
 
 

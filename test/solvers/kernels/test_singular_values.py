@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ik_service.kinematics.compile import kernel
+from ik_service.jit.compile import kernel
 from ik_service.solvers.kernels.singular_values import orthogonal_columns, squared_singular_values
 
 

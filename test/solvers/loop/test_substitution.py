@@ -11,7 +11,7 @@ from support.chains import planar, planar_xml, postures, snake, targets, within_
 from support.contract import options_with
 
 import ik_service as iks
-from ik_service.kinematics.compile import kernel
+from ik_service.jit.compile import kernel
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.kinematics.search_range import FARTHEST_LIMIT
 from ik_service.solvers.loop import substitution

@@ -9,7 +9,7 @@ from support.chains import postures, snake
 from support.self_motions import central_gradient, manipulability, OBJECTIVES
 
 import ik_service as iks
-from ik_service.kinematics.compile import kernel
+from ik_service.jit.compile import kernel
 from ik_service.solvers.loop.problem import allocate, open_problem, views
 from ik_service.solvers.secondary.objective_choice import choose_objective
 from ik_service.solvers.secondary.objectives import (

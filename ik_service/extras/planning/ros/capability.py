@@ -11,7 +11,7 @@ from ik_service.extras.planning.ros.move_action import MoveAction
 from ik_service.extras.planning.ros.plan_services import PlanHandler, PlannersHandler
 from ik_service.extras.planning.ros.request_planner import RequestPlanner
 from ik_service.extras.planning.rrt_connect import planning_fault
-from ik_service.following.settings import FollowerSettings
+from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.ik.capabilities import NodeParts
 from ik_service.ros.ik.service_handler import ServiceHandler
 

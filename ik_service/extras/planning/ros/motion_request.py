@@ -18,9 +18,9 @@ from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.extras.planning.constraints import PathConstraints, TaskRows
 from ik_service.extras.planning.goal_postures import LinkGoal
 from ik_service.extras.planning.motion_check import RowTest
-from ik_service.following.settings import FollowerSettings
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.part_names import listed
+from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.common.frames import FrameResolver, Frames
 from ik_service.ros.ik.goals import group_of

@@ -14,7 +14,7 @@ from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
 
 from ik_service.extras.planning.ros.goal_scene import GoalScene
 from ik_service.extras.planning.ros.request_planner import PlannedMotion, RequestPlanner
-from ik_service.following.motion_limits import LONGEST_RAMP
+from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.ik.capabilities import NodeParts
 from ik_service.ros.ik.ik_answer import write_solution

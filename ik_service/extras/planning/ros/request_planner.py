@@ -19,8 +19,8 @@ from ik_service.extras.planning.plan_motion import plan_motion
 from ik_service.extras.planning.result import MotionPlan, PlanStatus
 from ik_service.extras.planning.ros.goal_scene import goal_scene, GoalScene
 from ik_service.extras.planning.ros.motion_request import motion_problem, MotionProblem
-from ik_service.following.settings import FollowerSettings
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.collision.avoidance import avoidance, CheckedWorld
 from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.errors import ErrorCode, RequestError

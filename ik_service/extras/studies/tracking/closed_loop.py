@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ik_service.exceptions import ArgumentError
-from ik_service.following.settings import FollowerState
-from ik_service.following.target_follower import TargetFollower
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import pose_error
+from ik_service.motion.settings import FollowerState
+from ik_service.motion.target_follower import TargetFollower
 from ik_service.sim.simulated_arm import SimulatedArm
 from ik_service.solvers.solver import Solver
 

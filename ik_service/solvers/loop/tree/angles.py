@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import inner_kernel
+from ik_service.jit.compile import inner_kernel
 from ik_service.kinematics.kernels import fill_vector
 from ik_service.solvers.loop.tree.goal_row import (
     END,

@@ -8,7 +8,7 @@ are skipped.
 
 from __future__ import annotations
 
-from ik_service.kinematics.compile import inner_kernel, variant
+from ik_service.jit.compile import inner_kernel, variant
 from ik_service.kinematics.kernels import copy_vector
 from ik_service.solvers.kernels.damped_least_squares import damped_step
 from ik_service.solvers.loop.tree.problem import TreeWorkspace

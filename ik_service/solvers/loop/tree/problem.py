@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ik_service.kinematics.compile import variant
+from ik_service.jit.compile import variant
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.kinematics.tree_arrays import TreeArrays
 from ik_service.solvers.loop.fields import Settings, Workspace

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from ik_service.kinematics.compile import inner_kernel, variant
+from ik_service.jit.compile import inner_kernel, variant
 from ik_service.kinematics.kernels import last_frame
 from ik_service.kinematics.tree_arrays import TreeArrays
 from ik_service.solvers.loop.iteration import errors

@@ -8,7 +8,7 @@ The package docstring, :mod:`ik_service.solvers.loop.tree`, lists the arguments 
 
 from __future__ import annotations
 
-from ik_service.kinematics.compile import inner_kernel, variant
+from ik_service.jit.compile import inner_kernel, variant
 from ik_service.kinematics.kernels import copy_vector, frame_error, jacobian_rows, last_frame
 from ik_service.kinematics.tree_arrays import TreeArrays
 from ik_service.solvers.loop.iteration import errors, weighted_rows

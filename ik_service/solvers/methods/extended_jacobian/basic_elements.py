@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ik_service.kinematics.compile import inner_kernel
+from ik_service.jit.compile import inner_kernel
 
 
 class Elements(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ik_service.jit.compile import kernel
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.compile import kernel
 from ik_service.kinematics.kernels import last_frame
 from ik_service.solvers.methods.extended_jacobian.basic_elements import (
     element,

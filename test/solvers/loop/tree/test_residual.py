@@ -8,7 +8,7 @@ import pytest
 from support.chains import arm, rotation, transform
 
 import ik_service as iks
-from ik_service.kinematics.compile import kernel
+from ik_service.jit.compile import kernel
 from ik_service.kinematics.kernels import last_frame
 from ik_service.solvers.loop.iteration import errors, set_goal, weighted_rows
 from ik_service.solvers.loop.problem import open_problem

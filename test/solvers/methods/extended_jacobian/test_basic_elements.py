@@ -7,7 +7,7 @@ from support.chains import postures, snake
 from support.elements import joint_frames, mimicking
 
 import ik_service as iks
-from ik_service.kinematics.compile import kernel
+from ik_service.jit.compile import kernel
 from ik_service.kinematics.kernels import last_frame
 from ik_service.solvers.methods.extended_jacobian.basic_elements import (
     element,

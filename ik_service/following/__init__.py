@@ -1,1 +1,0 @@
-"""Following a target pose with joint commands; knows no ROS."""

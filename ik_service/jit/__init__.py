@@ -1,0 +1,1 @@
+"""Compilation of kernels with Numba, and their cache on disk."""

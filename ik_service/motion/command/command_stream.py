@@ -1,0 +1,316 @@
+"""Stream of joint commands: step by step, every command through the gate."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from ik_service.motion.aim import REST, Step
+from ik_service.motion.collision_guard import CollisionGuard
+from ik_service.motion.command.command_gate import CommandGate, GateState
+from ik_service.motion.command.jerk_limited_motion import JerkLimitedMotion
+from ik_service.motion.command.joint_motion import JointMotion, MotionState
+from ik_service.motion.command.motion_limits import clamped, MotionLimits
+from ik_service.motion.settings import FollowerCommand
+
+
+class CommandVelocity:
+    """
+    Velocities of commands, which change within the accelerations.
+
+    A step has a mean velocity. Where the motion goes on with another one at its end, that of its
+    last half is nearer to what drives need, which lag behind by as much. It is shown as far as
+    both it and its change from command to command can be kept.
+
+    :ivar last: (n,) velocities of the last command [rad/s] or [m/s]; None where the next one may
+        be any, as after a late tick.
+    """
+
+    def __init__(self) -> None:
+        self.last: np.ndarray | None = None
+
+    def next(
+        self, mean: np.ndarray, at_end: np.ndarray | None, limits: MotionLimits, dt: float
+    ) -> np.ndarray:
+        """
+        Return the velocities (n,) to show [rad/s] or [m/s].
+
+        :param mean: (n,) of the step [rad/s] or [m/s].
+        :param at_end: (n,) with which the motion goes on; None where that is not known.
+        :param limits: bounds on the motion.
+        :param dt: length of the step [s].
+        """
+        shown = mean
+        if mean.any():
+            most = dt * limits.acceleration_now
+            lowest, highest = mean - 0.5 * most, mean + 0.5 * most
+            shown = mean if at_end is None else clamped(at_end, lowest, highest)
+            if self.last is not None:
+                shown = clamped(shown, self.last - most, self.last + most)
+                shown = clamped(shown, lowest, highest)
+            fastest = np.maximum(np.abs(mean), limits.velocity_now)
+            shown = clamped(shown, -fastest, fastest)
+        self.last = shown
+        return shown
+
+
+_EARLY, _LATE, _SLOW, _LONG = 0.5, 2.0, 0.1, 0.5
+"""
+Shares of the period: nothing is commanded sooner; a tick that comes later is late; sending may
+take so much longer than expected without being noticed by the arm; no longer is expected.
+"""
+
+_REMEMBERED = 10
+"""Number of commands the least delay of which is expected of the next one."""
+
+_ON_THE_GOAL = 1e-6
+"""Distance from a goal that moves which counts as none, as time at full speed [s]."""
+
+_Snapshot = tuple[JointMotion, MotionState, GateState, np.ndarray | None]
+"""A motion, its state, that of the gate, and the last velocities."""
+
+
+class CommandStream:
+    """
+    Commands between two rests of an arm.
+
+    :ivar gate: the last bound on them; it outlives every single stream.
+    :ivar guard: keeps them free of collisions; None for no such guard.
+    :ivar obstacle: what kept the last command from what it should do; empty for nothing.
+    :ivar behind: how far the last command is from a goal that moves, as the time that it takes
+        at full speed [s]; 0 without such a goal.
+    """
+
+    def __init__(self) -> None:
+        self.gate = CommandGate()
+        self.guard: CollisionGuard | None = None
+        self.obstacle = ''
+        self.behind = 0.0
+        self._velocity = CommandVelocity()
+        self._period = 0.0
+        self._stalled = 0.0
+        self._delays = deque([0.0], maxlen=_REMEMBERED)
+        self._unsent_from: _Snapshot | None = None
+        self._motion: JointMotion | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether there are commands."""
+        return self._motion is not None
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the commands stand still, or there are none."""
+        return self._motion is None or self._motion.at_rest
+
+    @property
+    def q(self) -> np.ndarray | None:
+        """The last command (n,) [rad] or [m]; None when there are none."""
+        motion = self._motion
+        return None if motion is None else motion.q
+
+    @property
+    def leading(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions (n,) and speeds (n,) of the motion that goals are for."""
+        assert self._motion is not None
+        return self._motion.leading
+
+    @property
+    def speed(self) -> np.ndarray:
+        """Speed of the last command (n,), in shares of the velocity limits."""
+        return self.gate.last[1]
+
+    def is_due(self, now: float, period: float) -> bool:
+        """
+        Return whether it is time for the next command: the last one is half a period old.
+
+        :param now: on the clock of :meth:`begin` [s].
+        :param period: time between two commands [s].
+        """
+        return self.active and self.gate.elapsed(now) >= _EARLY * period
+
+    def begin(self, q: np.ndarray, now: float, window: float = 0.0) -> FollowerCommand:
+        """
+        Return the first command: to be at rest where the arm is.
+
+        :param q: (n,) measured positions [rad] or [m].
+        :param now: on a monotonic clock [s].
+        :param window: time over which commands are averaged [s]; 0 for none.
+        """
+        self.gate.begin(q, now)
+        self._unsent_from, self._stalled, self.behind = None, 0.0, 0.0
+        start = self.gate.last[0]
+        self._velocity.last = np.zeros_like(start)
+        self._motion = JerkLimitedMotion(start, window) if window > 0.0 else JointMotion(start)
+        return FollowerCommand(start.copy(), np.zeros_like(start), begins=True)
+
+    def end(self) -> None:
+        """Command nothing more; the commands have to be at rest."""
+        self._motion = None
+
+    def resume(
+        self, limits: MotionLimits, now: float, period: float, measured_speed: np.ndarray | None
+    ) -> bool | None:
+        """
+        Get ready for the next command, which goes on from the speed that the arm still has.
+
+        :param limits: bounds on the motion.
+        :param now: on the clock of :meth:`begin` [s].
+        :param period: time between two commands [s].
+        :param measured_speed: (n,) how fast the arm moves [rad/s] or [m/s], where a late tick
+            goes on from; None when it is not known, and taken for rest.
+        :returns: whether the tick is late; None when no command is due.
+        """
+        motion, elapsed = self._motion, self.gate.elapsed(now)
+        if motion is None or not self.is_due(now, period):
+            return None
+        if self._unsent_from is not None:  # nothing is known of its sending
+            self._expect(0.0, period)
+        self._unsent_from = self._snapshot(motion)
+        # A tick is not late that the rate of the last command would have brought even later.
+        expected, self._period = max(period, self._period), period
+        late = max(elapsed - period if elapsed > _LATE * expected else 0.0, self._stalled)
+        self._stalled = 0.0
+        if late <= 0.0:
+            return False
+        self._velocity.last = None
+        planned = motion.speed * limits.velocity
+        size = float(planned @ planned)
+        share = 0.0 if measured_speed is None or not size else float(measured_speed @ planned)
+        motion.slow_down(self.gate.slow_down(share / size if size else 0.0, late))
+        return True
+
+    def advance(
+        self, step: Step, limits: MotionLimits, now: float, period: float, pace: float = 1.0
+    ) -> FollowerCommand:
+        """
+        Return the next command, after :meth:`resume`.
+
+        :param step: what the command shall do.
+        :param limits: bounds on the motion.
+        :param now: on the clock of :meth:`begin` [s].
+        :param period: time between two commands [s].
+        :param pace: share of the full speed that is asked for, 0 to 1.
+        """
+        motion, elapsed, self.obstacle = self._motion, self.gate.elapsed(now), ''
+        assert motion is not None
+        step = step if _is_sound(step, motion.q) else REST
+        self._move(motion, step, limits, now, period, pace)
+        self.behind, at_end = 0.0, None
+        if step.goal is not None and step.velocity is not None:
+            self.behind = motion.behind
+            if self.behind <= _ON_THE_GOAL and not limits.window:  # it would add to the jerk
+                at_end = step.velocity
+        mean, dt = motion.speed * limits.velocity, min(elapsed, period)
+        velocity = self._velocity.next(mean, at_end, limits, dt)
+        return FollowerCommand(motion.q.copy(), velocity.copy())
+
+    def _move(
+        self,
+        motion: JointMotion,
+        step: Step,
+        limits: MotionLimits,
+        now: float,
+        period: float,
+        pace: float,
+    ) -> None:
+        """Do a step where the guard allows it, otherwise slow down."""
+        guard, dt = self.guard, min(self.gate.elapsed(now), period)
+        if guard is not None and step.leads_on:
+            before, start, resting = self._snapshot(motion), motion.q, motion.at_rest
+            ahead = _place_ahead(motion, step, limits)
+            pace = min(pace, guard.pace(motion.q, ahead, limits, dt, motion.delay))
+            _perform(motion, step, limits, dt, pace, cautious=True)
+            self._admit(motion, limits, now, period)
+            verdict = guard.verdict(start, resting, motion, ahead, limits)
+            if verdict.allowed:
+                return
+            self.obstacle, step = verdict.obstacle, REST
+            self._restore(before)
+        _perform(motion, step, limits, dt, pace)
+        self._admit(motion, limits, now, period)
+
+    def _admit(self, motion: JointMotion, limits: MotionLimits, now: float, period: float) -> None:
+        bounds = motion.bounds(limits)
+        motion.q, motion.speed = self.gate.admit(motion.q, bounds, now, period)
+
+    def mark_sent(self, delay: float, period: float) -> None:
+        """
+        Note that the last command was sent, and how long that took.
+
+        When that was longer than expected, less time is left for the arm until the next command;
+        when it was very long, the arm has slowed down meanwhile.
+
+        :param delay: from the tick to the end of sending [s].
+        :param period: time between two commands [s].
+        """
+        self._unsent_from = None  # what was sent cannot be discarded
+        late = delay - self.gate.delay
+        if late > _SLOW * period:
+            self.gate.postpone(late)
+        self._expect(delay, period)
+        if delay > _LATE * period:
+            self._stalled = delay
+
+    def _expect(self, delay: float, period: float) -> None:
+        """Expect that sending takes no less than it took lately."""
+        self._delays.append(delay)
+        least = min(min(self._delays), _LONG * period)
+        self.gate.delay = least if least > _SLOW * period else 0.0
+
+    def discard_late(self, delay: float, period: float, at_once: bool = False) -> bool:
+        """
+        Discard the last command if it is too late to send it, and go back to the one before.
+
+        :param delay: since the tick [s].
+        :param at_once: whether it is too late whatever the delay is.
+        :param period: time between two commands [s].
+        :returns: whether it is discarded.
+        """
+        if self._unsent_from is None or not (at_once or delay > _LATE * period):
+            return False
+        self._restore(self._unsent_from)
+        self._motion, self._unsent_from = self._unsent_from[0], None
+        return True
+
+    def _snapshot(self, motion: JointMotion) -> _Snapshot:
+        return motion, motion.state, self.gate.state, self._velocity.last
+
+    def _restore(self, snapshot: _Snapshot) -> None:
+        motion, state, self.gate.state, self._velocity.last = snapshot
+        motion.state = state
+
+
+def _perform(
+    motion: JointMotion,
+    step: Step,
+    limits: MotionLimits,
+    dt: float,
+    pace: float,
+    cautious: bool = False,
+) -> None:
+    """Move as a step says."""
+    if step.velocity is None:
+        motion.move(step.goal, limits, dt, pace, cautious)
+    elif step.goal is None:
+        motion.drive(step.velocity, limits, dt, pace)
+    else:
+        motion.track(step.goal, step.velocity, limits, dt, pace)
+
+
+def _is_sound(step: Step, q: np.ndarray) -> bool:
+    """Whether a step has finite numbers, one for each joint."""
+    return all(
+        values is None or (values.shape == q.shape and bool(np.isfinite(values).all()))
+        for values in (step.goal, step.velocity)
+    )
+
+
+def _place_ahead(motion: JointMotion, step: Step, limits: MotionLimits) -> np.ndarray:
+    """Return where a step leads (n,): to its goal, or as far as a second brings it."""
+    if step.goal is not None:
+        return step.goal
+    assert step.velocity is not None
+    second = clamped(step.velocity, -limits.unit, limits.unit)
+    return limits.inside(motion.q + np.where(limits.movable, second, 0.0), motion.q)

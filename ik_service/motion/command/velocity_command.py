@@ -1,0 +1,125 @@
+"""
+Velocities for arms that take those in place of positions.
+
+An arm that is driven by velocities drifts away from the positions that the commands mean, and
+goes on with its last velocity when nothing more comes. So each velocity is that of the commands
+plus a bounded correction of the measured error, and a stream of them always ends with zeros.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ik_service.motion.command.motion_limits import clamped, MotionLimits
+
+GAIN = 4.0
+"""Share of the measured error that is corrected in a second [1/s]."""
+
+CORRECTION = 0.2
+"""Largest correction, as a share of the highest speed that is allowed."""
+
+FAREWELL = 0.5
+"""Time for which zeros are repeated at the end [s]."""
+
+_SLOW = 0.1
+"""Share of the period by which sending may be late without being noticed by the arm."""
+
+
+class VelocityCommand:
+    """Velocities of n joints, tick by tick, within the limits of speed and acceleration."""
+
+    def __init__(self, n: int) -> None:
+        self._speed = np.zeros(n)  # shares of the velocity limits
+        self._braking = np.zeros(n)
+        self._sent_at = -np.inf
+        self._rested_at = -np.inf
+        self._farewell = False
+        self._before = vars(self).copy()
+
+    @property
+    def busy(self) -> bool:
+        """Whether there is still something to send, be it zeros."""
+        return self._farewell
+
+    def next(
+        self,
+        velocity: np.ndarray,
+        error: np.ndarray | None,
+        q: np.ndarray,
+        limits: MotionLimits,
+        now: float,
+        period: float,
+    ) -> np.ndarray:
+        """
+        Return the velocities to send (n,) [rad/s] or [m/s].
+
+        :param velocity: (n,) velocities of the commands [rad/s] or [m/s].
+        :param error: (n,) how far the joints are behind their commands [rad] or [m]; None when
+            that is not known.
+        :param q: (n,) where the joints are, which must not leave their limits [rad] or [m].
+        :param limits: bounds on the motion.
+        :param now: on a monotonic clock [s].
+        :param period: time between two commands [s].
+        """
+        self._before = {**vars(self), '_before': {}}
+        self._farewell = True
+        wanted = velocity / limits.unit
+        if error is not None:
+            most = CORRECTION * limits.scaling
+            wanted = wanted + clamped(GAIN * error / limits.unit, -most, most)
+        if not np.isfinite(wanted).all():
+            wanted = np.zeros_like(wanted)
+        dt = max(min(now - self._sent_at, period), 1e-9)
+        self._braking = limits.braking_since_rest(self._braking, bool(self._speed.any()))
+        low, high = limits.reachable_speeds(q, self._speed, self._braking, dt)
+        if dt < period:  # it lasts for a whole one all the same
+            above = _stopping_speeds((limits.upper - q) / limits.unit, self._braking, period)
+            below = _stopping_speeds((q - limits.lower) / limits.unit, self._braking, period)
+            high = np.minimum(high, above)
+            low = np.minimum(np.maximum(low, -below), high)
+        self._speed = np.where(limits.movable, clamped(wanted, low, high), 0.0)
+        self._sent_at = now
+        if self._speed.any():
+            self._rested_at = np.inf
+        elif self._rested_at == np.inf or self._rested_at == -np.inf:
+            self._rested_at = now
+        return self._speed * limits.unit
+
+    def mark_sent(self, delay: float, period: float) -> None:
+        """
+        Take note of when the last velocities were really sent.
+
+        :param delay: how long it took, from the tick to the end of sending [s].
+        :param period: time between two commands [s].
+        """
+        if delay > _SLOW * period:
+            self._sent_at += delay
+
+    def discard(self) -> None:
+        """Forget the last velocities, which were not sent."""
+        vars(self).update(self._before)
+
+    def rest(
+        self, q: np.ndarray, limits: MotionLimits, now: float, period: float
+    ) -> np.ndarray | None:
+        """
+        Return the velocities after the last command: down to zero, then zeros for a while.
+
+        :param q: as for :meth:`next`.
+        :param limits: as for :meth:`next`.
+        :param now: as for :meth:`next`.
+        :param period: as for :meth:`next`.
+        :returns: (n,) velocities; None when nothing more is to be sent.
+        """
+        if not self._farewell:
+            return None
+        if now - self._rested_at > FAREWELL:
+            self._farewell, self._rested_at = False, -np.inf
+            return None
+        return self.next(np.zeros_like(self._speed), None, q, limits, now, period)
+
+
+def _stopping_speeds(distance: np.ndarray, braking: np.ndarray, dt: float) -> np.ndarray:
+    """Return :func:`.motion_limits.stopping_speed_along` of each joint (n,)."""
+    twice = 2.0 * clamped(distance, 0.0, 1e9)
+    return twice / (dt + np.sqrt(dt * dt + twice / np.maximum(braking, 1e-200)))

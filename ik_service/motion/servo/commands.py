@@ -1,0 +1,171 @@
+"""Commands for servoing, checked and in units of speed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ik_service.common.quoting import quote
+from ik_service.common.real_arrays import real_array
+from ik_service.exceptions import ArgumentError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.pose_error import check_transform, frame_of
+from ik_service.motion.servo.settings import ServoSettings
+
+HIGHEST = 1e3
+"""Size of a number from which it can be no command."""
+
+_AXES = ('linear.x', 'linear.y', 'linear.z', 'angular.x', 'angular.y', 'angular.z')
+
+
+@dataclass(frozen=True)
+class TwistCommand:
+    """
+    Velocity of the tip.
+
+    :ivar twist: (6,) linear [m/s] before angular [rad/s], in the base frame.
+    :ivar turns: whether it is given in the axes of the tip instead, and turns with them.
+    """
+
+    twist: np.ndarray
+    turns: bool = False
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether it asks for no motion."""
+        return not self.twist.any()
+
+
+@dataclass(frozen=True)
+class JointCommand:
+    """
+    Velocities of joints.
+
+    :ivar velocity: (n,) [rad/s] or [m/s].
+    """
+
+    velocity: np.ndarray
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether it asks for no motion."""
+        return not self.velocity.any()
+
+
+@dataclass(frozen=True)
+class PoseCommand:
+    """
+    Pose of the tip to go to, straight, for as long as such commands come.
+
+    :ivar frame: (12,) T_base_target as kernels take it.
+    :ivar linear: highest speed [m/s].
+    :ivar rotational: highest speed of rotation [rad/s].
+    """
+
+    frame: np.ndarray
+    linear: float
+    rotational: float
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether it asks for no motion; one that is reached may still be held."""
+        return False
+
+
+ServoCommand = TwistCommand | JointCommand | PoseCommand
+
+
+def twist_command(
+    twist: ArrayLike, settings: ServoSettings, R: np.ndarray | None = None, turns: bool = False
+) -> tuple[TwistCommand, str]:
+    """
+    Return a velocity of the tip.
+
+    :param twist: (6,) linear before angular, of the tip, as the settings count them.
+    :param settings: scales and units.
+    :param R: (3, 3) rotation of the axes that it is given in, R_base_axes, or R_tip_axes for axes
+        that turn with the tip; None where they are the same.
+    :param turns: whether the axes turn with the tip.
+    :returns: the command, and what had to be changed, as a sentence; empty for nothing.
+    :raises ArgumentError: naming the number that cannot be.
+    """
+    twist, note = _checked(real_array(twist, 'twist'), _AXES), ''
+    if settings.unitless:
+        twist, note = _shares(twist, _AXES)
+        twist[:3] *= settings.linear
+        twist[3:] *= settings.rotational
+    if R is not None:
+        twist = np.concatenate([R @ twist[:3], R @ twist[3:]])
+    return TwistCommand(twist, turns), note
+
+
+def joint_command(
+    velocities: Mapping[str, float], settings: ServoSettings, chain: KinematicChain
+) -> tuple[JointCommand, str]:
+    """
+    Return velocities of joints; those that are not named rest.
+
+    :param velocities: by name of the joint, as the settings count them.
+    :param settings: scale and units.
+    :param chain: the chain.
+    :returns: the command, and what had to be changed, as a sentence; empty for nothing.
+    :raises ArgumentError: naming the joint that is not moved, or the number that cannot be.
+    """
+    names = chain.joint_names
+    unknown = [name for name in velocities if name not in names]
+    if unknown:
+        raise ArgumentError(
+            'joint_names',
+            f'{quote(unknown[0])} is none of the moved joints: {", ".join(names)}',
+        )
+    given = tuple(velocities)
+    values = real_array([velocities[name] for name in given], 'velocities')
+    values = _checked(values, given)
+    note = ''
+    if settings.unitless:
+        values, note = _shares(values, given)
+        values *= settings.joint
+    velocity = np.zeros(chain.n)
+    for name, value in zip(given, values, strict=True):
+        velocity[names.index(name)] = value
+    return JointCommand(velocity), note
+
+
+def pose_command(T_base_target: np.ndarray, settings: ServoSettings) -> PoseCommand:
+    """
+    Return a pose to go to.
+
+    :param T_base_target: (4, 4) pose of the tip.
+    :param settings: the speeds.
+    :raises ArgumentError: it is no pose.
+    """
+    T = check_transform(T_base_target, 'pose')
+    return PoseCommand(frame_of(T), settings.linear, settings.rotational)
+
+
+def _checked(values: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
+    """Return a copy of finite numbers of a plausible size."""
+    if values.shape != (len(names),):
+        raise ArgumentError('twist', f'has shape {values.shape}, has to be ({len(names)},)')
+    for name, value in zip(names, values, strict=True):
+        if not math.isfinite(value):
+            raise ArgumentError(name, f'is {value}; it has to be a finite number')
+        if abs(value) > HIGHEST:
+            raise ArgumentError(name, f'is {value:g}, which can be no speed')
+    return np.array(values, dtype=np.float64)
+
+
+def _shares(values: np.ndarray, names: tuple[str, ...]) -> tuple[np.ndarray, str]:
+    """Return unitless numbers, all of them divided by the largest where that is beyond 1."""
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest <= 1.0:
+        return values, ''
+    name = names[int(np.argmax(np.abs(values)))]
+    return values / largest, (
+        f'{quote(name)} is {largest:g}, above the maximum of 1 of unitless commands: all are '
+        'divided by it'
+    )

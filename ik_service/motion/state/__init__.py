@@ -1,0 +1,1 @@
+"""Measured state of an arm: plausible, fresh, and near its commands."""

@@ -1,0 +1,209 @@
+"""Monitor of how far an arm is from its commands: lagging, stuck, or moved by something else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+
+import numpy as np
+
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.joint import JointType
+from ik_service.motion.command.motion_limits import MotionLimits
+from ik_service.motion.settings import FollowerSettings
+
+# Shares of the lag limit, which itself is only approached, at which lagging begins and ends; and
+# the one that an arm has to come below within a time after the commands have come to rest [s].
+_LAGS, _CAUGHT_UP = 0.9, 0.5
+_OFF, _SETTLING_TIME = 0.05, 1.0
+
+_DISPLACED = 2.0
+"""Share of the lag limit at which something else must have moved the arm."""
+
+_MOVED_TIME = 0.2
+"""Time for which an arm at rest has to be found elsewhere to count as moved [s]."""
+
+_LEVER = 0.2
+"""Motion of a sliding joint that counts as much as a radian [m]."""
+
+_PROGRESS = 0.004
+"""Motion of a joint that does not stand still [rad], more than the noise of most encoders."""
+
+_STANDING = 0.05
+"""Time without progress after which a joint stands still [s]: more than the delay of most arms."""
+
+_BRAKING, _LEAD = 0.7, 0.9
+"""Shares of the acceleration and of the lead limit that commands plan with to stop in time."""
+
+_WAITS = 0.1
+"""Pace below which commands wait for a joint that stands still."""
+
+_STEEPEST = 50.0
+"""Acceleration that is planned with at most, in shares of the velocity limit [1/s]."""
+
+
+@dataclass
+class _Joint:
+    """
+    A joint that may move, and when it last did.
+
+    :ivar index: its place in the chain.
+    :ivar name: its name.
+    :ivar speed: its velocity limit [rad/s] or [m/s].
+    :ivar lever: motion that counts as a radian: 1 rad, or a length [m].
+    :ivar distance: how far it is from its command [rad] or [m].
+    :ivar still: where it was when it last moved [rad] or [m].
+    :ivar still_since: when that was measured [s].
+    :ivar still_distance: how far it was from its command then [rad] or [m].
+    """
+
+    index: int
+    name: str
+    speed: float
+    lever: float
+    distance: float = 0.0
+    still: float = math.nan
+    still_since: float = math.nan
+    still_distance: float = 0.0
+
+    @property
+    def left_behind(self) -> bool:
+        """Whether the commands have moved away from it while it stood still."""
+        return self.distance - self.still_distance > _PROGRESS * self.lever
+
+    def note(self, measured: float, measured_at: float) -> None:
+        """
+        Note where it was measured, after its distance.
+
+        :param measured: where [rad] or [m].
+        :param measured_at: when [s].
+        """
+        step = _PROGRESS * self.lever
+        # A joint that nothing asks to move makes no progress, and needs none.
+        if not abs(measured - self.still) <= step or self.distance <= step:
+            self.still, self.still_since = measured, measured_at
+            self.still_distance = self.distance
+
+
+class LagMonitor:
+    """
+    Monitor of the distance between commands and arm.
+
+    :param chain: the chain.
+    :param speeds: (n,) the joints' velocity limits [rad/s] or [m/s].
+    :ivar lagging: whether the arm does not keep up.
+    :ivar moved: whether something else has moved an arm that had arrived.
+    :ivar arrived: whether the arm has been where it is commanded since the commands rest.
+    """
+
+    def __init__(self, chain: KinematicChain, speeds: np.ndarray) -> None:
+        kinds = [chain.robot.joints[name].type for name in chain.joint_names]
+        levers = [_LEVER if kind is JointType.PRISMATIC else 1.0 for kind in kinds]
+        parts = zip(chain.joint_names, speeds.tolist(), levers, strict=True)
+        self._movable = [(i, *part) for i, part in enumerate(parts) if part[1] > 0.0]
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin with commands that start where the arm is."""
+        self.lagging = self.moved = self.arrived = False
+        self._off_since: float | None = None
+        self._moved_since: float | None = None
+        self._lag, self._lead_pace = 0.0, 1.0
+        self._joints = [_Joint(*joint) for joint in self._movable]
+        self._measured_at = -math.inf
+
+    @property
+    def displaced(self) -> bool:
+        """Whether something else must have moved the arm."""
+        return self.moved or self._lag > _DISPLACED
+
+    @property
+    def pace(self) -> float:
+        """Share of the full speed at which the commands may go on, 0 to 1."""
+        return min(max(2.0 - 2.0 * self._lag, 0.0), self._lead_pace, 1.0)
+
+    def stuck(self, at_rest: bool, settings: FollowerSettings) -> str:
+        """
+        Return which joint stands still away from its command; empty when none does.
+
+        :param at_rest: whether the commands stand still; otherwise they have to have moved.
+        :param settings: how far and for how long it may.
+        """
+        worst, most = None, settings.moved_limit
+        for joint in self._joints:
+            stands = self._measured_at - joint.still_since >= settings.stuck_timeout
+            if stands and joint.distance > most * joint.lever and (at_rest or joint.left_behind):
+                worst, most = joint, joint.distance / joint.lever
+        if worst is None:
+            return ''
+        return (
+            f'{worst.name} has not moved for {self._measured_at - worst.still_since:.1f} s, '
+            f'{worst.distance:.3f} {"rad" if worst.lever == 1.0 else "m"} from its command; is '
+            'the arm switched on, its controller active, and no protective stop in force?'
+        )
+
+    def update(
+        self,
+        commanded: np.ndarray,
+        measured: np.ndarray,
+        measured_at: float,
+        at_rest: bool,
+        settings: FollowerSettings,
+        limits: MotionLimits,
+        now: float,
+    ) -> None:
+        """
+        Compare a command with the arm.
+
+        :param commanded: (n,) where the arm shall be [rad] or [m].
+        :param measured: (n,) where it is [rad] or [m].
+        :param measured_at: when that was measured, on a monotonic clock [s].
+        :param at_rest: whether the commands stand still.
+        :param settings: the limits of lag and lead.
+        :param limits: bounds on the motion.
+        :param now: on the clock of ``measured_at`` [s].
+        """
+        # Plain numbers: for so few of them arrays would take ten times as long.
+        fresh, self._measured_at = measured_at > self._measured_at, measured_at
+        positions, lag, off = measured.tolist(), 0.0, 0.0
+        distances = np.abs(commanded - measured).tolist()
+        for joint in self._joints:
+            distance = joint.distance = distances[joint.index]
+            lag = max(lag, distance / joint.speed)
+            off = max(off, distance / joint.lever)
+            if fresh:
+                joint.note(positions[joint.index], measured_at)
+        self._lag, self._lead_pace = lag / settings.lag_limit, self._pace_of_lead(settings, limits)
+        self._note_lag(at_rest, now)
+        self._note_moved(off <= settings.moved_limit, at_rest, now)
+
+    def _pace_of_lead(self, settings: FollowerSettings, limits: MotionLimits) -> float:
+        """Return the pace from which commands can stop within the lead limit, 0 to 1."""
+        pace = 1.0
+        for joint in self._joints:
+            stands = self._measured_at - joint.still_since >= _STANDING
+            if stands and joint.left_behind and limits.scaling > 0.0:
+                acceleration = min(float(limits.acceleration[joint.index]), _STEEPEST)
+                left = _LEAD * settings.lead_limit * joint.lever - joint.distance
+                share = 2.0 * _BRAKING * acceleration * max(left, 0.0) / joint.speed
+                pace = min(pace, math.sqrt(share) / limits.scaling)
+        return pace
+
+    def _note_lag(self, at_rest: bool, now: float) -> None:
+        """Note whether the arm lags."""
+        if not (at_rest and self._lag > _OFF):
+            self._off_since = None
+        elif self._off_since is None:
+            self._off_since = now
+        off = self._off_since is not None and now - self._off_since > _SETTLING_TIME
+        waits = off or self._lead_pace < _WAITS
+        self.lagging = waits or self._lag > (_CAUGHT_UP if self.lagging else _LAGS)
+
+    def _note_moved(self, near: bool, at_rest: bool, now: float) -> None:
+        """Note an arm that has arrived, and whether it was moved afterwards."""
+        self.arrived = at_rest and (self.arrived or near)
+        if near or not self.arrived:
+            self._moved_since = None
+        elif self._moved_since is None:
+            self._moved_since = now
+        self.moved = self._moved_since is not None and now - self._moved_since > _MOVED_TIME

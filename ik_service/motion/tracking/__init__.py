@@ -1,0 +1,1 @@
+"""Tracking of poses that move."""

@@ -1,0 +1,234 @@
+"""
+Solver for a moving arm, which stays in the present configuration where it can.
+
+Of all steps that move the tip alike, the one with the least weighted sum of squares is taken, in
+which joints weigh the more the nearer they come to a limit: others then move instead. T. F. Chan
+and R. V. Dubey, "A weighted least-norm solution based scheme for avoiding joint limits for
+redundant joint manipulators", IEEE Transactions on Robotics and Automation 11 (1995) 286–292,
+with weights of our own. What a joint cannot do at its limit the tip would have to leave its way
+for, long after the joint could have been spared. Likewise a joint that is much slower than the
+others, such as a lift, weighs the more the slower it is: else the tip would wait for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+import math
+
+import numpy as np
+
+from ik_service.jit.entry import entry_point
+from ik_service.kinematics.pose_error import pose_error
+from ik_service.motion.command.motion_limits import largest
+from ik_service.motion.tracking.led_ways import NEAR
+from ik_service.motion.tracking.limit_kernels import least_weighted_step
+from ik_service.solvers.options import IkOptions
+from ik_service.solvers.registry import DEFAULT_SOLVER
+from ik_service.solvers.result import IkResult
+from ik_service.solvers.solver import Solver
+
+_ASIDE = 0.5
+"""Distance of the solution from where the step leads, as a share of the step, at most."""
+
+_SLOW = 0.25
+"""Velocity limit, as a share of the highest, below which a joint is spared."""
+
+_HEAVIEST = 1e-3
+"""One over the weight that slower ones have."""
+
+_STRIDE = 0.02
+"""Motion of a joint from one posture to the next on a way that spares slow ones [rad] or [m]."""
+
+_SOONER = 0.8
+"""Share of the time that such a way has to need at most."""
+
+_ROUNDING = 1e-4
+"""Distance that counts as none there [rad] or [m]."""
+
+
+class NextSolver:
+    """
+    Solver for the next pose of a target that moves, from the solution for the one before.
+
+    :ivar beside: the search beside a posture, of :class:`.nearby_solver.NearbySolver`.
+    """
+
+    def __init__(self, beside: Solver) -> None:
+        self.beside = beside
+        chain, options = beside.chain, beside.options
+        weights = np.sqrt(options.task_weights)
+        self._redundant = np.count_nonzero(weights) < chain.n
+        self._farthest = options.max_joint_motion or np.inf
+        joints = len(chain.arrays.variables)
+        ease = _ease(chain.velocity)
+        self._has_slow = self._redundant and bool((ease < 1.0).any())
+        shapes = (joints, 6), (12,), (chain.n, 6), (chain.n,), (6, 8)
+        scratch = (np.empty(shape) for shape in shapes)
+        self._around = weights, chain.lower, chain.upper, ease, *scratch
+        if self._redundant:
+            examples = np.eye(4), *self._around, chain.middle.copy()
+            self._step = entry_point(least_weighted_step, chain.arrays, *examples)
+
+    def solve(self, T_base_target: np.ndarray, last: np.ndarray) -> IkResult:
+        """
+        Return the result of the search beside the last solution.
+
+        :param T_base_target: (4, 4) pose of the tip.
+        :param last: (n,) the last solution [rad] or [m].
+        """
+        if self._redundant:
+            sparing = self._sparing(T_base_target, last)
+            if sparing is not None:
+                return sparing
+        return self.beside.solve(T_base_target, last)
+
+    def position(self, T_base_target: np.ndarray, last: np.ndarray) -> np.ndarray | None:
+        """
+        Return the solution (n,) beside the last one; None when there is none.
+
+        :param T_base_target: (4, 4) pose of the tip.
+        :param last: (n,) the last solution [rad] or [m].
+        """
+        result = self.solve(T_base_target, last)
+        return result.q if result.success else None
+
+    def sooner(self, direct: IkResult, T_base_target: np.ndarray, start: np.ndarray) -> IkResult:
+        """
+        Return a solution that is reached clearly sooner, for a pose that may be far away.
+
+        The tip goes to it on the way that a direct one takes, and slow joints are spared.
+
+        :param direct: that solution; returned where there is no better one.
+        :param T_base_target: (4, 4) pose of the tip.
+        :param start: (n,) where the arm is [rad] or [m].
+        """
+        steps = math.ceil(largest(np.abs(direct.q - start)) / _STRIDE) if self._has_slow else 0
+        if steps < 2:
+            return direct
+        chain, last = self.beside.chain, start
+        for share in np.arange(1, steps) / steps:
+            result = self.solve(chain.forward(start + share * (direct.q - start)), last)
+            if not result.success:
+                return direct
+            last = result.q
+        found = self.solve(T_base_target, last)
+        quick = self._duration(found.q - start) < _SOONER * self._duration(direct.q - start)
+        near = largest(np.abs(found.q - start)) <= self._farthest
+        return found if found.success and quick and near else direct
+
+    def _duration(self, motion: np.ndarray) -> float:
+        """Return how long a motion (n,) takes at least [s]."""
+        velocity = self.beside.chain.velocity
+        return largest(np.abs(motion[velocity > 0.0]) / velocity[velocity > 0.0])
+
+    def _sparing(self, T_base_target: np.ndarray, last: np.ndarray) -> IkResult | None:
+        """Return a solution after a step that spares limits; None where that is no different."""
+        # Copies: the machine code is for arrays of one kind.
+        goal, guess = T_base_target.copy(), last.copy()
+        size = self._step(self.beside.chain.arrays, goal, *self._around, guess)
+        if not 0.0 < size <= NEAR:
+            return None
+        result = self.beside.solve(T_base_target, guess)
+        near = largest(np.abs(result.q - guess)) <= _ASIDE * size + _ROUNDING
+        near = near and largest(np.abs(result.q - last)) <= self._farthest
+        return result if result.success and near else None
+
+
+def _ease(velocity: np.ndarray) -> np.ndarray:
+    """
+    Return one over the weights of joints (n,) that are far from their limits.
+
+    :param velocity: (n,) velocity limits [rad/s] or [m/s]; inf for none.
+    """
+    moving = np.isfinite(velocity) & (velocity > 0.0)
+    if not moving.any():
+        return np.ones(len(velocity))
+    share = velocity / (_SLOW * velocity[moving].max())
+    return np.where(moving, np.clip(share * share, _HEAVIEST, 1.0), 1.0)
+
+
+_CLEARLY_NEARER = 0.5
+"""Share of the error below which the nearest pose of another configuration is preferred."""
+
+_AS_NEAR = 1e-3
+"""Error up to which the pose in the present configuration is near enough [m, rad]."""
+
+
+class NearbySolver:
+    """
+    Solver that stays in the arm's present configuration wherever it can.
+
+    The search that starts at the seed comes first, and its solution is taken whatever others
+    there are, unless the arm gets to another one beside it clearly sooner, as one with slow joints
+    does that it can spare. Only when it fails restarts are tried, and of their solutions the
+    nearest is taken. A target out of reach has no solution at all. Then the pose error is
+    descended from the seed, which ends at the nearest pose of the present configuration and moves
+    smoothly when the target does. Another configuration has to be clearly nearer.
+
+    Joint limits are kept even if the solver is told to ignore them, and so is the bound on the
+    motion of the joints: a target whose solutions all lie beyond it is one out of reach, and the
+    goal is the nearest pose inside. All kernels that may be needed
+    are compiled by the constructor.
+
+    :param solver: method and options.
+    :ivar chain: the chain of the solver.
+    :ivar beside: the search that starts at the seed; it keeps the joint limits.
+    :ivar next: solver for the poses of a target that moves.
+    """
+
+    def __init__(self, solver: Solver) -> None:
+        self.chain = chain = solver.chain
+        options = solver.options
+        if options.joint_limits == 'ignore':
+            options = replace(options, joint_limits=IkOptions.joint_limits)
+        self.beside = Solver(chain, solver.name, replace(options, max_searches=1, prefer='first'))
+        self.next = NextSolver(self.beside)
+        self._anywhere = Solver(chain, solver.name, replace(options, prefer='nearest'))
+        # After one step the search is over, and the solver's approach to the closest pose begins.
+        self._bounded = options.max_joint_motion is not None
+        self._descent = Solver(
+            chain,
+            DEFAULT_SOLVER,
+            IkOptions(
+                position_tolerance=options.position_tolerance,
+                orientation_tolerance=options.orientation_tolerance,
+                task_weights=options.task_weights,
+                max_joint_motion=options.max_joint_motion,
+                max_iterations=1,
+                max_searches=1,
+                timeout=options.timeout,
+            ),
+        )
+        for prepared in (self.beside, self._descent):
+            prepared.warm_up()
+
+    def solve(self, T_base_target: np.ndarray, seeds: Sequence[np.ndarray]) -> IkResult:
+        """
+        Return a solution near the seeds, or the nearest pose found.
+
+        :param T_base_target: (4, 4) pose of the tip.
+        :param seeds: (n,) each: where the arm is, and where it is on its way to [rad] or [m]; the
+            one whose tip is nearest to the target is taken.
+        :raises ArgumentError: when one of them has another shape or is not finite.
+        """
+        seed = min(seeds, key=lambda q: self._distance(q, T_base_target))
+        beside = self.beside.solve(T_base_target, seed)
+        if beside.success:
+            return self.next.sooner(beside, T_base_target, seed)
+        anywhere = self._anywhere.solve(T_base_target, seed)
+        if anywhere.success:
+            return anywhere
+        here = self._descent.solve(T_base_target, seed)
+        # From there on the bound, which is one from the seed, would be one from `anywhere`.
+        there = anywhere if self._bounded else self._descent.solve(T_base_target, anywhere.q)
+        stay = _error(here) <= max(_error(there) / _CLEARLY_NEARER, _AS_NEAR)
+        return replace(here if stay else there, status=anywhere.status)
+
+    def _distance(self, q: np.ndarray, T_base_target: np.ndarray) -> float:
+        return float(np.linalg.norm(pose_error(self.chain.forward(q), T_base_target)))
+
+
+def _error(result: IkResult) -> float:
+    """Return the length of the pose error, with 1 m as bad as 1 rad."""
+    return math.hypot(result.position_error, result.orientation_error)

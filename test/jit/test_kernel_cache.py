@@ -1,0 +1,244 @@
+"""The files of compiled kernels: whole or thrown away, never loaded unseen."""
+
+import os
+from pathlib import Path
+import pickle
+import random
+import shutil
+import subprocess
+import sys
+
+import numba
+import numpy as np
+import pytest
+from support.cached_kernel import add_one, compiled_in, hits
+from support.chains import ROOT
+
+from ik_service.jit import kernel_cache
+from ik_service.jit.compile import kernel
+from ik_service.jit.kernel_cache import cache_folder, KernelCache
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A cache with one kernel in it."""
+    assert hits(tmp_path) == 0
+    assert hits(tmp_path) == 1
+    return tmp_path
+
+
+def only_file(folder):
+    (path,) = folder.iterdir()
+    return path
+
+
+def places(length):
+    """Where a file is damaged: its ends, what divides its parts, and all over."""
+    chosen = {0, 1, 19, 20, 21, 51, 52, 53, 60, 100, length // 2, length - 2, length - 1}
+    return sorted(chosen | set(random.Random(4).sample(range(length), 100)))
+
+
+def test_no_damaged_byte_is_unpickled_or_loaded(folder, monkeypatch):
+    def refuse(*_):
+        raise AssertionError('damaged data was used')
+
+    path = only_file(folder)
+    whole = path.read_bytes()
+    cache = KernelCache(add_one, folder)
+    dispatcher = compiled_in(folder)
+    signature = (numba.float64[::1],)
+    monkeypatch.setattr(pickle, 'loads', refuse)
+    for place in places(len(whole)):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << place % 8
+        for damaged in (whole[:place], bytes(flipped), whole[:place] + bytes(len(whole) - place)):
+            if damaged == whole:
+                continue
+            path.write_bytes(damaged)
+            assert cache.load_overload(signature, dispatcher.targetctx) is None
+            assert not path.exists()
+    path.write_bytes(whole + b'\0')
+    assert cache.load_overload(signature, dispatcher.targetctx) is None
+
+
+@pytest.mark.parametrize('length', [0, 10, 60, 5000])
+def test_damaged_file_is_compiled_again_once(folder, length):
+    path = only_file(folder)
+    os.truncate(path, length)
+    assert hits(folder) == 0
+    assert hits(folder) == 1
+
+
+def test_intact_file_of_another_kernel_is_not_used(folder):
+    """As if files had changed their names, or two names were the same."""
+    path = only_file(folder)
+    payload = pickle.dumps((('another', 'key'), ()))
+    path.write_bytes(kernel_cache._MAGIC + kernel_cache._digest(payload) + payload)
+    assert hits(folder) == 0
+    assert hits(folder) == 1
+
+
+@pytest.mark.parametrize('content', [b'no pickle', pickle.dumps(7), pickle.dumps((1, 2, 3))])
+def test_intact_file_with_invalid_content_is_not_used(folder, content):
+    path = only_file(folder)
+    path.write_bytes(kernel_cache._MAGIC + kernel_cache._digest(content) + content)
+    assert hits(folder) == 0
+    assert hits(folder) == 1
+
+
+def test_full_disk_leaves_the_kernel_without_a_file(tmp_path, monkeypatch):
+    def fill_up(path, content):
+        with path.open('wb') as file:
+            file.write(content[:100])
+        raise OSError(28, 'No space left on device')
+
+    monkeypatch.setattr(Path, 'write_bytes', fill_up)
+    assert hits(tmp_path) == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_deleted_folder_is_made_again(tmp_path):
+    folder = tmp_path / 'cache'
+    assert hits(folder) == 0
+    assert hits(folder) == 1
+
+
+@pytest.mark.parametrize('kind', ['folder', 'link'])
+def test_folder_or_link_in_place_of_the_file_does_no_harm(folder, kind):
+    path = only_file(folder)
+    path.unlink()
+    path.mkdir() if kind == 'folder' else path.symlink_to('/nowhere/at/all')
+    hits(folder)
+    hits(folder)
+
+
+def test_half_written_file_of_a_killed_process_is_removed(tmp_path):
+    old, new = tmp_path / 'a.nbc.1.tmp', tmp_path / 'b.nbc.2.tmp'
+    for path in (old, new):
+        path.write_bytes(b'half')
+    os.utime(old, (0.0, 0.0))
+    hits(tmp_path)
+    assert not old.exists()
+    assert new.exists()  # somebody may be about to finish it
+
+
+def test_changed_function_does_not_load_its_old_code(folder):
+    def other(values):
+        for i in range(values.shape[0]):
+            values[i] += 2.0
+
+    cache = KernelCache(add_one, folder)
+    changed = numba.njit(other, nogil=True, _nrt=False)
+    changed._cache = KernelCache(other, folder)
+    changed._cache._name = cache._name  # as after an edit of the file: the same name and line
+    values = np.array([1.0])
+    changed(values)
+    assert values.tolist() == [3.0]
+
+
+def test_kernels_are_cached_in_checked_files():
+    assert isinstance(kernel(add_one)._cache, KernelCache)
+
+
+ALLOCATE = """
+import sys
+import numba
+import numpy as np
+from ik_service.jit.compile import cached
+
+@cached
+@numba.njit
+def squares(count):
+    made = np.zeros(count)
+    for i in range(count):
+        made[i] = i * i
+    return made
+
+print(squares(4), sum(squares.stats.cache_hits.values()))
+"""
+
+
+def test_code_that_allocates_can_be_loaded_in_another_process(tmp_path):
+    """Without Numba's allocator, which its own cache prepares, the process crashes."""
+    program = tmp_path / 'squares.py'
+    program.write_text(ALLOCATE)
+    for loaded in (0, 1):
+        done = subprocess.run(
+            [sys.executable, str(program)],
+            env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path), 'PYTHONPATH': str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == (0, f'[0. 1. 4. 9.] {loaded}\n'), done.stderr
+
+
+SOLVE = """
+import sys
+import ik_service
+
+chain = ik_service.Robot.from_urdf(sys.argv[1]).chain('base_link', 'tool0')
+seed = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+target = chain.forward(seed)
+result = ik_service.solve_ik(chain, target, [0.0] * 6)
+assert result.success, result
+assert abs(chain.forward(result.q) - target).max() < 1e-4
+print('solved')
+"""
+
+
+def solve(cache):
+    return subprocess.run(
+        [sys.executable, '-c', SOLVE, str(ROOT / 'urdf' / 'planar_6r.urdf')],
+        env={**os.environ, 'NUMBA_CACHE_DIR': str(cache)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def damage(path, randomness):
+    """Truncate a file, or change some of its bytes."""
+    content = bytearray(path.read_bytes())
+    place = randomness.randrange(len(content))
+    if randomness.random() < 0.5:
+        path.write_bytes(content[:place])
+    else:
+        for at in range(place, min(len(content), place + 64)):
+            content[at] ^= 0xFF
+        path.write_bytes(content)
+
+
+@pytest.mark.slow
+def test_process_with_a_damaged_cache_solves(tmp_path):
+    known = cache_folder()
+    shutil.copytree(known, tmp_path / known.name, ignore=shutil.ignore_patterns('*.tmp', '*.json'))
+    assert solve(tmp_path).stdout == 'solved\n'
+    randomness = random.Random(1)
+    files = sorted(path for path in tmp_path.rglob('*') if path.is_file())
+    assert len(files) >= 3
+    for path in files:
+        damage(path, randomness)
+    done = solve(tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, 'solved\n', '')
+    assert {path for path in tmp_path.rglob('*') if path.is_file()} == set(files)
+
+
+def test_processes_that_compile_at_once_do_not_disturb_each_other(tmp_path):
+    code = (
+        'import sys\n'
+        'from pathlib import Path\n'
+        'from support.cached_kernel import hits\n'
+        'for _ in range(5): hits(Path(sys.argv[1]))\n'
+    )
+    environment = {**os.environ, 'PYTHONPATH': f'{ROOT}{os.pathsep}{ROOT / "test"}'}
+    processes = [
+        subprocess.Popen([sys.executable, '-c', code, str(tmp_path)], env=environment)
+        for _ in range(3)
+    ]
+    assert [process.wait(120) for process in processes] == [0, 0, 0]
+    assert hits(tmp_path) == 1
+    assert only_file(tmp_path)

@@ -1,0 +1,148 @@
+"""Windows of motion, as a joint_trajectory_controller plays them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.streaming import GOALS, LIMITS, Link, NAMES, stream
+
+from ik_service.motion.command.command_window import (
+    AHEAD,
+    COAST,
+    CommandWindow,
+    HISTORY,
+    way_to,
+    way_to_rest,
+)
+from ik_service.motion.command.joint_motion import JointMotion, MotionLimits
+from ik_service.trajectory.segments import segment_coefficients, time_powers
+
+PERIOD = 0.01
+FASTEST = 1.0  # [rad/s]
+ACCELERATION = 5.0  # [rad/s²]
+CYCLE = 1.0 / 500.0
+
+
+@pytest.mark.parametrize('rate', [50.0, 100.0, 250.0])
+def test_a_controller_moves_as_smoothly_as_the_commands(rate):
+    record = stream(windows=True, rate=rate)
+    assert not record.controller.refused
+    assert np.abs(record.speeds).max() <= FASTEST * (1.0 + 1e-6)
+    assert record.largest_velocity_jump() <= 1.5 * ACCELERATION * CYCLE
+    assert record.largest_backward_step() < 2e-4
+    np.testing.assert_allclose(record.output[-1], GOALS[-1][1], atol=1e-9)
+
+
+def test_it_does_not_matter_from_which_state_the_controller_starts():
+    measured = stream(windows=True)
+    desired = stream(windows=True, interpolate_from_desired_state=True)
+    np.testing.assert_allclose(measured.output, desired.output, atol=1e-9)
+
+
+def test_single_points_step_backwards_as_the_controller_starts_from_where_the_arm_is():
+    record = stream(windows=False)
+    assert record.largest_backward_step() > 0.015
+    assert record.largest_velocity_jump() > 5.0
+
+
+@pytest.mark.parametrize(
+    ('link', 'backward', 'jump'),
+    [
+        (Link(late=0.01), 5e-4, 0.15),
+        (Link(loss=0.1), 5e-3, 2.0),
+        (Link(clock_offset=-0.02), 2e-4, 0.02),
+        (Link(clock_offset=0.005), 5e-4, 0.1),
+        (Link(late_ticks=0.03), 5e-4, 0.02),
+        (Link(longer=0.004), 5e-4, 0.02),
+        (Link(stall=(1.2, 1.24)), 5e-4, 0.02),
+        (Link(stall=(1.2, 1.3)), 5e-4, 0.02),
+        (Link(stall=(1.2, 1.7)), 5e-4, 0.02),
+    ],
+    ids=str,
+)
+def test_lost_and_late_messages_clocks_and_stalls_do_no_harm(link, backward, jump):
+    record = stream(windows=True, link=link)
+    assert not record.controller.refused
+    assert record.largest_backward_step() <= backward
+    assert record.largest_velocity_jump() <= jump
+    np.testing.assert_allclose(record.output[-1], GOALS[-1][1], atol=1e-9)
+
+
+def test_an_arm_whose_node_is_killed_comes_to_rest_by_itself():
+    record = stream(windows=True, link=Link(ends=1.2))
+    assert np.abs(record.speeds[-1]).max() == 0.0
+    assert record.largest_velocity_jump() <= 1.5 * ACCELERATION * CYCLE
+    far = np.abs(record.output[-1] - record.commands[-1])
+    assert far.max() <= FASTEST * COAST + FASTEST**2 / (2.0 * ACCELERATION) + 1e-9
+
+
+@pytest.mark.parametrize('coast', [True, False])
+def test_a_window_holds_the_past_the_newest_command_and_a_rest(coast):
+    window, motion = CommandWindow(NAMES), JointMotion(np.zeros(2))
+    for k in range(30):
+        motion.move(np.array([1.0, -0.5]), LIMITS, PERIOD)
+        planned = window.add(motion.q, LIMITS, 5.0 + k * PERIOD, PERIOD, coast)
+    now, way = 5.0 + 29 * PERIOD, planned.trajectory
+    assert planned.start <= now - HISTORY + PERIOD
+    assert planned.start + way.duration >= now + AHEAD
+    assert not way.velocities[-1].any()
+    assert (np.diff(way.times) > 0.0).all()
+    times = np.linspace(0.0, way.duration, 500)
+    motion_between = [way.at(t) for t in times]
+    assert np.abs([v for _, v, _ in motion_between]).max() <= FASTEST + 1e-9
+    assert np.abs([a for _, _, a in motion_between]).max() <= 1.5 * ACCELERATION
+    beyond = np.abs(way.positions[-1] - motion.q)
+    assert (beyond <= np.abs(motion.speed) * 2.0 * (COAST * coast + 0.1) + 1e-9).all()
+
+
+def test_a_command_that_was_not_sent_is_forgotten():
+    one, other = CommandWindow(NAMES), CommandWindow(NAMES)
+    for window in (one, other):
+        window.add(np.zeros(2), LIMITS, 1.0, PERIOD)
+        window.add(np.full(2, 0.004), LIMITS, 1.01, PERIOD)
+    one.add(np.full(2, 0.011), LIMITS, 1.02, PERIOD)
+    one.discard()
+    ways = [w.add(np.full(2, 0.01), LIMITS, 1.021, PERIOD).trajectory for w in (one, other)]
+    np.testing.assert_array_equal(ways[0].positions, ways[1].positions)
+
+
+def test_the_way_to_rest_ends_inside_the_joint_limits():
+    random = np.random.default_rng(3)
+    for _ in range(200):
+        q = random.uniform(-3.0, 3.0, 2)
+        velocity = random.uniform(-1.0, 1.0, 2)
+        room = np.where(velocity > 0.0, LIMITS.upper - q, q - LIMITS.lower)
+        velocity *= np.minimum(1.0, np.sqrt(2.0 * ACCELERATION * room) / np.abs(velocity))
+        times, positions, velocities = way_to_rest(
+            q, velocity, LIMITS, LIMITS.braking, COAST, PERIOD
+        )
+        assert ((positions >= LIMITS.lower) & (positions <= LIMITS.upper)).all()
+        assert not velocities[-1].any()
+        steps = np.diff(np.vstack([velocity, velocities]), axis=0)
+        durations = np.diff(np.concatenate([[0.0], times]))[:, None]
+        # A joint that is near its limit slows down at once, while the fastest one goes on.
+        assert (np.abs(steps / durations) <= ACCELERATION * 1.05 + 1e-6).all()
+
+
+@pytest.mark.parametrize('period', [0.01, 0.004, 0.002])
+def test_the_way_to_a_goal_keeps_the_acceleration_from_point_to_point(period):
+    random = np.random.default_rng(4)
+    for _ in range(100):
+        q = random.uniform(-1.0, 1.0, 2)
+        goal = q + random.choice([0.001, 0.01, 0.03]) * random.uniform(-1.0, 1.0, 2)
+        way = way_to(goal, q, np.zeros(2), LIMITS, LIMITS.braking, period)
+        assert way is not None
+        times = np.concatenate([[-0.5 * period], way[0]])
+        positions, velocities = np.vstack([q, way[1]]), np.vstack([np.zeros(2), way[2]])
+        np.testing.assert_array_equal(positions[-1], goal)
+        assert not velocities[-1].any()
+        polynomials = segment_coefficients(times, positions, velocities, None)
+        for polynomial, duration in zip(polynomials, np.diff(times), strict=True):
+            for t in (0.0, duration):
+                assert np.abs((time_powers(t) @ polynomial)[2]).max() <= 1.001 * ACCELERATION
+
+
+def test_without_a_limit_of_acceleration_an_arm_comes_to_rest_within_a_period():
+    limits = MotionLimits(LIMITS.lower, LIMITS.upper, LIMITS.velocity, 0.5, np.inf)
+    times, _, _ = way_to_rest(np.zeros(2), np.ones(2), limits, limits.braking, 0.0, PERIOD)
+    assert times[-1] == pytest.approx(PERIOD)

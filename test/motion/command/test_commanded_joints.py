@@ -1,0 +1,74 @@
+"""Commands of several groups for the joints of one controller."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ik_service.motion.command.commanded_joints import CommandedJoints, limits_among
+from ik_service.motion.command.joint_motion import MotionLimits
+
+LEFT, RIGHT = np.array([2, 0]), np.array([3])
+MEASURED = np.array([1.0, 2.0, 3.0, 4.0])
+
+
+def test_joints_that_no_group_moves_are_held_where_the_commands_began():
+    joints = CommandedJoints('abcd')
+    joints.begin(1, MEASURED)
+    joints.put(LEFT, np.array([3.5, 1.5]), np.array([0.1, 0.2]))
+    np.testing.assert_array_equal(joints.q, [1.5, 2.0, 3.5, 4.0])
+    np.testing.assert_array_equal(joints.velocity, [0.2, 0.0, 0.1, 0.0])
+
+
+def test_a_group_that_has_come_to_rest_is_held_while_another_moves():
+    joints = CommandedJoints('abcd')
+    joints.begin(1, MEASURED)
+    joints.put(LEFT, np.array([3.5, 1.5]), np.array([0.1, 0.2]))
+    joints.begin(2, MEASURED + 0.01)  # where they are measured, a little off, counts no more
+    joints.put(RIGHT, np.array([4.5]), np.array([0.3]))
+    joints.end(1, LEFT)
+    np.testing.assert_array_equal(joints.q, [1.5, 2.0, 3.5, 4.5])
+    np.testing.assert_array_equal(joints.velocity, [0.0, 0.0, 0.0, 0.3])
+    joints.end(2, RIGHT)
+    joints.begin(1, MEASURED + 1.0)
+    np.testing.assert_array_equal(joints.q, MEASURED + 1.0)
+
+
+def test_two_groups_that_move_in_the_same_tick_share_a_window():
+    joints = CommandedJoints('abcd')
+    infinite = np.full(4, np.inf)
+    limits = MotionLimits(-infinite, infinite, np.ones(4), 1.0, 5.0)
+    joints.begin(1, MEASURED)
+    joints.begin(2, MEASURED)
+    joints.window.add(joints.q, limits, 1.0, 0.01)
+    joints.put(LEFT, np.array([3.001, 1.001]), np.array([0.1, 0.1]))
+    one = joints.window.add(joints.q, limits, 1.01, 0.01).trajectory
+    joints.put(RIGHT, np.array([4.001]), np.array([0.1]))
+    both = joints.window.add(joints.q, limits, 1.01, 0.01).trajectory
+    assert (one.velocities > 0.0).any(axis=0).tolist() == [True, False, True, False]
+    assert (both.velocities > 0.0).any(axis=0).tolist() == [True, False, True, True]
+    np.testing.assert_array_equal(one.times[:3], both.times[:3])  # one way point for the tick
+
+
+def test_limits_are_put_where_the_joints_are():
+    limits = MotionLimits(
+        np.array([-1.0, -2.0]), np.array([1.0, 2.0]), np.array([0.5, 0.6]), 0.5, 2.0
+    )
+    placed = limits_among([(LEFT, limits)], 4)
+    np.testing.assert_array_equal(placed.lower, [-2.0, -np.inf, -1.0, -np.inf])
+    np.testing.assert_array_equal(placed.velocity, [0.6, 1.0, 0.5, 1.0])
+    assert placed.scaling == 0.5
+    np.testing.assert_array_equal(placed.acceleration, np.full(4, 2.0))
+    assert limits_among([(np.array([0, 1]), limits)], 2) is limits
+
+
+def test_limits_of_a_group_hold_while_another_one_moves_too():
+    joints = CommandedJoints('abcd')
+    infinite = np.full(2, np.inf)
+    left = MotionLimits(-infinite, infinite, np.array([0.5, 0.6]), 0.5, 2.0)
+    right = MotionLimits(-infinite[:1], infinite[:1], np.array([3.0]), 0.4, 5.0)
+    assert joints.limits(1, LEFT, left).velocity.tolist() == [0.6, 1.0, 0.5, 1.0]
+    for user, places, limits in ((2, RIGHT, right), (1, LEFT, left)):
+        placed = joints.limits(user, places, limits)
+        assert placed.velocity.tolist() == [0.6, 1.0, 0.5, 3.0]
+        assert placed.acceleration.tolist() == [2.0, 5.0, 2.0, 5.0]
+        assert placed.scaling == 0.5

@@ -1,0 +1,209 @@
+"""Playback of trajectories: exactly along them, within all limits, and what ends it."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from support.chains import joint_xml, limit_xml, robot_xml
+from support.follower_helpers import panda_solver, READY
+from support.playing import AWAY, chosen, Playing
+from support.trajectories import distance_from_line, smooth_trajectory
+
+import ik_service as iks
+from ik_service.exceptions import TargetRefusedError, TrajectoryError
+from ik_service.motion.playback.trajectory_aim import TrajectoryAim
+from ik_service.motion.playback.trajectory_fit import fitted
+from ik_service.motion.playback.trajectory_outcome import TrajectoryEnd, TrajectoryTolerances
+from ik_service.motion.settings import FollowerState
+
+
+@pytest.fixture(scope='module')
+def solver():
+    return panda_solver()
+
+
+def broken_line(seed):
+    """Points from READY on, in any order of slow and fast segments, and the times there."""
+    rng = np.random.default_rng(seed)
+    count = rng.integers(3, 9)
+    steps = rng.uniform(-0.15, 0.15, (count, 7)) * rng.choice([0.1, 1.0], (count, 1))
+    points = READY + np.vstack([np.zeros(7), np.cumsum(steps, axis=0)])
+    return np.append(0.0, np.cumsum(rng.uniform(0.15, 0.8, count))), points
+
+
+def continuous_arm():
+    """A chain of a continuous joint and one with limits."""
+    joints = [
+        joint_xml('turning', 'continuous', 'base', 'upper', inner=limit_xml(0, 0)),
+        joint_xml('bending', 'revolute', 'upper', 'tip', (0.3, 0, 0), inner=limit_xml(-2, 2)),
+    ]
+    urdf = robot_xml(('base', 'upper', 'tip'), joints)
+    return iks.Robot.from_urdf(urdf).chain('base', 'tip')
+
+
+@pytest.mark.parametrize('rate', [50.0, 100.0, 250.0])
+@pytest.mark.parametrize('seed', range(6))
+def test_corners_between_slow_and_fast_segments_are_rounded_by_nothing(solver, seed, rate):
+    times, points = broken_line(seed)
+    rig = Playing(solver, iks.JointTrajectory(solver.chain.joint_names, times, points), rate=rate)
+    assert rig.finish() is TrajectoryEnd.REACHED
+    legs = pairwise(points)
+    away = np.min([distance_from_line(rig.path, *leg) for leg in legs], axis=0)
+    assert away.max() < 1e-4
+    rig.assert_within(1.0, 0.2)
+
+
+@pytest.mark.parametrize('derivatives', [0, 1, 2])
+@pytest.mark.parametrize(('scaling', 'acceleration_time'), [(1.0, 0.2), (0.2, 0.2), (1.0, 2.0)])
+def test_commands_stay_on_the_trajectory_within_the_limits(
+    solver, derivatives, scaling, acceleration_time
+):
+    """Where it is faster than the limits in force, it takes longer, on the same way."""
+    names = solver.chain.joint_names
+    trajectory = chosen(smooth_trajectory(names, READY, AWAY, 1.5), derivatives)
+    settings = {'velocity_scaling': scaling, 'acceleration_time': acceleration_time}
+    rig = Playing(solver, trajectory, **settings)
+    assert rig.finish() is TrajectoryEnd.REACHED
+    np.testing.assert_allclose(rig.path[-1], AWAY, atol=1e-12)
+    assert distance_from_line(rig.path, READY, AWAY).max() < 2e-4
+    rig.assert_within(scaling, acceleration_time)
+
+
+def test_a_trajectory_within_the_limits_is_played_on_time(solver):
+    """At the end of every tick the command is exactly where the trajectory is then."""
+    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 2.0)
+    rig = Playing(solver, trajectory)
+    assert rig.finish() is TrajectoryEnd.REACHED
+    moving = rig.path[np.abs(rig.path - READY).max(axis=1) > 1e-6]
+    times = (np.arange(len(moving)) + 1.0) / rig.rate
+    first = min(range(20), key=lambda n: np.abs(trajectory.at(times[n])[0] - moving[0]).max())
+    wanted = np.array([trajectory.at(t + first / rig.rate)[0] for t in times])
+    np.testing.assert_allclose(moving, wanted, atol=1e-6)
+
+
+def test_corners_are_rounded_by_nothing(solver):
+    """Straight lines between points, with corners, without a jump of the velocity."""
+    corner = READY + np.array([0.5, 0, 0, 0, 0, 0, 0])
+    end = corner + np.array([0, 0.4, 0, 0, 0, 0, 0])
+    trajectory = iks.JointTrajectory(
+        solver.chain.joint_names, [0.0, 1.0, 2.0], [READY, corner, end]
+    )
+    rig = Playing(solver, trajectory)
+    assert rig.finish() is TrajectoryEnd.REACHED
+    on_first = distance_from_line(rig.path, READY, corner)
+    on_second = distance_from_line(rig.path, corner, end)
+    assert np.minimum(on_first, on_second).max() < 5e-4
+    rig.assert_within(1.0, 0.2)
+
+
+def test_a_cancellation_slows_down_along_the_way(solver):
+    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 2.0)
+    rig = Playing(solver, trajectory)
+    rig.until(lambda: rig.aim.progress and rig.aim.progress.time > 0.8)
+    rig.aim.cancel()
+    assert rig.finish() is TrajectoryEnd.CANCELED
+    assert distance_from_line(rig.path, READY, AWAY).max() < 1e-4
+    assert np.abs(rig.path[-1] - AWAY).max() > 0.05
+    rig.assert_within(1.0, 0.2)
+
+
+def test_a_cancellation_before_the_start_moves_nothing(solver):
+    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 2.0)
+    rig = Playing(solver, trajectory, wait=1.0)
+    rig.tick(20)
+    rig.aim.cancel()
+    assert rig.finish() is TrajectoryEnd.CANCELED
+    assert np.abs(rig.path - READY).max() == 0.0
+
+
+def test_others_are_refused_while_it_runs(solver):
+    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 2.0)
+    rig = Playing(solver, trajectory)
+    rig.tick(50)
+    second = TrajectoryAim(trajectory, rig.follower.limits, 0.01)
+    with pytest.raises(TargetRefusedError, match='trajectory'):
+        rig.follower.follow_aim(second)
+    with pytest.raises(TargetRefusedError, match='trajectory'):
+        rig.follower.set_target(rig.chain.forward(READY))
+    assert second.outcome is None
+    assert rig.finish() is TrajectoryEnd.REACHED
+
+
+def test_stale_states_end_it(solver):
+    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 4.0)
+    rig = Playing(solver, trajectory)
+    rig.tick(100)
+    for _ in range(300):
+        rig.tick(measured=False)
+    assert rig.aim.outcome.end is TrajectoryEnd.STOPPED
+    assert 'joint state' in rig.aim.outcome.reason
+    assert rig.follower.state is FollowerState.STATE_STALE
+    assert not rig.follower.active
+    rig.assert_within(1.0, 0.2)
+
+
+def test_it_waits_for_an_arm_that_does_not_keep_up(solver):
+    """The clock stands still with the arm, and the arm is never left behind."""
+    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 2.0)
+    rig = Playing(solver, trajectory)
+    rig.until(lambda: rig.aim.progress and rig.aim.progress.time > 0.8)
+    rig.tick(30, moves=False)
+    assert rig.aim.progress.time < 1.3
+    assert rig.finish() is TrajectoryEnd.REACHED
+    assert distance_from_line(rig.path, READY, AWAY).max() < 1e-4
+
+
+def test_limits_that_change_on_the_way_are_kept_from_then_on(solver):
+    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 2.0)
+    rig = Playing(solver, trajectory)
+    rig.tick(80)
+    rig.follower.configure(velocity_scaling=0.1)
+    rig.tick(50)
+    slow = len(rig.commands)
+    assert rig.finish() is TrajectoryEnd.REACHED
+    assert distance_from_line(rig.path, READY, AWAY).max() < 1e-2
+    velocity = np.diff(rig.path[slow:], axis=0) * rig.rate
+    assert (np.abs(velocity) <= 0.1 * rig.chain.velocity * (1.0 + 1e-9)).all()
+
+
+@pytest.mark.parametrize(
+    ('path', 'goal', 'end'),
+    [(1e-9, 1.0, TrajectoryEnd.OFF_PATH), (1.0, 1e-9, TrajectoryEnd.OFF_GOAL)],
+)
+def test_tolerances_are_watched(solver, path, goal, end):
+    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 2.0)
+    tolerances = TrajectoryTolerances(np.full(7, path), np.full(7, goal), 0.5)
+    rig = Playing(solver, trajectory, tolerances)
+    rig.until(lambda: rig.aim.progress and rig.aim.progress.time > 0.5)
+    place = rig.measure
+
+    def beside():
+        rig.q[2] += 1e-3
+        place()
+        rig.q[2] -= 1e-3
+
+    rig.measure = beside
+    rig.until(lambda: rig.ends)
+    assert rig.aim.outcome.end is end
+    assert "'panda_joint3' is 0.0010 away" in rig.aim.outcome.reason
+    rig.tick(100)
+    assert not rig.follower.active
+    rig.assert_within(1.0, 0.2)
+
+
+def test_continuous_joints_are_put_on_the_turn_of_the_arm():
+    chain = continuous_arm()
+    place = np.array([0.3, 0.2])
+    away = place + np.array([4.0 * np.pi, 0.0])
+    trajectory = iks.JointTrajectory(chain.joint_names, [0.0, 9.0], [away, away])
+    np.testing.assert_allclose(fitted(trajectory, chain, place).positions[1], place, atol=1e-9)
+    wrong = iks.JointTrajectory(chain.joint_names, [0.0, 9.0], [place[::-1], place])
+    with pytest.raises(TrajectoryError, match='starts at'):
+        fitted(wrong, chain, place)
+
+
+def test_a_trajectory_that_begins_elsewhere_is_refused(solver):
+    trajectory = smooth_trajectory(solver.chain.joint_names, AWAY, READY, 2.0)
+    with pytest.raises(TrajectoryError, match=r'starts at 0\.5000') as caught:
+        fitted(trajectory, solver.chain, READY)
+    assert (caught.value.point, caught.value.joint) == (0, 'panda_joint1')

@@ -1,0 +1,273 @@
+"""Followers of one arm that share joints: only one of them commands at a time."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+
+import numpy as np
+import pytest
+from support.shared_storm import SharedStorm, upper_body_solvers
+from support.walls import Walls
+
+from ik_service.exceptions import TargetRefusedError
+from ik_service.motion.joint_sharing import JointSharing
+from ik_service.motion.reservation import Reservation
+from ik_service.motion.settings import FollowerState
+from ik_service.motion.target_follower import TargetFollower
+
+PERIOD = 0.01
+
+
+@pytest.fixture(scope='module')
+def solvers():
+    return upper_body_solvers()
+
+
+class Body:
+    """Followers of the groups, and a body that is where it is commanded."""
+
+    def __init__(self, solvers, order=('left', 'right', 'left_alone'), **settings):
+        sharing = JointSharing()
+        self.chains = {name: solvers[name].chain for name in order}
+        self.followers = {
+            name: TargetFollower(solvers[name], sharing, name, **settings) for name in order
+        }
+        self.q = {
+            joint: float(q)
+            for chain in self.chains.values()
+            for joint, q in zip(chain.joint_names, chain.mid_range(), strict=True)
+        }
+        self.now = 10.0
+        self.log = []  # group, joints and positions of every command
+        self.tick(5)
+
+    def measured(self, name):
+        return np.array([self.q[joint] for joint in self.chains[name].joint_names])
+
+    def beside(self, name, offset=0.1):
+        """A pose near the one of a group's tip."""
+        chain = self.chains[name]
+        return chain.forward(np.clip(self.measured(name) + offset, chain.lower, chain.upper))
+
+    def tick(self, count=1, measured=True):
+        for _ in range(count):
+            self.now += PERIOD
+            if measured:
+                for name, follower in self.followers.items():
+                    follower.set_measured(self.measured(name), self.now)
+            for name, follower in self.followers.items():
+                command = follower.tick(self.now)
+                if command is not None:
+                    moved = dict(
+                        zip(self.chains[name].joint_names, command.q.tolist(), strict=True)
+                    )
+                    self.log.append((self.now, name, moved))
+                    self.q |= moved
+
+    def tick_until(self, condition, most=3000):
+        for _ in range(most):
+            if condition():
+                return
+            self.tick()
+        raise AssertionError({name: f.state for name, f in self.followers.items()})
+
+    def reach(self, name, offset=0.1):
+        self.followers[name].set_target(self.beside(name, offset))
+        self.tick_until(lambda: self.followers[name].state is FollowerState.REACHED)
+        self.tick(3)
+
+    def assert_no_jump(self):
+        """No joint's commands, whoever they came from, move faster than the joint may."""
+        speeds = {
+            joint: speed
+            for chain in self.chains.values()
+            for joint, speed in zip(chain.joint_names, chain.velocity, strict=True)
+        }
+        last = {}
+        for now, _, moved in self.log:
+            for joint, q in moved.items():
+                if joint in last:
+                    then, before = last[joint]
+                    assert abs(q - before) <= speeds[joint] * (now - then) + 1e-9, joint
+                last[joint] = (now, q)
+
+
+@pytest.mark.parametrize('seed', [1, 2, 3])
+def test_in_a_storm_no_joint_has_two_commanders_and_none_jumps(solvers, seed):
+    storm = SharedStorm(solvers, seed)
+    storm.run(3000)
+    assert storm.commands > 1000
+    assert storm.accepted > 10
+    assert storm.refused > 10
+    assert storm.union.handovers > 5
+    assert storm.at_once > 10, 'groups that share nothing move at the same time'
+    assert storm.together == 0
+    assert storm.largest_start < 0.02
+    assert storm.union.worst_jump < 0.02
+    assert all(follower.violations == 0 for follower in storm.followers.values())
+
+
+@pytest.mark.parametrize('order', [('left', 'right'), ('right', 'left')])
+def test_a_target_is_refused_while_another_group_moves_the_joints(solvers, order):
+    body = Body(solvers, order)
+    left, right = body.followers['left'], body.followers['right']
+    left.set_target(body.beside('left'))
+    body.tick(5)
+    with pytest.raises(TargetRefusedError, match="'left' moves waist_yaw; stop it with ~/stop"):
+        right.set_target(body.beside('right'))
+    assert right.idle
+    body.tick_until(lambda: left.state is FollowerState.REACHED)
+
+
+@pytest.mark.parametrize('order', [('left', 'right'), ('right', 'left')])
+def test_a_group_that_only_holds_lets_go(solvers, order):
+    body = Body(solvers, order)
+    left, right = body.followers['left'], body.followers['right']
+    body.reach('left')
+    right.set_target(body.beside('right', -0.1))
+    assert left.target is None
+    before, count = body.measured('right'), len(body.log)
+    body.tick_until(lambda: right.active)
+    assert not left.active
+    assert [name for _, name, _ in body.log[count:]] == ['right']
+    np.testing.assert_allclose(body.measured('right'), before, atol=1e-9)
+    body.tick_until(lambda: right.state is FollowerState.REACHED)
+    assert left.state is FollowerState.IDLE
+    body.assert_no_jump()
+
+
+def test_a_group_that_was_stopped_before_a_collision_lets_go(solvers):
+    body = Body(solvers, ('left', 'right'))
+    walls = Walls(body.chains['left'])
+    sharing = JointSharing()
+    for name, collisions in (('left', walls), ('right', None)):
+        avoid = {'collisions': collisions, 'avoid_collisions': collisions is not None}
+        body.followers[name] = TargetFollower(solvers[name], sharing, name, **avoid)
+    body.tick(5)
+    left, right = body.followers['left'], body.followers['right']
+    left.set_target(body.beside('left'))
+    walls.error = RuntimeError('no way')
+    body.tick(3)
+    assert left.state is FollowerState.COLLISION_AHEAD
+    right.set_target(body.beside('right', -0.1))
+    assert left.obstacle == ''
+    body.tick_until(lambda: right.state is FollowerState.REACHED)
+
+
+@pytest.mark.parametrize('rate', [100.0, 4.0])
+def test_a_motion_waits_until_the_commands_of_another_group_rest(solvers, rate):
+    body = Body(solvers, rate=rate, velocity_scaling=0.2)
+    left, right = body.followers['left'], body.followers['right']
+    left.set_target(body.beside('left', 0.8))
+    body.tick(120)
+    left.stop()
+    assert left.active, 'it is coming to rest'
+    right.set_target(body.beside('right', -0.2))
+    seen = 0
+    while left.active:
+        body.tick()
+        assert not (left.active and right.active)
+        seen += 1
+    assert seen > 3
+    body.tick_until(lambda: right.state is FollowerState.REACHED)
+    body.assert_no_jump()
+
+
+def test_groups_that_share_nothing_move_together(solvers):
+    body = Body(solvers, ('right', 'left_alone'))
+    for name, follower in body.followers.items():
+        follower.set_target(body.beside(name))
+    body.tick(10)
+    assert all(follower.active for follower in body.followers.values())
+    for follower in body.followers.values():
+        body.tick_until(lambda follower=follower: follower.state is FollowerState.REACHED)
+
+
+@pytest.mark.parametrize('resume', [False, True])
+def test_a_motion_begins_from_a_state_measured_after_the_commands_of_the_other(solvers, resume):
+    body = Body(solvers, resume=resume, exclusive=False)
+    left, right = body.followers['left'], body.followers['right']
+    body.reach('left')
+    right.set_target(body.beside('right', -0.1))
+    body.tick(5, measured=False)
+    assert right.idle is False
+    assert not right.active, 'the last state is older than the last command of the left'
+    body.tick_until(lambda: right.active)
+    assert left.idle
+    body.assert_no_jump()
+
+
+def test_of_targets_that_were_dropped_only_the_last_is_taken_up_again(solvers):
+    body = Body(solvers)
+    left, right = body.followers['left'], body.followers['right']
+    body.reach('left')
+    body.tick(80, measured=False)
+    assert left.state is FollowerState.STATE_STALE
+    body.tick(5)
+    right.set_target(body.beside('right'))
+    body.tick(5)
+    body.tick(80, measured=False)
+    assert 'old' in right.drop_reason
+    assert not left.drop_reason, 'forgotten when the right took over'
+    body.tick(5)
+    taken_up = [follower.enable(True) for follower in body.followers.values()]
+    assert taken_up == [False, True, False]
+    body.tick_until(lambda: right.state is FollowerState.REACHED)
+    assert left.idle
+
+
+def test_a_target_before_the_first_state_excludes_others(solvers):
+    sharing = JointSharing()
+    left, right = (TargetFollower(solvers[n], sharing, n) for n in ('left', 'right'))
+    chain = solvers['left'].chain
+    left.set_target(chain.forward(chain.mid_range()))
+    with pytest.raises(TargetRefusedError, match='left'):
+        right.set_target(solvers['right'].chain.forward(chain.mid_range()))
+
+
+def test_targets_from_several_threads_never_make_two_commanders(solvers):
+    body = Body(solvers, ('left', 'right'))
+    ended, accepted = threading.Event(), dict.fromkeys(body.followers, 0)
+
+    def send(name, poses):
+        for T in itertools.cycle(poses):
+            if ended.is_set():
+                return
+            try:
+                body.followers[name].set_target(T)
+                accepted[name] += 1
+            except TargetRefusedError:
+                pass
+
+    poses = {n: [body.beside(n, k) for k in (0.02, -0.02)] for n in body.followers}
+    threads = [threading.Thread(target=send, args=item) for item in poses.items()]
+    for thread in threads:
+        thread.start()
+    for number in range(60_000):
+        if number >= 1500 and all(accepted.values()):
+            break  # either was let in after one of the stops, too
+        body.tick()
+        both = [follower.active for follower in body.followers.values()]
+        assert both != [True, True]
+        if number % 50 == 0:
+            for follower in body.followers.values():
+                follower.stop()
+    ended.set()
+    for thread in threads:
+        thread.join()
+    assert all(accepted.values())
+    body.assert_no_jump()
+
+
+def test_a_reservation_of_a_group_keeps_the_others_off_its_joints(solvers):
+    body = Body(solvers)
+    reservation = Reservation(lambda: 'somebody moves it', lambda _: None)
+    body.followers['left'].follow_aim(reservation)
+    with pytest.raises(TargetRefusedError, match="group 'left' moves"):
+        body.followers['right'].set_target(body.beside('right'))
+    body.followers['left'].stop()
+    with pytest.raises(TargetRefusedError, match='somebody moves it'):
+        body.followers['right'].set_target(body.beside('right'))
+    reservation.withdraw()
+    body.followers['right'].set_target(body.beside('right'))
