@@ -37,7 +37,14 @@ Motion of the arm between the postures that a search checks [m], at most, and fi
 the motion that was found does not pass the check of the whole.
 """
 MOST_ITERATIONS = 20_000
-"""Iterations of a search; one that has found nothing by then ends, on any machine."""
+"""Iterations of a search on constraints; without success by then it ends, on any machine."""
+SEARCHES, SEARCH_ITERATIONS = 8, 5_000
+"""
+Searches without constraints, one after the other, and iterations of each: how long a search takes
+varies so much that a new one with other random numbers is sooner done than a long one.
+"""
+_NEXT_SEARCH = 1_000_003
+"""From the seed of one of these searches to that of the next: beyond those of other plans."""
 
 Canceled = Callable[[], bool]
 
@@ -254,17 +261,20 @@ class _Planner:
         if pipeline == 'ptp':
             return None
         lower, upper = self._bounds(postures)
-        path = rrt_connect(
-            (lower, upper),
-            self._start,
-            postures,
-            free,
-            seed,
-            lambda iteration: iteration > MOST_ITERATIONS or self._clock.stopped(),
-        )
-        if path is None:
-            return None
-        return shortened(path, self._units, free, seed, self._clock.stopped)
+        for attempt in range(SEARCHES):
+            path = rrt_connect(
+                (lower, upper),
+                self._start,
+                postures,
+                free,
+                seed + attempt * _NEXT_SEARCH,
+                lambda iteration: iteration > SEARCH_ITERATIONS or self._clock.stopped(),
+            )
+            if path is not None:
+                return shortened(path, self._units, free, seed, self._clock.stopped)
+            if self._clock.stopped():
+                break
+        return None
 
     def _unconstrained(
         self, postures: np.ndarray, step: float, seed: int, pipeline: str

@@ -157,7 +157,7 @@ def test_a_wall_that_cannot_be_passed_ends_the_search(chain):
 
 
 def test_a_search_ends_by_its_iterations(chain, monkeypatch):
-    monkeypatch.setattr('ik_service.extras.planning.plan_motion.MOST_ITERATIONS', 50)
+    monkeypatch.setattr('ik_service.extras.planning.plan_motion.SEARCH_ITERATIONS', 50)
 
     class Never:
         def first_contact(self, q):
