@@ -96,6 +96,15 @@ def test_versions_that_get_fixes_begin_with_the_current_one():
     assert re.search(r'^\| ([\d.]+) \| yes \|$', policy, re.MULTILINE)[1] == minor
 
 
+def test_modules_that_are_called_public_exist():
+    page = (ROOT / 'docs' / 'stability.md').read_text(encoding='utf-8')
+    names = re.findall(r'`(ik_service[.\w]*)`', page)
+    assert len(names) >= 5
+    for name in names:
+        path = ROOT / name.removesuffix('.__all__').removesuffix('.IkNode').replace('.', '/')
+        assert path.is_dir() or path.with_suffix('.py').is_file(), name
+
+
 def test_rosdoc2_builds_the_pages():
     name = _manifest().findtext('export/rosdoc2')
     head, settings = yaml.safe_load_all((ROOT / name).read_text(encoding='utf-8'))
