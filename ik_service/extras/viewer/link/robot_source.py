@@ -47,7 +47,8 @@ class RobotSelection:
 
     :ivar source: its URDF, as text or as the path of a file.
     :ivar base_link: base link of the chain; empty for the root.
-    :ivar tip_link: tip link of the chain; empty for that of the first group, or the tool or last link.
+    :ivar tip_link: tip link of the chain; empty for that of the first group, or the tool or last
+        link.
     :ivar locked_joints: joints that do not move, as the node's parameter gives them.
     :ivar xacro_args: arguments of a xacro file, as the viewer's own parameter gives them.
     :ivar package_dirs: folders of more packages, as the parameter gives them.
