@@ -54,7 +54,7 @@ class Rig:
             states.publish(message)
             request = GetPositionFK.Request(fk_link_names=links)
             answer = bench.call(GetPositionFK, 'compute_fk', request)
-            return 'assumed' not in answer.error_code.message and len(answer.pose_stamped)
+            return 'neither measured' not in answer.error_code.message and len(answer.pose_stamped)
 
         until(known, what='the measured state')
 
