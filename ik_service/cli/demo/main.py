@@ -8,22 +8,22 @@ requests and the responses.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from importlib.util import find_spec
 import os
 from pathlib import Path
 import time
 from typing import TYPE_CHECKING
 
 from ik_service.cli.demo.poses import box_between, out_of_reach, postures, square, start_posture
-from ik_service.cli.demo.processes import node_and_arm, ros_domain
+from ik_service.cli.demo.processes import node_and_arm, ros_arguments, ros_domain
 from ik_service.cli.demo.text import clear_progress, progress, say
-from ik_service.cli.demo.viewer import announce, viewer_program
 from ik_service.cli.interrupts import check_interrupts
-from ik_service.common.child_process import ChildProcess
+from ik_service.common.child_process import ChildFailedError, ChildProcess
 from ik_service.common.resources import urdf_path
 from ik_service.common.ros_installation import require_ros
-from ik_service.exceptions import IkServiceError
+from ik_service.exceptions import IkServiceError, MissingExtraError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.package_folders import PACKAGE_DIRS_HELP, parse_package_dirs
 from ik_service.model.xacro_arguments import parse_xacro_args, XACRO_HELP
@@ -32,6 +32,51 @@ from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names
 
 if TYPE_CHECKING:
     from ik_service.ros.demo.demo_client import DemoClient
+
+
+_PATIENCE = 30.0  # with its start [s]
+_GRACE = 0.5  # for its end: it holds nothing that could be lost [s]
+
+
+@contextmanager
+def viewer_program(wanted: bool, robot: Mapping[str, str]) -> Iterator[ChildProcess | None]:
+    """
+    Run the viewer for a ``with`` block.
+
+    :param wanted: whether to run it.
+    :param robot: its parameters about the robot.
+    :returns: its process; None when it is not wanted or viser is not installed.
+    """
+    if not wanted or find_spec('viser') is None:
+        yield None
+        return
+    arguments = ros_arguments({**robot, 'make_reach': True})
+    with ChildProcess('the viewer', 'ik_service.extras.viewer.main', arguments) as child:
+        try:
+            yield child
+        finally:
+            child.end(_GRACE)
+
+
+def announce(viewer: ChildProcess | None, wanted: bool) -> None:
+    """
+    Print the address of the viewer, or why there is none.
+
+    :param viewer: its process; None where it does not run.
+    :param wanted: whether it was to run.
+    """
+    if viewer is None:
+        if wanted:
+            say(f'Viewer    none: {MissingExtraError("viser", "viewer")}')
+        return
+    try:
+        address = viewer.wait_for(r'ready: (\S+)', _PATIENCE)[1]
+    except ChildFailedError as error:
+        last = error.output.rstrip().rpartition('\n')[2]
+        say(f'Viewer    none: it did not start: {last}')
+    else:
+        say(f'Viewer    {address}   drag the arrows, and the arm follows')
+
 
 _START_PATIENCE = 300.0  # the first start compiles [s]
 _PLANS_PATIENCE = 30.0  # with the action that plans motions [s]

@@ -5,29 +5,216 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, ExitStack
+import math
+import time
+from typing import Literal
 
+from geometry_msgs.msg import TransformStamped
+import numpy as np
+from rclpy.clock import Clock, ClockType
 from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.publisher import Publisher
+from rclpy.time import Time
+from std_msgs.msg import String
 
+from ik_service.arm.arm import MeasuredState
+from ik_service.common.transforms import quaternion_xyzw_from_rotation
 from ik_service.exceptions import (
     ChainError,
     IkServiceError,
+    MissingRosPackageError,
     OptionError,
     UnknownJointError,
     UnknownLinkError,
 )
 from ik_service.extras.cells.cell import ArmEntry, Cell
-from ik_service.extras.cells.cell_frames import CellFrames, FramesToPublish
 from ik_service.extras.cells.descriptions import DescribedArm
+from ik_service.model.joint import Joint, JointType
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
+from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.node_options import NodeOptions
+from ik_service.ros.common.qos import DESCRIPTION_QOS
 from ik_service.ros.common.runtime import GRACE, spinning_node, StopRequest
 from ik_service.ros.common.shared_threads import SharedThreads
-from ik_service.ros.common.tf_listener import transform_source, TransformSource
+from ik_service.ros.common.tf_listener import (
+    tf_message,
+    TF_STATIC_QOS,
+    transform_source,
+    TransformSource,
+)
 from ik_service.ros.ik.ik_node import IkNode
 from ik_service.ros.ik.parameter_table import LOCKED_JOINTS
 from ik_service.ros.sim.simulated_arm_node import SimulatedArmNode
+
+FramesToPublish = Literal['all', 'world', 'none']
+"""Choice of the published frames: all, those of the arms' bases, or none."""
+
+Measured = Callable[[], MeasuredState | None]
+
+
+class CellFrames:
+    """
+    Publisher of the frames of arms, and of their descriptions.
+
+    :param node: the node that publishes.
+    :param world: the frame that the arms stand in.
+    :param arms: the arms.
+    :param measured: returns the measured state of each arm by its name.
+    :param frames: what is published.
+    :param rate: how often the frames of moving links are published [Hz].
+    :raises MissingRosPackageError: tf2_msgs is not installed.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        world: str,
+        arms: Sequence[DescribedArm],
+        measured: Mapping[str, Measured],
+        frames: FramesToPublish,
+        rate: float,
+    ) -> None:
+        if frames == 'none':
+            return
+        message = tf_message()
+        if message is None:
+            raise MissingRosPackageError('tf2_msgs')
+        self._message = message
+        self._clock = node.get_clock()
+        self._latched: list[Publisher] = []
+        static = [*_standing(world, arms)]
+        if frames == 'all':
+            static += [stamped for arm in arms for stamped in _fixed(arm)]
+            self._moving = [_MovingFrames(arm, measured[arm.entry.name]) for arm in arms]
+            self._publisher = node.create_publisher(message, '/tf', 100)
+            steady = Clock(clock_type=ClockType.STEADY_TIME)  # also in a simulation that pauses
+            node.create_timer(1.0 / rate, self._publish, clock=steady)
+            self._describe(node, arms)
+        latched = node.create_publisher(message, '/tf_static', TF_STATIC_QOS)
+        latched.publish(message(transforms=static))
+        self._latched.append(latched)
+
+    def _describe(self, node: Node, arms: Sequence[DescribedArm]) -> None:
+        for arm in arms:
+            topic = f'{arm.entry.namespace.rstrip("/")}/robot_description'
+            publisher = node.create_publisher(String, topic, DESCRIPTION_QOS)
+            publisher.publish(String(data=arm.urdf))
+            self._latched.append(publisher)
+
+    def _publish(self) -> None:
+        now, stamp = time.monotonic(), self._clock.now()
+        found = [stamped for arm in self._moving for stamped in arm.news(now, stamp)]
+        if found:
+            self._publisher.publish(self._message(transforms=found))
+
+
+class _MovingFrames:
+    """
+    Frames of the links of an arm that move; the messages are made once, and filled again.
+
+    :param arm: the arm.
+    :param measured: returns its measured state.
+    """
+
+    def __init__(self, arm: DescribedArm, measured: Measured) -> None:
+        robot = arm.robot
+        self._measured = measured
+        self._joints = [joint for joint in robot.joints.values() if joint.movable]
+        self._sources = [robot.resolve_mimic(joint.name)[0] for joint in self._joints]
+        self._frames = [_JointFrame(joint) for joint in self._joints]
+        self._published = 0.0
+
+    def news(self, now: float, stamp: Time) -> Iterator[TransformStamped]:
+        """
+        Yield the frames of measured joints; none where nothing was measured since the last call.
+
+        :param now: the monotonic clock [s].
+        :param stamp: the same moment, as the time of the ROS graph.
+        """
+        measured = self._measured()
+        if measured is None:
+            return
+        postures = measured.arm.postures
+        indices = postures.indices([joint.name for joint in self._joints])
+        positions = postures.complete(measured.posture())[indices].tolist()
+        newest = self._published
+        for source, frame, position in zip(self._sources, self._frames, positions, strict=True):
+            state = measured.joints(postures.indices((source,)))
+            if state is None or state[1] <= self._published:
+                continue
+            newest = max(newest, state[1])
+            at = stamp.nanoseconds - round(1e9 * (now - state[1]))
+            yield frame.at(position, at)
+        self._published = newest
+
+
+class _JointFrame:
+    """
+    Frame of the link below a joint, as a message.
+
+    :param joint: the joint.
+    """
+
+    def __init__(self, joint: Joint) -> None:
+        self._message = _transform(joint.parent, joint.child, joint.T_parent_joint)
+        self._slides = joint.type is JointType.PRISMATIC
+        self._axis: tuple[float, float, float] = tuple(joint.axis.tolist())
+        R, p = joint.T_parent_joint[:3, :3], joint.T_parent_joint[:3, 3]
+        self._origin, self._way = p.tolist(), (R @ joint.axis).tolist()
+        self._turn = quaternion_xyzw_from_rotation(R)
+
+    def at(self, position: float, nanoseconds: int) -> TransformStamped:
+        """
+        Return the message for a position of the joint.
+
+        :param position: [rad] or [m].
+        :param nanoseconds: when the joint was there, on the clock of the ROS graph.
+        """
+        message = self._message
+        stamp = message.header.stamp
+        stamp.sec, stamp.nanosec = divmod(max(nanoseconds, 0), 1_000_000_000)
+        if self._slides:
+            moved = message.transform.translation
+            moved.x, moved.y, moved.z = (
+                origin + position * way
+                for origin, way in zip(self._origin, self._way, strict=True)
+            )
+            return message
+        # The product of two quaternions: the joint's at zero, and the one of the turn.
+        s, w = math.sin(0.5 * position), math.cos(0.5 * position)
+        x, y, z = (s * part for part in self._axis)
+        a, b, c, d = self._turn
+        turned = message.transform.rotation
+        turned.x = d * x + a * w + b * z - c * y
+        turned.y = d * y - a * z + b * w + c * x
+        turned.z = d * z + a * y - b * x + c * w
+        turned.w = d * w - a * x - b * y - c * z
+        return message
+
+
+def _standing(world: str, arms: Sequence[DescribedArm]) -> Iterator[TransformStamped]:
+    for arm in arms:
+        if arm.T_world_root is not None:
+            yield _transform(world, arm.robot.root_link, arm.T_world_root)
+
+
+def _fixed(arm: DescribedArm) -> Iterator[TransformStamped]:
+    for joint in arm.robot.joints.values():
+        if not joint.movable:
+            yield _transform(joint.parent, joint.child, joint.T_parent_joint)
+
+
+def _transform(parent: str, child: str, T: np.ndarray) -> TransformStamped:
+    pose = pose_from_matrix(T)
+    message = TransformStamped(child_frame_id=child)
+    message.header.frame_id = parent
+    at, position = message.transform.translation, pose.position
+    at.x, at.y, at.z = position.x, position.y, position.z
+    message.transform.rotation = pose.orientation
+    return message
+
 
 _DESTROYING = 0.1  # time for the entities of a node [s]
 _LOCKED = LOCKED_JOINTS.name

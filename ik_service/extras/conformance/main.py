@@ -2,17 +2,142 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
+import math
+from pathlib import Path
 import time
 from typing import TYPE_CHECKING
 
+from ik_service.cli.ros_arguments import split_ros_arguments
 from ik_service.common.ros_installation import require_ros
-from ik_service.extras.conformance.arguments import parse
 
 if TYPE_CHECKING:
     from ik_service.extras.conformance.check import Check, Outcome
     from ik_service.extras.conformance.subject import Subject
+
+
+_EXAMPLES = """
+The robot is that of the server, from its parameter robot_description, from get_urdf, or from the
+topic robot_description. Nothing is moved without --move. --ros-args at the end leads to other
+names:
+
+  ik_conformance --urdf panda.urdf --tip-link panda_hand_tcp
+  ik_conformance --group panda_arm --junit report.xml
+  ik_conformance --only solutions clients --count 1000
+  ik_conformance --urdf arm.urdf --ros-args -r compute_ik:=/other/compute_ik
+
+exit code: 0 no check has failed, 1 one has, 2 a wrong command or no server
+"""
+
+
+def parse(arguments: Sequence[str]) -> tuple[Namespace, list[str]]:
+    """
+    Return the options, and the arguments for ROS.
+
+    :param arguments: the command line after the program's name.
+    :raises SystemExit: the command line is wrong, or asked for help.
+    """
+    own, ros = split_ros_arguments(arguments)
+    return _parser().parse_args(own), ros
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
+        prog='ik_conformance',
+        description='Asks a compute_ik and compute_fk server on the ROS graph, and prints a table '
+        'of checks:\npass, fail, or not supported.',
+        epilog=_EXAMPLES,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    _add_robot(parser)
+    _add_checks(parser)
+    parser.add_argument('--namespace', default='', help='namespace of the services')
+    parser.add_argument(
+        '--timeout',
+        type=_positive,
+        default=10.0,
+        metavar='S',
+        help='how long to wait for a server, and for each answer (default: %(default)g s)',
+    )
+    parser.add_argument(
+        '--first-timeout',
+        type=_positive,
+        default=120.0,
+        metavar='S',
+        help='how long to wait for the first answer, as a server may still compile or load a '
+        'solver (default: %(default)g s)',
+    )
+    parser.add_argument('--junit', type=Path, metavar='FILE', help='write a report as JUnit XML')
+    parser.add_argument('--json', type=Path, metavar='FILE', help='write a report as JSON')
+    return parser
+
+
+def _add_robot(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group('robot')
+    group.add_argument('--urdf', type=Path, metavar='FILE', help='URDF or xacro file')
+    group.add_argument('--srdf', type=Path, metavar='FILE', help='SRDF or xacro file')
+    group.add_argument(
+        '--group', default='', metavar='NAME', help="planning group (default: the server's)"
+    )
+    group.add_argument('--base-link', default='', metavar='LINK', help='base of the arm')
+    group.add_argument('--tip-link', default='', metavar='LINK', help='tip of the arm')
+
+
+def _add_checks(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group('checks')
+    group.add_argument('--list', action='store_true', help='list the checks, and end')
+    group.add_argument(
+        '--only', nargs='+', default=[], metavar='NAME', help='only these checks or sections'
+    )
+    group.add_argument(
+        '--gentle', action='store_true', help='leave out what may end a weak server'
+    )
+    group.add_argument(
+        '--change-world',
+        action='store_true',
+        help='add an object to the world of the server for a moment, and remove it',
+    )
+    group.add_argument(
+        '--move',
+        action='store_true',
+        help='move the arm by move_action, by up to 0.2 rad or m a joint, and back',
+    )
+    group.add_argument(
+        '--count',
+        type=_count,
+        default=100,
+        metavar='N',
+        help='number of random poses (default: %(default)d)',
+    )
+    group.add_argument(
+        '--position-tolerance',
+        type=_positive,
+        default=1e-3,
+        metavar='M',
+        help='by which a solution may miss a position (default: %(default)g m)',
+    )
+    group.add_argument(
+        '--orientation-tolerance',
+        type=_positive,
+        default=1e-2,
+        metavar='RAD',
+        help='by which it may miss an orientation (default: %(default)g rad)',
+    )
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0.0 < value < math.inf:
+        raise ArgumentTypeError(f'has to be positive, not {text}')
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= 1_000_000:
+        raise ArgumentTypeError(f'has to be from 1 to 1,000,000, not {text}')
+    return value
 
 
 def main(arguments: Sequence[str]) -> int:

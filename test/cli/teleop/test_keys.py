@@ -4,8 +4,8 @@ from argparse import ArgumentTypeError
 
 import pytest
 
-from ik_service.cli.teleop.joystick import Joystick, parse_axes
 from ik_service.cli.teleop.keys import AXES, Keys, SPEEDS
+from ik_service.cli.teleop.main import Joystick, parse_axes
 
 
 def test_a_key_counts_while_it_repeats_and_no_longer():

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
 import json
 import math
@@ -16,7 +16,6 @@ from moveit_msgs.srv import GetGroupUrdf
 from rcl_interfaces.msg import ParameterEvent
 
 from ik_service.exceptions import OptionError
-from ik_service.extras.viewer.link.node_report import Entry, NodeReport, read_report
 from ik_service.extras.viewer.link.remote_parameters import (
     changed_values,
     OnFields,
@@ -33,8 +32,107 @@ from ik_service.extras.viewer.panel.connection_status import (
     ConnectionStatus,
 )
 from ik_service.extras.viewer.panel.parameter_fields import Field, Value
+from ik_service.extras.viewer.panel.solve_report import SolveReport
 from ik_service.extras.viewer.panel.solver_form import SPEED
 from ik_service.ros.ik.frame_parameters import TOOL_FRAMES
+
+_SOLVE = 'last_solve.'  # prefix of the keys that describe the last solve
+
+
+@dataclass(frozen=True)
+class Entry:
+    """
+    Status of one part of a node, from a diagnostics message.
+
+    :ivar name: ``<node>: <part>``.
+    :ivar is_warning: whether its level is above OK.
+    :ivar message: its sentence.
+    :ivar values: its values by key.
+    """
+
+    name: str
+    is_warning: bool
+    message: str
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class NodeReport:
+    """
+    State of the IK node; texts are empty where the diagnostics hold none.
+
+    :ivar base_link: base link of the chain.
+    :ivar tip_link: tip link of the chain.
+    :ivar activity: what the node is doing, in a sentence.
+    :ivar is_warning: whether that is a warning or an error.
+    :ivar solve: figures of the last solve; None without any.
+    """
+
+    base_link: str = ''
+    tip_link: str = ''
+    activity: str = ''
+    is_warning: bool = False
+    solve: SolveReport | None = None
+
+
+def read_report(entries: Iterable[Entry], node: str) -> NodeReport | None:
+    """
+    Return the state that a node reports; None when the message is from another node.
+
+    :param entries: the parts of the message.
+    :param node: the node's name, without its namespace.
+    """
+    parts = {
+        entry.name.removeprefix(f'{node}: '): entry
+        for entry in entries
+        if entry.name.startswith(f'{node}: ')
+    }
+    if not parts:
+        return None
+    robot, following = parts.get('robot description'), parts.get('following')
+    current = following or robot
+    return NodeReport(
+        base_link=robot.values.get('base_link', '') if robot else '',
+        tip_link=robot.values.get('tip_link', '') if robot else '',
+        activity=current.message if current else '',
+        is_warning=current.is_warning if current else False,
+        solve=_last_solve(parts.values()),
+    )
+
+
+def _last_solve(parts: Iterable[Entry]) -> SolveReport | None:
+    """Return the newest solve that a node's parts report."""
+    reported = [part.values for part in parts if f'{_SOLVE}iterations' in part.values]
+    if not reported:
+        return None
+    return _read_solve(max(reported, key=lambda v: _number(v, 'stamp') or 0.0))
+
+
+def _read_solve(values: Mapping[str, str]) -> SolveReport | None:
+    """Return the solve that a part reports; None when a number is missing or wrong."""
+    iterations, searches = _number(values, 'iterations'), _number(values, 'searches')
+    solve_time = _number(values, 'solve_time')
+    if iterations is None or searches is None or solve_time is None:
+        return None
+    texts = {key: values.get(f'{_SOLVE}{key}', '') for key in ('status', 'solver', 'source')}
+    return SolveReport(
+        int(iterations),
+        int(searches),
+        solve_time,
+        position_error=_number(values, 'position_error'),
+        orientation_error=_number(values, 'orientation_error'),
+        **texts,
+    )
+
+
+def _number(values: Mapping[str, str], key: str) -> float | None:
+    """Return a number of the last solve; None when it is missing, negative or not finite."""
+    try:
+        number = float(values[f'{_SOLVE}{key}'])
+    except (KeyError, ValueError):
+        return None
+    return number if 0.0 <= number < math.inf else None
+
 
 _GRAPH_PERIOD = 0.5  # time between two queries of the graph [s]
 _RETRY_PERIOD = 2.0  # time after which unanswered requests are sent again [s]

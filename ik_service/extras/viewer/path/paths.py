@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 from ik_service.exceptions import ArgumentError
-from ik_service.extras.viewer.link.path_link import ExecutionEnd, PathLink, PathSettings
+from ik_service.extras.viewer.link.path_link import Execution, ExecutionEnd, PathLink, PathSettings
 from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.motions import Motions
@@ -17,16 +17,192 @@ from ik_service.extras.viewer.panel.measures import joint_units
 from ik_service.extras.viewer.panel.panel_html import quantity_text
 from ik_service.extras.viewer.panel.status_text import Level, StatusText
 from ik_service.extras.viewer.path.path_form import PathActions, PathForm
-from ik_service.extras.viewer.path.path_run import PathRun
 from ik_service.extras.viewer.path.path_scene import PathScene
 from ik_service.extras.viewer.path.path_state import path_text, PathState
-from ik_service.extras.viewer.path.planner import PathPlanner
-from ik_service.extras.viewer.path.playback import Playback
+from ik_service.extras.viewer.path.planner import PathPlanner, START_TOLERANCES
 from ik_service.extras.viewer.path.preview import Preview, START_TOLERANCE
-from ik_service.extras.viewer.path.start_approach import StartApproach
-from ik_service.extras.viewer.path.way_points import WayPointError, WayPoints
+from ik_service.extras.viewer.path.way_points import is_near, WayPointError, WayPoints
 from ik_service.extras.viewer.path.way_points_file import read_way_points, way_points_text
 from ik_service.extras.viewer.robot_display import RobotDisplay
+
+_REST = 0.3  # time without motion that counts as rest [s]
+_STILL = 1e-4  # motion of a joint that counts as none [rad] or [m]
+
+
+class StartApproach:
+    """
+    Wait for the arm to be at rest where a path starts. To be used from one thread.
+
+    :param target: the target that was set; when it is another one, the wait ends.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._start: np.ndarray | None = None
+        self._q = np.empty(0)
+        self._still_since = 0.0
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether the arm is expected to arrive."""
+        return self._start is not None
+
+    def begin(self, T_base_start: np.ndarray) -> None:
+        """
+        Begin to wait.
+
+        :param T_base_start: (4, 4) the target that was set [m].
+        """
+        self._start, self._q = T_base_start, np.empty(0)
+
+    def drop(self) -> None:
+        """Wait no longer."""
+        self._start = None
+
+    def has_arrived(self, q: np.ndarray, display: RobotDisplay | None, now: float) -> bool:
+        """
+        Whether the arm has come to rest at the start just now; the wait ends then.
+
+        :param q: (n,) its joints' positions [rad] or [m].
+        :param display: the arm.
+        :param now: on the monotonic clock [s].
+        """
+        if self._start is None or display is None:
+            return False
+        if self._target.pose is not self._start:  # somebody wants it elsewhere
+            self.drop()
+            return False
+        if self._q.shape != q.shape or np.abs(self._q - q).max() > _STILL:
+            self._q, self._still_since = q, now
+        is_there = is_near(display.view.tip_pose(q), self._start, START_TOLERANCES)
+        if not is_there or now - self._still_since < _REST:
+            return False
+        self.drop()
+        return True
+
+
+class Playback:
+    """
+    Time of a motion that is shown. To be used from one thread.
+
+    :ivar duration: of the motion [s]; 0 without one.
+    :ivar time: that is shown of it [s].
+    :ivar is_playing: whether it runs.
+    """
+
+    def __init__(self) -> None:
+        self.duration = self.time = 0.0
+        self.is_playing = False
+        self._stepped_at = 0.0
+
+    def load(self, duration: float) -> None:
+        """
+        Begin another motion, which stands at its start.
+
+        :param duration: of it [s]; 0 for none.
+        """
+        self.duration, self.time, self.is_playing = duration, 0.0, False
+
+    def seek(self, time: float) -> None:
+        """
+        Stand at a time.
+
+        :param time: within the motion [s].
+        """
+        self.time, self.is_playing = min(max(time, 0.0), self.duration), False
+
+    def toggle(self, now: float) -> None:
+        """
+        Run on, at the end from the start again, or stand.
+
+        :param now: on the monotonic clock [s].
+        """
+        self.is_playing = not self.is_playing and self.duration > 0.0
+        self._stepped_at = now
+        if self.is_playing and self.time >= self.duration:
+            self.time = 0.0
+
+    def step(self, now: float) -> None:
+        """
+        Run on to the present; it stands when it has come to the end.
+
+        :param now: on the monotonic clock [s].
+        """
+        if self.is_playing:
+            self.time = min(self.time + now - self._stepped_at, self.duration)
+            self._stepped_at = now
+            self.is_playing = self.time < self.duration
+
+
+class PathRun:
+    """
+    One execution after the other. To be used from one thread.
+
+    :param executor: the node.
+    :param tasks: brings the ends.
+    :param on_end: called with the end of each execution that was not dropped.
+    """
+
+    def __init__(
+        self,
+        executor: PathLink,
+        tasks: TaskQueue,
+        on_end: Callable[[ExecutionEnd], object],
+    ) -> None:
+        self._executor, self._tasks, self._on_end = executor, tasks, on_end
+        self._execution: Execution | None = None
+        self._preview: Preview | None = None
+        self._number = 0
+        self._time = 0.0
+
+    @property
+    def progress(self) -> float | None:
+        """Share of the motion up to where the arm is, 0 to 1; None while there is none."""
+        return None if self._preview is None else self._time / self._preview.trajectory.duration
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the arm goes along a path."""
+        return self._preview is not None
+
+    def start(self, preview: Preview) -> None:
+        """
+        Send the arm along a path.
+
+        :param preview: the motion.
+        """
+        self._number += 1
+        number = self._number
+
+        def on_end(end: ExecutionEnd) -> None:
+            self._tasks.post(lambda: self._end(end) if number == self._number else None)
+
+        self._preview, self._time = preview, 0.0
+        self._execution = self._executor.execute(preview.answer.message, on_end)
+
+    def cancel(self) -> None:
+        """Ask the node to stop the arm; the end follows."""
+        if self._execution is not None:
+            self._execution.cancel()
+
+    def drop(self) -> None:
+        """Forget the execution, as the node has gone."""
+        self._number += 1
+        self._execution = self._preview = None
+
+    def step(self, q: np.ndarray) -> None:
+        """
+        Find out how far the arm has come.
+
+        :param q: (n,) the joints' measured positions [rad] or [m].
+        """
+        if self._preview is not None:
+            self._time = self._preview.time_nearest(q, self._time)
+
+    def _end(self, end: ExecutionEnd) -> None:
+        self.drop()
+        self._on_end(end)
+
 
 _SHOWN = 30.0  # time that the arm of a preview is shown: it stands in the way elsewhere [s]
 _NO_STATES = 'no joint states have come yet'

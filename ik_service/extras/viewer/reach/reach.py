@@ -9,22 +9,195 @@ import math
 import numpy as np
 import viser
 
+from ik_service.common.quoting import truncate
+from ik_service.common.transforms import quaternion_wxyz_from_rotation
+from ik_service.exceptions import IkServiceError
+from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.panel.panel import Panel
+from ik_service.extras.viewer.panel.panel_html import framed
 from ik_service.extras.viewer.panel.status_text import Level, StatusText
-from ik_service.extras.viewer.reach.comparison import compare, Comparison
-from ik_service.extras.viewer.reach.legend import arms_key, color_bar
+from ik_service.extras.viewer.reach.comparison import COLORS, compare, Comparison
 from ik_service.extras.viewer.reach.own_survey import FINENESSES, OwnSurvey
 from ik_service.extras.viewer.reach.placements import Placements
-from ik_service.extras.viewer.reach.point_cloud import PointCloud
 from ik_service.extras.viewer.reach.reach_form import ReachActions, ReachForm
-from ik_service.extras.viewer.reach.reach_map import ReachMap, read_map
+from ik_service.extras.viewer.reach.reach_map import Quantity, ReachMap, read_map
 from ik_service.extras.viewer.reach.reader import Reader
-from ik_service.extras.viewer.reach.same_arm import difference
 from ik_service.extras.viewer.reach.selection import drawn, place_text
 from ik_service.extras.viewer.robot_display import RobotDisplay
+from ik_service.extras.viewer.scene.colormap import viridis
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.robot import Robot
+
+_CLOSE = 1e-6  # of poses [m], and of limits [rad] or [m]
+_POSTURES = (0.25, 0.5, 0.8)  # at which poses are compared, as shares of the joints' ranges
+
+
+def difference(found: ReachMap, chain: KinematicChain) -> str:
+    """
+    Return why a map does not belong to a chain.
+
+    :param found: the map.
+    :param chain: the chain that is shown.
+    :returns: a sentence; empty where it belongs to it, as far as the map tells.
+    """
+    for what, of_map, of_arm in (
+        ('base', found.base_link, chain.base_link),
+        ('tip', found.tip_link, chain.tip_link),
+    ):
+        if of_map != of_arm:
+            return (
+                f'the map is of another arm: its {what} link is {truncate(of_map)}, '
+                f'and the {what} link here is {truncate(of_arm)}'
+            )
+    if found.spec is None:
+        return ''
+    try:
+        other = chain_of(found.spec)
+    except IkServiceError as error:
+        return f'the arm of the map cannot be built: {error}'
+    return _chain_difference(other, chain)
+
+
+def chain_of(spec: ChainSpec) -> KinematicChain:
+    """
+    Return the chain of a specification, without preparing its solver or reading its meshes.
+
+    :param spec: the specification.
+    :raises IkServiceError: it is faulty.
+    """
+    robot = Robot.from_urdf(spec.urdf)
+    return robot.chain(spec.base_link or None, spec.tip_link or None, dict(spec.locked) or None)
+
+
+def _chain_difference(other: KinematicChain, chain: KinematicChain) -> str:
+    if other.joint_names != chain.joint_names:
+        names = truncate(', '.join(other.joint_names))
+        return f'the map is of another arm: the joints that move there are {names}'
+    for share in _POSTURES:
+        q = _posture(chain, share)
+        if not np.allclose(other.forward(q), chain.forward(q), atol=_CLOSE):
+            return 'the map is of another arm: the same joint positions put its tip elsewhere'
+    for name, *limits in zip(
+        chain.joint_names, other.lower, chain.lower, other.upper, chain.upper, strict=True
+    ):
+        if not np.allclose(limits[::2], limits[1::2], atol=_CLOSE):
+            return (
+                f'the map is of an arm with other joint limits: {name} goes from '
+                f'{limits[0]:.4g} to {limits[2]:.4g} there, and from {limits[1]:.4g} to '
+                f'{limits[3]:.4g} here'
+            )
+    return ''
+
+
+def _posture(chain: KinematicChain, share: float) -> np.ndarray:
+    """Return joint positions (n,) in the limits; around 0 where there are none."""
+    lower, upper = chain.sampling_bounds()
+    return lower + share * (upper - lower)
+
+
+class PointCloud:
+    """
+    Point cloud that is replaced as a whole. To be used from one thread.
+
+    :param scene: the scene of the page.
+    :param name: path of its node.
+    """
+
+    def __init__(self, scene: viser.SceneApi, name: str) -> None:
+        self._scene, self._name = scene, name
+        self._node: viser.PointCloudHandle | None = None
+        self._T_root_base = np.eye(4)
+
+    def show(self, points: np.ndarray, colors: np.ndarray, point_size: float) -> None:
+        """
+        Replace the points.
+
+        :param points: (N, 3) in the frame of the base [m]; none to show nothing.
+        :param colors: (N, 3) red, green and blue, 0 to 255.
+        :param point_size: diameter of a point [m].
+        """
+        if not len(points):
+            self.clear()
+            return
+        # A node of the same name replaces the other one in one message, so that no page ever has
+        # points without colours.
+        self._node = self._scene.add_point_cloud(
+            self._name,
+            points,
+            colors,
+            point_size=point_size,
+            point_shape='circle',
+            precision='float32',
+        )
+        self._put_at(self._T_root_base)
+
+    def clear(self) -> None:
+        """Show nothing."""
+        if self._node is not None:
+            self._node.remove()
+            self._node = None
+
+    def move(self, T_root_base: np.ndarray) -> None:
+        """
+        Draw the points where the base of the arm is.
+
+        :param T_root_base: (4, 4) [m].
+        """
+        if not np.array_equal(T_root_base, self._T_root_base):
+            self._put_at(T_root_base)
+
+    def _put_at(self, T_root_base: np.ndarray) -> None:
+        self._T_root_base = T_root_base
+        if self._node is not None:
+            self._node.wxyz = np.array(quaternion_wxyz_from_rotation(T_root_base[:3, :3]))
+            self._node.position = T_root_base[:3, 3]
+
+
+_STOPS = 9  # colours of the bar, between which browsers blend
+
+
+def color_bar(quantity: Quantity) -> str:
+    """
+    Return a bar with the colours of a quantity, and numbers with the unit below.
+
+    :param quantity: the quantity.
+    """
+    colors = ','.join(map(_css, viridis(np.linspace(0.0, 1.0, _STOPS))))
+    ends = (quantity.text(share * quantity.highest) for share in (0.0, 0.5, 1.0))
+    numbers = ''.join(f'<span>{escape(text)}</span>' for text in ends)
+    return framed(
+        f'<div>{escape(quantity.name)}</div>'
+        f'<div style="height:0.75em;border-radius:3px;'
+        f'background:linear-gradient(90deg,{colors})"></div>'
+        f'<div style="display:flex;justify-content:space-between">{numbers}</div>'
+    )
+
+
+def arms_key(comparison: Comparison, least: float) -> str:
+    """
+    Return the colours of a comparison, with the volume of each.
+
+    :param comparison: the comparison.
+    :param least: share of the orientations from which on a place counts as reached [%].
+    """
+    one, other = comparison.names
+    texts = (f'only {one}', f'only {other}', 'both')
+    volumes = comparison.volumes(least)
+    rows = ''.join(
+        f'<tr><td style="padding-right:0.5em"><div style="width:0.75em;height:0.75em;'
+        f'border-radius:50%;background:{_css(color)}"></div></td><td>{escape(text)}</td>'
+        f'<td style="text-align:right;padding-left:0.75em;white-space:nowrap">'
+        f'<b>{volume:.3f} m³</b></td></tr>'
+        for color, text, volume in zip(COLORS, texts, volumes, strict=True)
+    )
+    return framed(f'<table>{rows}</table>')
+
+
+def _css(color: np.ndarray) -> str:
+    return 'rgb({},{},{})'.format(*color.tolist())
+
 
 _PERIOD = 0.2  # shortest time between two clouds: one may have millions of points [s]
 _NO_MAP = StatusText(

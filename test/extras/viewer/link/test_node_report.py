@@ -1,6 +1,6 @@
 import pytest
 
-from ik_service.extras.viewer.link.node_report import Entry, NodeReport, read_report
+from ik_service.extras.viewer.link.node_monitor import Entry, NodeReport, read_report
 from ik_service.extras.viewer.panel.solve_report import SolveReport
 
 SOLVE = {

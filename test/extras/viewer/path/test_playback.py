@@ -1,4 +1,4 @@
-from ik_service.extras.viewer.path.playback import Playback
+from ik_service.extras.viewer.path.paths import Playback
 
 
 def test_it_runs_to_the_end_and_begins_anew_from_there():

@@ -9,7 +9,7 @@ from support.reach_files import CONTENT, POINTS, write_reach
 
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.studies.reach import reach
-from ik_service.extras.viewer.reach.survey_file import read_reach
+from ik_service.extras.viewer.reach.reach_map import read_reach
 
 URDF = """<robot name="r"><link name="base"/><link name="tip"/>
   <joint name="j" type="continuous"><parent link="base"/><child link="tip"/></joint></robot>"""

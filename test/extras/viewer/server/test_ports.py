@@ -2,7 +2,7 @@ import socket
 
 import pytest
 
-from ik_service.extras.viewer.server.ports import free_port, PortError
+from ik_service.extras.viewer.server.page import free_port, PortError
 
 
 @pytest.fixture
