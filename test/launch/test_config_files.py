@@ -80,7 +80,7 @@ def test_rviz_receives_what_was_published_before(displays, name, topic):
 
 def test_rviz_knows_the_namespaces_of_the_markers(displays):
     pytest.importorskip('visualization_msgs.msg')
-    from ik_service.ros.markers import arm_markers as markers
+    from ik_service.ros.markers import arm_marker_publisher as markers
     from ik_service.ros.markers import reach_cloud_publisher, world_markers
 
     motion = {markers.TARGET, markers.NEAREST, markers.TRAIL, markers.REACH}

@@ -1,6 +1,6 @@
 import importlib.util
 
-from ik_service.cli.demo import viewer as demo_viewer
+from ik_service.cli.demo import main as demo_viewer
 from ik_service.common.child_process import ChildFailedError
 
 
