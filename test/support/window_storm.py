@@ -174,6 +174,7 @@ class WindowStorm(Storm):
         self.channel = TrajectoryChannel(self.joints, names, state, StormClock())
         self.windows = WindowObserver(self.chain)
         self.windows.played_until = self.now
+        self.fresh = False
 
     def run(self, ticks):
         for _ in range(ticks):
@@ -192,13 +193,15 @@ class WindowStorm(Storm):
                 self.windows.play(self.now)
                 continue
             self.windows.see(message, self.now, settings, self.fresh)
+            self.fresh = False
             self.follower.mark_sent(self.now - self.began)
             self.goal = self.windows.playing.at(np.array([self.now]))[0]
 
     def _message(self):
         self.began = self.now
         command = self.follower.tick(self.now)
-        self.fresh = command is not None and command.begins
+        # A beginning counts until it is sent: it may be refused by the gate, or discarded.
+        self.fresh = command is not None and (command.begins or self.fresh)
         return self.channel.message(command, self.follower, self.now)
 
     def _suspend(self):
