@@ -30,31 +30,6 @@ FORMAT = 2
 _UNITS = {'origin': 'm', 'rotations': '1', 'quality': '1'}
 
 
-def write_inverse_map(found: InverseMap, path: str | os.PathLike[str]) -> None:
-    """
-    Write a map; an existing one is replaced once the new one is whole.
-
-    :param found: the map.
-    :param path: folder of the group.
-    :raises StoreError: something else is there, or the disk refuses.
-    :raises MissingExtraError: zarr is not installed.
-    """
-    arrays = {name: (getattr(found, name), unit) for name, unit in _UNITS.items()}
-    attributes = {'chain': found.spec.to_json(), 'spacing': found.spacing}
-    write_group(path, KIND, FORMAT, arrays, attributes)
-
-
-def read_inverse_map(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """
-    Return the attributes of a map.
-
-    :param path: folder of the group.
-    :raises StoreError: there is none, it is of another version, or damaged.
-    :raises MissingExtraError: zarr is not installed.
-    """
-    return read_group(path, KIND, FORMAT, _read)
-
-
 def _read(numbers: Reader, attributes: dict[str, Any]) -> dict[str, Any]:
     arrays = {name: numbers(name) for name in _UNITS}
     quality, spacing = arrays['quality'], float(attributes['spacing'])
@@ -230,7 +205,9 @@ class InverseMap:
         :raises StoreError: something else is there, or the disk refuses.
         :raises MissingExtraError: zarr is not installed.
         """
-        write_inverse_map(self, path)
+        arrays = {name: (getattr(self, name), unit) for name, unit in _UNITS.items()}
+        attributes = {'chain': self.spec.to_json(), 'spacing': self.spacing}
+        write_group(path, KIND, FORMAT, arrays, attributes)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> InverseMap:
@@ -241,7 +218,7 @@ class InverseMap:
         :raises StoreError: there is none, it is of another version, or damaged.
         :raises MissingExtraError: zarr is not installed.
         """
-        return cls(**read_inverse_map(path))
+        return cls(**read_group(path, KIND, FORMAT, _read))
 
 
 def _frames(poses: np.ndarray) -> np.ndarray:

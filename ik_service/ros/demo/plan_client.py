@@ -8,13 +8,7 @@ from typing import Any
 
 from geometry_msgs.msg import Pose
 from moveit_msgs.action import MoveGroup
-from moveit_msgs.msg import (
-    CollisionObject,
-    Constraints,
-    ObjectColor,
-    OrientationConstraint,
-    PositionConstraint,
-)
+from moveit_msgs.msg import CollisionObject, ObjectColor
 from moveit_msgs.srv import ApplyPlanningScene
 import numpy as np
 from rclpy.action import ActionClient
@@ -24,8 +18,9 @@ from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import ColorRGBA
 
 from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.ros.common.errors import ErrorCode
+from ik_service.ros.common.pose_goals import goal_at
 
-_SUCCESS = 1
 _BOX = 'box'
 _BOX_COLOR = ColorRGBA(r=0.85, g=0.62, b=0.35, a=1.0)
 _POSITION, _ORIENTATION = 1e-4, 1e-3  # tolerances of goals [m] and [rad]
@@ -98,7 +93,9 @@ class PlanClient:
         :param only: whether it is only planned.
         """
         goal = MoveGroup.Goal()
-        goal.request.goal_constraints = [self._at(T_base_tip)]
+        goal.request.goal_constraints = [
+            goal_at(T_base_tip, self._base_link, self._tip_link, _POSITION, _ORIENTATION)
+        ]
         goal.request.pipeline_id = pipeline
         goal.request.allowed_planning_time = _PLANNING_TIME
         goal.planning_options.plan_only = only
@@ -106,7 +103,7 @@ class PlanClient:
         result = self._wait(handle.get_result_async(), 'move_action does not end').result
         code = result.error_code
         return PlannedMove(
-            code.val == _SUCCESS,
+            code.val == ErrorCode.SUCCESS,
             bool(result.planned_trajectory.joint_trajectory.points),
             getattr(code, 'message', '') or f'code {code.val}',
             result.planning_time,
@@ -119,16 +116,3 @@ class PlanClient:
         scene.world.collision_objects, scene.object_colors = objects, colors
         future = self._scene.call_async(request)
         return self._wait(future, 'apply_planning_scene does not answer').success
-
-    def _at(self, T_base_tip: np.ndarray) -> Constraints:
-        pose = pose_from_matrix(T_base_tip)
-        place = PositionConstraint(link_name=self._tip_link, weight=1.0)
-        turn = OrientationConstraint(link_name=self._tip_link, weight=1.0)
-        place.header.frame_id = turn.header.frame_id = self._base_link
-        ball = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[_POSITION])
-        place.constraint_region.primitives = [ball]
-        place.constraint_region.primitive_poses = [Pose(position=pose.position)]
-        turn.orientation = pose.orientation
-        turn.absolute_x_axis_tolerance = _ORIENTATION
-        turn.absolute_y_axis_tolerance = turn.absolute_z_axis_tolerance = _ORIENTATION
-        return Constraints(position_constraints=[place], orientation_constraints=[turn])

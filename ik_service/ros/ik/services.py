@@ -103,11 +103,10 @@ class Services:
             _PATHS: (GetCartesianPath, self.paths),
             _ALL: (GetCartesianPath, listed),
         }
-        late = [(_BATCHES, self.batch_group, BATCH_QOS), (_PATHS, self.path_group, SERVICE_QOS)]
-        late.append((_ALL, self.batch_group, SERVICE_QOS))
         self._late: dict[str, KernelPreparation] = {}
-        for each in late:
-            self._add_late(*each)
+        self._add_late(_BATCHES, self.batch_group, BATCH_QOS)
+        self._add_late(_PATHS, self.path_group, SERVICE_QOS)
+        self._add_late(_ALL, self.batch_group, SERVICE_QOS)
         self._compile: Callable[[Any], object] = lambda kernels: kernels.warm_up()
 
     def around(self, service: str) -> Around:

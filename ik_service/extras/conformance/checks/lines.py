@@ -47,20 +47,41 @@ def _line(subject: Subject) -> str:
 def _timing(subject: Subject) -> str:
     answer, *_ = _short_line(subject)
     asked = 'the times and velocities of a short straight line'
-    joints = answer.solution.joint_trajectory
+    seconds = require_timed(subject, answer.solution, asked, rest=_REST)
+    return f'{seconds:.2f} s'
+
+
+def require_timed(
+    subject: Subject,
+    trajectory: Any,  # noqa: ANN401
+    asked: str,
+    rest: float,
+    scaling: float = 1.0,
+) -> float:
+    """
+    Make sure that a trajectory rests at its ends and keeps the velocity limits; return its time.
+
+    :param subject: the server, and its arm.
+    :param trajectory: the RobotTrajectory.
+    :param asked: the request, in words.
+    :param rest: speed that counts as rest [rad/s] or [m/s].
+    :param scaling: share of the velocity limits that it may have.
+    :raises CheckFailedError: it does not, or its times do not increase.
+    """
+    joints = trajectory.joint_trajectory
     times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in joints.points]
     if not (np.diff(times) > 0.0).all():
         raise CheckFailedError(asked, 'times that do not increase', 'times that increase')
     if any(len(p.velocities) != len(joints.joint_names) for p in joints.points):
         raise CheckFailedError(asked, 'points without velocities', 'velocities of all joints')
     speeds = np.abs([list(point.velocities) for point in joints.points])
-    if speeds[[0, -1]].max() > _REST:
+    if speeds[[0, -1]].max() > rest:
         raise CheckFailedError(asked, 'a motion that does not rest at its ends', 'rest there')
     for name, fastest in zip(joints.joint_names, speeds.max(axis=0), strict=True):
-        limit = subject.arm.robot.joints[name].limits.velocity
+        limit = scaling * subject.arm.robot.joints[name].limits.velocity
         if fastest > _FASTER * limit:
             raise CheckFailedError(asked, f'{name} at {fastest:.4g}', f'at most {limit:.4g}')
-    return f'{times[-1]:.2f} s'
+    return times[-1]
 
 
 def _out_of_reach(subject: Subject) -> str:

@@ -10,12 +10,12 @@ import zlib
 from moveit_msgs import msg, srv
 from moveit_msgs.msg import MoveItErrorCodes as Code
 import numpy as np
-from shape_msgs.msg import SolidPrimitive
 
 from ik_service.common.transforms import rigid_transform
 from ik_service.extras.conformance.answers import offset
 from ik_service.extras.conformance.check import Check, CheckFailedError, NotSupportedError
 from ik_service.extras.conformance.checks.collisions import ask_validity, random_states
+from ik_service.extras.conformance.checks.lines import require_timed
 from ik_service.extras.conformance.checks.scenes import free_seed, scene_box
 from ik_service.extras.conformance.names import (
     code_name,
@@ -25,7 +25,7 @@ from ik_service.extras.conformance.names import (
     SUCCESS,
 )
 from ik_service.extras.conformance.subject import largest_step, LIMIT_TOLERANCE, Posture, Subject
-from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.ros.common.pose_goals import goal_at
 
 _SECTION = 'plans'
 # Other builds of moveit_msgs may lack them.
@@ -40,7 +40,6 @@ _JOINT_TOLERANCE = 1e-3  # of goals [rad] or [m], as pymoveit2 has it
 _POSITION_TOLERANCE, _ANGLE_TOLERANCE = 1e-3, 1e-3  # of goals [m], [rad], likewise
 _ROUNDING = 1e-4  # by which a plan may miss its ends [rad] or [m]
 _SLOW = 0.1  # scaling factor
-_FASTER = 1.001  # share of a velocity limit that may be exceeded, for rounding
 _AWAY = 50.0  # [m], which no arm reaches
 _UNKNOWN = 'there_is_no_such_name'
 _NO_CODES = 'its service answers FAILURE to whatever cannot be planned'
@@ -89,7 +88,8 @@ def _valid(subject: Subject) -> str:
 
 def _timing(subject: Subject) -> str:
     answer, *_ = _short_plan(subject)
-    seconds = require_timed(subject, answer.trajectory, 'the times and velocities of a plan', 1.0)
+    asked = 'the times and velocities of a plan'
+    seconds = require_timed(subject, answer.trajectory, asked, rest=_ROUNDING)
     return f'{seconds:.2f} s'
 
 
@@ -99,7 +99,8 @@ def _scaling(subject: Subject) -> str:
     request = motion_request(subject, joint_goal(subject, goal), start=start)
     request.max_velocity_scaling_factor = request.max_acceleration_scaling_factor = _SLOW
     answer = _planned(subject, request, asked)
-    return f'{require_timed(subject, answer.trajectory, asked, _SLOW):.2f} s'
+    seconds = require_timed(subject, answer.trajectory, asked, rest=_ROUNDING, scaling=_SLOW)
+    return f'{seconds:.2f} s'
 
 
 def _pose(subject: Subject) -> str:
@@ -297,23 +298,8 @@ def pose_goal(subject: Subject, T: np.ndarray) -> Any:  # noqa: ANN401
     :param subject: the server, and its arm.
     :param T: (4, 4) T_root_tip.
     """
-    frame, tip, pose = subject.arm.robot.root_link, subject.single_tip(), pose_from_matrix(T)
-    position = msg.PositionConstraint(link_name=tip, weight=1.0)
-    position.header.frame_id = frame
-    region = position.constraint_region
-    region.primitives = [
-        SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[_POSITION_TOLERANCE])
-    ]
-    region.primitive_poses = [pose]
-    orientation = msg.OrientationConstraint(link_name=tip, weight=1.0)
-    orientation.header.frame_id = frame
-    orientation.orientation = pose.orientation
-    orientation.absolute_x_axis_tolerance = _ANGLE_TOLERANCE
-    orientation.absolute_y_axis_tolerance = _ANGLE_TOLERANCE
-    orientation.absolute_z_axis_tolerance = _ANGLE_TOLERANCE
-    goal = msg.Constraints()
-    goal.position_constraints, goal.orientation_constraints = [position], [orientation]
-    return goal
+    frame, tip = subject.arm.robot.root_link, subject.single_tip()
+    return goal_at(T, frame, tip, _POSITION_TOLERANCE, _ANGLE_TOLERANCE)
 
 
 def _near_request(subject: Subject) -> Any:  # noqa: ANN401
@@ -372,32 +358,6 @@ def _require_refused(answer: Any, asked: str, *codes: int) -> str:  # noqa: ANN4
     if points:
         raise CheckFailedError(asked, f'{code_name(code)} with {points} points', 'no points')
     return code_name(code)
-
-
-def require_timed(subject: Subject, trajectory: Any, asked: str, scaling: float) -> float:  # noqa: ANN401
-    """
-    Make sure that a trajectory rests at its ends and keeps the velocity limits; return its time.
-
-    :param subject: the server, and its arm.
-    :param trajectory: the RobotTrajectory.
-    :param asked: the request, in words.
-    :param scaling: share of the velocity limits that it may have.
-    :raises CheckFailedError: it does not, or its times do not increase.
-    """
-    joints = trajectory.joint_trajectory
-    times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in joints.points]
-    if not (np.diff(times) > 0.0).all():
-        raise CheckFailedError(asked, 'times that do not increase', 'times that increase')
-    if any(len(p.velocities) != len(joints.joint_names) for p in joints.points):
-        raise CheckFailedError(asked, 'points without velocities', 'velocities of all joints')
-    speeds = np.abs([list(point.velocities) for point in joints.points])
-    if speeds[[0, -1]].max() > _ROUNDING:
-        raise CheckFailedError(asked, 'a motion that does not rest at its ends', 'rest there')
-    for name, fastest in zip(joints.joint_names, speeds.max(axis=0), strict=True):
-        limit = scaling * subject.arm.robot.joints[name].limits.velocity
-        if fastest > _FASTER * limit:
-            raise CheckFailedError(asked, f'{name} at {fastest:.4g}', f'at most {limit:.4g}')
-    return times[-1]
 
 
 def _postures(answer: Any, start: Mapping[str, float]) -> list[Posture]:  # noqa: ANN401
