@@ -50,15 +50,26 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for robot in [*chosen_robots(args.chains), skewed_arm(Path(folder) / 'skewed.urdf')]:
             progress(f'all solutions: {robot.name}')
-            rows += [{'chain': robot.name, **row} for row in compare(robot, args.count, args.seed)]
+            finders, absent = _finders(robot)
+            table = compare(robot, args.count, args.seed, finders)
+            table += [{'solver': name, 'absent': reason} for name, reason in absent.items()]
+            rows += [{'chain': robot.name, **row} for row in table]
     save('all_solutions', rows, count=args.count, seed=args.seed)
 
 
-def compare(robot: BenchRobot, count: int, seed: int) -> list[dict[str, object]]:
-    """Rows of the table for one robot."""
+def compare(
+    robot: BenchRobot, count: int, seed: int, finders: dict[str, Finder]
+) -> list[dict[str, object]]:
+    """
+    Rows of the table for one robot.
+
+    :param robot: the robot.
+    :param count: number of poses.
+    :param seed: of the random poses.
+    :param finders: functions from a pose to joint vectors (k, n), by name.
+    """
     verifier = Verifier(robot)
     targets = verifier.problems(robot, count, seed).targets
-    finders, absent = _finders(robot)
     times: dict[str, list[float]] = {name: [] for name in finders}
     branches: dict[str, list[np.ndarray]] = {name: [] for name in finders}
     for rows in rounds_of(count, 50):
@@ -72,8 +83,7 @@ def compare(robot: BenchRobot, count: int, seed: int) -> list[dict[str, object]]
             for q, target in zip(answers, targets[rows], strict=True):
                 branches[name].append(_verified(verifier, q, target))
     every = [_distinct(np.vstack(found)) for found in zip(*branches.values(), strict=True)]
-    table = [_row(name, times[name], branches[name], every) for name in finders]
-    return table + [{'solver': name, 'absent': reason} for name, reason in absent.items()]
+    return [_row(name, times[name], branches[name], every) for name in finders]
 
 
 def _row(
@@ -101,11 +111,9 @@ def _row(
 
 def _finders(robot: BenchRobot) -> tuple[dict[str, Finder], dict[str, str]]:
     """Return functions from a pose to joint vectors (k, n), and the reasons of absences."""
-    searching = SolutionFinder(robot.chain, iks.IkOptions(), DEFAULT_RESOLUTION, DEFAULT_MOST)
-    searching._arm = searching._arm._replace(kind=NO_FORM)  # as for arms without a closed form
     finders: dict[str, Finder] = {
         'ours': lambda target: iks.solve_ik_all(robot.chain, target),
-        'ours, search only': lambda target: searching.find(target, None, False).q,
+        'ours, search only': searching(robot),
     }
     for find in finders.values():
         find(robot.chain.forward(robot.chain.mid_range()))
@@ -115,6 +123,20 @@ def _finders(robot: BenchRobot) -> tuple[dict[str, Finder], dict[str, str]]:
         return finders, {'EAIK': str(reason)}
     finders['EAIK'] = lambda target: solver.IK(target).Q
     return finders, {}
+
+
+def searching(robot: BenchRobot, patience: float = 1.0) -> Finder:
+    """
+    Return a search from random postures, as for chains without closed form or elimination.
+
+    :param robot: the robot.
+    :param patience: how many times as many searches have to find nothing new at the end.
+    """
+    finder = SolutionFinder(robot.chain, iks.IkOptions(), DEFAULT_RESOLUTION, DEFAULT_MOST)
+    finder._arm = finder._arm._replace(kind=NO_FORM)
+    plan = finder._plan
+    finder._plan = plan._replace(patience=int(patience * plan.patience))
+    return lambda target: finder.find(target, None, False).q
 
 
 def _verified(verifier: Verifier, answer: np.ndarray, target: np.ndarray) -> np.ndarray:

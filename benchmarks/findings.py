@@ -145,6 +145,18 @@ def _quality_goals() -> Iterator[Goal]:
         _values(rows_of('all_solutions', solver='ours'), 'found_percent', 'chain'),
         least=True,
     )
+    general = rows_of('general_arms', solver='ours')
+    yield Goal(
+        'all solutions of any six revolute joints: median at most 100 µs',
+        100.0,
+        _values(general, 'median_us', 'chain'),
+    )
+    yield Goal(
+        'all solutions of any six revolute joints: all of the branches',
+        100.0,
+        _values(general, 'found_percent', 'chain'),
+        least=True,
+    )
     checks = rows_of('collisions', robot='panda', checker='ours')
     yield Goal(
         'collision check of panda, up to 100 objects: at most 15 µs',

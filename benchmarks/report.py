@@ -103,6 +103,11 @@ _COLUMNS: dict[str, list[Column]] = {
         ('branches', _number('branches')), ('missed', _number('missed')),
         ('found %', _number('found_percent')),
     ],
+    'general_arms': [
+        *_WHO, ('median µs', _number('median_us')), *_TIMES,
+        ('branches', _number('branches')), ('missed', _number('missed')),
+        ('found %', _number('found_percent')), ('proved %', _number('proved_percent')),
+    ],
     'giving_up': [
         ('chain', _text('chain')), ('targets', _text('targets')), ('solver', _text('solver')),
         *_TIMES, ('reached', _number('reached')), ('says', _text('says')),

@@ -15,8 +15,9 @@ ROS_ENVIRONMENT = HERE.parent / '.venv'
 
 PARTS = (
     'solvers', 'chains', 'odd_limits', 'tracking', 'paths', 'cartesian_path', 'nearest',
-    'all_solutions', 'giving_up', 'growth', 'overhead', 'batch', 'two_arms', 'collisions',
-    'collision_free', 'following', 'catching_up', 'singular_passes', 'teleop', 'streaming',
+    'all_solutions', 'general_arms', 'giving_up', 'growth', 'overhead', 'batch', 'two_arms',
+    'collisions', 'collision_free', 'following', 'catching_up', 'singular_passes', 'teleop',
+    'streaming',
     'service',
 )  # fmt: skip
 QUICK = {
@@ -28,6 +29,7 @@ QUICK = {
     'cartesian_path': '--count 5 --chains panda',
     'nearest': '--count 30',
     'all_solutions': '--count 50',
+    'general_arms': '--count 50',
     'giving_up': '--count 20',
     'growth': '--count 10 --repeats 1',
     'overhead': '--count 500 --repeats 2',
