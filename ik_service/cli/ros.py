@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     nouns = parser.add_subparsers(metavar='NOUN', required=True)
     _add_services(_verbs(nouns, 'service', 'call a service, or list them'))
-    _add_topics(_verbs(nouns, 'topic', 'publish or print messages, or list topics'))
+    _add_topics(_verbs(nouns, 'topic', 'publish, print, time, describe or list'))
     _add_parameters(_verbs(nouns, 'param', 'get, set or list parameters'))
     action = _verbs(nouns, 'action', 'send a goal')
     goal = _verb(
@@ -116,6 +116,11 @@ def _add_topics(verbs: _Verbs) -> None:
     echo.add_argument('--once', action='store_true', help='print one message')
     echo.add_argument('name', help='such as /joint_states')
     echo.add_argument('type', nargs='?', default='', help='default: that of its publishers')
+    hz = _verb(verbs, 'hz', lambda g, o: g.measure_rate(o.name))
+    hz.add_argument('name', help='such as /joint_states')
+    info = _verb(verbs, 'info', lambda g, o: g.describe_topic(o.name, o.verbose))
+    info.add_argument('-v', '--verbose', action='store_true', help='node and QoS of each')
+    info.add_argument('name', help='such as /joint_states')
     _verb(verbs, 'list', lambda g, _: g.list_names('topic'))
 
 

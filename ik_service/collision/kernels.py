@@ -159,9 +159,12 @@ def near_parts(robot, buffers, most):
             buffers.bodies, robot.groups[g, 0], buffers.bodies, robot.groups[g, 1]
         ):
             continue
+        other, last, beside = robot.groups[g, 1], -1, False
         for p in range(robot.groups[g, 2], robot.groups[g, 3]):
             i, j = robot.pairs[p, 0], robot.pairs[p, 1]
-            if not spheres_touch(buffers.spheres, i, buffers.spheres, j):
+            if i != last:
+                last, beside = i, spheres_touch(buffers.spheres, i, buffers.bodies, other)
+            if not beside or not spheres_touch(buffers.spheres, i, buffers.spheres, j):
                 continue
             place_outline(robot, i, buffers, 0)
             place_outline(robot, j, buffers, 1)
@@ -231,6 +234,9 @@ def near_parts_of(robot, world, body, w, buffers, count, most):
         i = robot.members[m]
         if robot.meets_world[i] == 0 or not spheres_touch(buffers.spheres, i, world.spheres, w):
             continue
+        x, y, z = buffers.spheres[i, 0], buffers.spheres[i, 1], buffers.spheres[i, 2]
+        if point_distance(world.outlines, w, x, y, z) > buffers.spheres[i, 3] + _CLOSE:
+            continue
         place_outline(robot, i, buffers, 0)
         for field in range(17):
             buffers.outlines[1, field] = world.outlines[w, field]
@@ -258,11 +264,11 @@ def place_spheres(robot, buffers):
 
 
 @kernel
-def near_pairs(robot, world, postures, still, most, buffers, near):
+def near_pairs(robot, world, postures, still, most, first_only, buffers, near):
     """
     Write down the pairs of parts that are near each other, and so may collide.
 
-    Of several postures, the pairs and frames of the last one stay.
+    Of several postures, the pairs and frames of the last one that was looked at stay.
 
     :param robot: a RobotArrays.
     :param world: a WorldArrays.
@@ -270,6 +276,7 @@ def near_pairs(robot, world, postures, still, most, buffers, near):
     :param still: whether what never moves is compared with the world, and nothing else is;
         otherwise it is left out.
     :param most: how many pairs are enough.
+    :param first_only: whether the first posture in which something is near is the last.
     :param buffers: the Buffers that are filled.
     :param near: (N,) of bool: whether something is near, or a position is not finite.
     :returns: how many pairs there are, which may be more than there is space for; −1 where a
@@ -289,6 +296,8 @@ def near_pairs(robot, world, postures, still, most, buffers, near):
                 first, last = (0, 1) if still else (1, robot.body_spheres.shape[0])
                 count = near_objects(robot, world, first, last, buffers, count, most)
         near[row] = count != 0
+        if first_only and count != 0:
+            break
     return count
 
 

@@ -153,27 +153,19 @@ class Scene:
         :param workspace: the memory of this thread, with the posture.
         :raises ArgumentError: a position is not finite.
         """
-        near = workspace.near_pairs(self.robot, self._world)
-        if self._has_rules:
-            return self._first_by_rules(workspace, near)
+        return self._first_of(workspace, workspace.near_pairs(self.robot, self._world))
+
+    def _first_of(self, workspace: Workspace, near: list[list[int]]) -> Pair | None:
+        """Return the names of the first of some pairs that are near that collides."""
         if self._still_pairs:
             i, j = self._still_pairs[0]
             return self._parts[i].owner, self._parts[j].owner
-        for i, j in near:
-            a, b = self._parts[i], self._parts[j]
-            place_b = workspace.place(j) if j < self._moving else b.place
-            if workspace.collides(a, workspace.place(i), b, place_b):
-                return a.owner, b.owner
-        return None
-
-    def _first_by_rules(self, workspace: Workspace, near: list[list[int]]) -> Pair | None:
-        """Return likewise of pairs that are near, where bodies may touch or links are padded."""
-        for i, j in self._still_pairs:
-            return self._parts[i].owner, self._parts[j].owner
+        # The second also regards bodies that may touch, and margins.
+        touch = workspace.is_within if self._has_rules else workspace.collides
         for i, j in self._checked(near):
             a, b = self._parts[i], self._parts[j]
             place_b = workspace.place(j) if j < self._moving else b.place
-            if workspace.is_within(a, workspace.place(i), b, place_b):
+            if touch(a, workspace.place(i), b, place_b):
                 return a.owner, b.owner
         return None
 
@@ -232,11 +224,13 @@ class Scene:
         if self._still_pairs:
             return len(postures) > 0
         workspace = self.model.workspace
-        near = workspace.rows_with_near_pairs(self.robot, self._world, postures)
-        for row in near.nonzero()[0].tolist():
-            workspace.posture[:] = postures[row]
-            if self.first_contact(workspace) is not None:
-                return True
+        while len(postures):
+            row, near = workspace.first_near_pair(self.robot, self._world, postures)
+            if near:
+                workspace.posture[:] = postures[row]
+                if self._first_of(workspace, near) or self.first_contact(workspace):
+                    return True
+            postures = postures[row + 1 :]
         return False
 
     def _collisions(self, workspace: Workspace) -> Iterator[tuple[Part, Part, CoalContact]]:

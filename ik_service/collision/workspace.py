@@ -71,7 +71,7 @@ class Workspace:
         if robot.bodies.shape[0] > self._parts:
             self._grow(robot.bodies.shape[0], self._space)
         count = self._near_pairs(
-            robot, world, self._postures, still, ALL_PAIRS, self._buffers, self._near
+            robot, world, self._postures, still, ALL_PAIRS, False, self._buffers, self._near
         )
         if count == 0:
             return []
@@ -97,8 +97,26 @@ class Workspace:
         if robot.bodies.shape[0] > self._parts:
             self._grow(robot.bodies.shape[0], self._space)
         near = np.zeros(len(postures), bool)
-        self._near_pairs(robot, world, postures, False, 1, self._buffers, near)
+        self._near_pairs(robot, world, postures, False, 1, False, self._buffers, near)
         return near
+
+    def first_near_pair(
+        self, robot: RobotArrays, world: WorldArrays, postures: np.ndarray
+    ) -> tuple[int, list[list[int]]]:
+        """
+        Return the first posture in which something is near, and one pair as :meth:`near_pairs`.
+
+        :param robot: the robot.
+        :param world: the objects.
+        :param postures: (N, m) finite positions of all independent joints [rad] or [m].
+        :returns: its row, and a list of the pair; N and no pair where nothing is near in any.
+        """
+        if robot.bodies.shape[0] > self._parts:
+            self._grow(robot.bodies.shape[0], self._space)
+        near = np.zeros(len(postures), bool)
+        if not self._near_pairs(robot, world, postures, False, 1, True, self._buffers, near):
+            return len(postures), []
+        return int(near.argmax()), self._buffers.near[:1].tolist()
 
     def displacements(self, robot: RobotArrays, postures: np.ndarray) -> np.ndarray:
         """
@@ -188,4 +206,4 @@ def _near_pairs() -> Any:  # noqa: ANN401 - machine code
     """Return the machine code for the types of all robots and worlds."""
     robot, world = robot_arrays(still_bodies(), (), ()), world_arrays(())
     buffers, posture, near = empty_buffers(1, 1, 1), np.zeros((1, 0)), np.zeros(1, bool)
-    return entry_point(near_pairs, robot, world, posture, False, ALL_PAIRS, buffers, near)
+    return entry_point(near_pairs, robot, world, posture, False, ALL_PAIRS, False, buffers, near)

@@ -22,8 +22,7 @@ FINEST_TURN = 0.005
 _FIRST_ROWS = 32  # between which the motion of the arm is looked at first, at least
 _MARGIN = 1.15  # by which more rows are taken at once, as motions are curved
 _MOST_ROWS = 200_000
-_CHUNKS = (8,)
-"""Postures of a line that are checked first, and then: where it collides, few are enough."""
+_FEW = 8  # postures of a line that are looked at first by a test that looks at all of them
 
 
 class RowTest(Protocol):
@@ -94,15 +93,10 @@ class MotionCheck:
             return True
         ahead = b - a
         count = max(math.ceil(float(self._levers @ np.abs(ahead)) / step), 1)
-        shares = _spread(min(count, _MOST_ROWS))
-        first = 0
-        for size in (*_CHUNKS, len(shares)):
-            if first >= len(shares):
-                break
-            if not self.rows_are_free(a + shares[first : first + size, None] * ahead):
-                return False
-            first += size
-        return True
+        rows = a + _spread(min(count, _MOST_ROWS)) * ahead
+        if self._constraints or self._bodies is None:  # whose tests look at all that they get
+            return self.rows_are_free(rows[:_FEW]) and self.rows_are_free(rows[_FEW:])
+        return self.rows_are_free(rows)
 
     def rows_are_free(self, rows: np.ndarray) -> bool:
         """
@@ -228,14 +222,13 @@ def _divided(times: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def _spread(count: int) -> np.ndarray:
-    """Return shares 1/count to 1 in an order in which the first ones are spread over all."""
+    """Return shares (count, 1) from 1/count to 1, in an order that soon spreads over the line."""
     known = _SPREADS.get(count)
     if known is None:
         bits = max(count - 1, 1).bit_length()
         # Bit reversal, as in the van der Corput sequence: 1, 1/2, 1/4, 3/4, …
         order = sorted(range(count), key=lambda k: int(f'{k:0{bits}b}'[::-1], 2))
-        shares = np.array([(count - k) / count for k in order])
-        known = _SPREADS[count] = shares
+        known = _SPREADS[count] = np.array([[(count - k) / count] for k in order])
         if len(_SPREADS) > _MOST_SPREADS:
             _SPREADS.pop(next(iter(_SPREADS)))
     return known

@@ -162,6 +162,7 @@ class Viewer:
         self._reach = Reach(
             server, self._panel, self._tasks, self._warn, settings.reach, settings.make_reach
         )
+        self._target = Target()
         self._monitor = NodeMonitor(
             node,
             self._tasks,
@@ -169,8 +170,8 @@ class Viewer:
             self._on_fields,
             self._on_values,
             self._on_connected,
+            self._target.clear_received,
         )
-        self._target = Target()
         self._display: RobotDisplay | None = None
         self._world = NO_WORLD
         self._selection: RobotSelection | None = None

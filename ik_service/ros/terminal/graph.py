@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 import time
 from typing import Any
 
 from action_msgs.msg import GoalStatus
+import numpy as np
 from rcl_interfaces.msg import ParameterType
 from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
 import rclpy
 from rclpy.action import ActionClient
 from rclpy.client import Client
+from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
+from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
@@ -28,7 +32,10 @@ from ik_service.ros.terminal.values import filled, find_type, parsed, yaml_text
 _POLL = 0.1  # time between two looks at Ctrl-C [s]
 _DISCOVERY = 10.0  # patience with a node [s]
 _LOOK = 1.0  # time in which what is on the graph is found [s]
-_LEAVING = 0.1  # from a message to the end of its publisher [s]
+_RATE_WINDOW = 1000  # intervals between messages that a rate is the mean of
+_SILENCE = 2.0  # without a message, after which there is no rate [s]
+_LEAVING = 0.1  # from a message to the end of its publisher, at least [s]
+_ACKNOWLEDGEMENT = Duration(seconds=0.1)  # patience with subscribers between two looks at Ctrl-C
 
 _KINDS = {
     ParameterType.PARAMETER_BOOL: 'Boolean value is:',
@@ -98,9 +105,10 @@ class Graph:
             count += 1
             publisher.publish(message)
             print(f'publishing #{count}: {message!r}\n', flush=True)
-            self._spin(_LEAVING if once else 1.0 / rate)
             if once:
+                self._leave(publisher)
                 return
+            self._spin(1.0 / rate)
 
     def echo(self, topic: str, kind: str, once: bool) -> None:
         """
@@ -121,16 +129,52 @@ class Graph:
             if len(seen) == 1 or not once:
                 print(f'{yaml_text(message)}---', flush=True)
 
-        profiles = [offer.qos_profile for offer in offers]
-        reliable = profiles and all(p.reliability == ReliabilityPolicy.RELIABLE for p in profiles)
-        kept = profiles and all(p.durability == DurabilityPolicy.TRANSIENT_LOCAL for p in profiles)
-        profile = QoSProfile(
-            depth=10,
-            reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
-            durability=DurabilityPolicy.TRANSIENT_LOCAL if kept else DurabilityPolicy.VOLATILE,
-        )
-        self._node.create_subscription(made, topic, take, profile)
+        self._node.create_subscription(made, topic, take, _profile_for(offers))
         self._until(lambda: once and bool(seen))
+
+    def measure_rate(self, topic: str) -> None:
+        """
+        Print once a second the rate at which messages come, until Ctrl-C.
+
+        :param topic: the topic.
+        :raises CallFailedError: nobody publishes it.
+        :raises ValueTextError: there is no such type.
+        """
+        offers = self._publishers(topic, at_once=False)
+        times: deque[float] = deque(maxlen=_RATE_WINDOW + 1)
+        self._node.create_subscription(
+            find_type(offers[0].topic_type, 'msg'),
+            topic,
+            lambda _message: times.append(time.monotonic()),
+            _profile_for(offers),
+            raw=True,
+        )
+        while True:
+            self._spin(1.0)
+            print(rate_text(times, time.monotonic()), flush=True)
+
+    def describe_topic(self, topic: str, endpoints: bool) -> None:
+        """
+        Print the type of a topic, and how many publish and read it.
+
+        :param topic: the topic.
+        :param endpoints: whether to print node and quality of service of each.
+        :raises CallFailedError: it is not on the graph.
+        """
+        name = self._node.resolve_topic_name(topic)
+        end = time.monotonic() + _DISCOVERY
+        ends: tuple[list[Any], list[Any]] = [], []
+        while not any(ends) and time.monotonic() < end:
+            self._spin(_LOOK)
+            publishers = self._node.get_publishers_info_by_topic(name)
+            ends = publishers, self._node.get_subscriptions_info_by_topic(name)
+        if not any(ends):
+            raise CallFailedError(f'nobody publishes or reads {name}')
+        print(f'Type: {[*ends[0], *ends[1]][0].topic_type}\n')
+        for label, found in zip(('Publisher', 'Subscription'), ends, strict=True):
+            print(f'{label} count: {len(found)}')
+            if endpoints:
+                print('', *found, sep='\n\n', end='\n\n')
 
     def send_goal(self, action: str, kind: str, text: str, feedback: bool) -> None:
         """
@@ -230,6 +274,13 @@ class Graph:
             raise CallFailedError(f'Setting parameter failed: {result.reason}')
         print(f'Set parameter successful{": " if result.reason else ""}{result.reason}')
 
+    def _leave(self, publisher: Publisher) -> None:
+        """Wait until reliable subscribers have what was sent: it is lost with its publisher."""
+        end = time.monotonic() + _DISCOVERY
+        self._spin(_LEAVING)
+        while not publisher.wait_for_all_acked(_ACKNOWLEDGEMENT) and time.monotonic() < end:
+            self._spin(_POLL)
+
     def _publishers(self, topic: str, at_once: bool) -> list[Any]:
         name = self._node.resolve_topic_name(topic)
         end = time.monotonic() + (_LOOK if at_once else _DISCOVERY)
@@ -262,6 +313,35 @@ class Graph:
     def _spin(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         self._until(lambda: time.monotonic() >= end)
+
+
+def rate_text(times: Sequence[float], now: float) -> str:
+    """
+    Return the rate at which messages came, as ``ros2 topic hz`` prints it.
+
+    :param times: when they came, in order, on one clock [s].
+    :param now: on the same clock [s].
+    """
+    if len(times) < 2 or now - times[-1] > _SILENCE:
+        return 'no new messages'
+    periods = np.diff(times)
+    return (
+        f'average rate: {1.0 / periods.mean():.3f}\n'
+        f'\tmin: {periods.min():.3f}s max: {periods.max():.3f}s '
+        f'std dev: {periods.std():.5f}s window: {len(periods)}'
+    )
+
+
+def _profile_for(publishers: Sequence[Any]) -> QoSProfile:
+    """Return the strictest quality of service that all publishers of a topic offer."""
+    profiles = [publisher.qos_profile for publisher in publishers]
+    reliable = profiles and all(p.reliability == ReliabilityPolicy.RELIABLE for p in profiles)
+    kept = profiles and all(p.durability == DurabilityPolicy.TRANSIENT_LOCAL for p in profiles)
+    return QoSProfile(
+        depth=10,
+        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if kept else DurabilityPolicy.VOLATILE,
+    )
 
 
 def parameter_value(text: str) -> object:

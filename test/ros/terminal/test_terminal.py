@@ -15,7 +15,7 @@ from support.node_helpers import start_panda
 
 from ik_service.cli import ros
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.terminal.graph import CallFailedError
+from ik_service.ros.terminal.graph import CallFailedError, rate_text
 
 JOINTS = ', '.join(f'panda_joint{number}' for number in range(1, 8))
 GOAL = (
@@ -80,6 +80,20 @@ def test_messages_are_published_printed_and_listed(bench, terminal):
     space = bench.namespace
     until(lambda: f'{space}/wanted\n' in terminal('topic', 'list'), 60.0, 'the topic')
     until(lambda: f'{space}/test_client\n' in terminal('node', 'list'), 60.0, 'the node')
+
+    shown = terminal('topic', 'info', '/wanted')
+    assert (
+        shown
+        == 'Type: geometry_msgs/msg/PoseStamped\n\nPublisher count: 0\nSubscription count: 1\n'
+    )
+    assert 'Reliability: RELIABLE' in terminal('topic', 'info', '-v', '/wanted')
+
+
+def test_rates_are_shown_as_by_ros2cli():
+    assert rate_text([0.0, 0.1, 0.2, 0.4], 0.5) == (
+        'average rate: 7.500\n\tmin: 0.100s max: 0.200s std dev: 0.04714s window: 3'
+    )
+    assert rate_text([0.0], 0.5) == rate_text([0.0, 0.1], 9.0) == 'no new messages'
 
 
 def test_programs_are_run_from_the_environment(monkeypatch):

@@ -34,6 +34,7 @@ from ik_service.extras.viewer.panel.connection_status import (
 from ik_service.extras.viewer.panel.parameter_fields import Field, Value
 from ik_service.extras.viewer.panel.solve_report import SolveReport
 from ik_service.extras.viewer.panel.solver_form import SPEED
+from ik_service.ros.demo.take_over import STOPS
 from ik_service.ros.ik.frame_parameters import TOOL_FRAMES
 
 _SOLVE = 'last_solve.'  # prefix of the keys that describe the last solve
@@ -66,6 +67,7 @@ class NodeReport:
     :ivar activity: what the node is doing, in a sentence.
     :ivar is_warning: whether that is a warning or an error.
     :ivar solve: figures of the last solve; None without any.
+    :ivar stops: how often the arm was stopped; None where that is not counted.
     """
 
     base_link: str = ''
@@ -73,6 +75,7 @@ class NodeReport:
     activity: str = ''
     is_warning: bool = False
     solve: SolveReport | None = None
+    stops: int | None = None
 
 
 def read_report(entries: Iterable[Entry], node: str) -> NodeReport | None:
@@ -91,12 +94,14 @@ def read_report(entries: Iterable[Entry], node: str) -> NodeReport | None:
         return None
     robot, following = parts.get('robot description'), parts.get('following')
     current = following or robot
+    stops = parts['motions'].values.get(STOPS, '') if 'motions' in parts else ''
     return NodeReport(
         base_link=robot.values.get('base_link', '') if robot else '',
         tip_link=robot.values.get('tip_link', '') if robot else '',
         activity=current.message if current else '',
         is_warning=current.is_warning if current else False,
         solve=_last_solve(parts.values()),
+        stops=int(stops) if stops.isdecimal() else None,
     )
 
 
@@ -158,6 +163,7 @@ class NodeMonitor:
     :param on_fields: called with the node's parameters when they were read.
     :param on_values: called with parameters of it that have changed.
     :param on_connected: called when the node appears on the graph, or is back.
+    :param on_stopped: called when the node reports another stop of the arm, whoever asked for it.
     :ivar facts: what is known of the node and the arm.
     :ivar sources: the known descriptions of the robot.
     :ivar report: the node's last report.
@@ -171,9 +177,11 @@ class NodeMonitor:
         on_fields: OnFields,
         on_values: OnValues,
         on_connected: Callable[[], object],
+        on_stopped: Callable[[], object],
     ) -> None:
         self._node, self._tasks = node, tasks
         self._on_fields, self._on_values, self._on_connected = on_fields, on_values, on_connected
+        self._on_stopped = on_stopped
         self._parameters: RemoteParameters | None = None
         self._queried_at = self._read_at = self._asked_at = -_RETRY_PERIOD
         self._has_fields = self._was_connected = False
@@ -265,7 +273,9 @@ class NodeMonitor:
         report = read_report(entries, self.facts.node.rpartition('/')[2])
         if report is None:
             return
-        self.report = report
+        before, self.report = self.report.stops, report
+        if before is not None and report.stops is not None and report.stops > before:
+            self._on_stopped()
         self.update_facts(
             diagnostics_at=now, activity=report.activity, is_warning=report.is_warning
         )

@@ -18,6 +18,7 @@ class Target:
 
     def __init__(self) -> None:
         self.pose: np.ndarray | None = None
+        self._is_received = False
         self._dragged_at = -math.inf
         self._is_unpublished = self._is_unsolved = self._is_undrawn = False
 
@@ -27,7 +28,7 @@ class Target:
 
         :param T_base_tip: (4, 4) [m].
         """
-        self.pose = T_base_tip
+        self.pose, self._is_received = T_base_tip, False
         self._is_unpublished = self._is_unsolved = self._is_undrawn = True
 
     def drag(self, T_base_tip: np.ndarray, is_going_on: bool, now: float) -> None:
@@ -40,7 +41,7 @@ class Target:
         """
         self._dragged_at = now if is_going_on else -math.inf
         if self.pose is None or not np.array_equal(self.pose, T_base_tip):  # not at either end
-            self.pose = T_base_tip
+            self.pose, self._is_received = T_base_tip, False
             self._is_unpublished = self._is_unsolved = True
 
     def receive(self, T_base_tip: np.ndarray, now: float) -> None:
@@ -51,7 +52,7 @@ class Target:
         :param now: on the monotonic clock [s].
         """
         if not self.is_dragged(now):
-            self.pose = T_base_tip
+            self.pose, self._is_received = T_base_tip, True
             self._is_unpublished = False
             self._is_unsolved = self._is_undrawn = True
 
@@ -59,6 +60,11 @@ class Target:
         """Drop the target."""
         self.pose = None
         self._is_unpublished = self._is_unsolved = False
+
+    def clear_received(self) -> None:
+        """Drop the target if another program has published it."""
+        if self._is_received:
+            self.clear()
 
     def mark_unsolved(self) -> None:
         """Let the target be solved once more, since the node has changed."""

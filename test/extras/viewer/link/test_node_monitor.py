@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rcl_interfaces.msg import Parameter, ParameterEvent
 
 from ik_service.extras.viewer.link import node_monitor as module
@@ -34,7 +34,10 @@ class World:
             parameters_of=lambda name: parameters,
         )
         self.tasks = TaskQueue(pytest.fail)
-        self.monitor = NodeMonitor(node, self.tasks, {}, None, None, self.count_connected)
+        self.stops = 0
+        self.monitor = NodeMonitor(
+            node, self.tasks, {}, None, None, self.count_connected, self.count_stop
+        )
         self.monitor.update_facts(has_robot=True)
         self.receive()
         self.monitor.step(self.now)
@@ -42,6 +45,14 @@ class World:
 
     def count_connected(self):
         self.connections += 1
+
+    def count_stop(self):
+        self.stops += 1
+
+    def report_stops(self, text):
+        values = [KeyValue(key='stops', value=text)]
+        status = DiagnosticStatus(name='ik_service: motions', values=values)
+        self.monitor.on_diagnostics(DiagnosticArray(status=[status]), self.now)
 
     def receive(self):
         """Diagnostics and joint states arrive."""
@@ -118,3 +129,9 @@ def test_a_restarted_node_is_not_busy(world):
     world.monitor.on_parameters(ParameterEvent(node=NAME, new_parameters=[Parameter(name='rate')]))
     world.receive()
     assert world.status_after(0.5).headline == f'Connected to {NAME}'
+
+
+def test_stops_that_others_ask_for_are_noticed(world):
+    for text, stops in [('2', 0), ('2', 0), ('3', 1), ('none', 1), ('4', 1), ('0', 1), ('1', 2)]:
+        world.report_stops(text)
+        assert world.stops == stops

@@ -36,6 +36,19 @@ def test_one_from_the_page_is_published_solved_and_drawn_once(target):
     assert target.unsolved() is target.pose
 
 
+def test_a_stop_drops_only_targets_of_others(target):
+    target.receive(pose(1.0), now=10.0)
+    target.clear_received()
+    assert target.pose is None
+    target.set(pose(2.0))
+    target.clear_received()
+    assert target.pose is not None
+    target.receive(pose(1.0), now=20.0)
+    target.drag(pose(3.0), False, now=30.0)
+    target.clear_received()
+    assert target.pose is not None
+
+
 def test_a_drag_is_published_and_the_gizmo_left_alone(target):
     target.drag(pose(1.0), True, now=10.0)
     assert target.is_dragged(10.5)
