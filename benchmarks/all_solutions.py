@@ -105,7 +105,7 @@ def _finders(robot: BenchRobot) -> tuple[dict[str, Finder], dict[str, str]]:
     searching._arm = searching._arm._replace(kind=NO_FORM)  # as for arms without a closed form
     finders: dict[str, Finder] = {
         'ours': lambda target: iks.solve_ik_all(robot.chain, target),
-        'ours, search only': lambda target: searching.find(target, None, False),
+        'ours, search only': lambda target: searching.find(target, None, False).q,
     }
     for find in finders.values():
         find(robot.chain.forward(robot.chain.mid_range()))

@@ -7,10 +7,10 @@ which runs this module, and loaded from the cache on disk:
 
     python -m ik_service.solvers.compilation [--tree] bfgs [module that registers it]
     python -m ik_service.solvers.compilation --batch bfgs [module that registers it]
-    python -m ik_service.solvers.compilation [--tree] --paths
+    python -m ik_service.solvers.compilation [--tree] --paths [--elimination]
 
-Kernels depend on the method, and on whether it is for a chain or a tree, not on the arm. The
-process gives way to others.
+Kernels depend on the method, and on whether it is for a chain or a tree, not on the arm, but that
+some arms need the elimination. The process gives way to others.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ DONE = 'compiled'
 """Last line of the process's output."""
 _MODULE = 'ik_service.solvers.compilation'
 _TREE, _PATHS, _BATCH = '--tree', '--paths', '--batch'
+ELIMINATION = '--elimination'
+"""Argument by which the elimination is compiled as well."""
 _PATIENCE = 600.0  # time for the compiler [s]
 MOST_WAITING = 4
 """Solvers that are compiled or wait for it, at most."""
@@ -110,8 +112,10 @@ class Compiler:
             child.kill()
 
     def _compile(self, solver: Compiled) -> None:
-        paths = isinstance(solver, PathKernels)
-        words = [_PATHS] if paths else [solver.name, *loaded_modules()]
+        if isinstance(solver, PathKernels):
+            words = [_PATHS, *([ELIMINATION] if solver.eliminates else [])]
+        else:
+            words = [solver.name, *loaded_modules()]
         if isinstance(solver, BatchKernels):
             words.insert(0, _BATCH)
         elif isinstance(solver.chain, KinematicTree):
@@ -136,7 +140,7 @@ def main() -> None:
     chain = Robot.from_urdf(urdf_path('planar_6r')).chain('base_link', 'tool0')
     arm = KinematicTree.of_chain(chain) if _TREE in kinds else chain
     if name == _PATHS:
-        PathKernels(arm).warm_up()
+        PathKernels(arm, ELIMINATION in modules).warm_up()
     else:
         load_solvers(modules)
         solver = Solver(arm, name)

@@ -7,6 +7,7 @@ The :class:`~ik_service.solvers.compilation.Compiler` runs this module in a proc
 from __future__ import annotations
 
 import os
+import sys
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from ik_service.jit.compiled import is_cached, is_compiled
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.many_postures import tip_poses
 from ik_service.robot import Robot
-from ik_service.solvers.compilation import DONE
+from ik_service.solvers.compilation import DONE, ELIMINATION
 from ik_service.solvers.path.preparation import PathKernels
 from ik_service.trajectory.timing import time_path
 from ik_service.trajectory.timing_kernels import segment_excess
@@ -26,6 +27,7 @@ class CartesianPathKernels(PathKernels):
     Kernels of paths and of their timing.
 
     :param chain: a chain.
+    :param eliminates: whether to prepare the elimination also where the chain does not need it.
     """
 
     chain: KinematicChain
@@ -64,7 +66,7 @@ def main() -> None:
     """Compile for chains."""
     os.nice(5)
     chain = Robot.from_urdf(urdf_path('planar_6r')).chain('base_link', 'tool0')
-    CartesianPathKernels(chain).warm_up()
+    CartesianPathKernels(chain, ELIMINATION in sys.argv).warm_up()
     print(DONE)
 
 

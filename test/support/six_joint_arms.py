@@ -42,6 +42,13 @@ def skewed(seed):
     return list(zip(axes, ways, strict=True))
 
 
+def calibrated(joints, error=1e-3):
+    """The same joints with axes that are off by an error [rad] and [m]."""
+    random = np.random.default_rng(6)
+    errors = error * random.normal(size=(len(joints), 2, 3))
+    return [tuple(np.array(joint) + off) for joint, off in zip(joints, errors, strict=True)]
+
+
 _ELBOW = [(Z, (0, 0, 0.3)), (Y, (0, 0, 0.1)), (Y, (0, 0, 0.4)), *WRIST]
 _UR = [
     (Z, (0, 0, 0.1)), (Y, (0, 0.1, 0)), (Y, (0, -0.05, 0.5)), (Y, (0, 0, 0.4)),
@@ -60,6 +67,13 @@ JOINTS = {
 """Joints of arms that have a closed form."""
 WITHOUT = {
     'wrist apart': [*_ELBOW[:5], (Z, (0.03, 0, 0.02))],
+    'wrist of 60 degrees': [
+        *_ELBOW[:4],
+        ((0.866, 0, 0.5), (0.02, 0, 0.07)),
+        ((0.866, 0, -0.5), (0.05, 0, 0.04)),
+    ],
+    'elbow, calibrated': calibrated(_ELBOW),
+    'parallel, calibrated': calibrated(_UR),
     'any': [
         (axis, way) for (axis, _), (_, way) in zip(skewed(3), skewed(4)[:4] * 2, strict=False)
     ],

@@ -11,7 +11,11 @@ import numpy as np
 from ik_service.cli.formatting import labelled, motion_text, number_text, table, time_text
 from ik_service.cli.solve.request import Request
 from ik_service.exceptions import IncompleteSolutionsError
-from ik_service.solvers.all_solutions.finder import DEFAULT_RESOLUTION, solve_ik_all
+from ik_service.solvers.all_solutions.finder import (
+    AllSolutions,
+    DEFAULT_RESOLUTION,
+    list_solutions,
+)
 
 
 @dataclass(frozen=True)
@@ -21,12 +25,14 @@ class Solutions:
 
     :ivar q: (k, n) [rad] or [m], nearest to the seed first.
     :ivar motion: (k, n) joint motions from the seed [rad] or [m].
+    :ivar proved: whether it is certain that there are no others.
     :ivar incomplete: why these are not all; empty when they are.
     :ivar call_time: time of a warm call as Python sees it [s].
     """
 
     q: np.ndarray
     motion: np.ndarray
+    proved: bool
     incomplete: str
     call_time: float
 
@@ -41,19 +47,19 @@ def find_all(request: Request, resolution: float | None) -> Solutions:
     """
     _solve(request, resolution)  # the first call loads or compiles the kernels
     began = time.perf_counter()
-    q, incomplete = _solve(request, resolution)
+    (q, proved), incomplete = _solve(request, resolution)
     spent = time.perf_counter() - began
-    return Solutions(q, q - request.seed, incomplete, spent)
+    return Solutions(q, q - request.seed, proved, incomplete, spent)
 
 
-def _solve(request: Request, resolution: float | None) -> tuple[np.ndarray, str]:
+def _solve(request: Request, resolution: float | None) -> tuple[AllSolutions, str]:
     """Return the solutions, and why these are not all."""
     wanted = DEFAULT_RESOLUTION if resolution is None else resolution
     arguments = request.chain, request.T_base_target, request.seed, request.options, wanted
     try:
-        return solve_ik_all(*arguments), ''
+        return list_solutions(*arguments), ''
     except IncompleteSolutionsError as error:
-        return np.asarray(error.partial), str(error)
+        return AllSolutions(np.asarray(error.partial), proved=False), str(error)
 
 
 def solution_lines(request: Request, solutions: Solutions) -> list[str]:
@@ -65,7 +71,8 @@ def solution_lines(request: Request, solutions: Solutions) -> list[str]:
     """
     names = request.chain.joint_names
     count = len(solutions.q)
-    lines = labelled('Solutions', f'{count}, the nearest to the seed first')
+    none = '0, there is none within the limits' if solutions.proved else '0, none was found'
+    lines = labelled('Solutions', f'{count}, the nearest to the seed first' if count else none)
     if solutions.incomplete:
         lines += labelled('Note', solutions.incomplete)
     lines += labelled('Time', time_text(solutions.call_time))

@@ -18,7 +18,7 @@ from ik_service.ros.ik.compute_ik import note_of_assumed, places_links
 from ik_service.ros.ik.goals import group_of, PoseGoal
 from ik_service.ros.ik.ik_answer import bring_inside
 from ik_service.solvers.all_solutions.argument_checks import USED_OPTIONS
-from ik_service.solvers.all_solutions.finder import DEFAULT_RESOLUTION, solve_ik_all
+from ik_service.solvers.all_solutions.finder import DEFAULT_RESOLUTION, list_solutions
 from ik_service.solvers.options import IkOptions
 
 LONGEST_SEARCH = 2.0
@@ -93,14 +93,17 @@ class AllSolutionsHandler(IkRowsHandler):
         options = IkOptions(**{**values, 'timeout': LONGEST_SEARCH})
         why = ''
         try:
-            found = solve_ik_all(chain, T, seed, options, resolution or DEFAULT_RESOLUTION)
+            found, proved = list_solutions(
+                chain, T, seed, options, resolution or DEFAULT_RESOLUTION
+            )
         except ArgumentError as error:
             raise RequestError(ErrorCode.INVALID_GOAL_CONSTRAINTS, f'max_step: {error}') from error
         except IncompleteSolutionsError as error:
-            found, why = np.asarray(error.partial), error.reason
+            found, proved, why = np.asarray(error.partial), False, error.reason
         if not len(found):
             code = ErrorCode.TIMED_OUT if why else ErrorCode.NO_IK_SOLUTION
-            raise RequestError(code, why or 'the target has no solution within the limits')
+            exists = 'the target has no solution' if proved else 'no solution was found'
+            raise RequestError(code, why or f'{exists} within the limits')
         return found, why
 
 

@@ -1,4 +1,4 @@
-"""Arms of six revolute joints that have a closed form: recognition, and what the form takes."""
+"""Arms of six revolute joints: recognition of closed forms, and what these take."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from ik_service.common.transforms import inverse_transform
 from ik_service.kinematics.chain import KinematicChain
 
-NO_FORM, SPHERICAL_WRIST, THREE_PARALLEL = range(3)
+NO_FORM, SPHERICAL_WRIST, THREE_PARALLEL, GENERAL = range(4)
 # The first two axes of an arm with a spherical wrist.
 SKEW, INTERSECTING, PARALLEL = range(3)
 MOST_STARTS = 16
@@ -20,7 +20,8 @@ class ClosedForm(NamedTuple):
     """
     Arm of six revolute joints, as the closed forms take it.
 
-    :ivar kind: ``NO_FORM``, ``SPHERICAL_WRIST`` or ``THREE_PARALLEL``.
+    :ivar kind: ``SPHERICAL_WRIST``, ``THREE_PARALLEL``, ``GENERAL`` for six revolute joints
+        without a closed form, or ``NO_FORM`` for any other arm.
     :ivar first_axes: ``SKEW``, ``INTERSECTING`` or ``PARALLEL``: those of a spherical wrist's arm.
     :ivar inverted: 1 where the axes are listed from tip to base, for the inverse of G; else 0.
     :ivar axes: (6, 6) direction and a point of each axis at q = 0, in the base frame; of the first
@@ -49,18 +50,19 @@ _SHORT = 1e-3
 
 def closed_form_of(chain: KinematicChain) -> ClosedForm:
     """
-    Return what the closed form of an arm takes; of the kind ``NO_FORM`` when none fits.
+    Return what the closed form of an arm takes; ``GENERAL`` or ``NO_FORM`` when none fits.
 
     :param chain: the chain.
     """
-    axes = _axes(chain)
+    axes = axes_of(chain)
     home = inverse_transform(chain.forward(np.zeros(chain.n)))
     if axes is not None:
         for inverted, ordered in enumerate((axes, axes[::-1])):
             found = _spherical_wrist(ordered) or _three_parallel(ordered)
             if found:
                 return _form(*found, inverted, home)
-    return _form(NO_FORM, SKEW, np.zeros((6, 6)), np.zeros(3), 0, home)
+    kind = NO_FORM if axes is None else GENERAL
+    return _form(kind, SKEW, np.zeros((6, 6)), np.zeros(3), 0, home)
 
 
 def _form(
@@ -76,8 +78,12 @@ def _form(
     )
 
 
-def _axes(chain: KinematicChain) -> np.ndarray | None:
-    """Return direction and a point of six axes at q = 0, (6, 6); None for any other arm."""
+def axes_of(chain: KinematicChain) -> np.ndarray | None:
+    """
+    Return direction and a point of six axes at q = 0, (6, 6); None for any other arm.
+
+    :param chain: the chain.
+    """
     if chain.n != 6 or len(chain.arrays.variables) != 6:
         return None
     J, T = chain.jacobian(np.zeros(6)), chain.forward(np.zeros(6))

@@ -25,9 +25,9 @@ import math
 from ik_service.jit.compile import inner_kernel
 from ik_service.solvers.all_solutions.arm_geometry import (
     INTERSECTING,
-    NO_FORM,
     PARALLEL,
     SPHERICAL_WRIST,
+    THREE_PARALLEL,
 )
 from ik_service.solvers.all_solutions.trigonometric import (
     first_degree_roots,
@@ -314,24 +314,39 @@ def closed_form_starts(arm, target, starts):
     :returns: their number, and whether these are all isolated solutions.
     """
     complete = True
-    if arm.kind == NO_FORM:
+    if arm.kind != SPHERICAL_WRIST and arm.kind != THREE_PARALLEL:
         return 0, False
-    _displacement(arm, target)
+    displacement(arm, target, arm.scratch)
     if arm.kind == SPHERICAL_WRIST:
         count = wrist_starts(arm, starts)
     else:
         count, complete = parallel_starts(arm, starts)
-    for k in range(count):
-        if arm.inverted != 0:
-            for i in range(3):
-                starts[k, i], starts[k, 5 - i] = -starts[k, 5 - i], -starts[k, i]
+    if arm.inverted != 0:
+        for k in range(count):
+            reverse_joints(starts[k])
     return count, complete
 
 
 @inner_kernel
-def _displacement(arm, target):
-    """Write G = target · home, or its inverse, to the scratch as twelve numbers."""
-    G = arm.scratch
+def reverse_joints(start):
+    """
+    Turn angles of the inverse of G into those of G.
+
+    :param start: (6,) in and out [rad].
+    """
+    for i in range(3):
+        start[i], start[5 - i] = -start[5 - i], -start[i]
+
+
+@inner_kernel
+def displacement(arm, target, G):
+    """
+    Write G = target · home, or its inverse, as twelve numbers.
+
+    :param arm: an arm with ``home`` and ``inverted``.
+    :param target: (4, 4) T_base_tip.
+    :param G: (12,) out: columns of the rotation, then the translation.
+    """
     for i in range(3):
         for j in range(4):
             value = target[i, 3] if j == 3 else 0.0

@@ -1,7 +1,8 @@
 """
 Search for all solutions of a target, as a kernel.
 
-Starts come from the closed form where the arm has one, then from random postures. From each the
+Starts come from the closed form where the arm has one, or from the elimination, then from random
+postures. From each the
 pose error is brought to zero by Levenberg–Marquardt. What is found is kept unless it is known.
 Where the Jacobian has a null space at a solution, the self-motion through it is walked along: a
 step along the null space, back onto the solutions, and the same again from there. The random
@@ -23,7 +24,7 @@ from ik_service.kinematics.kernels import (
     monotonic_ns,
     transform_fault,
 )
-from ik_service.solvers.all_solutions.arm_geometry import NO_FORM
+from ik_service.solvers.all_solutions.arm_geometry import GENERAL, NO_FORM
 from ik_service.solvers.all_solutions.closed_forms import closed_form_starts
 from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.kernels.damped_least_squares import damped_least_squares
@@ -207,7 +208,7 @@ class Plan(NamedTuple):
 
 
 @kernel
-def find_all(problem, arm, plan, target, seed, starts, found, radii, valid, trace):
+def find_all(problem, arm, plan, target, seed, starts, given, found, radii, valid, trace):
     """
     Find all solutions.
 
@@ -216,7 +217,8 @@ def find_all(problem, arm, plan, target, seed, starts, found, radii, valid, trac
     :param plan: :class:`Plan`.
     :param target: (4, 4) T_base_target.
     :param seed: (n,) the solutions turn towards it [rad] or [m].
-    :param starts: (k, n) scratch.
+    :param starts: (k, n) those of the elimination [rad]; scratch for other arms.
+    :param given: (3,) int64 what the elimination has returned; not read for other arms.
     :param found: (most, n) out: the solutions inside the limits [rad] or [m].
     :param radii: (most,) out: largest joint difference of each from the seed; scratch before.
     :param valid: (most,) int64 scratch.
@@ -228,13 +230,15 @@ def find_all(problem, arm, plan, target, seed, starts, found, radii, valid, trac
     if not fits or transform_fault(target) or not all_finite(seed):
         return 0, FAULTY, 0
     count, ending, made = _explore(
-        chain, settings, work, arm, plan, target, seed, starts, found, radii, valid, trace
+        chain, settings, work, arm, plan, target, seed, starts, given, found, radii, valid, trace
     )
     return keep_valid(work.start, found, radii, valid, count), ending, made
 
 
 @merged_kernel
-def _explore(chain, settings, work, arm, plan, target, seed, starts, found, radii, valid, trace):
+def _explore(
+    chain, settings, work, arm, plan, target, seed, starts, given, found, radii, valid, trace
+):
     """Search from all starts, and walk along the self-motions; returns what `find_all` does."""
     deadline = monotonic_ns(work.clock) + settings.timeout
     set_goal(chain, target, work.goal)
@@ -246,14 +250,20 @@ def _explore(chain, settings, work, arm, plan, target, seed, starts, found, radi
     if beyond_reach(chain, settings, work.goal):
         return count, COMPLETE, made
     candidates, complete = closed_form_starts(arm, target, starts)
-    singular = not complete
-    if arm.kind == NO_FORM:
+    certain = 0
+    if arm.kind == GENERAL:
+        candidates, certain, complete = given[0], given[1], given[2] != 0
+    elif arm.kind == NO_FORM:
         copy_vector(work.start, starts[0])
         candidates = 1
+    singular = not complete
     for k in range(candidates):
         copy_vector(starts[k], work.q)
         error = _converge(chain, settings, work, plan.strategy, trace)
+        before = count
         count = _add(chain, settings, work, plan, error, found, radii, valid, count)
+        # Where two solutions nearly meet, their starts may lead to one, or be a complex pair.
+        singular |= arm.kind == GENERAL and (count > before) != (k < certain)
     while True:
         while walked < count < found.shape[0] and monotonic_ns(work.clock) <= deadline:
             before = count

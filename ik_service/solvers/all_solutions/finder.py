@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import product
 import math
 import threading
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,10 +27,13 @@ from ik_service.solvers.all_solutions.argument_checks import (
 from ik_service.solvers.all_solutions.arm_geometry import (
     closed_form_of,
     ClosedForm,
+    GENERAL,
     MOST_STARTS,
     NO_FORM,
 )
+from ik_service.solvers.all_solutions.elimination import elimination_starts, new_scratch
 from ik_service.solvers.all_solutions.exploration import Plan
+from ik_service.solvers.all_solutions.general_arm import elimination_of
 from ik_service.solvers.argument_checks import check_kinds
 from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.loop.fields import Workspace
@@ -37,6 +41,9 @@ from ik_service.solvers.loop.problem import Problem, views
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.solver import Solver
 
+DEFAULT_RESOLUTION = 0.5
+DEFAULT_MOST = 1000
+_DEFAULTS = IkOptions()
 # Two isolated solutions closer than this are one [rad] or [m].
 _SAME = 1e-4
 # Radius that a solution on a self-motion covers, and step along it, in shares of the resolution.
@@ -83,9 +90,19 @@ def plan_for(chain: KinematicChain, options: IkOptions, resolution: float) -> Pl
     )
 
 
+def needs_elimination(chain: KinematicChain) -> bool:
+    """
+    Return whether all solutions of a chain are found by elimination.
+
+    :param chain: the chain.
+    """
+    plan = plan_for(chain, _DEFAULTS, DEFAULT_RESOLUTION)
+    return closed_form_for(chain, _DEFAULTS, plan).kind == GENERAL
+
+
 def closed_form_for(chain: KinematicChain, options: IkOptions, plan: Plan) -> ClosedForm:
     """
-    Return the closed form of a chain; of the kind ``NO_FORM`` where it does not fit the task.
+    Return the form of a chain; of the kind ``NO_FORM`` where it does not fit the task.
 
     :param chain: the chain.
     :param options: ``task_weights`` count.
@@ -142,11 +159,21 @@ def _turned(value: float, lower: float, upper: float, turn: float, most: int) ->
     return [value + k * turn for k in range(first, min(last, first + most) + 1)] or [value]
 
 
-DEFAULT_RESOLUTION = 0.5
-DEFAULT_MOST = 1000
-_DEFAULTS = IkOptions()
 # Rows beyond the largest number of solutions, for those that lie outside the limits.
 _OUTSIDE = 64
+
+
+class AllSolutions(NamedTuple):
+    """
+    Solutions of a target.
+
+    :ivar q: (k, n) [rad] or [m], nearest to the seed first.
+    :ivar proved: whether a closed form, the elimination or the reach says that there are no
+        others; otherwise no others were found.
+    """
+
+    q: np.ndarray
+    proved: bool
 
 
 def solve_ik_all(
@@ -163,9 +190,11 @@ def solve_ik_all(
 
     An arm without redundancy has isolated solutions, at most 16 for six revolute joints. For arms
     of six revolute joints with a spherical wrist, or whose second to fourth axes are parallel and
-    the last two meet (Universal Robots), at either end, closed forms give all of them. Others are
-    searched for from random postures until 300 searches in a row have found nothing new, so that a
-    solution may be missed. Two solutions of which no joint differs by more than 1e-4 are one.
+    the last two meet (Universal Robots), at either end, closed forms give all of them, and for
+    other arms of six revolute joints, calibrated ones among them, an elimination does. Where two
+    solutions nearly meet, and for other chains, there are searches from random postures until 300
+    in a row have found nothing new, so that a solution may be missed. Two solutions of which no
+    joint differs by more than 1e-4 are one.
 
     A redundant arm has self-motions, and so has any arm at some singular postures. They are walked
     along in steps, so that any posture on them is within the resolution of a solution that is
@@ -190,6 +219,29 @@ def solve_ik_all(
     :raises OptionError: when an option is given that does not count here.
     :raises IncompleteSolutionsError: when the time runs out, or there are more solutions than
         ``max_solutions``; its ``partial`` holds those found.
+    """
+    return list_solutions(chain, target, seed, options, resolution, turns, max_solutions).q
+
+
+def list_solutions(
+    chain: KinematicChain,
+    target: ArrayLike,
+    seed: ArrayLike | None = None,
+    options: IkOptions | None = None,
+    resolution: float = DEFAULT_RESOLUTION,
+    turns: bool = False,
+    max_solutions: int = DEFAULT_MOST,
+) -> AllSolutions:
+    """
+    Find what :func:`solve_ik_all` does, and say whether there are no others.
+
+    :param chain: see :func:`solve_ik_all`, as the others are.
+    :param target: (4, 4) T_base_tip.
+    :param seed: (n,) [rad] or [m].
+    :param options: of the search.
+    :param resolution: of self-motions [rad] or [m].
+    :param turns: whether full turns make other solutions.
+    :param max_solutions: largest number of solutions.
     """
     options = _DEFAULTS if options is None else options
     check_kinds(chain, options)
@@ -223,16 +275,16 @@ class SolutionFinder:
         resolution, self._most = check_bounds(resolution, most)
         self._plan = plan_for(chain, options, resolution)
         self._arm = closed_form_for(chain, options, self._plan)
+        self._elimination = elimination_of(chain) if self._arm.kind == GENERAL else None
         self._thread = threading.local()
 
-    def find(self, target: ArrayLike, seed: ArrayLike | None, turns: bool) -> np.ndarray:
+    def find(self, target: ArrayLike, seed: ArrayLike | None, turns: bool) -> AllSolutions:
         """
         Return all solutions of a target.
 
         :param target: (4, 4) T_base_tip.
         :param seed: (n,) [rad] or [m]; None for mid-range.
         :param turns: whether full turns make other solutions.
-        :returns: (k, n) [rad] or [m], nearest to the seed first.
         :raises ArgumentError: when target or seed are of another shape, not finite or not rigid.
         :raises IncompleteSolutionsError: when there are more, or the time ran out.
         """
@@ -243,7 +295,8 @@ class SolutionFinder:
         except AttributeError:  # this thread's first search
             own = self._thread.own = _ThreadsOwn(self)
         own.seed[:] = start
-        count, ending, _ = own.kernel(*own.before, T, own.seed, *own.after)
+        own.eliminate(T)
+        count, ending, searches = own.kernel(*own.before, T, own.seed, *own.after)
         solutions, distances = own.found[:count], own.distances[:count]
         full = ending == exploration.FULL
         if turns:
@@ -253,7 +306,7 @@ class SolutionFinder:
         solutions = solutions[distances.argsort(kind='stable')[: self._most]]
         if full or ending != exploration.COMPLETE or len(distances) > self._most:
             raise IncompleteSolutionsError(self._bound(ending), solutions)
-        return solutions
+        return AllSolutions(solutions, proved=searches == 0)
 
     def _bound(self, ending: int) -> str:
         """Return what ended the search before its time."""
@@ -278,11 +331,27 @@ class _ThreadsOwn:
         arm = finder._arm._replace(scratch=np.zeros_like(finder._arm.scratch))
         plan = finder._plan._replace(scratch=np.zeros_like(finder._plan.scratch))
         self.before = problem, arm, plan
-        starts, trace = np.empty((MOST_STARTS, n)), np.empty((0, 2 * n + 3))
-        self.after = starts, self.found, self.distances, np.empty(most, np.int64), trace
+        starts, given = np.empty((MOST_STARTS, n)), np.zeros(3, np.int64)
+        trace = np.empty((0, 2 * n + 3))
+        self.after = starts, given, self.found, self.distances, np.empty(most, np.int64), trace
         self.kernel: Callable = entry_point(
             exploration.find_all, *self.before, np.empty((4, 4)), np.empty(n), *self.after
         )
+        self._elimination: tuple | None = None
+        if arm.kind == GENERAL and finder._elimination is not None:
+            own = finder._elimination._replace(scratch=new_scratch())
+            kernel = entry_point(elimination_starts, own, np.empty((4, 4)), starts)
+            self._elimination = kernel, own, starts, given
+
+    def eliminate(self, T: np.ndarray) -> None:
+        """
+        Write the starts of a general arm; does nothing for any other.
+
+        :param T: (4, 4) T_base_tip.
+        """
+        if self._elimination is not None:
+            kernel, own, starts, given = self._elimination
+            given[:] = kernel(own, T, starts)
 
 
 # Typed, because True is 1 otherwise, and would not be refused.

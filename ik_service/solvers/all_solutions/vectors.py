@@ -57,6 +57,17 @@ def plus(a, factor, b):
 
 
 @inner_kernel
+def times(factor, v):
+    """
+    Return factor · v.
+
+    :param factor: number.
+    :param v: vector.
+    """
+    return factor * v[0], factor * v[1], factor * v[2]
+
+
+@inner_kernel
 def turned(v, axis, angle):
     """
     Return a vector turned about an axis through the origin (Rodrigues).

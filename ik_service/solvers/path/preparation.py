@@ -7,8 +7,12 @@ from typing import Any
 import numpy as np
 
 from ik_service.jit.compiled import is_cached, is_compiled
+from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import KinematicTree
+from ik_service.solvers.all_solutions.elimination import elimination_starts
+from ik_service.solvers.all_solutions.finder import needs_elimination
+from ik_service.solvers.all_solutions.general_arm import elimination_arguments
 from ik_service.solvers.batch_targets import batch_targets
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.path.continuation import row_errors
@@ -39,9 +43,13 @@ class PathKernels:
     """
     Kernels of paths, which :class:`~ik_service.solvers.compilation.Compiler` can prepare.
 
-    They depend on whether they are for chains or for trees, not on the arm.
+    They depend on whether they are for chains or for trees, and on the arm only in that some need
+    the elimination that finds all solutions.
 
+    :param chain: the chain or the tree.
+    :param eliminates: whether to prepare the elimination also where the chain does not need it.
     :ivar chain: the chain or the tree.
+    :ivar eliminates: whether the elimination is one of the kernels.
     :ivar name: of the solver, for messages.
     :ivar compiled_by: module that compiles them in a process of its own.
     """
@@ -49,8 +57,11 @@ class PathKernels:
     name = 'the search for paths'
     compiled_by = 'ik_service.solvers.compilation'
 
-    def __init__(self, chain: KinematicChain | KinematicTree) -> None:
+    def __init__(self, chain: KinematicChain | KinematicTree, eliminates: bool = False) -> None:
         self.chain = chain
+        self.eliminates = eliminates or (
+            isinstance(chain, KinematicChain) and needs_elimination(chain)
+        )
         self._posture = chain.middle
         poses: Any = chain.forward(self._posture)
         tree = isinstance(chain, KinematicTree)
@@ -59,15 +70,19 @@ class PathKernels:
     @property
     def compiled(self) -> bool:
         """Whether this process has them."""
-        return is_compiled(row_errors, *self._arguments())
+        ready = is_compiled(elimination_starts, *elimination_arguments())
+        return (ready or not self.eliminates) and is_compiled(row_errors, *self._arguments())
 
     @property
     def cached(self) -> bool:
         """Whether they are on disk, so that they need only be loaded."""
-        return is_cached(row_errors, *self._arguments())
+        ready = is_cached(elimination_starts, *elimination_arguments())
+        return (ready or not self.eliminates) and is_cached(row_errors, *self._arguments())
 
     def warm_up(self) -> None:
         """Compile them, or load them from the cache."""
+        if self.eliminates:
+            entry_point(elimination_starts, *elimination_arguments())
         problem = self._problem(_SHORT)
         problem.solver.warm_up()
         free_starts(problem, self._posture)

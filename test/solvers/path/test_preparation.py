@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from support.chains import arm
+from support.six_joint_arms import six_joint_arm
 
 from ik_service.kinematics.tree import KinematicTree
 import ik_service.solvers.compilation as compiling
@@ -41,6 +42,16 @@ print(before, [len(kernel.overloads) for kernel in KERNELS])
 def test_prepared_kernels_are_recognised(kind):
     chain = arm('panda') if kind == 'chain' else KinematicTree.of_chain(arm('panda'))
     kernels = PathKernels(chain)
+    kernels.warm_up()
+    assert kernels.compiled
+    assert kernels.cached
+
+
+def test_the_elimination_is_compiled_for_arms_that_need_it():
+    assert not PathKernels(arm('ur5e')).eliminates
+    assert PathKernels(arm('ur5e'), eliminates=True).eliminates
+    kernels = PathKernels(six_joint_arm('any'))
+    assert kernels.eliminates
     kernels.warm_up()
     assert kernels.compiled
     assert kernels.cached

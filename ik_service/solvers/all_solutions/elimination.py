@@ -1,0 +1,463 @@
+"""
+All solutions of any arm of six revolute joints by elimination, as a kernel.
+
+With G as in :mod:`~ik_service.solvers.all_solutions.closed_forms`, and the sixth axis as a point p
+on it and its direction d, which e₆ leaves where they are,
+
+    e₄ e₅ (p, d) = e₃⁻¹ e₂⁻¹ e₁⁻¹ G (p, d).
+
+Of p, d, p·p, p·d, p × d and (p·p) d − 2 (p·d) p, fourteen numbers, both sides are linear in cosine
+and sine of each of their angles: M. Raghavan and B. Roth, "Inverse kinematics of the general 6R
+manipulator and related linkages", 1993. Six combinations of them do not depend on θ₄ and θ₅ on the
+left, whatever the pose, which leaves six equations in θ₁, θ₂ and θ₃. In the tangents of half the
+first two angles they have nine monomials; with each equation multiplied by the first tangent there
+are twelve equations with twelve. Their determinant is a trigonometric polynomial of degree 8 in
+θ₃, here the Fourier series of its values at 20 angles, which is as precise as these are. Its 16
+roots in z = exp(iθ₃) are those of all solutions: of real ones on the unit circle, of complex ones
+in pairs beside it.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ik_service.jit.compile import inner_kernel, kernel
+from ik_service.solvers.all_solutions.closed_forms import displacement, reverse_joints
+from ik_service.solvers.all_solutions.vectors import (
+    angle_about,
+    cross,
+    dot,
+    perpendicular,
+    plus,
+    rotated,
+    times,
+    turned,
+    turned_about,
+    vector_at,
+)
+
+DEGREE = 8
+"""Degree of the determinant as a trigonometric polynomial."""
+ROOTS = 2 * DEGREE
+SAMPLES = 20
+"""Values of the determinant; those beyond 17 show how precise they are."""
+# Share of the largest coefficient that those of higher degree, zero but for rounding, may have.
+_NOISE = 1e-7
+# Distance from the unit circle up to which a root is that of a solution, and may be one.
+_ON_CIRCLE = 1e-5
+_NEAR_CIRCLE = 0.05
+_ITERATIONS = 100
+_CONVERGED = 1e-12
+
+
+class Scratch(NamedTuple):
+    """
+    Scratch of an elimination.
+
+    :ivar G: (12,) columns of its rotation, then its translation [m].
+    :ivar values: (3, 6, 9) the equations: constant, with cos θ₃ and with sin θ₃.
+    :ivar block: (6, 9) the equations at one θ₃.
+    :ivar square: (6, 6) what is left of twelve equations.
+    :ivar order: (6,) int64 order of its columns.
+    :ivar monomials: (2, 6) its null vector.
+    :ivar samples: (20,) values of the determinant.
+    :ivar coefficients: (17,) complex, of the polynomial in z.
+    :ivar roots: (16,) complex, of the polynomial.
+    """
+
+    G: np.ndarray
+    values: np.ndarray
+    block: np.ndarray
+    square: np.ndarray
+    order: np.ndarray
+    monomials: np.ndarray
+    samples: np.ndarray
+    coefficients: np.ndarray
+    roots: np.ndarray
+
+
+class Elimination(NamedTuple):
+    """
+    Arm of six revolute joints, as the elimination takes it.
+
+    Axes are given at q = 0, and lengths in units of the arm's size, from its centre.
+
+    :ivar inverted: 1 where the axes are listed from tip to base, for the inverse of G; else 0.
+    :ivar size: unit of length [m].
+    :ivar center: (3,) the centre in the base frame [m].
+    :ivar home: (4, 4) inverse of T_base_tip at q = 0.
+    :ivar axes: (6, 6) direction and a point of each axis.
+    :ivar zeros: (2,) zeros of θ₁ and θ₂ [rad]. Their tangents have a pole half a turn from there,
+        which no special posture should meet.
+    :ivar turns: (3, 3, 12) of e₁⁻¹, e₂⁻¹ and e₃⁻¹, each at 0, π and π/2 from its zero: columns of
+        the rotation, then the translation.
+    :ivar equations: (6, 15) combinations of the fourteen numbers and 1 that are zero.
+    :ivar angles: (4, 15) combinations that are cosine and sine of θ₄, then of θ₅.
+    :ivar waves: (20, 20) the Fourier transform of samples: ten cosines, then ten sines.
+    :ivar scratch: :class:`Scratch`.
+    """
+
+    inverted: int
+    size: float
+    center: np.ndarray
+    home: np.ndarray
+    axes: np.ndarray
+    zeros: np.ndarray
+    turns: np.ndarray
+    equations: np.ndarray
+    angles: np.ndarray
+    waves: np.ndarray
+    scratch: Scratch
+
+
+def new_scratch() -> Scratch:
+    """Return scratch for one thread."""
+    return Scratch(
+        G=np.zeros(12),
+        values=np.zeros((3, 6, 9)),
+        block=np.zeros((6, 9)),
+        square=np.zeros((6, 6)),
+        order=np.zeros(6, np.int64),
+        monomials=np.zeros((2, 6)),
+        samples=np.zeros(SAMPLES),
+        coefficients=np.zeros(ROOTS + 1, np.complex128),
+        roots=np.zeros(ROOTS, np.complex128),
+    )
+
+
+@kernel
+def elimination_starts(arm, target, starts):
+    """
+    Write starts near all solutions of a target.
+
+    :param arm: :class:`Elimination`.
+    :param target: (4, 4) T_base_tip.
+    :param starts: (16, 6) out [rad].
+    :returns: their number; that of those, the first ones, near which there is a solution each,
+        another one for each; and whether there are no others, which cannot be said where the
+        determinant vanishes, as it does where the arm has a self-motion.
+    """
+    scratch = arm.scratch
+    displacement(arm, target, scratch.G)
+    _write_equations(arm)
+    clean = _write_coefficients(arm)
+    find_roots(scratch.coefficients, scratch.roots)
+    count = certain = 0
+    for near in range(2):
+        for k in range(ROOTS):
+            z = scratch.roots[k]
+            distance = abs(math.log(max(math.hypot(z.real, z.imag), 1e-9)))
+            if (distance > _ON_CIRCLE) == (near > 0) and distance <= _NEAR_CIRCLE:
+                _complete(arm, cmath.phase(z), starts[count])
+                count += 1
+        if near == 0:
+            certain = count
+    if arm.inverted != 0:
+        for k in range(count):
+            reverse_joints(starts[k])
+    return count, certain, clean
+
+
+@inner_kernel
+def _line(arm):
+    """Return the sixth axis moved by G: a point of it, and its direction."""
+    G, axis = arm.scratch.G, arm.axes[5]
+    point = plus(vector_at(arm.center, 0), arm.size, vector_at(axis, 3))
+    point = plus(vector_at(G, 9), 1.0, rotated(G, point))
+    point = plus(point, -1.0, vector_at(arm.center, 0))
+    return times(1.0 / arm.size, point), rotated(G, vector_at(axis, 0))
+
+
+@inner_kernel
+def _moved(turn, p, d):
+    """Return a line moved by a rotation and a translation."""
+    return plus(vector_at(turn, 9), 1.0, rotated(turn, p)), rotated(turn, d)
+
+
+@inner_kernel
+def _numbers(p, d):
+    """Return the fourteen numbers."""
+    square, along = dot(p, p), dot(p, d)
+    return p, d, square, along, cross(p, d), plus(times(square, d), -2.0 * along, p)
+
+
+@inner_kernel
+def _combined(row, numbers):
+    """Return a combination of the fourteen numbers, and of 1."""
+    p, d, square, along, moment, last = numbers
+    return (
+        dot(vector_at(row, 0), p)
+        + dot(vector_at(row, 3), d)
+        + row[6] * square
+        + row[7] * along
+        + dot(vector_at(row, 8), moment)
+        + dot(vector_at(row, 11), last)
+        + row[14]
+    )
+
+
+@inner_kernel
+def _write_equations(arm):
+    """Write the factors of all monomials in the tangents: constant, of cos θ₃ and of sin θ₃."""
+    values, turns = arm.scratch.values, arm.turns
+    p0, d0 = _line(arm)
+    for i in range(3):
+        p1, d1 = _moved(turns[0, i], p0, d0)
+        for j in range(3):
+            p2, d2 = _moved(turns[1, j], p1, d1)
+            for k in range(3):
+                p3, d3 = _moved(turns[2, k], p2, d2)
+                numbers = _numbers(p3, d3)
+                for row in range(6):
+                    values[k, row, 3 * i + j] = _combined(arm.equations[row], numbers)
+    for row in range(6):
+        for k in range(3):
+            for i in range(3):
+                _to_tangents(values[k, row], 3 * i, 1)
+            for j in range(3):
+                _to_tangents(values[k, row], j, 3)
+        for m in range(9):
+            mean = 0.5 * (values[0, row, m] + values[1, row, m])
+            values[1, row, m] = values[0, row, m] - mean
+            values[2, row, m] -= mean
+            values[0, row, m] = mean
+
+
+@inner_kernel
+def _to_tangents(values, first, step):
+    """Exchange values at 0, π and π/2 for factors of 1, t and t², t = tan of half the angle."""
+    ahead, behind = values[first], values[first + step]
+    side = values[first + 2 * step]
+    values[first + step] = 2.0 * side - ahead - behind
+    values[first + 2 * step] = behind
+
+
+@inner_kernel
+def _block_at(arm, angle):
+    """Write the equations at an angle θ₃, from its zero."""
+    c, s = math.cos(angle), math.sin(angle)
+    values, block = arm.scratch.values, arm.scratch.block
+    for row in range(6):
+        for m in range(9):
+            block[row, m] = values[0, row, m] + c * values[1, row, m] + s * values[2, row, m]
+
+
+@inner_kernel
+def _reduced(arm, angle):
+    """
+    Write to the square what is left of the twelve equations when six monomials are eliminated.
+
+    These are the ones without the first tangent, which only the six equations have, and those with
+    its third power, which only their multiples have.
+
+    :returns: the factor of the determinant.
+    """
+    square, block = arm.scratch.square, arm.scratch.block
+    _block_at(arm, angle)
+    factor = _eliminate(block, 0)
+    for row in range(3):
+        for m in range(6):
+            square[row, m] = block[3 + row, 3 + m]
+    _block_at(arm, angle)
+    factor *= _eliminate(block, 6)
+    for row in range(3):
+        for m in range(6):
+            square[3 + row, m] = block[3 + row, m]
+    return factor
+
+
+@inner_kernel
+def _eliminate(block, first):
+    """Eliminate three columns with the first three rows; returns the product of the pivots."""
+    product = 1.0
+    for k in range(3):
+        column = first + k
+        pivot = k
+        for row in range(k + 1, 6):
+            if abs(block[row, column]) > abs(block[pivot, column]):
+                pivot = row
+        if pivot != k:
+            product = -product
+            for m in range(9):
+                block[k, m], block[pivot, m] = block[pivot, m], block[k, m]
+        largest = block[k, column]
+        product *= largest
+        inverse = 1.0 / largest if largest != 0.0 else 0.0
+        for row in range(k + 1, 6):
+            share = block[row, column] * inverse
+            for m in range(9):
+                block[row, m] -= share * block[k, m]
+    return product
+
+
+@inner_kernel
+def _triangular(square):
+    """Bring a matrix to triangular form, by rows; returns its determinant."""
+    n = square.shape[0]
+    product = 1.0
+    for k in range(n):
+        pivot = k
+        for row in range(k + 1, n):
+            if abs(square[row, k]) > abs(square[pivot, k]):
+                pivot = row
+        if pivot != k:
+            product = -product
+            for m in range(k, n):
+                square[k, m], square[pivot, m] = square[pivot, m], square[k, m]
+        largest = square[k, k]
+        product *= largest
+        inverse = 1.0 / largest if largest != 0.0 else 0.0
+        for row in range(k + 1, n):
+            share = square[row, k] * inverse
+            for m in range(k + 1, n):
+                square[row, m] -= share * square[k, m]
+    return product
+
+
+@inner_kernel
+def _write_coefficients(arm):
+    """Write the coefficients of the determinant; returns whether they are precise."""
+    samples, coefficients = arm.scratch.samples, arm.scratch.coefficients
+    for k in range(SAMPLES):
+        factor = _reduced(arm, 2.0 * math.pi * k / SAMPLES)
+        samples[k] = factor * _triangular(arm.scratch.square)
+    largest = noise = 0.0
+    for m in range(DEGREE + 2):
+        c = s = 0.0
+        for k in range(SAMPLES):
+            c += arm.waves[m, k] * samples[k]
+            s += arm.waves[DEGREE + 2 + m, k] * samples[k]
+        if m > DEGREE:
+            noise = math.hypot(c, s)
+        else:
+            largest = max(largest, math.hypot(c, s))
+            coefficients[DEGREE + m] = complex(c, -s)
+            coefficients[DEGREE - m] = complex(c, s)
+    return noise < _NOISE * largest
+
+
+@inner_kernel
+def find_roots(coefficients, roots):
+    """
+    Write the roots of a polynomial of degree 16, found all at once: O. Aberth, 1973.
+
+    :param coefficients: (17,) complex, the constant first.
+    :param roots: (16,) out, complex.
+    """
+    for k in range(ROOTS):
+        angle = 2.0 * math.pi * k / ROOTS + 0.3
+        radius = 0.75 if k % 2 == 0 else 1.0 / 0.75
+        roots[k] = complex(radius * math.cos(angle), radius * math.sin(angle))
+    moving = (1 << ROOTS) - 1
+    for _ in range(_ITERATIONS):
+        if moving == 0:
+            break
+        for k in range(ROOTS):
+            if moving >> k & 1 == 0:
+                continue
+            z = roots[k]
+            value = coefficients[ROOTS]
+            slope = complex(0.0, 0.0)
+            for m in range(ROOTS - 1, -1, -1):
+                slope = slope * z + value
+                value = value * z + coefficients[m]
+            others = complex(0.0, 0.0)
+            for m in range(ROOTS):
+                if m != k:
+                    others += _inverse(z - roots[m])
+            step = value * _inverse(slope - value * others)
+            roots[k] = z - step
+            if abs(step.real) + abs(step.imag) <= _CONVERGED * (abs(z.real) + abs(z.imag)):
+                moving &= ~(1 << k)
+
+
+@inner_kernel
+def _inverse(z):
+    """Return 1 / z, and 0 for 0."""
+    square = z.real * z.real + z.imag * z.imag
+    if square == 0.0:
+        return complex(0.0, 0.0)
+    scale = 1.0 / square
+    return complex(z.real * scale, -z.imag * scale)
+
+
+@inner_kernel
+def _null_vector(square, order, vectors):
+    """
+    Write the vector that a nearly singular matrix makes nearly zero.
+
+    :param square: (n, n) in; used up.
+    :param order: (n,) scratch.
+    :param vectors: (2, n) out: the vector is the first.
+    """
+    n = square.shape[0]
+    for k in range(n):
+        order[k] = k
+    for k in range(n - 1):
+        row, column = k, k
+        for i in range(k, n):
+            for j in range(k, n):
+                if abs(square[i, j]) > abs(square[row, column]):
+                    row, column = i, j
+        for j in range(n):
+            square[k, j], square[row, j] = square[row, j], square[k, j]
+        for i in range(n):
+            square[i, k], square[i, column] = square[i, column], square[i, k]
+        order[k], order[column] = order[column], order[k]
+        inverse = 1.0 / square[k, k] if square[k, k] != 0.0 else 0.0
+        for i in range(k + 1, n):
+            share = square[i, k] * inverse
+            for j in range(k + 1, n):
+                square[i, j] -= share * square[k, j]
+    vectors[1, n - 1] = 1.0
+    for k in range(n - 2, -1, -1):
+        value = 0.0
+        for j in range(k + 1, n):
+            value -= square[k, j] * vectors[1, j]
+        vectors[1, k] = value / square[k, k] if square[k, k] != 0.0 else 0.0
+    for k in range(n):
+        vectors[0, order[k]] = vectors[1, k]
+
+
+@inner_kernel
+def _complete(arm, third, start):
+    """Write the start that belongs to a third angle [rad]."""
+    scratch, axes = arm.scratch, arm.axes
+    monomials = scratch.monomials[0]
+    _reduced(arm, third)
+    _null_vector(scratch.square, scratch.order, scratch.monomials)
+    # t₁ (1, t₂, t₂²), then t₁² (1, t₂, t₂²); the largest pair says most.
+    first, second = 0, 0
+    for m in range(3):
+        if _pair(monomials, m, m + 3) > _pair(monomials, first, first + 3):
+            first = m
+    for m in (1, 3, 4):
+        if _pair(monomials, m, m + 1) > _pair(monomials, second, second + 1):
+            second = m
+    start[0] = arm.zeros[0] + 2.0 * math.atan2(monomials[first + 3], monomials[first])
+    start[1] = arm.zeros[1] + 2.0 * math.atan2(monomials[second + 1], monomials[second])
+    start[2] = third
+    h6 = vector_at(axes[5], 0)
+    p, d = _line(arm)
+    side = rotated(scratch.G, perpendicular(h6))
+    for i in range(3):
+        h, o = vector_at(axes[i], 0), vector_at(axes[i], 3)
+        p, d = turned_about(p, o, h, -start[i]), turned(d, h, -start[i])
+        side = turned(side, h, -start[i])
+    numbers = _numbers(p, d)
+    for i in range(3, 5):
+        c = _combined(arm.angles[2 * i - 6], numbers)
+        s = _combined(arm.angles[2 * i - 5], numbers)
+        start[i] = math.atan2(s, c)
+        side = turned(side, vector_at(axes[i], 0), -start[i])
+    start[5] = angle_about(h6, perpendicular(h6), side)
+
+
+@inner_kernel
+def _pair(monomials, first, second):
+    """Return the size of two of the monomials."""
+    return abs(monomials[first]) + abs(monomials[second])
