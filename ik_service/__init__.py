@@ -54,6 +54,7 @@ _HOME = {
     'straight_lines': 'ik_service.trajectory.straight_lines',
     'time_path': 'ik_service.trajectory.timing',
     'plan_motion': 'ik_service.extras.planning.plan_motion',
+    'plan_reconfigurations': 'ik_service.extras.planning.plan_reconfigurations',
     'MotionPlan': 'ik_service.extras.planning.result',
     'PathConstraints': 'ik_service.extras.planning.constraints',
     'PlanStatus': 'ik_service.extras.planning.result',
@@ -62,6 +63,7 @@ _HOME = {
     'PathOptions': 'ik_service.solvers.path.options',
     'PathResult': 'ik_service.solvers.path.result',
     'PathStatus': 'ik_service.solvers.path.result',
+    'Reconfiguration': 'ik_service.solvers.path.result',
     'solver_names': 'ik_service.solvers.registry',
 }
 
@@ -93,6 +95,7 @@ __all__ = [
     'PathStatus',
     'PlanStatus',
     'Plane',
+    'Reconfiguration',
     'Robot',
     'ServoAim',
     'ServoSettings',
@@ -107,6 +110,7 @@ __all__ = [
     'joint_command',
     'load_joint_limits',
     'plan_motion',
+    'plan_reconfigurations',
     'pose_command',
     'register_solver',
     'solve_ik',
@@ -126,6 +130,7 @@ if TYPE_CHECKING:
     from ik_service.collision.shapes import Capsule, Cone, Mesh, Plane
     from ik_service.extras.planning.constraints import PathConstraints
     from ik_service.extras.planning.plan_motion import plan_motion
+    from ik_service.extras.planning.plan_reconfigurations import plan_reconfigurations
     from ik_service.extras.planning.result import MotionPlan, PlanStatus
     from ik_service.kinematics.chain import KinematicChain
     from ik_service.kinematics.tree import KinematicTree
@@ -144,7 +149,12 @@ if TYPE_CHECKING:
     from ik_service.solvers.options import IkOptions
     from ik_service.solvers.path.options import PathOptions
     from ik_service.solvers.path.path_solver import solve_path
-    from ik_service.solvers.path.result import PathEnd, PathResult, PathStatus
+    from ik_service.solvers.path.result import (
+        PathEnd,
+        PathResult,
+        PathStatus,
+        Reconfiguration,
+    )
     from ik_service.solvers.regions import Box, Cylinder, Sphere
     from ik_service.solvers.registration import register_solver
     from ik_service.solvers.registry import solver_names, SolverSpec

@@ -222,12 +222,46 @@ class Beam:
         """Return the number of layers."""
         return len(self.layers)
 
-    def copy(self) -> Beam:
-        """Return a beam with the same layers, which can go on another way."""
+    def copy(self, problem: PathProblem | None = None) -> Beam:
+        """
+        Return a beam with the same layers, which can go on another way.
+
+        :param problem: the path that it goes on along; the same when left out.
+        """
         other = copy.copy(self)
         other.layers = list(self.layers)
         other._costs, other._links = list(self._costs), list(self._links)
+        if problem is not None and problem is not self.problem:
+            other.problem = problem
+            other._workers = [_Worker(problem) for _ in range(problem.threads)]
         return other
+
+    def narrow(self, count: int) -> None:
+        """
+        Keep the first candidates of the last layer.
+
+        :param count: their number.
+        """
+        for each in (self.layers, self._costs, self._links):
+            each[-1] = each[-1][:count]
+
+    def reconfigure(self, postures: np.ndarray) -> None:
+        """
+        Add a layer of postures in any branch, each linked to the candidate it is cheapest from.
+
+        The step to a posture costs the square of its length, however long. The cheapest posture
+        comes first.
+
+        :param postures: (k, n) joint vectors at the next target [rad] or [m].
+        """
+        steps = np.square(self.layers[-1][:, None] - postures).sum(axis=2)
+        totals = self._costs[-1][:, None] + steps
+        links = np.argmin(totals, axis=0)
+        costs = totals[links, np.arange(len(postures))]
+        order = np.argsort(costs, kind='stable')
+        self.layers.append(np.ascontiguousarray(postures[order]))
+        self._costs.append(costs[order])
+        self._links.append(links[order])
 
     def graft(self, layer: int, candidate: int, way: np.ndarray) -> None:
         """

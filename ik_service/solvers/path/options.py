@@ -15,6 +15,7 @@ from ik_service.solvers.option_checks import (
 from ik_service.solvers.options import IkOptions
 
 STARTS = ('given', 'free')
+RECONFIGURATIONS = ('none', 'fewest')
 USED_OPTIONS = (
     'position_tolerance',
     'orientation_tolerance',
@@ -39,6 +40,9 @@ class PathOptions:
     :param candidates: joint vectors kept for a target, at most: more find narrower ways, and take
         longer.
     :param smooth: whether self-motions that are not needed are taken out of the path again.
+    :param reconfigurations: where no path without a jump leads on, 'none': the path ends; or
+        'fewest': the arm changes its branch there, as seldom as possible, then with as little
+        joint motion as possible.
     :param timeout: time for the whole path [s].
     :raises OptionError: naming the option whose value cannot be.
     """
@@ -48,6 +52,7 @@ class PathOptions:
     start: str = 'given'
     candidates: int = 256
     smooth: bool = True
+    reconfigurations: str = 'none'
     timeout: float = 10.0
 
     def __post_init__(self) -> None:
@@ -65,4 +70,5 @@ class PathOptions:
         if self.candidates > _MOST_CANDIDATES:
             raise OptionError('candidates', f'have to be at most {_MOST_CANDIDATES}')
         check_flag('smooth', self.smooth)
+        check_choice('reconfigurations', self.reconfigurations, RECONFIGURATIONS)
         check_number('timeout', self.timeout)

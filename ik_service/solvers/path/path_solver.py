@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 import math
 import time
 
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ik_service.common.cores import core_count
 from ik_service.common.quoting import safe_repr
+from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import pose_error
@@ -20,9 +22,11 @@ from ik_service.solvers.batch_targets import batch_targets
 from ik_service.solvers.characteristic_length import characteristic_length
 from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.collision_test import collision_test, Collisions, CollisionTest
+from ik_service.solvers.path.beam import Beam
 from ik_service.solvers.path.options import PathOptions
 from ik_service.solvers.path.problem import PathProblem
-from ik_service.solvers.path.result import PathEnd, PathResult, PathStatus
+from ik_service.solvers.path.reconfigurations import Reconfigurations
+from ik_service.solvers.path.result import PathEnd, PathResult, PathStatus, Reconfiguration
 from ik_service.solvers.path.search import joined, Outcome, PathSearch
 from ik_service.solvers.path.smoothing import smoothed
 from ik_service.solvers.path.starts import free_starts, starts_from
@@ -162,6 +166,7 @@ def solve_path(
     options: PathOptions | None = None,
     end: ArrayLike | None = None,
     collisions: Collisions | CollisionTest | None = None,
+    no_reconfiguration_at: ArrayLike = (),
 ) -> PathResult:
     """
     Find a joint path through all targets on which no joint jumps.
@@ -180,6 +185,8 @@ def solve_path(
         out.
     :param collisions: :class:`~ik_service.CollisionChecker`, or a test that it has made: rows that
         collide are avoided. What lies between two rows is not tested.
+    :param no_reconfiguration_at: (k,) numbers of the rows that no reconfiguration may lead to,
+        from the row before.
     :returns: the path; where no path leads through all targets, the longest that was found, and
         why it ends. The same request gives the same answer, unless the time runs out.
     :raises ArgumentError: when an argument has another shape or is not finite; names the row.
@@ -194,18 +201,36 @@ def solve_path(
     start = None if seed is None else chain.check_q(seed, 'seed')
     goal = None if end is None else chain.check_q(end, 'end')
     test = None if collisions is None else collision_test(collisions, chain)
+    allowed = _reconfigurable(len(packed), options, no_reconfiguration_at)
     cores = core_count()
     with ThreadPoolExecutor(max(1, cores - 1)) as pool:
         problem = PathProblem(solver, packed, options.max_step, test, options.timeout, pool, cores)
-        way, path_end = _PathSolver(problem, options).solve(start, goal)
-    return _result(problem, way, path_end, began)
+        way, path_end, rows = _PathSolver(problem, options, allowed).solve(start, goal)
+    return _result(problem, way, path_end, rows, began)
+
+
+def _reconfigurable(
+    count: int, options: PathOptions, no_reconfiguration_at: ArrayLike
+) -> np.ndarray:
+    """Return the rows that a reconfiguration may lead to, (N,) bool."""
+    name = 'no_reconfiguration_at'
+    rows = real_array(no_reconfiguration_at, name)
+    if rows.ndim != 1 or not np.isin(rows, np.arange(count)).all():
+        raise ArgumentError(name, f'has to be numbers of rows, from 0 to {count - 1}')
+    allowed = np.full(count, options.reconfigurations != 'none')
+    allowed[:1] = False
+    allowed[rows.astype(int)] = False
+    return allowed
 
 
 class _PathSolver:
     """Search, smoothing and ending of one path."""
 
-    def __init__(self, problem: PathProblem, options: PathOptions) -> None:
+    def __init__(
+        self, problem: PathProblem, options: PathOptions, reconfigurable: np.ndarray
+    ) -> None:
         self._problem, self._options = problem, options
+        self._reconfigurable = reconfigurable
         self._search = PathSearch(problem, options.candidates)
 
     def solve(self, start: np.ndarray | None, goal: np.ndarray | None) -> tuple:
@@ -214,44 +239,49 @@ class _PathSolver:
 
         :param start: (n,) the seed [rad] or [m]; None for none.
         :param goal: (n,) the end; None for any.
-        :returns: (k, n) the rows up to the end, and the :class:`PathEnd`.
+        :returns: (k, n) the rows up to the end, the :class:`PathEnd`, and the numbers of the rows
+            that reconfigurations lead to.
         """
         problem = self._problem
         count, n = len(problem.targets), problem.chain.n
         if count == 0:
-            return np.empty((0, n)), PathEnd(PathStatus.SUCCESS, 0)
+            return np.empty((0, n)), PathEnd(PathStatus.SUCCESS, 0), ()
         given = start is not None and self._options.start == 'given'
         near = problem.chain.middle if start is None else start
         starts = starts_from(problem, near) if given else free_starts(problem, near)
         if not len(starts):
             before = near[None] if given else starts
-            return np.empty((0, n)), ending_at(problem, 0, before)
+            return np.empty((0, n)), ending_at(problem, 0, before), ()
         costs = np.zeros(len(starts)) if start is None else np.square(starts - start).sum(axis=1)
-        outcome = self._outcome(starts, costs, goal)
+        outcome = self._outcome(Beam(problem, starts, costs), goal)
+        if len(outcome.way) < count and self._reconfigurable.any():
+            search = Reconfigurations(problem, self._options.candidates, self._reconfigurable)
+            outcome = search.lengthened(outcome, goal)
         end, way = self._ending(outcome), outcome.way
-        if self._options.smooth and len(way) > 2:
-            way = self._smooth(way, (given, goal is not None and end.row == count))
+        if self._options.smooth:
+            self._smooth(way, (given, goal is not None and end.row == count), outcome.rows)
         problem.project(way, problem.targets[: len(way)], _POLISH * problem.max_step)
-        return way, end
+        return way, end, outcome.rows
 
-    def _outcome(self, starts: np.ndarray, costs: np.ndarray, goal: np.ndarray | None) -> Outcome:
-        """Search to any end, or to the one given."""
+    def _outcome(self, trunk: Beam, goal: np.ndarray | None) -> Outcome:
+        """Search without a jump to any end, or to the one given."""
         if goal is None:
-            return self._search.run(starts, costs)
+            beam = self._search.run(trunk)
+            return Outcome(beam, beam.way())
         count = len(self._problem.targets)
         back = self._problem.reversed(count - 1)
         ends = starts_from(back, goal)
         returning = PathSearch(back, self._options.candidates)
         for width in _MEETING:
-            forth = self._search.widened(starts, costs, width)
+            forth = self._search.widened(trunk, width)
             if len(forth) < count or not len(ends):
                 break
-            way = joined(forth, returning.widened(ends, np.zeros(len(ends)), width))
+            way = joined(forth, returning.widened(Beam(back, ends, np.zeros(len(ends))), width))
             if way is not None:
-                return Outcome(way, forth.layers[-1])
+                return Outcome(forth, way)
         way = forth.way()
         apart = len(way) == count
-        return Outcome(way[:-1] if apart else way, forth.layers[-1], apart)
+        return Outcome(forth, way[:-1] if apart else way, apart)
 
     def _ending(self, outcome: Outcome) -> PathEnd:
         """Return where the path ends, and why."""
@@ -264,14 +294,27 @@ class _PathSolver:
             return PathEnd(PathStatus.END_APART, row)
         return ending_at(problem, row, outcome.last)
 
-    def _smooth(self, way: np.ndarray, ends: tuple[bool, bool]) -> np.ndarray:
-        """Return a path with less self-motion."""
-        held = np.zeros(len(way), bool)
-        held[0], held[-1] = ends
-        return smoothed(self._problem, way, held)
+    def _smooth(self, way: np.ndarray, ends: tuple[bool, bool], rows: tuple[int, ...]) -> None:
+        """
+        Take self-motions out of a path, in place.
+
+        :param way: (k, n) the path [rad] or [m].
+        :param ends: whether its first and its last row stay.
+        :param rows: numbers of the rows that reconfigurations lead to, which stay, as those before
+            them do.
+        """
+        for first, end in pairwise((0, *rows, len(way))):
+            if end - first < 3:
+                continue
+            held = np.zeros(end - first, bool)
+            held[0] = first > 0 or ends[0]
+            held[-1] = end < len(way) or ends[1]
+            way[first:end] = smoothed(self._problem.part(first, end), way[first:end], held)
 
 
-def _result(problem: PathProblem, way: np.ndarray, end: PathEnd, began: float) -> PathResult:
+def _result(
+    problem: PathProblem, way: np.ndarray, end: PathEnd, rows: tuple[int, ...], began: float
+) -> PathResult:
     """Return the result, with the errors of every row."""
     count, reached = len(problem.targets), len(way)
     q = np.full((count, problem.chain.n), np.nan)
@@ -280,4 +323,7 @@ def _result(problem: PathProblem, way: np.ndarray, end: PathEnd, began: float) -
     errors[:reached] = problem.errors(way)
     for array in (q, errors):
         array.setflags(write=False)
-    return PathResult(q, end, errors[:, 0], errors[:, 1], time.monotonic() - began)
+    reconfigurations = tuple(Reconfiguration(row, q[row - 1], q[row]) for row in rows)
+    return PathResult(
+        q, end, errors[:, 0], errors[:, 1], time.monotonic() - began, reconfigurations
+    )

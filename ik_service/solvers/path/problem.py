@@ -131,6 +131,17 @@ class PathProblem:
         other.targets = np.ascontiguousarray(self.targets[row::-1])
         return other
 
+    def part(self, first: int, end: int) -> Self:
+        """
+        Return a part of the path.
+
+        :param first: number of its first target.
+        :param end: number of the first target after it.
+        """
+        other = copy.copy(self)
+        other.targets = self.targets[first:end]
+        return other
+
     def loosened(self, factor: float, rows: int) -> Self:
         """
         Return the first part of the path with larger steps.

@@ -81,6 +81,21 @@ class PathEnd:
 
 
 @dataclass(frozen=True)
+class Reconfiguration:
+    """
+    Change of the branch between two rows of a path.
+
+    :ivar row: number of the row that it leads to, from the row before.
+    :ivar before: (n,) posture at the row before [rad] or [m], read-only.
+    :ivar after: (n,) posture at the row, likewise.
+    """
+
+    row: int
+    before: np.ndarray
+    after: np.ndarray
+
+
+@dataclass(frozen=True)
 class PathResult:
     """
     Joint path through targets.
@@ -91,6 +106,7 @@ class PathResult:
     :ivar position_error: (N,) distance from each target [m]; NaN where it is not reached.
     :ivar orientation_error: (N,) rotation from each target [rad], likewise.
     :ivar solve_time: time of the search [s].
+    :ivar reconfigurations: changes of the branch, in the order of their rows.
     """
 
     q: np.ndarray
@@ -98,11 +114,14 @@ class PathResult:
     position_error: np.ndarray
     orientation_error: np.ndarray
     solve_time: float
+    reconfigurations: tuple[Reconfiguration, ...] = ()
 
     @property
     def success(self) -> bool:
         """
         Whether every row is at its target, within the limits, and no joint jumps.
+
+        Joints may jump where ``reconfigurations`` are, which there are only on request.
 
         The errors are recomputed by forward kinematics from the rows that are returned.
         """
@@ -124,12 +143,28 @@ class PathResult:
         return self.reached / len(self.q) if len(self.q) else 1.0
 
     @property
+    def segments(self) -> tuple[np.ndarray, ...]:
+        """Parts (k, n) of the path that is reached, between the reconfigurations [rad] or [m]."""
+        rows = [each.row for each in self.reconfigurations]
+        return tuple(np.split(self.q[: self.reached], rows))
+
+    @property
     def largest_step(self) -> float:
-        """Largest motion of a joint from one row to the next [rad] or [m]."""
-        steps = np.abs(np.diff(self.q[: self.reached], axis=0))
-        return float(steps.max(initial=0.0))
+        """
+        Largest motion of a joint from one row to the next [rad] or [m].
+
+        Reconfigurations do not count.
+        """
+        steps = [np.abs(np.diff(part, axis=0)).max(initial=0.0) for part in self.segments]
+        return float(max(steps))
 
     @property
     def reason(self) -> str:
         """The outcome in a sentence."""
-        return f'{self.end.text}; {self.reached} of {len(self.q)} in {self.solve_time:.3g} s'
+        changes = len(self.reconfigurations)
+        if changes == 0:
+            text = self.end.text
+        else:
+            told = 'every target is reached' if self.success else self.end.text
+            text = f'{told}, with {changes} reconfiguration{"s" if changes > 1 else ""}'
+        return f'{text}; {self.reached} of {len(self.q)} in {self.solve_time:.3g} s'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 import math
 
@@ -37,14 +38,21 @@ class Outcome:
     """
     What a search has found.
 
+    :ivar beam: the beam that goes farthest.
     :ivar way: (k, n) the longest path [rad] or [m].
-    :ivar last: (m, n) candidates at its end, from which none leads on [rad] or [m].
     :ivar apart: whether it leads to the last target, but not to the joint vector wanted there.
+    :ivar rows: numbers of the rows that a reconfiguration leads to, in increasing order.
     """
 
+    beam: Beam
     way: np.ndarray
-    last: np.ndarray
     apart: bool = False
+    rows: tuple[int, ...] = ()
+
+    @property
+    def last(self) -> np.ndarray:
+        """Candidates (m, n) at the end, from which none leads on [rad] or [m]."""
+        return self.beam.layers[-1]
 
 
 class PathSearch:
@@ -59,31 +67,31 @@ class PathSearch:
         self._problem = problem
         self._most = candidates
 
-    def run(self, starts: np.ndarray, costs: np.ndarray) -> Outcome:
+    def run(self, trunk: Beam) -> Beam:
         """
-        Search from some starts on.
+        Return the longest beam that goes on from the last layer of another one.
 
-        :param starts: (k, n) joint vectors at the first target [rad] or [m].
-        :param costs: (k,) what each costs; the first is the cheapest.
+        :param trunk: beam whose last layer has the starts; the first of them is the cheapest.
         """
-        count = len(self._problem.targets)
-        alone = Beam(self._problem, starts[:1], costs[:1])
+        count, starts = len(self._problem.targets), len(trunk.layers[-1])
+        alone = trunk.copy()
+        alone.narrow(1)
         self._advance(alone, count, 1)
         if len(alone) == count:
-            return Outcome(alone.way(), alone.layers[-1])
+            return alone
         best = alone
-        for most in sorted({min(len(starts), most) for most in (_NARROW, _MOST_STARTS)}):
-            beam = self.widened(starts, costs, max(_NARROW, most))
+        for most in sorted({min(starts, most) for most in (_NARROW, _MOST_STARTS)}):
+            beam = self.widened(trunk, max(_NARROW, most))
             best = beam if len(beam) >= len(best) else best
             if len(best) == count or self._problem.out_of_time:
                 break
         redundancy = self._problem.redundancy
         if redundancy and self._ends_in_reach(best):
             if redundancy >= _MANY_WAYS:
-                best = self._repeated(starts, costs, best, _WIDER, thorough=False)
-            if self._steps_hinder(starts, costs, best):
-                best = self._repeated(starts, costs, best, _THOROUGH, thorough=True)
-        return Outcome(best.way(), best.layers[-1])
+                best = self._repeated(trunk, best, _WIDER, thorough=False)
+            if self._steps_hinder(trunk, best):
+                best = self._repeated(trunk, best, _THOROUGH, thorough=True)
+        return best
 
     def _ends_in_reach(self, beam: Beam) -> bool:
         """Return whether there is time left, and a target after a beam, which has a solution."""
@@ -92,26 +100,18 @@ class PathSearch:
         _, solved, _ = self._problem.solved(len(beam), beam.layers[-1][:1])
         return bool(solved[0])
 
-    def _steps_hinder(self, starts: np.ndarray, costs: np.ndarray, best: Beam) -> bool:
+    def _steps_hinder(self, trunk: Beam, best: Beam) -> bool:
         """Return whether a search with larger steps gets farther than a beam."""
         if len(best) == len(self._problem.targets) or self._problem.out_of_time:
             return False
         problem = self._problem.loosened(_LOOSE, len(best) + 1)
-        return len(PathSearch(problem, self._most).widened(starts, costs)) > len(best)
+        return len(PathSearch(problem, self._most).widened(trunk)) > len(best)
 
-    def _repeated(
-        self,
-        starts: np.ndarray,
-        costs: np.ndarray,
-        best: Beam,
-        widths: tuple[int, ...],
-        thorough: bool,
-    ) -> Beam:
+    def _repeated(self, trunk: Beam, best: Beam, widths: tuple[int, ...], thorough: bool) -> Beam:
         """
         Return the longest beam of those with more and more candidates, and of another one.
 
-        :param starts: (k, n) joint vectors at the first target [rad] or [m].
-        :param costs: (k,) what each costs.
+        :param trunk: beam whose last layer has the starts.
         :param best: the other one.
         :param widths: numbers of candidates.
         :param thorough: whether every way on is looked for.
@@ -120,23 +120,22 @@ class PathSearch:
         for width in widths:
             if width > self._most or search._problem.out_of_time:
                 break
-            beam = search.widened(starts, costs, width)
+            beam = search.widened(trunk, width)
             best = beam if len(beam) > len(best) else best
             if len(best) == len(self._problem.targets):
                 break
         return best
 
-    def widened(self, starts: np.ndarray, costs: np.ndarray, width: int = _NARROW) -> Beam:
+    def widened(self, trunk: Beam, width: int = _NARROW) -> Beam:
         """
         Return a beam that goes back and on with more candidates where it comes to an end.
 
-        :param starts: (k, n) joint vectors at the first target [rad] or [m].
-        :param costs: (k,) what each costs.
+        :param trunk: beam whose last layer has the starts.
         :param width: number of candidates where nothing is in the way.
         """
         count, problem = len(self._problem.targets), self._problem
         narrow = min(self._most, width)
-        beam = Beam(problem, starts, costs)
+        beam = trunk.copy(problem)
         self._advance(beam, count, narrow)
         farthest, longest, detour = len(beam), beam, 0
         while len(longest) < count and detour < len(_DETOURS) and not problem.out_of_time:
@@ -144,11 +143,11 @@ class PathSearch:
             wide = min(self._most, factor * narrow)
             beam = longest.copy()
             if back is None:
-                known = self._come_back(beam, wide)
+                known = self._come_back(beam, len(trunk), wide)
                 if not known:
                     break
             else:
-                beam.cut(max(1, farthest - back))
+                beam.cut(max(len(trunk), farthest - back))
                 self._advance(beam, min(count, farthest + _PASSED), wide)
             detour += 1
             if len(beam) > farthest:
@@ -156,10 +155,11 @@ class PathSearch:
                 farthest, longest, detour = len(beam), beam, 0
         return longest
 
-    def _come_back(self, beam: Beam, width: int) -> bool:
+    def _come_back(self, beam: Beam, kept: int, width: int) -> bool:
         """
         Lengthen a beam by a layer, by a way that was found from the target's solutions back.
 
+        :param kept: number of layers up to that of the starts.
         :returns: whether the target has solutions.
         """
         row = len(beam)
@@ -168,7 +168,7 @@ class PathSearch:
         if not len(solutions):
             return False
         other = Beam(back, solutions, np.zeros(len(solutions)))
-        for layer in range(row - 1, -1, -1):
+        for layer in range(row - 1, kept - 2, -1):
             link, end = meeting(beam, layer, other)
             if link >= 0:
                 way, wrap = other.way(end)[::-1], self._problem.wrap
@@ -212,21 +212,42 @@ def joined(forth: Beam, back: Beam) -> np.ndarray | None:
     :param back: beam from the end.
     :returns: (N, n) [rad] or [m]; None where they do not meet.
     """
-    count, best, least = len(forth), None, math.inf
-    exact = np.zeros_like(forth.problem.wrap)  # the end is wanted as it is given
+    count = len(forth)
     if count == 1:
         near = np.abs(forth.layers[0][:, None] - back.layers[0]).max(axis=2)
         one, two = np.unravel_index(np.argmin(near), near.shape)
         return back.layers[0][two : two + 1] if near[one, two] <= forth.problem.bound else None
-    for layer in range(max(0, count - 1 - len(back)), count - 1):
-        other = count - 2 - layer
+    found = linked(forth, back, count - 1, range(1, count), forth.problem.bound)
+    return None if found is None else found[0]
+
+
+def linked(
+    forth: Beam, back: Beam, last: int, rows: Iterable[int], bound: float
+) -> tuple[np.ndarray, int] | None:
+    """
+    Return the cheapest path from a beam to one from the other end, by one step between them.
+
+    :param forth: beam from the start.
+    :param back: beam from a later target.
+    :param last: number of that target.
+    :param rows: numbers of the rows that the step may lead to.
+    :param bound: largest motion of a joint in the step [rad] or [m].
+    :returns: (last + 1, n) the path [rad] or [m], and the row that the step leads to; None where
+        there is none.
+    """
+    best, least = None, math.inf
+    exact = np.zeros_like(forth.problem.wrap)  # the end is wanted as it is given
+    for row in rows:
+        other = last - row
+        if row > len(forth) or other >= len(back):
+            continue
         one, two, total = forth.problem.run(
-            join, forth.layers[layer], forth.cost(layer), back.layers[other], back.cost(other),
-            exact, forth.problem.bound,
+            join, forth.layers[row - 1], forth.cost(row - 1), back.layers[other],
+            back.cost(other), exact, bound,
         )  # fmt: skip
         if one >= 0 and total < least:
-            best, least = (layer, one, other, two), total
+            best, least = (row, one, two), total
     if best is None:
         return None
-    layer, one, other, two = best
-    return np.concatenate([forth.way(one, layer), back.way(two, other)[::-1]])
+    row, one, two = best
+    return np.concatenate([forth.way(one, row - 1), back.way(two, last - row)[::-1]]), row
