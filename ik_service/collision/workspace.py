@@ -44,7 +44,6 @@ class Workspace:
         self._collide = coal.collide
         self._result = coal.CollisionResult()
         self._request = coal.CollisionRequest()
-        self._request.enable_contact = False
         self._request_with_point = coal.CollisionRequest()
         self._with_margin: dict[float, tuple[CoalRequest, CoalRequest]] = {}
         self._near_pairs = _near_pairs()
@@ -187,7 +186,6 @@ class Workspace:
             found = tuple(load_coal().CollisionRequest() for _ in range(2))
             for request in found:
                 request.security_margin = margin
-            found[0].enable_contact = False
             if len(self._with_margin) >= _MOST_MARGINS:
                 self._with_margin.clear()
             self._with_margin[margin] = found

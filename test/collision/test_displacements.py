@@ -53,3 +53,17 @@ def test_a_snapshot_stays_as_the_world_was():
     assert test.some_collide(np.array([[2.0], [0.0]]))
     assert not test.some_collide(np.array([[2.0], [1.0]]))
     assert not before.some_collide(np.array([[2.0], [0.0]]))
+
+
+@pytest.mark.parametrize('height', [0.1, 0.05, -0.1, 0.0])
+def test_boxes_that_are_aligned_collide(height):
+    """Coal misses some of these unless it is asked for the contact."""
+    text = """<robot name="lift">
+      <link name="a"/>
+      <link name="b"><collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision></link>
+      <joint name="lift" type="prismatic"><parent link="a"/><child link="b"/>
+        <axis xyz="0 0 1"/><limit lower="-1" upper="1" velocity="1" effort="1"/></joint>
+    </robot>"""
+    checker = iks.CollisionChecker(iks.Robot.from_urdf(text))
+    checker.add('box', iks.Box((0.2, 0.2, 0.2)), np.eye(4))
+    assert checker.in_collision(np.array([height]))
