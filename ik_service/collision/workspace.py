@@ -43,9 +43,9 @@ class Workspace:
         coal = load_coal()
         self._collide = coal.collide
         self._result = coal.CollisionResult()
+        # Requests ask for the contact: without it, Coal misses collisions of aligned shapes.
         self._request = coal.CollisionRequest()
-        self._request_with_point = coal.CollisionRequest()
-        self._with_margin: dict[float, tuple[CoalRequest, CoalRequest]] = {}
+        self._with_margin: dict[float, CoalRequest] = {}
         self._near_pairs = _near_pairs()
         self._joint_names = joint_names
         self._bodies = bodies
@@ -162,7 +162,7 @@ class Workspace:
         :param b: the other part.
         :param place_b: where it is.
         """
-        result, request = self._result, self._requests(a.margin)[0]
+        result, request = self._result, self._request_for(a.margin)
         result.clear()
         return self._collide(a.shape, place_a, b.shape, place_b, request, result) > 0
 
@@ -172,20 +172,19 @@ class Workspace:
         """Return where two parts collide, as Coal has it; None where they do not."""
         result = self._result
         result.clear()
-        request = self._request_with_point
-        if a.margin:
-            _, request = self._requests(a.margin)
+        request = self._request_for(a.margin)
         if not self._collide(a.shape, place_a, b.shape, place_b, request, result):
             return None
         return result.getContact(0)
 
-    def _requests(self, margin: float) -> tuple[CoalRequest, CoalRequest]:
-        """Return the requests for a margin [m]: whether there is a contact, and where."""
+    def _request_for(self, margin: float) -> CoalRequest:
+        """Return the request for a margin [m]."""
+        if not margin:
+            return self._request
         found = self._with_margin.get(margin)
         if found is None:
-            found = tuple(load_coal().CollisionRequest() for _ in range(2))
-            for request in found:
-                request.security_margin = margin
+            found = load_coal().CollisionRequest()
+            found.security_margin = margin
             if len(self._with_margin) >= _MOST_MARGINS:
                 self._with_margin.clear()
             self._with_margin[margin] = found
