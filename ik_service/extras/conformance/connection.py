@@ -9,7 +9,6 @@ import time
 from typing import Any
 
 import rclpy
-from rclpy.action import ActionClient
 from rclpy.client import Client
 from rclpy.exceptions import InvalidNamespaceException
 from rclpy.node import Node
@@ -17,6 +16,7 @@ from rclpy.publisher import Publisher
 
 from ik_service.exceptions import ArgumentError, IkServiceError
 from ik_service.extras.conformance.check import CheckFailedError, NoAnswerError, NotSupportedError
+from ik_service.ros.common.action_client import ThreadSafeActionClient
 from ik_service.ros.common.qos import SERVICE_QOS
 from ik_service.ros.common.runtime import ros, spinning_node
 
@@ -44,7 +44,7 @@ class Connection:
         self.patience = patience
         self._clients: dict[str, Client] = {}
         self._publishers: dict[str, Publisher] = {}
-        self._actions: dict[str, ActionClient] = {}
+        self._actions: dict[str, ThreadSafeActionClient] = {}
 
     def wait_for(self, kind: type, service: str) -> None:
         """
@@ -195,7 +195,7 @@ class Connection:
         """
         client = self._actions.get(action)
         if client is None:
-            client = self._actions[action] = ActionClient(self.node, kind, action)
+            client = self._actions[action] = ThreadSafeActionClient(self.node, kind, action)
             self.waited_for(client.server_is_ready, min(self.patience, _DISCOVERY))
         if not client.server_is_ready():
             name = self.node.resolve_topic_name(action)
@@ -221,7 +221,7 @@ class SentGoal:
     """
 
     def __init__(
-        self, connection: Connection, client: ActionClient, goal: object, asked: str
+        self, connection: Connection, client: ThreadSafeActionClient, goal: object, asked: str
     ) -> None:
         self._connection, self._asked = connection, asked
         self._answered, self._ended = threading.Event(), threading.Event()
@@ -263,7 +263,7 @@ class SentGoal:
             raise CheckFailedError(self._asked, 'a rejection', 'a result with an error code')
         return self._handle
 
-    def _send(self, client: ActionClient, goal: object) -> None:
+    def _send(self, client: ThreadSafeActionClient, goal: object) -> None:
         client.send_goal_async(goal).add_done_callback(self._on_answer)
 
     def _on_answer(self, future: rclpy.task.Future) -> None:

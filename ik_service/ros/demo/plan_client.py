@@ -11,12 +11,12 @@ from moveit_msgs.action import MoveGroup
 from moveit_msgs.msg import CollisionObject, ObjectColor
 from moveit_msgs.srv import ApplyPlanningScene
 import numpy as np
-from rclpy.action import ActionClient
 from rclpy.node import Node
 from rclpy.task import Future
 from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import ColorRGBA
 
+from ik_service.ros.common.action_client import ThreadSafeActionClient
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.common.pose_goals import goal_at
@@ -60,7 +60,7 @@ class PlanClient:
     def __init__(self, node: Node, base_link: str, tip_link: str, wait: Wait) -> None:
         self._base_link, self._tip_link, self._wait = base_link, tip_link, wait
         self._scene = node.create_client(ApplyPlanningScene, 'apply_planning_scene')
-        self._move = ActionClient(node, MoveGroup, 'move_action')
+        self._move = ThreadSafeActionClient(node, MoveGroup, 'move_action')
 
     def is_ready(self) -> bool:
         """Whether scenes and motions can be asked for."""

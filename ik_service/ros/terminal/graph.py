@@ -13,7 +13,6 @@ import numpy as np
 from rcl_interfaces.msg import ParameterType
 from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
 import rclpy
-from rclpy.action import ActionClient
 from rclpy.client import Client
 from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
@@ -27,6 +26,7 @@ import yaml
 
 from ik_service.common.quoting import quote
 from ik_service.exceptions import IkServiceError
+from ik_service.ros.common.action_client import ThreadSafeActionClient
 from ik_service.ros.terminal.values import filled, find_type, parsed, yaml_text
 
 _POLL = 0.1  # time between two looks at Ctrl-C [s]
@@ -189,7 +189,7 @@ class Graph:
         """
         made = find_type(kind, 'action')
         goal = filled(made.Goal(), parsed(text))
-        client = ActionClient(self._node, made, action)
+        client = ThreadSafeActionClient(self._node, made, action)
         print('Waiting for an action server to become available...', flush=True)
         self._until(client.server_is_ready)
         print(f'Sending goal:\n     {yaml_text(goal)}', flush=True)

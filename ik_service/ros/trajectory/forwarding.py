@@ -16,9 +16,9 @@ from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import TargetRefusedError
 from ik_service.motion.aim import Aim
 from ik_service.motion.reservation import Reservation
+from ik_service.ros.common.action_client import ThreadSafeActionClient
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers
-from ik_service.ros.trajectory.controller_client import ControllerClient
 from ik_service.ros.trajectory.goal_outcome import (
     CANCELED_EARLY,
     GoalEnd,
@@ -56,7 +56,7 @@ class ControllerGoal:
 
     def __init__(
         self,
-        client: ControllerClient,
+        client: ThreadSafeActionClient,
         goal: FollowJointTrajectory.Goal,
         now: float,
         on_news: Callable[[], object],
@@ -72,8 +72,7 @@ class ControllerGoal:
         self._agreed = self._refused = False
         self._sent_at, self._asked_at = now, -float('inf')
         self._cancel_at: float | None = None
-        with client.lock:
-            self._answer = client.send_goal_async(goal, self._on_feedback)
+        self._answer = client.send_goal_async(goal, self._on_feedback)
         self._answer.add_done_callback(self._on_done)
 
     @property
@@ -131,8 +130,7 @@ class ControllerGoal:
         return None
 
     def _ask_for_result(self, handle: ClientGoalHandle) -> None:
-        with self._client.lock:
-            result = handle.get_result_async()
+        result = handle.get_result_async()
         self._results.append(result)
         result.add_done_callback(self._on_done)
 
@@ -198,8 +196,7 @@ class ControllerGoal:
             self._cancellation = None
         if not self._agreed and now - self._asked_at >= _RETRY:
             self._asked_at = now
-            with self._client.lock:
-                self._cancellation = handle.cancel_goal_async()
+            self._cancellation = handle.cancel_goal_async()
             self._cancellation.add_done_callback(self._on_done)
 
     def _take_cancel_answer(
@@ -249,7 +246,7 @@ class ForwardedPlayback(Playback):
         self,
         request: TrajectoryRequest,
         following: FollowerInterface,
-        client: ControllerClient,
+        client: ThreadSafeActionClient,
         on_news: Callable[[], object],
         delays: FaultLogger,
         replaces: ForwardedPlayback | None = None,

@@ -20,9 +20,9 @@ from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import OptionError, TrajectoryError
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
+from ik_service.ros.common.action_client import ThreadSafeActionClient
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers
-from ik_service.ros.trajectory.controller_client import ControllerClient
 from ik_service.ros.trajectory.deferred_goals import DeferredActionServer
 from ik_service.ros.trajectory.forwarding import ForwardedPlayback
 from ik_service.ros.trajectory.goal_outcome import (
@@ -305,7 +305,7 @@ class TrajectoryActions:
         node, group = self._node, self.group
         self._news = node.create_guard_condition(self._attend_all, callback_group=group)
         if self._action:
-            self._client = ControllerClient(node, self._action, group)
+            self._client = ThreadSafeActionClient(node, FollowJointTrajectory, self._action, group)
         for kind in _KINDS:
             self._serve(kind)
 

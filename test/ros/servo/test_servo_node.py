@@ -29,7 +29,6 @@ def test_a_twist_moves_the_tip_in_its_direction_and_silence_ends_it(cell):
     assert abs(off[0, 3]) < 2e-3
     assert abs(off[2, 3]) < 2e-3
     rest = cell.wait_for_rest()
-    until(lambda: len(cell.commands) > 100, what='commands that hold')
     np.testing.assert_array_equal(cell.positions(cell.commands.messages[-1]), rest)
     cell.assert_commands_keep_the_bounds(0.8)
 

@@ -13,7 +13,6 @@ from moveit_msgs.action import ExecuteTrajectory
 from moveit_msgs.msg import RobotState, RobotTrajectory
 from moveit_msgs.srv import GetCartesianPath, GetPositionIK
 import numpy as np
-from rclpy.action import ActionClient
 from rclpy.action.client import ClientGoalHandle
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
@@ -21,6 +20,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_service.extras.viewer.link.viewer_node import RequestClient, ViewerNode
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.ros.common.action_client import ThreadSafeActionClient
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.trajectory.trajectory_messages import trajectory_from
@@ -95,7 +95,7 @@ class Execution:
 
     def __init__(
         self,
-        client: ActionClient,
+        client: ThreadSafeActionClient,
         message: RobotTrajectory,
         on_end: Callable[[ExecutionEnd], object],
     ) -> None:
@@ -171,7 +171,7 @@ class PathLink:
     def __init__(self, node: ViewerNode) -> None:
         self._ik = RequestClient(node, GetPositionIK, 'compute_ik')
         self._path = RequestClient(node, GetCartesianPath, PATH_SERVICE)
-        self._action = ActionClient(node, ExecuteTrajectory, ACTION)
+        self._action = ThreadSafeActionClient(node, ExecuteTrajectory, ACTION)
         self._stamp = lambda: node.get_clock().now().to_msg()
 
     def can_plan(self) -> bool:
