@@ -24,7 +24,12 @@ import uuid
 
 import numpy as np
 
-from ik_service.collision.scene_arrays import robot_arrays, RobotArrays, world_arrays
+from ik_service.collision.scene_arrays import (
+    BodyArrays,
+    robot_arrays,
+    RobotArrays,
+    world_arrays,
+)
 from ik_service.common.regular_file import read_regular
 from ik_service.jit.kernel_cache import cache_folder
 from ik_service.kinematics.search_range import sampling_bounds
@@ -37,7 +42,8 @@ if TYPE_CHECKING:
 
 _LONGEST = 64 * 2**20  # of a file [byte]
 _DIGEST = 64  # characters
-_RULES = b'adjacent, one joint, nearly always'  # by which the pairs are found
+_SAME_ORIGIN = 1e-9  # [m]
+_RULES = b'adjacent or of one origin, one joint, nearly always'  # by which the pairs are found
 
 
 def model_digest(model: CheckedRobot) -> str:
@@ -223,20 +229,26 @@ def _adjacent(model: CheckedRobot) -> Iterator[frozenset[str]]:
     """
     Yield the pairs of links on one rigid body, or on two with one joint between them.
 
-    Bodies without geometry, such as those between the parts of a planar joint, do not count.
+    Joints that share their origin count as one, as those of a planar or universal joint do, where
+    the bodies between them have no geometry.
     """
     solid = {part.body for part in model.parts}
-    above = [-1, *model.bodies.arrays.parents.tolist()]
+    arrays = model.bodies.arrays
     neighbours = {(body, body) for body in solid}
     for body in solid:
-        other = above[body]
-        while other > 0 and other not in solid:
-            other = above[other]
+        child, other = body, int(arrays.parents[body - 1]) if body else 0
+        while other > 0 and other not in solid and _same_origin(arrays, child):
+            child, other = other, int(arrays.parents[other - 1])
         neighbours |= {(body, other), (other, body)}
     links = dict.fromkeys(part.owner for part in model.parts)
     for a, b in combinations(links, 2):
         if (model.bodies.body_of[a], model.bodies.body_of[b]) in neighbours:
             yield frozenset((a, b))
+
+
+def _same_origin(arrays: BodyArrays, body: int) -> bool:
+    """Return whether the joint above a body has its origin where that of its parent has it."""
+    return float(np.abs(arrays.before[body - 1, 9:]).max()) < _SAME_ORIGIN
 
 
 def _moved_by_one_joint(model: CheckedRobot) -> Iterator[frozenset[str]]:
