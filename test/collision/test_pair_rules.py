@@ -31,12 +31,27 @@ def test_rigid_parts_and_empty_links_do_not_hide_neighbours():
         f'<link name="c"/><link name="d">{box}</link><link name="e">{box}</link>'
         + hinge('ab', 'a', 'b', '0.05 0 0', 'fixed')
         + hinge('bc', 'b', 'c', '0.2 0 0')
-        + hinge('cd', 'c', 'd', '0.2 0 0')
+        + hinge('cd', 'c', 'd')
         + hinge('de', 'd', 'e', '0.2 0 0')
         + '</robot>'
     )
     checker = CollisionChecker(Robot.from_urdf(text))
     assert names(checker) == dict.fromkeys(('ab', 'ad', 'bd', 'de'), 'adjacent')
+
+
+def test_links_whose_joints_are_apart_are_checked_across_an_empty_link():
+    bar = solid('<box size="1 0.1 0.1"/>', '0.5 0 0')
+    text = (
+        f'<robot name="r"><link name="base">{solid(xyz="0.4 0.8 0")}</link><link name="turn"/>'
+        f'<link name="bar">{bar}</link>'
+        + hinge('shoulder', 'base', 'turn', limits='lower="-3" upper="3"')
+        + hinge('elbow', 'turn', 'bar', '0.4 0 0', limits='lower="-3" upper="3"')
+        + '</robot>'
+    )
+    checker = CollisionChecker(Robot.from_urdf(text))
+    assert names(checker) == {}
+    assert not checker.in_collision([0.0, 0.0])
+    assert checker.in_collision([0.0, np.pi / 2])
 
 
 def covered(limits='lower="0.4" upper="1"'):

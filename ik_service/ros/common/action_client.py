@@ -37,16 +37,18 @@ class ThreadSafeActionClient(ActionClient):
         self,
         goal: Any,  # noqa: ANN401 - of any action
         feedback_callback: Callable[[Any], object] | None = None,
+        goal_uuid: Any = None,  # noqa: ANN401
     ) -> Future:
         """
         Send a goal.
 
         :param goal: the goal, of the action's type.
         :param feedback_callback: called with each message of feedback.
+        :param goal_uuid: identifier of the goal; None for a random one.
         :returns: future handle of the goal.
         """
         with self._noting:
-            return super().send_goal_async(goal, feedback_callback)
+            return super().send_goal_async(goal, feedback_callback, goal_uuid)
 
     def _cancel_goal_async(self, goal_handle: ClientGoalHandle) -> Future:
         with self._noting:
