@@ -357,6 +357,7 @@ class CartesianPathHandler(BackgroundHandler):
                 link,
                 path.poses,
                 TIMING,
+                jerk=arm_bounds.jerk(chain),
             )
         except ArgumentError as error:
             raise RequestError(
