@@ -19,7 +19,7 @@ ENVIRONMENT = ROOT / '.bench-venv'
 PINS = Path(__file__).with_name('requirements-peers.txt')
 
 NEEDED = ('lxml', 'matplotlib', 'numba', 'numpy', 'pin', 'pyyaml', 'scipy', 'urdf_parser_py')
-PEERS = ('pytracik', 'roboticstoolbox-python', 'pin-pink', 'quadprog', 'ikpy', 'EAIK')
+PEERS = ('pytracik', 'roboticstoolbox-python', 'pin-pink', 'quadprog', 'ikpy', 'EAIK', 'ruckig')
 
 
 def main() -> None:
