@@ -54,6 +54,7 @@ setup(
         'collision': ['coal'],
         'dev': [*TEST, 'mypy', 'pin', 'ruff', 'types-PyYAML'],
         'docs': ['furo', 'myst-parser', 'sphinx'],
+        'dynamics': ['pin'],
         'path': ['toppra'],
         'plan': ['coal', 'ompl'],
         'plot': ['matplotlib', 'tqdm'],

@@ -35,6 +35,7 @@ LAYERS = (
 EXTRAS = {
     'cells': set(),
     'conformance': set(),
+    'dynamics': set(),
     'learning': set(),
     'planning': set(),
     'reach': {'scale'},

@@ -31,12 +31,12 @@ def jerk_profile(
     """
     Maximise the speed along a path within limits, from a profile that is within all of them.
 
-    The limits are forms f · (b, b' / 2, b'' / 2), of absolute values of at most 1 or 1 / √b.
+    The limits are forms f · (b, b' / 2, b'' / 2, 1), of absolute values of at most 1 or 1 / √b.
 
     :param widths: (N,) widths of the cells of τ.
     :param places: (p,) where in each cell the limits hold, from 0 to 1.
     :param shares: (p,) weights of the places in integrals over a cell of width 1.
-    :param forms: (N, p, m, 3) the forms f.
+    :param forms: (N, p, m, 4) the forms f; the last part is 0 but in the first ``plain`` of them.
     :param plain: number of the first of them that are at most 1.
     :param most: number of steps, at most.
     :param gap: share of the time that may be lost, by the duality gap.
@@ -48,7 +48,7 @@ def jerk_profile(
     :returns: the number of steps.
     """
     problem = widths, places, shares, forms, plain
-    total = 2.0 * forms.size / 3.0
+    total = 0.5 * forms.size
     duration = 0.0
     for k in range(widths.shape[0]):
         for p in range(places.shape[0]):
@@ -116,7 +116,7 @@ def _write_duals(problem, barrier, profile, duals, step, scratch):
         for p in range(places.shape[0]):
             _write_sample(widths, places, k, p, profile, step, scratch)
             for m in range(forms.shape[2]):
-                value = _product(forms[k, p, m], scratch[3])
+                value = _product(forms[k, p, m], scratch[3]) + forms[k, p, m, 3]
                 bound, _ = _bound(m, plain, scratch[3, 0])
                 duals[k, p, m, 0] = barrier / (bound - value)
                 duals[k, p, m, 1] = barrier / (bound + value)
@@ -136,7 +136,7 @@ def _write_system(problem, barrier, profile, duals, band, step, scratch):
             h00, h01, h02, h11, h12, h22 = 1.5 * g0 / b, 0.0, 0.0, 0.0, 0.0, 0.0
             for m in range(forms.shape[2]):
                 f0, f1, f2 = forms[k, p, m, 0], forms[k, p, m, 1], forms[k, p, m, 2]
-                value = _product(forms[k, p, m], scratch[3])
+                value = _product(forms[k, p, m], scratch[3]) + forms[k, p, m, 3]
                 bound, slope = _bound(m, plain, b)
                 for side in range(2):
                     sign = 2.0 * side - 1.0
@@ -198,7 +198,8 @@ def _change(forms, plain, barrier, duals, scratch, place, side):
     k, p, m = place
     sign = 2.0 * side - 1.0
     bound, slope = _bound(m, plain, scratch[3, 0])
-    slack = bound + sign * _product(forms[k, p, m], scratch[3])
+    value = _product(forms[k, p, m], scratch[3]) + forms[k, p, m, 3]
+    slack = bound + sign * value
     change = slope * scratch[4, 0] + sign * _product(forms[k, p, m], scratch[4])
     return slack, change, (barrier - duals[k, p, m, side] * (slack + change)) / slack
 

@@ -14,11 +14,13 @@ import math
 
 import numpy as np
 
+from ik_service.exceptions import TrajectoryError
 from ik_service.jit.entry import entry_point
 from ik_service.trajectory.jerk_kernels import jerk_profile
 from ik_service.trajectory.joint_curve import JointCurve
 from ik_service.trajectory.segments import segment_coefficients
 from ik_service.trajectory.speed_profile import Motion, Pace, slowed
+from ik_service.trajectory.timing_limits import JointTorques
 
 _COARSE, _CELLS = 40, 60  # cells between two rests, without those that rows add
 _LONGEST_RAMP, _SHORTEST_RAMP = 0.49, 1e-3  # of the law s(τ), as a share of its length
@@ -30,7 +32,8 @@ _SCALE = 0.7  # share of the fastest multiple of a profile with which it begins
 _ROUNDS, _FINE = 4, 1.002
 _PLACES, _SHARES = np.array([0.0, 0.5, 1.0]), np.array([1.0, 4.0, 1.0]) / 6.0  # Simpson's rule
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)  # for the durations of cells
-_SAMPLES = 32  # parts of a cell at whose ends its motion is looked at
+_SAMPLES, _TORQUE_SAMPLES = 32, 4  # parts of a cell at whose ends its motion is looked at
+_HELD = 0.99  # share of a limit of torque with which a posture can be held, and moved
 _BISECTIONS = 50
 _CLOSEST = 5e-5  # rows whose polynomials have jerks with enough digits [s]
 _FULL_RAMP = 0.6  # way on a ramp of length 1 up to a slope of 1
@@ -47,21 +50,24 @@ class JerkLimits:
     :ivar velocity: (n,) [rad/s] or [m/s].
     :ivar acceleration: (n,) [rad/s²] or [m/s²]; inf for none.
     :ivar jerk: (n,) [rad/s³] or [m/s³]; inf for none.
+    :ivar torques: torques and their limits; None for no limit.
     """
 
     velocity: np.ndarray
     acceleration: np.ndarray
     jerk: np.ndarray
+    torques: JointTorques | None = None
 
     def excess(self, motion: Motion) -> np.ndarray:
         """
         Return upper bounds of the shares of the limits between the points of a motion.
 
         Between samples δ apart a function exceeds them by no more than δ² / 8 times the largest
-        of its second derivative. The bounds are exact to about 1e-4 of what that adds.
+        of its second derivative. Of torques the second differences stand for it.
 
         :param motion: the motion, quintic between its points.
-        :returns: (k−1, 3) largest shares of velocity, acceleration and jerk.
+        :returns: (k−1, 4) largest shares of velocity, acceleration, jerk and torque, the last of
+            what the static torque leaves.
         """
         h = np.diff(motion[0])[:, None]
         scaled = segment_coefficients(*motion) * (h ** np.arange(6.0))[:, :, None]
@@ -74,13 +80,27 @@ class JerkLimits:
             largest[order] = np.abs(values).max(axis=1)
             if order < 4:
                 largest[order] += largest[order + 2] / (8.0 * _SAMPLES**2)
-        return np.stack(
-            [
-                (largest[order] / limit).max(axis=1) / h[:, 0] ** order
-                for order, limit in enumerate(self.all, 1)
-            ],
-            axis=1,
+        shares = [
+            (largest[order] / limit).max(axis=1) / h[:, 0] ** order
+            for order, limit in enumerate(self.all, 1)
+        ]
+        return np.stack([*shares, self._torque_shares(motion)], axis=1)
+
+    def _torque_shares(self, motion: Motion) -> np.ndarray:
+        """Return the largest shares (k−1,) of what the static torque leaves."""
+        if self.torques is None:
+            return np.zeros(len(motion[0]) - 1)
+        t = np.linspace(0.0, 1.0, _TORQUE_SAMPLES + 1)[:, None] * np.diff(motion[0])
+        terms = list(np.moveaxis(segment_coefficients(*motion), 1, 0)[:, None])
+        q, velocity, acceleration, _ = (
+            values.reshape(-1, values.shape[-1]) for values in _derivatives(terms, t[:, :, None])
         )
+        static = _static(self.torques, q)
+        change = (self.torques.of(q, velocity, acceleration) - static).reshape(*t.shape, -1)
+        bow = np.abs(np.diff(change, 2, axis=0)).max(axis=0) / 8.0
+        static, limit = static.reshape(change.shape), self.torques.limit
+        shares = np.maximum((bow + change) / (limit - static), (bow - change) / (limit + static))
+        return np.asarray(shares.max(axis=(0, 2)))
 
     @property
     def all(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -119,7 +139,8 @@ def jerk_limited_motion(
     time, points = 0.0, 0
     for first, last in pairwise(np.flatnonzero(curve.rests).tolist()):
         piece = _Piece(curve, first, last, limits, pace)
-        motion, rows = piece.straight() if last - first == 1 else piece.motion()
+        straight = last - first == 1 and limits.torques is None
+        motion, rows = piece.straight() if straight else piece.motion()
         times, q, velocities, accelerations = (values[:-1] for values in motion)
         parts.append((times + time, q, velocities, accelerations))
         starts.append(rows + points)
@@ -135,8 +156,8 @@ def jerk_limited_motion(
 
 def _slowness(excess: np.ndarray) -> float:
     """Return the factor of the times with which a motion of some excess keeps the limits."""
-    velocity, acceleration, jerk = excess.max(axis=0).tolist()
-    return max(1.0, velocity, math.sqrt(acceleration), math.cbrt(jerk))
+    velocity, acceleration, jerk, torque = excess.max(axis=0).tolist()
+    return max(1.0, velocity, math.sqrt(max(acceleration, torque)), math.cbrt(jerk))
 
 
 class _Law:
@@ -281,16 +302,18 @@ class _Problem:
     ) -> None:
         self.cells, self._widths = cells, cells.widths
         self._q, one, two, three = derivatives
+        torques = _torque_forms(limits.torques, self._q, one, two)
         self._first, self._second = one, two
         velocity, acceleration, jerk = limits.all
         slowest = np.maximum(slowest, (np.abs(one) / velocity).max(axis=-1))
         nothing = np.zeros_like(slowest)
-        speed = np.stack([slowest**2, nothing, nothing], axis=-1)[:, :, None]
-        gain = np.stack([two, one, 0.0 * one], axis=-1) / acceleration[:, None]
-        change = np.stack([three, 3.0 * two, one], axis=-1) / jerk[:, None]
+        speed = np.stack([slowest**2, nothing, nothing, nothing], axis=-1)[:, :, None]
+        gain = np.stack([two, one, 0.0 * one, 0.0 * one], axis=-1) / acceleration[:, None]
+        change = np.stack([three, 3.0 * two, one, 0.0 * one], axis=-1) / jerk[:, None]
         gain, change = gain[:, :, acceleration < math.inf], change[:, :, jerk < math.inf]
-        self._plain = 1 + gain.shape[2]
-        self._forms = np.ascontiguousarray(np.concatenate([speed, gain, change], axis=2))
+        self._parts = np.cumsum([1, gain.shape[2], torques.shape[2]]).tolist()
+        forms = np.concatenate([speed, gain, torques, change], axis=2)
+        self._forms = np.ascontiguousarray(forms)
 
     def solve(self, profile: np.ndarray, gap: float) -> np.ndarray:
         """
@@ -302,9 +325,9 @@ class _Problem:
         profile = self._within(profile)
         count, places, rows = self._forms.shape[:3]
         arguments = (
-            self._widths, _PLACES, _SHARES, self._forms, self._plain, _MOST_STEPS, gap, profile,
-            np.empty((count, places, rows, 2)), np.empty((count + 2, 3)), np.zeros(count + 2),
-            np.empty((5, 3)),
+            self._widths, _PLACES, _SHARES, self._forms, self._parts[-1], _MOST_STEPS, gap,
+            profile, np.empty((count, places, rows, 2)), np.empty((count + 2, 3)),
+            np.zeros(count + 2), np.empty((5, 3)),
         )  # fmt: skip
         entry_point(jerk_profile, *arguments)(*arguments)
         return profile
@@ -312,22 +335,26 @@ class _Problem:
     def _within(self, profile: np.ndarray) -> np.ndarray:
         """Return a multiple of a profile that is well within the limits."""
         rates = np.stack([_rates(self._widths, profile, u) for u in _PLACES.tolist()], axis=-1)
-        values = np.abs(np.einsum('kpmr,rkp->mkp', self._forms, rates))
-        jerks = values[self._plain :] * np.sqrt(rates[0])
-        return profile * (
-            _SCALE / max(values[: self._plain].max(), math.cbrt(jerks.max(initial=0.0)) ** 2)
-        )
+        values = np.abs(np.einsum('kpmr,rkp->mkp', self._forms[..., :3], rates))
+        room = 1.0 - np.abs(np.moveaxis(self._forms[..., 3], 2, 0))
+        plain = self._parts[-1]
+        largest = (values[:plain] / room[:plain]).max()
+        jerk = (values[plain:] * np.sqrt(rates[0])).max(initial=0.0)
+        return profile * (_SCALE / max(largest, math.cbrt(jerk) ** 2))
 
     def draw_in(self, excess: np.ndarray) -> None:
         """
         Draw in the limits where a motion exceeds them.
 
-        :param excess: (N, 3) shares of velocity, acceleration and jerk.
+        :param excess: (N, 4) shares of velocity, acceleration, jerk and torque.
         """
-        velocity, acceleration, jerk = np.maximum(excess, 1.0).T[:, :, None, None, None]
-        self._forms[:, :, :1] *= velocity**2
-        self._forms[:, :, 1 : self._plain] *= acceleration
-        self._forms[:, :, self._plain :] *= jerk
+        velocity, acceleration, jerk, torque = np.maximum(excess, 1.0).T[:, :, None, None, None]
+        first, second, third = self._parts
+        changing = self._forms[..., :3]
+        changing[:, :, :first] *= velocity**2
+        changing[:, :, first:second] *= acceleration
+        changing[:, :, second:third] *= torque
+        changing[:, :, third:] *= jerk
 
     def motion(self, profile: np.ndarray) -> Motion:
         """
@@ -343,6 +370,47 @@ class _Problem:
         q, first, second = map(_at_edges, (self._q, self._first, self._second))
         times = np.concatenate([[0.0], np.cumsum(durations)])
         return times, q, first * np.sqrt(b), second * b + first * gain
+
+
+def _static(torques: JointTorques, q: np.ndarray) -> np.ndarray:
+    """
+    Return the torques (k, n) of an arm at rest.
+
+    :param torques: torques and their limits.
+    :param q: (k, n) joint vectors.
+    :raises TrajectoryError: they leave no room to move.
+    """
+    static = torques.of(q, np.zeros_like(q), np.zeros_like(q))
+    wrong = np.argwhere(np.abs(static) >= _HELD * torques.limit)
+    if len(wrong):
+        raise TrajectoryError(
+            f'leads where a joint needs the torque {static[tuple(wrong[0])]:.4g} at rest, which '
+            f'leaves no room to move within its limit of {torques.limit[wrong[0, 1]]:.4g}'
+        )
+    return static
+
+
+def _torque_forms(
+    torques: JointTorques | None, q: np.ndarray, first: np.ndarray, second: np.ndarray
+) -> np.ndarray:
+    """
+    Return torques as shares of their limits, (N, p, m, 4) forms of (b, b' / 2, b'' / 2, 1).
+
+    :param torques: the torques; None for none.
+    :param q: (N, p, n) joint vectors along the curve.
+    :param first: (N, p, n) their derivatives by τ.
+    :param second: (N, p, n) their second derivatives.
+    :raises TrajectoryError: as :func:`_static`.
+    """
+    if torques is None:
+        return np.zeros((*q.shape[:2], 0, 4))
+    shape = q.shape[:2]
+    q, first, second = (values.reshape(-1, q.shape[2]) for values in (q, first, second))
+    static = _static(torques, q)
+    fastest = torques.of(q, first, second) - static
+    gain = torques.of(q, 0.0 * q, first) - static
+    forms = np.stack([fastest, gain, 0.0 * gain, static], axis=-1) / torques.limit[:, None]
+    return forms.reshape(*shape, -1, 4)[:, :, torques.limit < math.inf]
 
 
 def _at_edges(values: np.ndarray) -> np.ndarray:
@@ -417,6 +485,8 @@ class _Piece:
 
     def _ramp(self) -> float:
         """Return about which share of the duration it takes to reach full speed."""
+        if self._limits.torques is not None:  # which may be all that bounds the accelerations
+            return _LONGEST_RAMP
         fastest = 1.0 / (np.abs(self._secants) / self._limits.all[0]).max(axis=1)
         if self._pace is not None:
             fastest = np.minimum(fastest, self._pace)

@@ -28,7 +28,12 @@ from ik_service.trajectory.limit_easing import (
 )
 from ik_service.trajectory.segments import time_powers
 from ik_service.trajectory.speed_profile import fastest_motion, Motion, Pace, TIMINGS
-from ik_service.trajectory.timing_limits import jerk_limits, timing_limits, TimingLimits
+from ik_service.trajectory.timing_limits import (
+    jerk_limits,
+    JointTorques,
+    timing_limits,
+    TimingLimits,
+)
 from ik_service.trajectory.value_ranges import leaves_range
 
 _PLACES = np.linspace(0.0, 1.0, 9)  # of a segment at which its speed is looked at
@@ -123,6 +128,7 @@ def time_path(
     timing: str = 'auto',
     tolerance: float = TOLERANCE,
     jerk: ArrayLike | None = None,
+    torques: JointTorques | None = None,
 ) -> JointTrajectory:
     """
     Time the rows of a joint path, as quickly as the limits allow, without changing its geometry.
@@ -132,9 +138,9 @@ def time_path(
     and at corners too sharp to be rounded, the motion rests. Where all rows of a joint are within
     its position limits, it is within them between the rows too.
 
-    With limits of jerk there are further points between the rows, and the motion rests with
-    accelerations of 0. Between points it is quintic, so that accelerations are continuous; its
-    jerk, which is that of the quintics, is within the limits at every instant. Rows that are
+    With limits of jerk or torque there are further points between the rows, and the motion rests
+    with accelerations of 0. Between points it is quintic, so that accelerations are continuous;
+    its jerk, which is that of the quintics, is within the limits at every instant. Rows that are
     reached within a microsecond of one another at full speed count as one; of those that are
     reached within 50 µs of one another one is a point, and the others are met to about 1e-12.
 
@@ -155,9 +161,13 @@ def time_path(
         in [rad]; where a corner is too sharp for that, the motion rests.
     :param jerk: (n,) largest jerks [rad/s³] or [m/s³], or one number for all joints; inf for none;
         None for those of the limits, if these are of a ``joint_limits.yaml`` that has any.
+    :param torques: torques of the joints and their limits, such as
+        :class:`~ik_service.extras.dynamics.rigid_body.RigidBodyTorques`, which are kept
+        between the points too, as far as samples tell; None for no such limits.
     :returns: the trajectory, with velocities and accelerations in every point.
     :raises ArgumentError: an argument has another shape, is not finite, or is out of range.
-    :raises TrajectoryError: a joint moves whose limit of velocity, acceleration or jerk is 0.
+    :raises TrajectoryError: a joint moves whose limit of velocity, acceleration or jerk is 0;
+        or a joint needs as much torque as it has to rest somewhere on the path.
     :raises UnknownLinkError: there is no such link.
     :raises MissingExtraError: timing is 'toppra', and it is not installed.
     """
@@ -177,12 +187,17 @@ def time_path(
         raise ArgumentError('targets', f'are {len(poses)} poses for {len(rows)} rows')
     tolerance = _positive('tolerance', tolerance)
     smoothest = jerk_limits(chain, limits, jerk)
+    if torques is not None and np.shape(getattr(torques, 'limit', ())) != (chain.n,):
+        raise ArgumentError('torques', f'have to be those of {chain.n} joints')
     _check_moving(chain, rows, fastest, strongest, smoothest)
     speed = None if cartesian_speed is None else _positive('cartesian_speed', cartesian_speed)
-    jerk_limited = bool(np.isfinite(smoothest[(rows != rows[0]).any(axis=0)]).any())
-    if jerk_limited:
+    moving = (rows != rows[0]).any(axis=0)
+    smooth = torques is not None or bool(np.isfinite(smoothest[moving]).any())
+    if smooth:
         if timing == 'toppra':
-            raise ArgumentError('timing', "'toppra' keeps no limits of jerk; 'built_in' does")
+            raise ArgumentError(
+                'timing', "'toppra' keeps no limits of jerk or torque; 'built_in' does"
+            )
         apart = _apart(rows / np.where(fastest > 0.0, fastest, 1.0))
         rows, poses = rows[apart], None if poses is None else poses[apart]
     curve = joint_curve(chain, rows, fastest, poses, tolerance)
@@ -193,8 +208,9 @@ def time_path(
     curve = within_limits(curve, reach)
 
     def motion_along(curve: JointCurve, pace: Pace) -> tuple[Motion, np.ndarray]:
-        if jerk_limited:
-            return jerk_limited_motion(curve, JerkLimits(fastest, strongest, smoothest), pace)
+        if smooth:
+            all_limits = JerkLimits(fastest, strongest, smoothest, torques)
+            return jerk_limited_motion(curve, all_limits, pace)
         motion = fastest_motion(curve, fastest, strongest, pace, timing)
         return motion, np.arange(len(curve.h))
 

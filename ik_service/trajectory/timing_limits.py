@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 import math
 from types import NoneType
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +19,25 @@ from ik_service.model.motion_bounds import MotionBounds
 
 ACCELERATION_TIME = 0.2
 """Time from rest to the largest speed [s], where no limit of acceleration is known."""
+
+
+class JointTorques(Protocol):
+    """
+    Torques that motions of a chain need, such as those of Pinocchio in the extra ``dynamics``.
+
+    :ivar limit: (n,) the largest torques [N m] or forces [N]; inf for none.
+    """
+
+    limit: np.ndarray
+
+    def of(self, q: np.ndarray, velocities: np.ndarray, accelerations: np.ndarray) -> np.ndarray:
+        """
+        Return the torques (k, n) of k motions.
+
+        :param q: (k, n) joint vectors [rad] or [m].
+        :param velocities: (k, n) [rad/s] or [m/s].
+        :param accelerations: (k, n) [rad/s²] or [m/s²].
+        """
 
 
 @dataclass(frozen=True)

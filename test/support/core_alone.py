@@ -14,6 +14,7 @@ EXTRAS = {
     'matplotlib',
     'mujoco',
     'ompl',
+    'pinocchio',
     'sklearn',
     'toppra',
     'trimesh',

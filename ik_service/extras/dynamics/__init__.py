@@ -1,0 +1,1 @@
+"""Dynamics of arms, by Pinocchio: extra ``dynamics``."""
