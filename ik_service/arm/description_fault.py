@@ -32,8 +32,8 @@ class DescriptionFault(NamedTuple):
         what = ': '.join(text for text in (type(error).__name__, str(error)) if text)
         again = 'publish the description again, or ' if on_topic else ''
         return cls(
-            f'error in the node, {what} (the log has its traceback); when the cause is mended, '
-            f'{again}start the node again',
+            f'error in the node: {what} (traceback in the log); once the cause is fixed, '
+            f'{again}restart the node',
             in_use,
         )
 
@@ -41,5 +41,5 @@ class DescriptionFault(NamedTuple):
     def text(self) -> str:
         """The line of the log."""
         if self.in_use:
-            return f'robot description in use, but not all is set up: {self.reason}'
+            return f'robot description in use, but incomplete: {self.reason}'
         return f'robot description refused: {self.reason}'

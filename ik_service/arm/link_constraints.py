@@ -182,8 +182,7 @@ def _check_within(bound: Bound, T_base_link: np.ndarray) -> None:
     if excess > SLACK:
         raise ConstraintError(
             f'{bound.field} and the pose contradict each other: the pose lies {excess:.3g} {unit} '
-            'outside; it has to be within the tolerance, which then says how far the answer may '
-            'differ from it'
+            'outside the tolerance'
         )
 
 

@@ -90,7 +90,10 @@ class Compiler:
         except (ChildFailedError, OSError) as error:
             if self._ended:
                 raise CompilationError('the node is ending') from error
-            self._warn(f'{solver.name} is compiled in the node, which disturbs it: {error}')
+            self._warn(
+                f'{solver.name} is compiled in the process of the node, which may delay commands: '
+                f'{error}'
+            )
         finally:
             self._places.release()
 

@@ -52,6 +52,7 @@ class CartesianPathKernels(PathKernels):
         rows = self._posture + np.linspace(0.0, 1.0, 5)[:, None] * room
         targets = tip_poses(chain, rows)
         still = np.where(chain.velocity > 0.0, rows, rows[0])  # of joints that cannot move
+        time_path(chain, still, jerk=1.0)
         time_path(chain, still, targets=targets, cartesian_speed=1.0)
         time_path(chain, still)
 

@@ -129,14 +129,14 @@ def fastest_motion(
         slower = max(1.0, float(excess[:, 0].max()), math.sqrt(excess[:, 1].max()))
         duration = slower * motion[0][-1]
         if duration < least:
-            best, least = _slowed(motion, slower), duration
+            best, least = slowed(motion, slower), duration
         if slower <= math.sqrt(_FINE):
             break
         limits.draw_in(excess)
     return best
 
 
-def _slowed(motion: Motion, factor: float) -> Motion:
+def slowed(motion: Motion, factor: float) -> Motion:
     """Return a motion that takes longer, by a factor."""
     times, q, velocities, accelerations = motion
     return times * factor, q, velocities / factor, accelerations / factor**2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import math
 from types import NoneType
 
@@ -15,6 +16,7 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.many_postures import tip_speeds
 from ik_service.kinematics.pose_error import check_transforms
 from ik_service.model.motion_bounds import MotionBounds
+from ik_service.trajectory.jerk_timing import jerk_limited_motion, JerkLimits
 from ik_service.trajectory.joint_curve import joint_curve, JointCurve
 from ik_service.trajectory.joint_trajectory import JointTrajectory
 from ik_service.trajectory.limit_easing import (
@@ -25,8 +27,8 @@ from ik_service.trajectory.limit_easing import (
     within_limits,
 )
 from ik_service.trajectory.segments import time_powers
-from ik_service.trajectory.speed_profile import fastest_motion, TIMINGS
-from ik_service.trajectory.timing_limits import timing_limits, TimingLimits
+from ik_service.trajectory.speed_profile import fastest_motion, Motion, Pace, TIMINGS
+from ik_service.trajectory.timing_limits import jerk_limits, timing_limits, TimingLimits
 from ik_service.trajectory.value_ranges import leaves_range
 
 _PLACES = np.linspace(0.0, 1.0, 9)  # of a segment at which its speed is looked at
@@ -106,6 +108,7 @@ _MOST_ROWS = 1_000_000
 # it may be before all is slowed down.
 _PACE_ROUNDS = 6
 _FINE = 1.001
+_CLOSEST = 1e-6  # rows that limits of jerk cannot tell apart, by the time between them [s]
 
 
 def time_path(
@@ -119,6 +122,7 @@ def time_path(
     targets: ArrayLike | None = None,
     timing: str = 'auto',
     tolerance: float = TOLERANCE,
+    jerk: ArrayLike | None = None,
 ) -> JointTrajectory:
     """
     Time the rows of a joint path, as quickly as the limits allow, without changing its geometry.
@@ -127,6 +131,12 @@ def time_path(
     a client that interpolates by position, velocity and acceleration stays on them. At both ends,
     and at corners too sharp to be rounded, the motion rests. Where all rows of a joint are within
     its position limits, it is within them between the rows too.
+
+    With limits of jerk there are further points between the rows, and the motion rests with
+    accelerations of 0. Between points it is quintic, so that accelerations are continuous; its
+    jerk, which is that of the quintics, is within the limits at every instant. Rows that are
+    reached within a microsecond of one another at full speed count as one; of those that are
+    reached within 50 µs of one another one is a point, and the others are met to about 1e-12.
 
     :param chain: the chain.
     :param q: (N, n) the rows [rad] or [m]; of successive ones that are equal, one is timed.
@@ -143,9 +153,11 @@ def time_path(
     :param timing: 'built_in', 'toppra' (extra ``path``), or 'auto', which is 'built_in'.
     :param tolerance: how far the tip may leave the corners of the path [m], and ten times as much
         in [rad]; where a corner is too sharp for that, the motion rests.
+    :param jerk: (n,) largest jerks [rad/s³] or [m/s³], or one number for all joints; inf for none;
+        None for those of the limits, if these are of a ``joint_limits.yaml`` that has any.
     :returns: the trajectory, with velocities and accelerations in every point.
     :raises ArgumentError: an argument has another shape, is not finite, or is out of range.
-    :raises TrajectoryError: a joint moves whose velocity limit is 0.
+    :raises TrajectoryError: a joint moves whose limit of velocity, acceleration or jerk is 0.
     :raises UnknownLinkError: there is no such link.
     :raises MissingExtraError: timing is 'toppra', and it is not installed.
     """
@@ -164,17 +176,29 @@ def time_path(
     if poses is not None and len(poses) != len(rows):
         raise ArgumentError('targets', f'are {len(poses)} poses for {len(rows)} rows')
     tolerance = _positive('tolerance', tolerance)
-    _check_moving(chain, rows, fastest, strongest)
+    smoothest = jerk_limits(chain, limits, jerk)
+    _check_moving(chain, rows, fastest, strongest, smoothest)
     speed = None if cartesian_speed is None else _positive('cartesian_speed', cartesian_speed)
+    jerk_limited = bool(np.isfinite(smoothest[(rows != rows[0]).any(axis=0)]).any())
+    if jerk_limited:
+        if timing == 'toppra':
+            raise ArgumentError('timing', "'toppra' keeps no limits of jerk; 'built_in' does")
+        apart = _apart(rows / np.where(fastest > 0.0, fastest, 1.0))
+        rows, poses = rows[apart], None if poses is None else poses[apart]
     curve = joint_curve(chain, rows, fastest, poses, tolerance)
     if len(curve.q) == 1:
         still = np.zeros((1, chain.n))
         return JointTrajectory(chain.joint_names, np.zeros(1), curve.q, still, still)
     reach = bounds_of_rows(chain, curve.q)
     curve = within_limits(curve, reach)
-    return _timed(
-        chain, curve, reach, _Bound(chain, curve, link, speed), fastest, strongest, timing
-    )
+
+    def motion_along(curve: JointCurve, pace: Pace) -> tuple[Motion, np.ndarray]:
+        if jerk_limited:
+            return jerk_limited_motion(curve, JerkLimits(fastest, strongest, smoothest), pace)
+        motion = fastest_motion(curve, fastest, strongest, pace, timing)
+        return motion, np.arange(len(curve.h))
+
+    return _timed(chain, curve, reach, _Bound(chain, curve, link, speed), motion_along)
 
 
 def _timed(
@@ -182,20 +206,28 @@ def _timed(
     curve: JointCurve,
     reach: Bounds,
     bound: _Bound,
-    fastest: np.ndarray,
-    strongest: np.ndarray,
-    timing: str,
+    motion_along: Callable[[JointCurve, Pace], tuple[Motion, np.ndarray]],
 ) -> JointTrajectory:
-    """Return the motion along a curve, within position limits and the speed of the link."""
+    """
+    Return the motion along a curve, within position limits and the speed of the link.
+
+    :param chain: the chain.
+    :param curve: the curve.
+    :param reach: the position limits.
+    :param bound: bound on the speed of the link.
+    :param motion_along: returns the fastest motion along a curve, and (k−1,) the numbers of its
+        points at the rows but the last.
+    """
     easings = 0
     while True:
-        motion = fastest_motion(curve, fastest, strongest, bound.pace(curve), timing)
+        motion, starts = motion_along(curve, bound.pace(curve))
         trajectory = JointTrajectory(chain.joint_names, *motion)
-        beyond = _leaving(trajectory, reach) & ~(curve.rests[:-1] & curve.rests[1:])
+        beyond = np.logical_or.reduceat(_leaving(trajectory, reach), starts)
+        beyond &= ~(curve.rests[:-1] & curve.rests[1:])
         if beyond.any():
             curve = within_limits(eased(curve, beyond, reach, easings), reach)
             easings += 1
-        elif bound.kept(trajectory):
+        elif bound.kept(trajectory, starts):
             return bound.within(trajectory)
 
 
@@ -234,17 +266,18 @@ class _Bound:
             return None
         return self._speed / (self._slower * np.maximum(self._link.along(curve), 1e-12))
 
-    def kept(self, trajectory: JointTrajectory) -> bool:
+    def kept(self, trajectory: JointTrajectory, starts: np.ndarray) -> bool:
         """
         Return whether it is kept, or no further round helps; if not, slow down where it is not.
 
         :param trajectory: a motion at the last :meth:`pace`.
+        :param starts: (k−1,) numbers of its points at the rows of the curve but the last.
         """
         excess = self._excess(trajectory)
         self._rounds += 1
         if excess.max() <= _FINE or self._rounds >= _PACE_ROUNDS:
             return True
-        self._slower *= np.maximum(excess, 1.0)
+        self._slower *= np.maximum(np.maximum.reduceat(excess, starts), 1.0)
         return False
 
     def within(self, trajectory: JointTrajectory) -> JointTrajectory:
@@ -285,6 +318,17 @@ def _checked_rows(chain: KinematicChain, q: ArrayLike) -> np.ndarray:
     return rows
 
 
+def _apart(rows: np.ndarray) -> list[int]:
+    """Return the numbers of rows (N, n) that are not too close together, with the last one."""
+    kept = [0]
+    for number, row in enumerate(rows):
+        if np.linalg.norm(row - rows[kept[-1]]) > _CLOSEST:
+            kept.append(number)
+    if kept[-1] != len(rows) - 1 and (rows[-1] != rows[kept[-1]]).any():
+        kept[max(1, len(kept) - 1) :] = [len(rows) - 1]
+    return kept
+
+
 def _share(name: str, value: float) -> float:
     share = _positive(name, value)
     if share > 1.0:
@@ -299,11 +343,9 @@ def _positive(name: str, value: float) -> float:
     return float(number)
 
 
-def _check_moving(
-    chain: KinematicChain, rows: np.ndarray, fastest: np.ndarray, strongest: np.ndarray
-) -> None:
-    """Refuse a path on which a joint moves that cannot."""
-    for limit, what in ((fastest, 'velocity'), (strongest, 'acceleration')):
+def _check_moving(chain: KinematicChain, rows: np.ndarray, *limits: np.ndarray) -> None:
+    """Refuse a path on which a joint moves that cannot, by its limits of velocity and so on."""
+    for limit, what in zip(limits, ('velocity', 'acceleration', 'jerk'), strict=True):
         moved = np.argwhere((limit <= 0.0) & (rows != rows[0]))
         if len(moved):
             row, joint = moved[0].tolist()

@@ -7,6 +7,7 @@ import math
 from types import NoneType
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
@@ -68,3 +69,23 @@ def timing_limits(chain: JointSpace, limits: TimingLimits | MotionBounds | None)
     return TimingLimits(
         velocity, np.where(np.isfinite(given), given, velocity / ACCELERATION_TIME)
     )
+
+
+def jerk_limits(
+    chain: JointSpace, limits: TimingLimits | MotionBounds | None, jerk: ArrayLike | None
+) -> np.ndarray:
+    """
+    Return the largest jerks of the joints of a chain, (n,) [rad/s³] or [m/s³]; inf for none.
+
+    :param chain: the chain.
+    :param limits: limits of its joints, or of a robot.
+    :param jerk: (n,) the jerks, or one number for all joints; None for those of the limits.
+    :raises ArgumentError: they are negative or NaN, or for another number of joints.
+    """
+    if jerk is None:
+        bounds = limits if isinstance(limits, MotionBounds) else MotionBounds()
+        return bounds.jerk(chain)
+    given = real_array(jerk, 'jerk')
+    if given.shape not in ((), (chain.n,)) or not (given >= 0.0).all():
+        raise ArgumentError('jerk', f'has to be ({chain.n},) numbers of at least 0, or one')
+    return np.broadcast_to(given, chain.n)

@@ -91,7 +91,9 @@ def test_failed_compiler_is_reported_and_the_node_compiles():
     Compiler(said.append).prepare(solver)
     assert solver.compiled
     (sentence,) = said
-    assert sentence.startswith('no such method is compiled in the node, which disturbs it: ')
+    assert sentence.startswith(
+        'no such method is compiled in the process of the node, which may delay commands: '
+    )
     assert 'UnknownSolverError' in sentence
 
 

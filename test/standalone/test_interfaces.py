@@ -15,6 +15,12 @@ TYPE_HASHES = {
     'control_msgs/action/FollowJointTrajectory': (
         'RIHS01_ff29901b2693f5deb847e96084a1c2cdb26e70b7c847be21859b70a55fb29cf0'
     ),
+    'control_msgs/action/GripperCommand': (
+        'RIHS01_e17c0e644eccf14bea84a0a93e0977182872c2eb7873ca6694900059b46dbc84'
+    ),
+    'control_msgs/msg/GripperCommand': (
+        'RIHS01_57eb8f326c9889ca8bb34ead82cc94cc09bf6bc5c3b6c09546dca3a00b589890'
+    ),
     'control_msgs/msg/JointComponentTolerance': (
         'RIHS01_739ea7566931944d33830fa10f1bf5e7a7fbdc3172bce7a7eaac642bd6e3ffa4'
     ),

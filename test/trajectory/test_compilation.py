@@ -32,6 +32,7 @@ settings = CartesianSettings(0.01, JumpThresholds(), options, np.eye(4), chain.v
 path = cartesian_path(chain, home, ends, settings)
 assert path.fraction == 1.0
 time_path(chain, path.q, targets=path.poses, cartesian_speed=0.1, link='panda_link5')
+time_path(chain, path.q, targets=path.poses, jerk=50.0)
 print(len(before), sorted(name for name, _ in kernels() - before))
 """
 

@@ -9,7 +9,7 @@ import numpy as np
 from ik_service.extras.planning.constrained_search import SPACING
 from ik_service.extras.planning.motion_check import MotionCheck
 from ik_service.extras.planning.projection import Projection
-from ik_service.extras.planning.rounding import Timing, within_jerk
+from ik_service.extras.planning.rounding import Timing
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.trajectory.joint_trajectory import JointTrajectory
 
@@ -41,7 +41,7 @@ def constrained_trajectory(
         smooth = _averaged(_resampled(rows, SPACING / parts), radius)
         smooth[1:-1], held = projection.onto(smooth[1:-1])
         if held.all() and check.rows_are_free(smooth):
-            trajectory = within_jerk(timing.timed(chain, smooth), timing.jerk)
+            trajectory = timing.timed(chain, smooth)
             if check.first_fault(trajectory) is None:
                 return trajectory
         if stopped():

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.common.quoting import safe_repr
-from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.planning.constrained_search import ConstrainedSearch
 from ik_service.extras.planning.constrained_timing import constrained_trajectory
@@ -18,7 +17,7 @@ from ik_service.extras.planning.goal_postures import checked_goals, Goal, GoalPo
 from ik_service.extras.planning.motion_check import MotionCheck
 from ik_service.extras.planning.projection import Projection
 from ik_service.extras.planning.result import MotionPlan, PlanStatus
-from ik_service.extras.planning.rounding import joined, rounded, Timing, within_jerk
+from ik_service.extras.planning.rounding import joined, rounded, Timing
 from ik_service.extras.planning.rrt_connect import load_ompl, rrt_connect
 from ik_service.extras.planning.shortening import lengths, shortened
 from ik_service.extras.planning.tool_line import tool_line
@@ -27,7 +26,7 @@ from ik_service.model.motion_bounds import MotionBounds
 from ik_service.solvers.collision_test import Bodies, collision_test, Collisions, CollisionTest
 from ik_service.solvers.task import Task
 from ik_service.trajectory.joint_trajectory import JointTrajectory
-from ik_service.trajectory.timing_limits import timing_limits, TimingLimits
+from ik_service.trajectory.timing_limits import jerk_limits, timing_limits, TimingLimits
 
 PIPELINES = ('ompl', 'ptp', 'lin')
 """Ways to plan: any motion; the straight joint line alone; a straight line of the tip alone."""
@@ -94,7 +93,8 @@ def plan_motion(
     :param acceleration_scaling: share of the accelerations, likewise.
     :param cartesian_speed: largest speed of the origin of a link [m/s]; None for no bound.
     :param link: the link; None for the tip.
-    :param jerk: (n,) largest jerks [rad/s³] or [m/s³]; None for those of the limits, if any.
+    :param jerk: (n,) largest jerks [rad/s³] or [m/s³], or one number for all joints; None for
+        those of the limits, if any.
     :param canceled: asked every now and then; from True on there is no plan.
     :returns: the plan, or why there is none.
     :raises ArgumentError: an argument is of another type or shape, not finite or out of range.
@@ -113,11 +113,9 @@ def plan_motion(
         load_ompl()
     test = None if collisions is None else collision_test(collisions, chain)
     constraints = PathConstraints.of(path_constraints)
-    if jerk is None:
-        jerk = limits.jerk(chain) if isinstance(limits, MotionBounds) else np.inf
     timing = Timing(
         timing_limits(chain, limits),
-        np.broadcast_to(real_array(jerk, 'jerk'), chain.n),
+        jerk_limits(chain, limits, jerk),
         velocity_scaling,
         acceleration_scaling,
         cartesian_speed,
@@ -305,7 +303,7 @@ class _Planner:
         motion = constrained_trajectory(chain, path, timing, self._check, projection, stopped)
         if motion is not None and (self._outside != self._start).any():
             inside = timing.timed(chain, np.array([self._outside, self._start]))
-            motion = joined([within_jerk(inside, timing.jerk), motion])
+            motion = joined([inside, motion])
             if self._check.first_fault(motion) is not None:
                 motion = None
         return path, motion

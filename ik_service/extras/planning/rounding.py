@@ -70,6 +70,7 @@ class Timing:
             self.link,
             targets,
             tolerance=tolerance,
+            jerk=self.jerk,
         )
 
 
@@ -93,7 +94,6 @@ def rounded(
     while True:
         pieces = _pieces(path, sizes, [SHARES[i] for i in level.tolist()])
         trajectory = joined([timing.timed(chain, rows) for rows in pieces])
-        trajectory = within_jerk(trajectory, timing.jerk)
         fault = check.first_fault(trajectory)
         if fault is None:
             return trajectory
@@ -123,37 +123,6 @@ def joined(trajectories: Sequence[JointTrajectory]) -> JointTrajectory:
         for part, values in zip(parts, arrays, strict=True):
             part.append(values[first:])
     return JointTrajectory(trajectories[0].joint_names, *map(np.concatenate, parts))
-
-
-def within_jerk(trajectory: JointTrajectory, jerk: np.ndarray) -> JointTrajectory:
-    """
-    Return a trajectory slowed down as a whole, so that jerks between its points are within limits.
-
-    :param trajectory: the trajectory.
-    :param jerk: (n,) the limits [rad/s³] or [m/s³]; inf for none.
-    """
-    if np.isinf(jerk).all() or len(trajectory) < 2:
-        return trajectory
-    h = np.diff(trajectory.times)[:, None]
-    c = trajectory.coefficients
-    # Of a quintic the jerk is a parabola: its largest value is at an end, or where it turns.
-    first, last = 6.0 * c[:, 3], 6.0 * c[:, 3] + 24.0 * c[:, 4] * h + 60.0 * c[:, 5] * h**2
-    with np.errstate(divide='ignore', invalid='ignore'):
-        turn = np.clip(np.nan_to_num(-0.2 * c[:, 4] / c[:, 5]), 0.0, h)
-    middle = 6.0 * c[:, 3] + 24.0 * c[:, 4] * turn + 60.0 * c[:, 5] * turn**2
-    largest = np.abs(np.stack([first, middle, last])).max(axis=(0, 1))
-    factor = math.cbrt(float((largest / jerk).max()))
-    if factor <= 1.0:
-        return trajectory
-    assert trajectory.velocities is not None
-    assert trajectory.accelerations is not None
-    return JointTrajectory(
-        trajectory.joint_names,
-        trajectory.times * factor,
-        trajectory.positions,
-        trajectory.velocities / factor,
-        trajectory.accelerations / factor**2,
-    )
 
 
 def _free_level(

@@ -8,7 +8,7 @@ import numpy as np
 
 from ik_service.extras.planning.goal_postures import Goal, LinkGoal
 from ik_service.extras.planning.motion_check import MotionCheck
-from ik_service.extras.planning.rounding import Timing, within_jerk
+from ik_service.extras.planning.rounding import Timing
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.collision_test import Bodies
 from ik_service.solvers.path.options import PathOptions
@@ -76,7 +76,6 @@ def tool_line(
         reason = f'the straight line of the tip ends {away:.3g} away from the goal, in its joints'
         return ToolLine(None, path.q, reason)
     trajectory = timing.timed(chain, path.q, path.poses)
-    trajectory = within_jerk(trajectory, timing.jerk)
     if check.first_fault(trajectory) is not None:
         return ToolLine(None, path.q, 'the straight line of the tip is not free')
     return ToolLine(trajectory, path.q)

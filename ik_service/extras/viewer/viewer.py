@@ -86,6 +86,10 @@ class MotionTabs:
         )
         self._teleop = Teleop(partial(HandForm, server.gui, panel.hand_tab), self._servo)
 
+        @server.on_client_connect
+        async def _(_client: viser.ClientHandle) -> None:
+            tasks.post(self._paths.hide_preview)
+
         @server.on_client_disconnect
         async def _(client: viser.ClientHandle) -> None:
             self._teleop.leave(client.client_id)
@@ -123,6 +127,10 @@ class MotionTabs:
         """Stop the arm, whatever moves it; from any thread."""
         self._teleop.stop()
         self._tasks.post(self._after_stop, self._servo.stop(self._monitor.facts.node))
+
+    def release(self) -> None:
+        """End the motion by hand until the button that is held was released."""
+        self._teleop.stop()
 
     def close(self) -> None:
         """End the motion by hand."""
@@ -170,7 +178,7 @@ class Viewer:
             self._on_fields,
             self._on_values,
             self._on_connected,
-            self._target.clear_received,
+            self._on_stopped,
         )
         self._display: RobotDisplay | None = None
         self._world = NO_WORLD
@@ -322,6 +330,11 @@ class Viewer:
         """Drop the target, which a node that is new on the graph does not know."""
         self._motions.drop()
         self._tabs.connect()
+
+    def _on_stopped(self) -> None:
+        """Drop what else would move the arm after a stop, whoever asked for it."""
+        self._target.clear_received()
+        self._tabs.release()
 
     # The robot
 

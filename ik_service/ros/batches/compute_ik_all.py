@@ -114,12 +114,12 @@ def _check_one_link(batch: BatchRequest, goal: PoseGoal, several: bool) -> None:
     if constraints.position_constraints or constraints.orientation_constraints:
         raise RequestError(
             ErrorCode.INVALID_GOAL_CONSTRAINTS,
-            'of constraints, only those of joints are supported where all solutions are listed',
+            'compute_ik_all supports joint constraints only',
         )
     raise RequestError(
         ErrorCode.INVALID_LINK_NAME,
-        f'all solutions are listed for one link alone; the group of {goal.link!r} has several '
-        'tips, or visibility is constrained',
+        f'compute_ik_all places one link; the group of {goal.link!r} has several tips, or '
+        'visibility is constrained',
     )
 
 

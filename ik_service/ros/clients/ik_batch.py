@@ -249,8 +249,8 @@ class IkBatch:
         """Wait, with the lock held; return whether the condition has come true."""
         if timeout != 0.0 and self._answering() and not condition():
             raise IkClientError(
-                'a callback at the end of a batch runs in the thread that all answers come in, '
-                'and so cannot wait for those of another batch; add a callback to that one'
+                'a callback of a batch runs in the thread that receives all answers, so it cannot '
+                'wait for another batch; add a callback to that one'
             )
         return self._news.wait_for(condition, timeout)
 

@@ -208,7 +208,7 @@ class CollisionWorld:
         self._refreshed_at = now
         fault = self.known.refresh(measured)
         if fault:
-            self._unplaced.report(f'objects stay where they were last: {fault}')
+            self._unplaced.report(f'objects keep their last known poses: {fault}')
         else:
             self._unplaced.clear()
 

@@ -176,7 +176,7 @@ def warn_of_files_for_others(node: Node) -> None:
     name = node.get_fully_qualified_name()
     for file, others in files_for_others(name):
         node.get_logger().warning(
-            f'the parameter file {file} gives {name} nothing: it is for {", ".join(others)}'
+            f'the parameter file {file} has no parameters for {name}, only for {", ".join(others)}'
         )
 
 

@@ -129,8 +129,8 @@ class ControllerVersion:
         if asked.blends and not self._said:
             self._said = True
             self._say(
-                f'{name} blends trajectories: it executes the commands 60 to 120 ms later, not '
-                f'quite evenly; its parameter {_REPLACES}: false makes it execute them as sent'
+                f'{name} blends trajectories: it executes the commands 60 to 120 ms later and '
+                f'unevenly; its parameter {_REPLACES}: false makes it execute them as sent'
             )
 
 

@@ -36,8 +36,8 @@ _LONGEST_END = LONGEST_RAMP + FAREWELL + 0.5
 
 
 _STOPPED = (
-    'stopping; the target is dropped. The next one is followed: where somebody '
-    'goes on sending, use enable with data: false'
+    'stopping; the target is dropped. The next target moves the arm again, unless '
+    '~/enable is called with data: false'
 )
 
 

@@ -55,7 +55,7 @@ class StampConverter:
         self.age = max(1e-9 * (clock - stamp), waited)
         if self.age > 1e6:
             self.fault = (
-                f'stamped {1e-9 * stamp:.2f} s, but here it is {1e-9 * clock:.2f} s; '
+                f'stamped {1e-9 * stamp:.2f} s, while this clock reads {1e-9 * clock:.2f} s; '
                 'is use_sim_time the same for both?'
             )
         return now - self.age

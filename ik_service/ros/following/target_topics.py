@@ -53,8 +53,9 @@ def followed_groups(arm: Arm, warn: Callable[[str], object]) -> dict[str, ArmGro
     unnamed = [name for name in groups if not _TOKEN.fullmatch(name)]
     if unnamed:
         warn(
-            f'not followed, because their names are no part of a topic: {listed(unnamed)}; '
-            'a name has letters, digits and underscores, and does not begin with a digit'
+            f'not followed, because their names cannot be part of a topic name: '
+            f'{listed(unnamed)}; letters, digits and underscores can, with no digit at the '
+            'beginning'
         )
     named = [name for name in groups if name not in unnamed]
     if len(named) > MOST_FOLLOWED:

@@ -135,7 +135,7 @@ def _description(
     }
     if refused:
         message = (
-            f'in use, but not all is set up: {refused}'
+            f'in use, but incomplete: {refused}'
             if fault.in_use
             else f'a new description was refused; the previous one remains in use: {refused}'
         )

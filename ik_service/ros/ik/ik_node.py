@@ -185,7 +185,7 @@ def announce(
         )
     fault = followers.collision_fault(parameters.follower)
     if fault:
-        log.warning(f'nothing is followed: {fault}')
+        log.warning(f'targets are not followed: {fault}')
 
 
 def _log_remarks(log: RcutilsLogger, remarks: Sequence[str]) -> None:
@@ -193,7 +193,9 @@ def _log_remarks(log: RcutilsLogger, remarks: Sequence[str]) -> None:
     for remark in remarks[:_MOST_REMARKS]:
         log.warning(f'robot description: {remark}')
     if len(remarks) > _MOST_REMARKS:
-        log.warning(f'robot description: {len(remarks) - _MOST_REMARKS} more parts are not used')
+        log.warning(
+            f'robot description: {len(remarks) - _MOST_REMARKS} further parts are not used'
+        )
 
 
 def announce_late(log: RcutilsLogger, service: str, seconds: float) -> None:
@@ -531,4 +533,4 @@ class IkNode(NodeWithActions):
 
     def _on_error(self, error: Exception) -> None:
         text = ''.join(traceback.format_exception(error))
-        self._errors.report(f'error in the node, which goes on:\n{text}')
+        self._errors.report(f'error in the node, which continues:\n{text}')

@@ -357,6 +357,7 @@ class CartesianPathHandler(BackgroundHandler):
                 link,
                 path.poses,
                 TIMING,
+                jerk=arm_bounds.jerk(chain),
             )
         except ArgumentError as error:
             raise RequestError(
@@ -367,8 +368,8 @@ class CartesianPathHandler(BackgroundHandler):
         if not trajectory.duration <= LONGEST:
             raise RequestError(
                 ErrorCode.FAILURE,
-                f'the motion would last {trajectory.duration:.3g} s, and its messages can tell '
-                f'{LONGEST:.0f} s at most',
+                f'the motion would last {trajectory.duration:.3g} s; its messages hold times '
+                f'up to {LONGEST:.0f} s',
             )
         return trajectory
 

@@ -135,15 +135,15 @@ def _check_joints(state: RobotState, draft: WorldDraft) -> None:
     if len(away):
         names = ', '.join(arm.postures.names[i] for i in away[:3].tolist())
         draft.remarks.append(
-            f'the positions of {names} in robot_state are not those of the joint states, which '
-            'count'
+            f'the positions of {names} in robot_state differ from the joint states, which take '
+            'precedence'
         )
 
 
 def _change_attached(message: AttachedCollisionObject, draft: WorldDraft) -> None:
     name = message.object.id
     if operation_of(message.object) == REMOVE and name and name not in draft.world.attached:
-        draft.remarks.append(f'{quote(name)} is not attached, and need not be detached')
+        draft.remarks.append(f'{quote(name)} is not attached: nothing to detach')
         return
     draft.attach(message)
 
@@ -226,7 +226,7 @@ def _check_octomap(world: PlanningSceneWorld) -> None:
         raise ArgumentError(
             'world.octomap',
             f'octomaps, such as {quote(octomap.id)} with {len(octomap.data)} bytes, are not '
-            'supported; nothing of the scene is taken',
+            'supported; the scene is not applied',
         )
 
 

@@ -174,7 +174,7 @@ class CommandAge:
         if age >= timeout:
             raise ArgumentError(
                 'header.stamp',
-                f'is {age:.3g} s old, and a command counts for {timeout:g} s{_HINT}',
+                f'is {age:.3g} s old; commands are valid for {timeout:g} s{_HINT}',
             )
         if age < -_AHEAD:
             raise ArgumentError('header.stamp', f'lies {-age:.3g} s in the future{_HINT}')
@@ -408,8 +408,8 @@ class ServoInterface:
         if self._only not in (None, kind):
             raise ArgumentError(
                 _SWITCH,
-                f'has chosen {self._only.topic} alone; command_type: {kind.number} chooses this, '
-                f'and {_ANY} all kinds',
+                f'has selected {self._only.topic} only; command_type {kind.number} selects this '
+                f'one, and {_ANY} all kinds',
             )
         settings = servo_settings(self._parameters)
         until = self._age.until(kind.topic, message.header.stamp, settings.timeout, now)

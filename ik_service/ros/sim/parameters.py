@@ -51,6 +51,12 @@ IK_NODE = ParameterSpec(
     'Name of the IK node, which drops its target at ~/reset',
     read_only=True,
 )
+GRIPPER_ACTION = ParameterSpec(
+    'gripper_action',
+    'gripper_action_controller/gripper_cmd',
+    'Action (control_msgs/GripperCommand) of the first hand with one joint; empty: none',
+    read_only=True,
+)
 RATE = ParameterSpec('rate', 100.0, 'Joint states a second [Hz]', (1.0, 500.0), read_only=True)
 TIME_CONSTANT = ParameterSpec(
     'time_constant',
@@ -82,6 +88,7 @@ _FIXED = (
     PACKAGE_DIRS,
     ENGINE,
     IK_NODE,
+    GRIPPER_ACTION,
     RATE,
     TIME_CONSTANT,
     GRAVITY_COMPENSATION,

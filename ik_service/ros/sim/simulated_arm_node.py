@@ -25,11 +25,14 @@ from ik_service.exceptions import IkServiceError, TrajectoryError
 from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.xacro_arguments import parse_xacro_args
 from ik_service.ros.common.node_options import NodeOptions
+from ik_service.ros.common.node_with_actions import NodeWithActions
 from ik_service.ros.common.parameter_services import ParameterServices
 from ik_service.ros.common.qos import COMMAND_QOS, DESCRIPTION_QOS
+from ik_service.ros.sim.gripper_action import GripperAction
 from ik_service.ros.sim.parameters import (
     ENGINE,
     GRAVITY_COMPENSATION,
+    GRIPPER_ACTION,
     IK_NODE,
     INITIAL_POSITIONS,
     PACKAGE_DIRS,
@@ -181,7 +184,7 @@ def _seconds(duration: Duration) -> float:
 _REPORT_PERIOD = 1.0  # [s]
 
 
-class SimulatedArmNode(Node):
+class SimulatedArmNode(NodeWithActions):
     """
     Node that takes ``joint_command`` or ``joint_trajectory`` and publishes ``joint_states``.
 
@@ -217,6 +220,7 @@ class SimulatedArmNode(Node):
             1.0 / self._settings[RATE],
         )
         self._diagnostics = SimulationDiagnostics(self, self._settings[ENGINE], self._simulation)
+        self._gripper = GripperAction(self, self._settings[GRIPPER_ACTION], self._simulation)
         self._states = self.create_publisher(JointState, 'joint_states', 10)
         self._take_description()
         self._settings.on_faults_changed(self._apply_faults)
@@ -267,6 +271,7 @@ class SimulatedArmNode(Node):
             settings[GRAVITY_COMPENSATION],
         )
         self._simulation.set_arm(arm)
+        self._gripper.take(robot)
         for remark in arm.engine.remarks:
             self.get_logger().info(remark)
         name, count = robot.name or 'the robot', len(arm.joint_names)

@@ -140,14 +140,15 @@ def start_time(request: TrajectoryRequest, clock: MotionClock) -> float:
         late = -ahead - request.trajectory.duration
         raise GoalRefusedError(
             GoalEnd.OLD_STAMP,
-            f'by its stamp the trajectory has ended {late:.3f} s ago; the stamp 0 means now, and '
+            f'by its stamp the trajectory ended {late:.3f} s ago; a stamp of 0 means now, and the '
             'clocks have to agree',
         )
     if ahead > LONGEST_AHEAD:
         raise GoalRefusedError(
             GoalEnd.INVALID,
-            f'by its stamp the trajectory begins in {ahead:.3f} s, and {LONGEST_AHEAD:g} s ahead '
-            'are allowed; the stamp 0 means now, and clocks have to agree (use_sim_time, too)',
+            f'by its stamp the trajectory begins in {ahead:.3f} s, more than the allowed '
+            f'{LONGEST_AHEAD:g} s; a stamp of 0 means now, and the clocks have to agree, as does '
+            'use_sim_time',
         )
     return start
 

@@ -21,9 +21,9 @@ from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import OptionError, TrajectoryError
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.ros.common.action_client import ThreadSafeActionClient
+from ik_service.ros.common.deferred_action_server import DeferredActionServer
 from ik_service.ros.following.follower_interface import FollowerInterface
 from ik_service.ros.following.followers import Followers
-from ik_service.ros.trajectory.deferred_goals import DeferredActionServer
 from ik_service.ros.trajectory.forwarding import ForwardedPlayback
 from ik_service.ros.trajectory.goal_outcome import (
     CANCELED_EARLY,

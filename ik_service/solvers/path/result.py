@@ -65,9 +65,7 @@ class PathEnd:
             offset = offset_text(self.position_error, self.orientation_error)
             return f'{self.status.value}; the closest pose found is {offset} away'
         if self.status is PathStatus.LIMIT and self.redundant:
-            return (
-                f'no way on was found; {self.joint} is in the way at its limit of {self.limit:.4g}'
-            )
+            return f'no continuation was found; {self.joint} is at its limit of {self.limit:.4g}'
         if self.status is PathStatus.LIMIT:
             return f'{self.joint} would have to exceed its limit of {self.limit:.4g}'
         if self.status is PathStatus.TOO_FAR:

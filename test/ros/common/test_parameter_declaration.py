@@ -93,7 +93,9 @@ def test_a_file_for_another_node_is_told_at_the_start(bench, tmp_path):
     file.write_text('ik_node:\n  ros__parameters: {publish_rate: 50.0}\n')
     options = ['--ros-args', '--params-file', str(file), '-p', f'urdf:={PANDA}', '--']
     node = bench.start(NODE, *options, ready=None)
-    node.wait_for(r'parameters\.yaml gives \S+/ik_service nothing: it is for /ik_node', 60.0)
+    node.wait_for(
+        r'parameters\.yaml has no parameters for \S+/ik_service, only for /ik_node', 60.0
+    )
 
 
 def test_parameters_of_ros_itself_are_accepted(bench):

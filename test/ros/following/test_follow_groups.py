@@ -103,7 +103,7 @@ def test_groups_of_parameters_are_followed(bench):
     }
     text = '{left_with_torso: {tip_link: left_grip, timeout: 0.2}, "7 up": {tip_link: chest}}'
     body = Body(bench, urdf=str(URDF), **{'groups': text}, **flattened(nested))
-    body.node.wait_for("no part of a topic: '?7 up", 5.0)
+    body.node.wait_for("cannot be part of a topic name: '?7 up", 5.0)
     right = body.beside('right_arm', 0.2)
     body.send('right_arm', right)
     body.states.wait(body.is_at('right_arm', right))

@@ -21,7 +21,7 @@ from ik_service.ros.ik.services import Services
 
 LONGER = TREE.replace('xyz="0.1 0 0"', 'xyz="0.6 0 0"')
 SERVICES = ('compute_ik', 'compute_fk', 'check_state_validity', 'get_urdf')
-AGAIN = 'publish the description again, or start the node again'
+AGAIN = 'publish the description again, or restart the node'
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_without_a_robot_the_same_description_counts_again(
 ):
     mend = failing(monkeypatch, loader, '_warm_up', MemoryError())
     publish(TREE)
-    assert told(f'error in the node, MemoryError .*{AGAIN}') == b'\x02'
+    assert told(f'error in the node: MemoryError .*{AGAIN}') == b'\x02'
     assert not offered(node)
     output = capfd.readouterr()
     assert AGAIN in output.err + output.out
@@ -121,7 +121,7 @@ def test_services_that_a_fault_has_kept_back_come_with_the_next_description(
 
     mend = failing(monkeypatch, Services, '_offer', RuntimeError('no room'), is_second)
     publish(TREE)
-    assert told(f'in use, but not all is set up: .*RuntimeError: no room.*{AGAIN}') == b'\x01'
+    assert told(f'in use, but incomplete: .*RuntimeError: no room.*{AGAIN}') == b'\x01'
     assert offered(node) == [SERVICES[0]]
     mend()
     publish(TREE)

@@ -26,6 +26,7 @@ from support.line_helpers import (
 from ik_service.arm.arm import ArmSettings
 from ik_service.arm.loader import build_arm
 from ik_service.common.transforms import rotation_about_axis
+from ik_service.model.motion_bounds import JointBounds, MotionBounds
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.paths import compute_cartesian_path
@@ -75,6 +76,21 @@ def test_the_tip_stays_on_the_line_within_the_limits(server, start):
     assert acceleration <= 1.0
     assert max(speed, acceleration) > 0.95
     assert not trajectory.velocities[[0, -1]].any()
+
+
+def test_jerks_of_the_limits_are_kept_between_the_points_too(start):
+    names = panda_arm().chain.joint_names
+    bounds = MotionBounds({name: JointBounds(acceleration=5.0, jerk=40.0) for name in names})
+    server = Server(panda_arm(bounds=bounds))
+    end = moved(start, 0.1, 0.3, -0.1)
+    trajectory = trajectory_of(server.plan(from_home(server.arm, [end])))
+    t = np.linspace(0.0, 1.0, 52)[:, None, None] * np.diff(trajectory.times)[:, None]
+    c = trajectory.coefficients
+    jerk = 6.0 * c[:, 3] + t * (24.0 * c[:, 4] + t * 60.0 * c[:, 5])
+    assert 0.95 * 40.0 < np.abs(jerk).max() <= 40.0 * 1.01  # as times are whole nanoseconds
+    assert not trajectory.accelerations[[0, -1]].any()
+    _, q, _, _ = samples(trajectory)
+    assert beside_lines(server.arm.chain, q, [start, end]) < 1e-4
 
 
 def test_the_motion_rests_at_a_corner_and_stays_on_both_lines(server, start):

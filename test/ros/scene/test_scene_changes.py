@@ -161,7 +161,7 @@ def test_attach_and_remove_from_the_world_as_in_moveits_tutorial(scenes):
     assert (list(scenes.world.objects), list(scenes.world.attached)) == (['box'], [])
     np.testing.assert_allclose(scenes.world.objects['box'].pose, at(0.7))
     scenes.put(attached=[by_name('box', 'hand', REMOVE)])
-    assert 'need not be detached' in scenes.log[-1]
+    assert 'nothing to detach' in scenes.log[-1]
 
 
 def test_the_requests_of_compas_fab(scenes):

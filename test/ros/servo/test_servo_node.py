@@ -104,7 +104,7 @@ def test_the_service_chooses_one_kind_of_commands_until_it_chooses_all(cell):
     assert cell.switch(JOINT_JOG)
     with cell.held(cell.twists, lambda: cell.twist(linear_y=0.5)):
         cell.status.wait(
-            lambda status: status.code == INVALID and 'command_type: 1' in status.message,
+            lambda status: status.code == INVALID and 'command_type 1' in status.message,
             since=len(cell.status),
         )
     assert not cell.switch(7)

@@ -103,5 +103,5 @@ def test_a_limit_that_self_motions_may_lead_around_is_no_proof():
         path = iks.solve_path(chain, poses_along(chain, truth), truth[0], iks.PathOptions(ik=free))
         assert path.status is iks.PathStatus.LIMIT, path.reason
         assert path.end.redundant == redundant
-        assert ('no way on was found' in path.reason) == redundant
+        assert ('no continuation was found' in path.reason) == redundant
         assert 'limit of 1' in path.reason

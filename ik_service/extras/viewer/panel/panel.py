@@ -156,7 +156,7 @@ def _tenths(value: float, towards: Callable[[float], int]) -> float:
 
 
 _INK, _GRID = '#868e96', 'rgba(134,142,150,0.25)'  # to be seen on light and dark pages
-_PLOT_HEIGHT, _TIME_AXIS = 160, 30  # [px]
+_PLOT_HEIGHT, _TIME_AXIS = 130, 30  # [px]
 _BANNER_LINES = 2
 
 # The element after this one stays at the top when the panel is scrolled, for which nothing around
@@ -232,9 +232,9 @@ class Panel:
         self.grippers = GripperButtons(gui, below_states, actions.move_gripper)
         main = gui.add_folder(None)
         self._figures = gui.add_html('')
-        self._plot = _add_plot(gui)
         tabs = gui.add_tab_group()
-        with tabs.add_tab('Joints') as joints:
+        with tabs.add_tab('Joints') as joints:  # the others need the height of the plot
+            self._plot = _add_plot(gui)
             self._joints = gui.add_html('')
         self.path_tab = tabs.add_tab('Path')
         self.hand_tab = tabs.add_tab('By hand')

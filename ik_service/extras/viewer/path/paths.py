@@ -458,6 +458,10 @@ class Paths:
         chain = display.view.arm.chain
         return chain.base_link, chain.tip_link
 
+    def hide_preview(self) -> None:
+        """Hide the arm of the preview until somebody moves in it again."""
+        self._looked_at = -math.inf
+
     def _drop_preview(self) -> None:
         self._planner.drop()
         self._approach.drop()

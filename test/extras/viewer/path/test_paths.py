@@ -28,11 +28,13 @@ class Page:
         self.q = self.chain.mid_range()
         self.link, self.tasks, self.target = FakeLink(), TaskQueue(_raise), Target()
         self.form = SimpleNamespace(settings=SETTINGS, show=lambda state: None)
-        self.refusals, self.shown, self.now = [], [], 100.0
+        self.refusals, self.shown, self.ghosts, self.now = [], [], [], 100.0
         motions = SimpleNamespace(go_to_pose=self.target.set, drop=self.target.clear)
         scene = SimpleNamespace(
             show_drawing=lambda drawing, corners: None,
             show_preview=self.shown.append,
+            show_ghost=lambda poses, measured: self.ghosts.append(poses),
+            move_base=lambda T: None,
             remove=lambda: None,
         )
         self.paths = Paths(
@@ -47,6 +49,9 @@ class Page:
         self.display = SimpleNamespace(
             view=SimpleNamespace(arm=self.arm, tip_pose=self.chain.forward),
             joints=lambda: self.q,
+            poses={},
+            poses_at=lambda q: {'tip': self.chain.forward(q)},
+            root_from_base=lambda: np.eye(4),
             tip_pose=lambda: None if self.q is None else self.chain.forward(self.q),
         )
         self.paths.show(self.display)
@@ -122,6 +127,16 @@ def test_a_path_is_drawn_previewed_and_executed_as_it_was_received(page):
     page.step()
     assert page.state.progress is None
     assert page.state.outcome.headline == 'The arm has gone along the path'
+
+
+def test_the_arm_of_a_preview_is_hidden_when_a_page_opens_and_back_when_it_is_moved(ready):
+    ready.paths.draw()
+    ready.paths.hide_preview()
+    ready.paths.draw()
+    ready.actions.seek(0.1)
+    ready.step()
+    ready.paths.draw()
+    assert [poses is not None for poses in ready.ghosts] == [True, False, True]
 
 
 @pytest.mark.parametrize('change', ['add', 'undo', 'clear', 'settings'])
