@@ -199,6 +199,12 @@ def _path_goals() -> Iterator[Goal]:
         'whole paths: all of the path', 100, _values(whole, 'fraction_percent', *cases), least=True
     )
     yield Goal('whole paths: 2,000 points in 2 s', 2.0, _values(whole, 'seconds', *cases))
+    timed = rows_of('jerk_timing')
+    yield Goal(
+        'timing with limits of jerk: at most 1.05 × the best', 1.05,
+        _values(timed, 'ratio_worst', *cases),
+    )  # fmt: skip
+    yield Goal('timing with limits of jerk: none exceeded', 0, _values(timed, 'exceeded', *cases))
 
 
 def _system_goals() -> Iterator[Goal]:

@@ -14,7 +14,7 @@ RESULTS = Path(__file__).with_name('results')
 
 _PACKAGES = (
     'numpy', 'numba', 'pin', 'pytracik', 'roboticstoolbox-python', 'pin-pink', 'quadprog', 'ikpy',
-    'EAIK', 'ros-jazzy-rclpy', 'ros-kilted-rclpy',
+    'EAIK', 'scipy', 'ruckig', 'ros-jazzy-rclpy', 'ros-kilted-rclpy',
 )  # fmt: skip
 
 

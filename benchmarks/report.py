@@ -44,6 +44,11 @@ def _number(name: str) -> Callable[[Row], str]:
     return lambda row: _readable(row.get(name, ''))
 
 
+def _longer(name: str) -> Callable[[Row], str]:
+    """Ratio in per cent above 1."""
+    return lambda row: f'{100.0 * float(row[name]) - 100.0:.1f}'
+
+
 def _spread(name: str) -> Callable[[Row], str]:
     """Median and quartiles in one cell."""
 
@@ -167,6 +172,13 @@ _COLUMNS: dict[str, list[Column]] = {
         ('jumps > 0.1', _number('jumps_0.1')), ('largest motion', _number('largest_motion')),
         ('length', _number('length_ratio')), ('bends', _number('bend_rms_ratio')),
         ('s', _number('seconds')),
+    ],
+    'jerk_timing': [
+        ('chain', _text('chain')), ('path', _text('path')), ('paths', _number('paths')),
+        ('compared with', _text('best')), ('longer by %, median', _longer('ratio_median')),
+        ('worst', _longer('ratio_worst')), ('exceeded', _number('exceeded')),
+        ('points', _number('points')), ('median ms', _number('median_ms')),
+        ('worst ms', _number('worst_ms')), ('without jerk ms', _number('without_ms')),
     ],
     'service': [
         ('service', _text('service')), ('clients', _number('clients')),

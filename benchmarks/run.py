@@ -15,8 +15,8 @@ ROS_ENVIRONMENT = HERE.parent / '.venv'
 
 PARTS = (
     'solvers', 'more_peers', 'more_peers_free', 'chains', 'odd_limits', 'tracking', 'paths',
-    'cartesian_path', 'nearest', 'all_solutions', 'general_arms', 'giving_up', 'growth',
-    'overhead', 'batch', 'two_arms', 'collisions', 'collision_free', 'following', 'catching_up',
+    'cartesian_path', 'jerk_timing', 'nearest', 'all_solutions', 'general_arms', 'giving_up',
+    'growth', 'overhead', 'batch', 'two_arms', 'collisions', 'collision_free', 'following', 'catching_up',
     'singular_passes', 'teleop', 'streaming', 'service',
 )  # fmt: skip
 QUICK = {
@@ -28,6 +28,7 @@ QUICK = {
     'tracking': '--count 300',
     'paths': '--count 300 --legs 6 --paths 1 --repeats 1 --chains panda',
     'cartesian_path': '--count 5 --chains panda',
+    'jerk_timing': '--count 1 --chains panda',
     'nearest': '--count 30',
     'all_solutions': '--count 50',
     'general_arms': '--count 50',

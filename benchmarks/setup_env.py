@@ -21,8 +21,8 @@ PINS = Path(__file__).with_name('requirements-peers.txt')
 
 NEEDED = ('lxml', 'matplotlib', 'numba', 'numpy', 'pin', 'pyyaml', 'scipy', 'urdf_parser_py')
 PEERS = (
-    'pytracik', 'roboticstoolbox-python', 'pin-pink', 'quadprog', 'ikpy', 'EAIK', 'ssik[urdf]',
-    'frankik', 'optik-py', 'mink', 'almond-pyroki', 'roboplan-oink', 'embodik',
+    'pytracik', 'roboticstoolbox-python', 'pin-pink', 'quadprog', 'ikpy', 'EAIK', 'ruckig',
+    'ssik[urdf]', 'frankik', 'optik-py', 'mink', 'almond-pyroki', 'roboplan-oink', 'embodik',
 )  # fmt: skip
 APART = {'placo': Path(__file__).with_name('requirements-placo.txt')}
 """Libraries whose dependencies clash with the others', with their pins."""

@@ -76,8 +76,7 @@ class JerkLimits:
                 largest[order] += largest[order + 2] / (8.0 * _SAMPLES**2)
         return np.stack(
             [
-                (largest[order] / np.where(limit > 0.0, limit, math.inf)).max(axis=1)
-                / h[:, 0] ** order
+                (largest[order] / limit).max(axis=1) / h[:, 0] ** order
                 for order, limit in enumerate(self.all, 1)
             ],
             axis=1,
@@ -85,8 +84,12 @@ class JerkLimits:
 
     @property
     def all(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The three limits."""
-        return self.velocity, self.acceleration, self.jerk
+        """The three limits, without those of joints that do not move, which are 0."""
+        velocity, acceleration, jerk = (
+            np.where(limit > 0.0, limit, math.inf)
+            for limit in (self.velocity, self.acceleration, self.jerk)
+        )
+        return velocity, acceleration, jerk
 
     def along(self, slopes: np.ndarray) -> list[float]:
         """
@@ -279,9 +282,7 @@ class _Problem:
         self.cells, self._widths = cells, cells.widths
         self._q, one, two, three = derivatives
         self._first, self._second = one, two
-        velocity, acceleration, jerk = (
-            np.where(limit > 0.0, limit, math.inf) for limit in limits.all
-        )
+        velocity, acceleration, jerk = limits.all
         slowest = np.maximum(slowest, (np.abs(one) / velocity).max(axis=-1))
         nothing = np.zeros_like(slowest)
         speed = np.stack([slowest**2, nothing, nothing], axis=-1)[:, :, None]
@@ -416,8 +417,7 @@ class _Piece:
 
     def _ramp(self) -> float:
         """Return about which share of the duration it takes to reach full speed."""
-        slopes = np.where(self._secants == 0.0, 0.0, np.abs(self._secants))
-        fastest = np.array([self._limits.along(secant)[0] for secant in slopes])
+        fastest = 1.0 / (np.abs(self._secants) / self._limits.all[0]).max(axis=1)
         if self._pace is not None:
             fastest = np.minimum(fastest, self._pace)
         at_full_speed = float((self._h / fastest).sum())
@@ -432,8 +432,7 @@ class _Piece:
 
     def _measure(self, motion: Motion) -> np.ndarray:
         """Return a measure up to each point of a motion, half of time and half of its jerk."""
-        limit = np.where(self._limits.acceleration > 0.0, self._limits.acceleration, math.inf)
-        changes = np.abs(np.diff(motion[3], axis=0) / limit).max(axis=1)
+        changes = np.abs(np.diff(motion[3], axis=0) / self._limits.all[1]).max(axis=1)
         changed = np.concatenate([[0.0], np.cumsum(changes)])
         return motion[0] / motion[0][-1] + changed / max(float(changed[-1]), 1e-300)
 

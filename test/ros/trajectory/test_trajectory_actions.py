@@ -377,8 +377,8 @@ def test_bad_trajectories_move_nothing_and_say_why(cell, player, trajectory, cod
 def test_a_stamp_far_ahead_is_refused_with_a_hint_at_clocks(cell, player):
     end, result = player.follow(stamped_ahead(12.0)).result()
     assert (end, result.error_code) == ('aborted', INVALID)
-    hint = 'begins in 1[12].* s, more than the allowed 10 s; .* clocks'
-    assert re.search(hint, result.error_string)
+    reason = 'begins in 1[12].* s, more than the allowed 10 s; .* clocks'
+    assert re.search(reason, result.error_string)
     assert not len(cell.commands)
 
 

@@ -35,6 +35,9 @@ DEFAULT_TIME = 5.0
 MOST_GOALS = 64
 """Alternative goals of a request, at most."""
 
+_ONLY_HAND = ('hand', 'gripper')
+"""Names by which the only hand of a robot is known, besides that of its group."""
+
 _PILZ = 'pilz_industrial_motion_planner'
 PLANNERS = {'ompl': ('RRTConnect',), 'ptp': ('PTP',), 'lin': ('LIN',), _PILZ: ('PTP', 'LIN')}
 """Planners by pipeline; Pilz's names are understood, too."""
@@ -96,7 +99,7 @@ def motion_problem(
     notes: list[str] = []
     _check_fields(request)
     pipeline = _pipeline(request, notes)
-    group = group_of(arm, request.group_name)
+    group = _hand_group(arm, request.group_name) or group_of(arm, request.group_name)
     chain = group.chain
     if not isinstance(chain, KinematicChain):
         raise RequestError(
@@ -131,6 +134,16 @@ def motion_problem(
     return MotionProblem(
         group, chain, posture, start, goals, constraints, pipeline, timeout, notes
     )
+
+
+def _hand_group(arm: Arm, name: str) -> ArmGroup | None:
+    """Return the group of a hand of one joint, by a name that no group of links has."""
+    if name in arm.groups:
+        return None
+    hands = {hand.name: hand.joint_names[0] for hand in arm.hands if len(hand.joint_names) == 1}
+    if len(hands) == 1:
+        hands |= dict.fromkeys(_ONLY_HAND, *hands.values())
+    return arm.hand_groups()[hands[name]] if name in hands else None
 
 
 def _check_fields(request: MotionPlanRequest) -> None:

@@ -121,6 +121,21 @@ class TestPymoveit2:
         require_success(mover.execute(answer.trajectory.joint_trajectory).result())
         require_at(cell, cell.chain, cell.chain.forward(RIGHT))
 
+    @pytest.mark.parametrize('group', ['hand', 'gripper'])
+    def test_the_hand_is_closed_and_opened_by_plans(self, cell, mover, group):
+        # GripperInterface, where it has not found an action GripperCommand
+        fingers = ['panda_finger_joint1', 'panda_finger_joint2']
+        for gap in (0.0, 0.04):
+            goal = like_pymoveit2(now(cell), cell.states.next(), group, seconds=SECONDS)
+            wanted = joint_constraints(fingers, [gap, gap], 1e-3)
+            goal.request.goal_constraints[0].joint_constraints = wanted
+            require_success(mover.send_move(goal).result())
+            state = cell.states.next()
+            assert state.position[state.name.index(fingers[1])] == pytest.approx(gap, abs=1e-3)
+        wanted[1].position = 0.0
+        answer = mover.plan(goal.request)
+        assert answer.error_code.val == CODES.INVALID_GOAL_CONSTRAINTS, answer.error_code
+
     def test_its_example_of_an_orientation_that_holds_on_the_way(self, cell, mover):
         # ex_orientation_path_constraint.py
         start = [1.57, -1.57, 0.0, -1.57, 0.0, 1.57, 0.7854]
@@ -146,15 +161,6 @@ class TestPymoveit2:
         )
         answer = mover.plan(goal.request)
         assert answer.error_code.val == CODES.SUCCESS, answer.error_code
-
-    def test_its_gripper_is_no_group_of_one_arm_and_says_so(self, cell, mover):
-        goal = like_pymoveit2(now(cell), group='gripper')
-        goal.request.goal_constraints[0].joint_constraints = joint_constraints(
-            ('panda_finger_joint1', 'panda_finger_joint2'), (0.04, 0.04), 1e-3
-        )
-        answer = mover.plan(goal.request)
-        assert answer.error_code.val == CODES.INVALID_GROUP_NAME
-        assert 'gripper' in answer.error_code.message
 
 
 class TestMoveGroupInterface:

@@ -1,0 +1,252 @@
+"""
+Timing with limits of jerk: how much longer it takes than the best that is known.
+
+The best along straight joint lines is that of Ruckig, for one degree of freedom, the way along the
+line. Along other paths it is that of a dense optimisation: successive linear programs by SciPy's
+HiGHS over the square of the speed at several hundred places, with other differences, limits that
+hold at these places alone, and no round trip over quintics; so it is slightly too good.
+"""
+
+from __future__ import annotations
+
+import argparse
+from importlib.util import find_spec
+from time import perf_counter
+
+import numpy as np
+from records import progress, save
+from robots import BenchRobot, chosen_robots
+from scipy.interpolate import CubicHermiteSpline
+from scipy.optimize import linprog
+from scipy.sparse import csr_array, diags_array, vstack
+
+import ik_service as iks
+from ik_service.solvers.path.options import PathOptions
+from ik_service.trajectory.cartesian_path import cartesian_path, CartesianSettings
+from ik_service.trajectory.joint_curve import joint_curve
+from ik_service.trajectory.jumps import JumpThresholds
+from ik_service.trajectory.timing_limits import timing_limits
+
+_KINDS = (
+    'line, 2 rows', 'line, 100 rows', 'curve, 12 rows', 'curve, 100 rows',
+    'curve, 40 uneven rows', 'tip on a line',
+)  # fmt: skip
+_SMOOTH = 10.0  # tolerance [m] with which no row is a corner
+_ROUNDING = 1e-6  # share of a limit that counts as kept
+# Linear programs at most; the gain of one that counts as none, and how many such end them.
+_PROGRAMS, _SETTLED, _IDLE = 60, 2e-4, 3
+_TIMES = 5  # a path is timed as often, for the median
+
+Limits = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""(n,) velocities, accelerations and jerks."""
+
+
+def main() -> None:
+    """Measure and save."""
+    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser.add_argument('--count', type=int, default=10, help='paths of each kind for each arm')
+    parser.add_argument('--chains', default='panda,ur5', help='names')
+    parser.add_argument('--seed', type=int, default=1, help='of the random paths')
+    parser.add_argument('--places', type=int, default=400, help='of the dense optimisation')
+    args = parser.parse_args()
+    rows = []
+    for robot in chosen_robots(args.chains):
+        for kind in _KINDS if find_spec('ruckig') else _KINDS[2:]:
+            progress(f'timing with jerk: {robot.name}, {kind}')
+            rows.append(compare(robot, kind, args.seed, args.count, args.places))
+    save('jerk_timing', rows, count=args.count, seed=args.seed, places=args.places)
+
+
+def compare(robot: BenchRobot, kind: str, seed: int, count: int, places: int) -> dict[str, object]:
+    """Row of the table for one arm and kind of paths."""
+    chain, random = robot.chain, np.random.default_rng(seed)
+    ratios, seconds, free, exceeded, points = [], [], [], 0, []
+    for _ in range(count):
+        q = path(chain, kind, random)
+        velocity = chain.velocity * random.uniform(0.3, 1.0)
+        acceleration = velocity * random.uniform(2.0, 10.0)
+        limits = velocity, acceleration, acceleration * 10.0 ** random.uniform(0.5, 2.0)
+        trajectory = timed(chain, q, limits, limits[2])
+        best = ruckig(q, limits) if kind.startswith('line') else dense(chain, q, limits, places)
+        ratios.append(trajectory.duration / best)
+        exceeded += excess(trajectory, limits) > 1.0 + _ROUNDING
+        points.append(len(trajectory))
+        for jerk, times in ((limits[2], seconds), (np.inf, free)):
+            measured = []
+            for _ in range(_TIMES):
+                began = perf_counter()
+                timed(chain, q, limits, jerk)
+                measured.append(perf_counter() - began)
+            times.append(float(np.median(measured)))
+    return {
+        'chain': robot.name,
+        'path': kind,
+        'paths': count,
+        'best': 'Ruckig' if kind.startswith('line') else 'dense optimisation',
+        'ratio_median': float(np.median(ratios)),
+        'ratio_worst': max(ratios),
+        'exceeded': exceeded,
+        'points': float(np.median(points)),
+        'median_ms': 1e3 * float(np.median(seconds)),
+        'worst_ms': 1e3 * max(seconds),
+        'without_ms': 1e3 * float(np.median(free)),
+    }
+
+
+def timed(
+    chain: iks.KinematicChain, q: np.ndarray, limits: Limits, jerk: np.ndarray | float
+) -> iks.JointTrajectory:
+    """Return our motion along a smooth path."""
+    return iks.time_path(chain, q, iks.TimingLimits(*limits[:2]), tolerance=_SMOOTH, jerk=jerk)
+
+
+def path(chain: iks.KinematicChain, kind: str, random: np.random.Generator) -> np.ndarray:
+    """Return the rows of a random path."""
+    lower, upper = np.maximum(chain.lower, -np.pi), np.minimum(chain.upper, np.pi)
+    middle, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
+    if kind.startswith('tip'):
+        return tip_line(chain, lower, upper, random)
+    count = int(kind.split()[1])
+    t = np.linspace(0.0, 1.0, count)[:, None]
+    if kind.startswith('line'):
+        start, end = random.uniform(lower, upper, (2, chain.n))
+        return start + t * (end - start)
+    if 'uneven' in kind:
+        t = np.sort(random.uniform(0.0, 1.0, (count, 1)), axis=0)
+    phase = 2.0 * np.pi * t * random.uniform(0.2, 1.0, chain.n)
+    return middle + 0.4 * half * np.sin(phase + random.uniform(0.0, 6.0, chain.n))
+
+
+def tip_line(
+    chain: iks.KinematicChain, lower: np.ndarray, upper: np.ndarray, random: np.random.Generator
+) -> np.ndarray:
+    """Return the rows of a straight line of the tip, of 0.2 to 0.5 m."""
+    settings = CartesianSettings(
+        0.01, JumpThresholds(), PathOptions(timeout=5.0), np.eye(4),
+        timing_limits(chain, None).velocity,
+    )  # fmt: skip
+    while True:
+        start, direction = random.uniform(lower, upper), random.normal(size=3)
+        end = chain.forward(start)
+        end[:3, 3] += direction / np.linalg.norm(direction) * random.uniform(0.2, 0.5)
+        found = cartesian_path(chain, start, end[None], settings)
+        if found.fraction == 1.0:
+            return found.q
+
+
+def excess(trajectory: iks.JointTrajectory, limits: Limits) -> float:
+    """Return the largest share of a limit at 50 instants between each two points."""
+    c, h = trajectory.coefficients, np.diff(trajectory.times)[:, None]
+    largest = 0.0
+    for part in np.linspace(0.0, 1.0, 52):
+        t = part * h
+        motion = (
+            c[:, 1] + t * (2 * c[:, 2] + t * (3 * c[:, 3] + t * (4 * c[:, 4] + t * 5 * c[:, 5]))),
+            2 * c[:, 2] + t * (6 * c[:, 3] + t * (12 * c[:, 4] + t * 20 * c[:, 5])),
+            6 * c[:, 3] + t * (24 * c[:, 4] + t * 60 * c[:, 5]),
+        )
+        for values, limit in zip(motion, limits, strict=True):
+            largest = max(largest, float((np.abs(values) / limit).max()))
+    return largest
+
+
+def ruckig(q: np.ndarray, limits: Limits) -> float:
+    """Return the duration of Ruckig's motion along a straight line."""
+    from ruckig import InputParameter, Ruckig, Trajectory
+
+    way = np.abs(q[-1] - q[0])
+    largest = [float((limit / np.maximum(way, 1e-12)).min()) for limit in limits]
+    request = InputParameter(1)
+    request.current_position, request.target_position = [0.0], [1.0]
+    request.max_velocity, request.max_acceleration, request.max_jerk = ([x] for x in largest)
+    trajectory = Trajectory(1)
+    Ruckig(1).calculate(request, trajectory)
+    return float(trajectory.duration)
+
+
+def dense(chain: iks.KinematicChain, q: np.ndarray, limits: Limits, places: int) -> float:
+    """
+    Return the least duration along the splines through rows, from rest to rest.
+
+    Along s = L (10 τ³ − 15 τ⁴ + 6 τ⁵) the unknowns are b = τ̇² at evenly spaced τ; its derivatives
+    are central differences. That the jerk is within its limit, |form| √b ≤ 1, is linearised at
+    the last b, where 1 / √b is convex.
+    """
+    first, second, third = derivatives(chain, q, limits, places)
+    size, joints = places + 1, range(q.shape[1])
+    slope, bend = differences(size)
+    gains, changes = [], []
+    for joint in joints:
+        a1, a2 = (values[:, joint] / limits[1][joint] for values in (first, second))
+        j1, j2, j3 = (values[:, joint] / limits[2][joint] for values in (first, second, third))
+        gains.append(diags_array(a2) + diags_array(a1) @ slope)
+        changes.append(diags_array(j3) + diags_array(3.0 * j2) @ slope + diags_array(j1) @ bend)
+    forms = vstack(gains), vstack(changes)
+    caps = 1.0 / np.maximum(np.square(first / limits[0]).max(axis=1), 1e-9)
+    constant = [np.abs(form.sum(axis=1)).max() for form in forms]
+    start = 0.9 * min(caps.min(), 1.0 / constant[0], constant[1] ** (-2.0 / 3.0))
+    return shortest(forms, caps, np.full(size, start))
+
+
+def derivatives(
+    chain: iks.KinematicChain, q: np.ndarray, limits: Limits, places: int
+) -> list[np.ndarray]:
+    """Return the first three derivatives (N, n) of the joints by τ at evenly spaced places."""
+    curve = joint_curve(chain, q, limits[0], None, _SMOOTH)
+    s = np.concatenate([[0.0], np.cumsum(curve.h)])
+    spline = CubicHermiteSpline(s, curve.q, np.vstack([curve.start, curve.end[-1:]]))
+    law = s[-1] * np.polynomial.Polynomial([0.0, 0.0, 0.0, 10.0, -15.0, 6.0])
+    tau = np.linspace(0.0, 1.0, places + 1)[:, None]
+    s1, s2, s3 = (law.deriv(order)(tau) for order in (1, 2, 3))
+    at = np.clip(law(tau[:, 0]), 0.0, s[-1])
+    q1, q2, q3 = (spline(at, order) for order in (1, 2, 3))
+    return [q1 * s1, q2 * s1**2 + q1 * s2, q3 * s1**3 + 3.0 * q2 * s1 * s2 + q1 * s3]
+
+
+def differences(size: int) -> list[csr_array]:
+    """Return half the first and second derivatives of values at places from 0 to 1."""
+    step = 1.0 / (size - 1)
+    ones = np.ones(size - 1)
+    slope = diags_array([-ones, ones], offsets=[-1, 1]).tolil()
+    slope[0, :3], slope[-1, -3:] = [-3.0, 4.0, -1.0], [1.0, -4.0, 3.0]
+    bend = diags_array([ones, np.full(size, -2.0), ones], offsets=[-1, 0, 1]).tolil()
+    bend[0, :3], bend[-1, -3:] = [1.0, -2.0, 1.0], [1.0, -2.0, 1.0]
+    return [slope.tocsr() / (4.0 * step), bend.tocsr() / (2.0 * step**2)]
+
+
+def shortest(forms: tuple[csr_array, csr_array], caps: np.ndarray, b: np.ndarray) -> float:
+    """
+    Return the least duration by successive linear programs.
+
+    :param forms: accelerations, and jerks by √b, of all joints as forms of b.
+    :param caps: (N,) largest b.
+    :param b: (N,) one that is within all limits.
+    """
+    gains, changes = forms
+    joints, size = gains.shape[0] // len(b), len(b)
+    weights = np.concatenate([[0.5], np.ones(size - 2), [0.5]]) / (size - 1)
+    duration, reach, idle = float((weights / np.sqrt(b)).sum()), 3.0, 0
+    for _ in range(_PROGRAMS):
+        tangents = vstack([diags_array(0.5 * b**-1.5)] * joints)
+        roots = np.tile(1.5 / np.sqrt(b), joints)
+        found = linprog(
+            -0.5 * weights * b**-1.5,
+            vstack([gains, -gains, changes + tangents, tangents - changes]),
+            np.concatenate([np.ones(2 * len(roots)), roots, roots]),
+            bounds=np.stack([b / reach, np.minimum(caps, b * reach)], axis=1),
+            method='highs-ipm',
+        )
+        newer = b if found.x is None else np.maximum(found.x, 1e-12)
+        shorter = float((weights / np.sqrt(newer)).sum())
+        gained = 1.0 - shorter / duration
+        if gained > 0.0:
+            b, duration = newer, shorter
+        if gained < _SETTLED:
+            reach, idle = 1.0 + 0.4 * (reach - 1.0), idle + 1
+            if idle == _IDLE:
+                break
+    return duration
+
+
+if __name__ == '__main__':
+    main()
