@@ -16,8 +16,8 @@ ROS_ENVIRONMENT = HERE.parent / '.venv'
 PARTS = (
     'solvers', 'more_peers', 'more_peers_free', 'chains', 'odd_limits', 'tracking', 'paths',
     'cartesian_path', 'jerk_timing', 'nearest', 'all_solutions', 'general_arms', 'giving_up',
-    'growth', 'overhead', 'batch', 'two_arms', 'collisions', 'collision_free', 'following', 'catching_up',
-    'singular_passes', 'teleop', 'streaming', 'service',
+    'growth', 'overhead', 'batch', 'two_arms', 'collisions', 'collision_free', 'following',
+    'catching_up', 'singular_passes', 'teleop', 'streaming', 'service',
 )  # fmt: skip
 QUICK = {
     'solvers': '--count 100 --repeats 1',
