@@ -64,12 +64,20 @@ def require(module: str, package: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except Exception as error:  # an extension of the wrong version can raise anything
-        reasons = {}
-        with suppress(OSError):
-            reasons = json.loads(Path(sys.prefix, 'absent.json').read_text())
-        raise AbsentPeerError(
-            reasons.get(package, f'{package} cannot be imported: {error}')
-        ) from error
+        reason = f'{package} cannot be imported: {error}'
+        raise AbsentPeerError(why_absent(package, reason)) from error
+
+
+def why_absent(package: str, otherwise: str) -> str:
+    """
+    Return the reason why a library could not be installed.
+
+    :param package: its name on PyPI.
+    :param otherwise: the reason where it could.
+    """
+    with suppress(OSError):
+        return json.loads(Path(sys.prefix, 'absent.json').read_text()).get(package, otherwise)
+    return otherwise
 
 
 def gather(

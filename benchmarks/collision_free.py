@@ -173,13 +173,13 @@ class Verdicts:
         """Shares of the answers that are at their targets, and of those that collide [%]."""
         there = zip(results, self._targets, strict=True)
         solved = [result.success and self._verifier.accepts(result.q, T) for result, T in there]
-        colliding = [self._collides(result.q) for result in results]
+        colliding = [self.collides(result.q) for result in results]
         return {
             'solved_percent': 100.0 * np.mean(solved),
             'colliding_percent': 100.0 * np.mean(colliding),
         }
 
-    def _collides(self, q: np.ndarray) -> bool:
+    def collides(self, q: np.ndarray) -> bool:
         """Whether anything collides at a joint vector (7,) [rad], the fingers closed."""
         # New data: what it remembers of the posture before can decide a close call.
         data = self._model.createData(), pin.GeometryData(self._geometry)

@@ -252,6 +252,7 @@ def losses() -> list[str]:
     return [
         *_compared('solvers', ('chain',), 'mean_us', operator.lt, 'a faster call', 'µs'),
         *_compared('solvers', ('chain',), 'success_percent', operator.gt, 'solved more', '%'),
+        *losses_to_more_peers(),
         *_compared('tracking', path, 'mean_us', operator.lt, 'a faster call', 'µs'),
         *_compared('tracking', path, 'solved_percent', operator.gt, 'solved more', '%'),
         *_compared('tracking', path, 'jumps_0.1', operator.lt, 'fewer jumps above 0.1 rad'),
@@ -273,6 +274,31 @@ def losses() -> list[str]:
         *_compared('all_solutions', ('chain',), 'missed', operator.lt, 'missed fewer', '', 'ours'),
         *_published(),
     ]  # fmt: skip
+
+
+def losses_to_more_peers() -> list[str]:
+    """Sentences on the cases of the table of further libraries in which one of them did better."""
+    part, case = 'more_peers', ('chain', 'seeds')
+    return [
+        *_compared(part, case, 'success_percent', operator.gt, 'solved more', '%'),
+        *_compared(part, case, 'median_us', operator.lt, 'a faster call', 'µs'),
+        *_nearest_sooner(),
+    ]
+
+
+def _nearest_sooner() -> Iterator[str]:
+    """Sentences on libraries that move as little from a random seed, by 1 %, in less time."""
+    cases = {'part': 'more_peers', 'seeds': 'random'}
+    ours = {row['chain']: row for row in rows_of(**cases, solver=NEAREST)}
+    for row in rows_of(**cases):
+        own = ours[row['chain']]
+        time, own_time = float(row['median_us']), float(own['median_us'])
+        near = row['motion'] and float(row['motion']) <= 1.01 * float(own['motion'])
+        if near and not is_ours(row['solver']) and time < own_time:
+            yield (
+                f'more peers, {row["chain"]}, random: {row["solver"]} the nearest solution '
+                f'sooner, {time:.4g} against {own_time:.4g} µs'
+            )
 
 
 def _compared(

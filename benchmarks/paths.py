@@ -18,9 +18,9 @@ from time import perf_counter
 from adapters import Adapter, gather, ours
 import numpy as np
 import peers
+from published_arms import published_arms
 from records import progress, save
 from robots import BenchRobot, chosen_robots
-from seven_joint_arms import seven_joint_arms
 from tracking import Follower
 from verifier import Verifier
 
@@ -43,7 +43,7 @@ def main() -> None:
     args = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for robot in [*seven_joint_arms(Path(folder)), *chosen_robots(args.chains)]:
+        for robot in [*published_arms(Path(folder)), *chosen_robots(args.chains)]:
             for k in range(args.paths):
                 progress(f'paths: {robot.name}, {k + 1}')
                 path = wandering_path(robot.chain, args.seed + k, args.count, args.legs)

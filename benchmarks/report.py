@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from figure import draw
-from findings import Goal, goals, losses, Row
+from findings import Goal, goals, losses, losses_to_more_peers, Row
 from records import progress, read_csv, RESULTS
-from report_texts import INTRODUCTION, TEXTS
+from report_texts import INTRODUCTION, LOST, TEXTS
 
 DOCS = Path(__file__).resolve().parents[1] / 'docs'
 PAGE = DOCS / 'benchmarks.md'
@@ -28,7 +28,8 @@ def main() -> None:
     for part, text in TEXTS.items():
         rows = read_csv(RESULTS / f'{part}.csv')
         if rows:
-            parts += [text, _table(rows, _COLUMNS[part.removesuffix('_many')])]
+            parts.append(text.replace(LOST, _bullets(losses_to_more_peers())))
+            parts.append(_table(rows, _COLUMNS[part.removesuffix('_many')]))
             parts += _absences(rows)
     DOCS.mkdir(exist_ok=True)
     PAGE.write_text('\n'.join(parts))
@@ -79,6 +80,18 @@ _COLUMNS: dict[str, list[Column]] = {
         *_WHO, ('problems', _number('problems')), ('mean µs', _number('mean_us')),
         ('median µs', _number('median_us')), ('p99 µs', _number('p99_us')),
         ('solved %', _number('success_percent')), ('× ours', _spread('times_ours')),
+    ],
+    'more_peers': [
+        ('chain', _text('chain')), ('seeds', _text('seeds')), ('solver', _text('solver')),
+        ('problems', _number('problems')), ('solved %', _number('success_percent')),
+        ('median µs', _number('median_us')), ('p95 µs', _number('p95_us')),
+        ('mean µs', _number('mean_us')), ('motion', _number('motion')),
+    ],
+    'more_peers_free': [
+        ('solver', _text('solver')), ('problems', _number('problems')),
+        ('solved %', _number('success_percent')), ('colliding %', _number('colliding_percent')),
+        ('median µs', _number('median_us')), ('p95 µs', _number('p95_us')),
+        ('mean µs', _number('mean_us')),
     ],
     'chains': [
         ('chain', _text('chain')), ('joints', _number('joints')),
@@ -227,15 +240,11 @@ def _goals(found: list[Goal]) -> str:
 
 
 def _losses() -> str:
-    found = losses()
-    lines = [f'- {sentence}' for sentence in found]
-    return '\n'.join(
-        [
-            '## Cases in which another library is better\n',
-            *(lines or ['None in these tables.']),
-            '',
-        ]
-    )
+    return f'## Cases in which another library is better\n\n{_bullets(losses())}\n'
+
+
+def _bullets(sentences: list[str]) -> str:
+    return '\n'.join(f'- {each}' for each in sentences) or 'None in these tables.'
 
 
 if __name__ == '__main__':

@@ -16,6 +16,9 @@ problems alike. “× ours” is the ratio of the mean times of one round to tho
 of this project; both solvers get the same problems directly after each other. The tables give the
 median of the rounds and its quartiles.
 """
+LOST = '{lost}'
+"""Where the cases stand in which a library of that table does better."""
+
 TEXTS = {
     'solvers': """\
 ## Random reachable poses
@@ -26,6 +29,48 @@ through `Solver.solve`. “× ours” is relative to the first row of each chain
 TRAC-IK is pytracik in Speed mode with 5 ms; pink is a loop of at most 100 steps; EAIK is the
 closed form and the choice of the nearest solution within the limits. ikpy and pink get fewer
 problems.
+""",
+    'more_peers': """\
+## Ten more libraries
+
+Where they do better, all cases:
+
+{lost}
+
+The same tolerances and limits as above, one core, all in turns. Random seeds are other random
+joint vectors; near ones are off by up to 0.1 rad. “Motion” is the median over the solved problems
+of the largest motion of a joint from the seed; “nearest in 1 ms” looks for the smallest. Each
+library gets a plain description of the one chain. Those but Pink and EAIK run in processes of
+their own and time each call themselves; PlaCo needs an environment of its own, as it needs
+Pinocchio 3.8. The versions are among the settings above.
+
+- Closed forms: EAIK with the choice of the nearest solution within the limits, and “first”, its
+  first exact one as it comes, which may be beyond the limits. ssik with its module of the arm,
+  where that has the same dimensions and limits (xarm6), otherwise with what `ssik build` writes,
+  and one solution, the nearest. frankik by default tries 60 values of the last joint within 20° of
+  the seed's on its branch; “one value” is the seed's alone, and “everywhere” is that joint's range
+  on all branches.
+- Searches: optik (optik-py) with restarts of its own, one thread, at most 0.1 s.
+- Local methods: pink, mink, PlaCo, PyRoki (its only package on PyPI is the fork almond-pyroki),
+  roboplan-oink and embodik, as their examples have it, without tasks that pull away from the pose.
+  Each makes up to 100 steps from the seed and from nine random joint vectors more. embodik's own
+  settings reach 1e-5 from no random and half of the near seeds of the Panda; the best of some
+  twenty settings is in the table. PyRoki computes with single precision, as it does by default,
+  and with a smaller tolerance of the cost; its compilation does not count.
+
+For xArm6 and xArm7 [DimOS reports](https://github.com/dimensionalOS/dimos/pull/3334), with 10
+starts each, on another machine and with a collision check: Pink 90 % in 125 ms and 97 % in 30 ms,
+OInK 84.5 % in 37 ms and 97 % in 15 ms.
+""",
+    'more_peers_free': """\
+### Free of collisions
+
+Random poses of the Panda of this package that are free of collisions, from random seeds. A local
+method starts again where its library's own test finds a collision of the arm with itself; Pink
+leaves that test to Pinocchio. “Colliding” is the share of the answers that collide by Pinocchio's
+test of all pairs, which do not count as solved. EAIK, ssik, frankik and optik have no test of
+collisions. PyRoki has one, but wraps each link in a single capsule, and those of link3 and link5
+of this arm, for instance, overlap in every posture.
 """,
     'chains': """\
 ## Many robots

@@ -14,15 +14,15 @@ HERE = Path(__file__).resolve().parent
 ROS_ENVIRONMENT = HERE.parent / '.venv'
 
 PARTS = (
-    'solvers', 'chains', 'odd_limits', 'tracking', 'paths', 'cartesian_path', 'jerk_timing',
-    'nearest',
-    'all_solutions', 'general_arms', 'giving_up', 'growth', 'overhead', 'batch', 'two_arms',
-    'collisions', 'collision_free', 'following', 'catching_up', 'singular_passes', 'teleop',
-    'streaming',
-    'service',
+    'solvers', 'more_peers', 'more_peers_free', 'chains', 'odd_limits', 'tracking', 'paths',
+    'cartesian_path', 'jerk_timing', 'nearest', 'all_solutions', 'general_arms', 'giving_up',
+    'growth', 'overhead', 'batch', 'two_arms', 'collisions', 'collision_free', 'following',
+    'catching_up', 'singular_passes', 'teleop', 'streaming', 'service',
 )  # fmt: skip
 QUICK = {
     'solvers': '--count 100 --repeats 1',
+    'more_peers': '--count 5 --chains panda',
+    'more_peers_free': '--count 20',
     'chains': '--count 500',
     'odd_limits': '--count 100',
     'tracking': '--count 300',

@@ -15,9 +15,9 @@ from pathlib import Path
 import tempfile
 
 import numpy as np
+from published_arms import published_arms
 from records import progress, save
 from robots import BenchRobot, chosen_robots
-from seven_joint_arms import seven_joint_arms
 
 from ik_service.extras.studies.paths.paths import random_postures
 from ik_service.kinematics.chain import KinematicChain
@@ -150,7 +150,7 @@ def distances(path: np.ndarray, points: np.ndarray) -> np.ndarray:
 def cases(folder: Path, seeds: int) -> list[tuple[BenchRobot, str, np.ndarray]]:
     """Return robots, names of paths and the postures (M, n) on them."""
     found = []
-    for robot in [*chosen_robots(_REDUNDANT), *seven_joint_arms(folder)]:
+    for robot in [*chosen_robots(_REDUNDANT), *published_arms(folder)]:
         for seed in range(seeds):
             found.append((robot, f'wandering {seed}', wandering(robot.chain, seed)))
     for robot in chosen_robots(_SIX):

@@ -15,10 +15,10 @@ import tempfile
 from time import perf_counter
 
 import numpy as np
+from published_arms import published_arms
 from records import progress
 from robots import BenchRobot, chosen_robots
 from scipy.interpolate import PchipInterpolator
-from seven_joint_arms import seven_joint_arms
 
 import ik_service as iks
 from ik_service.extras.studies.paths.paths import poses_along, random_postures
@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument('--chains', default=_CHAINS, help='names, beside the arms held out')
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        robots = [*seven_joint_arms(Path(folder)), *chosen_robots(args.chains)]
+        robots = [*published_arms(Path(folder)), *chosen_robots(args.chains)]
         for step in _STEPS:
             followed, seconds = 0, []
             for robot in robots:

@@ -7,19 +7,15 @@ computing their numbers need none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast, TYPE_CHECKING
-
-import numpy as np
+from typing import Any, TYPE_CHECKING
 
 from ik_service.exceptions import MissingExtraError
 from ik_service.solvers.registry import solver_names
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
@@ -115,32 +111,6 @@ def method_label(name: str) -> str:
     return name.replace('_', ' ')
 
 
-def label_ends(
-    axes: Axes, labels: Sequence[str], x: float, y: Sequence[float], colors: Sequence[str]
-) -> None:
-    """
-    Write the names of curves beside their right ends, apart from each other.
-
-    :param axes: with its limits set; the labels lie to the right of them.
-    :param labels: one a curve.
-    :param x: where the curves end, in the unit of the axis.
-    :param y: (k,) heights at which they end.
-    :param colors: one a curve.
-    """
-    cast(
-        'Figure', axes.figure
-    ).draw_without_rendering()  # lays the axes out, which says how high they are
-    transform = axes.transData + axes.transAxes.inverted()
-    places = [transform.transform((x, value)) for value in y]
-    left = max(place[0] for place in places) + 0.015
-    height = axes.get_window_extent().height / axes.figure.dpi
-    heights = apart(np.clip([place[1] for place in places], 0.0, 1.0), 0.17 / height)
-    for text, place, color in zip(labels, heights, colors, strict=True):
-        axes.text(
-            left, place, text, color=color, fontsize=9, va='center', transform=axes.transAxes
-        )
-
-
 def plain_numbers(axis: Axis) -> None:
     """
     Write the ticks of a logarithmic axis as 0.1, 0.2, 0.5, 1 rather than as powers of 10.
@@ -152,22 +122,3 @@ def plain_numbers(axis: Axis) -> None:
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.set_major_formatter(StrMethodFormatter('{x:g}'))
     axis.set_minor_formatter(NullFormatter())
-
-
-def apart(values: Sequence[float], gap: float) -> np.ndarray:
-    """
-    Move values so far that neighbours lie a gap apart, as little as possible.
-
-    :param values: (k,).
-    :param gap: in the unit of the values.
-    :returns: (k,) in the same order.
-    """
-    places = np.array(values, dtype=float)
-    order = np.argsort(places, kind='stable')[::-1]
-    for _ in range(200):
-        for above, below in pairwise(order):
-            excess = gap - (places[above] - places[below])
-            if excess > 0.0:
-                places[above] += excess / 2
-                places[below] -= excess / 2
-    return places

@@ -1,26 +1,12 @@
 """How figures are made."""
 
 import builtins
-from itertools import pairwise
 
-import numpy as np
 import pytest
 
 import ik_service as iks
 from ik_service.drawing import figures
 from ik_service.exceptions import MissingExtraError
-
-
-def test_apart_keeps_order_and_distance():
-    places = figures.apart([0.5, 0.5, 0.1, 0.52], 0.1)
-    ordered = np.sort(places)
-    assert np.diff(ordered).min() > 0.099
-    assert places[3] > places[0]
-    assert places[2] == pytest.approx(0.1, abs=1e-3)
-
-
-def test_apart_leaves_alone_what_is_apart():
-    np.testing.assert_array_equal(figures.apart([3.0, 1.0, 2.0], 0.5), [3.0, 1.0, 2.0])
 
 
 def test_each_method_has_a_colour_of_its_own():
@@ -51,20 +37,6 @@ def test_nothing_is_written_of_a_figure_that_fails(tmp_path):
     with pytest.raises(ZeroDivisionError), figures.sheet(tmp_path / 'figure.png', 4.0, 3.0):
         raise ZeroDivisionError
     assert not (tmp_path / 'figure.png').exists()
-
-
-def test_labels_at_the_ends_do_not_touch(tmp_path):
-    pytest.importorskip('matplotlib')
-    with figures.sheet(tmp_path / 'figure.png', 5.0, 3.0) as figure:
-        axes = figure.subplots()
-        axes.plot([0, 1], [0, 1])
-        figures.label_ends(axes, ['a', 'b', 'c'], 1.0, [0.5, 0.5, 1.0], figures.PALETTE[:3])
-        figure.draw_without_rendering()
-        boxes = [text.get_window_extent() for text in axes.texts]
-        right = axes.get_window_extent().x1
-        assert all(box.x0 > right - 30 for box in boxes)
-        ends = sorted((box.y0, box.y1) for box in boxes)
-        assert all(below[1] <= above[0] for below, above in pairwise(ends))
 
 
 def test_missing_matplotlib_is_named_with_its_extra(monkeypatch):

@@ -30,15 +30,6 @@ _LITTLE = PathOptions(ik=IkOptions(task_weights=(1.0, 0.0, 0.0, 0.0, 0.0, 0.0)))
 _SHORT = 1e-3
 
 
-def warm_up_paths(chain: KinematicChain | KinematicTree) -> None:
-    """
-    Compile what :func:`~ik_service.solve_path` needs, or load it from the cache.
-
-    :param chain: the chain or the tree.
-    """
-    PathKernels(chain).warm_up()
-
-
 class PathKernels:
     """
     Kernels of paths, which :class:`~ik_service.solvers.compilation.Compiler` can prepare.

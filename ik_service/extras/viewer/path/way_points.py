@@ -53,11 +53,6 @@ class WayPoints:
         """Return the number of way points."""
         return len(self.drawing.points)
 
-    @property
-    def can_undo(self) -> bool:
-        """Whether there is a step to take back."""
-        return bool(self._earlier)
-
     def add(self, T_base_tip: np.ndarray) -> None:
         """
         Add a way point; a straight line leads to it.

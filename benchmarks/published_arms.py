@@ -1,7 +1,8 @@
-"""Arms of seven joints, from published dimensions, by which no setting here was chosen."""
+"""Arms from published dimensions, by which no setting here was chosen."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import pi
 from pathlib import Path
 
@@ -40,17 +41,30 @@ _XARM7 = (
     ((0.076, 0.097, 0), (-_HALF, 0, 0), (-2 * pi, 2 * pi)),
     ((0, 0, 0), (0, 0, 0), None),
 )
-_ARMS = {'iiwa7': _IIWA7, 'sawyer': _SAWYER, 'xarm7': _XARM7}
+_ROUNDED = 1.5708  # as its maker writes it, so that ssik's module of this arm fits
+_XARM6 = (
+    ((0, 0, 0.267), (0, 0, 0), (-2 * pi, 2 * pi)),
+    ((0, 0, 0), (-_ROUNDED, 0, 0), (-2.059, 2.0944)),
+    ((0.0535, -0.2845, 0), (0, 0, 0), (-3.927, 0.19198)),
+    ((0.0775, 0.3425, 0), (-_ROUNDED, 0, 0), (-2 * pi, 2 * pi)),
+    ((0, 0, 0), (_ROUNDED, 0, 0), (-1.69297, pi)),
+    ((0.076, 0.097, 0), (-_ROUNDED, 0, 0), (-2 * pi, 2 * pi)),
+    ((0, 0, 0), (0, 0, 0), None),
+)
+_ARMS = {'iiwa7': _IIWA7, 'sawyer': _SAWYER, 'xarm7': _XARM7, 'xarm6': _XARM6}
+SEVEN_JOINTS = ('iiwa7', 'sawyer', 'xarm7')
 
 
-def seven_joint_arms(folder: Path) -> list[BenchRobot]:
+def published_arms(folder: Path, names: Sequence[str] = SEVEN_JOINTS) -> list[BenchRobot]:
     """
-    Write the descriptions of the arms.
+    Write the descriptions of arms.
 
     :param folder: where they go.
+    :param names: of the arms.
     """
     robots = []
-    for name, rows in _ARMS.items():
+    for name in names:
+        rows = _ARMS[name]
         path = folder / f'{name}.urdf'
         links = ''.join(f'<link name="link{i}"/>' for i in range(len(rows) + 1))
         joints = ''.join(_joint(i, *row) for i, row in enumerate(rows))
