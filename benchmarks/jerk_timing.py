@@ -4,7 +4,8 @@ Timing with limits of jerk: how much longer it takes than the best that is known
 The best along straight joint lines is that of Ruckig, for one degree of freedom, the way along the
 line. Along other paths it is that of a dense optimisation: successive linear programs by SciPy's
 HiGHS over the square of the speed at several hundred places, with other differences, limits that
-hold at these places alone, and no round trip over quintics; so it is slightly too good.
+hold at these places alone, and no round trip over quintics; so it is slightly too good. Straight
+lines of the tip that come to a limit of position, which it does not know, are left out.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from records import progress, save
 from robots import BenchRobot, chosen_robots
 from scipy.interpolate import CubicHermiteSpline
 from scipy.optimize import linprog
-from scipy.sparse import csr_array, diags_array, vstack
+from scipy.sparse import csr_array, diags_array, lil_array, vstack
 
 import ik_service as iks
 from ik_service.solvers.path.options import PathOptions
@@ -31,10 +32,12 @@ _KINDS = (
     'line, 2 rows', 'line, 100 rows', 'curve, 12 rows', 'curve, 100 rows',
     'curve, 40 uneven rows', 'tip on a line',
 )  # fmt: skip
+_INSIDE = 0.05  # distance from limits of position [rad] at which no spline leaves them
 _SMOOTH = 10.0  # tolerance [m] with which no row is a corner
 _ROUNDING = 1e-6  # share of a limit that counts as kept
 # Linear programs at most; the gain of one that counts as none, and how many such end them.
 _PROGRAMS, _SETTLED, _IDLE = 60, 2e-4, 3
+_FINE = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, 1_000_001))  # to invert the law s(τ)
 _TIMES = 5  # a path is timed as often, for the median
 
 Limits = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -130,7 +133,8 @@ def tip_line(
         end = chain.forward(start)
         end[:3, 3] += direction / np.linalg.norm(direction) * random.uniform(0.2, 0.5)
         found = cartesian_path(chain, start, end[None], settings)
-        if found.fraction == 1.0:
+        inside = np.minimum(found.q - chain.lower, chain.upper - found.q).min() > _INSIDE
+        if found.fraction == 1.0 and inside:
             return found.q
 
 
@@ -168,63 +172,80 @@ def dense(chain: iks.KinematicChain, q: np.ndarray, limits: Limits, places: int)
     """
     Return the least duration along the splines through rows, from rest to rest.
 
-    Along s = L (10 τ³ − 15 τ⁴ + 6 τ⁵) the unknowns are b = τ̇² at evenly spaced τ; its derivatives
-    are central differences. That the jerk is within its limit, |form| √b ≤ 1, is linearised at
-    the last b, where 1 / √b is convex.
+    Along s = L (10 τ³ − 15 τ⁴ + 6 τ⁵) the unknowns are b = τ̇² at evenly spaced τ, at the rows and
+    in the middles between them; its derivatives are differences. That the jerk is within its
+    limit, |form| √b ≤ 1, is linearised at the last b, where 1 / √b is convex.
     """
-    first, second, third = derivatives(chain, q, limits, places)
-    size, joints = places + 1, range(q.shape[1])
-    slope, bend = differences(size)
-    gains, changes = [], []
-    for joint in joints:
-        a1, a2 = (values[:, joint] / limits[1][joint] for values in (first, second))
-        j1, j2, j3 = (values[:, joint] / limits[2][joint] for values in (first, second, third))
-        gains.append(diags_array(a2) + diags_array(a1) @ slope)
-        changes.append(diags_array(j3) + diags_array(3.0 * j2) @ slope + diags_array(j1) @ bend)
-    forms = vstack(gains), vstack(changes)
-    caps = 1.0 / np.maximum(np.square(first / limits[0]).max(axis=1), 1e-9)
-    constant = [np.abs(form.sum(axis=1)).max() for form in forms]
-    start = 0.9 * min(caps.min(), 1.0 / constant[0], constant[1] ** (-2.0 / 3.0))
-    return shortest(forms, caps, np.full(size, start))
-
-
-def derivatives(
-    chain: iks.KinematicChain, q: np.ndarray, limits: Limits, places: int
-) -> list[np.ndarray]:
-    """Return the first three derivatives (N, n) of the joints by τ at evenly spaced places."""
     curve = joint_curve(chain, q, limits[0], None, _SMOOTH)
     s = np.concatenate([[0.0], np.cumsum(curve.h)])
     spline = CubicHermiteSpline(s, curve.q, np.vstack([curve.start, curve.end[-1:]]))
     law = s[-1] * np.polynomial.Polynomial([0.0, 0.0, 0.0, 10.0, -15.0, 6.0])
-    tau = np.linspace(0.0, 1.0, places + 1)[:, None]
-    s1, s2, s3 = (law.deriv(order)(tau) for order in (1, 2, 3))
-    at = np.clip(law(tau[:, 0]), 0.0, s[-1])
+    rows = np.interp(s, law(_FINE), _FINE)
+    between = 0.5 * (rows[1:] + rows[:-1])
+    even = np.linspace(0.0, 1.0, places + 1)
+    apart = np.abs(even[:, None] - rows).min(axis=1) > 0.2 / places
+    tau = np.unique(np.concatenate([rows, between, even[apart]]))
+    slope, bend = differences(tau)
+    gains, changes = [], []
+    for beside in (-1e-12, 1e-12):  # the third derivative jumps at the rows
+        first, second, third = derivatives(spline, law, tau, beside * s[-1])
+        for joint in range(q.shape[1]):
+            a1, a2 = (values[:, joint] / limits[1][joint] for values in (first, second))
+            j1, j2, j3 = (values[:, joint] / limits[2][joint] for values in (first, second, third))
+            gains.append(diags_array(a2) + diags_array(a1) @ slope)
+            changes.append(
+                diags_array(j3) + diags_array(3.0 * j2) @ slope + diags_array(j1) @ bend
+            )
+    forms = vstack(gains), vstack(changes)
+    caps = 1.0 / np.maximum(np.square(first / limits[0]).max(axis=1), 1e-9)
+    constant = [np.abs(form.sum(axis=1)).max() for form in forms]
+    start = 0.9 * min(caps.min(), 1.0 / constant[0], constant[1] ** (-2.0 / 3.0))
+    weights = np.zeros_like(tau)
+    weights[:-1] += 0.5 * np.diff(tau)
+    weights[1:] += 0.5 * np.diff(tau)
+    return shortest(forms, caps, weights, np.full(len(tau), start))
+
+
+def derivatives(
+    spline: CubicHermiteSpline, law: np.polynomial.Polynomial, tau: np.ndarray, beside: float
+) -> list[np.ndarray]:
+    """Return the first three derivatives (N, n) of the joints by τ, just beside some places."""
+    s1, s2, s3 = (law.deriv(order)(tau)[:, None] for order in (1, 2, 3))
+    at = np.clip(law(tau) + beside, 0.0, spline.x[-1])
     q1, q2, q3 = (spline(at, order) for order in (1, 2, 3))
     return [q1 * s1, q2 * s1**2 + q1 * s2, q3 * s1**3 + 3.0 * q2 * s1 * s2 + q1 * s3]
 
 
-def differences(size: int) -> list[csr_array]:
-    """Return half the first and second derivatives of values at places from 0 to 1."""
-    step = 1.0 / (size - 1)
-    ones = np.ones(size - 1)
-    slope = diags_array([-ones, ones], offsets=[-1, 1]).tolil()
-    slope[0, :3], slope[-1, -3:] = [-3.0, 4.0, -1.0], [1.0, -4.0, 3.0]
-    bend = diags_array([ones, np.full(size, -2.0), ones], offsets=[-1, 0, 1]).tolil()
-    bend[0, :3], bend[-1, -3:] = [1.0, -2.0, 1.0], [1.0, -2.0, 1.0]
-    return [slope.tocsr() / (4.0 * step), bend.tocsr() / (2.0 * step**2)]
+def differences(tau: np.ndarray) -> list[csr_array]:
+    """Return half the first and second derivatives of values at some places."""
+    size, h = len(tau), np.diff(tau)
+    slope, bend = lil_array((size, size)), lil_array((size, size))
+    for k in range(1, size - 1):
+        a, b, beside = h[k - 1], h[k], [k - 1, k, k + 1]
+        slope[k, beside] = [
+            -0.5 * b / (a * (a + b)),
+            0.5 * (b - a) / (a * b),
+            0.5 * a / (b * (a + b)),
+        ]
+        bend[k, beside] = [1.0 / (a * (a + b)), -1.0 / (a * b), 1.0 / (b * (a + b))]
+    slope[0, [0, 1]], slope[-1, [-2, -1]] = [-0.5 / h[0], 0.5 / h[0]], [-0.5 / h[-1], 0.5 / h[-1]]
+    bend[0], bend[-1] = bend[1], bend[-2]
+    return [slope.tocsr(), bend.tocsr()]
 
 
-def shortest(forms: tuple[csr_array, csr_array], caps: np.ndarray, b: np.ndarray) -> float:
+def shortest(
+    forms: tuple[csr_array, csr_array], caps: np.ndarray, weights: np.ndarray, b: np.ndarray
+) -> float:
     """
     Return the least duration by successive linear programs.
 
     :param forms: accelerations, and jerks by √b, of all joints as forms of b.
     :param caps: (N,) largest b.
+    :param weights: (N,) of the places in integrals.
     :param b: (N,) one that is within all limits.
     """
     gains, changes = forms
-    joints, size = gains.shape[0] // len(b), len(b)
-    weights = np.concatenate([[0.5], np.ones(size - 2), [0.5]]) / (size - 1)
+    joints = gains.shape[0] // len(b)
     duration, reach, idle = float((weights / np.sqrt(b)).sum()), 3.0, 0
     for _ in range(_PROGRAMS):
         tangents = vstack([diags_array(0.5 * b**-1.5)] * joints)
