@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 import ik_service as iks
@@ -61,14 +63,15 @@ class Cell:
         home = self.pose_beside_ready(0.0, 0.0, 0.0)
         self.send(home)
         self.states.wait(self.is_at(home), timeout=20.0, since=len(self.states))
-        last = self.commands.wait(
-            lambda message: not any(message.velocity), since=max(len(self.commands) - 1, 0)
-        )
-        self.start = self.positions(last)
+        deadline = time.monotonic() + 20.0
         settled = 0  # the arm goes a little too far, and comes back
         while settled < 5:
-            away = np.abs(self.positions(self.states.next()) - self.start).max()
-            settled = settled + 1 if away < 1e-4 else 0
+            state = self.states.next()
+            last = self.commands.wait(since=max(len(self.commands) - 1, 0))
+            self.start = self.positions(last)
+            away = np.abs(self.positions(state) - self.start).max()
+            settled = 0 if any(last.velocity) or away > 1e-4 else settled + 1
+            assert time.monotonic() < deadline, f'the arm rests {away:.4g} beside its last command'
         self.commands.clear()
         self.states.clear()
 
