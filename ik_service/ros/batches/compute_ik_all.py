@@ -114,7 +114,7 @@ def _check_one_link(batch: BatchRequest, goal: PoseGoal, several: bool) -> None:
     if constraints.position_constraints or constraints.orientation_constraints:
         raise RequestError(
             ErrorCode.INVALID_GOAL_CONSTRAINTS,
-            'compute_ik_all supports joint constraints only',
+            'compute_ik_all supports constraints of joints only',
         )
     raise RequestError(
         ErrorCode.INVALID_LINK_NAME,
