@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 import math
 
@@ -44,6 +44,15 @@ def hands_of(robot: Robot, arm_joints: Collection[str]) -> tuple[Hand, ...]:
         if names not in found and _is_hand(robot, group, ends) and not {*names} & {*arm_joints}:
             found[names] = Hand(group.name, names)
     return tuple(found.values())
+
+
+def gripper_joints(hands: Iterable[Hand]) -> dict[str, str]:
+    """
+    Return the joint of each hand that one joint opens and closes, by the name of the hand.
+
+    :param hands: the hands of a robot.
+    """
+    return {hand.name: hand.joint_names[0] for hand in hands if len(hand.joint_names) == 1}
 
 
 def _is_hand(robot: Robot, group: PlanningGroup, ends: Collection[str]) -> bool:

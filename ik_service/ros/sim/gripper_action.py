@@ -9,7 +9,7 @@ from control_msgs.action import GripperCommand
 from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 
-from ik_service.arm.hands import hands_of
+from ik_service.arm.hands import gripper_joints, hands_of
 from ik_service.exceptions import IkServiceError
 from ik_service.robot import Robot
 from ik_service.ros.common.deferred_action_server import DeferredActionServer
@@ -49,8 +49,7 @@ class GripperAction:
 
         :param robot: the robot.
         """
-        joints = gripper_joints(robot)
-        self._joint = joints[0] if joints else ''
+        self._joint = gripper_joint(robot)
         if self._joint and self._name and self._server is None:
             self._server = DeferredActionServer(
                 self._node, GripperCommand, self._name, self._begin, self._cancel, None
@@ -116,14 +115,14 @@ class GripperAction:
         self._server.finish(goal, end, GripperCommand.Result(**state))
 
 
-def gripper_joints(robot: Robot) -> list[str]:
+def gripper_joint(robot: Robot) -> str:
     """
-    Return the joints that open and close hands by themselves, one for each such hand.
+    Return the joint that opens and closes the first hand with one joint; empty for no such hand.
 
     :param robot: the robot.
     """
     try:
         hands = hands_of(robot, robot.chain().joint_names)
     except IkServiceError:  # a robot without an arm
-        return []
-    return [hand.joint_names[0] for hand in hands if len(hand.joint_names) == 1]
+        return ''
+    return next(iter(gripper_joints(hands).values()), '')

@@ -9,7 +9,7 @@ from std_srvs.srv import Trigger
 from support.harness import until
 
 from ik_service import Robot
-from ik_service.ros.sim.gripper_action import gripper_joints
+from ik_service.ros.sim.gripper_action import gripper_joint
 
 pytestmark = pytest.mark.dds
 
@@ -100,6 +100,6 @@ def test_a_newer_goal_and_a_cancellation_end_a_goal(hand):
 
 
 def test_the_finger_of_the_panda_is_its_hand_and_a_planar_arm_has_none(panda):
-    assert gripper_joints(Robot.from_urdf(panda)) == [FINGER]
-    assert gripper_joints(Robot.from_urdf(panda.with_name('planar_6r.urdf'))) == []
-    assert gripper_joints(Robot.from_urdf('<robot name="r"><link name="a"/></robot>')) == []
+    assert gripper_joint(Robot.from_urdf(panda)) == FINGER
+    assert gripper_joint(Robot.from_urdf(panda.with_name('planar_6r.urdf'))) == ''
+    assert gripper_joint(Robot.from_urdf('<robot name="r"><link name="a"/></robot>')) == ''

@@ -11,6 +11,7 @@ import numpy as np
 
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import ArmGroup, SolverSettings
+from ik_service.arm.hands import gripper_joints
 from ik_service.arm.link_constraints import Bound, OrientationBound, PositionBound
 from ik_service.common.quoting import quote
 from ik_service.common.transforms import rigid_transform
@@ -140,7 +141,7 @@ def _hand_group(arm: Arm, name: str) -> ArmGroup | None:
     """Return the group of a hand of one joint, by a name that no group of links has."""
     if name in arm.groups:
         return None
-    hands = {hand.name: hand.joint_names[0] for hand in arm.hands if len(hand.joint_names) == 1}
+    hands = gripper_joints(arm.hands)
     if len(hands) == 1:
         hands |= dict.fromkeys(_ONLY_HAND, *hands.values())
     return arm.hand_groups()[hands[name]] if name in hands else None
