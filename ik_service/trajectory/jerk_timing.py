@@ -463,7 +463,7 @@ class _Piece:
         problem = self._problem(law, coarse)
         profile = problem.solve(np.ones(len(coarse.edges) + 1), _GAPS[0])
         motion = problem.motion(profile)
-        rows = _apart(motion[0][coarse.starts])
+        rows = apart(motion[0][coarse.starts, None], _CLOSEST)
         cells = _Cells.of(tau, rows, coarse.edges, self._measure(motion), _CELLS)
         problem = self._problem(law, cells)
         profile = _transferred(profile, coarse, cells)
@@ -564,14 +564,19 @@ def _polynomials(curve: JointCurve, first: int, last: int) -> np.ndarray:
     return terms
 
 
-def _apart(times: np.ndarray) -> np.ndarray:
-    """Return the numbers of times that are not too close together, of the first and last ones."""
+def apart(rows: np.ndarray, closest: float) -> np.ndarray:
+    """
+    Return the numbers of rows that are not too close together, with the first and the last one.
+
+    :param rows: (N, n) the rows; a last one that equals the last one kept is left out.
+    :param closest: the least distance.
+    """
     kept = [0]
-    for number, time in enumerate(times.tolist()):
-        if time - times[kept[-1]] >= _CLOSEST:
+    for number, row in enumerate(rows):
+        if np.linalg.norm(row - rows[kept[-1]]) > closest:
             kept.append(number)
-    if kept[-1] != len(times) - 1:
-        kept[max(len(kept) - 1, 1) :] = [len(times) - 1]
+    if kept[-1] != len(rows) - 1 and (rows[-1] != rows[kept[-1]]).any():
+        kept[max(len(kept) - 1, 1) :] = [len(rows) - 1]
     return np.array(kept)
 
 

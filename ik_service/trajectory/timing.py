@@ -16,7 +16,7 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.many_postures import tip_speeds
 from ik_service.kinematics.pose_error import check_transforms
 from ik_service.model.motion_bounds import MotionBounds
-from ik_service.trajectory.jerk_timing import jerk_limited_motion, JerkLimits
+from ik_service.trajectory.jerk_timing import apart, jerk_limited_motion, JerkLimits
 from ik_service.trajectory.joint_curve import joint_curve, JointCurve
 from ik_service.trajectory.joint_trajectory import JointTrajectory
 from ik_service.trajectory.limit_easing import (
@@ -198,8 +198,8 @@ def time_path(
             raise ArgumentError(
                 'timing', "'toppra' keeps no limits of jerk or torque; 'built_in' does"
             )
-        apart = _apart(rows / np.where(fastest > 0.0, fastest, 1.0))
-        rows, poses = rows[apart], None if poses is None else poses[apart]
+        kept = apart(rows / np.where(fastest > 0.0, fastest, 1.0), _CLOSEST)
+        rows, poses = rows[kept], None if poses is None else poses[kept]
     curve = joint_curve(chain, rows, fastest, poses, tolerance)
     if len(curve.q) == 1:
         still = np.zeros((1, chain.n))
@@ -332,17 +332,6 @@ def _checked_rows(chain: KinematicChain, q: ArrayLike) -> np.ndarray:
         row, joint = wrong[0].tolist()
         raise ArgumentError(f'q[{row}]', f'has {chain.joint_names[joint]} at {rows[row, joint]}')
     return rows
-
-
-def _apart(rows: np.ndarray) -> list[int]:
-    """Return the numbers of rows (N, n) that are not too close together, with the last one."""
-    kept = [0]
-    for number, row in enumerate(rows):
-        if np.linalg.norm(row - rows[kept[-1]]) > _CLOSEST:
-            kept.append(number)
-    if kept[-1] != len(rows) - 1 and (rows[-1] != rows[kept[-1]]).any():
-        kept[max(1, len(kept) - 1) :] = [len(rows) - 1]
-    return kept
 
 
 def _share(name: str, value: float) -> float:
