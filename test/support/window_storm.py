@@ -7,6 +7,7 @@ does which takes each of them up when it arrives, in steps of 2 ms, and to their
 more comes.
 
     PYTHONPATH=test python -m support.window_storm 100000   # number of ticks; prints the figures
+    PYTHONPATH=test python -m support.window_storm 100000 1 1   # seed; with limited jerk
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ik_service.arm.loader import build_arm
 from ik_service.motion.command.commanded_joints import CommandedJoints
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.following.command_channels import TrajectoryChannel
+from support.aim_storm import ACCELERATION, bounds_of, JERK
 from support.arm_helpers import PANDA
 from support.follower_helpers import panda_solver
 from support.storm import RAMP, Storm
@@ -55,8 +57,9 @@ class Played:
 class WindowObserver:
     """Judge of what a controller makes of the messages; figures are shares of what is allowed."""
 
-    def __init__(self, chain, delay=0.001):
-        self.chain, self.delay = chain, delay
+    def __init__(self, chain, delay=0.001, acceleration=np.inf, jerk=np.inf):
+        self.chain, self.delay, self.acceleration = chain, delay, acceleration
+        self.jerk = np.broadcast_to(jerk, chain.n)
         self.playing = self.sent_from = None
         self.output, self.played_until = [], None
         self.fastest, self.braking = np.zeros(chain.n), np.zeros(chain.n)
@@ -104,7 +107,8 @@ class WindowObserver:
         gentle = scaling / settings.acceleration_time if settings.acceleration_time else np.inf
         braking = max(gentle, scaling / RAMP)
         self.fastest = np.maximum(self.fastest if moves else 0.0, scaling * self.chain.velocity)
-        self.braking = np.maximum(self.braking if moves else 0.0, braking * self.chain.velocity)
+        braking = np.minimum(braking * self.chain.velocity, self.acceleration)
+        self.braking = np.maximum(self.braking if moves else 0.0, braking)
 
     def _moves(self, now):
         """Whether what is played still moves, now or later."""
@@ -114,11 +118,12 @@ class WindowObserver:
         return bool((np.ptp(ahead, axis=0) > 1e-12).any())
 
     def _judge(self, q, t):
-        rows = np.array([*self.output[-2:], *q])
-        self.output = [*rows[-2:]]
+        rows = np.array([*self.output[-3:], *q])
+        self.output = [*rows[-3:]]
         self.sampled += len(q)
-        if len(rows) < 3:
+        if len(rows) < 4:
             return
+        self._note('jerk', np.abs(np.diff(rows, n=3, axis=0)) / CYCLE**3 / self.jerk, rows, t)
         speeds = np.diff(rows, axis=0) / CYCLE
         changes = np.abs(np.diff(speeds, axis=0)) / CYCLE
         self._note('speed', np.abs(speeds) / np.maximum(self.fastest, CREEP), speeds, t)
@@ -141,6 +146,8 @@ class WindowObserver:
         speeds = np.abs(np.diff(q, axis=0)) / CYCLE
         changes = np.abs(np.diff(q, n=2, axis=0)) / CYCLE**2
         fastest = np.maximum(self.fastest, CREEP)
+        jerks = np.abs(np.diff(q, n=3, axis=0)) / CYCLE**3
+        self._note('rest jerk', jerks / self.jerk, jerks, t)
         if len(speeds) > 1:
             self._note('rest speed', speeds / fastest, speeds, t)
             self._note(
@@ -165,14 +172,17 @@ class StormClock(MotionClock):
 class WindowStorm(Storm):
     """A storm whose commands are sent as windows, and judged as those."""
 
-    def __init__(self, solver, seed, **settings):
+    def __init__(self, solver, seed, jerk=False, **settings):
+        limits = {'acceleration': ACCELERATION, 'jerk': JERK} if jerk else {}
+        if jerk:
+            settings['bounds'] = bounds_of(solver.chain)
         super().__init__(solver, seed, **settings)
         state = MeasuredState(build_arm(PANDA, ArmSettings(tip_link='panda_hand_tcp')))
         names = solver.chain.joint_names
         state.update((*names, 'panda_finger_joint1'), [*self.q.tolist(), 0.02], 0.0)
         self.joints = CommandedJoints(names)
         self.channel = TrajectoryChannel(self.joints, names, state, StormClock())
-        self.windows = WindowObserver(self.chain)
+        self.windows = WindowObserver(self.chain, **limits)
         self.windows.played_until = self.now
         self.fresh = False
 
@@ -210,8 +220,8 @@ class WindowStorm(Storm):
         self.faults.note('suspended')
 
 
-def main(ticks, seed=1, rates=None):
-    storm = WindowStorm(panda_solver(), seed)
+def main(ticks, seed=1, jerk=False):
+    storm = WindowStorm(panda_solver(), seed, jerk=jerk)
     storm.run(ticks)
     seen = storm.windows
     print(

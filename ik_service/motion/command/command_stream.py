@@ -143,7 +143,8 @@ class CommandStream:
         start = self.gate.last[0]
         self._velocity.last = np.zeros_like(start)
         self._motion = JerkLimitedMotion(start, window) if window > 0.0 else JointMotion(start)
-        return FollowerCommand(start.copy(), np.zeros_like(start), begins=True)
+        still = np.zeros_like(start)
+        return FollowerCommand(start.copy(), still, begins=True, window=window)
 
     def end(self) -> None:
         """Command nothing more; the commands have to be at rest."""
@@ -204,7 +205,10 @@ class CommandStream:
                 at_end = step.velocity
         mean, dt = motion.speed * limits.velocity, min(elapsed, period)
         velocity = self._velocity.next(mean, at_end, limits, dt)
-        return FollowerCommand(motion.q.copy(), velocity.copy())
+        leading = motion.leading[0].copy() if motion.window else None
+        return FollowerCommand(
+            motion.q.copy(), velocity.copy(), leading=leading, window=motion.window
+        )
 
     def _move(
         self,

@@ -282,6 +282,17 @@ class CommandWindow:
         self._names = tuple(joint_names)
         self._state = self._before = self._sent = self._sent_before = _State()
 
+    def rested(self, joints: np.ndarray) -> np.ndarray:
+        """
+        Return which joints rest in all of the last window, or in none yet, as a mask (k,).
+
+        :param joints: (k,) their places.
+        """
+        sent = self._state.sent
+        if sent is None or sent.trajectory.velocities is None:
+            return np.ones(len(joints), bool)
+        return np.asarray(~sent.trajectory.velocities[:, joints].any(axis=0))
+
     def end(self) -> None:
         """Forget the commands, but not what was sent; the next one begins a new motion."""
         last = self._state
@@ -312,6 +323,7 @@ class CommandWindow:
         period: float,
         coast: bool = True,
         history: float = HISTORY,
+        averaged: float = 0.0,
     ) -> PlannedMotion:
         """
         Add a command, and return the window around it.
@@ -325,12 +337,14 @@ class CommandWindow:
         :param coast: whether the motion goes on for a while when nothing more comes; otherwise it
             slows down at once.
         :param history: how far the window reaches into the past [s].
+        :param averaged: time over which the window will be averaged [s]; it reaches farther into
+            the past by that, with all commands.
         """
         last = self._state
         if last.command is not None and now - last.now < 0.25 * period:
             last = self._before
         self._before = last
-        self._state = self._next(last, q, limits, now, period, history)
+        self._state = self._next(last, q, limits, now, period, history, averaged)
         longest = max(COAST, 3.0 * period) if coast else 0.0
         resting = last.command is not None and not (q != last.command).any()
         planned = self._planned(limits, longest, period, resting)
@@ -345,10 +359,11 @@ class CommandWindow:
         now: float,
         period: float,
         history: float,
+        averaged: float,
     ) -> _State:
-        wanted = now + DELAY * period + MARGIN
+        wanted, oldest = now + DELAY * period + MARGIN, now - history - averaged
         if last.command is None:
-            last = _begun(last, command, limits, now, period, history)
+            last = _begun(last, command, limits, now, period, oldest, averaged)
             if last.fresh:
                 return replace(last, due=wanted)
         assert last.command is not None
@@ -376,7 +391,8 @@ class CommandWindow:
         if not (before.any() or speed.any() or velocity.any()):  # a lead may be given up
             due = max(wanted + clock.reserve, begins + 0.5 * dt)
         point = 0.5 * (begins + due), moved, velocity
-        points = (*_thinned(points, now, history, slows * limits.unit), point)
+        few = np.zeros_like(slows) if averaged else slows * limits.unit
+        points = (*_thinned(points, now, oldest, few), point)
         apart = apart and not (_same(moved, middle) and _same(velocity * dt, speed * dt))
         led = led and apart
         return replace(
@@ -431,7 +447,8 @@ def _begun(
     limits: MotionLimits,
     now: float,
     period: float,
-    history: float,
+    since: float,
+    averaged: float,
 ) -> _State:
     """
     Return the state before the first command of a motion.
@@ -440,8 +457,8 @@ def _begun(
     otherwise they rest at the command.
     """
     sent, still, final = last.sent, np.zeros_like(command), now + MARGIN
-    if sent is None or sent.has_ended_elsewhere(command, final):
-        begun = (now - history, command, still), (final + period, command, still)
+    if sent is None or sent.has_ended_elsewhere(command, final - averaged):
+        begun = (since, command, still), (final + period, command, still)
         return _State(
             begun,
             command,
@@ -455,7 +472,7 @@ def _begun(
     moving = bool(sent.at(final)[1].any())
     return replace(
         last,
-        points=((now - history, *sent.at(now - history)),),
+        points=((since, *sent.at(since)),),
         command=command,
         due=final + 0.5 * period,
         now=now - period,
@@ -466,14 +483,14 @@ def _begun(
 
 
 def _thinned(
-    points: tuple[_Point, ...], now: float, history: float, acceleration: np.ndarray
+    points: tuple[_Point, ...], now: float, since: float, acceleration: np.ndarray
 ) -> tuple[_Point, ...]:
     """
     Return the points that a controller may still need; of the past few are enough.
 
     A cubic over points that are left out keeps the acceleration (n,), too.
     """
-    old = [i for i, (time, _, _) in enumerate(points) if time <= now - history]
+    old = [i for i, (time, _, _) in enumerate(points) if time <= since]
     points = points[old[-1] if old else 0 :]
     kept = [points[0]]
     for point, after in zip(points[1:], (*points[2:], None), strict=True):

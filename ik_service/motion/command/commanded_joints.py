@@ -11,7 +11,9 @@ import numpy as np
 from ik_service.motion.command.blended_windows import BlendedWindows
 from ik_service.motion.command.command_window import CommandWindow, PlannedMotion
 from ik_service.motion.command.gate import CubicMotion, PositionGate, TrajectoryGate
+from ik_service.motion.command.jerk_limited_motion import averaged
 from ik_service.motion.command.motion_limits import MotionLimits
+from ik_service.motion.settings import FollowerCommand
 
 GroupLimits = tuple[np.ndarray, MotionLimits]
 """Places (n,) of a group's joints among those of a controller, and the limits of their motion."""
@@ -26,7 +28,9 @@ class CommandedJoints:
     :ivar q: (m,) positions [rad] or [m]; of a joint that no group moves, where it was measured
         when the commands began.
     :ivar velocity: (m,) velocities [rad/s] or [m/s]; 0 for a joint that no group moves.
-    :ivar window: window around these commands.
+    :ivar spans: (m,) times over which the window of each joint is averaged [s]; 0 for those whose
+        jerk is not limited.
+    :ivar window: window around these commands, before it is averaged.
     :ivar gate: gate of the windows.
     :ivar blended: the choice of windows for a controller that blends them.
     """
@@ -35,6 +39,7 @@ class CommandedJoints:
         self.names = tuple(names)
         self.q = np.zeros(len(self.names))
         self.velocity = np.zeros(len(self.names))
+        self.spans = np.zeros(len(self.names))
         self.window = CommandWindow(self.names)
         self.gate = TrajectoryGate()
         self.blended = BlendedWindows()
@@ -82,6 +87,37 @@ class CommandedJoints:
         """
         self.q, self.velocity = self.q.copy(), self.velocity.copy()
         self.q[indices], self.velocity[indices] = q, velocity
+
+    def plan(
+        self,
+        indices: np.ndarray,
+        command: FollowerCommand,
+        limits: MotionLimits,
+        now: float,
+        period: float,
+        coast: bool,
+        history: float,
+    ) -> PlannedMotion:
+        """
+        Return the window around the commands of all joints, of which a group's are new.
+
+        :param indices: (n,) places of the group's joints.
+        :param command: its command.
+        :param limits: bounds on the motion of all joints.
+        :param now: on a monotonic clock [s].
+        :param period: time between two commands [s].
+        :param coast: whether the motion goes on for a while when nothing more comes.
+        :param history: how far the window reaches into the past [s].
+        """
+        leads = command.q if command.leading is None else command.leading
+        self.put(indices, leads, command.velocity)
+        rested = indices[self.window.rested(indices)]
+        if len(rested):  # what moves yet goes on being averaged as it is
+            self.spans = self.spans.copy()
+            self.spans[rested] = command.window
+        longest = float(self.spans.max())
+        planned = self.window.add(self.q, limits, now, period, coast, history, longest)
+        return averaged(planned, self.spans)
 
     def limits(self, user: int, indices: np.ndarray, limits: MotionLimits) -> MotionLimits:
         """
@@ -147,16 +183,17 @@ def limits_among(groups: Sequence[GroupLimits], count: int) -> MotionLimits:
 
     :param groups: places (n,) of the joints of each group, and the limits of their motion.
     :param count: number of the controller's joints; those of no group have no limits of their
-        positions. Limits of the jerk are left out, and the largest scaling counts for all.
+        positions. The largest scaling counts for all.
     """
     indices, limits = groups[-1]
     if len(indices) == count and (indices == np.arange(count)).all():
         return limits
     fastest = max(limits.acceleration.max() for _, limits in groups)
-    others = -np.inf, np.inf, 1.0, fastest
+    others = -np.inf, np.inf, 1.0, fastest, np.inf
     rows = np.repeat(np.array(others)[:, None], count, axis=1)
     for places, its in groups:
-        rows[:, places] = its.lower, its.upper, its.velocity, its.acceleration
-    lower, upper, velocity, acceleration = rows
+        jerk = np.full(len(places), np.inf) if its.jerk is None else its.jerk
+        rows[:, places] = its.lower, its.upper, its.velocity, its.acceleration, jerk
+    lower, upper, velocity, acceleration, jerk = rows
     scaling = max(limits.scaling for _, limits in groups)
-    return MotionLimits(lower, upper, velocity, scaling, acceleration)
+    return MotionLimits(lower, upper, velocity, scaling, acceleration, jerk)

@@ -21,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ik_service.motion.command.cubic_kernels import cubic_kernels
+from ik_service.motion.command.cubic_kernels import cubic_kernels, INSTANT
 from ik_service.motion.command.vector_kernels import (
     LONGEST_SLOWING,
     MOVES,
@@ -47,7 +47,7 @@ SLOWING = LONGEST_SLOWING
 """Longest time for which a motion may be faster than limits that were tightened [s]."""
 
 _ACCELERATION, _SPEED = 0.02, 1e-6
-"""Excess over the acceleration and over the speed that counts as rounding, as a share of it."""
+"""Share of the acceleration or jerk, and of the speed, that an excess may be as rounding."""
 
 _POSITION, _VELOCITY, _CHANGE = 1e-6, 1e-9, 1e-4
 """
@@ -85,10 +85,15 @@ class JointBounds:
     jerk: np.ndarray | None = None
 
     @cached_property
+    def jerks(self) -> np.ndarray:
+        """Limits of the jerks (n,) [rad/s³] or [m/s³], inf for none."""
+        return np.full(len(self.velocity), np.inf) if self.jerk is None else self.jerk
+
+    @cached_property
     def rows(self) -> np.ndarray:
         """The bounds as the kernels take them (5, n)."""
-        jerk = np.full_like(self.velocity, np.inf) if self.jerk is None else self.jerk
-        return np.array([self.lower, self.upper, self.velocity, self.acceleration, jerk], float)
+        rows = self.lower, self.upper, self.velocity, self.acceleration, self.jerks
+        return np.array(rows, np.float64)
 
 
 @dataclass(frozen=True)
@@ -120,11 +125,11 @@ class CubicMotion:
         Return what the joints do at any instant from a time on.
 
         :param since: the time [s].
-        :returns: (4, n) lowest and highest position, largest speed and largest acceleration.
+        :returns: (5, n) lowest and highest position, largest speed, acceleration and jerk.
         """
         n = self.rows.shape[2]
-        found = np.empty((4, n))
-        cubic_kernels().extremes(self.times, self.rows, float(since), np.empty((2, n)), found)
+        found = np.empty((5, n))
+        cubic_kernels().extremes(self.times, self.rows, float(since), np.empty((3, n)), found)
         return found
 
     def differences(self, other: CubicMotion, now: float) -> np.ndarray:
@@ -133,10 +138,10 @@ class CubicMotion:
 
         :param other: the other one.
         :param now: since when [s].
-        :returns: (2, n) largest difference of positions and of velocities.
+        :returns: (3, n) largest difference of positions, of velocities and of accelerations.
         """
         n = self.rows.shape[2]
-        found, place, moment = np.empty((2, n)), np.empty((4, n)), float(now)
+        found, place, moment = np.empty((3, n)), np.empty((6, n)), float(now)
         differences, its, others = cubic_kernels().differences, self.rows, other.rows
         differences(self.times, its, other.times, others, moment, TAKEN_UP, place, found)
         return found
@@ -167,8 +172,7 @@ class TrajectoryGate:
     refused: int = 0
     reason: str = ''
     _executed: CubicMotion | None = field(default=None, repr=False)
-    _speed: np.ndarray | None = field(default=None, repr=False)  # what is allowed since rest
-    _acceleration: np.ndarray | None = field(default=None, repr=False)
+    _rates: np.ndarray | None = field(default=None, repr=False)  # what is allowed since rest
     _slowing_until: float = field(default=-np.inf, repr=False)
     _before: TrajectoryGate | None = field(default=None, repr=False)
 
@@ -195,17 +199,17 @@ class TrajectoryGate:
         """
         executed = self._executed
         left = None if executed is None else executed.extremes(now)
-        speed, acceleration = self._allowed(left, bounds, now)
+        rates = self._allowed(left, bounds, now)
         reason = _malformed(motion, now)
         if not reason:
-            reason = _fault(motion.extremes(now), left, bounds, speed, acceleration)
+            reason = _fault(motion.extremes(now), left, bounds, rates)
         if not reason and executed is not None:
-            reason = _leap(motion, executed, now, speed, acceleration)
+            reason = _leap(motion, executed, now, rates)
         if reason:
             self.refused, self.reason = self.refused + 1, reason
             return False
         self._before = replace(self, _before=None)
-        self._executed, self._speed, self._acceleration = motion, speed, acceleration
+        self._executed, self._rates = motion, rates
         return True
 
     def is_late(self, now: float) -> bool:
@@ -216,48 +220,41 @@ class TrajectoryGate:
 
         :param now: on a monotonic clock [s].
         """
-        before, motion = self._before, self._executed
+        before, motion, rates = self._before, self._executed, self._rates
         if motion is not None and motion.times[-1] <= now:
             return True
-        if before is None or before._executed is None or motion is None:
+        if before is None or before._executed is None or motion is None or rates is None:
             return False
-        assert self._speed is not None
-        assert self._acceleration is not None
-        return bool(_leap(motion, before._executed, now, self._speed, self._acceleration))
+        return bool(_leap(motion, before._executed, now, rates))
 
     def withdraw(self) -> None:
         """Take note that the last trajectory that was let pass was not sent after all."""
         if self._before is not None:
             vars(self).update(vars(self._before), refused=self.refused, reason=self.reason)
 
-    def _allowed(
-        self, left: np.ndarray | None, bounds: JointBounds, now: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the speeds (n,) and accelerations (n,) that are allowed now."""
-        speed, acceleration = bounds.velocity, bounds.acceleration
-        if left is None or self._speed is None or self._acceleration is None:
-            return speed, acceleration
-        fastest = left[2]
-        if not fastest.any():
-            return speed, acceleration
-        if (self._speed > speed).any() and self._slowing_until < now - SLOWING:
+    def _allowed(self, left: np.ndarray | None, bounds: JointBounds, now: float) -> np.ndarray:
+        """Return the speeds, accelerations and jerks (3, n) that are allowed now."""
+        rates = bounds.rows[2:]
+        if left is None or self._rates is None or not left[2].any():
+            return rates
+        (before, *others), (speed, *_) = self._rates, rates
+        if (before > speed).any() and self._slowing_until < now - SLOWING:
             self._slowing_until = now + SLOWING
-        elif not (self._speed > speed).any():
+        elif not (before > speed).any():
             self._slowing_until = -np.inf
         if now <= self._slowing_until:
-            speed = np.maximum(speed, np.minimum(self._speed, fastest))
-        return speed, np.maximum(acceleration, self._acceleration)
+            speed = np.maximum(speed, np.minimum(before, left[2]))
+        return np.array([speed, *np.maximum(rates[1:], others)])
 
 
 def _fault(
-    extremes: np.ndarray,
-    left: np.ndarray | None,
-    bounds: JointBounds,
-    speed: np.ndarray,
-    acceleration: np.ndarray,
+    extremes: np.ndarray, left: np.ndarray | None, bounds: JointBounds, rates: np.ndarray
 ) -> str:
     """Return which bound a trajectory breaks by its extremes; empty for none."""
-    low, high, fastest, most = extremes
+    low, high, fastest, most, jerks = extremes
+    speed, acceleration, jerk = rates
+    if (jerks > jerk * (1.0 + _ACCELERATION) + _CHANGE / INSTANT).any():
+        return 'its acceleration changes faster than the limits allow'
     if (most > acceleration * (1.0 + _ACCELERATION) + _CHANGE).any():
         return 'it accelerates faster than the limits allow'
     if (fastest > speed * (1.0 + _SPEED) + _CREEP).any():
@@ -284,20 +281,17 @@ def _malformed(motion: CubicMotion, now: float) -> str:
     return ''
 
 
-def _leap(
-    motion: CubicMotion,
-    executed: CubicMotion,
-    now: float,
-    speed: np.ndarray,
-    acceleration: np.ndarray,
-) -> str:
+def _leap(motion: CubicMotion, executed: CubicMotion, now: float, rates: np.ndarray) -> str:
     """Return how a trajectory leaps from what is executed when it is taken up; empty if not."""
-    q, velocity = motion.differences(executed, now)
+    q, velocity, changed = motion.differences(executed, now)
+    speed, acceleration, jerk = rates
     change = np.minimum(acceleration * CYCLE, 2.0 * speed)  # of the velocity in a cycle
     if (q > 0.5 * change * CYCLE + _POSITION).any():
         return f'it begins {q.max():.4f} rad or m beside what is executed'
     if (velocity > change + _VELOCITY).any():
         return f'its velocity begins {velocity.max():.4f} rad/s or m/s off what is executed'
+    if (changed > jerk * CYCLE + _CHANGE).any():
+        return f'its acceleration begins {changed.max():.4f} rad/s² or m/s² off what is executed'
     return ''
 
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.interpolate import CubicHermiteSpline
 
+from ik_service.motion.command.command_window import PlannedMotion
 from ik_service.motion.command.joint_motion import JointMotion, MotionState
 from ik_service.motion.command.motion_limits import largest, MotionLimits
+from ik_service.trajectory.joint_trajectory import JointTrajectory
 
 _SPACE = 256
 """Points that are kept before the old ones are dropped."""
+
+_NEAR = 1e-4
+"""Time between two points of a window that is so short that one of them is enough [s]."""
 
 AverageState = tuple[np.ndarray, np.ndarray, int]
 """Times and points of the path, and how many they are."""
@@ -139,7 +145,7 @@ class JerkLimitedMotion(JointMotion):
         :param window: time over which is averaged [s], above 0.
         """
         super().__init__(q)
-        self.delay = 0.5 * window
+        self.window = window
         self._inner = JointMotion(q)
         self._average = MovingAverage(self.q, window)
         self._bounds: _Bounds | None = None
@@ -257,3 +263,44 @@ def _united(a: MotionLimits, b: MotionLimits) -> MotionLimits:
     """Return bounds that a motion within either keeps."""
     acceleration = np.maximum(a.acceleration, b.acceleration)
     return replace(b, scaling=max(a.scaling, b.scaling), acceleration=acceleration)
+
+
+def averaged(planned: PlannedMotion, spans: np.ndarray) -> PlannedMotion:
+    """
+    Return the moving average of a window of motion, whose jerk is bounded at every instant.
+
+    The acceleration of the window is constant between its points. So the average is a cubic
+    between these times and the same times a span later; its acceleration is continuous, and its
+    jerk is the difference of two accelerations of the window, divided by the span (see
+    :class:`MovingAverage`). Where two windows agree, their averages agree from a span later on.
+
+    :param planned: the window; it begins a span before the average does, and ends at rest.
+    :param spans: (n,) times over which is averaged [s]; 0 for a joint that is taken as it is.
+    """
+    motion, longest = planned.trajectory, largest(spans)
+    if longest == 0.0:
+        return planned
+    assert motion.velocities is not None
+    times, rest, lags = motion.times, motion.positions[-1], np.unique([0.0, *spans])
+    path = CubicHermiteSpline(times, motion.positions - rest, motion.velocities)
+    integral = path.antiderivative()
+    moments = _apart(np.add.outer(lags, times).ravel(), times[0] + longest)
+    now = np.minimum(moments, times[-1])
+    q, velocity = path(now), path(now, 1)
+    for lag in lags[lags > 0.0]:
+        before, joints = np.minimum(moments - lag, times[-1]), spans == lag
+        q[:, joints] = (integral(now) - integral(before))[:, joints] / lag
+        velocity[:, joints] = (path(now) - path(before))[:, joints] / lag
+    q[-1], velocity[-1] = 0.0, 0.0  # without rounding
+    trajectory = JointTrajectory(motion.joint_names, moments - moments[0], rest + q, velocity)
+    return PlannedMotion(planned.start + moments[0], trajectory, planned.fresh)
+
+
+def _apart(times: np.ndarray, first: float) -> np.ndarray:
+    """Return times from a first to the last one in order, without those that are near others."""
+    kept = [first]
+    for time in np.sort(times[times > first]).tolist():
+        if time - kept[-1] >= _NEAR:
+            kept.append(time)
+    kept[-1] = float(times.max())
+    return np.array(kept)

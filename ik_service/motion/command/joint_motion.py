@@ -44,10 +44,10 @@ class JointMotion:
         up since it last rested, so that what was in time to stop stays so when limits change.
     :ivar behind: how far it is from a goal that moves, as the time that it takes at full speed
         [s], as of the last :meth:`track`.
-    :cvar delay: how much longer than its braking takes it moves on [s].
+    :ivar window: time over which it is averaged, so that its jerk is bounded [s]; 0 for not.
     """
 
-    delay = 0.0
+    window = 0.0
 
     def __init__(self, q: np.ndarray) -> None:
         """
@@ -62,6 +62,11 @@ class JointMotion:
         self.behind = 0.0
         self._kernels = motion_kernels()
         self._rows = state_of(len(self.q))
+
+    @property
+    def delay(self) -> float:
+        """How much longer than its braking takes it moves on [s]."""
+        return 0.5 * self.window
 
     @property
     def at_rest(self) -> bool:

@@ -314,19 +314,13 @@ class TrajectoryChannel(CommandChannel):
     ) -> object | None:
         """Return the window around the command; None when the gate does not let it pass."""
         joints, settings = self._joints, follower.settings
-        joints.put(self._indices, command.q, command.velocity)
         limits = joints.limits(self._number, self._indices, follower.limits)
         period, blended = 1.0 / settings.rate, joints.blended
         if self._blends and blended.has_stalled(now, period):
             joints.back_to_sent()
-        planned = joints.window.add(
-            joints.q,
-            limits,
-            now,
-            period,
-            coast=not settings.avoid_collisions,
-            history=max(self._clock.behind, HISTORY if self._blends else 0.0),
-        )
+        history = max(self._clock.behind, HISTORY if self._blends else 0.0)
+        coast = not settings.avoid_collisions
+        planned = joints.plan(self._indices, command, limits, now, period, coast, history)
         if not joints.admit(planned, limits, now):
             joints.window.discard()
             return None
