@@ -6,6 +6,7 @@ the node to velocities, which move the arm. These are judged from outside: how f
 much they change in the time between two sendings, and whether they end with zeros.
 
     PYTHONPATH=test python -m support.velocity_storm 100000   # number of ticks; prints the figures
+    PYTHONPATH=test python -m support.velocity_storm 100000 1 1   # seed; with limited jerk
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.loader import build_arm
 from ik_service.motion.command.commanded_joints import CommandedJoints
 from ik_service.ros.following.command_channels import VelocityChannel
+from support.aim_storm import ACCELERATION, bounds_of
 from support.arm_helpers import PANDA
 from support.follower_helpers import panda_solver
 from support.storm import RAMP, Storm
@@ -30,8 +32,8 @@ UNNOTICED = 0.1  # share of a period by which sending may be late
 class VelocityObserver:
     """Judge of the velocities; figures are shares of what is allowed."""
 
-    def __init__(self, chain):
-        self.chain = chain
+    def __init__(self, chain, acceleration=np.inf):
+        self.chain, self.acceleration = chain, acceleration
         self.last, self.sent_at = np.zeros(chain.n), -np.inf
         self.braking, self.allowed = np.zeros(chain.n), np.zeros(chain.n)
         self.messages = self.malformed = 0
@@ -44,6 +46,7 @@ class VelocityObserver:
         scaling, moves = settings.velocity_scaling, bool(self.last.any())
         gentle = scaling / settings.acceleration_time if settings.acceleration_time else np.inf
         braking = max(gentle, scaling / RAMP) * self.chain.velocity
+        braking = np.minimum(braking, self.acceleration)
         self.braking = np.maximum(self.braking if moves else 0.0, braking)
         most = np.maximum(scaling * self.chain.velocity, np.abs(self.last))
         change = self.braking * min(now - self.sent_at, 1.0 / settings.rate)
@@ -63,13 +66,16 @@ class VelocityObserver:
 class VelocityStorm(Storm):
     """A storm whose commands are sent as velocities, and judged as those."""
 
-    def __init__(self, solver, seed, **settings):
+    def __init__(self, solver, seed, jerk=False, **settings):
+        limits = {'acceleration': ACCELERATION} if jerk else {}
+        if jerk:
+            settings['bounds'] = bounds_of(solver.chain)
         super().__init__(solver, seed, **settings)
         state = MeasuredState(build_arm(PANDA, ArmSettings(tip_link='panda_hand_tcp')))
         names = solver.chain.joint_names
         state.update((*names, 'panda_finger_joint1'), [*self.q.tolist(), 0.02], 0.0)
         self.channel = VelocityChannel(CommandedJoints(names), names, state, StormClock())
-        self.velocities = VelocityObserver(self.chain)
+        self.velocities = VelocityObserver(self.chain, **limits)
         self.ended = 0
 
     def run(self, ticks):
@@ -98,8 +104,8 @@ class VelocityStorm(Storm):
         self.velocities.sent(delay, period)
 
 
-def main(ticks, seed=1):
-    storm = VelocityStorm(panda_solver(), seed)
+def main(ticks, seed=1, jerk=False):
+    storm = VelocityStorm(panda_solver(), seed, jerk=jerk)
     storm.run(ticks)
     seen = storm.velocities
     print(f'{ticks} ticks, {seen.messages} messages')

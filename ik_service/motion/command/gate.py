@@ -33,6 +33,7 @@ from ik_service.motion.command.vector_kernels import (
     STALLED,
     state_of,
     TOO_FAST,
+    TOO_JERKY,
     TOO_SUDDEN,
     vector_kernels,
 )
@@ -354,6 +355,7 @@ _FAULTS = {
     OUTSIDE: 'it leaves the joint limits',
     TOO_FAST: 'it is faster than the limits allow',
     TOO_SUDDEN: 'its speed changes by more than the limits allow',
+    TOO_JERKY: 'its acceleration changes by more than the limits allow',
     SHOWN: 'its velocity is not that of the step',
 }
 """Sentences about the faults that the kernels find."""

@@ -21,6 +21,15 @@ CORRECTION = 0.2
 FAREWELL = 0.5
 """Time for which zeros are repeated at the end [s]."""
 
+_SHARE = 0.1
+"""Share of the acceleration and of the jerk that is left for changes of the correction."""
+
+_ANY, _ROUNDING = 1e9, 1e-9
+"""
+Jerk that greater ones count as, in shares of the velocity limit [1/s²]; share, and speed in such
+shares, that counts as rounding.
+"""
+
 _SLOW = 0.1
 """Share of the period by which sending may be late without being noticed by the arm."""
 
@@ -31,6 +40,9 @@ class VelocityCommand:
     def __init__(self, n: int) -> None:
         self._speed = np.zeros(n)  # shares of the velocity limits
         self._braking = np.zeros(n)
+        self._correction, self._change = np.zeros((2, n))  # and its change in a second
+        self._rate, self._step = np.zeros(n), 0.0  # acceleration and length of the last step
+        self._smoothed = np.zeros(n, bool)  # which speeds are on their way to the wanted ones
         self._sent_at = -np.inf
         self._rested_at = -np.inf
         self._farewell = False
@@ -63,14 +75,15 @@ class VelocityCommand:
         """
         self._before = {**vars(self), '_before': {}}
         self._farewell = True
-        wanted = velocity / limits.unit
-        if error is not None:
-            most = CORRECTION * limits.scaling
-            wanted = wanted + clamped(GAIN * error / limits.unit, -most, most)
+        most = 0.0 if error is None else CORRECTION * limits.scaling
+        missing = np.zeros_like(velocity) if error is None else GAIN * error / limits.unit
+        dt = max(min(now - self._sent_at, period), 1e-9)
+        correction = self._corrected(clamped(missing, -most, most), limits, dt)
+        wanted = velocity / limits.unit + correction
         if not np.isfinite(wanted).all():
             wanted = np.zeros_like(wanted)
-        dt = max(min(now - self._sent_at, period), 1e-9)
         self._braking = limits.braking_since_rest(self._braking, bool(self._speed.any()))
+        before, wanted = self._speed, self._smooth(wanted, limits, dt)
         low, high = limits.reachable_speeds(q, self._speed, self._braking, dt)
         if dt < period:  # it lasts for a whole one all the same
             above = _stopping_speeds((limits.upper - q) / limits.unit, self._braking, period)
@@ -78,12 +91,33 @@ class VelocityCommand:
             high = np.minimum(high, above)
             low = np.minimum(np.maximum(low, -below), high)
         self._speed = np.where(limits.movable, clamped(wanted, low, high), 0.0)
-        self._sent_at = now
+        self._rate = (self._speed - before) / (0.5 * (dt + (self._step or dt)))
+        self._sent_at, self._step = now, dt
         if self._speed.any():
             self._rested_at = np.inf
         elif self._rested_at == np.inf or self._rested_at == -np.inf:
             self._rested_at = now
         return self._speed * limits.unit
+
+    def _corrected(self, wanted: np.ndarray, limits: MotionLimits, dt: float) -> np.ndarray:
+        """Return the correction (n,) nearest to a wanted one that goes on smoothly."""
+        if limits.jerk is None or not np.isfinite(wanted).all():
+            return wanted
+        most, jerk = _SHARE * limits.acceleration, _SHARE * limits.jerk
+        self._change = _next_rate(wanted - self._correction, self._change, most, jerk, dt)
+        self._correction = self._correction + self._change * dt
+        return self._correction
+
+    def _smooth(self, wanted: np.ndarray, limits: MotionLimits, dt: float) -> np.ndarray:
+        """Return wanted speeds (n,), or others on the way there where the jerk is limited."""
+        if limits.jerk is None:
+            return wanted
+        step, away, most = self._step or dt, wanted - self._speed, limits.acceleration
+        span = 0.5 * (dt + step)
+        gentle = self._speed + span * _next_rate(away, self._rate, most, limits.jerk, dt)
+        sudden = np.abs(away / span - self._rate) > limits.jerk * step * (1.0 + _ROUNDING)
+        self._smoothed = sudden | (self._smoothed & (np.abs(gentle - wanted) > _ROUNDING))
+        return np.where(self._smoothed, gentle, wanted)
 
     def mark_sent(self, delay: float, period: float) -> None:
         """
@@ -117,6 +151,24 @@ class VelocityCommand:
             self._farewell, self._rested_at = False, -np.inf
             return None
         return self.next(np.zeros_like(self._speed), None, q, limits, now, period)
+
+
+def _next_rate(
+    away: np.ndarray, rate: np.ndarray, most: np.ndarray, jerk: np.ndarray, dt: float
+) -> np.ndarray:
+    """
+    Return the rate (n,) at which a distance gets less, so that the rate, too, is 0 at its end.
+
+    :param away: (n,) the distance.
+    :param rate: (n,) the last rate.
+    :param most: (n,) the highest one.
+    :param jerk: (n,) the largest change of the rate in a second.
+    :param dt: length of the step [s].
+    """
+    step = np.minimum(jerk, _ANY) * dt
+    size = np.sqrt(step * step + 2.0 * step / dt * np.abs(away)) - step
+    size = np.minimum(np.minimum(size, np.abs(away) / dt), most)
+    return clamped(np.copysign(size, away), rate - step, rate + step)
 
 
 def _stopping_speeds(distance: np.ndarray, braking: np.ndarray, dt: float) -> np.ndarray:
