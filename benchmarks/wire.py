@@ -25,9 +25,12 @@ from support.trajectory_controller import Version  # noqa: E402
 from support.wire import CHANNELS, GraphTime, READY, Wire  # noqa: E402
 from wire_servo import SERVO_CASES, ServoWire  # noqa: E402
 
+from ik_service.model.motion_bounds import JointBounds, MotionBounds  # noqa: E402
+
 A = READY + np.array([1.2, 0.4, -0.5, 0.3, 0.4, -0.3, 0.5])
 B = READY + np.array([-0.8, 0.2, 0.6, -0.2, -0.4, 0.4, -0.9])
 FAR = READY + np.array([2.4, 0.8, 0.9, 1.0, 0.9, 0.8, 1.0])
+JERKS = MotionBounds({f'panda_joint{i}': JointBounds(jerk=300.0) for i in range(1, 8)})
 BEGUN = 0.7  # when the arm moves at its speed [s]
 
 Case = Callable[[Wire], object]
@@ -279,6 +282,7 @@ CLOCKS: dict[str, Callable[[], GraphTime]] = {
 
 def controllers() -> Iterator[tuple[str, str, dict]]:
     """Yield interface, name of the controller and arguments of the wire."""
+    yield 'joint_trajectory', 'smoothly', {'bounds': JERKS}
     for interface in CHANNELS:
         for version in Version if interface == 'joint_trajectory' else (Version.REPLACES,):
             name = version.value if interface == 'joint_trajectory' else 'forwards'
@@ -322,6 +326,7 @@ def _row(interface: str, controller: str, name: str, wire: Wire, case: Case) -> 
     progress(
         f'{interface:17s} {controller:9s} {name:38s} step {row["step"]:6.2f}, '
         f'velocity {row["velocity"]:6.2f}, acceleration {row["acceleration"]:7.2f}, '
+        f'jerk {row["jerk"]:7.2f}, '
         f'join {1e3 * row["join"]:7.2f} mrad, overrun {row["overrun"]:6.3f} rad, '
         f'outside {row["outside"]:6.3f} rad, {row["lasts"]:.2f} s, {row["refused"]} refused, '
         f'gate {row["gate"]}'

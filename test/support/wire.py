@@ -22,6 +22,7 @@ from sensor_msgs.msg import JointState
 from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import build_arm
+from ik_service.model.motion_bounds import MotionBounds
 from ik_service.motion.command.commanded_joints import CommandedJoints
 from ik_service.motion.playback.trajectory_aim import TrajectoryAim
 from ik_service.motion.settings import FollowerSettings
@@ -100,6 +101,8 @@ class Verdict:
     :ivar step: the largest change of a set-point in a cycle.
     :ivar velocity: the highest velocity, over 10 ms.
     :ivar acceleration: the largest change of that velocity in 10 ms.
+    :ivar jerk: the largest change of the acceleration of a set-point from cycle to cycle; 0 where
+        no jerk is limited.
     :ivar join: the largest distance of a new message from what was being executed; of positions
         that are sent one by one, without what the velocity limits allow since the last ones.
     :ivar overrun: how much farther a joint goes after a message, if nothing more comes, than by
@@ -114,6 +117,7 @@ class Verdict:
     step: float = 0.0
     velocity: float = 0.0
     acceleration: float = 0.0
+    jerk: float = 0.0
     join: float = 0.0
     overrun: float = 0.0
     outside: float = 0.0
@@ -133,6 +137,7 @@ class Wire:
     :param seed: of what is random.
     :param controller: parameters of the trajectory controller.
     :param servo: time by which the arm lags behind its set-points [s].
+    :param bounds: limits of the joints beyond those of the URDF.
     :param settings: fields of the settings of following.
     :ivar loss: share of the messages that are lost.
     :ivar late: returns by how much a message is late [s], by its number.
@@ -149,12 +154,13 @@ class Wire:
         seed: int = 0,
         controller: dict | None = None,
         servo: float = 0.02,
+        bounds: MotionBounds | None = None,
         **settings: float,
     ) -> None:
         self.interface, self.graph = interface, graph or GraphTime()
         self.random = np.random.default_rng(seed)
         self.settings = FollowerSettings().changed(settings)
-        self.arm = build_arm(PANDA, ArmSettings())
+        self.arm = build_arm(PANDA, ArmSettings(bounds=bounds or MotionBounds()))
         self.chain = self.arm.chain
         self.names = self.chain.joint_names
         self.q, self.velocity = READY.copy(), np.zeros(len(READY))
@@ -399,6 +405,9 @@ class Wire:
             speeds = long[::1] / (_MEAN * CYCLE)
             change = np.abs(speeds[_MEAN:] - speeds[:-_MEAN]) / (_MEAN * CYCLE)
             verdict.step = float((np.abs(steps) / (fastest * CYCLE)).max())
+            if bounds.jerk is not None:
+                jerks = np.abs(np.diff(steps, n=2, axis=0)) / CYCLE**3
+                verdict.jerk = float((jerks / (bounds.jerk * bounds.unit)).max())
         else:
             times, rows = map(np.array, zip(*self.sent, strict=True))
             passed = np.maximum(np.diff(times), 1e-3)[:, None]

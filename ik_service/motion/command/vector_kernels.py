@@ -158,10 +158,10 @@ def _smooth(state, j, dt, wanted):
     last, jerk, span = state[MOVES, j], state[JERKY, j], 0.5 * (dt + state[STEP, j])
     if not jerk < math.inf:
         return wanted
-    half, last_change = jerk * dt, state[CHANGES, j]
-    change = math.sqrt(half * half + 2.0 * jerk * abs(wanted - last)) - half
-    change = math.copysign(min(change, abs(wanted - last) / span), wanted - last)
-    return last + span * min(max(change, last_change - half), last_change + half)
+    before, most, away = state[CHANGES, j], jerk * state[STEP, j], abs(wanted - last)
+    change = math.sqrt(jerk * dt * jerk * dt + 2.0 * jerk * away) - jerk * dt
+    change = math.copysign(min(change, away / span), wanted - last)
+    return last + span * min(max(change, before - most), before + most)
 
 
 @short_inlined_kernel

@@ -104,7 +104,8 @@ class VelocityCommand:
         if limits.jerk is None or not np.isfinite(wanted).all():
             return wanted
         most, jerk = _SHARE * limits.acceleration, _SHARE * limits.jerk
-        self._change = _next_rate(wanted - self._correction, self._change, most, jerk, dt)
+        away, last = wanted - self._correction, self._step or dt
+        self._change = _next_rate(away, self._change, most, jerk, dt, last)
         self._correction = self._correction + self._change * dt
         return self._correction
 
@@ -114,7 +115,8 @@ class VelocityCommand:
             return wanted
         step, away, most = self._step or dt, wanted - self._speed, limits.acceleration
         span = 0.5 * (dt + step)
-        gentle = self._speed + span * _next_rate(away, self._rate, most, limits.jerk, dt)
+        rate = _next_rate(away, self._rate, most, limits.jerk, dt, step)
+        gentle = self._speed + span * rate
         sudden = np.abs(away / span - self._rate) > limits.jerk * step * (1.0 + _ROUNDING)
         self._smoothed = sudden | (self._smoothed & (np.abs(gentle - wanted) > _ROUNDING))
         return np.where(self._smoothed, gentle, wanted)
@@ -154,7 +156,12 @@ class VelocityCommand:
 
 
 def _next_rate(
-    away: np.ndarray, rate: np.ndarray, most: np.ndarray, jerk: np.ndarray, dt: float
+    away: np.ndarray,
+    rate: np.ndarray,
+    most: np.ndarray,
+    jerk: np.ndarray,
+    dt: float,
+    last: float,
 ) -> np.ndarray:
     """
     Return the rate (n,) at which a distance gets less, so that the rate, too, is 0 at its end.
@@ -164,11 +171,12 @@ def _next_rate(
     :param most: (n,) the highest one.
     :param jerk: (n,) the largest change of the rate in a second.
     :param dt: length of the step [s].
+    :param last: length of the one before [s].
     """
-    step = np.minimum(jerk, _ANY) * dt
-    size = np.sqrt(step * step + 2.0 * step / dt * np.abs(away)) - step
+    jerk = np.minimum(jerk, _ANY)
+    size = np.sqrt((jerk * dt) ** 2 + 2.0 * jerk * np.abs(away)) - jerk * dt
     size = np.minimum(np.minimum(size, np.abs(away) / dt), most)
-    return clamped(np.copysign(size, away), rate - step, rate + step)
+    return clamped(np.copysign(size, away), rate - jerk * last, rate + jerk * last)
 
 
 def _stopping_speeds(distance: np.ndarray, braking: np.ndarray, dt: float) -> np.ndarray:

@@ -120,13 +120,58 @@ def test_extremes_between_points_are_exact(data):
     spline = CubicHermiteSpline(motion.times, positions, velocities)
     ends = [since, *motion.times[motion.times > since]]
     times = np.concatenate([np.linspace(*pair, 2001) for pair in itertools.pairwise(ends)])
-    low, high, fastest, most = motion.extremes(since)[:, 0]
+    low, high, fastest, most, _ = motion.extremes(since)[:, 0]
     seen, speeds, accelerations = spline(times), np.abs(spline(times, 1)), np.abs(spline(times, 2))
     assert seen.min() - 1e-3 <= low <= seen.min() + 1e-9
     assert seen.max() - 1e-9 <= high <= seen.max() + 1e-3
     assert speeds.max() - 1e-6 <= fastest <= speeds.max() * 1.001 + 1e-6
     np.testing.assert_allclose(most, accelerations.max(), rtol=0.01, atol=1e-6)
     assert (motion.differences(motion, since) == 0.0).all()
+
+
+SMOOTH = replace(BOUNDS, jerk=np.array([40.0, np.inf]))
+
+
+def smooth(jerk=40.0, begins=NOW - 0.05):
+    """Return a motion of the first joint whose acceleration goes up, down, and back to zero."""
+    h, accelerations = 0.1, 0.1 * jerk * np.array([0.0, 1.0, 0.0, -1.0, 0.0])
+    velocities = np.append(0.0, np.cumsum(0.5 * h * (accelerations[1:] + accelerations[:-1])))
+    velocities[-1] = 0.0
+    moved = h * velocities[:-1] + h * h * (accelerations[:-1] / 3.0 + accelerations[1:] / 6.0)
+    rows = np.array([np.append(0.0, np.cumsum(moved)), velocities])[:, :, None]
+    return CubicMotion.of(begins + h * np.arange(5.0), *np.concatenate([rows, 0.0 * rows], axis=2))
+
+
+def test_a_motion_whose_acceleration_changes_within_the_jerk_passes():
+    gate = TrajectoryGate()
+    for now in np.arange(NOW, NOW + 0.35, 0.01):
+        assert gate.admit(smooth(), SMOOTH, now), gate.reason
+    assert smooth().extremes(NOW)[4, 0] == pytest.approx(40.0, rel=0.01)
+
+
+def test_one_that_changes_it_faster_or_at_once_is_refused_where_the_jerk_is_limited():
+    for motion in (smooth(jerk=42.0), ramp()):
+        gate = TrajectoryGate()
+        assert gate.admit(motion, BOUNDS, NOW)
+        gate = TrajectoryGate()
+        assert not gate.admit(motion, SMOOTH, NOW)
+        assert 'acceleration changes faster' in gate.reason
+
+
+def test_a_leap_of_the_acceleration_is_refused_where_the_jerk_is_limited():
+    """Another motion of the same position and velocity, which goes on with a constant speed."""
+    now, motion, gate, h = NOW + 0.1, smooth(jerk=20.0), TrajectoryGate(), 0.2
+    assert gate.admit(motion, SMOOTH, NOW)
+    spline = CubicHermiteSpline(motion.times, *motion.rows[:, :, 0])
+    q, speed = spline(now), spline(now, 1)
+    positions = q + h * speed * np.array([0.0, 1.0, 11.0 / 6.0, 2.0])
+    velocities = np.array([speed, speed, 0.5 * speed, 0.0])
+    rows = np.array([positions, velocities])[:, :, None]
+    points = np.concatenate([rows, 0.0 * rows], axis=2)
+    other = CubicMotion.of(now + h * np.arange(4.0), *points)
+    assert not gate.admit(other, SMOOTH, now)
+    assert 'its acceleration begins' in gate.reason
+    assert TrajectoryGate().admit(other, SMOOTH, now)
 
 
 @pytest.mark.parametrize('before', [1e-4, 1e-9, 1e-12, 4e-15])

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from ik_service.motion.command.jerk_limited_motion import JerkLimitedMotion
+from ik_service.motion.command.command_window import PlannedMotion
+from ik_service.motion.command.jerk_limited_motion import averaged, JerkLimitedMotion
 from ik_service.motion.command.joint_motion import JointMotion
 from ik_service.motion.command.motion_limits import averaging_window, MotionLimits
+from ik_service.trajectory.joint_trajectory import JointTrajectory
 
 LOWER, UPPER = np.array([-1.0, -2.0, -np.inf]), np.array([1.0, 2.0, np.inf])
 VELOCITY = np.array([2.0, 0.5, 3.0])
@@ -142,3 +144,57 @@ def test_going_back_to_an_earlier_state_repeats_the_motion():
 def test_the_window_is_as_short_as_the_jerk_allows(acceleration, jerk, window):
     values = np.array([2.0]), np.array([acceleration]), np.array([jerk])
     assert averaging_window(*values) == pytest.approx(window)
+
+
+def window(k=30, n=3, seed=0):
+    """Return a window of constant accelerations between its points, which ends at rest."""
+    random = np.random.default_rng(seed)
+    times = np.append(0.0, np.cumsum(random.uniform(0.004, 0.03, k)))
+    velocities = np.vstack([random.uniform(-1.0, 1.0, (k - 2, n)), np.zeros((3, n))])
+    moved = 0.5 * np.diff(times)[:, None] * (velocities[1:] + velocities[:-1])
+    positions = np.vstack([np.zeros(n), np.cumsum(moved, axis=0)])
+    names = tuple('abc'[:n])
+    return PlannedMotion(5.0, JointTrajectory(names, times, positions, velocities))
+
+
+def test_the_average_of_a_window_is_its_mean_over_the_time_before():
+    motion, spans = window(), np.array([0.1, 0.0, 0.05])
+    average = averaged(motion, spans)
+    trajectory = average.trajectory
+    assert average.start == pytest.approx(5.1)
+    for time in np.linspace(0.0, trajectory.duration, 57):
+        moments = average.start - motion.start + time - np.linspace(0.0, 1.0, 2001) * 0.1
+        rows = np.array([motion.trajectory.at(max(t, 0.0))[0] for t in moments])
+        for joint, span in enumerate(spans):
+            seen = rows[: round(2000 * span / 0.1) + 1, joint]
+            mean = (0.5 * (seen[1:] + seen[:-1])).mean() if span else seen[0]
+            assert trajectory.at(time)[0][joint] == pytest.approx(mean, abs=5e-6)
+    np.testing.assert_array_equal(trajectory.positions[-1], motion.trajectory.positions[-1])
+    assert not trajectory.velocities[-1].any()
+
+
+def test_its_acceleration_is_continuous_and_its_jerk_twice_the_acceleration_by_the_span():
+    motion, span = window(), 0.1
+    changes = np.diff(motion.trajectory.velocities, axis=0)
+    fastest = np.abs(changes / np.diff(motion.trajectory.times)[:, None]).max(axis=0)
+    trajectory = averaged(motion, np.full(3, span)).trajectory
+    times = np.linspace(0.0, trajectory.duration, 20000)
+    rows = np.array([trajectory.at(t)[2] for t in times])
+    assert (
+        np.abs(np.diff(rows, axis=0)) <= 2.0 * fastest / span * np.diff(times)[:, None] * 1.01
+    ).all()
+
+
+def test_windows_that_agree_have_averages_that_agree_a_span_later():
+    motion = window()
+    times, q = motion.trajectory.times, motion.trajectory.positions
+    later = JointTrajectory(
+        motion.trajectory.joint_names,
+        times[4:] - times[4],
+        q[4:],
+        motion.trajectory.velocities[4:],
+    )
+    spans = np.full(3, 0.1)
+    one, other = averaged(motion, spans), averaged(PlannedMotion(5.0 + times[4], later), spans)
+    for now in np.linspace(other.start, other.start + other.trajectory.duration, 50):
+        np.testing.assert_allclose(one.at(now), other.at(now), atol=1e-6)

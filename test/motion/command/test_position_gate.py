@@ -230,12 +230,72 @@ def test_a_motion_does_not_stay_faster_than_tightened_limits_for_ever():
     assert 'faster' in sender.gate.reason
 
 
-@pytest.mark.parametrize('jerk', [np.inf, 50.0])
+@pytest.mark.parametrize('jerk', [np.inf, 500.0])
 def test_only_where_the_jerk_is_limited_an_acceleration_goes_on_for_a_moment(jerk):
     sender = Sender(bounds=replace(BOUNDS, jerk=np.full(2, jerk))).drive(0.5, 0.05)
     sender.bounds = replace(sender.bounds, velocity=np.full(2, 0.1))
     sender.drive(0.5, 0.03)
     assert (sender.gate.corrected == 0) == (jerk < np.inf)
+
+
+JERK = 50.0
+
+
+@pytest.mark.parametrize(
+    'asked',
+    [
+        lambda k, q: np.array([0.6, 6.7]),
+        lambda k, q: np.array([1.0, 9.0]),
+        lambda k, q: np.array([0.2 + 0.5 * (k // 30 % 2), 7.0]),
+        lambda k, q: np.array([0.6, 6.7]) if k < 20 else np.full(2, np.nan),
+        lambda k, q: q + first(0.02) if k < 25 else q,
+    ],
+    ids=['leap', 'leap to a limit', 'to and fro', 'not finite', 'sudden stop'],
+)
+def test_where_the_jerk_is_limited_what_is_corrected_keeps_it(asked):
+    sender = Sender(bounds=replace(BOUNDS, jerk=np.full(2, JERK)))
+    path = [START] * 3
+    for k in range(400):
+        path.append(sender.send(asked(k, sender.q))[0])
+    assert sender.gate.corrected > 0
+    path = np.array(path)
+    assert (np.abs(np.diff(path, n=2, axis=0)) <= BOUNDS.acceleration * PERIOD**2 * 1.001).all()
+    assert (np.abs(np.diff(path, n=3, axis=0)) <= JERK * PERIOD**3 * 1.001).all()
+    assert ((path >= BOUNDS.lower) & (path <= BOUNDS.upper)).all()
+    goal = asked(0, path[-1])
+    if np.array_equal(goal, asked(399, path[-1])):
+        beyond = np.abs(path - START).max(axis=0) - np.abs(goal - START)
+        assert (beyond < 1e-3).all()
+
+
+def test_a_change_of_the_acceleration_by_more_than_the_jerk_is_named():
+    sender = Sender(bounds=replace(BOUNDS, jerk=np.full(2, JERK)))
+    sender.send(START + first(0.0004))  # 4 rad/s² at once
+    assert sender.gate.reason == 'its acceleration changes by more than the limits allow'
+
+
+def test_in_uneven_ticks_the_acceleration_may_change_faster_for_a_second():
+    sender = Sender(bounds=replace(BOUNDS, jerk=np.full(2, JERK)))
+    sender.send(START, passed=0.3 * PERIOD)
+    for _ in range(80):
+        sender.send(START)
+    sender.send(START + first(0.0004))
+    assert sender.gate.corrected == 0
+
+
+def test_velocities_of_limited_jerk_get_to_what_is_asked_for_without_overshoot():
+    gate, bounds = VelocityGate(2), replace(BOUNDS, jerk=np.full(2, JERK))
+    velocities, wanted = [np.zeros(2)] * 2, np.array([0.4, -1.0])
+    for k in range(300):
+        asked = wanted if k < 120 else np.zeros(2)
+        now = NOW + k * PERIOD
+        velocities.append(gate.admit(asked, None, bounds, now, PERIOD))
+    velocities = np.array(velocities)
+    assert (np.abs(np.diff(velocities, axis=0)) <= BOUNDS.acceleration * PERIOD * 1.001).all()
+    assert (np.abs(np.diff(velocities, n=2, axis=0)) <= JERK * PERIOD**2 * 1.001).all()
+    np.testing.assert_allclose(velocities[121], wanted, atol=1e-6)
+    assert not velocities[-1].any()
+    assert (np.abs(velocities) <= np.abs(wanted) + 1e-6).all()
 
 
 numbers = st.one_of(st.floats(-9.0, 9.0), st.sampled_from([np.nan, np.inf, -np.inf, 1e300, 0.0]))

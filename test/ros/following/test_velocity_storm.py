@@ -10,9 +10,9 @@ from support.follower_helpers import panda_solver
 from support.velocity_storm import VelocityStorm
 
 
-@pytest.mark.parametrize('seed', [1, 2])
-def test_whatever_happens_velocities_stay_within_the_limits_and_end_with_zeros(seed):
-    storm = VelocityStorm(panda_solver(), seed)
+@pytest.mark.parametrize(('seed', 'jerk'), [(1, False), (2, False), (3, True)])
+def test_whatever_happens_velocities_stay_within_the_limits_and_end_with_zeros(seed, jerk):
+    storm = VelocityStorm(panda_solver(), seed, jerk)
     storm.run(3000)
     seen = storm.velocities
     assert seen.messages > 300

@@ -10,13 +10,14 @@ from support.follower_helpers import panda_solver
 from support.window_storm import WindowStorm
 
 
-@pytest.mark.parametrize('seed', [1, 2, 3])
-def test_whatever_happens_a_controller_moves_within_the_limits(seed):
-    storm = WindowStorm(panda_solver(), seed)
+@pytest.mark.parametrize(('seed', 'jerk'), [(1, False), (2, False), (1, True), (2, True)])
+def test_whatever_happens_a_controller_moves_within_the_limits(seed, jerk):
+    storm = WindowStorm(panda_solver(), seed, jerk)
     storm.run(3000)
     seen = storm.windows
     assert seen.messages > 300
-    for figure in ('speed', 'step', 'acceleration', 'rest speed', 'rest acceleration'):
+    figures = 'speed', 'step', 'acceleration', 'rest speed', 'rest acceleration'
+    for figure in (*figures, 'jerk', 'rest jerk'):  # the last two are 0 without limits of jerk
         assert seen.worst[figure] <= 1.021, (figure, seen.moments[figure])
     assert seen.worst['overrun'] <= 1e-6
     assert seen.worst['rest lasts'] < 5.0
