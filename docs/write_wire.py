@@ -69,6 +69,9 @@ def written(before: Rows, now: Rows) -> str:
             _trajectories(before, now, 'replaces'),
             '`joint_trajectory`, a controller that blends (after 6.9):',
             _trajectories(before, now, 'blends'),
+            'The same controller, with limits of jerk of 300 rad/s³ for every joint (before: commit '
+            '50bcb221):',
+            _trajectories(before, now, 'smoothly', jerk=True),
             'The other interfaces, velocity · acceleration as shares of what is allowed; join of '
             'positions beyond what the velocity limits allow since the last message:',
             _others(before, now),
@@ -82,9 +85,9 @@ def _cases(rows: Rows, interface: str, controller: str) -> list[str]:
     return [case for i, c, case in rows if (i, c) == (interface, controller)]
 
 
-def _trajectories(before: Rows, now: Rows, controller: str) -> str:
-    quantities = 'Step', 'Acceleration', 'Join [mrad]', 'Overrun [rad]', 'Way to rest [s]'
-    head, rows = ('Case', *quantities, 'Gate'), []
+def _trajectories(before: Rows, now: Rows, controller: str, jerk: bool = False) -> str:
+    quantities = 'Join [mrad]', 'Overrun [rad]', 'Way to rest [s]', 'Gate'
+    head, rows = ('Case', 'Step', 'Acceleration', *(['Jerk'] * jerk), *quantities), []
     for case in _cases(now, 'joint_trajectory', controller):
         key = 'joint_trajectory', controller, case
         old, new = before.get(key), now[key]
@@ -93,6 +96,7 @@ def _trajectories(before: Rows, now: Rows, controller: str) -> str:
                 case,
                 _change(old, new, 'step'),
                 _change(old, new, 'acceleration'),
+                *([_change(old, new, 'jerk')] if jerk else []),
                 _change(old, new, 'join', 1e3),
                 _change(old, new, 'overrun'),
                 _change(old, new, 'lasts'),

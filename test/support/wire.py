@@ -378,7 +378,7 @@ class Wire:
         speed = np.abs([point.velocities for point in message.points]).max(axis=0)
         chain, verdict = self.chain, self.verdict
         braking = speed**2 / (2.0 * self.limits.acceleration_now)
-        reaction = _REACTION + (_BLENDED if self.blends else 0.0)
+        reaction = _REACTION + (_BLENDED if self.blends else 0.0) + 0.5 * self.limits.window
         over = np.abs(end - here) - braking - reaction * speed - _NOTHING
         verdict.overrun = max(verdict.overrun, float(over.max()))
         outside = np.maximum(chain.lower - end, end - chain.upper)

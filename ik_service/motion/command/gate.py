@@ -286,7 +286,8 @@ def _leap(motion: CubicMotion, executed: CubicMotion, now: float, rates: np.ndar
     """Return how a trajectory leaps from what is executed when it is taken up; empty if not."""
     q, velocity, changed = motion.differences(executed, now)
     speed, acceleration, jerk = rates
-    change = np.minimum(acceleration * CYCLE, 2.0 * speed)  # of the velocity in a cycle
+    change = np.minimum(acceleration, jerk * CYCLE) * CYCLE  # of the velocity in a cycle
+    change = np.minimum(change, 2.0 * speed)
     if (q > 0.5 * change * CYCLE + _POSITION).any():
         return f'it begins {q.max():.4f} rad or m beside what is executed'
     if (velocity > change + _VELOCITY).any():

@@ -15,8 +15,11 @@ from ik_service.trajectory.joint_trajectory import JointTrajectory
 _SPACE = 256
 """Points that are kept before the old ones are dropped."""
 
-_NEAR = 1e-4
-"""Time between two points of a window that is so short that one of them is enough [s]."""
+_NEAR, _FAR = 1e-4, 0.01
+"""
+Time between two points of a window that is so short that one of them is enough [s], and so long
+that there is another one between, as steps of uneven lengths have no constant acceleration.
+"""
 
 AverageState = tuple[np.ndarray, np.ndarray, int]
 """Times and points of the path, and how many they are."""
@@ -297,10 +300,11 @@ def averaged(planned: PlannedMotion, spans: np.ndarray) -> PlannedMotion:
 
 
 def _apart(times: np.ndarray, first: float) -> np.ndarray:
-    """Return times from a first to the last one in order, without those that are near others."""
+    """Return times from a first to the last one, neither near each other nor far apart."""
     kept = [first]
     for time in np.sort(times[times > first]).tolist():
         if time - kept[-1] >= _NEAR:
-            kept.append(time)
+            between = np.linspace(kept[-1], time, 2 + int((time - kept[-1]) // _FAR))
+            kept.extend(between[1:].tolist())
     kept[-1] = float(times.max())
     return np.array(kept)

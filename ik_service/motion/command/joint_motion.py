@@ -195,7 +195,7 @@ class JointMotion:
 
     def _reachable_speeds(self, limits: MotionLimits, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the lowest and the highest speeds (n,) of a tick, in shares."""
-        self.braking = limits.braking_since_rest(self.braking, not self.at_rest)
+        self.braking = limits.braking_since_rest(self.braking, bool(self.speed.any()))
         return limits.reachable_speeds(self.q, self.speed, self.braking, dt)
 
     def _take(
