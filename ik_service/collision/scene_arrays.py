@@ -214,8 +214,8 @@ def _grouped(
     rows = [(*key, *ends[k : k + 2]) for k, key in enumerate(groups)]
     grouped = [pair for group in groups.values() for pair in sorted(group)]
     found = np.array(grouped, np.int64).reshape(-1, 2)
-    ends = np.append(np.flatnonzero(np.diff(found[:, 0])) + 1, len(found))
-    following = first + ends[np.searchsorted(ends, np.arange(len(found)), 'right')]
+    starts = np.append(np.flatnonzero(np.diff(found[:, 0])) + 1, len(found))
+    following = first + starts[np.searchsorted(starts, np.arange(len(found)), 'right')]
     return np.array(rows, np.int64).reshape(-1, 4), np.column_stack([found, following])
 
 

@@ -56,7 +56,7 @@ def rrt_connect(
     write = Struct(f'{2 * n}d').pack_into  # quicker than NumPy from lists
 
     def is_free(a: Any, b: Any) -> bool:  # noqa: ANN401 - OMPL has no types
-        write(moved, 0, *a[0:n], *b[0:n])
+        write(moved.data, 0, *a[0:n], *b[0:n])
         if n == len(start):
             return line_is_free(moved)
         ends[:, moving] = moved
