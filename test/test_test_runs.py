@@ -36,6 +36,7 @@ def test_only_dds_tests_get_a_second_chance_and_it_is_counted(tmp_path):
     (tmp_path / 'pytest.ini').write_text('[pytest]\nmarkers =\n    dds\n')
     noted = tmp_path / 'noted.txt'
     here = {'PYTHONPATH': str(Path(__file__).parent), 'IK_SERVICE_SECOND_CHANCES': str(noted)}
+    here['PYTEST_ADDOPTS'] = ''  # a report of this run stays this run's
     done = subprocess.run(
         [sys.executable, '-m', 'pytest', *OPTIONS, 'test_it.py'],
         cwd=tmp_path,

@@ -55,7 +55,7 @@ class _Forked:
         self.ended, self.ended_at = threading.Event(), 0.0
 
     def poll(self):
-        """Return the exit code once the output has been read, of which other processes may write."""
+        """Return the exit code once the output has been read."""
         read = self.stdout.closed or time.monotonic() > self.ended_at + _READING
         return self.code if self.ended.is_set() and read else None
 
