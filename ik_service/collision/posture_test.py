@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ik_service.collision.check_statistics import CheckStatistics
 from ik_service.collision.part import ContactPoint
 from ik_service.collision.scene import Pair, Scene
-from ik_service.collision.scene_arrays import RobotArrays
+from ik_service.collision.scene_arrays import line_joints, LineJoints, RobotArrays
 from ik_service.collision.workspace import Workspace
 from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
@@ -114,28 +114,18 @@ class PostureTest:
             self._statistics.add(perf_counter() - began, len(postures))
         return found
 
-    def some_collide(self, Q: np.ndarray) -> bool:
-        """
-        Return whether something collides in one of many postures, at least.
-
-        Quicker than :meth:`colliding`, also as the postures are not checked.
-
-        :param Q: (N, n) finite joint positions [rad] or [m].
-        """
-        began = perf_counter()
-        postures = np.empty((len(Q), len(self._base())))
-        postures[:] = self._base()
-        postures[:, self._columns] = Q
-        found = self._scene().some_collide(postures)
-        self._statistics.add(perf_counter() - began, len(Q))
-        return found
-
     def snapshot(self) -> PostureTest:
         """Return the checks with robot, world and other joints as they are now, for good."""
         scene, base = self._scene(), self._base()
         return PostureTest(
             self.joint_names, self._columns, lambda: base, lambda: scene, self._statistics
         )
+
+    def lines(self) -> LineTest:
+        """Return the checks of straight motions with robot and world as they are now, for good."""
+        base = self._base()
+        line = line_joints(np.arange(len(base))[self._columns], base, self.levers())
+        return LineTest(self._scene(), line, self._statistics)
 
     def displacements(self, Q: ArrayLike) -> np.ndarray:
         """
@@ -188,6 +178,35 @@ class PostureTest:
                 + ', '.join(self.joint_names),
             )
         return values
+
+
+class LineTest:
+    """
+    Collision checks of straight motions, all with the same world. Thread-safe.
+
+    :param scene: robot and world.
+    :param line: the joints that move, and where the others are.
+    :param statistics: counts the checks.
+    :ivar levers: (n,) how far any point of robot and attached objects moves at most for a unit of
+        each joint [m/rad], or 1 for a joint that slides.
+    """
+
+    def __init__(self, scene: Scene, line: LineJoints, statistics: CheckStatistics) -> None:
+        self._scene, self._line, self._statistics = scene, line, statistics
+        self.levers = line.levers
+
+    def free(self, ends: np.ndarray, step: float) -> tuple[bool, int]:
+        """
+        Return whether nothing collides on a motion, and how many postures were looked at.
+
+        :param ends: (2, n) the first posture, which is not looked at, and the last, both finite
+            [rad] or [m]; contiguous.
+        :param step: motion of the robot between the postures that are looked at, at most [m].
+        """
+        began = perf_counter()
+        free, count = self._scene.line_is_free(self._line, ends, step)
+        self._statistics.add(perf_counter() - began, count)
+        return free, count
 
 
 def _levers(robot: RobotArrays) -> np.ndarray:

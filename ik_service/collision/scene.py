@@ -12,9 +12,11 @@ import numpy as np
 from ik_service.collision.allowed_collisions import AllowedCollisions
 from ik_service.collision.checked_robot import CheckedRobot
 from ik_service.collision.coal_shapes import CoalContact
+from ik_service.collision.kernels import FREE
 from ik_service.collision.link_padding import LinkPadding
 from ik_service.collision.part import ATTACHED, ContactPoint, LINK, Part
 from ik_service.collision.scene_arrays import (
+    LineJoints,
     robot_arrays,
     RobotArrays,
     with_parts,
@@ -215,23 +217,27 @@ class Scene:
             found[row] = self.first_contact(workspace) is not None
         return found
 
-    def some_collide(self, postures: np.ndarray) -> bool:
+    def line_is_free(self, line: LineJoints, ends: np.ndarray, step: float) -> tuple[bool, int]:
         """
-        Return whether something collides in one of many postures, at least.
+        Return whether nothing collides on a straight motion, and how many postures were looked at.
 
-        :param postures: (N, m) positions of all independent joints [rad] or [m].
+        :param line: the joints that move.
+        :param ends: (2, n) the first posture, which is not looked at, and the last [rad] or [m].
+        :param step: motion of the robot between the postures that are looked at, at most [m].
         """
         if self._still_pairs:
-            return len(postures) > 0
-        workspace = self.model.workspace
-        while len(postures):
-            row, near = workspace.first_near_pair(self.robot, self._world, postures)
-            if near:
-                workspace.posture[:] = postures[row]
-                if self._first_of(workspace, near) or self.first_contact(workspace):
-                    return True
-            postures = postures[row + 1 :]
-        return False
+            return False, 1
+        workspace, robot, world = self.model.workspace, self.robot, self._world
+        place, count, certain = -1, 0, not self._filters
+        while True:
+            place, looked = workspace.near_on_line(
+                robot, world, line, ends, step, place + 1, certain
+            )
+            count += looked
+            if place < 0:
+                return place == FREE, count
+            if self._first_of(workspace, workspace.near_pair()) or self.first_contact(workspace):
+                return False, count
 
     def _collisions(self, workspace: Workspace) -> Iterator[tuple[Part, Part, CoalContact]]:
         """Yield the pairs of parts that collide, and where."""

@@ -122,7 +122,7 @@ def fastest_motion(
     :raises TrajectoryError: TOPP-RA finds no motion.
     """
     limits = _Limits(curve, fastest, strongest, pace)
-    best, least = limits.motion(np.zeros(len(curve.q))), math.inf
+    best, least = None, math.inf
     for _ in range(_ROUNDS):
         motion = limits.motion(limits.profile(timing))
         excess = limits.excess(motion)
@@ -133,7 +133,7 @@ def fastest_motion(
         if slower <= math.sqrt(_FINE):
             break
         limits.draw_in(excess)
-    return best
+    return limits.motion(np.zeros(len(curve.q))) if best is None else best
 
 
 def slowed(motion: Motion, factor: float) -> Motion:
@@ -175,6 +175,12 @@ class _Limits:
             rates[1:] = np.minimum(rates[1:], self.pace)
             rates[:-1] = np.minimum(rates[:-1], self.pace)
         self._caps = np.minimum(np.square(rates), 1e12)
+        self._alone_durations = self._rest_to_rest(self._alone) if self._alone.any() else 0.0
+        self._places = np.concatenate([[0.0], np.cumsum(curve.h)])
+        self._slope = np.concatenate([curve.start, curve.end[-1:]])
+        self._bend = np.zeros_like(self._slope)  # of the last row, where x is 0
+        bends = 6.0 * curve.secants - 4.0 * curve.start - 2.0 * curve.end
+        np.divide(bends, curve.h[:, None], out=self._bend[:-1])
 
     def profile(self, timing: str) -> np.ndarray:
         """
@@ -207,7 +213,7 @@ class _Limits:
         total = np.maximum(first + last, 1e-150)
         durations = np.where(self._ramps, 3.0, 2.0) * curve.h / total
         gains = np.where(self._ramps, 2.0, 1.0) * (last - first) / durations
-        durations[self._alone] = self._rest_to_rest(self._alone)
+        durations[self._alone] = self._alone_durations
         gains[self._alone] = 0.0
         times = np.concatenate([[0.0], np.cumsum(durations)])
         # At a row between two segments, s̈ is more that of the longer one, which would be left the
@@ -217,12 +223,9 @@ class _Limits:
         gain[1:-1] = (gains[:-1] * before + gains[1:] * after) / (before + after)
         gain[curve.rests] = 0.0
         gain[0], gain[-1] = gains[0], gains[-1]
-        slope = np.vstack([curve.start, curve.end[-1:]])
-        bends = (6.0 * curve.secants - 4.0 * curve.start - 2.0 * curve.end) / curve.h[:, None]
-        bend = np.vstack([bends, np.zeros_like(bends[:1])])  # of the last row, where x is 0
-        self._along = np.concatenate([[0.0], np.cumsum(curve.h)]), rates, gain
-        velocities = slope * rates[:, None]
-        accelerations = slope * gain[:, None] + bend * profile[:, None]
+        self._along = self._places, rates, gain
+        velocities = self._slope * rates[:, None]
+        accelerations = self._slope * gain[:, None] + self._bend * profile[:, None]
         return times, curve.q, velocities, accelerations
 
     def excess(self, motion: Motion) -> np.ndarray:

@@ -56,7 +56,8 @@ class MotionCheck:
         if self._bodies is not None:
             collisions = self._bodies = self._bodies.snapshot()
         self._collisions, self._constraints = collisions, constraints
-        self._levers = lever_lengths(chain) if self._bodies is None else self._bodies.levers()
+        self._lines = None if self._bodies is None else self._bodies.lines()
+        self._levers = lever_lengths(chain) if self._lines is None else self._lines.levers
         self.checks = 0
 
     @property
@@ -81,22 +82,23 @@ class MotionCheck:
         """
         return any(bool(test.violated(q[None])[0]) for test in self._constraints)
 
-    def line_is_free(self, a: np.ndarray, b: np.ndarray, step: float) -> bool:
+    def line_is_free(self, ends: np.ndarray, step: float) -> bool:
         """
         Return whether the straight motion between two postures is allowed, without the first.
 
-        :param a: (n,) the first [rad] or [m].
-        :param b: (n,) the last.
+        :param ends: (2, n) the first and the last [rad] or [m].
         :param step: motion of the arm between the postures that are checked [m].
         """
+        if self._lines is not None and not self._constraints:
+            free, count = self._lines.free(ends, step)
+            self.checks += count
+            return free
         if self._collisions is None and not self._constraints:
             return True
-        ahead = b - a
-        count = max(math.ceil(float(self._levers @ np.abs(ahead)) / step), 1)
-        rows = a + _spread(min(count, _MOST_ROWS)) * ahead
-        if self._constraints or self._bodies is None:  # whose tests look at all that they get
-            return self.rows_are_free(rows[:_FEW]) and self.rows_are_free(rows[_FEW:])
-        return self.rows_are_free(rows)
+        count = max(math.ceil(self.spacing(ends) / step), 1)
+        rows = ends[0] + _spread(min(count, _MOST_ROWS)) * (ends[1] - ends[0])
+        # These tests look at all that they get.
+        return self.rows_are_free(rows[:_FEW]) and self.rows_are_free(rows[_FEW:])
 
     def rows_are_free(self, rows: np.ndarray) -> bool:
         """
@@ -107,8 +109,6 @@ class MotionCheck:
         self.checks += len(rows)
         if any(test.violated(rows).any() for test in self._constraints):
             return False
-        if self._bodies is not None:
-            return not self._bodies.some_collide(rows)
         return self._collisions is None or not np.asarray(self._collisions.colliding(rows)).any()
 
     def free_count(self, rows: np.ndarray) -> int:
