@@ -1,21 +1,24 @@
 """
 Parallel runs with pytest-xdist: the order of the files, and tests that need the machine alone.
 
-Workers take a file at a time. The files whose tests wait for other processes come first: a long
-file that came last would keep one worker busy while the others have nothing left to do. Among
-them, files that need the browser are far from each other: only one of them runs at a time, and
-the worker of a second one would wait.
+Workers take a file at a time. Files whose tests wait for other processes (``dds``) lie evenly
+among those that compute, so that both kinds run at the same time, and none of them is last: a long
+file that came last would keep one worker busy while the others have nothing left to do. Files that
+need the browser are far from each other: only one of them runs at a time, and the worker of a
+second one would wait.
 
-A test marked ``alone`` measures time or load. It holds a lock that all other tests of the run
+A test marked ``alone`` measures time or load. It holds a lock that all ``dds`` tests of the run
 share, so it starts when they have ended, and they wait for it. A second lock, the door, is held
 while a test waits for the first one: without it an ``alone`` test would starve while the others
-take turns.
+take turns. Files with nothing but such tests come first, and beside them some that compute: from
+its first test without processes on, a worker has a lower priority, so they disturb nobody.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager, ExitStack
 import fcntl
+import os
 from pathlib import Path
 import subprocess
 import sys
@@ -53,29 +56,46 @@ TargetFollower(iks.Solver(robot.chain('panda_link0', 'panda_link8')), rate=100.0
 """Programs that compile once what several workers and their nodes would compile at once."""
 
 _FOLDER = 'folder_of_locks'
+_END = 0.8
+"""Share of the order behind which no file with ``dds`` tests comes."""
+_LOWER = 10
+"""Priority (nice) of tests that compute."""
+
 _folder = pytest.StashKey[TemporaryDirectory]()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Bring files with ``dds`` tests to the front; the order inside a file stays."""
-    marked = {
-        marker: dict.fromkeys(item.path for item in items if item.get_closest_marker(marker))
-        for marker in ('dds', 'browser')
+    """Sort the files; the order inside a file stays."""
+    files = {item.path: None for item in items}
+    some = {
+        marker: {item.path for item in items if item.get_closest_marker(marker)}
+        for marker in ('alone', 'browser', 'dds')
     }
-    files = [path for path in {item.path: None for item in items} if path not in marked['browser']]
-    files.sort(key=lambda path: path not in marked['dds'])
-    distance = 1 + len(marked['dds']) // max(len(marked['browser']), 1)
-    for number, path in enumerate(marked['browser']):
-        files.insert(number * distance, path)
-    places = {path: place for place, path in enumerate(files)}
+    others = {item.path for item in items if not item.get_closest_marker('alone')}
+    alone = [path for path in files if path not in others]
+    waiting = [path for path in files if path in some['dds'] & others - some['browser']]
+    browser = [path for path in files if path in some['browser']]
+    computing = [path for path in files if path in others - some['dds'] - some['browser']]
+    beside = len(computing) // 3 if alone else 0
+    waiting = _spread(waiting, browser)
+    order = [*alone, *computing[:beside], *_spread(computing[beside:], waiting, _END)]
+    places = {path: place for place, path in enumerate(order)}
     items.sort(key=lambda item: places[item.path])
+
+
+def _spread(some, others, end=1.0):
+    """Return a list of some with the others at even distances up to a share of it."""
+    result, count = list(some), len(some) + len(others)
+    for number, other in enumerate(others):
+        result.insert(int(end * number * count / len(others)), other)
+    return result
 
 
 @contextmanager
 def turn(folder, alone):
     """
-    Wait until a test may run, and keep out those that must not run beside it.
+    Wait until a test with processes may run, and keep out those that must not run beside it.
 
     :param folder: where the locks are, the same for all workers of a run.
     :param alone: whether no other test may run meanwhile.
@@ -115,7 +135,11 @@ def pytest_configure_node(node):
 def pytest_runtest_protocol(item):
     """Run a test when its turn has come."""
     folder = getattr(item.config, 'workerinput', {}).get(_FOLDER)
+    alone = item.get_closest_marker('alone') is not None
     if folder is None:  # the only worker
         return (yield)
-    with turn(Path(folder), alone=item.get_closest_marker('alone') is not None):
+    if not alone and item.get_closest_marker('dds') is None:
+        os.setpriority(os.PRIO_PROCESS, 0, _LOWER)
+        return (yield)
+    with turn(Path(folder), alone):
         return (yield)
