@@ -155,17 +155,17 @@ class MotionCheck:
         :param trajectory: the trajectory.
         :param finest: how far, at most [m].
         """
-        times, margin = trajectory.times, _MARGIN * self._unevenness(trajectory)
+        times, uneven = trajectory.times, self._unevenness(trajectory)
         if len(trajectory) < _FIRST_ROWS:
-            times, margin = np.linspace(0.0, trajectory.duration, _FIRST_ROWS), _MARGIN
+            times, uneven = np.linspace(0.0, trajectory.duration, _FIRST_ROWS), np.ones(1)
         while True:
             rows = positions_at(trajectory, times)
             motion = self._motion(rows)
-            parts = np.where(np.isfinite(motion), np.ceil(margin * motion / finest), 1.0)
+            parts = np.where(np.isfinite(motion), np.ceil(_MARGIN * uneven * motion / finest), 1.0)
             counts = np.where(motion > finest, parts, 1.0).astype(int)
             if (counts <= 1).all() or len(rows) + counts.sum() > _MOST_ROWS:
                 return times, rows
-            times, margin = _divided(times, counts), _MARGIN
+            times, uneven = _divided(times, counts), np.ones(1)
 
     def _unevenness(self, trajectory: JointTrajectory) -> np.ndarray:
         """Return the larger of the speeds at both ends of each segment (k−1,) over their mean."""
