@@ -86,3 +86,25 @@ def test_what_may_touch_is_no_obstacle_on_a_line():
     assert checker.for_joints(['to_b']).lines().free(ends, 0.02) == (True, 100)
     checker.add('other', Box((0.1, 0.1, 0.1)), at(0.5))
     assert not checker.for_joints(['to_b']).lines().free(ends, 0.02)[0]
+
+
+@pytest.mark.parametrize('name', SHAPES)
+@pytest.mark.parametrize('arm', ['panda', 'ur5e'])
+def test_postures_that_follow_each_other_closely_have_the_verdicts_of_each_alone(arm, name):
+    checker = CollisionChecker(Robot.from_urdf(path_of(arm)))
+    rng = np.random.default_rng(11)
+    for number in range(4):
+        checker.add(f'object_{number}', SHAPES[name], at(*rng.uniform(-0.8, 0.8, 3)))
+    chain = checker.robot.chain()
+    checker.attach('held', SHAPES[name], chain.tip_link, pose=at(0.0, 0.0, 0.3))
+    test = checker.for_joints(chain.joint_names)
+    found = []
+    for count in (*range(1, 8), *range(20, 60, 5)):
+        a, b = rng.uniform(-1.5, 1.5, (2, chain.n))
+        rows = a + np.linspace(0.0, rng.uniform(0.001, 0.004), count)[:, None] * count * (b - a)
+        step = test.displacements(rows).max(initial=0.0)
+        assert step <= 0.05 or name == 'plane'
+        alone = test.colliding(rows)
+        assert test.colliding(rows, step=step).tolist() == alone.tolist()
+        found += alone.tolist()
+    assert name == 'plane' or 0.0 < np.mean(found) < 1.0
