@@ -198,16 +198,16 @@ class LineTest:
         self._scene, self._line, self._statistics = scene, line, statistics
         self.levers = line.levers
 
-    def free(self, ends: np.ndarray, step: float) -> tuple[bool, int]:
+    def free(self, corners: np.ndarray, step: float) -> tuple[bool, int]:
         """
         Return whether nothing collides on a motion, and how many postures were looked at.
 
-        :param ends: (2, n) the first posture, which is not looked at, and the last, both finite
-            [rad] or [m]; contiguous.
+        :param corners: (2, n) the first posture, which is not looked at, and the last, or (3, n)
+            those of a parabola with the corner between them [rad] or [m]; finite, contiguous.
         :param step: motion of the robot between the postures that are looked at, at most [m].
         """
         began = perf_counter()
-        free, count = self._scene.line_is_free(self._line, ends, step)
+        free, count = self._scene.line_is_free(self._line, corners, step)
         self._statistics.add(perf_counter() - began, count)
         return free, count
 

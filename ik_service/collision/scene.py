@@ -231,12 +231,13 @@ class Scene:
             found[row] = self.first_contact(workspace) is not None
         return found
 
-    def line_is_free(self, line: LineJoints, ends: np.ndarray, step: float) -> tuple[bool, int]:
+    def line_is_free(self, line: LineJoints, corners: np.ndarray, step: float) -> tuple[bool, int]:
         """
         Return whether nothing collides on a straight motion, and how many postures were looked at.
 
         :param line: the joints that move.
-        :param ends: (2, n) the first posture, which is not looked at, and the last [rad] or [m].
+        :param corners: (2, n) the first posture, which is not looked at, and the last, or (3, n)
+            those of a parabola with the corner between them [rad] or [m].
         :param step: motion of the robot between the postures that are looked at, at most [m].
         """
         if self._still_pairs:
@@ -245,7 +246,7 @@ class Scene:
         place, count, certain = -1, 0, not self._filters
         while True:
             place, looked = workspace.near_on_line(
-                robot, world, line, ends, step, place + 1, certain
+                robot, world, line, corners, step, place + 1, certain
             )
             count += looked
             if place < 0:

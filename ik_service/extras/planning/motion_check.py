@@ -83,21 +83,25 @@ class MotionCheck:
         """
         return any(bool(test.violated(q[None])[0]) for test in self._constraints)
 
-    def line_is_free(self, ends: np.ndarray, step: float) -> bool:
+    def line_is_free(self, corners: np.ndarray, step: float) -> bool:
         """
-        Return whether the straight motion between two postures is allowed, without the first.
+        Return whether the motion from a posture to another is allowed, without the first.
 
-        :param ends: (2, n) the first and the last [rad] or [m].
+        :param corners: (2, n) the first and the last of a straight motion [rad] or [m], or (3, n)
+            those of a parabola with the corner between them.
         :param step: motion of the arm between the postures that are checked [m].
         """
         if self._lines is not None and not self._constraints:
-            free, count = self._lines.free(ends, step)
+            free, count = self._lines.free(corners, step)
             self.checks += count
             return free
         if self._collisions is None and not self._constraints:
             return True
-        count = max(math.ceil(self.spacing(ends) / step), 1)
-        rows = ends[0] + _spread(min(count, _MOST_ROWS)) * (ends[1] - ends[0])
+        count = max(math.ceil(self.spacing(corners) / step), 1)
+        shares = _spread(min(count, _MOST_ROWS))
+        rows = corners[0] + shares * (corners[1] - corners[0])
+        if len(corners) == 3:
+            rows += shares * (corners[1] + shares * (corners[2] - corners[1]) - rows)
         # These tests look at all that they get.
         return self.rows_are_free(rows[:_FEW]) and self.rows_are_free(rows[_FEW:])
 
