@@ -10,19 +10,22 @@ second one would wait.
 A test marked ``alone`` measures time or load. It holds a lock that all ``dds`` tests of the run
 share, so it starts when they have ended, and they wait for it. A second lock, the door, is held
 while a test waits for the first one: without it an ``alone`` test would starve while the others
-take turns. Files with nothing but such tests come first, and beside them some that compute: from
-its first test without processes on, a worker has a lower priority, so they disturb nobody.
+take turns. Files with nothing but such tests come first, and beside them some that compute. These
+have a lower priority, so they disturb nobody; where a process may not get its priority back, they
+hold the lock as well.
 """
 
 from __future__ import annotations
 
-from contextlib import contextmanager, ExitStack
+from contextlib import contextmanager, ExitStack, suppress
 import fcntl
+from functools import cache
 import os
 from pathlib import Path
 import subprocess
 import sys
 from tempfile import TemporaryDirectory
+from threading import Thread
 
 import pytest
 
@@ -59,7 +62,7 @@ _FOLDER = 'folder_of_locks'
 _END = 0.8
 """Share of the order behind which no file with ``dds`` tests comes."""
 _LOWER = 10
-"""Priority (nice) of tests that compute."""
+"""By how much the priority of tests that compute is lower (nice)."""
 
 _folder = pytest.StashKey[TemporaryDirectory]()
 
@@ -95,7 +98,7 @@ def _spread(some, others, end=1.0):
 @contextmanager
 def turn(folder, alone):
     """
-    Wait until a test with processes may run, and keep out those that must not run beside it.
+    Wait until a test may run, and keep out those that must not run beside it.
 
     :param folder: where the locks are, the same for all workers of a run.
     :param alone: whether no other test may run meanwhile.
@@ -131,15 +134,44 @@ def pytest_configure_node(node):
     node.workerinput[_FOLDER] = stash[_folder].name
 
 
+@contextmanager
+def _lower_priority():
+    """Let others go first, for the time of a ``with`` block in this thread."""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    os.setpriority(os.PRIO_PROCESS, 0, min(before + _LOWER, 19))
+    try:
+        yield
+    finally:
+        os.setpriority(os.PRIO_PROCESS, 0, before)
+
+
+@cache
+def _may_have_lower_priority():
+    """Whether a thread with a lower priority may get its own back."""
+    if sys.platform != 'linux':  # there it is that of the process
+        return False
+    own, allowed = os.getpriority(os.PRIO_PROCESS, 0), []
+
+    def attempt():
+        with suppress(PermissionError), _lower_priority():
+            pass
+        allowed.append(os.getpriority(os.PRIO_PROCESS, 0) == own)
+
+    thread = Thread(target=attempt)
+    thread.start()
+    thread.join()
+    return allowed == [True]
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item):
     """Run a test when its turn has come."""
     folder = getattr(item.config, 'workerinput', {}).get(_FOLDER)
-    alone = item.get_closest_marker('alone') is not None
+    marks = {mark.name for mark in item.iter_markers()}
     if folder is None:  # the only worker
         return (yield)
-    if not alone and item.get_closest_marker('dds') is None:
-        os.setpriority(os.PRIO_PROCESS, 0, _LOWER)
-        return (yield)
-    with turn(Path(folder), alone):
+    if not marks & {'alone', 'dds'} and _may_have_lower_priority():
+        with _lower_priority():
+            return (yield)
+    with turn(Path(folder), 'alone' in marks):
         return (yield)
