@@ -57,6 +57,20 @@ TargetFollower(iks.Solver(robot.chain('panda_link0', 'panda_link8')), rate=100.0
 """,
 )
 """Programs that compile once what several workers and their nodes would compile at once."""
+_COMPILE_MORE = tuple(
+    f"""
+import runpy
+import sys
+for words in {words}:
+    sys.argv = ['', *words]
+    runpy.run_module('ik_service.solvers.compilation', run_name='__main__')
+"""
+    for words in (
+        [['bfgs'], ['conjugate_gradient'], ['transpose'], ['ccd']],
+        [['pseudoinverse'], ['extended_jacobian'], ['--paths', '--elimination']],
+    )
+)
+"""The same for a run of all tests, which use every method."""
 
 _FOLDER = 'folder_of_locks'
 _END = 0.8
@@ -65,6 +79,7 @@ _LOWER = 10
 """By how much the priority of tests that compute is lower (nice)."""
 
 _folder = pytest.StashKey[TemporaryDirectory]()
+_compilers = pytest.StashKey[list[subprocess.Popen]]()
 
 
 @pytest.hookimpl(trylast=True)
@@ -116,22 +131,28 @@ def _locked(path, mode):
         yield
 
 
-def _compile():
-    """Compile slow kernels, with as many processes as there are programs."""
-    quiet = {'stdout': subprocess.DEVNULL}
-    compilers = [subprocess.Popen([sys.executable, '-c', code], **quiet) for code in _COMPILE]
-    assert [compiler.wait() for compiler in compilers] == [0] * len(compilers)
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    """Tell a worker where the locks of this run are; with the first, start to compile kernels."""
+    config, stash = node.config, node.config.stash
+    if _folder not in stash:
+        every = config.args_source is config.ArgsSource.TESTPATHS and not config.option.keyword
+        stash[_compilers] = [
+            subprocess.Popen([sys.executable, '-c', code], stdout=subprocess.DEVNULL)
+            for code in (*_COMPILE, *(_COMPILE_MORE if every else ()))
+        ]
+        for compiler in stash[_compilers]:
+            config.add_cleanup(compiler.kill)
+        stash[_folder] = TemporaryDirectory(prefix='ik_service_tests_')
+        config.add_cleanup(stash[_folder].cleanup)
+    node.workerinput[_FOLDER] = stash[_folder].name
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node):
-    """Tell a worker where the locks of this run are; before the first, compile slow kernels."""
-    stash = node.config.stash
-    if _folder not in stash:
-        _compile()
-        stash[_folder] = TemporaryDirectory(prefix='ik_service_tests_')
-        node.config.add_cleanup(stash[_folder].cleanup)
-    node.workerinput[_FOLDER] = stash[_folder].name
+def pytest_xdist_node_collection_finished(node):
+    """Wait for the kernels; tests begin when all workers have collected."""
+    codes = [compiler.wait() for compiler in node.config.stash[_compilers]]
+    assert not any(codes), codes
 
 
 @contextmanager
