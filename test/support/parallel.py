@@ -10,8 +10,8 @@ second one would wait.
 A test marked ``alone`` measures time or load. It holds a lock that all ``dds`` tests of the run
 share, so it starts when they have ended, and they wait for it. A second lock, the door, is held
 while a test waits for the first one: without it an ``alone`` test would starve while the others
-take turns. Files with nothing but such tests come first, and beside them some that compute. These
-have a lower priority, so they disturb nobody; where a process may not get its priority back, they
+take turns. Files with nothing but such tests come among the first, and before and beside them some
+that compute, so that kernels are compiled by then and no other has to wait. These have a lower priority, so they disturb nobody; where a process may not get its priority back, they
 hold the lock as well.
 """
 
@@ -66,8 +66,8 @@ for words in {words}:
     runpy.run_module('ik_service.solvers.compilation', run_name='__main__')
 """
     for words in (
-        [['bfgs'], ['conjugate_gradient'], ['transpose'], ['ccd']],
-        [['pseudoinverse'], ['extended_jacobian'], ['--paths', '--elimination']],
+        [['bfgs'], ['ccd'], ['transpose']],
+        [['conjugate_gradient'], ['pseudoinverse'], ['extended_jacobian']],
     )
 )
 """The same for a run of all tests, which use every method."""
@@ -97,7 +97,8 @@ def pytest_collection_modifyitems(items):
     computing = [path for path in files if path in others - some['dds'] - some['browser']]
     beside = len(computing) // 3 if alone else 0
     waiting = _spread(waiting, browser)
-    order = [*alone, *computing[:beside], *_spread(computing[beside:], waiting, _END)]
+    first, then = computing[: beside // 2], computing[beside // 2 : beside]
+    order = [*first, *alone, *then, *_spread(computing[beside:], waiting, _END)]
     places = {path: place for place, path in enumerate(order)}
     items.sort(key=lambda item: places[item.path])
 
