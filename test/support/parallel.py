@@ -11,8 +11,9 @@ A test marked ``alone`` measures time or load. It holds a lock that all ``dds`` 
 share, so it starts when they have ended, and they wait for it. A second lock, the door, is held
 while a test waits for the first one: without it an ``alone`` test would starve while the others
 take turns. Files with nothing but such tests come among the first, and before and beside them some
-that compute, so that kernels are compiled by then and no other has to wait. These have a lower priority, so they disturb nobody; where a process may not get its priority back, they
-hold the lock as well.
+that compute, so that kernels are compiled by then and no worker waits. Tests that compute have a
+lower priority, so they disturb nobody; where a process may not get its priority back, they hold
+the lock as well.
 """
 
 from __future__ import annotations
