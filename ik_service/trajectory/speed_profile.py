@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 import math
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ik_service.exceptions import MissingExtraError, TrajectoryError
+from ik_service.jit.compile import CompiledKernel
 from ik_service.jit.entry import entry_point
 from ik_service.trajectory.joint_curve import JointCurve
 from ik_service.trajectory.timing_kernels import segment_excess, speed_profile
@@ -175,6 +177,7 @@ class _Limits:
             rates[1:] = np.minimum(rates[1:], self.pace)
             rates[:-1] = np.minimum(rates[:-1], self.pace)
         self._caps = np.minimum(np.square(rates), 1e12)
+        self._codes: dict[CompiledKernel, Callable] = {}
         self._alone_durations = self._rest_to_rest(self._alone) if self._alone.any() else 0.0
         self._places = np.concatenate([[0.0], np.cumsum(curve.h)])
         self._slope = np.concatenate([curve.start, curve.end[-1:]])
@@ -195,7 +198,7 @@ class _Limits:
             curve.h, curve.secants, curve.start, curve.end, self._accelerations, self._caps,
             curve.rests, profile,
         )  # fmt: skip
-        entry_point(speed_profile, *arguments)(*arguments)
+        self._run(speed_profile, *arguments)
         return profile
 
     def motion(self, profile: np.ndarray) -> Motion:
@@ -236,8 +239,7 @@ class _Limits:
         :returns: (k−1, 2) of velocity, and of acceleration.
         """
         excess = np.empty((len(self.curve.h), 2))
-        arguments: tuple = (*motion, self.fastest, self.strongest, excess)
-        entry_point(segment_excess, *arguments)(*arguments)
+        self._run(segment_excess, *motion, self.fastest, self.strongest, excess)
         if self.pace is not None:
             along, one = np.empty_like(excess), np.ones(1)
             parts = (np.ascontiguousarray(part[:, None]) for part in self._along)
@@ -256,6 +258,13 @@ class _Limits:
         self._accelerations = self._accelerations / acceleration[:, None]
         self._caps[:-1] /= velocity**2
         self._caps[1:] /= velocity**2
+
+    def _run(self, compiled: CompiledKernel, *arguments: object) -> None:
+        """Run a kernel, whose arguments are of the same types each time."""
+        code = self._codes.get(compiled)
+        if code is None:
+            code = self._codes[compiled] = entry_point(compiled, *arguments)
+        code(*arguments)
 
     def _rates(self, slopes: np.ndarray) -> np.ndarray:
         """Return the largest ṡ (k−1,) at which joints of some slopes keep their velocities."""

@@ -20,7 +20,8 @@ FINEST_TURN = 0.005
 """Motion of any joint between two postures that are checked for constraints [rad] or [m]."""
 
 _FIRST_ROWS = 32  # between which the motion of the arm is looked at first, at least
-_MARGIN = 1.15  # by which more rows are taken at once, as motions are curved
+_SLOW = 1e-3  # speed of the arm [m/s] that makes no difference
+_MARGIN = 1.08  # by which more rows are taken at once, as motions are curved
 _MOST_ROWS = 200_000
 _FEW = 8  # postures of a line that are looked at first by a test that looks at all of them
 
@@ -154,16 +155,25 @@ class MotionCheck:
         :param trajectory: the trajectory.
         :param finest: how far, at most [m].
         """
-        times = np.linspace(0.0, 1.0, _FIRST_ROWS) if len(trajectory) < _FIRST_ROWS else None
-        times = trajectory.times if times is None else times * trajectory.duration
+        times, uneven = trajectory.times, self._unevenness(trajectory)
+        if len(trajectory) < _FIRST_ROWS:
+            times, uneven = np.linspace(0.0, trajectory.duration, _FIRST_ROWS), np.ones(1)
         while True:
             rows = positions_at(trajectory, times)
             motion = self._motion(rows)
-            parts = np.where(np.isfinite(motion), np.ceil(_MARGIN * motion / finest), 1.0)
+            parts = np.where(np.isfinite(motion), np.ceil(_MARGIN * uneven * motion / finest), 1.0)
             counts = np.where(motion > finest, parts, 1.0).astype(int)
             if (counts <= 1).all() or len(rows) + counts.sum() > _MOST_ROWS:
                 return times, rows
-            times = _divided(times, counts)
+            times, uneven = _divided(times, counts), np.ones(1)
+
+    def _unevenness(self, trajectory: JointTrajectory) -> np.ndarray:
+        """Return the larger of the speeds at both ends of each segment (k−1,) over their mean."""
+        if trajectory.velocities is None:
+            return np.ones(len(trajectory) - 1)
+        speeds = np.abs(trajectory.velocities) @ self._levers + _SLOW
+        before, after = speeds[:-1], speeds[1:]
+        return np.asarray(2.0 * np.maximum(before, after) / (before + after))
 
     def _first_violation(
         self, trajectory: JointTrajectory, times: np.ndarray, rows: np.ndarray
@@ -208,7 +218,8 @@ def positions_at(trajectory: JointTrajectory, times: np.ndarray) -> np.ndarray:
         return np.tile(trajectory.positions[0], (len(times), 1))
     segments = np.searchsorted(trajectory.times, times, 'right') - 1
     segments = np.clip(segments, 0, len(trajectory) - 2)
-    powers = (times - trajectory.times[segments])[:, None] ** np.arange(6.0)
+    since = times - trajectory.times[segments]
+    powers = np.vander(since, 6, increasing=True)
     rows: np.ndarray = np.einsum('kp,kpn->kn', powers, trajectory.coefficients[segments])
     return rows
 

@@ -130,22 +130,24 @@ def _free_level(
 ) -> int:
     """Return the level of the largest arc at a corner whose rows are free of collisions."""
     for level, share in enumerate(SHARES[:-1]):
-        arc = _arc(path, sizes, i, share)
-        count = min(math.ceil(check.spacing(arc) / step), _MOST_CHECKED)
-        if check.rows_are_free(_arc(path, sizes, i, share, max(count, _ARC_ROWS))):
+        corners = _arc_corners(path, sizes, i, share)
+        count = min(math.ceil(check.spacing(corners) / step), _MOST_CHECKED)
+        if check.rows_are_free(_arc(corners, max(count, _ARC_ROWS))):
             return level
     return len(SHARES) - 1
 
 
-def _arc(
-    path: np.ndarray, sizes: np.ndarray, i: int, share: float, rows: int = _ARC_ROWS
-) -> np.ndarray:
-    """Return rows (m, n) of the parabola in place of corner i, between the lines beside it."""
+def _arc_corners(path: np.ndarray, sizes: np.ndarray, i: int, share: float) -> np.ndarray:
+    """Return the ends (3, n) of the arc in place of corner i, and that corner between them."""
     size = 0.5 * share * min(sizes[i - 1], sizes[i])
-    before = path[i] + (path[i - 1] - path[i]) * (size / sizes[i - 1])
-    after = path[i] + (path[i + 1] - path[i]) * (size / sizes[i])
+    shares = np.array([[size / sizes[i - 1]], [0.0], [size / sizes[i]]])
+    return np.asarray(path[i] + shares * (path[i - 1 : i + 2] - path[i]))
+
+
+def _arc(corners: np.ndarray, rows: int = _ARC_ROWS) -> np.ndarray:
+    """Return rows (m, n) of the parabola between lines that meet in the second of three points."""
     t = np.linspace(0.0, 1.0, rows)[:, None]
-    return np.asarray((1 - t) ** 2 * before + 2 * t * (1 - t) * path[i] + t * t * after)
+    return np.hstack([(1 - t) ** 2, 2 * t * (1 - t), t * t]) @ corners
 
 
 def _pieces(path: np.ndarray, sizes: np.ndarray, shares: Sequence[float]) -> list[np.ndarray]:
@@ -156,7 +158,8 @@ def _pieces(path: np.ndarray, sizes: np.ndarray, shares: Sequence[float]) -> lis
     for i in range(1, len(path)):
         last = i == len(path) - 1
         share = 0.0 if last else shares[i - 1]
-        arc = path[i : i + 1] if share == 0.0 else _arc(path, sizes, i, share)
+        corners = path[i : i + 1] if share == 0.0 else _arc_corners(path, sizes, i, share)
+        arc = corners if share == 0.0 else _arc(corners)
         a, b = rows[-1][-1], arc[0]
         part = np.linalg.norm(b - a) / max(float(np.linalg.norm(path[i] - path[i - 1])), 1e-12)
         count = max(math.ceil(part * sizes[i - 1] / spacing), _LINE_ROWS)
