@@ -10,19 +10,23 @@ second one would wait.
 A test marked ``alone`` measures time or load. It holds a lock that all ``dds`` tests of the run
 share, so it starts when they have ended, and they wait for it. A second lock, the door, is held
 while a test waits for the first one: without it an ``alone`` test would starve while the others
-take turns. Files with nothing but such tests come first, and beside them some that compute: from
-its first test without processes on, a worker has a lower priority, so they disturb nobody.
+take turns. Files with nothing but such tests come among the first, and before and beside them some
+that compute, so that kernels are compiled by then and no worker waits. Tests that compute have a
+lower priority, so they disturb nobody; where a process may not get its priority back, they hold
+the lock as well.
 """
 
 from __future__ import annotations
 
-from contextlib import contextmanager, ExitStack
+from contextlib import contextmanager, ExitStack, suppress
 import fcntl
+from functools import cache
 import os
 from pathlib import Path
 import subprocess
 import sys
 from tempfile import TemporaryDirectory
+from threading import Thread
 
 import pytest
 
@@ -54,14 +58,29 @@ TargetFollower(iks.Solver(robot.chain('panda_link0', 'panda_link8')), rate=100.0
 """,
 )
 """Programs that compile once what several workers and their nodes would compile at once."""
+_COMPILE_MORE = tuple(
+    f"""
+import runpy
+import sys
+for words in {words}:
+    sys.argv = ['', *words]
+    runpy.run_module('ik_service.solvers.compilation', run_name='__main__')
+"""
+    for words in (
+        [['bfgs'], ['ccd'], ['transpose']],
+        [['conjugate_gradient'], ['pseudoinverse'], ['extended_jacobian']],
+    )
+)
+"""The same for a run of all tests, which use every method."""
 
 _FOLDER = 'folder_of_locks'
 _END = 0.8
 """Share of the order behind which no file with ``dds`` tests comes."""
 _LOWER = 10
-"""Priority (nice) of tests that compute."""
+"""By how much the priority of tests that compute is lower (nice)."""
 
 _folder = pytest.StashKey[TemporaryDirectory]()
+_compilers = pytest.StashKey[list[subprocess.Popen]]()
 
 
 @pytest.hookimpl(trylast=True)
@@ -79,7 +98,8 @@ def pytest_collection_modifyitems(items):
     computing = [path for path in files if path in others - some['dds'] - some['browser']]
     beside = len(computing) // 3 if alone else 0
     waiting = _spread(waiting, browser)
-    order = [*alone, *computing[:beside], *_spread(computing[beside:], waiting, _END)]
+    first, then = computing[: beside // 2], computing[beside // 2 : beside]
+    order = [*first, *alone, *then, *_spread(computing[beside:], waiting, _END)]
     places = {path: place for place, path in enumerate(order)}
     items.sort(key=lambda item: places[item.path])
 
@@ -95,7 +115,7 @@ def _spread(some, others, end=1.0):
 @contextmanager
 def turn(folder, alone):
     """
-    Wait until a test with processes may run, and keep out those that must not run beside it.
+    Wait until a test may run, and keep out those that must not run beside it.
 
     :param folder: where the locks are, the same for all workers of a run.
     :param alone: whether no other test may run meanwhile.
@@ -113,33 +133,68 @@ def _locked(path, mode):
         yield
 
 
-def _compile():
-    """Compile slow kernels, with as many processes as there are programs."""
-    quiet = {'stdout': subprocess.DEVNULL}
-    compilers = [subprocess.Popen([sys.executable, '-c', code], **quiet) for code in _COMPILE]
-    assert [compiler.wait() for compiler in compilers] == [0] * len(compilers)
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    """Tell a worker where the locks of this run are; with the first, start to compile kernels."""
+    config, stash = node.config, node.config.stash
+    if _folder not in stash:
+        every = config.args_source is config.ArgsSource.TESTPATHS and not config.option.keyword
+        stash[_compilers] = [
+            subprocess.Popen([sys.executable, '-c', code], stdout=subprocess.DEVNULL)
+            for code in (*_COMPILE, *(_COMPILE_MORE if every else ()))
+        ]
+        for compiler in stash[_compilers]:
+            config.add_cleanup(compiler.kill)
+        stash[_folder] = TemporaryDirectory(prefix='ik_service_tests_')
+        config.add_cleanup(stash[_folder].cleanup)
+    node.workerinput[_FOLDER] = stash[_folder].name
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node):
-    """Tell a worker where the locks of this run are; before the first, compile slow kernels."""
-    stash = node.config.stash
-    if _folder not in stash:
-        _compile()
-        stash[_folder] = TemporaryDirectory(prefix='ik_service_tests_')
-        node.config.add_cleanup(stash[_folder].cleanup)
-    node.workerinput[_FOLDER] = stash[_folder].name
+def pytest_xdist_node_collection_finished(node):
+    """Wait for the kernels; tests begin when all workers have collected."""
+    codes = [compiler.wait() for compiler in node.config.stash[_compilers]]
+    assert not any(codes), codes
+
+
+@contextmanager
+def _lower_priority():
+    """Let others go first, for the time of a ``with`` block in this thread."""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    os.setpriority(os.PRIO_PROCESS, 0, min(before + _LOWER, 19))
+    try:
+        yield
+    finally:
+        os.setpriority(os.PRIO_PROCESS, 0, before)
+
+
+@cache
+def _may_have_lower_priority():
+    """Whether a thread with a lower priority may get its own back."""
+    if sys.platform != 'linux':  # there it is that of the process
+        return False
+    own, allowed = os.getpriority(os.PRIO_PROCESS, 0), []
+
+    def attempt():
+        with suppress(PermissionError), _lower_priority():
+            pass
+        allowed.append(os.getpriority(os.PRIO_PROCESS, 0) == own)
+
+    thread = Thread(target=attempt)
+    thread.start()
+    thread.join()
+    return allowed == [True]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item):
     """Run a test when its turn has come."""
     folder = getattr(item.config, 'workerinput', {}).get(_FOLDER)
-    alone = item.get_closest_marker('alone') is not None
+    marks = {mark.name for mark in item.iter_markers()}
     if folder is None:  # the only worker
         return (yield)
-    if not alone and item.get_closest_marker('dds') is None:
-        os.setpriority(os.PRIO_PROCESS, 0, _LOWER)
-        return (yield)
-    with turn(Path(folder), alone):
+    if not marks & {'alone', 'dds'} and _may_have_lower_priority():
+        with _lower_priority():
+            return (yield)
+    with turn(Path(folder), 'alone' in marks):
         return (yield)
