@@ -333,17 +333,19 @@ FREE, OVERLAP = -1, -2
 
 
 @kernel
-def near_on_line(robot, world, line, ends, step, first, certain, postures, buffers):
+def near_on_line(robot, world, line, corners, step, first, certain, postures, buffers):
     """
-    Look for postures of a straight motion in which something is near, all but its first posture.
+    Look for postures of a motion in which something is near, all but its first posture.
 
-    They are looked at in an order that soon spreads over the line: bit reversal, as in the van der
-    Corput sequence: 1, 1/2, 1/4, 3/4, …
+    The motion is a straight line, or a parabola along two lines that meet. Its postures are looked
+    at in an order that soon spreads over it: bit reversal, as in the van der Corput sequence: 1,
+    1/2, 1/4, 3/4, …
 
     :param robot: a RobotArrays.
     :param world: a WorldArrays.
     :param line: a LineJoints.
-    :param ends: (2, n) the first posture and the last [rad] or [m].
+    :param corners: (2, n) the first posture and the last, or (3, n) with the corner between them
+        [rad] or [m].
     :param step: motion of the arm between the postures, at most [m].
     :param first: where in that order to begin: 0, or behind what was returned before.
     :param certain: whether bodies that overlap for certain collide.
@@ -353,8 +355,9 @@ def near_on_line(robot, world, line, ends, step, first, certain, postures, buffe
         many postures were looked at.
     """
     n, motion = line.columns.shape[0], 0.0
-    for k in range(n):
-        motion += line.levers[k] * abs(ends[1, k] - ends[0, k])
+    for c in range(1, corners.shape[0]):
+        for k in range(n):
+            motion += line.levers[k] * abs(corners[c, k] - corners[c - 1, k])
     count = max(math.ceil(min(motion / step, _MOST_ROWS)), 1)
     for k in range(line.base.shape[0]):
         postures[0, k] = line.base[k]
@@ -372,8 +375,10 @@ def near_on_line(robot, world, line, ends, step, first, certain, postures, buffe
             continue
         share = (count - back) / count
         for k in range(n):
-            a = ends[0, k]
-            postures[0, line.columns[k]] = a + share * (ends[1, k] - a)
+            q = corners[0, k] + share * (corners[1, k] - corners[0, k])
+            if corners.shape[0] == 3:
+                q += share * (corners[1, k] + share * (corners[2, k] - corners[1, k]) - q)
+            postures[0, line.columns[k]] = q
         looked += 1
         place_bodies(robot, postures, 0, buffers.frames)
         place_spheres(robot, buffers)

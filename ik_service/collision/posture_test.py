@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 import math
 from time import perf_counter
 
@@ -88,13 +89,15 @@ class PostureTest:
         scene = self._scene()
         return scene.contact_points(self._with_posture(scene.model.workspace, q))
 
-    def colliding(self, Q: ArrayLike, threads: int = 1) -> np.ndarray:
+    def colliding(self, Q: ArrayLike, threads: int = 1, step: float = math.inf) -> np.ndarray:
         """
         Return of many postures whether something collides.
 
         :param Q: (N, n) joint positions [rad] or [m].
         :param threads: how many threads share the work; what Coal has to look at is done one
             after the other.
+        :param step: how far any point of the robot is in a posture from where it was in the one
+            before, at most [m], where the postures follow each other so closely; inf otherwise.
         :returns: (N,) of bool.
         :raises ArgumentError: as :meth:`first_contact`.
         """
@@ -105,11 +108,11 @@ class PostureTest:
         postures = self._postures(Q)
         count = min(threads, 1 + len(postures) // _LEAST_ROWS)
         if count == 1:
-            found = scene.colliding(postures)
+            found = scene.colliding(postures, step)
         else:
             blocks = np.array_split(postures, count)
             with ThreadPoolExecutor(count) as pool:
-                found = np.concatenate([*pool.map(scene.colliding, blocks)])
+                found = np.concatenate([*pool.map(scene.colliding, blocks, repeat(step))])
         if len(postures):
             self._statistics.add(perf_counter() - began, len(postures))
         return found
@@ -195,16 +198,16 @@ class LineTest:
         self._scene, self._line, self._statistics = scene, line, statistics
         self.levers = line.levers
 
-    def free(self, ends: np.ndarray, step: float) -> tuple[bool, int]:
+    def free(self, corners: np.ndarray, step: float) -> tuple[bool, int]:
         """
         Return whether nothing collides on a motion, and how many postures were looked at.
 
-        :param ends: (2, n) the first posture, which is not looked at, and the last, both finite
-            [rad] or [m]; contiguous.
+        :param corners: (2, n) the first posture, which is not looked at, and the last, or (3, n)
+            those of a parabola with the corner between them [rad] or [m]; finite, contiguous.
         :param step: motion of the robot between the postures that are looked at, at most [m].
         """
         began = perf_counter()
-        free, count = self._scene.line_is_free(self._line, ends, step)
+        free, count = self._scene.line_is_free(self._line, corners, step)
         self._statistics.add(perf_counter() - began, count)
         return free, count
 

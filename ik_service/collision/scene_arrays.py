@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ik_service.collision.outline import CYLINDER
 from ik_service.collision.part import Part
 from ik_service.kinematics.joint_space import frozen
 
@@ -196,6 +197,26 @@ def with_parts(
             for name, array in changed.items()
         }
     )
+
+
+def grown(robot: RobotArrays, margin: float) -> RobotArrays:
+    """
+    Return a robot whose parts hold all that lies within a distance of them.
+
+    :param robot: the robot.
+    :param margin: the distance [m].
+    """
+    bodies, spheres, outlines, covers = (
+        array.copy() for array in (robot.body_spheres, robot.spheres, robot.outlines, robot.covers)
+    )
+    bodies[bodies[:, 3] >= 0.0, 3] += margin
+    spheres[:, 3] += margin
+    covers[:, 3] += margin
+    outlines[outlines[:, 16] != CYLINDER, 15] += margin
+    outlines[outlines[:, 16] == CYLINDER, 12:15] += margin
+    for array in (bodies, spheres, outlines, covers):
+        array.setflags(write=False)
+    return robot._replace(body_spheres=bodies, spheres=spheres, outlines=outlines, covers=covers)
 
 
 def _grouped(

@@ -106,20 +106,20 @@ class Workspace:
         robot: RobotArrays,
         world: WorldArrays,
         line: LineJoints,
-        ends: np.ndarray,
+        corners: np.ndarray,
         step: float,
         first: int,
         certain: bool,
     ) -> tuple[int, int]:
         """
-        Look for postures of a straight motion in which something is near; see the kernel.
+        Look for postures of a motion in which something is near; see the kernel.
 
         The posture is written to :attr:`posture`, and to :meth:`near_pair` a pair that is near.
         """
         if robot.bodies.shape[0] > self._parts:
             self._grow(robot.bodies.shape[0], self._space)
         found: tuple[int, int] = self._near_on_line(
-            robot, world, line, ends, step, first, certain, self._postures, self._buffers
+            robot, world, line, corners, step, first, certain, self._postures, self._buffers
         )
         return found
 
@@ -213,9 +213,9 @@ def _machine_code() -> tuple[Any, Any, Any]:
     robot, world = robot_arrays(still_bodies(), (), ()), world_arrays(())
     buffers, posture, near = empty_buffers(1, 1, 1), np.zeros((1, 0)), np.zeros(1, bool)
     line = line_joints(np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
-    ends, before, moved = np.zeros((2, 0)), np.zeros((1, 12)), np.zeros(0)
+    corners, before, moved = np.zeros((2, 0)), np.zeros((1, 12)), np.zeros(0)
     return (
         entry_point(near_pairs, robot, world, posture, False, ALL_PAIRS, buffers, near),
-        entry_point(near_on_line, robot, world, line, ends, 1.0, 0, True, posture, buffers),
+        entry_point(near_on_line, robot, world, line, corners, 1.0, 0, True, posture, buffers),
         entry_point(body_displacements, robot, posture, buffers, before, moved),
     )

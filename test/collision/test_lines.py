@@ -24,20 +24,22 @@ SHAPES = {
 }  # fmt: skip
 
 
-def rows_of(test, ends, step):
-    """Postures of a line but the first, no farther apart than a step."""
-    motion = np.abs(ends[1] - ends[0]) @ test.levers()
-    shares = np.linspace(0.0, 1.0, max(math.ceil(motion / step), 1) + 1)
-    return ends[0] + shares[1:, None] * (ends[1] - ends[0])
+def rows_of(test, corners, step):
+    """Postures of a line or a parabola but the first, no farther apart than a step."""
+    motion = np.abs(np.diff(corners, axis=0)).sum(axis=0) @ test.levers()
+    t = np.linspace(0.0, 1.0, max(math.ceil(motion / step), 1) + 1)[1:, None]
+    if len(corners) == 2:
+        return corners[0] + t * (corners[1] - corners[0])
+    return (1 - t) ** 2 * corners[0] + 2 * t * (1 - t) * corners[1] + t**2 * corners[2]
 
 
 def verdicts(test, lines, step):
     """Verdicts on lines, which are those on their postures."""
     found = []
-    for ends in lines:
-        rows = rows_of(test, ends, step)
+    for corners in lines:
+        rows = rows_of(test, corners, step)
         expected = not test.colliding(rows).any()
-        free, looked = test.lines().free(ends, step)
+        free, looked = test.lines().free(corners, step)
         assert free == expected
         assert looked == len(rows) if free else 1 <= looked <= len(rows)
         found.append(free)
@@ -62,8 +64,9 @@ def test_every_shape_is_met_where_its_postures_collide(name, geometry, padding):
     assert 0.1 < np.mean(found) < 0.9
 
 
+@pytest.mark.parametrize('corners', [2, 3])
 @pytest.mark.parametrize('arm', ['panda', 'ur5e'])
-def test_arms_meet_themselves_and_objects_where_their_postures_collide(arm):
+def test_arms_meet_themselves_and_objects_where_their_postures_collide(arm, corners):
     checker = CollisionChecker(Robot.from_urdf(path_of(arm)))
     rng = np.random.default_rng(7)
     for number, shape in enumerate(SHAPES.values()):
@@ -71,7 +74,7 @@ def test_arms_meet_themselves_and_objects_where_their_postures_collide(arm):
             checker.add(f'object_{number}', shape, at(*rng.uniform(-0.5, 0.5, 3)))
     test = checker.for_joints(checker.robot.chain().joint_names)
     middle = rng.uniform(-2.5, 2.5, (80, 1, len(test.joint_names)))
-    lines = middle + rng.normal(0.0, 0.2, (80, 2, len(test.joint_names)))
+    lines = middle + rng.normal(0.0, 0.2, (80, corners, len(test.joint_names)))
     assert 0.05 < np.mean(verdicts(test, lines, 0.03)) < 0.95
 
 
@@ -86,3 +89,25 @@ def test_what_may_touch_is_no_obstacle_on_a_line():
     assert checker.for_joints(['to_b']).lines().free(ends, 0.02) == (True, 100)
     checker.add('other', Box((0.1, 0.1, 0.1)), at(0.5))
     assert not checker.for_joints(['to_b']).lines().free(ends, 0.02)[0]
+
+
+@pytest.mark.parametrize('name', SHAPES)
+@pytest.mark.parametrize('arm', ['panda', 'ur5e'])
+def test_postures_that_follow_each_other_closely_have_the_verdicts_of_each_alone(arm, name):
+    checker = CollisionChecker(Robot.from_urdf(path_of(arm)))
+    rng = np.random.default_rng(11)
+    for number in range(4):
+        checker.add(f'object_{number}', SHAPES[name], at(*rng.uniform(-0.8, 0.8, 3)))
+    chain = checker.robot.chain()
+    checker.attach('held', SHAPES[name], chain.tip_link, pose=at(0.0, 0.0, 0.3))
+    test = checker.for_joints(chain.joint_names)
+    found = []
+    for count in (*range(1, 8), *range(20, 60, 5)):
+        a, b = rng.uniform(-1.5, 1.5, (2, chain.n))
+        rows = a + np.linspace(0.0, rng.uniform(0.001, 0.004), count)[:, None] * count * (b - a)
+        step = test.displacements(rows).max(initial=0.0)
+        assert step <= 0.05 or name == 'plane'
+        alone = test.colliding(rows)
+        assert test.colliding(rows, step=step).tolist() == alone.tolist()
+        found += alone.tolist()
+    assert name == 'plane' or 0.0 < np.mean(found) < 1.0

@@ -83,21 +83,25 @@ class MotionCheck:
         """
         return any(bool(test.violated(q[None])[0]) for test in self._constraints)
 
-    def line_is_free(self, ends: np.ndarray, step: float) -> bool:
+    def line_is_free(self, corners: np.ndarray, step: float) -> bool:
         """
-        Return whether the straight motion between two postures is allowed, without the first.
+        Return whether the motion from a posture to another is allowed, without the first.
 
-        :param ends: (2, n) the first and the last [rad] or [m].
+        :param corners: (2, n) the first and the last of a straight motion [rad] or [m], or (3, n)
+            those of a parabola with the corner between them.
         :param step: motion of the arm between the postures that are checked [m].
         """
         if self._lines is not None and not self._constraints:
-            free, count = self._lines.free(ends, step)
+            free, count = self._lines.free(corners, step)
             self.checks += count
             return free
         if self._collisions is None and not self._constraints:
             return True
-        count = max(math.ceil(self.spacing(ends) / step), 1)
-        rows = ends[0] + _spread(min(count, _MOST_ROWS)) * (ends[1] - ends[0])
+        count = max(math.ceil(self.spacing(corners) / step), 1)
+        shares = _spread(min(count, _MOST_ROWS))
+        rows = corners[0] + shares * (corners[1] - corners[0])
+        if len(corners) == 3:
+            rows += shares * (corners[1] + shares * (corners[2] - corners[1]) - rows)
         # These tests look at all that they get.
         return self.rows_are_free(rows[:_FEW]) and self.rows_are_free(rows[_FEW:])
 
@@ -138,12 +142,12 @@ class MotionCheck:
         """
         if self._collisions is None and not self._constraints:
             return None
-        times, rows = self.samples(trajectory, finest)
+        times, rows, step = self._spaced(trajectory, finest)
         if self._constraints:
             fault = self._first_violation(trajectory, times, rows)
             if fault is not None:
                 return fault
-        forbidden = self._forbidden(rows)
+        forbidden = self._forbidden(rows, step)
         return float(times[int(np.argmax(forbidden))]) if forbidden.any() else None
 
     def samples(
@@ -155,6 +159,13 @@ class MotionCheck:
         :param trajectory: the trajectory.
         :param finest: how far, at most [m].
         """
+        times, rows, _ = self._spaced(trajectory, finest)
+        return times, rows
+
+    def _spaced(
+        self, trajectory: JointTrajectory, finest: float
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return the same, and how far any point moves between two postures, at most [m]."""
         times, uneven = trajectory.times, self._unevenness(trajectory)
         if len(trajectory) < _FIRST_ROWS:
             times, uneven = np.linspace(0.0, trajectory.duration, _FIRST_ROWS), np.ones(1)
@@ -164,7 +175,7 @@ class MotionCheck:
             parts = np.where(np.isfinite(motion), np.ceil(_MARGIN * uneven * motion / finest), 1.0)
             counts = np.where(motion > finest, parts, 1.0).astype(int)
             if (counts <= 1).all() or len(rows) + counts.sum() > _MOST_ROWS:
-                return times, rows
+                return times, rows, float(motion.max(initial=0.0))
             times, uneven = _divided(times, counts), np.ones(1)
 
     def _unevenness(self, trajectory: JointTrajectory) -> np.ndarray:
@@ -195,14 +206,21 @@ class MotionCheck:
             return np.asarray(np.abs(np.diff(rows, axis=0)) @ self._levers)
         return self._bodies.displacements(rows)
 
-    def _forbidden(self, rows: np.ndarray) -> np.ndarray:
-        """Return which rows (N,) collide or break a constraint."""
+    def _forbidden(self, rows: np.ndarray, step: float = math.inf) -> np.ndarray:
+        """
+        Return which rows (N,) collide or break a constraint.
+
+        :param rows: (N, n) [rad] or [m].
+        :param step: motion of any point of the arm from row to row, at most [m].
+        """
         self.checks += len(rows)
         found = np.zeros(len(rows), bool)
         for test in self._constraints:
             found |= test.violated(rows)
         kept = int(np.argmax(found)) if found.any() else len(rows)
-        if self._collisions is not None and kept:
+        if self._bodies is not None and kept:
+            found[:kept] |= self._bodies.colliding(rows[:kept], step=step)
+        elif self._collisions is not None and kept:
             found[:kept] |= self._collisions.colliding(rows[:kept])
         return found
 

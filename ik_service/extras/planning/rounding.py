@@ -22,8 +22,9 @@ the shorter line at the corner. Without an arc the motion rests there.
 """
 _ROWS = 40  # of a whole path, about
 _ARC_ROWS = 6
+# Weights of the three corners of a parabola in its rows.
+_ARC = np.array([[(1 - t) ** 2, 2 * t * (1 - t), t * t] for t in np.linspace(0.0, 1.0, _ARC_ROWS)])
 _LINE_ROWS = 3
-_MOST_CHECKED = 2000  # rows of an arc
 _NO_CORNERS = 10.0  # tolerance [m] with which no rows count as a corner
 _SAME = 1e-9
 
@@ -128,11 +129,11 @@ def joined(trajectories: Sequence[JointTrajectory]) -> JointTrajectory:
 def _free_level(
     path: np.ndarray, sizes: np.ndarray, i: int, check: MotionCheck, step: float
 ) -> int:
-    """Return the level of the largest arc at a corner whose rows are free of collisions."""
+    """Return the level of the largest arc at a corner that is free of collisions."""
     for level, share in enumerate(SHARES[:-1]):
         corners = _arc_corners(path, sizes, i, share)
-        count = min(math.ceil(check.spacing(corners) / step), _MOST_CHECKED)
-        if check.rows_are_free(_arc(corners, max(count, _ARC_ROWS))):
+        fine = max(check.spacing(corners) / _ARC_ROWS, _SAME)
+        if check.line_is_free(corners, min(step, fine)):
             return level
     return len(SHARES) - 1
 
@@ -144,12 +145,6 @@ def _arc_corners(path: np.ndarray, sizes: np.ndarray, i: int, share: float) -> n
     return np.asarray(path[i] + shares * (path[i - 1 : i + 2] - path[i]))
 
 
-def _arc(corners: np.ndarray, rows: int = _ARC_ROWS) -> np.ndarray:
-    """Return rows (m, n) of the parabola between lines that meet in the second of three points."""
-    t = np.linspace(0.0, 1.0, rows)[:, None]
-    return np.hstack([(1 - t) ** 2, 2 * t * (1 - t), t * t]) @ corners
-
-
 def _pieces(path: np.ndarray, sizes: np.ndarray, shares: Sequence[float]) -> list[np.ndarray]:
     """Return the rows of each smooth part of a path, which rests at both ends."""
     spacing = float(sizes.sum()) / _ROWS
@@ -159,7 +154,7 @@ def _pieces(path: np.ndarray, sizes: np.ndarray, shares: Sequence[float]) -> lis
         last = i == len(path) - 1
         share = 0.0 if last else shares[i - 1]
         corners = path[i : i + 1] if share == 0.0 else _arc_corners(path, sizes, i, share)
-        arc = corners if share == 0.0 else _arc(corners)
+        arc = corners if share == 0.0 else _ARC @ corners
         a, b = rows[-1][-1], arc[0]
         part = np.linalg.norm(b - a) / max(float(np.linalg.norm(path[i] - path[i - 1])), 1e-12)
         count = max(math.ceil(part * sizes[i - 1] / spacing), _LINE_ROWS)
