@@ -60,15 +60,15 @@ TargetFollower(iks.Solver(robot.chain('panda_link0', 'panda_link8')), rate=100.0
 """Programs that compile once what several workers and their nodes would compile at once."""
 _COMPILE_MORE = tuple(
     f"""
-import runpy
-import sys
-for words in {words}:
-    sys.argv = ['', *words]
-    runpy.run_module('ik_service.solvers.compilation', run_name='__main__')
+import ik_service as iks
+from ik_service.common.resources import urdf_path
+chain = iks.Robot.from_urdf(urdf_path('panda')).chain()
+for name in {methods}:
+    iks.Solver(chain, name).warm_up()
 """
-    for words in (
-        [['bfgs'], ['ccd'], ['transpose']],
-        [['conjugate_gradient'], ['pseudoinverse'], ['extended_jacobian']],
+    for methods in (
+        ('bfgs', 'ccd', 'transpose'),
+        ('conjugate_gradient', 'pseudoinverse', 'extended_jacobian'),
     )
 )
 """The same for a run of all tests, which use every method."""
