@@ -91,7 +91,7 @@ def imported_names(tree: ast.AST) -> Iterator[tuple[str, bool]]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, 'imports are absolute'
             yield from ((f'{node.module}.{alias.name}', typing) for alias in node.names)
-        typing |= isinstance(node, ast.If) and ast.unparse(node.test) == 'TYPE_CHECKING'
+        typing |= isinstance(node, ast.If) and getattr(node.test, 'id', '') == 'TYPE_CHECKING'
         pending += [(child, typing) for child in ast.iter_child_nodes(node)]
 
 

@@ -36,6 +36,7 @@ def test_only_dds_tests_get_a_second_chance_and_it_is_counted(tmp_path):
     (tmp_path / 'pytest.ini').write_text('[pytest]\nmarkers =\n    dds\n')
     noted = tmp_path / 'noted.txt'
     here = {'PYTHONPATH': str(Path(__file__).parent), 'IK_SERVICE_SECOND_CHANCES': str(noted)}
+    here['PYTEST_ADDOPTS'] = ''  # a report of this run stays this run's
     done = subprocess.run(
         [sys.executable, '-m', 'pytest', *OPTIONS, 'test_it.py'],
         cwd=tmp_path,
@@ -71,15 +72,18 @@ def test_tests_marked_alone_and_others_wait_for_each_other(tmp_path):
     assert order == ['two at once', 'alone', 'later']
 
 
-def test_files_with_browsers_are_far_from_each_other_among_those_with_processes():
-    marks = {'page': ('browser', 'dds'), 'server': ('browser',), 'sums': ()}
-    marks |= {f'node{number}': ('dds',) for number in range(5)}
+def test_files_that_wait_lie_among_those_that_compute():
+    marks = {f'sums{number}': () for number in range(9)}
+    marks |= {f'node{number}': ('dds',) for number in range(3)}
+    marks |= {'page': ('browser', 'dds'), 'server': ('browser',), 'load': ('alone', 'dds')}
     items = [
         SimpleNamespace(path=path, name=name, get_closest_marker=marks[path].__contains__)
         for path in sorted(marks)
         for name in 'ba'
     ]
     pytest_collection_modifyitems(items)
-    order = ['page', 'node0', 'node1', 'node2', 'server', 'node3', 'node4', 'sums']
-    assert [item.path for item in items[::2]] == order
-    assert [item.name for item in items] == ['b', 'a'] * len(order)
+    order = (
+        'sums0 load sums1 sums2 page node0 sums3 server sums4 node1 sums5 node2 sums6 sums7 sums8'
+    )
+    assert [item.path for item in items[::2]] == order.split()
+    assert [item.name for item in items] == ['b', 'a'] * len(marks)

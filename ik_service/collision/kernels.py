@@ -10,6 +10,7 @@ from ik_service.kinematics.kernels import all_finite
 
 # Distance below which spheres count as touching: rounding errors are smaller [m].
 _CLOSE = 1e-5
+_MOST_ROWS = 200_000  # postures of a line
 
 
 @inlined_kernel
@@ -159,12 +160,16 @@ def near_parts(robot, buffers, most):
             buffers.bodies, robot.groups[g, 0], buffers.bodies, robot.groups[g, 1]
         ):
             continue
-        other, last, beside = robot.groups[g, 1], -1, False
-        for p in range(robot.groups[g, 2], robot.groups[g, 3]):
+        other, last, following = robot.groups[g, 1], -1, robot.groups[g, 2]
+        while following < robot.groups[g, 3]:
+            p, following = following, following + 1
             i, j = robot.pairs[p, 0], robot.pairs[p, 1]
             if i != last:
-                last, beside = i, spheres_touch(buffers.spheres, i, buffers.bodies, other)
-            if not beside or not spheres_touch(buffers.spheres, i, buffers.spheres, j):
+                last = i
+                if not spheres_touch(buffers.spheres, i, buffers.bodies, other):
+                    following = robot.pairs[p, 2]
+                    continue
+            if not spheres_touch(buffers.spheres, i, buffers.spheres, j):
                 continue
             place_outline(robot, i, buffers, 0)
             place_outline(robot, j, buffers, 1)
@@ -264,7 +269,7 @@ def place_spheres(robot, buffers):
 
 
 @kernel
-def near_pairs(robot, world, postures, still, most, first_only, buffers, near):
+def near_pairs(robot, world, postures, still, most, buffers, near):
     """
     Write down the pairs of parts that are near each other, and so may collide.
 
@@ -276,7 +281,6 @@ def near_pairs(robot, world, postures, still, most, first_only, buffers, near):
     :param still: whether what never moves is compared with the world, and nothing else is;
         otherwise it is left out.
     :param most: how many pairs are enough.
-    :param first_only: whether the first posture in which something is near is the last.
     :param buffers: the Buffers that are filled.
     :param near: (N,) of bool: whether something is near, or a position is not finite.
     :returns: how many pairs there are, which may be more than there is space for; −1 where a
@@ -296,9 +300,96 @@ def near_pairs(robot, world, postures, still, most, first_only, buffers, near):
                 first, last = (0, 1) if still else (1, robot.body_spheres.shape[0])
                 count = near_objects(robot, world, first, last, buffers, count, most)
         near[row] = count != 0
-        if first_only and count != 0:
-            break
     return count
+
+
+@merged_kernel
+def near_pair_overlaps(robot, world, buffers):
+    """
+    Return whether the pair that was written down first collides for certain.
+
+    That is told of a sphere and what its outline fits; both outlines are in the buffer.
+    """
+    i, j = buffers.near[0, 0], buffers.near[0, 1]
+    parts = robot.bodies.shape[0]
+    covers = robot.cover_starts[i + 1] - robot.cover_starts[i]
+    if j < parts:
+        covers += robot.cover_starts[j + 1] - robot.cover_starts[j]
+    else:
+        covers += world.cover_starts[j - parts + 1] - world.cover_starts[j - parts]
+    if covers > 0:
+        return False
+    rows = buffers.outlines
+    for k in range(2):
+        largest = max(rows[k, 12], max(rows[k, 13], rows[k, 14]))
+        if largest == 0.0 and rows[k, 16] == 0.0:
+            distance = point_distance(rows, 1 - k, rows[k, 9], rows[k, 10], rows[k, 11])
+            return distance <= rows[k, 15] - _CLOSE
+    return False
+
+
+FREE, OVERLAP = -1, -2
+"""Outcomes of :func:`near_on_line` that need no further look."""
+
+
+@kernel
+def near_on_line(robot, world, line, corners, step, first, certain, postures, buffers):
+    """
+    Look for postures of a motion in which something is near, all but its first posture.
+
+    The motion is a straight line, or a parabola along two lines that meet. Its postures are looked
+    at in an order that soon spreads over it: bit reversal, as in the van der Corput sequence: 1,
+    1/2, 1/4, 3/4, …
+
+    :param robot: a RobotArrays.
+    :param world: a WorldArrays.
+    :param line: a LineJoints.
+    :param corners: (2, n) the first posture and the last, or (3, n) with the corner between them
+        [rad] or [m].
+    :param step: motion of the arm between the postures, at most [m].
+    :param first: where in that order to begin: 0, or behind what was returned before.
+    :param certain: whether bodies that overlap for certain collide.
+    :param postures: (1, m) is filled with the last posture that was looked at.
+    :param buffers: the Buffers that are filled, with a pair that is near.
+    :returns: where in that order something is near, or :data:`FREE` or :data:`OVERLAP`; and how
+        many postures were looked at.
+    """
+    n, motion = line.columns.shape[0], 0.0
+    for c in range(1, corners.shape[0]):
+        for k in range(n):
+            motion += line.levers[k] * abs(corners[c, k] - corners[c - 1, k])
+    count = max(math.ceil(min(motion / step, _MOST_ROWS)), 1)
+    for k in range(line.base.shape[0]):
+        postures[0, k] = line.base[k]
+    half = 1
+    while 2 * half < count:
+        half *= 2
+    looked = 0
+    for place in range(first, 2 * half):
+        back, low, high = 0, 1, half
+        while high > 0:
+            if place & low:
+                back |= high
+            low, high = low << 1, high >> 1
+        if back >= count:
+            continue
+        share = (count - back) / count
+        for k in range(n):
+            q = corners[0, k] + share * (corners[1, k] - corners[0, k])
+            if corners.shape[0] == 3:
+                q += share * (corners[1, k] + share * (corners[2, k] - corners[1, k]) - q)
+            postures[0, line.columns[k]] = q
+        looked += 1
+        place_bodies(robot, postures, 0, buffers.frames)
+        place_spheres(robot, buffers)
+        near = near_objects(robot, world, 1, robot.body_spheres.shape[0], buffers, 0, 1)
+        if near == 0:
+            near = near_parts(robot, buffers, 1)
+        if near > 0:
+            if certain and near_pair_overlaps(robot, world, buffers):
+                return OVERLAP, looked
+            return place, looked
+    return FREE, looked
 
 
 @kernel

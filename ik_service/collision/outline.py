@@ -33,8 +33,8 @@ class Outline:
     :ivar T_shape_outline: (4, 4) its frame in that of the shape [m].
     :ivar sizes: (5,) half extents, rounding radius [m], and kind.
     :ivar radius: radius of a sphere about its origin that holds the shape [m]; inf for a plane.
-    :ivar covers: (k, 4) centres in the shape's frame and radii of spheres that hold a mesh
-        together [m]; none for other shapes, which the outline fits.
+    :ivar covers: (k, 4) centres in the shape's frame and radii of spheres that together hold a
+        shape which the outline does not fit, such as a mesh [m]; none for others.
     :ivar surface: digest of a mesh; empty for other shapes.
     """
 
@@ -57,12 +57,19 @@ class Outline:
             sizes = x + margin, y + margin, z + margin, rounding, kind
         else:
             sizes = x, y, z, rounding + margin, kind
-        covers = self.covers.copy()
+        # The edges of a cylinder are rounded then, those of its outline are not.
+        rounded = kind == CYLINDER and not len(self.covers)
+        covers = _whole(self.radius) if rounded else self.covers.copy()
         covers[:, 3] += margin
         return replace(self, sizes=sizes, radius=self.radius + margin, covers=covers)
 
 
 _NO_COVERS = np.empty((0, 4))
+
+
+def _whole(radius: float) -> np.ndarray:
+    """Return the cover of a shape by one sphere."""
+    return np.array([[0.0, 0.0, 0.0, radius]])
 
 
 def outline_of(shape: Shape) -> Outline:
@@ -87,7 +94,8 @@ def outline_of(shape: Shape) -> Outline:
         sizes, radius = (r, r, h, 0.0, CYLINDER), math.hypot(r, h)
     else:
         T, sizes, radius = _plane_frame(shape), (0.0, 0.0, 0.0, 0.0, PLANE), math.inf
-    return Outline(T, sizes, radius, _NO_COVERS)
+    covers = _whole(radius) if isinstance(shape, Cone) else _NO_COVERS
+    return Outline(T, sizes, radius, covers)
 
 
 def _plane_frame(plane: Plane) -> np.ndarray:

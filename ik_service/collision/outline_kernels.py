@@ -51,7 +51,7 @@ def point_distance(outlines, i, x, y, z):
     dx, dy, dz = x - outlines[i, 9], y - outlines[i, 10], z - outlines[i, 11]
     w = dx * outlines[i, 6] + dy * outlines[i, 7] + dz * outlines[i, 8]
     if outlines[i, 16] == 2.0:
-        return abs(w)
+        return max(0.0, abs(w) - outlines[i, 15])
     u = dx * outlines[i, 0] + dy * outlines[i, 1] + dz * outlines[i, 2]
     v = dx * outlines[i, 3] + dy * outlines[i, 4] + dz * outlines[i, 5]
     w = max(0.0, abs(w) - outlines[i, 14])

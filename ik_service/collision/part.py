@@ -68,7 +68,7 @@ class Part:
 
     @cached_property
     def covers(self) -> np.ndarray:
-        """(k, 4) centres in the frame of its body and radii of spheres that cover a mesh [m]."""
+        """(k, 4) spheres that cover what its outline does not fit, in its body's frame [m]."""
         if not len(self.shape_outline.covers):
             return self.shape_outline.covers
         covers = self.shape_outline.covers.copy()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 import math
 from time import perf_counter
 
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 from ik_service.collision.check_statistics import CheckStatistics
 from ik_service.collision.part import ContactPoint
 from ik_service.collision.scene import Pair, Scene
-from ik_service.collision.scene_arrays import RobotArrays
+from ik_service.collision.scene_arrays import line_joints, LineJoints, RobotArrays
 from ik_service.collision.workspace import Workspace
 from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
@@ -88,13 +89,15 @@ class PostureTest:
         scene = self._scene()
         return scene.contact_points(self._with_posture(scene.model.workspace, q))
 
-    def colliding(self, Q: ArrayLike, threads: int = 1) -> np.ndarray:
+    def colliding(self, Q: ArrayLike, threads: int = 1, step: float = math.inf) -> np.ndarray:
         """
         Return of many postures whether something collides.
 
         :param Q: (N, n) joint positions [rad] or [m].
         :param threads: how many threads share the work; what Coal has to look at is done one
             after the other.
+        :param step: how far any point of the robot is in a posture from where it was in the one
+            before, at most [m], where the postures follow each other so closely; inf otherwise.
         :returns: (N,) of bool.
         :raises ArgumentError: as :meth:`first_contact`.
         """
@@ -105,29 +108,13 @@ class PostureTest:
         postures = self._postures(Q)
         count = min(threads, 1 + len(postures) // _LEAST_ROWS)
         if count == 1:
-            found = scene.colliding(postures)
+            found = scene.colliding(postures, step)
         else:
             blocks = np.array_split(postures, count)
             with ThreadPoolExecutor(count) as pool:
-                found = np.concatenate([*pool.map(scene.colliding, blocks)])
+                found = np.concatenate([*pool.map(scene.colliding, blocks, repeat(step))])
         if len(postures):
             self._statistics.add(perf_counter() - began, len(postures))
-        return found
-
-    def some_collide(self, Q: np.ndarray) -> bool:
-        """
-        Return whether something collides in one of many postures, at least.
-
-        Quicker than :meth:`colliding`, also as the postures are not checked.
-
-        :param Q: (N, n) finite joint positions [rad] or [m].
-        """
-        began = perf_counter()
-        postures = np.empty((len(Q), len(self._base())))
-        postures[:] = self._base()
-        postures[:, self._columns] = Q
-        found = self._scene().some_collide(postures)
-        self._statistics.add(perf_counter() - began, len(Q))
         return found
 
     def snapshot(self) -> PostureTest:
@@ -136,6 +123,12 @@ class PostureTest:
         return PostureTest(
             self.joint_names, self._columns, lambda: base, lambda: scene, self._statistics
         )
+
+    def lines(self) -> LineTest:
+        """Return the checks of straight motions with robot and world as they are now, for good."""
+        base = self._base()
+        line = line_joints(np.arange(len(base))[self._columns], base, self.levers())
+        return LineTest(self._scene(), line, self._statistics)
 
     def displacements(self, Q: ArrayLike) -> np.ndarray:
         """
@@ -188,6 +181,35 @@ class PostureTest:
                 + ', '.join(self.joint_names),
             )
         return values
+
+
+class LineTest:
+    """
+    Collision checks of straight motions, all with the same world. Thread-safe.
+
+    :param scene: robot and world.
+    :param line: the joints that move, and where the others are.
+    :param statistics: counts the checks.
+    :ivar levers: (n,) how far any point of robot and attached objects moves at most for a unit of
+        each joint [m/rad], or 1 for a joint that slides.
+    """
+
+    def __init__(self, scene: Scene, line: LineJoints, statistics: CheckStatistics) -> None:
+        self._scene, self._line, self._statistics = scene, line, statistics
+        self.levers = line.levers
+
+    def free(self, corners: np.ndarray, step: float) -> tuple[bool, int]:
+        """
+        Return whether nothing collides on a motion, and how many postures were looked at.
+
+        :param corners: (2, n) the first posture, which is not looked at, and the last, or (3, n)
+            those of a parabola with the corner between them [rad] or [m]; finite, contiguous.
+        :param step: motion of the robot between the postures that are looked at, at most [m].
+        """
+        began = perf_counter()
+        free, count = self._scene.line_is_free(self._line, corners, step)
+        self._statistics.add(perf_counter() - began, count)
+        return free, count
 
 
 def _levers(robot: RobotArrays) -> np.ndarray:

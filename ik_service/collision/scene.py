@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
+import math
 from operator import is_
 
 import numpy as np
@@ -12,9 +13,12 @@ import numpy as np
 from ik_service.collision.allowed_collisions import AllowedCollisions
 from ik_service.collision.checked_robot import CheckedRobot
 from ik_service.collision.coal_shapes import CoalContact
+from ik_service.collision.kernels import FREE
 from ik_service.collision.link_padding import LinkPadding
 from ik_service.collision.part import ATTACHED, ContactPoint, LINK, Part
 from ik_service.collision.scene_arrays import (
+    grown,
+    LineJoints,
     robot_arrays,
     RobotArrays,
     with_parts,
@@ -26,6 +30,8 @@ from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.exceptions import CollisionObjectError, UnknownLinkError
 
 Pair = tuple[str, str]
+
+_CLOSE = 0.01  # distance of postures [m] of which many can be judged together
 
 
 class _PlacedObjects:
@@ -199,39 +205,54 @@ class Scene:
             for a, b, contact in self._collisions(workspace)
         )
 
-    def colliding(self, postures: np.ndarray) -> np.ndarray:
+    def colliding(self, postures: np.ndarray, step: float = math.inf) -> np.ndarray:
         """
         Return of many postures whether something collides.
 
         :param postures: (N, m) positions of all independent joints [rad] or [m].
+        :param step: how far any point of the robot is in a posture from where it was in the one
+            before, at most [m]; inf for postures that have nothing to do with each other.
         :returns: (N,) of bool.
         """
+        found = np.ones(len(postures), bool)
         if self._still_pairs:
-            return np.ones(len(postures), bool)
-        workspace = self.model.workspace
-        found = workspace.rows_with_near_pairs(self.robot, self._world, postures)
+            return found
+        workspace, world = self.model.workspace, self._world
+        if step <= _CLOSE:
+            # Where parts that are grown by the step are free, so are those of both neighbours.
+            middles = np.ascontiguousarray(postures[1::3])
+            near = workspace.rows_with_near_pairs(grown(self.robot, step), world, middles)
+            near = np.repeat(near, 3)[: len(postures)]
+            found[: len(near)] = near
+        rows = np.flatnonzero(found)
+        found[rows] = workspace.rows_with_near_pairs(self.robot, world, postures[rows])
         for row in np.flatnonzero(found).tolist():
             workspace.posture[:] = postures[row]
             found[row] = self.first_contact(workspace) is not None
         return found
 
-    def some_collide(self, postures: np.ndarray) -> bool:
+    def line_is_free(self, line: LineJoints, corners: np.ndarray, step: float) -> tuple[bool, int]:
         """
-        Return whether something collides in one of many postures, at least.
+        Return whether nothing collides on a straight motion, and how many postures were looked at.
 
-        :param postures: (N, m) positions of all independent joints [rad] or [m].
+        :param line: the joints that move.
+        :param corners: (2, n) the first posture, which is not looked at, and the last, or (3, n)
+            those of a parabola with the corner between them [rad] or [m].
+        :param step: motion of the robot between the postures that are looked at, at most [m].
         """
         if self._still_pairs:
-            return len(postures) > 0
-        workspace = self.model.workspace
-        while len(postures):
-            row, near = workspace.first_near_pair(self.robot, self._world, postures)
-            if near:
-                workspace.posture[:] = postures[row]
-                if self._first_of(workspace, near) or self.first_contact(workspace):
-                    return True
-            postures = postures[row + 1 :]
-        return False
+            return False, 1
+        workspace, robot, world = self.model.workspace, self.robot, self._world
+        place, count, certain = -1, 0, not self._filters
+        while True:
+            place, looked = workspace.near_on_line(
+                robot, world, line, corners, step, place + 1, certain
+            )
+            count += looked
+            if place < 0:
+                return place == FREE, count
+            if self._first_of(workspace, workspace.near_pair()) or self.first_contact(workspace):
+                return False, count
 
     def _collisions(self, workspace: Workspace) -> Iterator[tuple[Part, Part, CoalContact]]:
         """Yield the pairs of parts that collide, and where."""

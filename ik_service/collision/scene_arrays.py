@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ik_service.collision.outline import CYLINDER
 from ik_service.collision.part import Part
 from ik_service.kinematics.joint_space import frozen
 
@@ -49,10 +50,11 @@ class RobotArrays(NamedTuple):
     :ivar frames: (P, 12) frame of each part in that of its body.
     :ivar spheres: (P, 4) centre in the body's frame and radius of a sphere around each part [m].
     :ivar outlines: (P, 17) outlines in the body's frame.
-    :ivar covers: (k, 4) spheres that cover meshes, in the body's frame [m].
+    :ivar covers: (k, 4) spheres that cover what its outline does not fit, in the body's frame [m].
     :ivar cover_starts: (P + 1,) where those of each part begin; then k.
     :ivar groups: (g, 4) two bodies, and where the pairs of their parts begin and end.
-    :ivar pairs: (p, 2) pairs of parts that are checked.
+    :ivar pairs: (p, 3) pairs of parts that are checked, and where those of the next first part
+        begin.
     """
 
     parents: np.ndarray
@@ -79,7 +81,7 @@ class WorldArrays(NamedTuple):
 
     :ivar spheres: (W, 4) centre and radius of a sphere around each part [m]; inf for a plane.
     :ivar outlines: (W, 17) outlines.
-    :ivar covers: (k, 4) spheres that cover meshes [m].
+    :ivar covers: (k, 4) spheres that cover what its outline does not fit [m].
     :ivar cover_starts: (W + 1,) where those of each part begin; then k.
     """
 
@@ -87,6 +89,20 @@ class WorldArrays(NamedTuple):
     outlines: np.ndarray
     covers: np.ndarray
     cover_starts: np.ndarray
+
+
+class LineJoints(NamedTuple):
+    """
+    Joints that move on a straight line, while the others stay where they are.
+
+    :ivar columns: (n,) where they stand among all independent joints.
+    :ivar base: (m,) positions of these [rad] or [m].
+    :ivar levers: (n,) how far any point of the robot moves at most for a unit of each [m/rad].
+    """
+
+    columns: np.ndarray
+    base: np.ndarray
+    levers: np.ndarray
 
 
 class Buffers(NamedTuple):
@@ -138,7 +154,7 @@ def robot_arrays(
         covers=np.zeros((0, 4)),
         cover_starts=np.zeros(1, np.int64),
         groups=np.zeros((0, 4), np.int64),
-        pairs=np.zeros((0, 2), np.int64),
+        pairs=np.zeros((0, 3), np.int64),
     )
     return with_parts(nothing, parts, pairs)
 
@@ -183,6 +199,26 @@ def with_parts(
     )
 
 
+def grown(robot: RobotArrays, margin: float) -> RobotArrays:
+    """
+    Return a robot whose parts hold all that lies within a distance of them.
+
+    :param robot: the robot.
+    :param margin: the distance [m].
+    """
+    bodies, spheres, outlines, covers = (
+        array.copy() for array in (robot.body_spheres, robot.spheres, robot.outlines, robot.covers)
+    )
+    bodies[bodies[:, 3] >= 0.0, 3] += margin
+    spheres[:, 3] += margin
+    covers[:, 3] += margin
+    outlines[outlines[:, 16] != CYLINDER, 15] += margin
+    outlines[outlines[:, 16] == CYLINDER, 12:15] += margin
+    for array in (bodies, spheres, outlines, covers):
+        array.setflags(write=False)
+    return robot._replace(body_spheres=bodies, spheres=spheres, outlines=outlines, covers=covers)
+
+
 def _grouped(
     pairs: Iterable[tuple[int, int]], bodies: Sequence[int], first: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -190,15 +226,18 @@ def _grouped(
     Return pairs of parts sorted by the bodies of the parts.
 
     :returns: (g, 4) the two bodies, and where their pairs begin and end behind the ``first`` ones
-        that there are; and (p, 2) the pairs.
+        that there are; and (p, 3) the pairs, each with where those of the next first part begin.
     """
     groups: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for i, j in pairs:
         groups.setdefault((bodies[i], bodies[j]), []).append((i, j))
     ends = [first, *(first + _ends([*groups.values()])).tolist()]
     rows = [(*key, *ends[k : k + 2]) for k, key in enumerate(groups)]
-    grouped = [pair for group in groups.values() for pair in group]
-    return np.array(rows, np.int64).reshape(-1, 4), np.array(grouped, np.int64).reshape(-1, 2)
+    grouped = [pair for group in groups.values() for pair in sorted(group)]
+    found = np.array(grouped, np.int64).reshape(-1, 2)
+    starts = np.append(np.flatnonzero(np.diff(found[:, 0])) + 1, len(found))
+    following = first + starts[np.searchsorted(starts, np.arange(len(found)), 'right')]
+    return np.array(rows, np.int64).reshape(-1, 4), np.column_stack([found, following])
 
 
 def _ends(lists: Sequence[Sized]) -> np.ndarray:
@@ -231,6 +270,17 @@ def world_arrays(parts: Sequence[Part]) -> WorldArrays:
             ),
         )
     )
+
+
+def line_joints(columns: np.ndarray, base: np.ndarray, levers: np.ndarray) -> LineJoints:
+    """
+    Return joints that move on straight lines.
+
+    :param columns: (n,) where they stand among all independent joints.
+    :param base: (m,) positions of these [rad] or [m].
+    :param levers: (n,) how far any point of the robot moves at most for a unit of each [m/rad].
+    """
+    return LineJoints(*map(frozen, (np.asarray(columns, np.int64), base, levers)))
 
 
 def empty_buffers(bodies: int, parts: int, pairs: int) -> Buffers:

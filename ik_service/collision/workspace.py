@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from ik_service.collision.coal_shapes import CoalContact, CoalPlace, load_coal
-from ik_service.collision.kernels import body_displacements, near_pairs
+from ik_service.collision.kernels import body_displacements, near_on_line, near_pairs
 from ik_service.collision.part import Part
 from ik_service.collision.scene_arrays import (
     empty_buffers,
+    line_joints,
+    LineJoints,
     robot_arrays,
     RobotArrays,
     still_bodies,
@@ -46,7 +48,7 @@ class Workspace:
         # Requests ask for the contact: without it, Coal misses collisions of aligned shapes.
         self._request = coal.CollisionRequest()
         self._with_margin: dict[float, CoalRequest] = {}
-        self._near_pairs = _near_pairs()
+        self._near_pairs, self._near_on_line, self._displacements = _machine_code()
         self._joint_names = joint_names
         self._bodies = bodies
         self._places: list[CoalPlace] = []
@@ -70,7 +72,7 @@ class Workspace:
         if robot.bodies.shape[0] > self._parts:
             self._grow(robot.bodies.shape[0], self._space)
         count = self._near_pairs(
-            robot, world, self._postures, still, ALL_PAIRS, False, self._buffers, self._near
+            robot, world, self._postures, still, ALL_PAIRS, self._buffers, self._near
         )
         if count == 0:
             return []
@@ -96,26 +98,34 @@ class Workspace:
         if robot.bodies.shape[0] > self._parts:
             self._grow(robot.bodies.shape[0], self._space)
         near = np.zeros(len(postures), bool)
-        self._near_pairs(robot, world, postures, False, 1, False, self._buffers, near)
+        self._near_pairs(robot, world, postures, False, 1, self._buffers, near)
         return near
 
-    def first_near_pair(
-        self, robot: RobotArrays, world: WorldArrays, postures: np.ndarray
-    ) -> tuple[int, list[list[int]]]:
+    def near_on_line(
+        self,
+        robot: RobotArrays,
+        world: WorldArrays,
+        line: LineJoints,
+        corners: np.ndarray,
+        step: float,
+        first: int,
+        certain: bool,
+    ) -> tuple[int, int]:
         """
-        Return the first posture in which something is near, and one pair as :meth:`near_pairs`.
+        Look for postures of a motion in which something is near; see the kernel.
 
-        :param robot: the robot.
-        :param world: the objects.
-        :param postures: (N, m) finite positions of all independent joints [rad] or [m].
-        :returns: its row, and a list of the pair; N and no pair where nothing is near in any.
+        The posture is written to :attr:`posture`, and to :meth:`near_pair` a pair that is near.
         """
         if robot.bodies.shape[0] > self._parts:
             self._grow(robot.bodies.shape[0], self._space)
-        near = np.zeros(len(postures), bool)
-        if not self._near_pairs(robot, world, postures, False, 1, True, self._buffers, near):
-            return len(postures), []
-        return int(near.argmax()), self._buffers.near[:1].tolist()
+        found: tuple[int, int] = self._near_on_line(
+            robot, world, line, corners, step, first, certain, self._postures, self._buffers
+        )
+        return found
+
+    def near_pair(self) -> list[list[int]]:
+        """Return the pair that the last look at a line has found, as :meth:`near_pairs`."""
+        return self._buffers.near[:1].tolist()
 
     def displacements(self, robot: RobotArrays, postures: np.ndarray) -> np.ndarray:
         """
@@ -126,8 +136,7 @@ class Workspace:
         :returns: (N−1,) [m].
         """
         moved, before = np.zeros(max(len(postures) - 1, 0)), np.zeros((self._bodies, 12))
-        arguments = robot, postures, self._buffers, before, moved
-        entry_point(body_displacements, *arguments)(*arguments)
+        self._displacements(robot, postures, self._buffers, before, moved)
         return moved
 
     def place(self, i: int) -> CoalPlace:
@@ -199,8 +208,14 @@ class Workspace:
 
 
 @cache
-def _near_pairs() -> Any:  # noqa: ANN401 - machine code
-    """Return the machine code for the types of all robots and worlds."""
+def _machine_code() -> tuple[Any, Any, Any]:
+    """Return the machine code of the kernels for the types of all robots and worlds."""
     robot, world = robot_arrays(still_bodies(), (), ()), world_arrays(())
     buffers, posture, near = empty_buffers(1, 1, 1), np.zeros((1, 0)), np.zeros(1, bool)
-    return entry_point(near_pairs, robot, world, posture, False, ALL_PAIRS, False, buffers, near)
+    line = line_joints(np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
+    corners, before, moved = np.zeros((2, 0)), np.zeros((1, 12)), np.zeros(0)
+    return (
+        entry_point(near_pairs, robot, world, posture, False, ALL_PAIRS, buffers, near),
+        entry_point(near_on_line, robot, world, line, corners, 1.0, 0, True, posture, buffers),
+        entry_point(body_displacements, robot, posture, buffers, before, moved),
+    )

@@ -61,17 +61,7 @@ class ChildProcess:
         self._lines: deque[str] = deque(maxlen=KEPT_LINES)
         self._output_changed = threading.Condition()
         self._closed = False
-        prefix = [*_with_default_interrupts(), *_killed_with_parent()]
-        self._process = subprocess.Popen(
-            [*prefix, sys.executable, '-m', module, *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding='utf-8',
-            errors='replace',
-            env={**os.environ, 'PYTHONUNBUFFERED': '1', **(environment or {})},
-            start_new_session=True,
-        )
+        self._process = self._started(module, arguments, {**os.environ, **(environment or {})})
         self._reader = threading.Thread(target=self._read, name=f'{name} output', daemon=True)
         self._reader.start()
 
@@ -165,6 +155,21 @@ class ChildProcess:
         """End it at once, by SIGKILL."""
         self.send(signal.SIGKILL)
         self.end()
+
+    def _started(
+        self, module: str, arguments: Sequence[str], environment: Mapping[str, str]
+    ) -> subprocess.Popen[str]:
+        prefix = [*_with_default_interrupts(), *_killed_with_parent()]
+        return subprocess.Popen(
+            [*prefix, sys.executable, '-m', module, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding='utf-8',
+            errors='replace',
+            env={'PYTHONUNBUFFERED': '1', **environment},
+            start_new_session=True,
+        )
 
     def _read(self) -> None:
         stream = self._process.stdout

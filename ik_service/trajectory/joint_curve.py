@@ -227,6 +227,8 @@ def _kinks(chain: KinematicChain, q: np.ndarray, s: np.ndarray, tolerance: float
         return kinks
     away = _deviations(q, s)
     size = np.sqrt(np.square(away).sum(axis=1))
+    if size.max() <= 0.01 * tolerance:
+        return kinks
     beside = np.pad(size, 1)
     turning = np.pad((away[1:] * away[:-1]).sum(axis=1) < 0.0, 1, constant_values=True)
     outstanding = turning[:-1] & turning[1:]

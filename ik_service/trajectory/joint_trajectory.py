@@ -166,9 +166,9 @@ def _checked(
             f'has {field} of shape {values.shape}; {shape} is right, for {shape[0]} points and '
             f'{shape[1]} joints'
         )
-    wrong = np.argwhere(~np.isfinite(values))
-    if len(wrong):
-        i, j = map(int, wrong[0])
+    finite = np.isfinite(values)
+    if not finite.all():
+        i, j = np.argwhere(~finite)[0].tolist()
         quantity = {'positions': 'position', 'velocities': 'velocity'}.get(field, 'acceleration')
         raise TrajectoryError(f'has the {quantity} {values[i, j]}', point=i, joint=names[j])
     return values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 import math
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ik_service.exceptions import MissingExtraError, TrajectoryError
+from ik_service.jit.compile import CompiledKernel
 from ik_service.jit.entry import entry_point
 from ik_service.trajectory.joint_curve import JointCurve
 from ik_service.trajectory.timing_kernels import segment_excess, speed_profile
@@ -122,7 +124,7 @@ def fastest_motion(
     :raises TrajectoryError: TOPP-RA finds no motion.
     """
     limits = _Limits(curve, fastest, strongest, pace)
-    best, least = limits.motion(np.zeros(len(curve.q))), math.inf
+    best, least = None, math.inf
     for _ in range(_ROUNDS):
         motion = limits.motion(limits.profile(timing))
         excess = limits.excess(motion)
@@ -133,7 +135,7 @@ def fastest_motion(
         if slower <= math.sqrt(_FINE):
             break
         limits.draw_in(excess)
-    return best
+    return limits.motion(np.zeros(len(curve.q))) if best is None else best
 
 
 def slowed(motion: Motion, factor: float) -> Motion:
@@ -175,6 +177,13 @@ class _Limits:
             rates[1:] = np.minimum(rates[1:], self.pace)
             rates[:-1] = np.minimum(rates[:-1], self.pace)
         self._caps = np.minimum(np.square(rates), 1e12)
+        self._codes: dict[CompiledKernel, Callable] = {}
+        self._alone_durations = self._rest_to_rest(self._alone) if self._alone.any() else 0.0
+        self._places = np.concatenate([[0.0], np.cumsum(curve.h)])
+        self._slope = np.concatenate([curve.start, curve.end[-1:]])
+        self._bend = np.zeros_like(self._slope)  # of the last row, where x is 0
+        bends = 6.0 * curve.secants - 4.0 * curve.start - 2.0 * curve.end
+        np.divide(bends, curve.h[:, None], out=self._bend[:-1])
 
     def profile(self, timing: str) -> np.ndarray:
         """
@@ -189,7 +198,7 @@ class _Limits:
             curve.h, curve.secants, curve.start, curve.end, self._accelerations, self._caps,
             curve.rests, profile,
         )  # fmt: skip
-        entry_point(speed_profile, *arguments)(*arguments)
+        self._run(speed_profile, *arguments)
         return profile
 
     def motion(self, profile: np.ndarray) -> Motion:
@@ -207,7 +216,7 @@ class _Limits:
         total = np.maximum(first + last, 1e-150)
         durations = np.where(self._ramps, 3.0, 2.0) * curve.h / total
         gains = np.where(self._ramps, 2.0, 1.0) * (last - first) / durations
-        durations[self._alone] = self._rest_to_rest(self._alone)
+        durations[self._alone] = self._alone_durations
         gains[self._alone] = 0.0
         times = np.concatenate([[0.0], np.cumsum(durations)])
         # At a row between two segments, s̈ is more that of the longer one, which would be left the
@@ -217,12 +226,9 @@ class _Limits:
         gain[1:-1] = (gains[:-1] * before + gains[1:] * after) / (before + after)
         gain[curve.rests] = 0.0
         gain[0], gain[-1] = gains[0], gains[-1]
-        slope = np.vstack([curve.start, curve.end[-1:]])
-        bends = (6.0 * curve.secants - 4.0 * curve.start - 2.0 * curve.end) / curve.h[:, None]
-        bend = np.vstack([bends, np.zeros_like(bends[:1])])  # of the last row, where x is 0
-        self._along = np.concatenate([[0.0], np.cumsum(curve.h)]), rates, gain
-        velocities = slope * rates[:, None]
-        accelerations = slope * gain[:, None] + bend * profile[:, None]
+        self._along = self._places, rates, gain
+        velocities = self._slope * rates[:, None]
+        accelerations = self._slope * gain[:, None] + self._bend * profile[:, None]
         return times, curve.q, velocities, accelerations
 
     def excess(self, motion: Motion) -> np.ndarray:
@@ -233,8 +239,7 @@ class _Limits:
         :returns: (k−1, 2) of velocity, and of acceleration.
         """
         excess = np.empty((len(self.curve.h), 2))
-        arguments: tuple = (*motion, self.fastest, self.strongest, excess)
-        entry_point(segment_excess, *arguments)(*arguments)
+        self._run(segment_excess, *motion, self.fastest, self.strongest, excess)
         if self.pace is not None:
             along, one = np.empty_like(excess), np.ones(1)
             parts = (np.ascontiguousarray(part[:, None]) for part in self._along)
@@ -253,6 +258,13 @@ class _Limits:
         self._accelerations = self._accelerations / acceleration[:, None]
         self._caps[:-1] /= velocity**2
         self._caps[1:] /= velocity**2
+
+    def _run(self, compiled: CompiledKernel, *arguments: object) -> None:
+        """Run a kernel, whose arguments are of the same types each time."""
+        code = self._codes.get(compiled)
+        if code is None:
+            code = self._codes[compiled] = entry_point(compiled, *arguments)
+        code(*arguments)
 
     def _rates(self, slopes: np.ndarray) -> np.ndarray:
         """Return the largest ṡ (k−1,) at which joints of some slopes keep their velocities."""

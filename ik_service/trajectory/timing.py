@@ -327,9 +327,9 @@ def _checked_rows(chain: KinematicChain, q: ArrayLike) -> np.ndarray:
         raise ArgumentError(
             'q', f'has shape {rows.shape}, has to be (N, {chain.n}) with N from 1 to {_MOST_ROWS}'
         )
-    wrong = np.argwhere(~np.isfinite(rows))
-    if len(wrong):
-        row, joint = wrong[0].tolist()
+    finite = np.isfinite(rows)
+    if not finite.all():
+        row, joint = np.argwhere(~finite)[0].tolist()
         raise ArgumentError(f'q[{row}]', f'has {chain.joint_names[joint]} at {rows[row, joint]}')
     return rows
 
@@ -351,9 +351,9 @@ def _positive(name: str, value: float) -> float:
 def _check_moving(chain: KinematicChain, rows: np.ndarray, *limits: np.ndarray) -> None:
     """Refuse a path on which a joint moves that cannot, by its limits of velocity and so on."""
     for limit, what in zip(limits, ('velocity', 'acceleration', 'jerk'), strict=True):
-        moved = np.argwhere((limit <= 0.0) & (rows != rows[0]))
-        if len(moved):
-            row, joint = moved[0].tolist()
+        still = limit <= 0.0
+        if still.any() and (rows[:, still] != rows[0, still]).any():
+            row, joint = np.argwhere(still & (rows != rows[0]))[0].tolist()
             raise TrajectoryError(
                 f'moves a joint whose limit of {what} is 0', row, chain.joint_names[joint]
             )

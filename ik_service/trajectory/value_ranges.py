@@ -34,6 +34,8 @@ def leaves_range(
     leaving = np.zeros((len(control), control.shape[2]), bool)
     for distance in (control - lower, upper - control):
         near = (distance < -tolerance).any(axis=1)
+        if not near.any():
+            continue
         rows, columns = np.nonzero(near)
         leaving[rows, columns] |= _negative(distance[rows, :, columns] + tolerance)
     return leaving

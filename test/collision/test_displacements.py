@@ -50,9 +50,10 @@ def test_a_snapshot_stays_as_the_world_was():
     checker.add('box', iks.Box((0.1, 0.1, 0.1)), at(0.5))
     assert test.first_contact([0.0]) == ('b', 'box')
     assert before.first_contact([0.0]) is None
-    assert test.some_collide(np.array([[2.0], [0.0]]))
-    assert not test.some_collide(np.array([[2.0], [1.0]]))
-    assert not before.some_collide(np.array([[2.0], [0.0]]))
+    assert not before.colliding([[0.0]]).any()
+    assert not test.lines().free(np.array([[2.0], [0.0]]), 0.1)[0]
+    assert test.lines().free(np.array([[2.0], [1.0]]), 0.1)[0]
+    assert before.lines().free(np.array([[2.0], [0.0]]), 0.1)[0]
 
 
 @pytest.mark.parametrize('height', [0.1, 0.05, -0.1, 0.0])

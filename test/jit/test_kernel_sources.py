@@ -1,6 +1,7 @@
 """The source of the kernels: all that is compiled in is covered by the digest of the cache."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 from support.chains import ROOT
@@ -40,10 +41,13 @@ def kernels_of(tree, compiling):
             yield node
 
 
+@cache
 def sources():
     package = ROOT / 'ik_service'
-    for path in sorted(package.rglob('*.py')):
-        yield path.relative_to(package), ast.parse(path.read_text(encoding='utf-8'))
+    return [
+        (path.relative_to(package), ast.parse(path.read_text(encoding='utf-8')))
+        for path in sorted(package.rglob('*.py'))
+    ]
 
 
 def is_covered(path):

@@ -21,7 +21,7 @@ def run(storm, ticks=TICKS):
     return seen
 
 
-@pytest.mark.parametrize('seed', [1, 2, 3])
+@pytest.mark.parametrize('seed', [1, 2])
 def test_commands_stay_within_their_bounds_under_random_faults(solver, seed):
     storm = Storm(solver, seed)
     seen = run(storm)
@@ -30,7 +30,7 @@ def test_commands_stay_within_their_bounds_under_random_faults(solver, seed):
     assert seen.worst_start < 0.05, 'streams begin where the arm is'
 
 
-@pytest.mark.parametrize('seed', [1, 2, 3])
+@pytest.mark.parametrize('seed', [1, 2])
 def test_targets_references_and_hostile_velocities_together_stay_within_them_too(solver, seed):
     storm = AimStorm(solver, seed)
     seen = run(storm)
@@ -41,8 +41,7 @@ def test_targets_references_and_hostile_velocities_together_stay_within_them_too
     assert storm.ended_once
 
 
-@pytest.mark.parametrize('jerk', [False, True])
-@pytest.mark.parametrize('seed', [1, 2])
+@pytest.mark.parametrize(('seed', 'jerk'), [(1, False), (2, True)])
 def test_every_joint_keeps_its_own_bounds_under_random_faults(solver, seed, jerk):
     storm = AimStorm(solver, seed, BoundedObserver, bounds=bounds_of(solver.chain, jerk))
     assert run(storm).worst_step <= 1.0 + 1e-6
@@ -57,8 +56,7 @@ def test_in_even_ticks_the_jerk_keeps_its_bounds_whatever_is_asked_for(solver, s
     assert seen.worst_step <= 1.0 + 1e-6
 
 
-@pytest.mark.parametrize('jerk', [False, True])
-@pytest.mark.parametrize('seed', [1, 2])
+@pytest.mark.parametrize(('seed', 'jerk'), [(1, False), (2, True)])
 def test_among_walls_no_aim_leads_into_one(solver, seed, jerk):
     bounds = {'bounds': bounds_of(solver.chain)} if jerk else {}
     storm = WalledAimStorm(solver, seed, **bounds)

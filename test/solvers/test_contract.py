@@ -28,7 +28,8 @@ from ik_service.exceptions import OptionError
 from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES
 
 REACHABLE = 4
-ARMS = (*ARM_TIPS, 'one_joint', 'sliding', 'long', 'mimicking', 'unlimited')
+OTHERS = ('one_joint', 'sliding', 'long', 'mimicking', 'unlimited')
+"""Chains unlike those of the arms, with which test_solver.py tests the same."""
 REFUSED = [
     (solver, strategy)
     for solver in iks.solver_names()
@@ -74,7 +75,7 @@ def _unlimited():
     return iks.Robot.from_urdf(robot_xml(links, joints)).chain()
 
 
-@pytest.mark.parametrize('name', ARMS)
+@pytest.mark.parametrize('name', OTHERS)
 def test_every_combination_reports_true_errors(solver, strategy, name):
     chain = chain_of(name)
     options = options_with(joint_limits=strategy, max_iterations=200)
@@ -93,7 +94,7 @@ def test_every_combination_reports_true_errors(solver, strategy, name):
         assert prepared.solve(chain.forward(q), q).success
 
 
-@pytest.mark.parametrize('name', ARMS)
+@pytest.mark.parametrize('name', [*ARM_TIPS, *OTHERS])
 def test_every_combination_solves_positions(solver, strategy, name):
     """To a millimetre, from not far away: within reach of every method."""
     chain = chain_of(name)

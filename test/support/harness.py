@@ -22,12 +22,14 @@ import itertools
 import json
 import os
 from pathlib import Path
+import sys
 import threading
 import time
 from unittest.mock import patch
 
 import ik_service
 from ik_service.common.child_process import ChildProcess
+from support.fork_server import ForkedProcess
 
 START_TIMEOUT = 120.0
 """How long a program may take until it is ready [s]: kernels may have to be compiled first."""
@@ -174,7 +176,9 @@ class Bench:
             'PYTHONPATH': _prepended('PYTHONPATH', str(Path(ik_service.__file__).parents[1])),
             'ROS_DOMAIN_ID': self._domain,
         }
-        child = ChildProcess(
+        # What is told about its environment may matter while it imports.
+        kind = ChildProcess if environment or sys.platform != 'linux' else ForkedProcess
+        child = kind(
             name or module.rpartition('.')[2],
             module,
             [*arguments, *ros],

@@ -1,25 +1,32 @@
 """
 Parallel runs with pytest-xdist: the order of the files, and tests that need the machine alone.
 
-Workers take a file at a time. The files whose tests wait for other processes come first: a long
-file that came last would keep one worker busy while the others have nothing left to do. Among
-them, files that need the browser are far from each other: only one of them runs at a time, and
-the worker of a second one would wait.
+Workers take a file at a time. Files whose tests wait for other processes (``dds``) lie evenly
+among those that compute, so that both kinds run at the same time, and none of them is last: a long
+file that came last would keep one worker busy while the others have nothing left to do. Files that
+need the browser are far from each other: only one of them runs at a time, and the worker of a
+second one would wait.
 
-A test marked ``alone`` measures time or load. It holds a lock that all other tests of the run
+A test marked ``alone`` measures time or load. It holds a lock that all ``dds`` tests of the run
 share, so it starts when they have ended, and they wait for it. A second lock, the door, is held
 while a test waits for the first one: without it an ``alone`` test would starve while the others
-take turns.
+take turns. Files with nothing but such tests come among the first, and before and beside them some
+that compute, so that kernels are compiled by then and no worker waits. Tests that compute have a
+lower priority, so they disturb nobody; where a process may not get its priority back, they hold
+the lock as well.
 """
 
 from __future__ import annotations
 
-from contextlib import contextmanager, ExitStack
+from contextlib import contextmanager, ExitStack, suppress
 import fcntl
+from functools import cache
+import os
 from pathlib import Path
 import subprocess
 import sys
 from tempfile import TemporaryDirectory
+from threading import Thread
 
 import pytest
 
@@ -51,25 +58,58 @@ TargetFollower(iks.Solver(robot.chain('panda_link0', 'panda_link8')), rate=100.0
 """,
 )
 """Programs that compile once what several workers and their nodes would compile at once."""
+_COMPILE_MORE = tuple(
+    f"""
+import ik_service as iks
+from ik_service.common.resources import urdf_path
+chain = iks.Robot.from_urdf(urdf_path('panda')).chain()
+for name in {methods}:
+    iks.Solver(chain, name).warm_up()
+"""
+    for methods in (
+        ('bfgs', 'ccd', 'transpose'),
+        ('conjugate_gradient', 'pseudoinverse', 'extended_jacobian'),
+    )
+)
+"""The same for a run of all tests, which use every method."""
 
 _FOLDER = 'folder_of_locks'
+_END = 0.8
+"""Share of the order behind which no file with ``dds`` tests comes."""
+_LOWER = 10
+"""By how much the priority of tests that compute is lower (nice)."""
+
 _folder = pytest.StashKey[TemporaryDirectory]()
+_compilers = pytest.StashKey[list[subprocess.Popen]]()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Bring files with ``dds`` tests to the front; the order inside a file stays."""
-    marked = {
-        marker: dict.fromkeys(item.path for item in items if item.get_closest_marker(marker))
-        for marker in ('dds', 'browser')
+    """Sort the files; the order inside a file stays."""
+    files = {item.path: None for item in items}
+    some = {
+        marker: {item.path for item in items if item.get_closest_marker(marker)}
+        for marker in ('alone', 'browser', 'dds')
     }
-    files = [path for path in {item.path: None for item in items} if path not in marked['browser']]
-    files.sort(key=lambda path: path not in marked['dds'])
-    distance = 1 + len(marked['dds']) // max(len(marked['browser']), 1)
-    for number, path in enumerate(marked['browser']):
-        files.insert(number * distance, path)
-    places = {path: place for place, path in enumerate(files)}
+    others = {item.path for item in items if not item.get_closest_marker('alone')}
+    alone = [path for path in files if path not in others]
+    waiting = [path for path in files if path in some['dds'] & others - some['browser']]
+    browser = [path for path in files if path in some['browser']]
+    computing = [path for path in files if path in others - some['dds'] - some['browser']]
+    beside = len(computing) // 3 if alone else 0
+    waiting = _spread(waiting, browser)
+    first, then = computing[: beside // 2], computing[beside // 2 : beside]
+    order = [*first, *alone, *then, *_spread(computing[beside:], waiting, _END)]
+    places = {path: place for place, path in enumerate(order)}
     items.sort(key=lambda item: places[item.path])
+
+
+def _spread(some, others, end=1.0):
+    """Return a list of some with the others at even distances up to a share of it."""
+    result, count = list(some), len(some) + len(others)
+    for number, other in enumerate(others):
+        result.insert(int(end * number * count / len(others)), other)
+    return result
 
 
 @contextmanager
@@ -93,29 +133,68 @@ def _locked(path, mode):
         yield
 
 
-def _compile():
-    """Compile slow kernels, with as many processes as there are programs."""
-    quiet = {'stdout': subprocess.DEVNULL}
-    compilers = [subprocess.Popen([sys.executable, '-c', code], **quiet) for code in _COMPILE]
-    assert [compiler.wait() for compiler in compilers] == [0] * len(compilers)
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    """Tell a worker where the locks of this run are; with the first, start to compile kernels."""
+    config, stash = node.config, node.config.stash
+    if _folder not in stash:
+        every = config.args_source is config.ArgsSource.TESTPATHS and not config.option.keyword
+        stash[_compilers] = [
+            subprocess.Popen([sys.executable, '-c', code], stdout=subprocess.DEVNULL)
+            for code in (*_COMPILE, *(_COMPILE_MORE if every else ()))
+        ]
+        for compiler in stash[_compilers]:
+            config.add_cleanup(compiler.kill)
+        stash[_folder] = TemporaryDirectory(prefix='ik_service_tests_')
+        config.add_cleanup(stash[_folder].cleanup)
+    node.workerinput[_FOLDER] = stash[_folder].name
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node):
-    """Tell a worker where the locks of this run are; before the first, compile slow kernels."""
-    stash = node.config.stash
-    if _folder not in stash:
-        _compile()
-        stash[_folder] = TemporaryDirectory(prefix='ik_service_tests_')
-        node.config.add_cleanup(stash[_folder].cleanup)
-    node.workerinput[_FOLDER] = stash[_folder].name
+def pytest_xdist_node_collection_finished(node):
+    """Wait for the kernels; tests begin when all workers have collected."""
+    codes = [compiler.wait() for compiler in node.config.stash[_compilers]]
+    assert not any(codes), codes
+
+
+@contextmanager
+def _lower_priority():
+    """Let others go first, for the time of a ``with`` block in this thread."""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    os.setpriority(os.PRIO_PROCESS, 0, min(before + _LOWER, 19))
+    try:
+        yield
+    finally:
+        os.setpriority(os.PRIO_PROCESS, 0, before)
+
+
+@cache
+def _may_have_lower_priority():
+    """Whether a thread with a lower priority may get its own back."""
+    if sys.platform != 'linux':  # there it is that of the process
+        return False
+    own, allowed = os.getpriority(os.PRIO_PROCESS, 0), []
+
+    def attempt():
+        with suppress(PermissionError), _lower_priority():
+            pass
+        allowed.append(os.getpriority(os.PRIO_PROCESS, 0) == own)
+
+    thread = Thread(target=attempt)
+    thread.start()
+    thread.join()
+    return allowed == [True]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item):
     """Run a test when its turn has come."""
     folder = getattr(item.config, 'workerinput', {}).get(_FOLDER)
+    marks = {mark.name for mark in item.iter_markers()}
     if folder is None:  # the only worker
         return (yield)
-    with turn(Path(folder), alone=item.get_closest_marker('alone') is not None):
+    if not marks & {'alone', 'dds'} and _may_have_lower_priority():
+        with _lower_priority():
+            return (yield)
+    with turn(Path(folder), 'alone' in marks):
         return (yield)

@@ -20,7 +20,8 @@ FINEST_TURN = 0.005
 """Motion of any joint between two postures that are checked for constraints [rad] or [m]."""
 
 _FIRST_ROWS = 32  # between which the motion of the arm is looked at first, at least
-_MARGIN = 1.15  # by which more rows are taken at once, as motions are curved
+_SLOW = 1e-3  # speed of the arm [m/s] that makes no difference
+_MARGIN = 1.08  # by which more rows are taken at once, as motions are curved
 _MOST_ROWS = 200_000
 _FEW = 8  # postures of a line that are looked at first by a test that looks at all of them
 
@@ -56,7 +57,8 @@ class MotionCheck:
         if self._bodies is not None:
             collisions = self._bodies = self._bodies.snapshot()
         self._collisions, self._constraints = collisions, constraints
-        self._levers = lever_lengths(chain) if self._bodies is None else self._bodies.levers()
+        self._lines = None if self._bodies is None else self._bodies.lines()
+        self._levers = lever_lengths(chain) if self._lines is None else self._lines.levers
         self.checks = 0
 
     @property
@@ -81,22 +83,27 @@ class MotionCheck:
         """
         return any(bool(test.violated(q[None])[0]) for test in self._constraints)
 
-    def line_is_free(self, a: np.ndarray, b: np.ndarray, step: float) -> bool:
+    def line_is_free(self, corners: np.ndarray, step: float) -> bool:
         """
-        Return whether the straight motion between two postures is allowed, without the first.
+        Return whether the motion from a posture to another is allowed, without the first.
 
-        :param a: (n,) the first [rad] or [m].
-        :param b: (n,) the last.
+        :param corners: (2, n) the first and the last of a straight motion [rad] or [m], or (3, n)
+            those of a parabola with the corner between them.
         :param step: motion of the arm between the postures that are checked [m].
         """
+        if self._lines is not None and not self._constraints:
+            free, count = self._lines.free(corners, step)
+            self.checks += count
+            return free
         if self._collisions is None and not self._constraints:
             return True
-        ahead = b - a
-        count = max(math.ceil(float(self._levers @ np.abs(ahead)) / step), 1)
-        rows = a + _spread(min(count, _MOST_ROWS)) * ahead
-        if self._constraints or self._bodies is None:  # whose tests look at all that they get
-            return self.rows_are_free(rows[:_FEW]) and self.rows_are_free(rows[_FEW:])
-        return self.rows_are_free(rows)
+        count = max(math.ceil(self.spacing(corners) / step), 1)
+        shares = _spread(min(count, _MOST_ROWS))
+        rows = corners[0] + shares * (corners[1] - corners[0])
+        if len(corners) == 3:
+            rows += shares * (corners[1] + shares * (corners[2] - corners[1]) - rows)
+        # These tests look at all that they get.
+        return self.rows_are_free(rows[:_FEW]) and self.rows_are_free(rows[_FEW:])
 
     def rows_are_free(self, rows: np.ndarray) -> bool:
         """
@@ -107,8 +114,6 @@ class MotionCheck:
         self.checks += len(rows)
         if any(test.violated(rows).any() for test in self._constraints):
             return False
-        if self._bodies is not None:
-            return not self._bodies.some_collide(rows)
         return self._collisions is None or not np.asarray(self._collisions.colliding(rows)).any()
 
     def free_count(self, rows: np.ndarray) -> int:
@@ -137,12 +142,12 @@ class MotionCheck:
         """
         if self._collisions is None and not self._constraints:
             return None
-        times, rows = self.samples(trajectory, finest)
+        times, rows, step = self._spaced(trajectory, finest)
         if self._constraints:
             fault = self._first_violation(trajectory, times, rows)
             if fault is not None:
                 return fault
-        forbidden = self._forbidden(rows)
+        forbidden = self._forbidden(rows, step)
         return float(times[int(np.argmax(forbidden))]) if forbidden.any() else None
 
     def samples(
@@ -154,16 +159,32 @@ class MotionCheck:
         :param trajectory: the trajectory.
         :param finest: how far, at most [m].
         """
-        times = np.linspace(0.0, 1.0, _FIRST_ROWS) if len(trajectory) < _FIRST_ROWS else None
-        times = trajectory.times if times is None else times * trajectory.duration
+        times, rows, _ = self._spaced(trajectory, finest)
+        return times, rows
+
+    def _spaced(
+        self, trajectory: JointTrajectory, finest: float
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return the same, and how far any point moves between two postures, at most [m]."""
+        times, uneven = trajectory.times, self._unevenness(trajectory)
+        if len(trajectory) < _FIRST_ROWS:
+            times, uneven = np.linspace(0.0, trajectory.duration, _FIRST_ROWS), np.ones(1)
         while True:
             rows = positions_at(trajectory, times)
             motion = self._motion(rows)
-            parts = np.where(np.isfinite(motion), np.ceil(_MARGIN * motion / finest), 1.0)
+            parts = np.where(np.isfinite(motion), np.ceil(_MARGIN * uneven * motion / finest), 1.0)
             counts = np.where(motion > finest, parts, 1.0).astype(int)
             if (counts <= 1).all() or len(rows) + counts.sum() > _MOST_ROWS:
-                return times, rows
-            times = _divided(times, counts)
+                return times, rows, float(motion.max(initial=0.0))
+            times, uneven = _divided(times, counts), np.ones(1)
+
+    def _unevenness(self, trajectory: JointTrajectory) -> np.ndarray:
+        """Return the larger of the speeds at both ends of each segment (k−1,) over their mean."""
+        if trajectory.velocities is None:
+            return np.ones(len(trajectory) - 1)
+        speeds = np.abs(trajectory.velocities) @ self._levers + _SLOW
+        before, after = speeds[:-1], speeds[1:]
+        return np.asarray(2.0 * np.maximum(before, after) / (before + after))
 
     def _first_violation(
         self, trajectory: JointTrajectory, times: np.ndarray, rows: np.ndarray
@@ -185,14 +206,21 @@ class MotionCheck:
             return np.asarray(np.abs(np.diff(rows, axis=0)) @ self._levers)
         return self._bodies.displacements(rows)
 
-    def _forbidden(self, rows: np.ndarray) -> np.ndarray:
-        """Return which rows (N,) collide or break a constraint."""
+    def _forbidden(self, rows: np.ndarray, step: float = math.inf) -> np.ndarray:
+        """
+        Return which rows (N,) collide or break a constraint.
+
+        :param rows: (N, n) [rad] or [m].
+        :param step: motion of any point of the arm from row to row, at most [m].
+        """
         self.checks += len(rows)
         found = np.zeros(len(rows), bool)
         for test in self._constraints:
             found |= test.violated(rows)
         kept = int(np.argmax(found)) if found.any() else len(rows)
-        if self._collisions is not None and kept:
+        if self._bodies is not None and kept:
+            found[:kept] |= self._bodies.colliding(rows[:kept], step=step)
+        elif self._collisions is not None and kept:
             found[:kept] |= self._collisions.colliding(rows[:kept])
         return found
 
@@ -208,7 +236,8 @@ def positions_at(trajectory: JointTrajectory, times: np.ndarray) -> np.ndarray:
         return np.tile(trajectory.positions[0], (len(times), 1))
     segments = np.searchsorted(trajectory.times, times, 'right') - 1
     segments = np.clip(segments, 0, len(trajectory) - 2)
-    powers = (times - trajectory.times[segments])[:, None] ** np.arange(6.0)
+    since = times - trajectory.times[segments]
+    powers = np.vander(since, 6, increasing=True)
     rows: np.ndarray = np.einsum('kp,kpn->kn', powers, trajectory.coefficients[segments])
     return rows
 

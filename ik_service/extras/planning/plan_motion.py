@@ -152,7 +152,7 @@ class _Clock:
 
     def stopped(self) -> bool:
         """Return whether to stop."""
-        return self.left <= 0.0 or self._canceled()
+        return time.monotonic() - self._began >= self._timeout or self._canceled()
 
     def status(self) -> PlanStatus:
         """Return why there is no plan, where nothing else is the reason."""
@@ -250,12 +250,13 @@ class _Planner:
     ) -> np.ndarray | None:
         """Return the corners (k, n) of a path to one of some postures; None for none."""
 
-        def free(a: np.ndarray, b: np.ndarray) -> bool:
-            return self._check.line_is_free(a, b, step)
+        def free(ends: np.ndarray) -> bool:
+            return self._check.line_is_free(ends, step)
 
         for goal in postures:
-            if free(self._start, goal):
-                return np.array([self._start, goal])
+            line = np.array([self._start, goal])
+            if free(line):
+                return line
         if pipeline == 'ptp':
             return None
         lower, upper = self._bounds(postures)

@@ -22,8 +22,9 @@ the shorter line at the corner. Without an arc the motion rests there.
 """
 _ROWS = 40  # of a whole path, about
 _ARC_ROWS = 6
+# Weights of the three corners of a parabola in its rows.
+_ARC = np.array([[(1 - t) ** 2, 2 * t * (1 - t), t * t] for t in np.linspace(0.0, 1.0, _ARC_ROWS)])
 _LINE_ROWS = 3
-_MOST_CHECKED = 2000  # rows of an arc
 _NO_CORNERS = 10.0  # tolerance [m] with which no rows count as a corner
 _SAME = 1e-9
 
@@ -128,24 +129,20 @@ def joined(trajectories: Sequence[JointTrajectory]) -> JointTrajectory:
 def _free_level(
     path: np.ndarray, sizes: np.ndarray, i: int, check: MotionCheck, step: float
 ) -> int:
-    """Return the level of the largest arc at a corner whose rows are free of collisions."""
+    """Return the level of the largest arc at a corner that is free of collisions."""
     for level, share in enumerate(SHARES[:-1]):
-        arc = _arc(path, sizes, i, share)
-        count = min(math.ceil(check.spacing(arc) / step), _MOST_CHECKED)
-        if check.rows_are_free(_arc(path, sizes, i, share, max(count, _ARC_ROWS))):
+        corners = _arc_corners(path, sizes, i, share)
+        fine = max(check.spacing(corners) / _ARC_ROWS, _SAME)
+        if check.line_is_free(corners, min(step, fine)):
             return level
     return len(SHARES) - 1
 
 
-def _arc(
-    path: np.ndarray, sizes: np.ndarray, i: int, share: float, rows: int = _ARC_ROWS
-) -> np.ndarray:
-    """Return rows (m, n) of the parabola in place of corner i, between the lines beside it."""
+def _arc_corners(path: np.ndarray, sizes: np.ndarray, i: int, share: float) -> np.ndarray:
+    """Return the ends (3, n) of the arc in place of corner i, and that corner between them."""
     size = 0.5 * share * min(sizes[i - 1], sizes[i])
-    before = path[i] + (path[i - 1] - path[i]) * (size / sizes[i - 1])
-    after = path[i] + (path[i + 1] - path[i]) * (size / sizes[i])
-    t = np.linspace(0.0, 1.0, rows)[:, None]
-    return np.asarray((1 - t) ** 2 * before + 2 * t * (1 - t) * path[i] + t * t * after)
+    shares = np.array([[size / sizes[i - 1]], [0.0], [size / sizes[i]]])
+    return np.asarray(path[i] + shares * (path[i - 1 : i + 2] - path[i]))
 
 
 def _pieces(path: np.ndarray, sizes: np.ndarray, shares: Sequence[float]) -> list[np.ndarray]:
@@ -156,7 +153,8 @@ def _pieces(path: np.ndarray, sizes: np.ndarray, shares: Sequence[float]) -> lis
     for i in range(1, len(path)):
         last = i == len(path) - 1
         share = 0.0 if last else shares[i - 1]
-        arc = path[i : i + 1] if share == 0.0 else _arc(path, sizes, i, share)
+        corners = path[i : i + 1] if share == 0.0 else _arc_corners(path, sizes, i, share)
+        arc = corners if share == 0.0 else _ARC @ corners
         a, b = rows[-1][-1], arc[0]
         part = np.linalg.norm(b - a) / max(float(np.linalg.norm(path[i] - path[i - 1])), 1e-12)
         count = max(math.ceil(part * sizes[i - 1] / spacing), _LINE_ROWS)

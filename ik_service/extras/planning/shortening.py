@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 
 import numpy as np
+from numpy.linalg import norm
 
 TRIES = 40
 """Shortcuts that are tried, at most."""
@@ -12,8 +14,8 @@ PATIENCE = 8
 """Shortcuts in a row that do not help, after which no more are tried."""
 _GAIN = 0.98  # length of a shortcut as a share of what it replaces, at most
 
-LineTest = Callable[[np.ndarray, np.ndarray], bool]
-"""Returns whether the straight motion from one posture (n,) to another is allowed."""
+LineTest = Callable[[np.ndarray], bool]
+"""Returns whether the straight motion from one posture to another, (2, n), is allowed."""
 
 
 def shortened(
@@ -35,13 +37,19 @@ def shortened(
     """
     path = _reduced(path, line_is_free, stopped)
     random = np.random.default_rng(seed)
-    failures = 0
+    failures, ends = 0, _places(path, units)
     for _ in range(TRIES):
         if len(path) <= 2 or failures >= PATIENCE or stopped():
             break
-        shorter = _shortcut(path, units, line_is_free, random)
-        failures = failures + 1 if shorter is None else 0
-        path = path if shorter is None else shorter
+        a, b = sorted(random.uniform(0.0, ends[-1], 2).tolist())
+        i, j = (bisect_right(ends, s, hi=len(ends) - 1) - 1 for s in (a, b))
+        failures += 1
+        if i == j:
+            continue
+        line = np.array([_between(path, ends, k, s) for k, s in ((i, a), (j, b))])
+        if norm((line[1] - line[0]) / units) <= _GAIN * (b - a) and line_is_free(line):
+            path = np.concatenate([path[: i + 1], line, path[j + 1 :]])
+            failures, ends = 0, _places(path, units)
     return path
 
 
@@ -52,7 +60,7 @@ def lengths(path: np.ndarray, units: np.ndarray) -> np.ndarray:
     :param path: (k, n) corners [rad] or [m].
     :param units: (n,) motion of each joint that counts as 1.
     """
-    return np.asarray(np.linalg.norm(np.diff(path, axis=0) / units, axis=1))
+    return np.asarray(norm(np.diff(path, axis=0) / units, axis=1))
 
 
 def _reduced(path: np.ndarray, line_is_free: LineTest, stopped: Callable[[], bool]) -> np.ndarray:
@@ -60,27 +68,20 @@ def _reduced(path: np.ndarray, line_is_free: LineTest, stopped: Callable[[], boo
     kept, i = [0], 0
     while i < len(path) - 1:
         ahead = len(path) - 1
-        while ahead > i + 1 and not stopped() and not line_is_free(path[i], path[ahead]):
+        while ahead > i + 1 and not stopped() and not line_is_free(path[[i, ahead]]):
             ahead = i + (ahead - i + 1) // 2 if ahead - i > 2 else i + 1
         i = ahead if ahead == i + 1 or not stopped() else i + 1
         kept.append(i)
     return path[kept]
 
 
-def _shortcut(
-    path: np.ndarray, units: np.ndarray, line_is_free: LineTest, random: np.random.Generator
-) -> np.ndarray | None:
-    """Return a path with a straight line between two random places; None where that is no gain."""
-    sizes = lengths(path, units)
-    ends = np.concatenate([[0.0], np.cumsum(sizes)])
-    a, b = np.sort(random.uniform(0.0, ends[-1], 2)).tolist()
-    i, j = (int(np.searchsorted(ends, s, 'right')) - 1 for s in (a, b))
-    j = min(j, len(sizes) - 1)
-    if i == j:
-        return None
-    p, q = (
-        path[k] + (path[k + 1] - path[k]) * ((s - ends[k]) / sizes[k]) for k, s in ((i, a), (j, b))
+def _places(path: np.ndarray, units: np.ndarray) -> list[float]:
+    """Return how far along a path its corners are."""
+    return [0.0, *np.cumsum(lengths(path, units)).tolist()]
+
+
+def _between(path: np.ndarray, ends: list[float], k: int, s: float) -> np.ndarray:
+    """Return the posture at a place, behind corner k of a path."""
+    return np.asarray(
+        path[k] + (path[k + 1] - path[k]) * ((s - ends[k]) / (ends[k + 1] - ends[k]))
     )
-    if np.linalg.norm((q - p) / units) > _GAIN * (b - a) or not line_is_free(p, q):
-        return None
-    return np.concatenate([path[: i + 1], [p, q], path[j + 1 :]])

@@ -94,27 +94,14 @@ def test_a_box_without_motion_plans_is_refused_with_the_extra_that_is_missing(ru
     assert 'Traceback' not in process.output
 
 
-@pytest.mark.dds
-def test_ctrl_c_ends_the_demo_and_its_processes(run):
-    process = run()
-    process.wait_for('corner 1 .* reached', START_TIMEOUT)
-    children = children_of(process)
-    start = time.monotonic()
-    process.send(signal.SIGINT)
-    assert wait_for_end(process, 10.0) == 0, process.output
-    assert time.monotonic() - start < 6.0
-    assert all(map(has_ended, children))
-    assert process.output.rstrip().endswith('stopped')
-    assert 'Traceback' not in process.output
-
-
 @pytest.mark.slow
 @pytest.mark.dds
-def test_the_viewer_runs_and_the_demo_gives_way_to_targets_of_other_clients(run):
+def test_the_viewer_runs_and_targets_of_other_clients_and_a_killed_process_stop_the_demo(run):
     pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
     process = run()
     address = process.wait_for(r'^Viewer    (http://127\.0\.0\.1:\d+) ', START_TIMEOUT)[1]
-    assert len(children_of(process)) == 3
+    node, *others = children_of(process)
+    assert len(others) == 2
     with urlopen(address, timeout=5.0) as page:
         assert page.status == 200
     process.wait_for('corner 1 .* reached', START_TIMEOUT)
@@ -122,6 +109,12 @@ def test_the_viewer_runs_and_the_demo_gives_way_to_targets_of_other_clients(run)
     with targets_of_another_client(domain):
         process.wait_for('^Paused    another client has published a target', 30.0)
     assert process.exit_code is None
+    os.kill(node, signal.SIGKILL)
+    assert wait_for_end(process, 5.0) == 1
+    assert 'ik_demo: the IK node ended with exit code -9; its output:' in process.output
+    assert 'ready' in process.output.rpartition('its output:')[2]
+    assert all(map(has_ended, others))
+    assert 'Traceback' not in process.output
 
 
 @contextmanager
@@ -151,20 +144,6 @@ def test_ctrl_c_while_it_starts(run, delay):
     process.send(signal.SIGINT)
     assert wait_for_end(process, 10.0) == 130, process.output
     assert process.output.rstrip().endswith('stopped')
-    assert 'Traceback' not in process.output
-
-
-@pytest.mark.slow
-@pytest.mark.dds
-def test_a_killed_process_is_reported_with_its_output(run):
-    process = run('--no-viewer')
-    process.wait_for('corner 1 .* reached', START_TIMEOUT)
-    node, arm = children_of(process)
-    os.kill(node, signal.SIGKILL)
-    assert wait_for_end(process, 5.0) == 1
-    assert 'ik_demo: the IK node ended with exit code -9; its output:' in process.output
-    assert 'ready' in process.output.rpartition('its output:')[2]
-    assert has_ended(arm)
     assert 'Traceback' not in process.output
 
 
@@ -207,7 +186,7 @@ def test_help_names_options_and_exit_codes(capsys):
 
 
 @pytest.mark.dds
-def test_a_stop_pauses_the_demo_until_it_is_resumed(run):
+def test_a_stop_pauses_the_demo_until_it_is_resumed_and_ctrl_c_ends_it(run):
     process = run('--no-viewer', '--speed', '1.0')
     domain = int(process.wait_for(r'domain (\d+), this machine', START_TIMEOUT)[1])
     process.wait_for('corner 2 .* reached', START_TIMEOUT)
@@ -217,6 +196,13 @@ def test_a_stop_pauses_the_demo_until_it_is_resumed(run):
         assert call('/ik_demo/resume') == 'the demo goes on'
         process.wait_for(r'^Resumed\n[\s\S]* reached', 60.0)
         assert call('/ik_demo/resume') == 'the demo is not paused'
+    children, start = children_of(process), time.monotonic()
+    process.send(signal.SIGINT)
+    assert wait_for_end(process, 10.0) == 0, process.output
+    assert time.monotonic() - start < 6.0
+    assert all(map(has_ended, children))
+    assert process.output.rstrip().endswith('stopped')
+    assert 'Traceback' not in process.output
 
 
 @contextmanager
