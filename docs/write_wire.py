@@ -69,8 +69,8 @@ def written(before: Rows, now: Rows) -> str:
             _trajectories(before, now, 'replaces'),
             '`joint_trajectory`, a controller that blends (after 6.9):',
             _trajectories(before, now, 'blends'),
-            'The same controller, with limits of jerk of 300 rad/s³ for every joint (before: commit '
-            '50bcb221):',
+            'The first controller, with limits of jerk of 300 rad/s³ for every joint (before: '
+            'commit 50bcb221):',
             _trajectories(before, now, 'smoothly', jerk=True),
             'The other interfaces, velocity · acceleration as shares of what is allowed; join of '
             'positions beyond what the velocity limits allow since the last message:',
