@@ -74,8 +74,9 @@ class IkOptions:
     :param damping: λ, the method's damping.
     :param prefer: 'first' returns the first solution found, except that a few searches look for
         a nearer one when the tip starts close to the target but a joint would jump by more than
-        0.1 [rad] or [m]; 'nearest' keeps searching and returns the one whose largest joint
-        motion from the seed is smallest.
+        0.1 [rad] or [m]; 'nearest' returns the one whose largest joint motion from the seed is
+        smallest: at once where all solutions can be listed (six revolute joints, no bound on
+        iterations or searches), else the nearest found until the searches or the time end.
     :param max_joint_motion: bound on the motion of every joint from the seed [rad] or [m], or from
         where the seed is brought inside the limits; None for none. No answer lies beyond it: where
         no solution lies inside, the answer is the closest pose that does. Kept also where the

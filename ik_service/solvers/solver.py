@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from importlib import import_module
 import threading
+from time import perf_counter
 from typing import Any, NoReturn
 
 from numba.core.errors import NumbaError
@@ -20,6 +21,7 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_space import JointSpace
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.kinematics.tree import KinematicTree
+from ik_service.solvers.all_solutions.solution_finder import SolutionFinder
 from ik_service.solvers.argument_checks import check_kinds
 from ik_service.solvers.choices import LimitStrategy, Nearness
 from ik_service.solvers.collision_free import solve_free
@@ -135,6 +137,7 @@ class Solver:
         self.collisions = collisions
         if collisions is not None:
             collision_test(collisions, chain)
+        self._lists = self.options.prefer == 'nearest' and one and self._effort_is_free()
         self._thread = threading.local()
 
     def solve(
@@ -168,6 +171,10 @@ class Solver:
                 kernel, problem, settings, work = thread.prepared = self._prepare()
         if collisions is not None:
             return solve_free(self, target, seed, timeout, collisions)
+        if self._lists:
+            listed = self._listed(target, seed, timeout)
+            if listed is not None:
+                return listed
         if self.guess is not None:
             settings.nearness[0] = self._nearness(guessed=seed is None)
         if seed is None:
@@ -221,6 +228,40 @@ class Solver:
         result.__class__ = IkResult
         return result
 
+    def _effort_is_free(self) -> bool:
+        """Return whether no option bounds or records the iterations of a search."""
+        options = self.options
+        bounds = options.max_iterations, options.max_searches, options.step_gain
+        return not options.record_trace and all(bound is None for bound in bounds)
+
+    def _listed(
+        self, target: Target, seed: ArrayLike | None, timeout: float | None
+    ) -> IkResult | None:
+        """Return the nearest of all solutions, where these are known; None otherwise."""
+        if self.pauses or isinstance(target, Task):
+            return None
+        finder, check = self._finder
+        if not finder.lists:
+            self._lists = False
+            return None
+        began, start = perf_counter(), self.start_for(target) if seed is None else seed
+        q = finder.nearest(target, start)  # type: ignore[arg-type]  # whatever it is
+        if q is None:
+            return None
+        result = check.solve(target, q, timeout)
+        took = perf_counter() - began
+        return replace(result, solve_time=took, remark=self.remark) if result.success else None
+
+    @cached_property
+    def _finder(self) -> tuple[SolutionFinder, Solver]:
+        """The search for all solutions, for the nearest of them, and the solver that checks it."""
+        options = replace(
+            self.options, prefer='first', max_searches=1, max_joint_motion=None,
+            seed_source='given', seed_file=None,
+        )  # fmt: skip
+        finder = SolutionFinder(self.chain, self.options, self.problem, patience=1)
+        return finder, Solver(self.chain, self.name, options)
+
     def start_for(self, target: Target) -> np.ndarray:
         """
         Return the start of a solve that is given no seed.
@@ -237,6 +278,8 @@ class Solver:
         """Compile the solver for this chain, or load it from the cache."""
         q = self.chain.mid_range()
         self.solve(self.chain.forward(q), q)
+        if self._lists:
+            self._finder[1].warm_up()
         self.chain.jacobian(q)
 
     @cached_property

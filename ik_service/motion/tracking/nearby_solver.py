@@ -184,7 +184,11 @@ class NearbySolver:
             options = replace(options, joint_limits=IkOptions.joint_limits)
         self.beside = Solver(chain, solver.name, replace(options, max_searches=1, prefer='first'))
         self.next = NextSolver(self.beside)
-        self._anywhere = Solver(chain, solver.name, replace(options, prefer='nearest'))
+        # With a number of searches, all solutions are never listed, which would be compiled.
+        _, settings, _ = solver.views(solver.problem())
+        searches = options.max_searches or int(settings.max_searches[0])
+        anywhere = replace(options, prefer='nearest', max_searches=searches)
+        self._anywhere = Solver(chain, solver.name, anywhere)
         # After one step the search is over, and the solver's approach to the closest pose begins.
         self._bounded = options.max_joint_motion is not None
         self._descent = Solver(

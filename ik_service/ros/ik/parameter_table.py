@@ -125,7 +125,8 @@ _SOLVER: dict[str, ParameterSpec] = {
     'prefer': ParameterSpec(
         '',
         IkOptions.prefer,
-        'first: the first solution found; nearest: the one nearest to the seed',
+        'first: the first solution found; nearest: the one nearest to the seed, found at once for '
+        'arms of six revolute joints, else by searching until the time-out',
         choices=PREFERENCES,
     ),
     'max_joint_motion': ParameterSpec(
