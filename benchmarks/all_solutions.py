@@ -25,11 +25,7 @@ from verifier import Verifier
 
 import ik_service as iks
 from ik_service.solvers.all_solutions.arm_geometry import NO_FORM
-from ik_service.solvers.all_solutions.finder import (
-    DEFAULT_MOST,
-    DEFAULT_RESOLUTION,
-    SolutionFinder,
-)
+from ik_service.solvers.all_solutions.solution_finder import SolutionFinder
 
 # Branches of which no joint differs by more are one [rad].
 _SAME = 1e-3
@@ -132,7 +128,8 @@ def searching(robot: BenchRobot, patience: float = 1.0) -> Finder:
     :param robot: the robot.
     :param patience: how many times as many searches have to find nothing new at the end.
     """
-    finder = SolutionFinder(robot.chain, iks.IkOptions(), DEFAULT_RESOLUTION, DEFAULT_MOST)
+    options = iks.IkOptions()
+    finder = SolutionFinder(robot.chain, options, iks.Solver(robot.chain, options=options).problem)
     finder._arm = finder._arm._replace(kind=NO_FORM)
     plan = finder._plan
     finder._plan = plan._replace(patience=int(patience * plan.patience))

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from importlib import import_module
 import threading
 from time import perf_counter
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TYPE_CHECKING
 
 from numba.core.errors import NumbaError
 import numpy as np
@@ -21,7 +21,6 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_space import JointSpace
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.kinematics.tree import KinematicTree
-from ik_service.solvers.all_solutions.solution_finder import SolutionFinder
 from ik_service.solvers.argument_checks import check_kinds
 from ik_service.solvers.choices import LimitStrategy, Nearness
 from ik_service.solvers.collision_free import solve_free
@@ -40,6 +39,9 @@ from ik_service.solvers.result import few_joints_hint, HINTED, IkResult, IkStatu
 from ik_service.solvers.seed_sources import load_seed_guess, SeedGuess
 from ik_service.solvers.spec_checks import check_memory, check_parameters, step_error
 from ik_service.solvers.task import Target, Task
+
+if TYPE_CHECKING:
+    from ik_service.solvers.all_solutions.solution_finder import SolutionFinder
 
 # Written as an entry point: what only trees need is imported when there is one.
 _TREE_SOLVER = 'ik_service.solvers.tree_solver:TreeSolver'
@@ -255,6 +257,9 @@ class Solver:
     @cached_property
     def _finder(self) -> tuple[SolutionFinder, Solver]:
         """The search for all solutions, for the nearest of them, and the solver that checks it."""
+        # Imported where it is needed: that takes as long as half of all other solvers.
+        from ik_service.solvers.all_solutions.solution_finder import SolutionFinder
+
         options = replace(
             self.options, prefer='first', max_searches=1, max_joint_motion=None,
             seed_source='given', seed_file=None,
