@@ -61,13 +61,19 @@ def _parser() -> argparse.ArgumentParser:
     _add_services(_verbs(nouns, 'service', 'call a service, or list them'))
     _add_topics(_verbs(nouns, 'topic', 'publish, print, time, describe or list'))
     _add_parameters(_verbs(nouns, 'param', 'get, set or list parameters'))
-    action = _verbs(nouns, 'action', 'send a goal')
+    action = _verbs(nouns, 'action', 'send a goal, describe or list')
     goal = _verb(
         action, 'send_goal', lambda g, o: g.send_goal(o.name, o.type, o.values, o.feedback)
     )
     goal.add_argument('-f', '--feedback', action='store_true', help='print the feedback')
     _add_call(goal, 'the goal in YAML')
-    _verb(_verbs(nouns, 'node', 'list nodes'), 'list', lambda g, _: g.list_names('node'))
+    about = _verb(action, 'info', lambda g, o: g.describe_action(o.name, o.show_types))
+    about.add_argument('-t', '--show-types', action='store_true', help='print their types, too')
+    about.add_argument('name', help='such as /move_action')
+    _add_lists(action, 'action')
+    node = _verbs(nouns, 'node', 'describe a node, or list them')
+    _verb(node, 'info', lambda g, o: g.describe_node(o.name)).add_argument('name')
+    _verb(node, 'list', lambda g, _: g.list_nodes())
     run = nouns.add_parser('run', help='run a program of ik_service')
     run.set_defaults(does=_run)
     run.add_argument('package')
@@ -98,11 +104,17 @@ def _add_call(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument('values', nargs='?', default='', help=what)
 
 
+def _add_lists(verbs: _Verbs, what: str) -> None:
+    names = _verb(verbs, 'list', lambda g, o: g.list_names(what, o.show_types))
+    names.add_argument('-t', '--show-types', action='store_true', help='print their types, too')
+    _verb(verbs, 'type', lambda g, o: g.show_type(what, o.name)).add_argument('name')
+
+
 def _add_services(verbs: _Verbs) -> None:
     _add_call(
         _verb(verbs, 'call', lambda g, o: g.call(o.name, o.type, o.values)), 'the request in YAML'
     )
-    _verb(verbs, 'list', lambda g, _: g.list_names('service'))
+    _add_lists(verbs, 'service')
 
 
 def _add_topics(verbs: _Verbs) -> None:
@@ -121,7 +133,7 @@ def _add_topics(verbs: _Verbs) -> None:
     info = _verb(verbs, 'info', lambda g, o: g.describe_topic(o.name, o.verbose))
     info.add_argument('-v', '--verbose', action='store_true', help='node and QoS of each')
     info.add_argument('name', help='such as /joint_states')
-    _verb(verbs, 'list', lambda g, _: g.list_names('topic'))
+    _add_lists(verbs, 'topic')
 
 
 def _add_parameters(verbs: _Verbs) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 import time
 from typing import Any
 
@@ -13,10 +13,15 @@ import numpy as np
 from rcl_interfaces.msg import ParameterType
 from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
 import rclpy
+from rclpy.action import (
+    get_action_client_names_and_types_by_node,
+    get_action_names_and_types,
+    get_action_server_names_and_types_by_node,
+)
 from rclpy.client import Client
 from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
+from rclpy.node import Node, NodeNameNonExistentError
 from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -47,6 +52,20 @@ _STATUS = {
     GoalStatus.STATUS_SUCCEEDED: 'SUCCEEDED',
     GoalStatus.STATUS_CANCELED: 'CANCELED',
     GoalStatus.STATUS_ABORTED: 'ABORTED',
+}
+
+
+_ACTION_ENDS = {
+    'clients': get_action_client_names_and_types_by_node,
+    'servers': get_action_server_names_and_types_by_node,
+}
+_NODE_ENDS = {
+    'Subscribers': Node.get_subscriber_names_and_types_by_node,
+    'Publishers': Node.get_publisher_names_and_types_by_node,
+    'Service Servers': Node.get_service_names_and_types_by_node,
+    'Service Clients': Node.get_client_names_and_types_by_node,
+    'Action Servers': get_action_server_names_and_types_by_node,
+    'Action Clients': get_action_client_names_and_types_by_node,
 }
 
 
@@ -212,24 +231,92 @@ class Graph:
         status = _STATUS.get(answer.status, str(answer.status))
         print(f'Goal finished with status: {status}', flush=True)
 
-    def list_names(self, what: str) -> None:
+    def list_nodes(self) -> None:
+        """Print the names of the nodes on the graph."""
+        self._spin(_LOOK)
+        for name in sorted(self._nodes()):
+            print(name)
+
+    def list_names(self, what: str, types: bool) -> None:
         """
         Print the names of what is on the graph.
 
-        :param what: ``node``, ``topic`` or ``service``.
+        :param what: ``topic``, ``service`` or ``action``.
+        :param types: whether to print their types, too.
         """
         self._spin(_LOOK)
-        if what == 'node':
-            own = self._node.get_name()
-            nodes = self._node.get_node_names_and_namespaces()
-            names = [f'{space.rstrip("/")}/{name}' for name, space in nodes if name != own]
-        elif what == 'topic':
-            names = [name for name, _ in self._node.get_topic_names_and_types()]
-        else:
-            pairs = self._node.get_service_names_and_types()
-            names = [name for name, _ in pairs if f'/{self._node.get_name()}/' not in name]
-        for name in sorted(names):
-            print(name)
+        for name, found in sorted(self._names(what)):
+            print(f'{name} [{", ".join(found)}]' if types else name)
+
+    def show_type(self, what: str, name: str) -> None:
+        """
+        Print the type of a topic, a service or an action.
+
+        :param what: as of :meth:`list_names`.
+        :param name: its name.
+        :raises CallFailedError: it is not on the graph.
+        """
+        name, end = self._node.resolve_topic_name(name), time.monotonic() + _DISCOVERY
+        types: Sequence[str] = ()
+        while not types and time.monotonic() < end:
+            self._spin(_POLL)
+            types = dict(self._names(what)).get(name, ())
+        if not types:
+            raise CallFailedError(f'there is no {what} {name}')
+        print(*types, sep='\n')
+
+    def describe_action(self, action: str, types: bool) -> None:
+        """
+        Print the nodes that serve an action, and those that call it.
+
+        :param action: its name.
+        :param types: whether to print its type for each.
+        """
+        name = self._node.resolve_topic_name(action)
+        self._spin(_LOOK)
+        print(f'Action: {name}')
+        for label, find in _ACTION_ENDS.items():
+            ends = []
+            for node, (short, space) in self._nodes().items():
+                with suppress(NodeNameNonExistentError):  # it has ended meanwhile
+                    found = dict(find(self._node, short, space)).get(name)
+                    ends += [(node, kind) for kind in found or ()]
+            print(f'Action {label}: {len(ends)}')
+            for node, kind in ends:
+                print(f'    {node} [{kind}]' if types else f'    {node}')
+
+    def describe_node(self, node: str) -> None:
+        """
+        Print the topics, services and actions of a node.
+
+        :param node: its name.
+        :raises CallFailedError: it is not on the graph.
+        """
+        end, name = time.monotonic() + _DISCOVERY, self._node.resolve_topic_name(node)
+        self._spin(_LOOK)
+        while name not in self._nodes() and time.monotonic() < end:
+            self._spin(_POLL)
+        if name not in self._nodes():
+            raise CallFailedError(f'Node not found: {name}')
+        print(name)
+        for label, find in _NODE_ENDS.items():
+            print(f'  {label}:')
+            for end_name, kinds in sorted(find(self._node, *self._nodes()[name])):
+                print(f'    {end_name}: {", ".join(kinds)}')
+
+    def _nodes(self) -> dict[str, tuple[str, str]]:
+        """Return name and namespace of the other nodes by their full names."""
+        nodes, own = self._node.get_node_names_and_namespaces(), self._node.get_name()
+        return {f'{space.rstrip("/")}/{n}': (n, space) for n, space in nodes if n != own}
+
+    def _names(self, what: str) -> list[tuple[str, list[str]]]:
+        """Return names and types of topics, services or actions."""
+        if what == 'action':
+            return get_action_names_and_types(self._node)
+        if what == 'topic':
+            return self._node.get_topic_names_and_types()
+        pairs = self._node.get_service_names_and_types()
+        return [pair for pair in pairs if f'/{self._node.get_name()}/' not in pair[0]]
 
     def list_parameters(self, node: str) -> None:
         """
