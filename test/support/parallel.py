@@ -13,7 +13,7 @@ while a test waits for the first one: without it an ``alone`` test would starve 
 take turns. Files with nothing but such tests come among the first, and before and beside them some
 that compute, so that kernels are compiled by then and no worker waits. Tests that compute have a
 lower priority, so they disturb nobody; where a process may not get its priority back, they hold
-the lock as well.
+the lock as well. Those marked ``alone(quiet=True)`` keep them out, too, by another pair of locks.
 """
 
 from __future__ import annotations
@@ -113,16 +113,17 @@ def _spread(some, others, end=1.0):
 
 
 @contextmanager
-def turn(folder, alone):
+def turn(folder, alone, room='room'):
     """
     Wait until a test may run, and keep out those that must not run beside it.
 
     :param folder: where the locks are, the same for all workers of a run.
     :param alone: whether no other test may run meanwhile.
+    :param room: name of what the tests share.
     """
     with ExitStack() as held:
-        with _locked(folder / 'door', fcntl.LOCK_EX):
-            held.enter_context(_locked(folder / 'room', fcntl.LOCK_EX if alone else fcntl.LOCK_SH))
+        with _locked(folder / f'{room} door', fcntl.LOCK_EX):
+            held.enter_context(_locked(folder / room, fcntl.LOCK_EX if alone else fcntl.LOCK_SH))
         yield
 
 
@@ -191,10 +192,14 @@ def pytest_runtest_protocol(item):
     """Run a test when its turn has come."""
     folder = getattr(item.config, 'workerinput', {}).get(_FOLDER)
     marks = {mark.name for mark in item.iter_markers()}
+    quiet = 'alone' in marks and item.get_closest_marker('alone').kwargs.get('quiet', False)
     if folder is None:  # the only worker
         return (yield)
     if not marks & {'alone', 'dds'} and _may_have_lower_priority():
-        with _lower_priority():
+        with turn(Path(folder), False, 'quiet'), _lower_priority():
             return (yield)
     with turn(Path(folder), 'alone' in marks):
-        return (yield)
+        if not quiet:
+            return (yield)
+        with turn(Path(folder), True, 'quiet'):
+            return (yield)

@@ -271,19 +271,29 @@ class Graph:
 
         :param action: its name.
         :param types: whether to print its type for each.
+        :raises CallFailedError: it is not on the graph.
         """
-        name = self._node.resolve_topic_name(action)
-        self._spin(_LOOK)
+        name, end = self._node.resolve_topic_name(action), time.monotonic() + _DISCOVERY
+        ends: dict[str, list[tuple[str, str]]] = {}
+        while not any(ends.values()) and time.monotonic() < end:
+            self._spin(_LOOK)
+            ends = {label: self._ends(name, find) for label, find in _ACTION_ENDS.items()}
+        if not any(ends.values()):
+            raise CallFailedError(f'there is no action {name}')
         print(f'Action: {name}')
-        for label, find in _ACTION_ENDS.items():
-            ends = []
-            for node, (short, space) in self._nodes().items():
-                with suppress(NodeNameNonExistentError):  # it has ended meanwhile
-                    found = dict(find(self._node, short, space)).get(name)
-                    ends += [(node, kind) for kind in found or ()]
-            print(f'Action {label}: {len(ends)}')
-            for node, kind in ends:
+        for label, found in ends.items():
+            print(f'Action {label}: {len(found)}')
+            for node, kind in found:
                 print(f'    {node} [{kind}]' if types else f'    {node}')
+
+    def _ends(self, action: str, find: Callable) -> list[tuple[str, str]]:
+        """Return the nodes at one end of an action, and its type there."""
+        ends = []
+        for node, (short, space) in self._nodes().items():
+            with suppress(NodeNameNonExistentError):  # it has ended meanwhile
+                found = dict(find(self._node, short, space)).get(action)
+                ends += [(node, kind) for kind in found or ()]
+        return ends
 
     def describe_node(self, node: str) -> None:
         """

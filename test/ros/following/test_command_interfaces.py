@@ -279,7 +279,7 @@ def test_wrong_joints_of_a_controller_end_the_node_at_its_start(
 # Simulated time
 
 
-@pytest.mark.alone
+@pytest.mark.alone(quiet=True)
 @pytest.mark.parametrize(('frequency', 'rate'), [(10.0, 1.0), (100.0, 0.5), (100.0, 1.5)])
 def test_windows_in_simulated_time_are_executed_without_a_leap(
     bench, panda, chain, frequency, rate

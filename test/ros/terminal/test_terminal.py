@@ -63,16 +63,20 @@ def test_services_parameters_and_actions_are_called_as_by_ros2cli(bench, termina
 
     action = f'{bench.namespace}/follow_joint_trajectory'
     kind = 'control_msgs/action/FollowJointTrajectory'
-    assert f'{action} [{kind}]\n' in terminal('action', 'list', '-t')
+    until(lambda: f'{action} [{kind}]\n' in terminal('action', 'list', '-t'), 60.0, 'the action')
     assert terminal('action', 'type', '/follow_joint_trajectory') == f'{kind}\n'
     server = f'Action servers: 1\n    {bench.namespace}/ik_service [{kind}]\n'
     assert terminal('action', 'info', '-t', '/follow_joint_trajectory').endswith(server)
     assert terminal('service', 'type', '/ik_service/stop') == 'std_srvs/srv/Trigger\n'
-    told = terminal('node', 'info', node)
-    assert told.startswith(f'{bench.namespace}/ik_service\n  Subscribers:\n')
-    served = told.partition('Service Servers:')[2]
-    assert f'    {bench.namespace}/compute_ik: moveit_msgs/srv/GetPositionIK\n' in served
-    assert f'    {action}: {kind}\n' in told.partition('Action Servers:')[2]
+
+    def is_described():
+        told = terminal('node', 'info', node)
+        assert told.startswith(f'{bench.namespace}/ik_service\n  Subscribers:\n')
+        services, _, actions = told.partition('Service Servers:')[2].partition('Action Servers:')
+        service = f'    {bench.namespace}/compute_ik: moveit_msgs/srv/GetPositionIK\n'
+        return service in services and f'    {action}: {kind}\n' in actions
+
+    until(is_described, 60.0, 'all of the node')
     with pytest.raises(CallFailedError, match=r'there is no service .*/nothing'):
         terminal('service', 'type', '/nothing')
 
