@@ -289,8 +289,9 @@ class CommandWindow:
         :param joints: (k,) their places.
         """
         sent = self._state.sent
-        if sent is None or sent.trajectory.velocities is None:
+        if sent is None:
             return np.ones(len(joints), bool)
+        assert sent.trajectory.velocities is not None
         return np.asarray(~sent.trajectory.velocities[:, joints].any(axis=0))
 
     def end(self) -> None:

@@ -86,14 +86,10 @@ class JointBounds:
     jerk: np.ndarray | None = None
 
     @cached_property
-    def jerks(self) -> np.ndarray:
-        """Limits of the jerks (n,) [rad/s³] or [m/s³], inf for none."""
-        return np.full(len(self.velocity), np.inf) if self.jerk is None else self.jerk
-
-    @cached_property
     def rows(self) -> np.ndarray:
         """The bounds as the kernels take them (5, n)."""
-        rows = self.lower, self.upper, self.velocity, self.acceleration, self.jerks
+        jerk = np.full(len(self.velocity), np.inf) if self.jerk is None else self.jerk
+        rows = self.lower, self.upper, self.velocity, self.acceleration, jerk
         return np.array(rows, np.float64)
 
 
