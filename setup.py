@@ -38,7 +38,7 @@ setup(
     maintainer=manifest('maintainer'),
     maintainer_email=MANIFEST.find('maintainer').get('email'),
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
-    package_data={PACKAGE: ['py.typed', 'model/known_groups.yaml']},
+    package_data={PACKAGE: ['py.typed', 'model/groups/known_groups.yaml']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
         (SHARE, ['package.xml']),
@@ -70,7 +70,7 @@ setup(
             'planning = ik_service.extras.planning.ros.capability:PlanningCapability',
         ],
         'console_scripts': [
-            'ik_node = ik_service.ros.ik.main:main',
+            'ik_node = ik_service.ros.node.main:main',
             'ik_sim = ik_service.ros.sim.main:main',
             'ik_cell = ik_service.extras.cells.main:main',
             'ik_conformance = ik_service.cli.programs:ik_conformance',

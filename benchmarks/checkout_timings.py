@@ -36,7 +36,7 @@ _PART = 10  # calls between two looks at the clock
 _SOLVES = 500
 _TARGETS = 100  # of the other methods
 _BATCH = 2000
-_NODE_MODULES = ('ik_service.ros.ik.ik_node', 'ik_service.ros.ik.node', 'ik_service.ros.ik_node')
+_NODE_MODULES = ('ik_service.ros.node.ik_node', 'ik_service.ros.ik.ik_node')
 _STARTING = 60.0  # patience with the node [s]
 
 Times = dict[str, float]

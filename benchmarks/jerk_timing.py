@@ -22,11 +22,11 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array, diags_array, lil_array, vstack
 
 import ik_service as iks
-from ik_service.solvers.path.options import PathOptions
-from ik_service.trajectory.cartesian_path import cartesian_path, CartesianSettings
-from ik_service.trajectory.joint_curve import joint_curve
-from ik_service.trajectory.jumps import JumpThresholds
-from ik_service.trajectory.timing_limits import timing_limits
+from ik_service.paths.cartesian_path import cartesian_path, CartesianSettings
+from ik_service.paths.jumps import JumpThresholds
+from ik_service.paths.search.options import PathOptions
+from ik_service.paths.timing.joint_curve import joint_curve
+from ik_service.paths.timing.timing_limits import timing_limits
 
 _KINDS = (
     'line, 2 rows', 'line, 100 rows', 'curve, 12 rows', 'curve, 100 rows',

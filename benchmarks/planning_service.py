@@ -53,7 +53,7 @@ def main() -> None:
         own = {'robot_description_semantic': srdf.read_text(), 'urdf': str(urdf)}
         parameters.write_text(json.dumps({'/**': {'ros__parameters': own}}))
         words = ['--ros-args', '--params-file', str(parameters)]
-        node = stack.enter_context(ChildProcess('ik_node', 'ik_service.ros.ik.main', words))
+        node = stack.enter_context(ChildProcess('ik_node', 'ik_service.ros.node.main', words))
         node.wait_for('plan_kinematic_path is offered', _READY)
         rows = measured(problems, Referee(urdf, srdf), iks.Robot.from_urdf(urdf, srdf=srdf))
     for row in rows:

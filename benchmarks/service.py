@@ -88,7 +88,7 @@ def start_servers(children: ExitStack, joints: list[str]) -> None:
     """Start the three servers and wait until they serve."""
     arm = ['-p', f'urdf:={urdf_path("panda")}', '-p', f'tip_link:={TIP}']
     servers = [
-        ChildProcess('compute_ik', 'ik_service.ros.ik.main', ['--ros-args', *arm]),
+        ChildProcess('compute_ik', 'ik_service.ros.node.main', ['--ros-args', *arm]),
         ChildProcess('echo', 'service_servers', ['echo', json.dumps(joints)]),
         ChildProcess('trigger', 'service_servers', ['trigger', '']),
     ]

@@ -46,7 +46,7 @@ def main() -> None:
         os.environ.pop('ROS_LOCALHOST_ONLY', None)  # older, and would win
         progress('service_batches: starting the node')
         arm = ['-p', f'urdf:={urdf_path("panda")}', '-p', f'tip_link:={TIP}']
-        server = ChildProcess('the node', 'ik_service.ros.ik.main', ['--ros-args', *arm])
+        server = ChildProcess('the node', 'ik_service.ros.node.main', ['--ros-args', *arm])
         stack.enter_context(server).wait_for('compute_ik_batch is offered', _READY)
         rows = measured(poses(args.batch, args.seed), args)
     save('service_batches', rows, **vars(args))

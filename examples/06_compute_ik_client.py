@@ -42,7 +42,7 @@ with ExitStack() as stack:
     client = node.create_client(GetPositionIK, 'compute_ik')
     if not client.wait_for_service(2.0):
         print('No compute_ik here: starting an IK node (the first start compiles, some 20 s)')
-        child = ChildProcess('the IK node', 'ik_service.ros.ik.main', NODE)
+        child = ChildProcess('the IK node', 'ik_service.ros.node.main', NODE)
         stack.enter_context(child).wait_for('ready', timeout=300.0)
         client.wait_for_service(10.0)
 

@@ -36,7 +36,7 @@ with ExitStack() as stack:
     check = node.create_client(GetStateValidity, 'check_state_validity')
     world = node.create_publisher(CollisionObject, 'collision_object', 10)
     if not compute_ik.wait_for_service(2.0):  # not beside `make demo`: a node for the Panda
-        child = ChildProcess('the IK node', 'ik_service.ros.ik.main', NODE)
+        child = ChildProcess('the IK node', 'ik_service.ros.node.main', NODE)
         stack.enter_context(child).wait_for('ready', timeout=300.0)
     for client in (compute_ik, compute_fk, check):
         client.wait_for_service(10.0)

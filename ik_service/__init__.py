@@ -21,7 +21,7 @@ _HOME = {
     'IkTrace': 'ik_service.solvers.result',
     'Solver': 'ik_service.solvers.solver',
     'ToolFrame': 'ik_service.model.tool_frame',
-    'JointTrajectory': 'ik_service.trajectory.joint_trajectory',
+    'JointTrajectory': 'ik_service.paths.trajectory.joint_trajectory',
     'TargetFollower': 'ik_service.motion.target_follower',
     'FollowerCommand': 'ik_service.motion.settings',
     'FollowerSettings': 'ik_service.motion.settings',
@@ -50,20 +50,20 @@ _HOME = {
     'solve_ik': 'ik_service.solvers.solver',
     'solve_ik_all': 'ik_service.solvers.all_solutions.finder',
     'solve_ik_batch': 'ik_service.solvers.batch',
-    'solve_path': 'ik_service.solvers.path.path_solver',
-    'straight_lines': 'ik_service.trajectory.straight_lines',
-    'time_path': 'ik_service.trajectory.timing',
+    'solve_path': 'ik_service.paths.search.path_solver',
+    'straight_lines': 'ik_service.paths.straight_lines',
+    'time_path': 'ik_service.paths.timing.timing',
     'plan_motion': 'ik_service.extras.planning.plan_motion',
     'plan_reconfigurations': 'ik_service.extras.planning.plan_reconfigurations',
     'MotionPlan': 'ik_service.extras.planning.result',
     'PathConstraints': 'ik_service.extras.planning.constraints',
     'PlanStatus': 'ik_service.extras.planning.result',
-    'TimingLimits': 'ik_service.trajectory.timing_limits',
-    'PathEnd': 'ik_service.solvers.path.result',
-    'PathOptions': 'ik_service.solvers.path.options',
-    'PathResult': 'ik_service.solvers.path.result',
-    'PathStatus': 'ik_service.solvers.path.result',
-    'Reconfiguration': 'ik_service.solvers.path.result',
+    'TimingLimits': 'ik_service.paths.timing.timing_limits',
+    'PathEnd': 'ik_service.paths.search.result',
+    'PathOptions': 'ik_service.paths.search.options',
+    'PathResult': 'ik_service.paths.search.result',
+    'PathStatus': 'ik_service.paths.search.result',
+    'Reconfiguration': 'ik_service.paths.search.result',
     'solver_names': 'ik_service.solvers.registry',
 }
 
@@ -142,29 +142,29 @@ if TYPE_CHECKING:
     from ik_service.motion.servo.settings import ServoSettings
     from ik_service.motion.settings import FollowerCommand, FollowerSettings, FollowerState
     from ik_service.motion.target_follower import TargetFollower
-    from ik_service.robot import Robot
-    from ik_service.solvers.all_solutions.finder import solve_ik_all
-    from ik_service.solvers.batch import solve_ik_batch
-    from ik_service.solvers.loop.step import step_kernel, step_of
-    from ik_service.solvers.options import IkOptions
-    from ik_service.solvers.path.options import PathOptions
-    from ik_service.solvers.path.path_solver import solve_path
-    from ik_service.solvers.path.result import (
+    from ik_service.paths.search.options import PathOptions
+    from ik_service.paths.search.path_solver import solve_path
+    from ik_service.paths.search.result import (
         PathEnd,
         PathResult,
         PathStatus,
         Reconfiguration,
     )
+    from ik_service.paths.straight_lines import straight_lines
+    from ik_service.paths.timing.timing import time_path
+    from ik_service.paths.timing.timing_limits import TimingLimits
+    from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
+    from ik_service.robot import Robot
+    from ik_service.solvers.all_solutions.finder import solve_ik_all
+    from ik_service.solvers.batch import solve_ik_batch
+    from ik_service.solvers.loop.step import step_kernel, step_of
+    from ik_service.solvers.options import IkOptions
     from ik_service.solvers.regions import Box, Cylinder, Sphere
     from ik_service.solvers.registration import register_solver
     from ik_service.solvers.registry import solver_names, SolverSpec
     from ik_service.solvers.result import IkBatchResult, IkResult, IkStatus, IkTrace
     from ik_service.solvers.solver import solve_ik, Solver
     from ik_service.solvers.task import Task
-    from ik_service.trajectory.joint_trajectory import JointTrajectory
-    from ik_service.trajectory.straight_lines import straight_lines
-    from ik_service.trajectory.timing import time_path
-    from ik_service.trajectory.timing_limits import TimingLimits
 
 
 def __getattr__(name: str) -> object:

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 
 from ik_service.exceptions import ChainError, UnknownGroupError
 from ik_service.model.description_file import load_srdf_text, takes_xacro_args
-from ik_service.model.joint import Joint
-from ik_service.model.named_states import named_states
-from ik_service.model.planning_group import PlanningGroup
-from ik_service.model.robot_groups import (
+from ik_service.model.groups.named_states import named_states
+from ik_service.model.groups.planning_group import PlanningGroup
+from ik_service.model.groups.robot_groups import (
     choice_remarks,
     default_tip,
     own_groups,
     refused_groups,
     robot_groups,
 )
+from ik_service.model.groups.semantics import Semantics
+from ik_service.model.groups.srdf import parse_srdf
+from ik_service.model.groups.srdf_check import checked_semantics
+from ik_service.model.joint import Joint
 from ik_service.model.robot_model import RobotModel
-from ik_service.model.semantics import Semantics
-from ik_service.model.srdf import parse_srdf
-from ik_service.model.srdf_check import checked_semantics
 
 if TYPE_CHECKING:
     from typing import Self
@@ -43,7 +43,7 @@ class Robot(RobotModel):
     :param urdf_text: the URDF text that this was read from, if any.
     :param source: the file that it was read from, if any.
     :param semantics: what an SRDF says about it; without one the well-known names of its maker's
-        MoveIt configuration are its groups (:mod:`ik_service.model.known_groups`).
+        MoveIt configuration are its groups (:mod:`ik_service.model.groups.known_groups`).
     :param own_groups: groups that go before those.
     :param remarks: parts of the URDF that are not used, and why; a sentence each.
     :param package_dirs: more folders in which the packages lie that its meshes are named by.
@@ -215,7 +215,7 @@ class Robot(RobotModel):
 
         It is the tip of the first planning group that an SRDF, the user or the table of known
         names gives for that base; otherwise links are judged by their place and name
-        (:mod:`ik_service.model.default_tip`).
+        (:mod:`ik_service.model.groups.default_tip`).
 
         :param base_link: link in whose frame poses are given; the root by default.
         :raises UnknownLinkError: there is no such link.

@@ -39,7 +39,7 @@ def test_the_node_answers_and_says_which_capability_is_missing(bench):
 
     node = bench.start(
         'support.core_alone',
-        'ik_service.ros.ik.main',
+        'ik_service.ros.node.main',
         environment={'PYTHONPATH': PATHS},
         urdf=str(PANDA),
         tip_link=TIP,

@@ -24,7 +24,7 @@ LAYERS = (
     ('kinematics',),
     ('robot',),
     ('solvers',),
-    ('trajectory',),
+    ('paths',),
     ('motion',),
     ('arm', 'collision', 'drawing', 'sim'),
     ('ros',),
@@ -61,7 +61,7 @@ ALLOWED_IN_ROS = {
     'ros.demo.take_over': 'it holds names of ROS that the demo and the page share',
     'ros.common.launch_arguments': 'it holds names and topics of ROS, for launch files',
     'ros.common.help_text': 'it explains the arguments of ROS, for the programs of the nodes',
-    'ros.common.errors': 'it holds the error codes of the services',
+    'ros.requests.errors': 'it holds the error codes of the services',
     'ros.common.domain': 'it chooses the ROS domain of programs that are started together',
 }
 """Modules of ``ros/`` without ROS: why they are there."""

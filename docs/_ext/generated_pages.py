@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / 'ik_service'
 
 PARAMETER_TABLES = {
-    'ik_node': 'ik_service.ros.ik.parameter_table',
+    'ik_node': 'ik_service.ros.node.parameter_table',
     'ik_sim': 'ik_service.ros.sim.parameters',
 }
 """Modules that hold the parameters of a program, by its name."""

@@ -18,11 +18,11 @@ from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_path import joint_motion
 from ik_service.kinematics.link_poses import link_poses
+from ik_service.model.groups.named_states import named_states
+from ik_service.model.groups.planning_group import PlanningGroup
 from ik_service.model.joint import Joint
 from ik_service.model.motion_bounds import MotionBounds
-from ik_service.model.named_states import named_states
 from ik_service.model.part_names import listed
-from ik_service.model.planning_group import PlanningGroup
 from ik_service.model.robot_model import RobotModel
 from ik_service.model.tool_frame import ToolFrame
 from ik_service.robot import Robot

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 import math
 
+from ik_service.model.groups.planning_group import PlanningGroup
 from ik_service.model.joint import Joint
-from ik_service.model.planning_group import PlanningGroup
 from ik_service.robot import Robot
 
 _MOST_JOINTS = 12

@@ -89,7 +89,7 @@ def read_robot(
                 'name its file in the parameter urdf',
                 'robot_description',
             )
-        from ik_service.model.xacro_file import expand_xacro_text  # not loaded otherwise
+        from ik_service.model.xacro.xacro_file import expand_xacro_text  # not loaded otherwise
 
         source = expand_xacro_text(source, MAX_BYTES, xacro_args, package_dirs)
     return Robot.from_urdf_text(source, file).with_package_dirs(package_dirs)

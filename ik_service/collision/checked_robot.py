@@ -20,14 +20,14 @@ from ik_service.collision.solid import Solid
 from ik_service.collision.workspace import Workspace
 from ik_service.common.regular_file import open_regular, read_regular
 from ik_service.exceptions import ArgumentError, ChainError, CollisionGeometryError
-from ik_service.model.collada import collada_unit
-from ik_service.model.collision_geometry import CollisionGeometry, read_collision_geometry
-from ik_service.model.gltf import GltfPart, read_gltf
-from ik_service.model.link_geometry import Box as BoxElement
-from ik_service.model.link_geometry import Capsule as CapsuleElement
-from ik_service.model.link_geometry import Cylinder as CylinderElement
-from ik_service.model.link_geometry import MeshFile
-from ik_service.model.mesh_files import MeshError, MeshFiles, read_beside
+from ik_service.model.geometry.collada import collada_unit
+from ik_service.model.geometry.collision_geometry import CollisionGeometry, read_collision_geometry
+from ik_service.model.geometry.gltf import GltfPart, read_gltf
+from ik_service.model.geometry.link_geometry import Box as BoxElement
+from ik_service.model.geometry.link_geometry import Capsule as CapsuleElement
+from ik_service.model.geometry.link_geometry import Cylinder as CylinderElement
+from ik_service.model.geometry.link_geometry import MeshFile
+from ik_service.model.geometry.mesh_files import MeshError, MeshFiles, read_beside
 from ik_service.model.part_names import named
 from ik_service.robot import Robot
 from ik_service.solvers.regions import Box, Cylinder, Sphere

@@ -33,8 +33,8 @@ from ik_service.collision.scene_arrays import (
 from ik_service.common.regular_file import read_regular
 from ik_service.jit.kernel_cache import cache_folder
 from ik_service.kinematics.search_range import sampling_bounds
+from ik_service.model.groups.semantics import Semantics
 from ik_service.model.joint import JointType
-from ik_service.model.semantics import Semantics
 
 if TYPE_CHECKING:
     from ik_service.collision.checked_robot import CheckedRobot

@@ -11,7 +11,7 @@ import numpy as np
 
 from ik_service.drawing.figures import INK
 from ik_service.kinematics.link_poses import link_poses
-from ik_service.model.link_geometry import Box, Cylinder, Geometry, parsed_element, Sphere
+from ik_service.model.geometry.link_geometry import Box, Cylinder, Geometry, parsed_element, Sphere
 from ik_service.robot import Robot
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """
 The parsed text of a URDF: the only tree from which anything about a robot is read.
 
-Kinematics (:mod:`~ik_service.model.urdf`), shapes (:mod:`~ik_service.model.link_geometry`),
-inertias and prefixes all come from it, so they cannot differ about what the text says.
+Kinematics (:mod:`~ik_service.model.urdf`), shapes (:mod:`~ik_service.model.geometry`), inertias
+and prefixes all come from it, so they cannot differ about what the text says.
 """
 
 from __future__ import annotations

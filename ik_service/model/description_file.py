@@ -53,7 +53,7 @@ def load_text(
 
     :param source: the text itself when it is a string that contains ``<``; otherwise the path of a
         regular file of :data:`~ik_service.model.bounded_xml.MAX_BYTES` at most, which is
-        expanded if it is called ``*.xacro`` (:mod:`ik_service.model.xacro_file`).
+        expanded if it is called ``*.xacro`` (:mod:`ik_service.model.xacro.xacro_file`).
     :param xacro_args: arguments of a xacro file by name, in place of their defaults.
     :param argument: what the source is called in errors.
     :param package_dirs: more folders in which the packages lie that a xacro file names.
@@ -136,6 +136,8 @@ def _file_text(
         raise UrdfError(f'not {name} text (byte {error.start})', label) from error
     if not is_xacro(path):
         return text
-    from ik_service.model.xacro_file import expand_xacro  # what it needs is not loaded otherwise
+    from ik_service.model.xacro.xacro_file import (
+        expand_xacro,  # what it needs is not loaded otherwise
+    )
 
     return expand_xacro(path, MAX_BYTES, xacro_args, package_dirs)

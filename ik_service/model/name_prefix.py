@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from ik_service.model.description import read_description
-from ik_service.model.srdf import parse_srdf, read_srdf
+from ik_service.model.groups.srdf import parse_srdf, read_srdf
 
 _URDF_NAMES: Mapping[str, tuple[str, ...]] = {
     'link': ('name',),

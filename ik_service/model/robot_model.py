@@ -258,7 +258,9 @@ class RobotModel:
     @cached_property
     def remarks(self) -> tuple[str, ...]:
         """Parts of the description that are not used, and why; a sentence each."""
-        from ik_service.model.collision_geometry import read_collision_geometry  # slow to import
+        from ik_service.model.geometry.collision_geometry import (
+            read_collision_geometry,  # slow to import
+        )
 
         shapes = read_collision_geometry(self.description)
         found = (

@@ -29,7 +29,12 @@ import numpy as np
 
 from ik_service.exceptions import SimulationError
 from ik_service.kinematics.search_range import sampling_bounds, search_limits
-from ik_service.model.inertias import complete_inertias, CompletedInertias, DENSITY, NOMINAL_MASS
+from ik_service.model.geometry.inertias import (
+    complete_inertias,
+    CompletedInertias,
+    DENSITY,
+    NOMINAL_MASS,
+)
 from ik_service.model.joint import JointType
 from ik_service.model.part_names import listed
 from ik_service.model.robot_model import RobotModel

@@ -26,9 +26,9 @@ from ik_service.common.resources import urdf_path
 from ik_service.exceptions import CompilationError
 from ik_service.jit.kernel_cache import cache_folder
 from ik_service.kinematics.tree import KinematicTree
+from ik_service.paths.search.preparation import PathKernels
 from ik_service.robot import Robot
 from ik_service.solvers.batch_preparation import BatchKernels
-from ik_service.solvers.path.preparation import PathKernels
 from ik_service.solvers.registration import load_solvers, loaded_modules
 from ik_service.solvers.solver import Solver
 

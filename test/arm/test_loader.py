@@ -16,7 +16,7 @@ from ik_service.ros.common.qos import DESCRIPTION_QOS
 
 ARM = """<robot name="arm"><link name="a"/><link name="b"/>
 <joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>"""
-PROGRAMS = ('ik_service.ros.ik.main', 'ik_service.ros.sim.main')
+PROGRAMS = ('ik_service.ros.node.main', 'ik_service.ros.sim.main')
 NO_TEXT = "robot_description '{}': no XML; the text of a URDF is needed here, and the path of"
 
 

@@ -11,7 +11,7 @@ from ik_service import Box, CollisionChecker, Robot
 from ik_service.collision import checked_robot
 from ik_service.collision.checked_robot import MeshReader
 from ik_service.exceptions import CollisionGeometryError
-from ik_service.model.link_geometry import MeshFile
+from ik_service.model.geometry.link_geometry import MeshFile
 
 pytest.importorskip('coal', reason='Coal comes with the extra collision')
 

@@ -21,7 +21,7 @@ from hardening.fuzz_requests import check_node
 from hardening.hostile_requests import NAMES, NUMBERS
 from hardening.rows import memory, percentile, Row
 from hardening.stage import Stage
-from ik_service.ros.ik.parameter_table import PARAMETERS
+from ik_service.ros.node.parameter_table import PARAMETERS
 
 _OTHERS = ('use_sim_time', 'qos_overrides./x', 'publish_rat', '', 'solver', 'solver.', 'a' * 5000)
 _UNSET = ParameterType.PARAMETER_NOT_SET

@@ -22,7 +22,7 @@ def flat(parameters, prefix=''):
 def test_the_parameter_file_holds_every_parameter_at_its_default(node):
     pytest.importorskip('rclpy')
     pytest.importorskip('moveit_msgs.msg')
-    from ik_service.ros.ik.parameter_table import PARAMETERS
+    from ik_service.ros.node.parameter_table import PARAMETERS
 
     in_file = dict(flat(node_parameters(CONFIG / 'ik_service.yaml', node)))
     assert in_file == {name: spec.default for name, spec in PARAMETERS.items()}

@@ -8,10 +8,10 @@ from support.urdf_helpers import joint_xml, robot_xml
 
 from ik_service import Robot
 from ik_service.exceptions import UrdfError
-from ik_service.model.collision_geometry import read_collision_geometry
 from ik_service.model.description import read_description
-from ik_service.model.inertias import complete_inertias
-from ik_service.model.link_geometry import Box
+from ik_service.model.geometry.collision_geometry import read_collision_geometry
+from ik_service.model.geometry.inertias import complete_inertias
+from ik_service.model.geometry.link_geometry import Box
 from ik_service.model.name_prefix import prefixed_urdf
 from ik_service.model.urdf_part import partial_urdf, whole_urdf
 

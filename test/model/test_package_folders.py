@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from ik_service.exceptions import ArgumentError
-from ik_service.model.mesh_files import MeshError, MeshFiles
+from ik_service.model.geometry.mesh_files import MeshError, MeshFiles
 from ik_service.model.package_folders import (
     manifest_name,
     own_package,

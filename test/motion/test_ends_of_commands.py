@@ -9,7 +9,7 @@ from ik_service.exceptions import TargetRefusedError
 from ik_service.motion.playback.trajectory_aim import TrajectoryAim
 from ik_service.motion.playback.trajectory_outcome import TrajectoryEnd
 from ik_service.motion.settings import FollowerState
-from ik_service.trajectory.joint_trajectory import JointTrajectory
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
 STOPPED, ELSEWHERE = 'something else has moved the arm', np.array([0.3, *np.zeros(6)])
 

@@ -22,7 +22,7 @@ from support.arm_helpers import PANDA, TIP
 from support.harness import until
 
 import ik_service
-from ik_service.ros.common.errors import ErrorCode
+from ik_service.ros.requests.errors import ErrorCode
 
 FILE = Path(__file__).with_name('names.yaml')
 OF_ROS = ('rcl_interfaces/', 'type_description_interfaces/')
@@ -30,7 +30,7 @@ OF_ROS = ('rcl_interfaces/', 'type_description_interfaces/')
 
 PARAMETERS_OF_ROS = ('qos_overrides', 'start_type_description_service', 'use_sim_time')
 
-NODES = {'ik_service': 'ik_service.ros.ik.main', 'ik_sim': 'ik_service.ros.sim.main'}
+NODES = {'ik_service': 'ik_service.ros.node.main', 'ik_sim': 'ik_service.ros.sim.main'}
 
 
 def of_node(bench, name):

@@ -14,17 +14,17 @@ from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import build_arm
 from ik_service.motion.settings import FollowerSettings
-from ik_service.ros.batches.compute_ik_all import AllSolutionsHandler
-from ik_service.ros.batches.compute_ik_batch import BatchHandler
-from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.common.errors import ErrorCode
-from ik_service.ros.common.frames import Frames
-from ik_service.ros.ik.compute_fk import FkHandler
-from ik_service.ros.ik.compute_ik import IkHandler
-from ik_service.ros.ik.group_urdf import UrdfHandler
-from ik_service.ros.ik.state_validity import ValidityHandler
-from ik_service.ros.paths.compute_cartesian_path import CartesianPathHandler
+from ik_service.ros.requests.errors import ErrorCode
+from ik_service.ros.requests.frames import Frames
+from ik_service.ros.scene.collision_world import CollisionWorld
+from ik_service.ros.services.compute_cartesian_path import CartesianPathHandler
+from ik_service.ros.services.compute_fk import FkHandler
+from ik_service.ros.services.compute_ik import IkHandler
+from ik_service.ros.services.compute_ik_all import AllSolutionsHandler
+from ik_service.ros.services.compute_ik_batch import BatchHandler
+from ik_service.ros.services.group_urdf import UrdfHandler
+from ik_service.ros.services.state_validity import ValidityHandler
 from ik_service.solvers.options import IkOptions
 
 PANDA = Path(__file__).parents[2] / 'urdf' / 'panda.urdf'

@@ -9,7 +9,7 @@ import numpy as np
 import ik_service as iks
 from support.chains import arm_path
 
-NODE, SIM = 'ik_service.ros.ik.main', 'ik_service.ros.sim.main'
+NODE, SIM = 'ik_service.ros.node.main', 'ik_service.ros.sim.main'
 CHAIN = {'base_link': 'panda_link0', 'tip_link': 'panda_hand_tcp'}
 NAMES = tuple(f'panda_joint{number}' for number in range(1, 8))
 READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])

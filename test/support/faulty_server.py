@@ -31,8 +31,8 @@ from ik_service.extras.conformance.connection import Connection
 from ik_service.extras.planning.ros.plan_services import PlanHandler, PlannersHandler
 from ik_service.extras.planning.ros.request_planner import RequestPlanner
 from ik_service.motion.settings import FollowerSettings
-from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.common.qos import SERVICE_QOS
+from ik_service.ros.requests.errors import ErrorCode
 from ik_service.ros.scene.scene_services import ApplySceneHandler, GetSceneHandler
 from support.arm_helpers import FixedClock, Server
 

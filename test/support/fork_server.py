@@ -26,7 +26,7 @@ import traceback
 from ik_service.common.child_process import ChildProcess
 
 _IMPORTED = (
-    'ik_service.ros.ik.ik_node',
+    'ik_service.ros.node.ik_node',
     'ik_service.ros.sim.simulated_arm_node',
     'ik_service.extras.planning.ros.capability',
 )

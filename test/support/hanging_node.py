@@ -8,8 +8,8 @@ calls of rclpy do, ``free`` lets other threads run.
 import ctypes
 import os
 
-from ik_service.ros.following.command_publisher import CommandPublisher
-from ik_service.ros.ik.main import main
+from ik_service.ros.motion.following.command_publisher import CommandPublisher
+from ik_service.ros.node.main import main
 
 HANGS = {'locked': ctypes.PyDLL, 'free': ctypes.CDLL}
 TIME = 1_500_000  # [µs]

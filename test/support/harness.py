@@ -6,7 +6,7 @@ client live in one namespace that no other test uses, in a ROS domain that no ot
 this machine uses, so that nothing a killed program leaves behind in discovery disturbs anyone:
 
     def test_something(bench):
-        node = bench.start('ik_service.ros.ik.main', urdf=str(PANDA), tip_link='panda_link8')
+        node = bench.start('ik_service.ros.node.main', urdf=str(PANDA), tip_link='panda_link8')
         bench.start('ik_service.ros.sim.main', urdf=str(PANDA))
         answer = bench.call(GetPositionIK, 'compute_ik', request)
         states = bench.record(JointState, 'joint_states')

@@ -36,7 +36,7 @@ from support.harness import Bench
 REPOSITORY = Path(__file__).resolve().parents[2]
 PROGRAMS = {
     'ik_cell': 'ik_service.extras.cells.main',
-    'ik_node': 'ik_service.ros.ik.main',
+    'ik_node': 'ik_service.ros.node.main',
     'ik_sim': 'ik_service.ros.sim.main',
     'target_marker': 'ik_service.ros.markers.target_marker.main',
 }

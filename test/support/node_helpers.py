@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 from ik_service.ros.common.conversions import pose_from_matrix
 from support.arm_helpers import PANDA, TIP
 
-NODE = 'ik_service.ros.ik.main'
+NODE = 'ik_service.ros.node.main'
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 WAITING = 'waiting for a robot description'
 

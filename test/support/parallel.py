@@ -32,7 +32,7 @@ import pytest
 
 _COMPILE = (
     """
-from ik_service.trajectory import compilation
+from ik_service.paths import compilation
 compilation.main()
 """,
     """

@@ -14,8 +14,8 @@ import numpy as np
 from shape_msgs.msg import SolidPrimitive
 
 from ik_service.extras.planning.motion_check import positions_at
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.trajectory.joint_trajectory import JointTrajectory
 from support.cell import NAMES, READY
 from support.collision_helpers import ball
 

@@ -15,7 +15,7 @@ from moveit_msgs.msg import Constraints
 from moveit_msgs.srv import GetPositionIK
 import numpy as np
 
-from ik_service.ros.common.errors import ErrorCode
+from ik_service.ros.requests.errors import ErrorCode
 from support.arm_helpers import TIP
 
 FAR = {'panda_joint2': -1.2, 'panda_joint4': -0.4, 'panda_joint5': 2.0}  # another elbow

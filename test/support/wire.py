@@ -26,13 +26,13 @@ from ik_service.model.motion_bounds import MotionBounds
 from ik_service.motion.command.commanded_joints import CommandedJoints
 from ik_service.motion.playback.trajectory_aim import TrajectoryAim
 from ik_service.motion.settings import FollowerSettings
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.motion_clock import MotionClock
-from ik_service.ros.following import command_channels as channels
-from ik_service.ros.following.command_channels import CommandChannel, TrajectoryChannel
-from ik_service.ros.following.followers import Followers
-from ik_service.ros.following.node_context import NodeContext
-from ik_service.trajectory.joint_trajectory import JointTrajectory
+from ik_service.ros.motion.following import command_channels as channels
+from ik_service.ros.motion.following.command_channels import CommandChannel, TrajectoryChannel
+from ik_service.ros.motion.following.followers import Followers
+from ik_service.ros.motion.following.node_context import NodeContext
 from support.trajectory_controller import Point, Trajectory, TrajectoryController, Version
 
 PANDA = Path(__file__).parents[2] / 'urdf' / 'panda.urdf'

@@ -33,7 +33,7 @@ def node_and_arm(
     node = {**source, **description, 'solver.name': solver, 'velocity_scaling': float(speed)}
     arm = {**source, 'initial_positions': initial}
     with (
-        ChildProcess('the IK node', 'ik_service.ros.ik.main', ros_arguments(node)) as first,
+        ChildProcess('the IK node', 'ik_service.ros.node.main', ros_arguments(node)) as first,
         ChildProcess('the simulated arm', 'ik_service.ros.sim.main', ros_arguments(arm)) as second,
     ):
         yield [first, second]

@@ -14,7 +14,7 @@ from ik_service.cli.solve.robot_arguments import (
     number,
     Parser,
 )
-from ik_service.solvers.path.options import PathOptions, STARTS
+from ik_service.paths.search.options import PathOptions, STARTS
 from ik_service.solvers.registration import load_solvers
 from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names, solver_spec
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import SubFigure
 
-    from ik_service.solvers.path.result import PathResult
+    from ik_service.paths.search.result import PathResult
 
 _SIZE = (14.0, 7.0)  # [inches]
 _CURVE = PALETTE[0]

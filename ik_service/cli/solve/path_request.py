@@ -19,8 +19,8 @@ from ik_service.cli.solve.request import (
 )
 from ik_service.cli.solve.robot_choice import ArmRequest, read_chain
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.paths.search.options import PathOptions
 from ik_service.solvers.options import IkOptions
-from ik_service.solvers.path.options import PathOptions
 
 if TYPE_CHECKING:
     from ik_service.collision.checker import CollisionChecker

@@ -22,8 +22,8 @@ from ik_service.cli.formatting import (
 from ik_service.cli.solve.json_output import document
 from ik_service.cli.solve.path_request import PathRequest
 from ik_service.cli.solve.text_output import margin_text, robot_lines
-from ik_service.solvers.path.result import PathResult
-from ik_service.trajectory.joint_trajectory import JointTrajectory
+from ik_service.paths.search.result import PathResult
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
 _HEADING = ('joint', 'from', 'to', '', 'limits', 'to the limit', '', 'largest step')
 # Digits behind the point of a joint value in a file [rad] or [m].

@@ -23,7 +23,7 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.joint import JointType
 from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.part_names import listed
-from ik_service.model.xacro_arguments import parse_xacro_args
+from ik_service.model.xacro.xacro_arguments import parse_xacro_args
 from ik_service.robot import Robot
 
 

@@ -44,8 +44,8 @@ from ik_service.ros.common.tf_listener import (
     transform_source,
     TransformSource,
 )
-from ik_service.ros.ik.ik_node import IkNode
-from ik_service.ros.ik.parameter_table import LOCKED_JOINTS
+from ik_service.ros.node.ik_node import IkNode
+from ik_service.ros.node.parameter_table import LOCKED_JOINTS
 from ik_service.ros.sim.simulated_arm_node import SimulatedArmNode
 
 FramesToPublish = Literal['all', 'world', 'none']
@@ -273,8 +273,8 @@ def ik_node(
 
     :param cell: the cell.
     :param arm: the arm.
-    :param transforms: as for :class:`~ik_service.ros.ik.ik_node.IkNode`.
-    :param threads: likewise, for :meth:`~ik_service.ros.ik.ik_node.IkNode.running`.
+    :param transforms: as for :class:`~ik_service.ros.node.ik_node.IkNode`.
+    :param threads: likewise, for :meth:`~ik_service.ros.node.ik_node.IkNode.running`.
     :param context: ROS context; None for the default one.
     :raises CellError: a parameter has a value that it cannot have.
     """

@@ -12,7 +12,7 @@ import numpy as np
 from ik_service.common.quoting import truncate
 from ik_service.extras.conformance.check import CheckFailedError, NotSupportedError
 from ik_service.extras.conformance.names import code_name, HAS_MESSAGE, SUCCESS
-from ik_service.ros.common.errors import ErrorCode as Code
+from ik_service.ros.requests.errors import ErrorCode as Code
 
 
 @dataclass(frozen=True)

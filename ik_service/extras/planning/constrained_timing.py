@@ -11,7 +11,7 @@ from ik_service.extras.planning.motion_check import MotionCheck
 from ik_service.extras.planning.projection import Projection
 from ik_service.extras.planning.rounding import Timing
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.trajectory.joint_trajectory import JointTrajectory
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
 LEVELS = ((1, 6), (1, 3), (2, 5), (2, 2), (4, 3), (8, 3), (8, 1))
 """Rows for each :data:`SPACING`, and over how many on either side a path is averaged."""

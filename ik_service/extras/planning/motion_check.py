@@ -11,8 +11,8 @@ import numpy as np
 from ik_service.collision.posture_test import PostureTest
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.motion.collision_guard import lever_lengths
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.solvers.collision_test import Bodies, CollisionTest
-from ik_service.trajectory.joint_trajectory import JointTrajectory
 
 FINEST = 0.005
 """Motion of any point of the arm between two postures of a trajectory that are checked [m]."""

@@ -23,10 +23,10 @@ from ik_service.extras.planning.shortening import lengths, shortened
 from ik_service.extras.planning.tool_line import tool_line
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.motion_bounds import MotionBounds
+from ik_service.paths.timing.timing_limits import jerk_limits, timing_limits, TimingLimits
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.solvers.collision_test import Bodies, collision_test, Collisions, CollisionTest
 from ik_service.solvers.task import Task
-from ik_service.trajectory.joint_trajectory import JointTrajectory
-from ik_service.trajectory.timing_limits import jerk_limits, timing_limits, TimingLimits
 
 PIPELINES = ('ompl', 'ptp', 'lin')
 """Ways to plan: any motion; the straight joint line alone; a straight line of the tip alone."""
@@ -87,7 +87,7 @@ def plan_motion(
     :param pipeline: 'ompl' for the above, 'ptp' for the straight joint line alone, or 'lin' for a
         straight line of the tip.
     :param limits: limits of the motion, as for
-        :func:`~ik_service.trajectory.timing.time_path`; the jerks of a
+        :func:`~ik_service.paths.timing.timing.time_path`; the jerks of a
         :class:`~ik_service.model.motion_bounds.MotionBounds` count too.
     :param velocity_scaling: share of the velocities that is used, above 0 and at most 1.
     :param acceleration_scaling: share of the accelerations, likewise.

@@ -6,9 +6,9 @@ from ik_service.extras.planning.plan_motion import plan_motion
 from ik_service.extras.planning.result import MotionPlan
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.motion_bounds import MotionBounds
+from ik_service.paths.search.result import PathResult
+from ik_service.paths.timing.timing_limits import TimingLimits
 from ik_service.solvers.collision_test import Collisions, CollisionTest
-from ik_service.solvers.path.result import PathResult
-from ik_service.trajectory.timing_limits import TimingLimits
 
 
 def plan_reconfigurations(

@@ -7,8 +7,8 @@ from enum import Enum
 
 import numpy as np
 
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.solvers.collision_test import Bodies
-from ik_service.trajectory.joint_trajectory import JointTrajectory
 
 
 class PlanStatus(Enum):

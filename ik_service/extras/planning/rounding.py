@@ -11,9 +11,9 @@ import numpy as np
 from ik_service.extras.planning.motion_check import MotionCheck
 from ik_service.extras.planning.shortening import lengths
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.trajectory.joint_trajectory import JointTrajectory
-from ik_service.trajectory.timing import time_path, TOLERANCE
-from ik_service.trajectory.timing_limits import TimingLimits
+from ik_service.paths.timing.timing import time_path, TOLERANCE
+from ik_service.paths.timing.timing_limits import TimingLimits
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
 SHARES = (1.0, 0.5, 0.2, 0.0)
 """

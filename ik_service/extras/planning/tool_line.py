@@ -10,12 +10,12 @@ from ik_service.extras.planning.goal_postures import Goal, LinkGoal
 from ik_service.extras.planning.motion_check import MotionCheck
 from ik_service.extras.planning.rounding import Timing
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.paths.cartesian_path import cartesian_path, CartesianSettings
+from ik_service.paths.jumps import JumpThresholds
+from ik_service.paths.search.options import PathOptions
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.solvers.collision_test import Bodies
-from ik_service.solvers.path.options import PathOptions
 from ik_service.solvers.task import Task
-from ik_service.trajectory.cartesian_path import cartesian_path, CartesianSettings
-from ik_service.trajectory.joint_trajectory import JointTrajectory
-from ik_service.trajectory.jumps import JumpThresholds
 
 _STEP = 0.01  # from row to row [m]
 _SAME_POSTURE = 1e-3  # difference from a goal's joints that is none [rad] or [m]

@@ -8,7 +8,7 @@ from rclpy.node import Node
 
 from ik_service.exceptions import OptionError
 from ik_service.extras.viewer.server.access_policy import host_name
-from ik_service.ros.common.parameter_declaration import declare_parameters, ParameterSpec
+from ik_service.ros.parameters.parameter_declaration import declare_parameters, ParameterSpec
 
 
 @dataclass(frozen=True)

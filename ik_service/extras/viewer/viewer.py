@@ -43,7 +43,7 @@ from ik_service.extras.viewer.teleop.hand_form import HandForm
 from ik_service.extras.viewer.teleop.motion import PARAMETERS
 from ik_service.extras.viewer.teleop.teleop import Teleop
 from ik_service.ros.common.conversions import matrix_from_pose
-from ik_service.ros.common.frames import FrameResolver, Frames
+from ik_service.ros.requests.frames import FrameResolver, Frames
 
 
 class MotionTabs:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ik_service.motion.command.command_window import DELAY, MARGIN, PlannedMotion
 from ik_service.motion.command.gate import TAKEN_UP
-from ik_service.trajectory.joint_trajectory import JointTrajectory
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
 LAG, BRIDGE = 0.06, 0.04
 """

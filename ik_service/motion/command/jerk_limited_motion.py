@@ -10,7 +10,7 @@ from scipy.interpolate import CubicHermiteSpline
 from ik_service.motion.command.command_window import PlannedMotion
 from ik_service.motion.command.joint_motion import JointMotion, MotionState
 from ik_service.motion.command.motion_limits import largest, MotionLimits
-from ik_service.trajectory.joint_trajectory import JointTrajectory
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
 _SPACE = 256
 """Points that are kept before the old ones are dropped."""

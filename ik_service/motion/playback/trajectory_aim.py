@@ -15,8 +15,8 @@ from ik_service.motion.playback.trajectory_outcome import (
     TrajectoryTolerances,
 )
 from ik_service.motion.settings import FollowerState
-from ik_service.trajectory.clock_rates import ClockGrid
-from ik_service.trajectory.joint_trajectory import JointTrajectory
+from ik_service.paths.timing.clock_rates import ClockGrid
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
 _SHARE = 0.97
 """Share of the accelerations that is planned with; the rest is for ticks of finite length."""

@@ -13,7 +13,7 @@ from ik_service.common.transforms import (
     transform_from_xyz_quaternion_xyzw,
     UNIT_TOLERANCE,
 )
-from ik_service.ros.common.errors import ErrorCode, RequestError
+from ik_service.ros.requests.errors import ErrorCode, RequestError
 
 
 def matrix_from_pose(pose: Pose, field: str = 'pose') -> np.ndarray:

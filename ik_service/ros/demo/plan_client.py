@@ -18,8 +18,8 @@ from std_msgs.msg import ColorRGBA
 
 from ik_service.ros.common.action_client import ThreadSafeActionClient
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.common.errors import ErrorCode
-from ik_service.ros.common.pose_goals import goal_at
+from ik_service.ros.requests.errors import ErrorCode
+from ik_service.ros.requests.pose_goals import goal_at
 
 _BOX = 'box'
 _BOX_COLOR = ColorRGBA(r=0.85, g=0.62, b=0.35, a=1.0)

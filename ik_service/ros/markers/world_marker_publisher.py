@@ -11,12 +11,12 @@ from visualization_msgs.msg import MarkerArray
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.world import World
-from ik_service.model.collision_geometry import CollisionGeometry, read_collision_geometry
-from ik_service.model.link_geometry import Geometry, MeshFile, Sphere
-from ik_service.model.mesh_files import MeshError, MeshFiles
-from ik_service.ros.collision.collision_world import CollisionWorld
+from ik_service.model.geometry.collision_geometry import CollisionGeometry, read_collision_geometry
+from ik_service.model.geometry.link_geometry import Geometry, MeshFile, Sphere
+from ik_service.model.geometry.mesh_files import MeshError, MeshFiles
 from ik_service.ros.common.qos import MARKERS_QOS
 from ik_service.ros.markers.world_markers import TOPIC, world_marker_array, WorldScene
+from ik_service.ros.scene.collision_world import CollisionWorld
 
 RATE = 10.0
 """Rate at which to look for changes [Hz]."""

@@ -25,8 +25,8 @@ from ik_service.collision.shapes import Box, Capsule, Cone, Cylinder, Mesh, Plan
 from ik_service.collision.world import Color, World
 from ik_service.common.revolved_surface import capsule_surface, cone_surface
 from ik_service.common.transforms import rigid_transform
-from ik_service.model import link_geometry
-from ik_service.model.collision_geometry import CollisionGeometry
+from ik_service.model.geometry import link_geometry
+from ik_service.model.geometry.collision_geometry import CollisionGeometry
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.markers.marker_messages import color_message, locked_marker, point
 

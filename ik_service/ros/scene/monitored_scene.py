@@ -9,8 +9,8 @@ from moveit_msgs.msg import PlanningScene
 from rclpy.node import Node
 
 from ik_service.arm.arm import MeasuredState
-from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.qos import MARKERS_QOS
+from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.ros.scene.scene_messages import ALL
 from ik_service.ros.scene.scene_services import known_scene
 

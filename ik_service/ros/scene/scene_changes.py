@@ -24,10 +24,10 @@ from ik_service.collision.link_padding import LinkPadding, NO_PADDING
 from ik_service.collision.world import Color, MOST_OBJECTS
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, IkServiceError, UnknownLinkError
-from ik_service.ros.collision.object_changes import operation_of, REMOVE
-from ik_service.ros.collision.world_draft import SceneSettings, WorldDraft
 from ik_service.ros.common.conversions import matrix_from_transform
-from ik_service.ros.common.virtual_joints import read_multi_dof
+from ik_service.ros.requests.virtual_joints import read_multi_dof
+from ik_service.ros.scene.object_changes import operation_of, REMOVE
+from ik_service.ros.scene.world_draft import SceneSettings, WorldDraft
 
 MOST_TRANSFORMS = 1_000
 """Fixed frames of a scene, at most."""

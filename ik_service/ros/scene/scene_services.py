@@ -8,8 +8,8 @@ from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
 
 from ik_service.arm.arm import MeasuredState
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.collision.collision_world import CollisionWorld
-from ik_service.ros.ik.service_handler import require_arm, WorldHandler
+from ik_service.ros.requests.service_handler import require_arm, WorldHandler
+from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.ros.scene.scene_changes import apply_scene
 from ik_service.ros.scene.scene_messages import KnownScene
 
@@ -33,7 +33,7 @@ class ApplySceneHandler(WorldHandler):
     A scene is taken as a whole or not at all, and every request that follows the answer sees it.
     The answer has no field for a reason, which is logged.
 
-    Its parameters are those of :class:`~ik_service.ros.ik.service_handler.WorldHandler`.
+    Its parameters are those of :class:`~ik_service.ros.requests.service_handler.WorldHandler`.
     """
 
     def handle(
@@ -70,7 +70,7 @@ class GetSceneHandler(WorldHandler):
     """
     Handler of ``get_planning_scene``.
 
-    Its parameters are those of :class:`~ik_service.ros.ik.service_handler.WorldHandler`.
+    Its parameters are those of :class:`~ik_service.ros.requests.service_handler.WorldHandler`.
     """
 
     def handle(

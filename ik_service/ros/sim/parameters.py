@@ -11,7 +11,11 @@ from rclpy.parameter import Parameter
 
 from ik_service.common.number_parsing import parse_positions
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.common.parameter_declaration import declare_parameters, ParameterSpec, Value
+from ik_service.ros.parameters.parameter_declaration import (
+    declare_parameters,
+    ParameterSpec,
+    Value,
+)
 from ik_service.sim.engine_registry import DEFAULT_ENGINE, ENGINES
 from ik_service.sim.faults import FaultSettings
 

@@ -23,11 +23,12 @@ from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.periodic_thread import PeriodicThread
 from ik_service.exceptions import IkServiceError, TrajectoryError
 from ik_service.model.package_folders import parse_package_dirs
-from ik_service.model.xacro_arguments import parse_xacro_args
+from ik_service.model.xacro.xacro_arguments import parse_xacro_args
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.common.node_options import NodeOptions
 from ik_service.ros.common.node_with_actions import NodeWithActions
-from ik_service.ros.common.parameter_services import ParameterServices
 from ik_service.ros.common.qos import COMMAND_QOS, DESCRIPTION_QOS
+from ik_service.ros.parameters.parameter_services import ParameterServices
 from ik_service.ros.sim.gripper_action import GripperAction
 from ik_service.ros.sim.parameters import (
     ENGINE,
@@ -47,7 +48,6 @@ from ik_service.sim.faults import FaultSettings
 from ik_service.sim.real_time_simulation import ArmState, JointCommand, RealTimeSimulation
 from ik_service.sim.simulated_arm import SimulatedArm
 from ik_service.sim.start_positions import check_start
-from ik_service.trajectory.joint_trajectory import JointTrajectory
 
 _SLOW = 0.9
 """Real-time factor below which the simulation is too slow."""

@@ -19,7 +19,7 @@ from ik_service.extras.conformance.check import Verdict
 from ik_service.extras.conformance.run import run_checks
 from ik_service.extras.conformance.subject import Settings, Subject
 from ik_service.extras.conformance.table import CHECKS
-from ik_service.ros.common.errors import ErrorCode
+from ik_service.ros.requests.errors import ErrorCode
 
 PATIENCE = 60.0  # on a machine that is busy, an answer may come late
 BY_NAME = {check.name: check for check in CHECKS}

@@ -20,7 +20,7 @@ from ik_service.extras.conformance.check import Verdict
 from ik_service.extras.conformance.run import run_checks
 from ik_service.extras.conformance.subject import Settings, Subject
 from ik_service.extras.conformance.table import CHECKS
-from ik_service.ros.common.errors import ErrorCode
+from ik_service.ros.requests.errors import ErrorCode
 
 MOTIONS = [check for check in CHECKS if check.section == 'motions']
 START = dict(zip(NAMES, READY.tolist(), strict=True))

@@ -17,7 +17,7 @@ from ik_service.extras.conformance.preparation import Choice, GroupNeededError, 
 from ik_service.extras.conformance.run import run_checks
 from ik_service.extras.conformance.subject import Settings
 from ik_service.extras.conformance.table import CHECKS, chosen_checks, UnknownCheckError
-from ik_service.ros.common.errors import ErrorCode
+from ik_service.ros.requests.errors import ErrorCode
 
 SETTINGS = Settings(count=5)
 

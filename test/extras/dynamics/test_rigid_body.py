@@ -8,8 +8,8 @@ from support.chains import arm, snake
 
 from ik_service import Robot
 from ik_service.exceptions import ArgumentError, TrajectoryError
-from ik_service.trajectory.timing import time_path
-from ik_service.trajectory.timing_limits import TimingLimits
+from ik_service.paths.timing.timing import time_path
+from ik_service.paths.timing.timing_limits import TimingLimits
 
 pytest.importorskip('pinocchio', reason='Pinocchio is not installed; it comes with dynamics')
 

@@ -34,7 +34,7 @@ class Scenario:
         self.bench = bench
         self.chain = iks.Robot.from_urdf(URDF).chain(BASE, TIP)
         told = {'urdf': URDF, 'base_link': BASE, 'tip_link': TIP}
-        bench.start('ik_service.ros.ik.main', **told, velocity_scaling=1.0)
+        bench.start('ik_service.ros.node.main', **told, velocity_scaling=1.0)
         initial = ', '.join(f'{name}={value}' for name, value in START.items())
         bench.start('ik_service.ros.sim.main', urdf=URDF, initial_positions=initial)
         # Few pictures, so that those of a machine without a graphics card keep up.

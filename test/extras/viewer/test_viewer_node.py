@@ -167,7 +167,7 @@ def test_a_robot_that_only_the_node_can_read_is_asked_of_it(bench, tmp_path):
     text = text.replace('name="m"', 'name="m" xmlns:xacro="http://www.ros.org/wiki/xacro"')
     joint = '<joint name="k" type="fixed"><parent link="b"/><child link="right_hand"/></joint>'
     file.write_text(text.replace('</robot>', f'{joint}</robot>'))
-    bench.start('ik_service.ros.ik.main', urdf=str(file), xacro_args='side:=right')
+    bench.start('ik_service.ros.node.main', urdf=str(file), xacro_args='side:=right')
     viewer = bench.start(VIEWER, ready=READY, port=0)
     viewer.wait_for("link 'b': a visual is not shown: .*not cone", SLOW)
     assert 'cannot be shown' not in viewer.output

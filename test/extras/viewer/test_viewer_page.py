@@ -66,7 +66,7 @@ class Scenario:
 
     def start_node(self):
         told = {'urdf': URDF, 'base_link': BASE, 'tip_link': TIP, 'velocity_scaling': SPEED}
-        return self.bench.start('ik_service.ros.ik.main', **told)
+        return self.bench.start('ik_service.ros.node.main', **told)
 
     def joints(self):
         """The measured positions (n,) of the chain's joints."""

@@ -7,7 +7,7 @@ from ik_service.motion.command.command_window import PlannedMotion
 from ik_service.motion.command.jerk_limited_motion import averaged, JerkLimitedMotion
 from ik_service.motion.command.joint_motion import JointMotion
 from ik_service.motion.command.motion_limits import averaging_window, MotionLimits
-from ik_service.trajectory.joint_trajectory import JointTrajectory
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
 LOWER, UPPER = np.array([-1.0, -2.0, -np.inf]), np.array([1.0, 2.0, np.inf])
 VELOCITY = np.array([2.0, 0.5, 3.0])

@@ -9,7 +9,7 @@ import pytest
 from ik_service.ros.common.help_text import shows_help
 
 PROGRAMS = {
-    'ik_node': 'ik_service.ros.ik.main',
+    'ik_node': 'ik_service.ros.node.main',
     'ik_sim': 'ik_service.ros.sim.main',
     'ik_viewer': 'ik_service.extras.viewer.main',
 }

@@ -14,7 +14,7 @@ from visualization_msgs.msg import Marker
 
 from ik_service.collision.shapes import Box, Capsule, Cone, Cylinder, Mesh, Plane, Sphere
 from ik_service.common.transforms import transform_from_xyz_rpy
-from ik_service.model import link_geometry
+from ik_service.model.geometry import link_geometry
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.markers.world_markers import fill_marker, PLATE, TriangleBudget
 

@@ -25,10 +25,10 @@ from ik_service.collision.shapes import Box
 from ik_service.collision.world import World, WorldObject
 from ik_service.common.transforms import rigid_transform
 from ik_service.robot import Robot
-from ik_service.ros.collision.collision_world import CollisionWorld
 from ik_service.ros.common.conversions import matrix_from_pose, pose_from_matrix
-from ik_service.ros.common.frames import Frames
 from ik_service.ros.markers.world_marker_publisher import WorldMarkerPublisher
+from ik_service.ros.requests.frames import Frames
+from ik_service.ros.scene.collision_world import CollisionWorld
 
 READY = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)
 ASIDE = (1.5, *READY[1:])
@@ -127,7 +127,7 @@ ROBOT = """<robot name="two">
 def test_what_cannot_be_checked_is_said_once_there_are_objects(bench, tmp_path):
     urdf = tmp_path / 'two.urdf'
     urdf.write_text(ROBOT)
-    bench.start('ik_service.ros.ik.main', urdf=str(urdf))
+    bench.start('ik_service.ros.node.main', urdf=str(urdf))
     world = bench.record(MarkerArray, 'world_markers', LATCHED, publishers=1)
     world.wait(lambda array: not shown(array))
     objects = bench.publisher(CollisionObject, 'collision_object')

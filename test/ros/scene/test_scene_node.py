@@ -15,7 +15,7 @@ from support.harness import until
 from support.node_helpers import Arm, ask, LATCHED, start_panda
 from support.scenes import diff, matrix
 
-from ik_service.ros.common.errors import ErrorCode
+from ik_service.ros.requests.errors import ErrorCode
 
 READY = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)
 

@@ -12,7 +12,7 @@ from ik_service.extras.conformance.check import Check, CheckFailedError
 from ik_service.extras.conformance.names import code_name, SUCCESS
 from ik_service.extras.conformance.subject import Subject
 from ik_service.ros.common.conversions import matrix_from_pose
-from ik_service.ros.common.errors import RequestError
+from ik_service.ros.requests.errors import RequestError
 
 _SECTION = 'forward kinematics'
 _POSTURES, _MOST_LINKS = 10, 200

@@ -12,8 +12,8 @@ from ik_service.extras.planning.ros.plan_services import PlanHandler, PlannersHa
 from ik_service.extras.planning.ros.request_planner import RequestPlanner
 from ik_service.extras.planning.rrt_connect import planning_fault
 from ik_service.motion.settings import FollowerSettings
-from ik_service.ros.ik.capabilities import NodeParts
-from ik_service.ros.ik.service_handler import ServiceHandler
+from ik_service.ros.node.capabilities import NodeParts
+from ik_service.ros.requests.service_handler import ServiceHandler
 
 _PLANS, _PLANNERS = 'plan_kinematic_path', 'query_planner_interface'
 

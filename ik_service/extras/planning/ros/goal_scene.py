@@ -12,8 +12,8 @@ from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.world import World
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.collision.collision_world import CollisionWorld, Tests
-from ik_service.ros.common.errors import ErrorCode, RequestError
+from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.scene.collision_world import CollisionWorld, Tests
 from ik_service.ros.scene.scene_changes import apply_scene
 
 FIELD = 'planning_options.planning_scene_diff'
@@ -48,7 +48,7 @@ class GoalScene:
 
     @property
     def required(self) -> bool:
-        """As for :class:`~ik_service.ros.collision.collision_world.CollisionWorld`."""
+        """As for :class:`~ik_service.ros.scene.collision_world.CollisionWorld`."""
         return self._collisions.required
 
     def fault_of(self, arm: Arm) -> str:

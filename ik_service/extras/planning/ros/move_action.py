@@ -16,13 +16,13 @@ from ik_service.extras.planning.ros.goal_scene import GoalScene
 from ik_service.extras.planning.ros.request_planner import PlannedMotion, RequestPlanner
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.ros.common.deferred_action_server import DeferredActionServer
-from ik_service.ros.common.errors import ErrorCode, RequestError
-from ik_service.ros.ik.capabilities import NodeParts
-from ik_service.ros.ik.ik_answer import write_solution
-from ik_service.ros.ik.service_handler import require_arm, write_code
-from ik_service.ros.paths.path_answer import write_trajectory
-from ik_service.ros.trajectory.goal_outcome import GoalEnd, GoalRefusedError, MOVEIT_CODES
-from ik_service.ros.trajectory.playback import Playback
+from ik_service.ros.motion.trajectory.goal_outcome import GoalEnd, GoalRefusedError, MOVEIT_CODES
+from ik_service.ros.motion.trajectory.playback import Playback
+from ik_service.ros.node.capabilities import NodeParts
+from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.ik_answer import write_solution
+from ik_service.ros.requests.service_handler import require_arm, write_code
+from ik_service.ros.services.path_answer import write_trajectory
 
 NAME = 'move_action'
 MOST_GOALS = 16

@@ -10,10 +10,10 @@ from moveit_msgs.srv import GetMotionPlan, QueryPlannerInterfaces
 from ik_service.common.background_workers import BackgroundWorkers
 from ik_service.extras.planning.ros.motion_request import PLANNERS
 from ik_service.extras.planning.ros.request_planner import RequestPlanner
-from ik_service.ros.common.frames import Frames
-from ik_service.ros.ik.ik_answer import write_solution
-from ik_service.ros.ik.service_handler import require_arm, ServiceHandler, StampClock
-from ik_service.ros.paths.path_answer import write_trajectory
+from ik_service.ros.requests.frames import Frames
+from ik_service.ros.requests.ik_answer import write_solution
+from ik_service.ros.requests.service_handler import require_arm, ServiceHandler, StampClock
+from ik_service.ros.services.path_answer import write_trajectory
 
 THREADS = 2
 """Plans that are worked on at once."""

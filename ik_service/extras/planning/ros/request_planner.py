@@ -21,12 +21,12 @@ from ik_service.extras.planning.ros.goal_scene import goal_scene, GoalScene
 from ik_service.extras.planning.ros.motion_request import motion_problem, MotionProblem
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.motion.settings import FollowerSettings
-from ik_service.ros.collision.avoidance import avoidance, CheckedWorld
-from ik_service.ros.collision.collision_world import CollisionWorld
-from ik_service.ros.common.errors import ErrorCode, RequestError
-from ik_service.ros.common.frames import Frames
-from ik_service.trajectory.joint_trajectory import JointTrajectory
-from ik_service.trajectory.timing_limits import TimingLimits
+from ik_service.paths.timing.timing_limits import TimingLimits
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
+from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.frames import Frames
+from ik_service.ros.scene.avoidance import avoidance, CheckedWorld
+from ik_service.ros.scene.collision_world import CollisionWorld
 
 LONGEST = 2.0**31 - 1.0
 """Longest motion that fits into a message of ROS [s]."""

@@ -18,7 +18,7 @@ from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_path import joint_path, JointPath
 from ik_service.kinematics.pose_error import pose_error
-from ik_service.solvers.path.path_solver import solve_path
+from ik_service.paths.search.path_solver import solve_path
 from ik_service.solvers.registry import DEFAULT_SOLVER
 from ik_service.solvers.solver import Solver
 

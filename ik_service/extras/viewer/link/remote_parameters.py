@@ -12,7 +12,7 @@ from rclpy.parameter_client import AsyncParameterClient
 from rclpy.task import Future
 
 from ik_service.extras.viewer.panel.parameter_fields import Field, Kind, Value
-from ik_service.ros.common.parameter_declaration import choices_of
+from ik_service.ros.parameters.parameter_declaration import choices_of
 
 _KINDS = {
     ParameterType.PARAMETER_BOOL: Kind.BOOL,

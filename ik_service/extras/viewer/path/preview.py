@@ -9,7 +9,7 @@ import numpy as np
 
 from ik_service.extras.viewer.link.path_link import PathAnswer
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.trajectory.joint_trajectory import JointTrajectory
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
 START_TOLERANCE = 0.01
 """Largest distance of a joint from the start of a trajectory, as MoveIt allows [rad] or [m]."""

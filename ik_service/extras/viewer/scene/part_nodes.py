@@ -12,7 +12,7 @@ from ik_service.common.transforms import quaternion_wxyz_from_rotation
 from ik_service.extras.viewer.scene.meshes import Mesh
 from ik_service.extras.viewer.scene.parts import Part
 from ik_service.extras.viewer.scene.visuals import Color
-from ik_service.model.link_geometry import Box, Cylinder
+from ik_service.model.geometry.link_geometry import Box, Cylinder
 
 PartNode = BoxHandle | CylinderHandle | IcosphereHandle | MeshHandle
 

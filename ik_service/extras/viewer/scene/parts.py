@@ -10,8 +10,8 @@ import numpy as np
 from ik_service.common.revolved_surface import capsule_surface
 from ik_service.extras.viewer.scene.meshes import Mesh, MeshLoader
 from ik_service.extras.viewer.scene.visuals import Color, RobotVisuals, Visual
-from ik_service.model.collision_geometry import read_collision_geometry
-from ik_service.model.link_geometry import Box, Capsule, Cylinder, MeshFile, Sphere
+from ik_service.model.geometry.collision_geometry import read_collision_geometry
+from ik_service.model.geometry.link_geometry import Box, Capsule, Cylinder, MeshFile, Sphere
 from ik_service.robot import Robot
 
 _PLACEHOLDER = Box((0.08, 0.08, 0.08))  # for a mesh that cannot be shown

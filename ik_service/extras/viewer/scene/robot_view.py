@@ -20,7 +20,7 @@ from ik_service.extras.viewer.server.limited_log import LimitedLog
 from ik_service.kinematics.joint_speeds import joint_speeds
 from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.part_names import listed
-from ik_service.model.xacro_arguments import parse_xacro_args
+from ik_service.model.xacro.xacro_arguments import parse_xacro_args
 
 _LARGEST = 3.0  # size of an arm on an endless rail [m]
 

@@ -21,7 +21,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from ik_service.model.description import RobotDescription
-from ik_service.model.link_geometry import Geometry, numbers, parsed_element
+from ik_service.model.geometry.link_geometry import Geometry, numbers, parsed_element
 from ik_service.model.part_names import named
 
 Color = tuple[float, float, float]

@@ -24,11 +24,11 @@ from visualization_msgs.msg import (
 )
 
 from ik_service.exceptions import MissingRosPackageError
-from ik_service.ros.common.errors import ErrorCode
-from ik_service.ros.common.parameter_declaration import declare_parameters, ParameterSpec
-from ik_service.ros.common.parameter_services import ParameterServices
 from ik_service.ros.common.qos import SERVICE_QOS
 from ik_service.ros.markers.target_marker.remote_solver import RemoteSolver
+from ik_service.ros.parameters.parameter_declaration import declare_parameters, ParameterSpec
+from ik_service.ros.parameters.parameter_services import ParameterServices
+from ik_service.ros.requests.errors import ErrorCode
 
 MARKER_NAME = 'target'
 

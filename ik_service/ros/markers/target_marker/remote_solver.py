@@ -9,7 +9,7 @@ from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
 from rclpy.task import Future
 
-from ik_service.ros.common.parameter_declaration import choices_of
+from ik_service.ros.parameters.parameter_declaration import choices_of
 
 ALL_AXES = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)

@@ -7,7 +7,7 @@ from support.gltf_files import binary, DATA, document, text
 
 from ik_service.extras.viewer.scene import meshes
 from ik_service.extras.viewer.scene.meshes import MeshError, MeshLoader, read_mesh
-from ik_service.model.link_geometry import MeshFile
+from ik_service.model.geometry.link_geometry import MeshFile
 
 trimesh = pytest.importorskip('trimesh', reason='trimesh comes with the extra viewer')
 

@@ -5,7 +5,7 @@ from ik_service.extras.viewer.scene.meshes import Mesh, MeshLoader
 from ik_service.extras.viewer.scene.parts import collision_parts, robot_parts, skeleton
 from ik_service.extras.viewer.scene.visuals import read_visuals
 from ik_service.model.description import read_description
-from ik_service.model.link_geometry import Box, Cylinder, Sphere
+from ik_service.model.geometry.link_geometry import Box, Cylinder, Sphere
 
 TEXT = """<robot name="r">
   <link name="a">{a}</link><link name="b">{b}</link><link name="c"/>

@@ -7,7 +7,7 @@ import pytest
 from ik_service.exceptions import UrdfError
 from ik_service.extras.viewer.scene.visuals import read_visuals
 from ik_service.model.description import read_description
-from ik_service.model.link_geometry import Box, Capsule, Cylinder, MeshFile, Sphere
+from ik_service.model.geometry.link_geometry import Box, Capsule, Cylinder, MeshFile, Sphere
 
 ARMS = sorted((Path(__file__).parents[4] / 'urdf').glob('*.urdf'))
 

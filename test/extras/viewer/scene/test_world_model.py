@@ -12,7 +12,7 @@ from ik_service.extras.viewer.scene.meshes import Mesh
 from ik_service.extras.viewer.scene.parts import Part
 from ik_service.extras.viewer.scene.scene import WorldModel
 from ik_service.extras.viewer.server import page
-from ik_service.model.link_geometry import Box, Sphere
+from ik_service.model.geometry.link_geometry import Box, Sphere
 
 TRIANGLE = Mesh(np.eye(3, dtype=np.float32), np.array([[0, 1, 2]], dtype=np.uint32))
 POSES = {'base': np.eye(4), 'arm/hand': rigid_transform(None, (0, 0, 1))}

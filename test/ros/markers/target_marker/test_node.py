@@ -14,10 +14,10 @@ from rcl_interfaces.msg import ParameterDescriptor
 from support.harness import until
 from support.target_marker_helpers import FakeIkNode, FakeServer, pose_at, Spinning
 
-from ik_service.ros.common.parameter_declaration import choices_of
 from ik_service.ros.markers.target_marker import node as node_module
 from ik_service.ros.markers.target_marker.node import links_of, TargetMarkerNode
 from ik_service.ros.markers.target_marker.remote_solver import is_position_only
+from ik_service.ros.parameters.parameter_declaration import choices_of
 
 SETTLING = 0.3  # until what would come has come [s]
 
@@ -187,7 +187,7 @@ def test_choices_are_read_from_the_description_of_the_parameter():
 
 def test_the_ik_node_describes_its_solvers_in_that_way():
     from ik_service import solver_names
-    from ik_service.ros.ik.parameter_table import SOLVER_NAME
+    from ik_service.ros.node.parameter_table import SOLVER_NAME
 
     assert choices_of(SOLVER_NAME.descriptor()) == solver_names()
 

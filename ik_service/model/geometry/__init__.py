@@ -1,0 +1,1 @@
+"""Geometry of links: shapes, mesh files and inertias."""

@@ -1,0 +1,1 @@
+"""Planning groups: those of an SRDF, of known robots and of the user."""

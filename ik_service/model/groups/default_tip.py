@@ -1,0 +1,188 @@
+"""
+The link that is placed when nobody names one.
+
+Of the links below the base without children, those count that a joint moves. Fingers give way to
+the link that carries them, and links that hang on an arm beside its end to that end. Of the others
+the names decide: tools first, cameras and wheels last (:mod:`~ik_service.model.groups.tip_names`).
+Of two equal arms the first counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+from ik_service.exceptions import ChainError, FaultyJointError
+from ik_service.model.groups.tip_names import best_tips, is_finger, ORDINARY, serves, tip_rank
+from ik_service.model.joint import Joint
+from ik_service.model.part_names import listed
+from ik_service.model.robot_model import RobotModel
+
+_ARM_JOINTS = 3
+_FINGER_JOINTS = 2
+_COMPARED = 64
+"""Most candidates that are compared with each other: no robot has so many hands."""
+
+
+def default_tip(model: RobotModel, base_link: str) -> str:
+    """
+    Return the link below a base that is placed when nobody names one.
+
+    :param model: the robot.
+    :param base_link: link in whose frame poses are given.
+    :raises UnknownLinkError: there is no such link.
+    :raises ChainError: no joint moves a link below the base, or several links would do; the error
+        lists them.
+    """
+    tips = tip_candidates(model, base_link)
+    if not tips:
+        _refuse_faulty(model, base_link)
+        raise ChainError(f'no joint moves a link below {base_link!r}')
+    if len(tips) > 1 and not are_equal_arms(model, base_link, tips):
+        raise ChainError(
+            f'several links below {base_link!r} could be placed; tip_link has to name the tip: '
+            f'{listed(tips)}'
+        )
+    return tips[0]
+
+
+def _refuse_faulty(model: RobotModel, base_link: str) -> None:
+    """Raise an error where there would be a tip but for a faulty joint."""
+    pending = [base_link]
+    while pending:
+        for joint in model.child_joints_of(pending.pop()):
+            if joint.fault:
+                raise FaultyJointError(base_link, joint.child, joint.name, joint.fault)
+            pending.append(joint.child)
+
+
+def are_equal_arms(model: RobotModel, base_link: str, tips: Sequence[str]) -> bool:
+    """
+    Return whether links are the ends of two arms with the same kinds of joints.
+
+    :param model: the robot.
+    :param base_link: link above both.
+    :param tips: the links.
+    """
+    if len(tips) != 2:
+        return False
+    ways = [[joint for joint in _way(model, base_link, tip) if joint.movable] for tip in tips]
+    names = [{joint.name for joint in way} for way in ways]
+    shared = names[0] & names[1]
+    one, other = ([joint.type for joint in way if joint.name not in shared] for way in ways)
+    return one == other and len(one) >= _ARM_JOINTS
+
+
+def tip_candidates(model: RobotModel, base_link: str, faulty_too: bool = False) -> list[str]:
+    """
+    Return the links below a base that could be its tip, the best ones only.
+
+    :param model: the robot.
+    :param base_link: link in whose frame poses are given.
+    :param faulty_too: whether links count that a faulty joint carries.
+    :returns: one link where the choice is clear; none where no joint moves.
+    :raises UnknownLinkError: there is no such link.
+    """
+    ways = moved_leaves(model, base_link, faulty_too)
+    if any(not serves(leaf) for leaf in ways):
+        ways = {leaf: way for leaf, way in ways.items() if not serves(leaf)}
+    tips = best_tips(_without_fingers(ways))
+    if len(tips) > _COMPARED:
+        return tips
+    joints = {tip: {joint.name for joint in _way(model, base_link, tip)} for tip in tips}
+    return [tip for tip in tips if not any(_is_beside(joints[tip], it) for it in joints.values())]
+
+
+def moved_leaves(
+    model: RobotModel, base_link: str, faulty_too: bool = False
+) -> dict[str, list[Joint]]:
+    """
+    Return the links without children that a joint moves, with the joints from the base.
+
+    :param model: the robot.
+    :param base_link: link in whose frame poses are given.
+    :param faulty_too: whether links count that a faulty joint carries, as if it moved.
+    :raises UnknownLinkError: there is no such link.
+    """
+    found = {}
+    pending: list[tuple[str, bool]] = [(base_link, False)]
+    while pending:
+        link, moved = pending.pop()
+        joints = model.child_joints_of(link)
+        pending += [
+            (joint.child, moved or joint.movable or bool(joint.fault))
+            for joint in reversed(joints)
+            if faulty_too or not joint.fault
+        ]
+        if not joints and moved:
+            found[link] = _way(model, base_link, link)
+    return found
+
+
+def _way(model: RobotModel, base_link: str, link: str) -> list[Joint]:
+    """Return the joints from the base to a link below it."""
+    return [joint for joint, _ in model.path(base_link, link)]
+
+
+def _without_fingers(ways: Mapping[str, list[Joint]]) -> list[str]:
+    """Return the leaves, and instead of fingers the links that carry them."""
+    branches = _Branches(ways)
+    hands = {leaf: _hand(leaf, way, branches) for leaf, way in ways.items()}
+    plain = {leaf for leaf, hand in hands.items() if hand == leaf}
+    beside = {joint.parent for leaf in plain for joint in ways[leaf]}
+    # A tool beside the fingers stands for them.
+    kept = (hand for leaf, hand in hands.items() if leaf in plain or hand not in beside)
+    return list(dict.fromkeys(kept))
+
+
+class _Branches:
+    """
+    Links on the ways to leaves.
+
+    :ivar leaves: number of leaves below each link.
+    :ivar moving: how many joints move a leaf relative to the link, for each leaf that one moves.
+    """
+
+    def __init__(self, ways: Mapping[str, list[Joint]]) -> None:
+        self.leaves: Counter[str] = Counter()
+        self.moving: defaultdict[str, Counter[int]] = defaultdict(Counter)
+        for way in ways.values():
+            count = 0
+            for joint in reversed(way):
+                count += joint.movable
+                self.leaves[joint.parent] += 1
+                if count:
+                    self.moving[joint.parent][count] += 1
+
+    def are_fingers(self, link: str) -> bool:
+        """Return whether two or more short branches of equal length are all that moves below."""
+        lengths = self.moving[link]
+        return len(lengths) == 1 and all(
+            length <= _FINGER_JOINTS and count > 1 for length, count in lengths.items()
+        )
+
+
+def _hand(leaf: str, way: list[Joint], branches: _Branches) -> str:
+    """Return the link that carries a leaf if it is the end of a finger; otherwise the leaf."""
+    link, index = leaf, len(way)
+    while is_finger(link) and index:
+        index -= 1
+        link = way[index].parent
+    if link != leaf and any(joint.movable for joint in way[:index]):
+        return link
+    if tip_rank(leaf) < ORDINARY:  # made to be placed
+        return leaf
+    for index in range(len(way) - 1, -1, -1):
+        link = way[index].parent
+        if branches.leaves[link] > 1:
+            above = sum(joint.movable for joint in way[:index])
+            own = any(joint.movable for joint in way[index:])
+            is_finger_end = own and above >= _ARM_JOINTS and branches.are_fingers(link)
+            return link if is_finger_end else leaf
+    return leaf
+
+
+def _is_beside(joints: set[str], other: set[str]) -> bool:
+    """Return whether a link hangs on the way to another one, by the joints that move the two."""
+    alone = len(other - joints)
+    return alone > 0 and 2 * len(joints - other) <= alone

@@ -1,0 +1,287 @@
+"""
+Comparison of an SRDF with the robot that it is about.
+
+A group that names what does not exist cannot be used: it would mean less than was written. Values
+of states, end effectors, passive joints and disabled pairs that name what is not there are left
+out with a remark, as in MoveIt: the same file often serves an arm with and without its gripper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from ik_service.model.groups.group_joints import joints_of_groups
+from ik_service.model.groups.semantics import (
+    EndEffector,
+    GroupElements,
+    Positions,
+    Semantics,
+    VirtualJoint,
+)
+from ik_service.model.multi_dof import FLOATING_PARTS, part_names, PLANAR_PARTS
+from ik_service.model.part_names import listed, named, suggested
+from ik_service.model.robot_model import RobotModel
+
+_Part = TypeVar('_Part')
+
+_NEEDS = 'it needs'  # begins the fault of a group that contains a faulty one
+_FLOATING_VALUES = 7
+_VALUES = {len(PLANAR_PARTS): 3, len(FLOATING_PARTS): _FLOATING_VALUES}
+"""Number of values of a joint in a state by the number of its parts: a planar joint has x, y [m]
+and angle [rad], a floating one x, y, z [m] and a quaternion (x, y, z, w)."""
+
+
+def checked_semantics(semantics: Semantics, model: RobotModel) -> Semantics:
+    """
+    Return what an SRDF says, without what the robot does not have, and with remarks on that.
+
+    :param semantics: the SRDF.
+    :param model: the robot.
+    :raises SrdfError: groups have too many joints.
+    """
+    remarks = [*semantics.remarks]
+    groups = _usable_groups(semantics, model)
+    semantics = replace(semantics, groups=groups)
+    remarks += [
+        f'{named("group", group.name)} cannot be used: {group.fault}'
+        for group in groups.values()
+        if group.fault
+    ]
+    joints = joints_of_groups(model, groups)
+    states = {
+        group: _usable_states(group, states, semantics, model, remarks)
+        for group, states in semantics.states.items()
+        if _has_group(group, states, groups, remarks)
+    }
+    ends = _hands(semantics, model, joints, remarks)
+    semantics = replace(semantics, states=states, end_effectors=ends)
+    _compare_names(semantics, model, remarks)
+    if not groups:
+        remarks.append('it has no planning groups')
+    return replace(_without_missing_parts(semantics, model, remarks), remarks=tuple(remarks))
+
+
+def _usable_groups(semantics: Semantics, model: RobotModel) -> dict[str, GroupElements]:
+    """Return the groups; those that cannot be used, or need one that cannot, with the fault."""
+    groups = semantics.groups
+    faults = {name: group.fault for name, group in groups.items() if group.fault}
+    for name, group in groups.items():
+        if name not in faults:
+            fault = _group_fault(group, semantics, model)
+            faults.update({name: fault} if fault else {})
+    faults = {**_circles(groups), **faults}
+    users: dict[str, list[str]] = {}
+    for name, group in groups.items():
+        for inner in group.subgroups:
+            users.setdefault(inner, []).append(name)
+    pending = [*faults]
+    while pending:
+        faulty = pending.pop()
+        fault = faults[faulty]
+        via = fault if fault.startswith(_NEEDS) else f'{_NEEDS} {named("group", faulty)}: {fault}'
+        for user in users.get(faulty, ()):
+            if user not in faults:
+                faults[user] = via
+                pending.append(user)
+    return {
+        name: GroupElements(name, fault=faults[name]) if name in faults else group
+        for name, group in groups.items()
+    }
+
+
+def _group_fault(group: GroupElements, semantics: Semantics, model: RobotModel) -> str:
+    """Return what a group names that does not exist; empty for nothing."""
+    virtual = {joint.name for joint in semantics.virtual_joints}
+    links = (*(end for chain in group.chains for end in chain), *group.links)
+    joints = [name for name in group.joints if name not in virtual]
+    joints = [name for name in joints if not part_names(name, model.joints)]
+    faults = (
+        *(_missing('link', link, model.links) for link in links),
+        *(_missing('joint', joint, model.joints) for joint in joints),
+        *(_missing('group', other, semantics.groups) for other in group.subgroups),
+    )
+    return next(filter(None, faults), '')
+
+
+def _missing(kind: str, name: str, valid: Collection[str]) -> str:
+    if name in valid:
+        return ''
+    return f'{named(kind, name)} does not exist; {suggested(name, valid)}'
+
+
+def _circles(groups: Mapping[str, GroupElements]) -> dict[str, str]:
+    """Return the groups that contain themselves, and how; without recursion, for deep nesting."""
+    found: dict[str, str] = {}
+    done: set[str] = set()
+    for start in groups:
+        way = {} if start in done else {start: iter(groups[start].subgroups)}
+        while way:
+            at = next(reversed(way))
+            inner = next(way[at], None)
+            if inner is None:
+                done.add(at)
+                del way[at]
+            elif inner in way:
+                names = list(way)
+                circle = names[names.index(inner) :]
+                fault = f'sub-groups form a circle: {listed([*circle, inner])}'
+                found.update(dict.fromkeys(circle, fault))
+            elif inner not in done and inner in groups:
+                way[inner] = iter(groups[inner].subgroups)
+    return found
+
+
+def _has_group(
+    group: str,
+    states: Mapping[str, Positions],
+    groups: Mapping[str, GroupElements],
+    remarks: list[str],
+) -> bool:
+    missing = _missing('group', group, groups)
+    if missing:
+        remarks += [f'{named("group_state", name)} is left out: {missing}' for name in states]
+    return not missing
+
+
+def _usable_states(
+    group: str,
+    states: Mapping[str, Positions],
+    semantics: Semantics,
+    model: RobotModel,
+    remarks: list[str],
+) -> dict[str, Positions]:
+    """Return the states of a group without the values that no joint can take."""
+    virtual = {joint.name: joint.type for joint in semantics.virtual_joints}
+    found: dict[str, Positions] = {}
+    for name, positions in states.items():
+        faults = {
+            joint: _value_fault(joint, values, virtual, model)
+            for joint, values in positions.items()
+        }
+        found[name] = {joint: positions[joint] for joint, fault in faults.items() if not fault}
+        remarks += [
+            f'{named("group_state", name)} of {named("group", group)}: a value is ignored: {fault}'
+            for fault in faults.values()
+            if fault
+        ]
+    return found
+
+
+def _value_fault(
+    joint: str, values: tuple[float, ...], virtual: Mapping[str, str], model: RobotModel
+) -> str:
+    """Return why a joint cannot have a value; empty where it can."""
+    if joint in virtual:
+        wanted = {'planar': 3, 'floating': _FLOATING_VALUES}
+        count = wanted.get(virtual[joint], len(values))
+    else:
+        parts = part_names(joint, model.joints)
+        if not parts and joint not in model.joints:
+            return _missing('joint', joint, model.joints)
+        count = _VALUES.get(len(parts), 1)
+    if len(values) != count:
+        return f'{named("joint", joint)} has {len(values)} values, and needs {count}'
+    if count == _FLOATING_VALUES and not any(values[3:]):
+        return f'the quaternion of {named("joint", joint)} is zero'
+    return ''
+
+
+def _hands(
+    semantics: Semantics,
+    model: RobotModel,
+    joints: Mapping[str, frozenset[str]],
+    remarks: list[str],
+) -> tuple[EndEffector, ...]:
+    """Return the end effectors but those whose group moves what should carry them: an arm."""
+    found = []
+    for end in semantics.end_effectors:
+        moving = _moves_its_carrier(end, model, joints)
+        if moving:
+            remarks.append(
+                f'{named("end_effector", end.name)} is left out: {named("joint", moving)} of its '
+                f'{named("group", end.group)} moves {named("link", end.parent_link)}, which '
+                'should carry it'
+            )
+        else:
+            found.append(end)
+    return tuple(found)
+
+
+def _moves_its_carrier(
+    end: EndEffector, model: RobotModel, joints: Mapping[str, frozenset[str]]
+) -> str:
+    """Return a joint of an end effector's group that moves its parent link; empty for none."""
+    if end.parent_link not in model.links:
+        return ''
+    above = (joint for joint, _ in model.path(model.root_link, end.parent_link))
+    own = joints.get(end.group, frozenset())
+    return next((joint.name for joint in above if joint.movable and joint.name in own), '')
+
+
+def _compare_names(semantics: Semantics, model: RobotModel, remarks: list[str]) -> None:
+    if semantics.robot_name != model.name:
+        remarks.append(
+            f'it is written for {named("robot", semantics.robot_name)}, and the robot is called '
+            f'{model.name!r}'
+        )
+
+
+def _without_missing_parts(
+    semantics: Semantics, model: RobotModel, remarks: list[str]
+) -> Semantics:
+    links, groups = set(model.links), {*semantics.groups, ''}
+    joints = {*model.joints, *(joint.name for joint in semantics.virtual_joints)}
+
+    def missing_of_end_effector(end: EndEffector) -> str:
+        if end.parent_link not in links:
+            return end.parent_link
+        return next((name for name in (end.group, end.parent_group) if name not in groups), '')
+
+    def missing_of_pair(pair: frozenset[str]) -> str:
+        return next((link for link in sorted(pair) if link not in links), '')
+
+    def missing_of_virtual(joint: VirtualJoint) -> str:
+        return '' if joint.child_link in links else joint.child_link
+
+    def missing_of_passive(name: str) -> str:
+        return '' if name in joints or part_names(name, model.joints) else name
+
+    ends = _kept('end effectors', semantics.end_effectors, missing_of_end_effector, remarks)
+    pairs = _kept('disabled pairs', semantics.disabled_pairs, missing_of_pair, remarks)
+    enabled = _kept('enabled pairs', semantics.enabled_pairs, missing_of_pair, remarks)
+    unchecked = _kept(
+        'unchecked links',
+        semantics.unchecked_links,
+        lambda link: '' if link in links else link,
+        remarks,
+    )
+    virtual = _kept('virtual joints', semantics.virtual_joints, missing_of_virtual, remarks)
+    passive = _kept('passive joints', semantics.passive_joints, missing_of_passive, remarks)
+    return replace(
+        semantics,
+        end_effectors=ends,
+        disabled_pairs={pair: semantics.disabled_pairs[pair] for pair in pairs},
+        virtual_joints=virtual,
+        passive_joints=passive,
+        unchecked_links=unchecked,
+        enabled_pairs=frozenset(enabled),
+    )
+
+
+def _kept(
+    kind: str, parts: Iterable[_Part], missing: Callable[[_Part], str], remarks: list[str]
+) -> tuple[_Part, ...]:
+    """Return the parts of which no name is missing, and remark on the others."""
+    found, left_out = [], []
+    for part in parts:
+        name = missing(part)
+        if name:
+            left_out.append(name)
+        else:
+            found.append(part)
+    if left_out:
+        names = listed(dict.fromkeys(left_out))
+        remarks.append(f'{kind} left out because they name what does not exist: {names}')
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""Joint paths: whole paths, straight paths, their timing and trajectories. Knows no ROS."""

@@ -1,0 +1,389 @@
+"""Beam of candidates along the targets of a path, layer by layer."""
+
+from __future__ import annotations
+
+import copy
+from itertools import pairwise
+import math
+from typing import Any
+
+import numpy as np
+
+from ik_service.jit.compile import inner_kernel, kernel
+from ik_service.kinematics.kernels import copy_vector
+from ik_service.paths.search.continuation import converge, distance, self_motion
+from ik_service.paths.search.problem import PathProblem
+from ik_service.paths.search.selection import select
+from ik_service.solvers.choices import LimitStrategy
+from ik_service.solvers.loop.iteration import set_goal
+from ik_service.solvers.loop.limits import inside
+from ik_service.solvers.loop.problem import open_problem
+
+# Shares of the bound on the motion: that which a self-motion aims at together with the step
+# along the path, and the least one.
+_AIM = 0.9
+_LEAST = 0.2
+# A thorough search: how often a child is brought into reach, at most; the largest motion on the
+# way there and the one that counts as in reach, as shares of the bound; the share of the way out
+# of reach that a self-motion takes; and how often what is left of it is cut by a third where the
+# nearest point is looked for.
+_TRIALS = 5
+_FAR = 3.0
+_REACH = 0.999
+_WAY = 0.97
+_CUTS = 40
+# Plain number: code for the type of a member would be compiled beside that for numbers.
+_IGNORE = int(LimitStrategy.IGNORE)
+
+
+@kernel
+def grow(
+    problem, strategy, bound, thorough, target, layer, first, parents, before, children, made,
+    motions, trace,
+):  # fmt: skip
+    """
+    Continue candidates to a target: by one step, and by self-motions to both sides.
+
+    In a thorough search a child beyond the bound is moved by self-motions to where it is least
+    beyond, and its self-motions lead as far as the bound and the limits let them.
+
+    :param problem: :class:`~ik_service.solvers.loop.problem.Problem`, or that of a tree.
+    :param strategy: number of the LimitStrategy.
+    :param bound: largest motion of a joint [rad] or [m].
+    :param thorough: whether the search is thorough.
+    :param target: as the kernels of the solver take it.
+    :param layer: number of the layer, for the random numbers.
+    :param first: number of the first of the candidates, likewise.
+    :param parents: (k, n) the candidates [rad] or [m].
+    :param before: (k, n) where each of them came from [rad] or [m].
+    :param children: (k, s, n) out: of each the step alone, the step begun where the last one leads
+        when it is repeated, then pairs of self-motions.
+    :param made: (k, s) bool out: whether the child is at the target, within limits and bound.
+    :param motions: (2, n) scratch.
+    :param trace: (0, 2n + 3), for none.
+    """
+    chain, settings, work = open_problem(problem)
+    set_goal(chain, target, work.goal)
+    motion, shift = motions[0], motions[1]
+    for k in range(parents.shape[0]):
+        parent = parents[k]
+        work.random[0] = settings.random_seed + 1_000_003 * layer + first + k
+        room, there = 0.0, False
+        for s in range(children.shape[1]):
+            if s == 0:
+                copy_vector(parent, work.q)
+            elif s == 1:
+                for i in range(motion.shape[0]):
+                    motion[i] = parent[i] - before[k, i]
+                _leave(chain, strategy, parent, 1.0, motion, work.q)
+            else:
+                if s % 2 == 0:
+                    copy_vector(children[k, 0], work.q)
+                    there = self_motion(chain, settings, work, trace, True, motion)
+                    there = there and (made[k, 0] or not thorough)
+                if not there:
+                    made[k, s] = False
+                    continue
+                if thorough:
+                    room = _room(chain, strategy, parent, bound, children[k, 0], s, motion)
+                _leave(chain, strategy, children[k, 0], room, motion, work.q)
+                room = -room
+            made[k, s] = _arrive(
+                chain, settings, work, strategy, parent, bound, thorough, trace, shift
+            )
+            copy_vector(work.q if s > 0 or made[k, s] else parent, children[k, s])
+            if s == 0:
+                room = max(_LEAST * bound, _AIM * bound - distance(parent, children[k, 0]))
+
+
+@inner_kernel
+def _arrive(chain, settings, work, strategy, parent, bound, thorough, trace, shift):
+    """Bring ``work.q`` to the goal; returns whether it is there, within the bound."""
+    trials, reach = (_TRIALS, _FAR * bound) if thorough else (1, bound)
+    within = _REACH * bound
+    for trial in range(trials):
+        if trial > 0 and not _nearer(
+            chain, settings, work, strategy, parent, within, trace, shift
+        ):
+            return False
+        if not converge(chain, settings, work, strategy, parent, reach, False, trace):
+            return False
+        if not thorough or distance(parent, work.q) <= within:
+            return True
+    return False
+
+
+@inner_kernel
+def _leave(chain, strategy, start, share, motion, q):
+    """Write a joint vector moved by a share of a motion to ``q``, within the limits."""
+    for i in range(motion.shape[0]):
+        value = start[i] + share * motion[i]
+        q[i] = value if strategy == _IGNORE else inside(chain, i, value)
+
+
+@inner_kernel
+def _room(chain, strategy, parent, bound, q, s, motion):
+    """
+    Return the share of a motion for the self-motion of a child.
+
+    It goes nearly as far as the bound and the limits let it, for the next pair half as far, and
+    so on; even children go to one side, odd ones to the other.
+    """
+    side, room = 1.0 if s % 2 == 0 else -1.0, math.inf
+    for i in range(motion.shape[0]):
+        speed = side * motion[i]
+        lower, upper = _reach(chain, strategy, i, parent[i], bound)
+        if speed > 0.0:
+            room = min(room, (upper - q[i]) / speed)
+        elif speed < 0.0:
+            room = min(room, (lower - q[i]) / speed)
+    return side * _WAY / (s // 2) * max(room, 0.0)
+
+
+@inner_kernel
+def _nearer(chain, settings, work, strategy, parent, bound, trace, motion):
+    """
+    Move ``work.q`` by a self-motion to where it is least beyond the bound around the parent.
+
+    :returns: whether there is such a self-motion.
+    """
+    for i in range(motion.shape[0]):
+        lower, upper = _reach(chain, strategy, i, parent[i], bound)
+        motion[i] = min(max(work.q[i], lower), upper) - work.q[i]
+    if not self_motion(chain, settings, work, trace, False, motion):
+        return False
+    near, far = 0.0, 2.0 * _FAR * bound  # the largest element of the motion is 1
+    for _ in range(_CUTS):
+        one, two = near + (far - near) / 3.0, far - (far - near) / 3.0
+        if _beyond(chain, strategy, parent, bound, work.q, one, motion) <= _beyond(
+            chain, strategy, parent, bound, work.q, two, motion
+        ):
+            far = two
+        else:
+            near = one
+    _leave(chain, strategy, work.q, near, motion, work.q)
+    return True
+
+
+@inner_kernel
+def _beyond(chain, strategy, parent, bound, q, share, motion):
+    """Return how far ``q`` moved by a share of a motion is beyond bound and limits, at most."""
+    most = -math.inf
+    for i in range(motion.shape[0]):
+        lower, upper = _reach(chain, strategy, i, parent[i], bound)
+        value = q[i] + share * motion[i]
+        most = max(most, lower - value, value - upper)
+    return most
+
+
+@inner_kernel
+def _reach(chain, strategy, i, value, bound):
+    """Return where a joint may be after a step: within the bound, and the limits if they count."""
+    if strategy == _IGNORE:
+        return value - bound, value + bound
+    return max(value - bound, chain.lower[i]), min(value + bound, chain.upper[i])
+
+
+# Candidates for each thread, at least: with fewer another one costs more time than it saves.
+_SHARE = 12
+# Distance below which two candidates are one, as a share of the bound on the step; that of a
+# thorough search.
+_SEPARATION = 0.05
+_THOROUGH_SEPARATION = 0.01
+# Children of a candidate: the step, the step with the motion repeated, two self-motions; those of
+# a thorough search: four self-motions.
+_CHILDREN = 4
+_THOROUGH_CHILDREN = 6
+
+
+class Beam:
+    """
+    Candidates of every layer, and the cheapest way to each.
+
+    :ivar problem: the path to be found.
+    :ivar layers: candidates (k, n) of each layer [rad] or [m].
+    """
+
+    def __init__(self, problem: PathProblem, starts: np.ndarray, costs: np.ndarray) -> None:
+        """
+        Begin with the candidates of the first layer.
+
+        :param problem: the path to be found.
+        :param starts: (k, n) joint vectors at the first target [rad] or [m].
+        :param costs: (k,) what each costs.
+        """
+        self.problem = problem
+        self.layers = [np.array(starts, order='C')]
+        self._costs = [np.array(costs, order='C')]
+        self._links = [np.arange(len(starts))]
+        self._workers = [_Worker(problem) for _ in range(problem.threads)]
+
+    def __len__(self) -> int:
+        """Return the number of layers."""
+        return len(self.layers)
+
+    def copy(self, problem: PathProblem | None = None) -> Beam:
+        """
+        Return a beam with the same layers, which can go on another way.
+
+        :param problem: the path that it goes on along; the same when left out.
+        """
+        other = copy.copy(self)
+        other.layers = list(self.layers)
+        other._costs, other._links = list(self._costs), list(self._links)
+        if problem is not None and problem is not self.problem:
+            other.problem = problem
+            other._workers = [_Worker(problem) for _ in range(problem.threads)]
+        return other
+
+    def narrow(self, count: int) -> None:
+        """
+        Keep the first candidates of the last layer.
+
+        :param count: their number.
+        """
+        for each in (self.layers, self._costs, self._links):
+            each[-1] = each[-1][:count]
+
+    def reconfigure(self, postures: np.ndarray) -> None:
+        """
+        Add a layer of postures in any branch, each linked to the candidate it is cheapest from.
+
+        The step to a posture costs the square of its length, however long. The cheapest posture
+        comes first.
+
+        :param postures: (k, n) joint vectors at the next target [rad] or [m].
+        """
+        steps = np.square(self.layers[-1][:, None] - postures).sum(axis=2)
+        totals = self._costs[-1][:, None] + steps
+        links = np.argmin(totals, axis=0)
+        costs = totals[links, np.arange(len(postures))]
+        order = np.argsort(costs, kind='stable')
+        self.layers.append(np.ascontiguousarray(postures[order]))
+        self._costs.append(costs[order])
+        self._links.append(links[order])
+
+    def graft(self, layer: int, candidate: int, way: np.ndarray) -> None:
+        """
+        Add a way that leads on from a candidate, beyond the last layer.
+
+        :param layer: layer of the candidate.
+        :param candidate: its number.
+        :param way: (k, n) joint vectors at the targets from the next layer on [rad] or [m].
+        """
+        q, cost, link = self.layers[layer][candidate], self._costs[layer][candidate], candidate
+        for k, step in enumerate(way, layer + 1):
+            cost, q = cost + float(np.square(step - q).sum()), step
+            if k == len(self):
+                self.layers.append(np.empty((0, len(q))))
+                self._costs.append(np.empty(0))
+                self._links.append(np.empty(0, np.int64))
+            self.layers[k] = np.vstack([self.layers[k], q])
+            self._costs[k] = np.append(self._costs[k], cost)
+            self._links[k] = np.append(self._links[k], link)
+            link = len(self.layers[k]) - 1
+
+    def cut(self, layers: int) -> None:
+        """
+        Drop the last layers.
+
+        :param layers: number of layers that are left.
+        """
+        for each in (self.layers, self._costs, self._links):
+            del each[layers:]
+
+    def advance(self, target: np.ndarray, width: int) -> bool:
+        """
+        Add a layer with the continuations of the last one.
+
+        :param target: the target of the layer, as the kernels take it.
+        :param width: number of candidates, at most.
+        :returns: whether there are any; if not, there is no new layer.
+        """
+        parents, costs = self.layers[-1], self._costs[-1]
+        before = self.layers[-2][self._links[-1]] if len(self) > 1 else parents
+        count, n = parents.shape
+        slots = _THOROUGH_CHILDREN if self.problem.thorough else _CHILDREN
+        children, made = np.empty((count, slots, n)), np.zeros((count, slots), bool)
+        self._grow(target, parents, before, children, made)
+        flat, flags = children.reshape(-1, n), made.reshape(-1)
+        self.problem.refuse_colliding(flat, flags)
+        chosen, totals = np.empty((width, n)), np.empty(width)
+        links = np.empty(width, np.int64)
+        bound = self.problem.bound
+        separation = _THOROUGH_SEPARATION if self.problem.thorough else _SEPARATION
+        found = self.problem.run(
+            select, parents, costs, flat, flags, self.problem.wrap, bound, separation * bound,
+            np.empty(len(flat)), chosen, totals, links,
+        )  # fmt: skip
+        if found:
+            self.layers.append(chosen[:found].copy())
+            self._costs.append(totals[:found].copy())
+            self._links.append(links[:found].copy())
+        return found > 0
+
+    def _grow(
+        self,
+        target: np.ndarray,
+        parents: np.ndarray,
+        before: np.ndarray,
+        children: np.ndarray,
+        made: np.ndarray,
+    ) -> None:
+        """Fill the children of all parents, with as many threads as pay off."""
+        pool, layer = self.problem.pool, len(self)
+        threads = min(len(self._workers), len(parents) // _SHARE)
+        if pool is None or threads < 2:
+            self._workers[0].grow(target, layer, 0, parents, before, children, made)
+            return
+        edges = np.linspace(0, len(parents), threads + 1).astype(int).tolist()
+        parts = [slice(*ends) for ends in pairwise(edges)]
+        helping = []
+        for worker, part in reversed(list(zip(self._workers, parts, strict=False))):
+            work: tuple[Any, ...] = (
+                target, layer, part.start, parents[part], before[part], children[part], made[part],
+            )  # fmt: skip
+            if part.start:
+                helping.append(pool.submit(worker.grow, *work))
+            else:
+                worker.grow(*work)
+        for helper in helping:
+            helper.result()
+
+    def way(self, candidate: int | None = None, layer: int | None = None) -> np.ndarray:
+        """
+        Return the cheapest way to a candidate.
+
+        :param candidate: its number; that of the cheapest when left out.
+        :param layer: its layer; the last one when left out.
+        :returns: (layers, n) [rad] or [m].
+        """
+        layer = len(self) - 1 if layer is None else layer
+        if candidate is None:
+            candidate = int(np.argmin(self._costs[layer]))
+        way = np.empty((layer + 1, self.layers[0].shape[1]))
+        for k in range(layer, -1, -1):
+            way[k] = self.layers[k][candidate]
+            candidate = int(self._links[k][candidate])
+        return way
+
+    def cost(self, layer: int) -> np.ndarray:
+        """
+        Return the costs of the ways to the candidates of a layer.
+
+        :param layer: its number.
+        :returns: (k,): sums of squared steps.
+        """
+        return self._costs[layer]
+
+
+class _Worker:
+    """Workspace of one thread that continues candidates."""
+
+    def __init__(self, problem: PathProblem) -> None:
+        self._problem, self._motions = problem, np.empty((2, problem.chain.n))
+        self._before = problem.kernel_arrays(), problem.strategy, problem.bound, problem.thorough
+
+    def grow(self, *work: object) -> None:
+        """Run the kernel for some parents."""
+        self._problem.run(grow, *self._before, *work, self._motions, self._problem.no_trace)

@@ -1,0 +1,329 @@
+"""Joint paths through many targets: :func:`solve_path`."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+import math
+import time
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ik_service.common.cores import core_count
+from ik_service.common.quoting import safe_repr
+from ik_service.common.real_arrays import real_array
+from ik_service.exceptions import ArgumentError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.pose_error import pose_error
+from ik_service.kinematics.tree import KinematicTree
+from ik_service.paths.search.beam import Beam
+from ik_service.paths.search.options import PathOptions
+from ik_service.paths.search.problem import PathProblem
+from ik_service.paths.search.reconfigurations import Reconfigurations
+from ik_service.paths.search.result import PathEnd, PathResult, PathStatus, Reconfiguration
+from ik_service.paths.search.search import joined, Outcome, PathSearch
+from ik_service.paths.search.smoothing import smoothed
+from ik_service.paths.search.starts import free_starts, starts_from
+from ik_service.solvers.argument_checks import check_kinds
+from ik_service.solvers.batch_targets import batch_targets
+from ik_service.solvers.characteristic_length import characteristic_length
+from ik_service.solvers.choices import LimitStrategy
+from ik_service.solvers.collision_test import collision_test, Collisions, CollisionTest
+from ik_service.solvers.registry import DEFAULT_SOLVER
+from ik_service.solvers.solver import prepared
+from ik_service.solvers.task import BatchTargets, BLOCK_ROWS
+
+# A joint motion that is larger than so many times the motion of the tip is one near a singular
+# posture.
+_GAIN = 3.0
+# Candidates that are asked, at most, and what counts as beyond a limit [rad] or [m].
+_ASKED = 200
+_BEYOND = 1e-6
+# Searches for the nearest solution of a target, and how far around the candidates before it they
+# begin [rad] or [m].
+_SEARCHES = 8
+_SCATTER = 0.3
+
+
+def ending_at(problem: PathProblem, row: int, last: np.ndarray) -> PathEnd:
+    """
+    Return why no way leads to a target.
+
+    :param problem: the path to be found.
+    :param row: number of the target.
+    :param last: (k, n) the joint vectors before it, from which there is none [rad] or [m].
+    """
+    if not len(last):
+        return _out_of_reach(problem, row, problem.chain.middle) or PathEnd(
+            PathStatus.COLLISION, row
+        )
+    answers = [_asked(problem, row, step) for step in _continued(problem, row, last[:_ASKED])]
+    kinds = [(answer.status, answer.joint is None) for answer in answers]
+    # The first of the most frequent ones: the candidates come in a fixed order.
+    answer = answers[kinds.index(max(kinds, key=kinds.count))]
+    lost = answer.status is PathStatus.SINGULARITY and answer.joint is None
+    return (_out_of_reach(problem, row, last[0]) or _apart(problem, row, last)) if lost else answer
+
+
+def _out_of_reach(problem: PathProblem, row: int, seed: np.ndarray) -> PathEnd | None:
+    """Return how far a target is out of reach; None where it is not."""
+    _, solved, errors = problem.solved(row, seed[None])
+    if solved[0]:
+        return None
+    position_error, orientation_error = errors[0].tolist()
+    return PathEnd(
+        PathStatus.UNREACHABLE,
+        row,
+        position_error=position_error,
+        orientation_error=orientation_error,
+    )
+
+
+def _apart(problem: PathProblem, row: int, last: np.ndarray) -> PathEnd:
+    """Return how far the nearest solution of a target is that searches from near by find."""
+    random = np.random.default_rng(problem.solver.options.random_seed)
+    before = np.array([last[k % len(last)] for k in range(_SEARCHES)])
+    scatter = random.uniform(-_SCATTER, _SCATTER, before.shape)
+    scatter[: len(last)] = 0.0
+    q, solved, _ = problem.solved(row, before + scatter)
+    motions = np.abs(q - before[: len(q)])[solved]
+    if not len(motions):
+        return PathEnd(PathStatus.SINGULARITY, row)
+    return _jump(problem, row, motions[int(np.argmin(motions.max(axis=1)))])
+
+
+def _jump(problem: PathProblem, row: int, motions: np.ndarray) -> PathEnd:
+    """Return the end before a step in which joints would move so far (n,) [rad] or [m]."""
+    most = int(np.argmax(motions))
+    motion, name = float(motions[most]), problem.chain.joint_names[most]
+    near_singular = motion <= problem.max_step or motion > _GAIN * _tip_motion(problem, row)
+    kind = PathStatus.SINGULARITY if near_singular else PathStatus.TOO_FAR
+    return PathEnd(kind, row, name, motion=motion)
+
+
+def _continued(
+    problem: PathProblem, row: int, last: np.ndarray
+) -> list[tuple[np.ndarray, np.ndarray | None]]:
+    """Return each joint vector with the one that it leads to without limits, None for none."""
+    after = np.array(last, order='C')
+    targets = np.repeat(problem.targets[row : row + 1], len(after), axis=0)
+    reached = problem.project(after, targets, math.pi, int(LimitStrategy.IGNORE))
+    return [(q, p if there else None) for q, p, there in zip(last, after, reached, strict=True)]
+
+
+def _asked(problem: PathProblem, row: int, step: tuple[np.ndarray, np.ndarray | None]) -> PathEnd:
+    """Return what keeps one joint vector from the target."""
+    before, after = step
+    chain = problem.chain
+    if after is None:
+        return PathEnd(PathStatus.SINGULARITY, row)
+    motion = np.abs(after - before)
+    if motion.max() > problem.max_step:
+        return _jump(problem, row, motion)
+    beyond = np.maximum(chain.lower - after, after - chain.upper)
+    worst = int(np.argmax(beyond))
+    if problem.limited and beyond[worst] > _BEYOND:
+        limits = chain.upper if after[worst] > chain.upper[worst] else chain.lower
+        name = chain.joint_names[worst]
+        redundant = problem.redundancy > 0
+        return PathEnd(
+            PathStatus.LIMIT, row, name, limit=float(limits[worst]), redundant=redundant
+        )
+    fine = np.ones(1, bool)
+    problem.refuse_colliding(after[None], fine)
+    if not fine[0]:
+        return PathEnd(PathStatus.COLLISION, row, bodies=problem.contact(after))
+    return _jump(problem, row, motion)
+
+
+def _tip_motion(problem: PathProblem, row: int) -> float:
+    """Return how far the target is from the one before, a characteristic length as a radian."""
+    if row == 0:
+        return math.inf
+    length = characteristic_length(problem.chain, problem.solver.options)
+    now, before = problem.targets[row], problem.targets[row - 1]
+    largest = 0.0
+    for first in range(0, len(now), BLOCK_ROWS):
+        error = pose_error(before[first : first + 4], now[first : first + 4])
+        largest = max(
+            largest, float(np.linalg.norm(error[:3]) / length + np.linalg.norm(error[3:]))
+        )
+    return largest
+
+
+_DEFAULTS = PathOptions()
+# Candidates of the beams that come from both ends, once more with the next where they do not meet.
+_MEETING = (32, 128, 512)
+# What a row is moved at most for the last digits [rad] or [m], as a share of the bound on a step.
+_POLISH = 0.0025
+
+
+def solve_path(
+    chain: KinematicChain | KinematicTree,
+    targets: BatchTargets,
+    seed: ArrayLike | None = None,
+    options: PathOptions | None = None,
+    end: ArrayLike | None = None,
+    collisions: Collisions | CollisionTest | None = None,
+    no_reconfiguration_at: ArrayLike = (),
+) -> PathResult:
+    """
+    Find a joint path through all targets on which no joint jumps.
+
+    Of every target many joint vectors are kept, those farthest apart that can be reached without a
+    jump; so a redundant arm sees early enough where its elbow has to be, and an arm with several
+    solutions which of them leads on. The self-motions that are not needed are then taken out.
+
+    :param chain: the chain or the tree.
+    :param targets: (N, 4, 4) T_base_tip, or a list of matrices and tasks; for a tree a mapping of
+        every tip to these.
+    :param seed: (n,) where the path starts [rad] or [m]; without it the start is free. One outside
+        the limits is brought inside.
+    :param options: options; the defaults when left out.
+    :param end: (n,) where the path ends, or within ``max_step`` of it [rad] or [m]; free when left
+        out.
+    :param collisions: :class:`~ik_service.CollisionChecker`, or a test that it has made: rows that
+        collide are avoided. What lies between two rows is not tested.
+    :param no_reconfiguration_at: (k,) numbers of the rows that no reconfiguration may lead to,
+        from the row before.
+    :returns: the path; where no path leads through all targets, the longest that was found, and
+        why it ends. The same request gives the same answer, unless the time runs out.
+    :raises ArgumentError: when an argument has another shape or is not finite; names the row.
+    :raises OptionError: when an option is given that paths do not use.
+    """
+    began = time.monotonic()
+    options = _DEFAULTS if options is None else options
+    if not isinstance(options, PathOptions):
+        raise ArgumentError('options', f'have to be PathOptions, not {safe_repr(options)}')
+    check_kinds(chain, options.ik)
+    solver, packed = batch_targets(prepared(chain, DEFAULT_SOLVER, options.ik), targets)
+    start = None if seed is None else chain.check_q(seed, 'seed')
+    goal = None if end is None else chain.check_q(end, 'end')
+    test = None if collisions is None else collision_test(collisions, chain)
+    allowed = _reconfigurable(len(packed), options, no_reconfiguration_at)
+    cores = core_count()
+    with ThreadPoolExecutor(max(1, cores - 1)) as pool:
+        problem = PathProblem(solver, packed, options.max_step, test, options.timeout, pool, cores)
+        way, path_end, rows = _PathSolver(problem, options, allowed).solve(start, goal)
+    return _result(problem, way, path_end, rows, began)
+
+
+def _reconfigurable(
+    count: int, options: PathOptions, no_reconfiguration_at: ArrayLike
+) -> np.ndarray:
+    """Return the rows that a reconfiguration may lead to, (N,) bool."""
+    name = 'no_reconfiguration_at'
+    rows = real_array(no_reconfiguration_at, name)
+    if rows.ndim != 1 or not np.isin(rows, np.arange(count)).all():
+        raise ArgumentError(name, f'has to be numbers of rows, from 0 to {count - 1}')
+    allowed = np.full(count, options.reconfigurations != 'none')
+    allowed[:1] = False
+    allowed[rows.astype(int)] = False
+    return allowed
+
+
+class _PathSolver:
+    """Search, smoothing and ending of one path."""
+
+    def __init__(
+        self, problem: PathProblem, options: PathOptions, reconfigurable: np.ndarray
+    ) -> None:
+        self._problem, self._options = problem, options
+        self._reconfigurable = reconfigurable
+        self._search = PathSearch(problem, options.candidates)
+
+    def solve(self, start: np.ndarray | None, goal: np.ndarray | None) -> tuple:
+        """
+        Find the path.
+
+        :param start: (n,) the seed [rad] or [m]; None for none.
+        :param goal: (n,) the end; None for any.
+        :returns: (k, n) the rows up to the end, the :class:`PathEnd`, and the numbers of the rows
+            that reconfigurations lead to.
+        """
+        problem = self._problem
+        count, n = len(problem.targets), problem.chain.n
+        if count == 0:
+            return np.empty((0, n)), PathEnd(PathStatus.SUCCESS, 0), ()
+        given = start is not None and self._options.start == 'given'
+        near = problem.chain.middle if start is None else start
+        starts = starts_from(problem, near) if given else free_starts(problem, near)
+        if not len(starts):
+            before = near[None] if given else starts
+            return np.empty((0, n)), ending_at(problem, 0, before), ()
+        costs = np.zeros(len(starts)) if start is None else np.square(starts - start).sum(axis=1)
+        outcome = self._outcome(Beam(problem, starts, costs), goal)
+        if len(outcome.way) < count and self._reconfigurable.any():
+            search = Reconfigurations(problem, self._options.candidates, self._reconfigurable)
+            outcome = search.lengthened(outcome, goal)
+        end, way = self._ending(outcome), outcome.way
+        if self._options.smooth:
+            self._smooth(way, (given, goal is not None and end.row == count), outcome.rows)
+        problem.project(way, problem.targets[: len(way)], _POLISH * problem.max_step)
+        return way, end, outcome.rows
+
+    def _outcome(self, trunk: Beam, goal: np.ndarray | None) -> Outcome:
+        """Search without a jump to any end, or to the one given."""
+        if goal is None:
+            beam = self._search.run(trunk)
+            return Outcome(beam, beam.way())
+        count = len(self._problem.targets)
+        back = self._problem.reversed(count - 1)
+        ends = starts_from(back, goal)
+        returning = PathSearch(back, self._options.candidates)
+        for width in _MEETING:
+            forth = self._search.widened(trunk, width)
+            if len(forth) < count or not len(ends):
+                break
+            way = joined(forth, returning.widened(Beam(back, ends, np.zeros(len(ends))), width))
+            if way is not None:
+                return Outcome(forth, way)
+        way = forth.way()
+        apart = len(way) == count
+        return Outcome(forth, way[:-1] if apart else way, apart)
+
+    def _ending(self, outcome: Outcome) -> PathEnd:
+        """Return where the path ends, and why."""
+        problem, row = self._problem, len(outcome.way)
+        if row == len(problem.targets):
+            return PathEnd(PathStatus.SUCCESS, row)
+        if problem.out_of_time:
+            return PathEnd(PathStatus.TIMED_OUT, row)
+        if outcome.apart:
+            return PathEnd(PathStatus.END_APART, row)
+        return ending_at(problem, row, outcome.last)
+
+    def _smooth(self, way: np.ndarray, ends: tuple[bool, bool], rows: tuple[int, ...]) -> None:
+        """
+        Take self-motions out of a path, in place.
+
+        :param way: (k, n) the path [rad] or [m].
+        :param ends: whether its first and its last row stay.
+        :param rows: numbers of the rows that reconfigurations lead to, which stay, as those before
+            them do.
+        """
+        for first, end in pairwise((0, *rows, len(way))):
+            if end - first < 3:
+                continue
+            held = np.zeros(end - first, bool)
+            held[0] = first > 0 or ends[0]
+            held[-1] = end < len(way) or ends[1]
+            way[first:end] = smoothed(self._problem.part(first, end), way[first:end], held)
+
+
+def _result(
+    problem: PathProblem, way: np.ndarray, end: PathEnd, rows: tuple[int, ...], began: float
+) -> PathResult:
+    """Return the result, with the errors of every row."""
+    count, reached = len(problem.targets), len(way)
+    q = np.full((count, problem.chain.n), np.nan)
+    errors = np.full((count, 2), np.nan)
+    q[:reached] = way
+    errors[:reached] = problem.errors(way)
+    for array in (q, errors):
+        array.setflags(write=False)
+    reconfigurations = tuple(Reconfiguration(row, q[row - 1], q[row]) for row in rows)
+    return PathResult(
+        q, end, errors[:, 0], errors[:, 1], time.monotonic() - began, reconfigurations
+    )

@@ -1,0 +1,98 @@
+"""Preparation of paths: their kernels are compiled, or loaded, before the first one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ik_service.jit.compiled import is_cached, is_compiled
+from ik_service.jit.entry import entry_point
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.tree import KinematicTree
+from ik_service.paths.search.continuation import row_errors
+from ik_service.paths.search.options import PathOptions
+from ik_service.paths.search.path_solver import solve_path
+from ik_service.paths.search.problem import PathProblem
+from ik_service.paths.search.starts import free_starts
+from ik_service.solvers.all_solutions.elimination import elimination_starts
+from ik_service.solvers.all_solutions.finder import needs_elimination
+from ik_service.solvers.all_solutions.general_arm import elimination_arguments
+from ik_service.solvers.batch_targets import batch_targets
+from ik_service.solvers.options import IkOptions
+from ik_service.solvers.registry import DEFAULT_SOLVER
+from ik_service.solvers.solver import prepared
+from ik_service.solvers.task import BatchTargets
+
+# Any arm of two joints or more has self-motions for it, which are smoothed.
+_LITTLE = PathOptions(ik=IkOptions(task_weights=(1.0, 0.0, 0.0, 0.0, 0.0, 0.0)))
+# Time for a list of solutions, of which one is enough [s].
+_SHORT = 1e-3
+
+
+class PathKernels:
+    """
+    Kernels of paths, which :class:`~ik_service.solvers.compilation.Compiler` can prepare.
+
+    They depend on whether they are for chains or for trees, and on the arm only in that some need
+    the elimination that finds all solutions.
+
+    :param chain: the chain or the tree.
+    :param eliminates: whether to prepare the elimination also where the chain does not need it.
+    :ivar chain: the chain or the tree.
+    :ivar eliminates: whether the elimination is one of the kernels.
+    :ivar name: of the solver, for messages.
+    :ivar compiled_by: module that compiles them in a process of its own.
+    """
+
+    name = 'the search for paths'
+    compiled_by = 'ik_service.solvers.compilation'
+
+    def __init__(self, chain: KinematicChain | KinematicTree, eliminates: bool = False) -> None:
+        self.chain = chain
+        self.eliminates = eliminates or (
+            isinstance(chain, KinematicChain) and needs_elimination(chain)
+        )
+        self._posture = chain.middle
+        poses: Any = chain.forward(self._posture)
+        tree = isinstance(chain, KinematicTree)
+        self._targets = {tip: T[None] for tip, T in poses.items()} if tree else poses[None]
+
+    @property
+    def compiled(self) -> bool:
+        """Whether this process has them."""
+        ready = is_compiled(elimination_starts, *elimination_arguments())
+        return (ready or not self.eliminates) and is_compiled(row_errors, *self._arguments())
+
+    @property
+    def cached(self) -> bool:
+        """Whether they are on disk, so that they need only be loaded."""
+        ready = is_cached(elimination_starts, *elimination_arguments())
+        return (ready or not self.eliminates) and is_cached(row_errors, *self._arguments())
+
+    def warm_up(self) -> None:
+        """Compile them, or load them from the cache."""
+        if self.eliminates:
+            entry_point(elimination_starts, *elimination_arguments())
+        problem = self._problem(_SHORT)
+        problem.solver.warm_up()
+        free_starts(problem, self._posture)
+        # The last kernel that runs there is the one by which they are recognised.
+        solve_path(self.chain, self._times(3), self._posture, _LITTLE, end=self._posture)
+
+    def _arguments(self) -> tuple:
+        problem = self._problem()
+        targets = problem.targets
+        return problem.kernel_arrays(), targets, np.empty((1, self.chain.n)), np.empty((1, 2))
+
+    def _problem(self, timeout: float = 1.0) -> PathProblem:
+        solver, targets = batch_targets(
+            prepared(self.chain, DEFAULT_SOLVER, _LITTLE.ik), self._times(1)
+        )
+        return PathProblem(solver, targets, _LITTLE.max_step, timeout=timeout)
+
+    def _times(self, rows: int) -> BatchTargets:
+        """Return a path that stays at one target."""
+        if isinstance(self._targets, dict):
+            return {tip: np.repeat(T, rows, axis=0) for tip, T in self._targets.items()}
+        return np.repeat(self._targets, rows, axis=0)

@@ -1,0 +1,253 @@
+"""Search for a joint path without a jump: wider where a narrow search has come to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+import math
+
+import numpy as np
+
+from ik_service.paths.search.beam import Beam
+from ik_service.paths.search.problem import PathProblem
+from ik_service.paths.search.selection import join
+from ik_service.paths.search.starts import free_starts
+
+# Candidates where nothing is in the way, and at most those of a start with many solutions.
+_NARROW = 16
+_MOST_STARTS = 128
+# What is tried where a search has come to its end, one after the other: to go back so many layers
+# and on from there, or, with None, to come back from the solutions of the target that it has not
+# reached; with so many times the candidates.
+_DETOURS = ((4, 30), (4, None), (4, 500), (16, None))
+# Dimension of the null spaces from which on few candidates miss ways; how many are tried then,
+# where no way was found; how many in a thorough search, where arms have self-motions at all; and
+# the share of the time that is left for each of both.
+_MANY_WAYS = 2
+_WIDER = (64, 256, 1024)
+_THOROUGH = (16, 64, 256)
+_FOR_REPEATS = 0.6
+# How much larger the steps are with which it is found whether it is they that are in the way.
+_LOOSE = 1.5
+# Layers beyond the end of a search at which it is narrow again.
+_PASSED = 10
+
+
+@dataclass
+class Outcome:
+    """
+    What a search has found.
+
+    :ivar beam: the beam that goes farthest.
+    :ivar way: (k, n) the longest path [rad] or [m].
+    :ivar apart: whether it leads to the last target, but not to the joint vector wanted there.
+    :ivar rows: numbers of the rows that a reconfiguration leads to, in increasing order.
+    """
+
+    beam: Beam
+    way: np.ndarray
+    apart: bool = False
+    rows: tuple[int, ...] = ()
+
+    @property
+    def last(self) -> np.ndarray:
+        """Candidates (m, n) at the end, from which none leads on [rad] or [m]."""
+        return self.beam.layers[-1]
+
+
+class PathSearch:
+    """
+    Search for a path.
+
+    :param problem: the path to be found.
+    :param candidates: number of joint vectors kept for a target, at most.
+    """
+
+    def __init__(self, problem: PathProblem, candidates: int) -> None:
+        self._problem = problem
+        self._most = candidates
+
+    def run(self, trunk: Beam) -> Beam:
+        """
+        Return the longest beam that goes on from the last layer of another one.
+
+        :param trunk: beam whose last layer has the starts; the first of them is the cheapest.
+        """
+        count, starts = len(self._problem.targets), len(trunk.layers[-1])
+        alone = trunk.copy()
+        alone.narrow(1)
+        self._advance(alone, count, 1)
+        if len(alone) == count:
+            return alone
+        best = alone
+        for most in sorted({min(starts, most) for most in (_NARROW, _MOST_STARTS)}):
+            beam = self.widened(trunk, max(_NARROW, most))
+            best = beam if len(beam) >= len(best) else best
+            if len(best) == count or self._problem.out_of_time:
+                break
+        redundancy = self._problem.redundancy
+        if redundancy and self._ends_in_reach(best):
+            if redundancy >= _MANY_WAYS:
+                best = self._repeated(trunk, best, _WIDER, thorough=False)
+            if self._steps_hinder(trunk, best):
+                best = self._repeated(trunk, best, _THOROUGH, thorough=True)
+        return best
+
+    def _ends_in_reach(self, beam: Beam) -> bool:
+        """Return whether there is time left, and a target after a beam, which has a solution."""
+        if len(beam) == len(self._problem.targets) or self._problem.out_of_time:
+            return False
+        _, solved, _ = self._problem.solved(len(beam), beam.layers[-1][:1])
+        return bool(solved[0])
+
+    def _steps_hinder(self, trunk: Beam, best: Beam) -> bool:
+        """Return whether a search with larger steps gets farther than a beam."""
+        if len(best) == len(self._problem.targets) or self._problem.out_of_time:
+            return False
+        problem = self._problem.loosened(_LOOSE, len(best) + 1)
+        return len(PathSearch(problem, self._most).widened(trunk)) > len(best)
+
+    def _repeated(self, trunk: Beam, best: Beam, widths: tuple[int, ...], thorough: bool) -> Beam:
+        """
+        Return the longest beam of those with more and more candidates, and of another one.
+
+        :param trunk: beam whose last layer has the starts.
+        :param best: the other one.
+        :param widths: numbers of candidates.
+        :param thorough: whether every way on is looked for.
+        """
+        search = PathSearch(self._problem.hurried(_FOR_REPEATS, thorough), self._most)
+        for width in widths:
+            if width > self._most or search._problem.out_of_time:
+                break
+            beam = search.widened(trunk, width)
+            best = beam if len(beam) > len(best) else best
+            if len(best) == len(self._problem.targets):
+                break
+        return best
+
+    def widened(self, trunk: Beam, width: int = _NARROW) -> Beam:
+        """
+        Return a beam that goes back and on with more candidates where it comes to an end.
+
+        :param trunk: beam whose last layer has the starts.
+        :param width: number of candidates where nothing is in the way.
+        """
+        count, problem = len(self._problem.targets), self._problem
+        narrow = min(self._most, width)
+        beam = trunk.copy(problem)
+        self._advance(beam, count, narrow)
+        farthest, longest, detour = len(beam), beam, 0
+        while len(longest) < count and detour < len(_DETOURS) and not problem.out_of_time:
+            factor, back = _DETOURS[detour]
+            wide = min(self._most, factor * narrow)
+            beam = longest.copy()
+            if back is None:
+                known = self._come_back(beam, len(trunk), wide)
+                if not known:
+                    break
+            else:
+                beam.cut(max(len(trunk), farthest - back))
+                self._advance(beam, min(count, farthest + _PASSED), wide)
+            detour += 1
+            if len(beam) > farthest:
+                self._advance(beam, count, narrow)
+                farthest, longest, detour = len(beam), beam, 0
+        return longest
+
+    def _come_back(self, beam: Beam, kept: int, width: int) -> bool:
+        """
+        Lengthen a beam by a layer, by a way that was found from the target's solutions back.
+
+        :param kept: number of layers up to that of the starts.
+        :returns: whether the target has solutions.
+        """
+        row = len(beam)
+        back = self._problem.reversed(row)
+        solutions = free_starts(back, beam.way()[-1])
+        if not len(solutions):
+            return False
+        other = Beam(back, solutions, np.zeros(len(solutions)))
+        for layer in range(row - 1, kept - 2, -1):
+            link, end = meeting(beam, layer, other)
+            if link >= 0:
+                way, wrap = other.way(end)[::-1], self._problem.wrap
+                turns = np.round((beam.layers[layer][link] - way[0]) / np.where(wrap, wrap, 1.0))
+                beam.graft(layer, link, way + wrap * turns)
+                break
+            if self._problem.out_of_time or not other.advance(self._problem.targets[layer], width):
+                break
+        return True
+
+    def _advance(self, beam: Beam, layers: int, width: int) -> None:
+        """Add layers up to a number of them, or until there is no way on or no time."""
+        targets = self._problem.targets
+        while len(beam) < layers and not self._problem.out_of_time:
+            if not beam.advance(targets[len(beam)], width):
+                return
+
+
+def meeting(forth: Beam, layer: int, back: Beam) -> tuple[int, int]:
+    """
+    Return where a step leads from one beam to another.
+
+    :param forth: beam from the start.
+    :param layer: number of a layer of it.
+    :param back: beam from the end, whose last layer is at the next target.
+    :returns: the numbers of a candidate in each, which may be full turns apart; −1 where they do
+        not meet.
+    """
+    one, other, _ = forth.problem.run(
+        join, forth.layers[layer], forth.cost(layer), back.layers[-1], back.cost(-1),
+        forth.problem.wrap, forth.problem.bound,
+    )  # fmt: skip
+    return one, other
+
+
+def joined(forth: Beam, back: Beam) -> np.ndarray | None:
+    """
+    Return the cheapest path through two beams that come from both ends.
+
+    :param forth: beam from the start.
+    :param back: beam from the end.
+    :returns: (N, n) [rad] or [m]; None where they do not meet.
+    """
+    count = len(forth)
+    if count == 1:
+        near = np.abs(forth.layers[0][:, None] - back.layers[0]).max(axis=2)
+        one, two = np.unravel_index(np.argmin(near), near.shape)
+        return back.layers[0][two : two + 1] if near[one, two] <= forth.problem.bound else None
+    found = linked(forth, back, count - 1, range(1, count), forth.problem.bound)
+    return None if found is None else found[0]
+
+
+def linked(
+    forth: Beam, back: Beam, last: int, rows: Iterable[int], bound: float
+) -> tuple[np.ndarray, int] | None:
+    """
+    Return the cheapest path from a beam to one from the other end, by one step between them.
+
+    :param forth: beam from the start.
+    :param back: beam from a later target.
+    :param last: number of that target.
+    :param rows: numbers of the rows that the step may lead to.
+    :param bound: largest motion of a joint in the step [rad] or [m].
+    :returns: (last + 1, n) the path [rad] or [m], and the row that the step leads to; None where
+        there is none.
+    """
+    best, least = None, math.inf
+    exact = np.zeros_like(forth.problem.wrap)  # the end is wanted as it is given
+    for row in rows:
+        other = last - row
+        if row > len(forth) or other >= len(back):
+            continue
+        one, two, total = forth.problem.run(
+            join, forth.layers[row - 1], forth.cost(row - 1), back.layers[other],
+            back.cost(other), exact, bound,
+        )  # fmt: skip
+        if one >= 0 and total < least:
+            best, least = (row, one, two), total
+    if best is None:
+        return None
+    row, one, two = best
+    return np.concatenate([forth.way(one, row - 1), back.way(two, last - row)[::-1]]), row

@@ -1,0 +1,1 @@
+"""Timing of joint paths within limits of velocity, acceleration and jerk."""

@@ -1,0 +1,256 @@
+"""Curve through the rows of a joint path: its parameter, its slopes, and the rows of rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ik_service.jit.entry import entry_point
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.pose_error import frame_error, frame_of
+from ik_service.paths.timing.timing_kernels import spline_slopes
+
+# Distance of two rows below which they are one: the time that it takes at full speed [s].
+_SAME = 1e-9
+_LEAST_ROWS = 7  # for corners to be told from a curve
+# How far a cubic spline leaves a corner, as a share of the change of direction in a row.
+_ROUNDING = 0.1
+# Radians of a tolerance for each of its metres.
+_TURN = 10.0
+# Where between two rows splines are compared with lines, the share of the tolerance that they may
+# use of it (the rest is for what the joints do between rows), and how often at most.
+_SAMPLES = np.linspace(0.1, 0.9, 9)
+_ROOM = 0.9
+_BLUNT = 0.1  # share of it that is no corner
+_ROUNDS = 20
+
+
+@dataclass(frozen=True)
+class JointCurve:
+    """
+    Cubic splines through the rows of a joint path, from one row of rest to the next.
+
+    The parameter s is the time that the joints would take at full speed, by the root of the sum of
+    squares, so that its derivative is about 1 and radians and metres do not matter.
+
+    :ivar q: (k, n) the rows [rad] or [m], without those that equal the one before.
+    :ivar rows: (k,) their numbers among all rows.
+    :ivar h: (k−1,) length of the segments [s].
+    :ivar secants: (k−1, n) differences of the rows, by the lengths.
+    :ivar rests: (k,) bool: where the motion rests: both ends, and corners.
+    :ivar start: (k−1, n) derivative at the start of each segment.
+    :ivar end: (k−1, n) derivative at its end.
+    :ivar weights: (k,) what :func:`slopes` takes.
+    """
+
+    q: np.ndarray
+    rows: np.ndarray
+    h: np.ndarray
+    secants: np.ndarray
+    rests: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    weights: np.ndarray
+
+
+def joint_curve(
+    chain: KinematicChain,
+    q: np.ndarray,
+    speeds: np.ndarray,
+    targets: np.ndarray | None,
+    tolerance: float,
+) -> JointCurve:
+    """
+    Return the curve through the rows of a joint path.
+
+    :param chain: the chain.
+    :param q: (N, n) the rows [rad] or [m].
+    :param speeds: (n,) largest speeds; 0 for a joint that does not move.
+    :param targets: (N, 4, 4) poses from each of which the tip moves straight to the next; None
+        where the rows belong to a smooth curve.
+    :param tolerance: how far the tip may leave the corners of the path [m], and ten times as much
+        in [rad]; where it would, the motion rests.
+    """
+    unit = np.where(speeds > 0.0, speeds, 1.0)
+    rows = _distinct(q, unit)
+    kept = np.ascontiguousarray(q[rows])
+    steps = np.diff(kept, axis=0)
+    h = np.sqrt(np.square(steps / unit).sum(axis=1))
+    rests = np.zeros(len(kept), bool)
+    rests[[0, -1]] = True
+    if len(kept) > 2:
+        s = np.concatenate([[0.0], np.cumsum(h)])
+        if targets is None:
+            rests[1:-1] |= _kinks(chain, kept, s, tolerance)
+        else:
+            rests[1:-1] |= corners(targets[rows], h, tolerance)
+    secants = steps / h[:, None]
+    start, end = slopes(h, secants, rests)
+    return JointCurve(kept, rows, h, secants, rests, start, end, np.full(len(kept), np.nan))
+
+
+def slopes(
+    h: np.ndarray, secants: np.ndarray, rests: np.ndarray, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return the slopes of the splines at both ends of every segment.
+
+    :param h: (k−1,) lengths of the segments.
+    :param secants: (k−1, m) differences of the rows, by the lengths.
+    :param rests: (k,) bool: rows at which one spline ends and the next begins.
+    :param weights: (k,) of the secant before a row in its slope, the rest of which is that after
+        it; at a row of rest, each side has its own secant. NaN, or None for all, where the slope
+        is that of the spline.
+    :returns: (k−1, m) at the start, and (k−1, m) at the end.
+    """
+    start, end = np.empty_like(secants), np.empty_like(secants)
+    held = np.zeros(len(rests), bool) if weights is None else np.isfinite(weights)
+    if weights is not None:
+        alone = held & rests
+        start[alone[:-1]], end[alone[1:]] = secants[alone[:-1]], secants[alone[1:]]
+        rows = np.flatnonzero(held & ~rests)
+        share = weights[rows, None]
+        start[rows] = share * secants[rows - 1] + (1.0 - share) * secants[rows]
+        end[rows - 1] = start[rows]
+    arguments = h, secants, rests | held, held, start, end, np.empty(len(rests))
+    entry_point(spline_slopes, *arguments)(*arguments)
+    return start, end
+
+
+def corners(targets: np.ndarray, h: np.ndarray, tolerance: float) -> np.ndarray:
+    """
+    Return at which poses a path of straight lines turns by too much to be rounded.
+
+    The splines through the poses, over the parameter of the joints, are compared with the lines;
+    where one leaves them, the sharpest corners become ends of splines, until none does. It depends
+    on the parameter too: where the joints need longer for a row before a corner than for one
+    after it, the corner is left by much more than with even rows.
+
+    :param targets: (k, 4, 4) poses [m], no two successive ones equal.
+    :param h: (k−1,) length of the segments between them [s].
+    :param tolerance: how far a spline may leave the lines [m].
+    :returns: (k−2,) bool, of the poses between the first and the last.
+    """
+    frames = np.array([frame_of(T) for T in targets])
+    twists = np.empty((len(targets) - 1, 6))
+    for row, twist in enumerate(twists):
+        frame_error(frames[row], frames[row + 1], twist)
+    twists[:, 3:] /= _TURN
+    secants = twists / h[:, None]
+    rests = np.zeros(len(targets), bool)
+    rests[[0, -1]] = True
+    sharpness = np.pad(_sharpness(h, secants), 1)
+    for number in range(_ROUNDS):
+        start, end = slopes(h, secants, rests)
+        far = _leaving(twists, h[:, None] * start, h[:, None] * end, _ROOM * tolerance)
+        beside = (np.append(far, False) | np.insert(far, 0, False)) & ~rests
+        beside &= sharpness > _BLUNT * tolerance
+        if not beside.any():
+            break
+        if number < _ROUNDS - 1:
+            among = np.pad(np.where(beside, sharpness, -1.0), 1, constant_values=-1.0)
+            beside &= sharpness >= np.maximum(among[:-2], among[2:])
+        rests |= beside
+    return rests[1:-1]
+
+
+def _sharpness(h: np.ndarray, secants: np.ndarray) -> np.ndarray:
+    """Return about how far a spline would leave each row (k−2,) of lines for its corner alone."""
+    before, after = secants[:-1], secants[1:]
+    products = (before * after).sum(axis=1)
+    squares = np.square(before).sum(axis=1), np.square(after).sum(axis=1)
+    # |a| |b| sin / the smaller one: the part of the larger one across the other.
+    across = np.sqrt(np.maximum(squares[0] * squares[1] - np.square(products), 0.0))
+    across /= np.sqrt(np.maximum(np.minimum(*squares), 1e-30))
+    turned = np.sqrt(np.square(after - before).sum(axis=1))
+    change = np.where(products > 0.0, across, turned)
+    sharpness = change * np.square(np.maximum(h[1:], h[:-1])) / (h[1:] + h[:-1])
+    return np.asarray(_ROUNDING * sharpness)
+
+
+def _leaving(
+    twists: np.ndarray, start: np.ndarray, end: np.ndarray, tolerance: float
+) -> np.ndarray:
+    """
+    Return which cubics leave straight lines by more than a tolerance, (k,) bool.
+
+    The lines of the neighbours count as well: what goes on straight ahead leaves none.
+
+    :param twists: (k, 6) translation and scaled rotation of each line.
+    :param start: (k, 6) derivative of each cubic at its start, over a parameter from 0 to 1.
+    :param end: (k, 6) that at its end.
+    :param tolerance: the tolerance [m].
+    """
+    swings = start - twists, twists - end
+    most = sum(np.sqrt(np.square(swing).sum(axis=1)) for swing in swings) * (4.0 / 27.0)
+    leaving = most > tolerance
+    rows = np.flatnonzero(leaving)
+    t = _SAMPLES[:, None, None]
+    off = t * (1.0 - t) * ((1.0 - t) * swings[0][rows] + t * swings[1][rows])
+    before, after = np.maximum(rows - 1, 0), np.minimum(rows + 1, len(twists) - 1)
+    away = np.zeros(len(rows))
+    for part in (slice(0, 3), slice(3, 6)):
+        line, at = twists[rows, part], t * twists[rows, part] + off[:, :, part]
+        nearest = _from_lines(at, line)
+        for other, way in ((before, twists[before, part]), (after, -line)):
+            distance = _from_lines(at + way, twists[other, part])
+            nearest = np.where(other == rows, nearest, np.minimum(nearest, distance))
+        away = np.maximum(away, nearest.max(axis=0))
+    leaving[rows] = away > tolerance
+    return leaving
+
+
+def _from_lines(points: np.ndarray, lines: np.ndarray) -> np.ndarray:
+    """Return the distance of points (s, k, 3) from k lines (k, 3) that begin at the origin."""
+    along = (points * lines).sum(axis=-1) / np.maximum(np.square(lines).sum(axis=-1), 1e-30)
+    away = points - np.clip(along, 0.0, 1.0)[..., None] * lines
+    return np.asarray(np.sqrt(np.square(away).sum(axis=-1)))
+
+
+def _distinct(q: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    """Return the numbers of the rows that differ from the one before."""
+    steps = np.sqrt(np.square(np.diff(q, axis=0) / unit).sum(axis=1))
+    return np.concatenate([[0], 1 + np.flatnonzero(steps > _SAME)])
+
+
+def _kinks(chain: KinematicChain, q: np.ndarray, s: np.ndarray, tolerance: float) -> np.ndarray:
+    """
+    Return the inner rows (k−2,) at which a path has a corner: they do not fit what is around them.
+
+    Rows of a smooth curve, however coarse, lie all on the same side of the cubics through their
+    neighbours; at a corner the rows beside it lie on the other side, and by less. The second row
+    and the last but one have too few neighbours to tell.
+    """
+    kinks = np.zeros(len(q) - 2, bool)
+    if len(q) < _LEAST_ROWS:
+        return kinks
+    away = _deviations(q, s)
+    size = np.sqrt(np.square(away).sum(axis=1))
+    if size.max() <= 0.01 * tolerance:
+        return kinks
+    beside = np.pad(size, 1)
+    turning = np.pad((away[1:] * away[:-1]).sum(axis=1) < 0.0, 1, constant_values=True)
+    outstanding = turning[:-1] & turning[1:]
+    outstanding &= size >= np.maximum(beside[:-2], beside[2:])
+    # What deviates by Δ h / 3 from the cubic is left by Δ h / 10 by the spline.
+    for row in np.flatnonzero(outstanding & (size > 0.01 * tolerance)):
+        twist = 3.0 * _ROUNDING * (chain.jacobian(q[row + 2]) @ away[row])
+        turned = np.linalg.norm(twist[3:]) / _TURN
+        kinks[row + 1] = max(np.linalg.norm(twist[:3]), turned) > tolerance
+    return kinks
+
+
+def _deviations(q: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """Return (k−4, n): rows less the cubic through the two rows on either side of each."""
+    count = len(q)
+    places = {o: slice(2 + o, count - 2 + o) for o in (-2, -1, 0, 1, 2)}
+    away = q[places[0]].copy()
+    for o in (-2, -1, 1, 2):
+        weight = np.ones(count - 4)
+        for other in (-2, -1, 1, 2):
+            if other != o:
+                weight *= s[places[0]] - s[places[other]]
+                weight /= s[places[o]] - s[places[other]]
+        away -= weight[:, None] * q[places[o]]
+    return away

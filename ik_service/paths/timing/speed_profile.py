@@ -1,0 +1,287 @@
+"""Fastest motion along a curve: by two passes over its rows, or by TOPP-RA."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+import math
+from typing import Any
+
+import numpy as np
+
+from ik_service.exceptions import MissingExtraError, TrajectoryError
+from ik_service.jit.compile import CompiledKernel
+from ik_service.jit.entry import entry_point
+from ik_service.paths.timing.joint_curve import JointCurve
+from ik_service.paths.timing.timing_kernels import segment_excess, speed_profile
+
+_LARGE = 1e9  # stands for no limit, which its solver does not take
+
+
+def toppra_profile(curve: JointCurve, accelerations: np.ndarray, caps: np.ndarray) -> np.ndarray:
+    """
+    Return the largest x = ṡ² at every row of a curve, from one row of rest to the next.
+
+    :param curve: the curve.
+    :param accelerations: (k−1, n) limits of acceleration in each segment; inf for none.
+    :param caps: (k,) upper bounds of x.
+    :returns: (k,).
+    :raises MissingExtraError: toppra is not installed.
+    :raises TrajectoryError: it finds no motion.
+    """
+    profile = np.zeros(len(caps))
+    ends = np.flatnonzero(curve.rests).tolist()
+    for first, last in pairwise(ends):
+        if last - first > 1:
+            rows, segments = slice(first, last + 1), slice(first, last)
+            profile[rows] = _piece(
+                curve.h[segments], curve.q[rows], accelerations[segments], caps[rows], first
+            )
+    return profile
+
+
+def _piece(
+    h: np.ndarray, q: np.ndarray, accelerations: np.ndarray, caps: np.ndarray, first: int
+) -> np.ndarray:
+    """Return the profile between two rows of rest."""
+    try:
+        from toppra import algorithm, constraint, SplineInterpolator
+    except ImportError as error:
+        raise MissingExtraError('toppra', 'path') from error
+    s = np.concatenate([[0.0], np.cumsum(h)])
+    moving = np.ptp(q, axis=0) > 0.0
+    path = SplineInterpolator(s, q[:, moving], bc_type='not-a-knot')
+    limits = np.minimum(accelerations[:, moving], _LARGE)
+    limits = np.vstack([limits[:1], np.minimum(limits[:-1], limits[1:]), limits[-1:]])
+    constraints = [
+        _speed_constraint(constraint, caps),
+        _acceleration_constraint(constraint, limits),
+    ]
+    search = algorithm.TOPPRA(constraints, path, gridpoints=s, solver_wrapper='seidel')
+    _, rates, _ = search.compute_parameterization(0.0, 0.0)
+    if rates is None or not np.isfinite(rates).all():
+        raise TrajectoryError('has no timing that TOPP-RA finds, from this point on', first)
+    return np.square(rates)
+
+
+def _speed_constraint(constraint: Any, caps: np.ndarray) -> Any:  # noqa: ANN401 - toppra's
+    """Return the constraint 0 ≤ x ≤ caps."""
+    bounds = np.column_stack([np.zeros_like(caps), np.minimum(caps, _LARGE)])
+    made = constraint.LinearConstraint()
+    made.compute_constraint_params = lambda path, gridpoints: (None,) * 6 + (bounds,)
+    return made
+
+
+def _acceleration_constraint(constraint: Any, limits: np.ndarray) -> Any:  # noqa: ANN401
+    """Return the constraint |q' s̈ + q'' x| ≤ limits, at both ends of every step."""
+    count, n = limits.shape
+    signs = np.vstack([np.eye(n), -np.eye(n)])
+    bounds = np.hstack([limits, limits])
+
+    def parameters(path: Any, gridpoints: np.ndarray) -> tuple:  # noqa: ANN401
+        first, second = path(gridpoints, 1), path(gridpoints, 2)
+        return constraint.canlinear_colloc_to_interpolate(
+            first, second, np.zeros_like(first), np.tile(signs, (count, 1, 1)), bounds,
+            None, None, gridpoints,
+        )  # fmt: skip
+
+    made = constraint.LinearConstraint()
+    made.compute_constraint_params = parameters
+    return made
+
+
+TIMINGS = ('auto', 'built_in', 'toppra')
+"""Timings to choose from; 'auto' is 'built_in'."""
+
+Motion = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""(k,) times, and (k, n) positions, velocities and accelerations."""
+Pace = np.ndarray | None
+"""(k−1,) largest ṡ in the segments; None for no bound."""
+
+# Largest velocity and acceleration of a motion from rest to rest by a polynomial of degree 5, of
+# length and duration 1.
+_PEAK_VELOCITY = 15.0 / 8.0
+_PEAK_ACCELERATION = 10.0 / math.sqrt(3.0)
+# Rounds in which the limits are drawn in where the motion between rows exceeds them, and by how
+# much it may before all is slowed down a little.
+_ROUNDS = 12
+_FINE = 1.001
+_FULL = 0.999  # share of the limits that is used, as the motion is sampled
+
+
+def fastest_motion(
+    curve: JointCurve, fastest: np.ndarray, strongest: np.ndarray, pace: Pace, timing: str
+) -> Motion:
+    """
+    Return the motion along a curve that takes the least time, within the limits also between rows.
+
+    :param curve: the curve, of at least two rows.
+    :param fastest: (n,) limits of velocity [rad/s] or [m/s].
+    :param strongest: (n,) limits of acceleration [rad/s²] or [m/s²]; inf for none.
+    :param pace: bound on the speed along the curve.
+    :param timing: one of :data:`TIMINGS`.
+    :raises MissingExtraError: timing is 'toppra', and it is not installed.
+    :raises TrajectoryError: TOPP-RA finds no motion.
+    """
+    limits = _Limits(curve, fastest, strongest, pace)
+    best, least = None, math.inf
+    for _ in range(_ROUNDS):
+        motion = limits.motion(limits.profile(timing))
+        excess = limits.excess(motion)
+        slower = max(1.0, float(excess[:, 0].max()), math.sqrt(excess[:, 1].max()))
+        duration = slower * motion[0][-1]
+        if duration < least:
+            best, least = slowed(motion, slower), duration
+        if slower <= math.sqrt(_FINE):
+            break
+        limits.draw_in(excess)
+    return limits.motion(np.zeros(len(curve.q))) if best is None else best
+
+
+def slowed(motion: Motion, factor: float) -> Motion:
+    """Return a motion that takes longer, by a factor."""
+    times, q, velocities, accelerations = motion
+    return times * factor, q, velocities / factor, accelerations / factor**2
+
+
+class _Limits:
+    """
+    Limits along a curve, which are drawn in where the motion between rows exceeds them.
+
+    :param curve: the curve.
+    :param fastest: (n,) limits of velocity.
+    :param strongest: (n,) limits of acceleration; inf for none.
+    :param pace: bound on the speed along the curve.
+    """
+
+    def __init__(
+        self, curve: JointCurve, fastest: np.ndarray, strongest: np.ndarray, pace: Pace
+    ) -> None:
+        self.curve, self.pace = curve, pace
+        self.fastest, self.strongest = _FULL * fastest, _FULL * strongest
+        count = len(curve.h)
+        self._alone = curve.rests[:-1] & curve.rests[1:]
+        self._ramps = np.zeros(count, bool)  # from and to the rests on the way
+        self._ramps[1:] |= curve.rests[1:-1]
+        self._ramps[:-1] |= curve.rests[1:-1]
+        # There the acceleration ends at 0, and so is larger before.
+        self._accelerations = np.where(self._ramps, 0.75, 1.0)[:, None] * self.strongest
+        chords = np.abs(curve.secants)
+        before = self._rates(np.maximum(chords, np.abs(curve.end)))
+        after = self._rates(np.maximum(chords, np.abs(curve.start)))
+        rates = np.full(count + 1, np.inf)
+        rates[1:] = before
+        rates[:-1] = np.minimum(rates[:-1], after)
+        if pace is not None:
+            self.pace = _FULL * pace
+            rates[1:] = np.minimum(rates[1:], self.pace)
+            rates[:-1] = np.minimum(rates[:-1], self.pace)
+        self._caps = np.minimum(np.square(rates), 1e12)
+        self._codes: dict[CompiledKernel, Callable] = {}
+        self._alone_durations = self._rest_to_rest(self._alone) if self._alone.any() else 0.0
+        self._places = np.concatenate([[0.0], np.cumsum(curve.h)])
+        self._slope = np.concatenate([curve.start, curve.end[-1:]])
+        self._bend = np.zeros_like(self._slope)  # of the last row, where x is 0
+        bends = 6.0 * curve.secants - 4.0 * curve.start - 2.0 * curve.end
+        np.divide(bends, curve.h[:, None], out=self._bend[:-1])
+
+    def profile(self, timing: str) -> np.ndarray:
+        """
+        Return x = ṡ² at the rows (k,), the largest within the limits.
+
+        :param timing: one of :data:`TIMINGS`.
+        """
+        if timing == 'toppra':
+            return toppra_profile(self.curve, self._accelerations, self._caps)
+        curve, profile = self.curve, np.empty(len(self._caps))
+        arguments = (
+            curve.h, curve.secants, curve.start, curve.end, self._accelerations, self._caps,
+            curve.rests, profile,
+        )  # fmt: skip
+        self._run(speed_profile, *arguments)
+        return profile
+
+    def motion(self, profile: np.ndarray) -> Motion:
+        """
+        Return the motion of a speed profile.
+
+        Between rows s̈ is constant; from and to a rest on the way it begins and ends at 0, in
+        proportion to the time, so that s is cubic in it.
+
+        :param profile: (k,) x = ṡ² at the rows.
+        """
+        curve = self.curve
+        rates = np.sqrt(profile)
+        first, last = rates[:-1], rates[1:]
+        total = np.maximum(first + last, 1e-150)
+        durations = np.where(self._ramps, 3.0, 2.0) * curve.h / total
+        gains = np.where(self._ramps, 2.0, 1.0) * (last - first) / durations
+        durations[self._alone] = self._alone_durations
+        gains[self._alone] = 0.0
+        times = np.concatenate([[0.0], np.cumsum(durations)])
+        # At a row between two segments, s̈ is more that of the longer one, which would be left the
+        # farther by another one: it would even be overshot.
+        gain = np.zeros(len(rates))
+        before, after = durations[:-1], durations[1:]
+        gain[1:-1] = (gains[:-1] * before + gains[1:] * after) / (before + after)
+        gain[curve.rests] = 0.0
+        gain[0], gain[-1] = gains[0], gains[-1]
+        self._along = self._places, rates, gain
+        velocities = self._slope * rates[:, None]
+        accelerations = self._slope * gain[:, None] + self._bend * profile[:, None]
+        return times, curve.q, velocities, accelerations
+
+    def excess(self, motion: Motion) -> np.ndarray:
+        """
+        Return the largest shares of the limits in every segment.
+
+        :param motion: what :meth:`motion` returned last.
+        :returns: (k−1, 2) of velocity, and of acceleration.
+        """
+        excess = np.empty((len(self.curve.h), 2))
+        self._run(segment_excess, *motion, self.fastest, self.strongest, excess)
+        if self.pace is not None:
+            along, one = np.empty_like(excess), np.ones(1)
+            parts = (np.ascontiguousarray(part[:, None]) for part in self._along)
+            arguments = (motion[0], *parts, one, one, along)
+            entry_point(segment_excess, *arguments)(*arguments)
+            excess[:, 0] = np.maximum(excess[:, 0], along[:, 0] / self.pace)
+        return excess
+
+    def draw_in(self, excess: np.ndarray) -> None:
+        """
+        Draw in the limits where a motion exceeds them.
+
+        :param excess: what :meth:`excess` returned for it.
+        """
+        velocity, acceleration = np.maximum(excess, 1.0).T
+        self._accelerations = self._accelerations / acceleration[:, None]
+        self._caps[:-1] /= velocity**2
+        self._caps[1:] /= velocity**2
+
+    def _run(self, compiled: CompiledKernel, *arguments: object) -> None:
+        """Run a kernel, whose arguments are of the same types each time."""
+        code = self._codes.get(compiled)
+        if code is None:
+            code = self._codes[compiled] = entry_point(compiled, *arguments)
+        code(*arguments)
+
+    def _rates(self, slopes: np.ndarray) -> np.ndarray:
+        """Return the largest ṡ (k−1,) at which joints of some slopes keep their velocities."""
+        still = slopes == 0.0
+        return np.where(still, np.inf, self.fastest / np.where(still, 1.0, slopes)).min(axis=1)
+
+    def _rest_to_rest(self, alone: np.ndarray) -> np.ndarray:
+        """Return the durations of segments at both ends of which the motion rests."""
+        curve = self.curve
+        way = np.abs(curve.secants[alone]) * curve.h[alone, None]
+        by_velocity = _PEAK_VELOCITY / self._rates(way)
+        by_acceleration = np.zeros_like(way)
+        moved = way > 0.0
+        limits = np.broadcast_to(self.strongest, way.shape)
+        by_acceleration[moved] = np.sqrt(_PEAK_ACCELERATION * way[moved] / limits[moved])
+        durations = np.maximum(by_velocity, by_acceleration.max(axis=1))
+        if self.pace is not None:
+            paced = _PEAK_VELOCITY * curve.h[alone] / self.pace[alone]
+            durations = np.maximum(durations, paced)
+        return durations

@@ -1,0 +1,359 @@
+"""Timing of joint paths: :func:`time_path`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import math
+from types import NoneType
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ik_service.common.quoting import safe_repr
+from ik_service.common.real_arrays import real_array
+from ik_service.exceptions import ArgumentError, TrajectoryError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.many_postures import tip_speeds
+from ik_service.kinematics.pose_error import check_transforms
+from ik_service.model.motion_bounds import MotionBounds
+from ik_service.paths.timing.jerk_timing import apart, jerk_limited_motion, JerkLimits
+from ik_service.paths.timing.joint_curve import joint_curve, JointCurve
+from ik_service.paths.timing.limit_easing import (
+    Bounds,
+    bounds_of_rows,
+    eased,
+    ROUNDING,
+    within_limits,
+)
+from ik_service.paths.timing.speed_profile import fastest_motion, Motion, Pace, TIMINGS
+from ik_service.paths.timing.timing_limits import (
+    jerk_limits,
+    JointTorques,
+    timing_limits,
+    TimingLimits,
+)
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
+from ik_service.paths.trajectory.segments import time_powers
+from ik_service.paths.trajectory.value_ranges import leaves_range
+
+_PLACES = np.linspace(0.0, 1.0, 9)  # of a segment at which its speed is looked at
+
+
+class LinkSpeed:
+    """
+    Speed of the origin of a link, as the joints move it.
+
+    :param chain: the chain.
+    :param link: the link; None for the tip.
+    :raises ArgumentError: the link is moved by a joint that the chain does not move.
+    :raises UnknownLinkError: there is no such link.
+    """
+
+    def __init__(self, chain: KinematicChain, link: str | None) -> None:
+        self._columns: list[int] = []
+        robot, link = chain.robot, link or chain.tip_link
+        movers = {
+            robot.resolve_mimic(joint.name)[0]
+            for joint, _ in robot.path(chain.base_link, link)
+            if joint.movable
+        }
+        names = [name for name in chain.joint_names if name in movers - set(chain.locked)]
+        others = movers - set(names) - set(chain.locked)
+        if names and others:
+            raise ArgumentError(
+                'link', f'{safe_repr(link)} is moved by {", ".join(sorted(others))}, which the '
+                'chain does not move'
+            )  # fmt: skip
+        if names:
+            self._chain = KinematicChain(robot, chain.base_link, link, chain.locked)
+            self._columns = [chain.joint_names.index(name) for name in self._chain.joint_names]
+
+    def along(self, curve: JointCurve) -> np.ndarray:
+        """
+        Return the largest way of the link in every segment of a curve, by its parameter, (k−1,).
+
+        :param curve: the curve.
+        """
+        largest = np.zeros(len(curve.h))
+        swings = curve.start - curve.secants, curve.secants - curve.end
+        for u in _PLACES:
+            v = 1.0 - u
+            q = curve.q[:-1] + curve.h[:, None] * u * (
+                curve.secants + v * (v * swings[0] + u * swings[1])
+            )
+            slope = curve.secants + v * (v - 2.0 * u) * swings[0] + u * (2.0 * v - u) * swings[1]
+            np.maximum(largest, self._speeds(q, slope), out=largest)
+        return largest
+
+    def of(self, trajectory: JointTrajectory) -> np.ndarray:
+        """
+        Return the largest speed of the link in every segment of a trajectory, (k−1,) [m/s].
+
+        :param trajectory: the trajectory.
+        """
+        h = np.diff(trajectory.times)[:, None]
+        scaled = trajectory.coefficients * (h ** np.arange(6.0))[:, :, None]  # of 1 s each
+        largest = np.zeros(len(scaled))
+        for u in _PLACES:
+            position, velocity, _ = np.tensordot(time_powers(u), scaled, (1, 1))
+            np.maximum(largest, self._speeds(position, velocity / h), out=largest)
+        return largest
+
+    def _speeds(self, q: np.ndarray, velocities: np.ndarray) -> np.ndarray:
+        """Return the speed of the link at joint vectors and velocities (k, n)."""
+        if not self._columns:
+            return np.zeros(len(q))
+        return tip_speeds(self._chain, q[:, self._columns], velocities[:, self._columns])
+
+
+TOLERANCE = 1e-4
+"""Distance within which the tip rounds the corners of a path [m]; sharper ones are stops."""
+_MOST_ROWS = 1_000_000
+# Rounds in which the motion is slowed down where a link is too fast between rows, and by how much
+# it may be before all is slowed down.
+_PACE_ROUNDS = 6
+_FINE = 1.001
+_CLOSEST = 1e-6  # rows that limits of jerk cannot tell apart, by the time between them [s]
+
+
+def time_path(
+    chain: KinematicChain,
+    q: ArrayLike,
+    limits: TimingLimits | MotionBounds | None = None,
+    velocity_scaling: float = 1.0,
+    acceleration_scaling: float = 1.0,
+    cartesian_speed: float | None = None,
+    link: str | None = None,
+    targets: ArrayLike | None = None,
+    timing: str = 'auto',
+    tolerance: float = TOLERANCE,
+    jerk: ArrayLike | None = None,
+    torques: JointTorques | None = None,
+) -> JointTrajectory:
+    """
+    Time the rows of a joint path, as quickly as the limits allow, without changing its geometry.
+
+    Every row is met exactly, and between rows the motion follows the cubic splines through them:
+    a client that interpolates by position, velocity and acceleration stays on them. At both ends,
+    and at corners too sharp to be rounded, the motion rests. Where all rows of a joint are within
+    its position limits, it is within them between the rows too.
+
+    With limits of jerk or torque there are further points between the rows, and the motion rests
+    with accelerations of 0. Between points it is quintic, so that accelerations are continuous;
+    its jerk, which is that of the quintics, is within the limits at every instant. Rows that are
+    reached within a microsecond of one another at full speed count as one; of those that are
+    reached within 50 µs of one another one is a point, and the others are met to about 1e-12.
+
+    :param chain: the chain.
+    :param q: (N, n) the rows [rad] or [m]; of successive ones that are equal, one is timed.
+    :param limits: limits of velocity and acceleration of the joints, or those of a
+        ``joint_limits.yaml``; None for the velocities of the robot description. Accelerations
+        that are not given reach the velocities in 0.2 s.
+    :param velocity_scaling: share of the velocities that is used, above 0 and at most 1.
+    :param acceleration_scaling: share of the accelerations, likewise.
+    :param cartesian_speed: largest speed of the origin of a link [m/s], at and between the rows;
+        None for no bound.
+    :param link: the link; None for the tip.
+    :param targets: (N, 4, 4) T_base_tip of the rows where the tip is meant to move straight from
+        each to the next; None where the rows are of a smooth curve.
+    :param timing: 'built_in', 'toppra' (extra ``path``), or 'auto', which is 'built_in'.
+    :param tolerance: how far the tip may leave the corners of the path [m], and ten times as much
+        in [rad]; where a corner is too sharp for that, the motion rests.
+    :param jerk: (n,) largest jerks [rad/s³] or [m/s³], or one number for all joints; inf for none;
+        None for those of the limits, if these are of a ``joint_limits.yaml`` that has any.
+    :param torques: torques of the joints and their limits, such as
+        :class:`~ik_service.extras.dynamics.rigid_body.RigidBodyTorques`, which are kept
+        between the points too, as far as samples tell; None for no such limits.
+    :returns: the trajectory, with velocities and accelerations in every point.
+    :raises ArgumentError: an argument has another shape, is not finite, or is out of range.
+    :raises TrajectoryError: a joint moves whose limit of velocity, acceleration or jerk is 0;
+        or a joint needs as much torque as it has to rest somewhere on the path.
+    :raises UnknownLinkError: there is no such link.
+    :raises MissingExtraError: timing is 'toppra', and it is not installed.
+    """
+    if not isinstance(chain, KinematicChain):
+        raise ArgumentError('chain', f'has to be a KinematicChain, not {safe_repr(chain)}')
+    rows = _checked_rows(chain, q)
+    bounds = timing_limits(chain, limits)
+    fastest = bounds.velocity * _share('velocity_scaling', velocity_scaling)
+    strongest = bounds.acceleration * _share('acceleration_scaling', acceleration_scaling)
+    if not isinstance(timing, str) or timing not in TIMINGS:
+        names = ', '.join(TIMINGS)
+        raise ArgumentError('timing', f'has to be one of {names}, not {safe_repr(timing)}')
+    if not isinstance(link, (str, NoneType)):
+        raise ArgumentError('link', f'has to be the name of a link, not {safe_repr(link)}')
+    poses = None if targets is None else check_transforms(targets, 'targets')
+    if poses is not None and len(poses) != len(rows):
+        raise ArgumentError('targets', f'are {len(poses)} poses for {len(rows)} rows')
+    tolerance = _positive('tolerance', tolerance)
+    smoothest = jerk_limits(chain, limits, jerk)
+    if torques is not None and np.shape(getattr(torques, 'limit', ())) != (chain.n,):
+        raise ArgumentError('torques', f'have to be those of {chain.n} joints')
+    _check_moving(chain, rows, fastest, strongest, smoothest)
+    speed = None if cartesian_speed is None else _positive('cartesian_speed', cartesian_speed)
+    moving = (rows != rows[0]).any(axis=0)
+    smooth = torques is not None or bool(np.isfinite(smoothest[moving]).any())
+    if smooth:
+        if timing == 'toppra':
+            raise ArgumentError(
+                'timing', "'toppra' keeps no limits of jerk or torque; 'built_in' does"
+            )
+        kept = apart(rows / np.where(fastest > 0.0, fastest, 1.0), _CLOSEST)
+        rows, poses = rows[kept], None if poses is None else poses[kept]
+    curve = joint_curve(chain, rows, fastest, poses, tolerance)
+    if len(curve.q) == 1:
+        still = np.zeros((1, chain.n))
+        return JointTrajectory(chain.joint_names, np.zeros(1), curve.q, still, still)
+    reach = bounds_of_rows(chain, curve.q)
+    curve = within_limits(curve, reach)
+
+    def motion_along(curve: JointCurve, pace: Pace) -> tuple[Motion, np.ndarray]:
+        if smooth:
+            all_limits = JerkLimits(fastest, strongest, smoothest, torques)
+            return jerk_limited_motion(curve, all_limits, pace)
+        motion = fastest_motion(curve, fastest, strongest, pace, timing)
+        return motion, np.arange(len(curve.h))
+
+    return _timed(chain, curve, reach, _Bound(chain, curve, link, speed), motion_along)
+
+
+def _timed(
+    chain: KinematicChain,
+    curve: JointCurve,
+    reach: Bounds,
+    bound: _Bound,
+    motion_along: Callable[[JointCurve, Pace], tuple[Motion, np.ndarray]],
+) -> JointTrajectory:
+    """
+    Return the motion along a curve, within position limits and the speed of the link.
+
+    :param chain: the chain.
+    :param curve: the curve.
+    :param reach: the position limits.
+    :param bound: bound on the speed of the link.
+    :param motion_along: returns the fastest motion along a curve, and (k−1,) the numbers of its
+        points at the rows but the last.
+    """
+    easings = 0
+    while True:
+        motion, starts = motion_along(curve, bound.pace(curve))
+        trajectory = JointTrajectory(chain.joint_names, *motion)
+        beyond = np.logical_or.reduceat(_leaving(trajectory, reach), starts)
+        beyond &= ~(curve.rests[:-1] & curve.rests[1:])
+        if beyond.any():
+            curve = within_limits(eased(curve, beyond, reach, easings), reach)
+            easings += 1
+        elif bound.kept(trajectory, starts):
+            return bound.within(trajectory)
+
+
+def _leaving(trajectory: JointTrajectory, bounds: Bounds) -> np.ndarray:
+    """Return the segments (k−1,) in which a trajectory leaves the position limits."""
+    lengths = np.diff(trajectory.times)[:, None, None]
+    scaled = trajectory.coefficients * lengths ** np.arange(6.0)[:, None]
+    return np.asarray(leaves_range(scaled, *bounds, ROUNDING).any(axis=1))
+
+
+class _Bound:
+    """
+    Bound on the speed of the origin of a link, also between the points of a trajectory.
+
+    :param chain: the chain.
+    :param curve: the curve that is timed.
+    :param link: the link; None for the tip.
+    :param speed: the largest speed [m/s]; None for no bound.
+    """
+
+    def __init__(
+        self, chain: KinematicChain, curve: JointCurve, link: str | None, speed: float | None
+    ) -> None:
+        self._speed, self._rounds = speed, 0
+        if speed is not None:
+            self._link = LinkSpeed(chain, link)
+            self._slower = np.ones(len(curve.h))
+
+    def pace(self, curve: JointCurve) -> np.ndarray | None:
+        """
+        Return the largest ṡ in every segment (k−1,) that keeps the bound; None for no bound.
+
+        :param curve: the curve, of the same rows.
+        """
+        if self._speed is None:
+            return None
+        return self._speed / (self._slower * np.maximum(self._link.along(curve), 1e-12))
+
+    def kept(self, trajectory: JointTrajectory, starts: np.ndarray) -> bool:
+        """
+        Return whether it is kept, or no further round helps; if not, slow down where it is not.
+
+        :param trajectory: a motion at the last :meth:`pace`.
+        :param starts: (k−1,) numbers of its points at the rows of the curve but the last.
+        """
+        excess = self._excess(trajectory)
+        self._rounds += 1
+        if excess.max() <= _FINE or self._rounds >= _PACE_ROUNDS:
+            return True
+        self._slower *= np.maximum(np.maximum.reduceat(excess, starts), 1.0)
+        return False
+
+    def within(self, trajectory: JointTrajectory) -> JointTrajectory:
+        """
+        Return a trajectory slowed down as a whole by what still exceeds the bound.
+
+        :param trajectory: the trajectory.
+        """
+        factor = float(self._excess(trajectory).max())
+        velocities, accelerations = trajectory.velocities, trajectory.accelerations
+        if factor <= _FINE or velocities is None or accelerations is None:
+            return trajectory
+        return JointTrajectory(
+            trajectory.joint_names,
+            trajectory.times * factor,
+            trajectory.positions,
+            velocities / factor,
+            accelerations / factor**2,
+        )
+
+    def _excess(self, trajectory: JointTrajectory) -> np.ndarray:
+        """Return the largest speeds (k−1,) in the segments, as shares of the bound."""
+        if self._speed is None:
+            return np.zeros(1)
+        return self._link.of(trajectory) / self._speed
+
+
+def _checked_rows(chain: KinematicChain, q: ArrayLike) -> np.ndarray:
+    rows = real_array(q, 'q')
+    if rows.ndim != 2 or rows.shape[1] != chain.n or not 1 <= len(rows) <= _MOST_ROWS:
+        raise ArgumentError(
+            'q', f'has shape {rows.shape}, has to be (N, {chain.n}) with N from 1 to {_MOST_ROWS}'
+        )
+    finite = np.isfinite(rows)
+    if not finite.all():
+        row, joint = np.argwhere(~finite)[0].tolist()
+        raise ArgumentError(f'q[{row}]', f'has {chain.joint_names[joint]} at {rows[row, joint]}')
+    return rows
+
+
+def _share(name: str, value: float) -> float:
+    share = _positive(name, value)
+    if share > 1.0:
+        raise ArgumentError(name, f'has to be above 0 and at most 1, not {safe_repr(value)}')
+    return share
+
+
+def _positive(name: str, value: float) -> float:
+    number = real_array(value, name)
+    if number.shape != () or not 0.0 < number < math.inf:
+        raise ArgumentError(name, f'has to be a finite number above 0, not {safe_repr(value)}')
+    return float(number)
+
+
+def _check_moving(chain: KinematicChain, rows: np.ndarray, *limits: np.ndarray) -> None:
+    """Refuse a path on which a joint moves that cannot, by its limits of velocity and so on."""
+    for limit, what in zip(limits, ('velocity', 'acceleration', 'jerk'), strict=True):
+        still = limit <= 0.0
+        if still.any() and (rows[:, still] != rows[0, still]).any():
+            row, joint = np.argwhere(still & (rows != rows[0]))[0].tolist()
+            raise TrajectoryError(
+                f'moves a joint whose limit of {what} is 0', row, chain.joint_names[joint]
+            )

@@ -1,0 +1,1 @@
+"""Trajectories: joint motions in time, their interpolation and checks."""

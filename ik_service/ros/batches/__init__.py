@@ -1,1 +1,0 @@
-"""The service ``compute_ik_batch``: many poses in one call."""

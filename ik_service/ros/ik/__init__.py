@@ -1,1 +1,0 @@
-"""The IK node: services, parameters and diagnostics."""

@@ -1,0 +1,512 @@
+"""ROS interface of the follower of a planning group: targets in, commands out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from geometry_msgs.msg import PoseStamped, TwistStamped
+import numpy as np
+
+from ik_service.arm.arm import MeasuredState
+from ik_service.arm.group import ArmGroup
+from ik_service.collision.checker import CollisionChecker
+from ik_service.collision.posture_test import PostureTest
+from ik_service.common.fault_logger import FaultLogger
+from ik_service.exceptions import IkServiceError, TargetRefusedError
+from ik_service.motion.aim import Aim
+from ik_service.motion.following_log import FollowingLog
+from ik_service.motion.joint_sharing import JointSharing
+from ik_service.motion.settings import FollowerSettings
+from ik_service.motion.target_follower import TargetFollower
+from ik_service.ros.motion.following.command_publisher import CommandPublisher
+from ik_service.ros.motion.following.joint_state_intake import JointStateIntake
+from ik_service.ros.motion.following.node_context import NodeContext
+from ik_service.ros.motion.following.target_intake import TargetIntake
+from ik_service.ros.requests.frames import FrameResolver
+from ik_service.ros.scene.collision_world import CollisionWorld
+from ik_service.solvers.solver import Solver
+
+
+class MeasuredCollisions:
+    """
+    Test of postures of a group, in the world as it is known.
+
+    The joints of other groups are where they were measured last, also while they move.
+
+    :param collisions: the known world, and the checker.
+    :param measured: the measured state of the arm.
+    :param group: the group.
+    """
+
+    def __init__(
+        self, collisions: CollisionWorld, measured: MeasuredState, group: ArmGroup
+    ) -> None:
+        self._collisions = collisions
+        self._measured = measured
+        self._names = group.chain.joint_names
+        self._checker: CollisionChecker | None = None
+        self._test: PostureTest | None = None
+        self._others: tuple[str, ...] = ()
+        self._indices = np.empty(0, np.intp)
+        self._positions = b''
+
+    @property
+    def fault(self) -> str:
+        """Why postures cannot be tested; empty when they can."""
+        arm = self._measured.arm
+        try:
+            if self._collisions.checker(arm) is not None:
+                return ''
+        except Exception as error:  # following has to be refused, whatever it is
+            return f'{type(error).__name__}: {error}'
+        return self._collisions.fault_of(arm) or 'there is no checker'
+
+    def first_contact(self, q: np.ndarray) -> tuple[str, str] | None:
+        """
+        Return the names of two bodies that collide; None when none do.
+
+        :param q: (n,) posture of the group [rad] or [m].
+        :raises TargetRefusedError: postures cannot be tested.
+        """
+        checker = self._collisions.checker(self._measured.arm)
+        if checker is None:
+            raise TargetRefusedError(self.fault)
+        if checker is not self._checker:
+            self._adopt(checker)
+        positions = self._measured.posture()[self._indices]
+        if self._test is None or positions.tobytes() != self._positions:
+            others = dict(zip(self._others, positions.tolist(), strict=True))
+            self._test = checker.for_joints(self._names, others)
+            self._positions = positions.tobytes()
+        return self._test.first_contact(q)
+
+    def _adopt(self, checker: CollisionChecker) -> None:
+        self._checker, self._test = checker, None
+        self._others = tuple(name for name in checker.joint_names if name not in self._names)
+        self._indices = self._measured.arm.postures.indices(self._others)
+
+
+class GroupCommands:
+    """
+    Commands of one group, from its follower to the topic.
+
+    :param output: publishes the commands.
+    :param names: joints of the group.
+    :param measured: the measured state of the arm.
+    :ivar fault: why the group cannot be commanded; empty when it can.
+    """
+
+    def __init__(
+        self, output: CommandPublisher, names: Sequence[str], measured: MeasuredState
+    ) -> None:
+        self._output = output
+        self._measured = measured
+        self._channel = output.channel(names, measured)
+        missing = ', '.join(output.missing(names))
+        self.fault = f'command_joints lacks {missing}, which the group moves' if missing else ''
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is still to be sent after the last command."""
+        return self._channel is not None and self._channel.busy
+
+    @property
+    def refusals(self) -> int:
+        """Number of messages that the gate did not let pass as they were; 0 in health."""
+        return 0 if self._channel is None else self._channel.refusals
+
+    def unmeasured(self) -> list[str]:
+        """Return joints that commands name besides the group's, and no joint state so far."""
+        channel = self._channel
+        if channel is None or not len(channel.others):
+            return []
+        names = self._measured.arm.postures.names
+        return [names[i] for i in self._measured.unmeasured(channel.others)]
+
+    def next(self, follower: TargetFollower, now: float) -> bytes | None:
+        """
+        Return the next message, serialised; None when there is none.
+
+        :param follower: the follower of the group.
+        :param now: time of the tick on the monotonic clock [s].
+        """
+        command = follower.tick(now)
+        if self._channel is None:
+            return None
+        message = self._channel.message(command, follower, now)
+        return None if message is None else self._output.serialize(message)
+
+    def is_late(self, now: float) -> bool:
+        """
+        Return whether the last message is too late to be sent.
+
+        :param now: on the monotonic clock [s].
+        """
+        return self._channel is not None and self._channel.is_late(now)
+
+    def discard(self) -> None:
+        """Forget the last message, which was not sent."""
+        if self._channel is not None:
+            self._channel.discard()
+
+    def publish(self, message: bytes) -> None:
+        """
+        Publish a message.
+
+        :param message: one of :meth:`next`.
+        """
+        self._output.publish(message)
+
+    def mark_sent(self, delay: float, period: float) -> None:
+        """
+        Take note of when the last message was really sent.
+
+        :param delay: how long it took, from the tick to the end of sending [s].
+        :param period: time between two ticks [s].
+        """
+        if self._channel is not None:
+            self._channel.mark_sent(delay, period)
+
+    def report(self) -> Mapping[str, str]:
+        """Return names and values for the diagnostics."""
+        return self._output.report()
+
+
+TARGET_TOPIC = 'target_pose'
+"""Topic of the targets of the default group, and last part of those of the others."""
+
+_HELD = 1e-3
+"""Distance by which a joint that is never moved would have to move, at least, to be named."""
+
+_REPLACED = 'the robot description is being replaced'
+
+
+@dataclass(frozen=True)
+class EnableAnswer:
+    """
+    Answer to a request to allow motion, or to end it.
+
+    :ivar done: whether that could be done.
+    :ivar moves: whether there is a target to move to now.
+    :ivar text: a sentence about what happens now.
+    """
+
+    done: bool
+    moves: bool
+    text: str
+
+
+class FollowerInterface:
+    """
+    Follower of one planning group behind its topics. Safe to share between threads.
+
+    :param states: intake of the joint states, with the measured state of the arm.
+    :param group: the group; it has one tip.
+    :param solver: solves for targets of the tip.
+    :param settings: how targets are followed.
+    :param output: publishes the commands.
+    :param warn: logs a warning.
+    :param context: access to the graph.
+    :param sharing: the followers of the arm; those that share joints exclude each other.
+    :param topic: name of the topic of its targets, for messages.
+    :ivar group: the group.
+    :ivar measured: the measured state of the arm.
+    :ivar follower: the follower.
+    :ivar topic: name of the topic of its targets.
+    :ivar clock: the clock of what moves the arm.
+    :ivar ignored_targets: log of the targets that were ignored.
+    :ivar stopped: whether all targets are refused, as the robot is being replaced.
+    """
+
+    def __init__(
+        self,
+        states: JointStateIntake,
+        group: ArmGroup,
+        solver: Solver,
+        settings: FollowerSettings,
+        output: CommandPublisher,
+        warn: Callable[[str], object],
+        context: NodeContext,
+        sharing: JointSharing | None = None,
+        topic: str = TARGET_TOPIC,
+    ) -> None:
+        self.group = group
+        self.measured = states.measured
+        self._collisions = MeasuredCollisions(context.collisions, states.measured, group)
+        around = sharing, group.name, self._collisions, states.measured.arm.bounds
+        self.follower = TargetFollower(solver, *around, **vars(settings))
+        self.topic = topic
+        self.ignored_targets = FaultLogger(warn)
+        self._targets = TargetIntake(states.measured, group, context)
+        self._bad_twists, self._unreachable = FaultLogger(warn), FaultLogger(warn)
+        self._unmatched, self._immobile = FaultLogger(warn), FaultLogger(warn)
+        self._states = states
+        self._commands = GroupCommands(output, group.chain.joint_names, states.measured)
+        self._context = context
+        self.clock = context.motion_clock
+        named = group.name if topic != TARGET_TOPIC else ''
+        self._log = FollowingLog(self.follower, named, warn)
+        self.stopped = False
+
+    def forward_state(self) -> None:
+        """Give the measured joints to the follower, if all of them are known."""
+        joints = self.measured.joints(self.group.indices)
+        if joints is not None and not self._commands.unmeasured():
+            self.follower.set_measured(*joints)
+        elif self.follower.measured is None:
+            self.follower.note_unmeasured(self.missing_joints())
+
+    def on_target(self, message: PoseStamped, waited: float = 0.0) -> None:
+        """
+        Take in a target; a bad one is ignored.
+
+        :param message: the target.
+        :param waited: how long it has waited in the queue [s].
+        """
+        if self.stopped:
+            self._ignore(_REPLACED)
+            return
+        if self._commands.fault:
+            self._ignore(self._commands.fault)
+            return
+        try:
+            target = self._targets.target(message, waited)
+            self.follower.other_commander = self._context.other_commanders()
+            result = self.follower.set_target(
+                target.T_base_tip, target.at, target.twist, target.arrived
+            )
+        except TargetRefusedError as error:
+            hint = self._states.stamps.fault
+            self._ignore(f'{error}' + (f' ({hint})' if hint else ''))
+            return
+        except IkServiceError as error:
+            self._ignore(str(error))
+            return
+        self.ignored_targets.clear()
+        held = self._held_joints(result.q)
+        if held:
+            self._immobile.report(f'{self.topic} cannot be reached: {held}', 'immobile')
+        if result.success:
+            self._unreachable.clear()
+        else:
+            self._unreachable.report(
+                f'{self.topic} cannot be reached: {result.reason}', 'unreachable'
+            )
+
+    def on_twist(self, message: TwistStamped, waited: float = 0.0) -> None:
+        """
+        Take in the velocity of the target; a bad one is ignored.
+
+        :param message: the velocity.
+        :param waited: how long it has waited in the queue [s].
+        """
+        try:
+            self._targets.take_twist(message, waited)
+        except IkServiceError as error:
+            self._bad_twists.report(f'velocity of {self.topic} ignored: {error}')
+        else:
+            self._bad_twists.clear()
+
+    def _held_joints(self, q: np.ndarray) -> str:
+        """Return which joints a posture (n,) would move but are never moved; empty for none."""
+        measured, immobile = self.follower.measured, self.follower.immobile_joints
+        if not immobile or measured is None:
+            return ''
+        names = self.group.chain.joint_names
+        away = np.abs(q - measured[0])
+        held = [name for name in immobile if away[names.index(name)] > _HELD]
+        if not held:
+            return ''
+        return (
+            f'{", ".join(held)} would have to move, but the velocity limit is 0 (velocity="0" in '
+            'the robot description, or in joint_limits)'
+        )
+
+    def frames(self) -> FrameResolver:
+        """Return the frames of the robot as it is measured now, and of its surroundings."""
+        return self._targets.frames()
+
+    def _ignore(self, reason: str) -> None:
+        self.ignored_targets.report(f'{self.topic} ignored: {reason}')
+
+    def tick(self, now: float) -> None:
+        """
+        Publish the next command, if there is one.
+
+        :param now: time on the clock of what moves the arm [s].
+        """
+        clock = self.clock
+        if self.follower.active and self.follower.settings.exclusive:
+            predecessor = self._context.predecessor()
+            if predecessor:
+                self.follower.give_way(f'{predecessor} commands the arm, and began before')
+        began = clock.now()
+        message = self._commands.next(self.follower, now)
+        if message is not None and self._discards(began):
+            began = clock.now()
+            message = self._commands.next(self.follower, began)
+            if message is not None and self._discards(began):
+                message = None  # the arm goes on with what was sent before
+        if message is not None:
+            self._commands.publish(message)
+            delay = clock.now() - began
+            self.follower.mark_sent(delay)
+            self._commands.mark_sent(delay, 1.0 / self.follower.settings.rate)
+        self._log.log_stops()
+
+    def _discards(self, began: float) -> bool:
+        """Discard the message of a tick if it is too late to send it; return whether it was."""
+        now = self.clock.now()
+        late = self._commands.is_late(now)
+        if not (self.follower.discard_late(now - began, at_once=late) or late):
+            return False
+        self._commands.discard()
+        return True
+
+    @property
+    def active(self) -> bool:
+        """Whether there are commands, or something is to be sent after the last one."""
+        return self.follower.active or self._commands.busy
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is neither a target nor anything to be sent."""
+        return self.follower.idle and not self.active
+
+    def follow_aim(self, aim: Aim) -> None:
+        """
+        Move for an aim from now on.
+
+        :param aim: what the commands are for.
+        :raises TargetRefusedError: it may not be followed now; the message says why.
+        """
+        if self.stopped:
+            raise TargetRefusedError(_REPLACED)
+        self.forward_state()  # an idle one may not have got the last ones
+        self.follower.other_commander = self._context.other_commanders()
+        unmatched = self.unmatched_names()
+        if unmatched:
+            raise TargetRefusedError(unmatched)
+        self.follower.follow_aim(aim)
+
+    def end(self) -> None:
+        """Refuse all targets from now on, and let the commands come to rest."""
+        self.stopped = True
+        self.follower.stop()
+
+    def enable(self, enabled: bool) -> EnableAnswer:
+        """
+        Allow motion, or stop and refuse all targets.
+
+        :param enabled: whether motion is allowed.
+        """
+        self.follower.other_commander = self._context.other_commanders()
+        try:
+            moves = self.follower.enable(enabled)
+        except IkServiceError as error:
+            text = f'the dropped target cannot be followed: {error}'
+            return EnableAnswer(False, False, text)
+        if not enabled:
+            text = 'stopping; targets are refused from now on'
+        else:
+            going_on = 'following the target again' if self.follower.target else 'it goes on'
+            text = going_on if moves else 'waiting for a target'
+        return EnableAnswer(True, moves, text)
+
+    def log_state(self) -> None:
+        """Log, once, that following has stopped for a reason that the user should know."""
+        others = self.follower.other_commander = self._context.other_commanders()
+        self._log.log_state(self.state_fault)
+        self._log.log_commanders(others, self._context.namesake())
+        unmatched = self.unmatched_names()
+        if unmatched:
+            self._unmatched.report(unmatched)
+
+    def state_fault(self) -> str:
+        """Return why the joint states cannot be relied on; empty when they can."""
+        fault = self.follower.state_fault
+        publishers = self._context.state_publishers() if self.follower.contradictory_states else []
+        if len(publishers) > 1:
+            fault += f'; publishers that contradict each other: {", ".join(publishers)}'
+        age, stamps = self._states.stamps.age, self._states.stamps.fault
+        timeout, names = self.follower.settings.state_timeout, self.measured.arm.postures.names
+        gone = [names[i] for i in self.measured.left_out(self.group.indices, timeout)]
+        if fault and not stamps and age > timeout:
+            stamps = (
+                f'stamped {age:.2f} s before it arrived; the clocks of arm and node must agree'
+            )
+        fault = fault or self.unmatched_names()
+        left_out = f'the last ones are without {", ".join(gone)}' if fault and gone else ''
+        return '; '.join(part for part in (fault, left_out, stamps) if part)
+
+    def collision_fault(self, settings: FollowerSettings) -> str:
+        """
+        Return why collisions cannot be avoided; empty when they can, or need not be.
+
+        :param settings: how targets are followed.
+        """
+        return self._collisions.fault if settings.avoid_collisions else ''
+
+    def missing_joints(self) -> list[str]:
+        """Return the group's joints that no joint state has named so far."""
+        names = self.measured.arm.postures.names
+        missing = [names[i] for i in self.measured.unmeasured(self.group.indices)]
+        return missing + self._commands.unmeasured()
+
+    def no_joint_state(self) -> str:
+        """Return what joint states are missing, in a sentence; empty for none."""
+        missing = ', '.join(self.missing_joints())
+        if not missing:
+            return ''
+        return self.unmatched_names() or f'no joint state has arrived yet of: {missing}'
+
+    def unmatched_names(self) -> str:
+        """Return names in joint states that may be meant for joints without one; or empty."""
+        missing = self.missing_joints()
+        return self._states.unmatched(missing) if missing else ''
+
+    def report(self) -> Mapping[str, str]:
+        """Return names and values for the diagnostics."""
+        error = self.follower.following_error
+        report = {
+            'state': self.follower.state.name,
+            'following error [rad or m]': 'none' if error is None else f'{error:.6f}',
+            'dropped target': self.follower.drop_reason or 'none',
+            'collision': self._collision(),
+            'stopped by the gate': str(self.follower.violations + self._commands.refusals),
+            'joint states': self.state_fault() or 'good',
+            'changes of configuration': str(self.follower.configuration_changes),
+            'moved by something else': str(self.follower.displacements),
+            'ignored targets': str(self.ignored_targets.count),
+            'last ignored target': self.ignored_targets.last or 'none',
+            'ignored joint states': str(self._states.ignored.count),
+            'joints without a joint state': ', '.join(self.missing_joints()) or 'none',
+        }
+        report |= self._commands.report()
+        report |= self._commanders()
+        result = self.follower.result
+        if result is not None:
+            held = self._held_joints(result.q)
+            report['target'] = f'{result.reason}; {held}' if held else result.reason
+        immobile = self.follower.immobile_joints
+        if immobile:
+            report['joints with velocity limit 0'] = ', '.join(immobile)
+        return report
+
+    def _collision(self) -> str:
+        settings = self.follower.settings
+        free = 'none' if settings.avoid_collisions else 'not avoided'
+        return self.follower.obstacle or self.collision_fault(settings) or free
+
+    def _commanders(self) -> Mapping[str, str]:
+        monitor, others = self._context.monitor, self.follower.other_commander
+        if monitor is None:
+            return {}
+        silent = (
+            'a second node of the same name, silent so far' if monitor.has_namesake() else 'none'
+        )
+        return {
+            'other commanders': others or silent,
+            'commands of others': str(monitor.foreign_count),
+        }

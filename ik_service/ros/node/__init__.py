@@ -1,0 +1,1 @@
+"""The IK node: its parameters, capabilities and diagnostics."""

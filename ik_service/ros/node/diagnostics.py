@@ -1,0 +1,167 @@
+"""Diagnostics of the node: robot description, following, requests and the last solve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.node import Node
+
+from ik_service.arm.description_fault import DescriptionFault
+from ik_service.motion.settings import FollowerState
+from ik_service.robot import Robot
+from ik_service.ros.motion.following.follower_interface import FollowerInterface
+from ik_service.ros.motion.following.followers import Followers
+from ik_service.ros.node.solve_record import solve_values, SolveRecord
+from ik_service.ros.requests.service_handler import RequestStatistics
+from ik_service.ros.scene.collision_world import CollisionWorld
+
+_SHOWN_REMARKS = 3  # the log has them all
+_LEVELS = {
+    FollowerState.UNREACHABLE: DiagnosticStatus.WARN,
+    FollowerState.LAGGING: DiagnosticStatus.WARN,
+    FollowerState.CATCHING_UP: DiagnosticStatus.WARN,
+    FollowerState.RECONFIGURING: DiagnosticStatus.WARN,
+    FollowerState.NO_STATE: DiagnosticStatus.WARN,
+    FollowerState.TARGET_TIMED_OUT: DiagnosticStatus.WARN,
+    FollowerState.AWAITING_REST: DiagnosticStatus.WARN,
+    FollowerState.ARM_MOVES: DiagnosticStatus.WARN,
+    FollowerState.STATE_STALE: DiagnosticStatus.ERROR,
+    FollowerState.STATE_IMPLAUSIBLE: DiagnosticStatus.ERROR,
+    FollowerState.TARGET_DROPPED: DiagnosticStatus.WARN,
+    FollowerState.COLLISION_AHEAD: DiagnosticStatus.WARN,
+    FollowerState.OTHER_COMMANDER: DiagnosticStatus.WARN,
+    FollowerState.DISABLED: DiagnosticStatus.WARN,
+}
+
+
+class DiagnosticsPublisher:
+    """
+    Publisher of the diagnostics of a node.
+
+    :param node: the node; its name begins the name of each part.
+    :param services: the statistics of each service by its name.
+    :param collisions: the known world, and the checker of collisions.
+    :param motions: returns names and values about the ways to move the arm besides targets.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        services: Mapping[str, RequestStatistics],
+        collisions: CollisionWorld,
+        motions: Callable[[], Mapping[str, str]],
+    ) -> None:
+        self._motions = motions
+        self._node = node
+        self._services = services
+        self._collisions = collisions
+        self._publisher = node.create_publisher(DiagnosticArray, 'diagnostics', 10)
+        self._target_solves: dict[str, SolveRecord] = {}
+
+    def record_target_solve(self, following: FollowerInterface, solver: str) -> None:
+        """
+        Record the solve for the target in force, if it is a new one.
+
+        :param following: the follower of the group whose target it is.
+        :param solver: name of the method.
+        """
+        topic, result = following.topic, following.follower.result
+        last = self._target_solves.get(topic)
+        if result is not None and (last is None or result is not last.result):
+            now = self._node.get_clock().now()
+            self._target_solves[topic] = SolveRecord(now, topic, solver, result)
+
+    def publish(
+        self, waiting_for: str, fault: DescriptionFault, followers: Followers | None
+    ) -> None:
+        """
+        Publish the diagnostics.
+
+        :param waiting_for: what the node waits for while there is no arm.
+        :param fault: why the newest robot description is not in use.
+        :param followers: the followers of the arm in use; None without one.
+        """
+        array = DiagnosticArray()
+        array.header.stamp = self._node.get_clock().now().to_msg()
+        array.status = [_description(waiting_for, fault, followers)]
+        if followers is not None:
+            array.status.append(_following('following', followers.default))
+            array.status += [
+                _following(f'following {name}', following)
+                for name, following in followers.others.items()
+            ]
+        array.status.append(_status('motions', DiagnosticStatus.OK, '', self._motions()))
+        array.status += [
+            _status(service, DiagnosticStatus.OK, '', statistics.report())
+            for service, statistics in self._services.items()
+        ]
+        array.status.append(self._collision_checks())
+        last = self._last_solve()
+        if last is not None:
+            array.status.append(_status('last solve', DiagnosticStatus.OK, '', solve_values(last)))
+        for status in array.status:
+            status.name = f'{self._node.get_name()}: {status.name}'
+        self._publisher.publish(array)
+
+    def _collision_checks(self) -> DiagnosticStatus:
+        fault, required = self._collisions.fault, self._collisions.required
+        level = DiagnosticStatus.WARN if fault and required else DiagnosticStatus.OK
+        message = fault or 'robot and world are checked'
+        return _status('collisions', level, message, self._collisions.report())
+
+    def _last_solve(self) -> SolveRecord | None:
+        solves = [statistics.last_solve for statistics in self._services.values()]
+        known = [solve for solve in (*solves, *self._target_solves.values()) if solve is not None]
+        return max(known, key=lambda solve: solve.stamp.nanoseconds, default=None)
+
+
+def _description(
+    waiting_for: str, fault: DescriptionFault, followers: Followers | None
+) -> DiagnosticStatus:
+    refused = fault.reason
+    values = {'refused': refused} if refused and not fault.in_use else {}
+    if followers is None:
+        # With a refused description there is nothing to work with; else it is only early.
+        level = DiagnosticStatus.ERROR if refused else DiagnosticStatus.WARN
+        return _status('robot description', level, refused or waiting_for, values)
+    arm = followers.arm
+    values |= {
+        'robot': arm.robot.name,
+        'base_link': arm.chain.base_link,
+        'tip_link': arm.chain.tip_link,
+        'joints': ', '.join(arm.chain.joint_names),
+        **_remark_values(arm.robot),
+    }
+    if refused:
+        message = (
+            f'in use, but incomplete: {refused}'
+            if fault.in_use
+            else f'a new description was refused; the previous one remains in use: {refused}'
+        )
+        return _status('robot description', DiagnosticStatus.WARN, message, values)
+    return _status('robot description', DiagnosticStatus.OK, 'in use', values)
+
+
+def _remark_values(robot: Robot) -> dict[str, str]:
+    """Return how many parts of the description are not used, the first, and refused groups."""
+    remarks, refused = robot.remarks, robot.refused_groups
+    first = {f'remark {i}': text for i, text in enumerate(remarks[:_SHOWN_REMARKS], start=1)}
+    groups = {f'refused group {name}': reason for name, reason in refused.items()}
+    return {'remarks': str(len(remarks)), **first, **groups}
+
+
+def _following(name: str, following: FollowerInterface) -> DiagnosticStatus:
+    state = following.follower.state
+    level = _LEVELS.get(state, DiagnosticStatus.OK)
+    return _status(name, level, state.value, following.report())
+
+
+def _status(name: str, level: bytes, message: str, values: Mapping[str, str]) -> DiagnosticStatus:
+    return DiagnosticStatus(
+        level=level,
+        name=name,
+        message=message,
+        hardware_id='',
+        values=[KeyValue(key=key, value=value) for key, value in values.items()],
+    )

@@ -1,0 +1,536 @@
+"""Node with the services, topics and parameters of an arm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, ExitStack, nullcontext
+import time
+import traceback
+from typing import Unpack
+
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from rclpy.callback_groups import (
+    CallbackGroup,
+    MutuallyExclusiveCallbackGroup,
+    ReentrantCallbackGroup,
+)
+from rclpy.clock import Clock, ClockType
+from rclpy.impl.rcutils_logger import RcutilsLogger
+from rclpy.node import Node
+from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import JointState
+
+from ik_service.arm.arm import Arm, ArmSettings, MeasuredState
+from ik_service.arm.description_fault import DescriptionFault
+from ik_service.arm.group import SolverSettings
+from ik_service.arm.loader import ArmLoader
+from ik_service.common.fault_logger import FaultLogger
+from ik_service.common.periodic_thread import periodic_call
+from ik_service.common.stall_watch import StallWatch, TICK_LASTS
+from ik_service.exceptions import IkServiceError
+from ik_service.motion.settings import FollowerSettings
+from ik_service.ros.common.executors import PartialExecutor, partition
+from ik_service.ros.common.input_topics import IncompatiblePublishers
+from ik_service.ros.common.node_options import NodeOptions
+from ik_service.ros.common.node_with_actions import NodeWithActions
+from ik_service.ros.common.response_retry import retry_dropped_responses
+from ik_service.ros.common.runtime import spinning
+from ik_service.ros.common.shared_threads import SharedThreads
+from ik_service.ros.common.stream_executor import StreamExecutor
+from ik_service.ros.common.tf_listener import tf_frames, TransformSource
+from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
+from ik_service.ros.markers.world_marker_publisher import RATE, WorldMarkerPublisher
+from ik_service.ros.motion.following.command_monitor import full_name, publishers_of
+from ik_service.ros.motion.following.command_publisher import CommandPublisher
+from ik_service.ros.motion.following.follower_interface import FollowerInterface
+from ik_service.ros.motion.following.follower_parameters import (
+    COMMAND_INTERFACE,
+    COMMAND_JOINTS,
+    TRAJECTORY_REPLACEMENT,
+)
+from ik_service.ros.motion.following.followers import Followers
+from ik_service.ros.motion.following.motion_interfaces import MotionInterfaces
+from ik_service.ros.motion.following.node_context import NodeContext
+from ik_service.ros.motion.following.stamps import queue_delay
+from ik_service.ros.motion.following.stop_services import StopServices
+from ik_service.ros.motion.following.target_topics import TargetTopics
+from ik_service.ros.node.capabilities import capabilities, NodeParts
+from ik_service.ros.node.diagnostics import DiagnosticsPublisher
+from ik_service.ros.node.frame_parameters import TF_TIMEOUT
+from ik_service.ros.node.parameter_table import PUBLISH_MARKERS
+from ik_service.ros.node.parameters import NodeParameters
+from ik_service.ros.node.robot_descriptions import RobotDescriptions
+from ik_service.ros.node.services import Services
+from ik_service.ros.parameters.parameter_services import ParameterServices
+from ik_service.ros.requests.frames import Frames
+from ik_service.ros.scene.collision_parameters import REQUIRE_COLLISION_CHECKING
+from ik_service.ros.scene.collision_world import CollisionWorld
+from ik_service.ros.scene.monitored_scene import MonitoredScenePublisher
+from ik_service.ros.scene.world_topics import WorldTopics
+from ik_service.solvers.compilation import Compiler
+
+# Those for paths, batches and capabilities wait for the ones that work; all but one for changes
+# may wait for a compiler.
+_SERVICES, _PATHS, _BATCHES, _CAPABILITIES = 3, 3, 3, 3
+_CHANGES, _STOPS, _MOTIONS, _OTHERS = 4, 1, 2, 3
+
+
+class NodeThreads:
+    """
+    Threads that spin a node.
+
+    Each group of callbacks has threads of its own: a stop, for example, waits for no solve.
+
+    :param node: the node.
+    :param states: takes the joint states of several nodes; None for a thread of its own.
+    :param on_error: called with what their callback raised.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        states: StreamExecutor | None,
+        on_error: Callable[[Exception], None],
+    ) -> None:
+        self._node = node
+        self._states = states
+        self._on_error = on_error
+        self._executors: tuple[PartialExecutor | StreamExecutor, ...] = ()
+
+    @contextmanager
+    def spinning(
+        self,
+        services: Services,
+        changes: CallbackGroup,
+        stops: CallbackGroup,
+        motions: Iterable[CallbackGroup],
+        states: CallbackGroup,
+        targets: CallbackGroup,
+        polled: Collection[CallbackGroup],
+    ) -> Iterator[None]:
+        """
+        Spin for the time of a ``with`` block.
+
+        :param services: the services of the arm.
+        :param changes: callbacks that change parameters.
+        :param stops: callbacks that stop the arm.
+        :param motions: those of the motion interfaces.
+        :param states: those of joint states, which come all the time.
+        :param targets: those of targets, likewise.
+        :param polled: those whose messages are looked for elsewhere.
+        """
+        counts = {
+            **dict.fromkeys(motions, _MOTIONS),
+            services.group: _SERVICES,
+            services.path_group: _PATHS,
+            services.batch_group: _BATCHES,
+            services.capability_group: _CAPABILITIES,
+            changes: _CHANGES,
+            stops: _STOPS,
+        }
+        context = self._node.context
+        own = [StreamExecutor(context) for _ in range(1 if self._states else 2)]
+        streams = own[0], self._states or own[1]
+        parts = partition(self._node, [states, targets, *polled], *counts)
+        threads = zip(parts, (*counts.values(), _OTHERS), strict=True)
+        self._executors = (*streams, *parts)
+        several = (executor for executor, count in threads for _ in range(count))
+        with ExitStack() as stack:
+            stack.enter_context(spinning(*own, *several))
+            for executor, group in zip(streams, (targets, states), strict=True):
+                stack.enter_context(executor.serving(self._node, [group], self._on_error))
+            yield
+
+    def wake(self) -> None:
+        """Let the threads notice new services and subscriptions."""
+        for executor in self._executors:
+            executor.wake()
+
+
+_MOST_REMARKS = 50  # a description may come from anybody, and holds thousands of parts
+
+
+def announce(
+    log: RcutilsLogger,
+    followers: Followers,
+    old: Arm | None,
+    parameters: NodeParameters,
+    seconds: float,
+) -> None:
+    """
+    Log that an arm is in use, and what it cannot do.
+
+    :param log: the node's log.
+    :param followers: the followers of the arm.
+    :param old: the arm before; None for the first one.
+    :param parameters: the node's parameters.
+    :param seconds: time since the node was made [s].
+    """
+    arm, chain = followers.arm, followers.arm.chain
+    what = f'{arm.robot.name}, {chain.base_link} to {chain.tip_link}, {chain.n} joints'
+    if old is None:
+        text = f'ready after {seconds:.1f} s: {what}, {parameters.solver.name}'
+    else:
+        same = arm.described is old.described
+        news = 'other parameters of the arm' if same else 'the new robot description'
+        text = f'ready with {news}: {what}; not following any target'
+    log.info(text)
+    known = old.robot.remarks if old is not None and arm.described is old.described else ()
+    _log_remarks(log, [remark for remark in arm.robot.remarks if remark not in known])
+    immobile = followers.immobile_joints
+    if immobile:
+        log.warning(
+            f'not moved, because their velocity limit is 0: {", ".join(immobile)} '
+            '(velocity="0" in the robot description, or in joint_limits)'
+        )
+    fault = followers.collision_fault(parameters.follower)
+    if fault:
+        log.warning(f'targets are not followed: {fault}')
+
+
+def _log_remarks(log: RcutilsLogger, remarks: Sequence[str]) -> None:
+    """Log what of the robot's description is not used."""
+    for remark in remarks[:_MOST_REMARKS]:
+        log.warning(f'robot description: {remark}')
+    if len(remarks) > _MOST_REMARKS:
+        log.warning(
+            f'robot description: {len(remarks) - _MOST_REMARKS} further parts are not used'
+        )
+
+
+def announce_late(log: RcutilsLogger, service: str, seconds: float) -> None:
+    """
+    Log that a service is offered later than the rest.
+
+    :param log: the node's log.
+    :param service: its name.
+    :param seconds: time since the node was made [s].
+    """
+    log.info(f'{service} is offered after {seconds:.1f} s')
+
+
+_NOTICE = 0.1  # time until others learn of a stop, or of a motion for no target [s]
+
+
+class IkNode(NodeWithActions):
+    """
+    Node that answers ``compute_ik`` and ``compute_fk``, and follows ``target_pose``.
+
+    Before it has a robot description, and while the kernels for it are compiled, it offers no
+    services; those of paths and batches follow when their own are compiled. A new description
+    replaces the arm once everything is built; a bad one is refused.
+
+    After :meth:`start`, :meth:`running` spins it in threads of its own; in a program with an
+    executor of its own, add it there and use :meth:`commanding`. It changes nothing else in the
+    process: no signal handlers, interpreter settings or environment.
+
+    :ivar parameters: its parameters.
+    :ivar collisions: the known world, and the checker of collisions.
+    :param transforms: transforms of tf that several nodes share; None to listen to tf itself.
+    :param shared: threads that several nodes share; None for its own.
+    :param node_options: passed on to :class:`rclpy.node.Node`, such as ``context``.
+    :raises IkServiceError: a parameter has a value it cannot have.
+    """
+
+    def __init__(
+        self,
+        transforms: TransformSource | None = None,
+        shared: SharedThreads | None = None,
+        **node_options: Unpack[NodeOptions],
+    ) -> None:
+        super().__init__('ik_service', start_parameter_services=False, **node_options)
+        self.parameters = NodeParameters(self)
+        self._change_group = ReentrantCallbackGroup()
+        self._state_group = MutuallyExclusiveCallbackGroup()
+        ParameterServices(self, ReentrantCallbackGroup(), self._change_group)
+        self._followers: Followers | None = None
+        self._fault = DescriptionFault()
+        self._incompatible = IncompatiblePublishers(self)
+        self._reported = (0, 0)
+        self._started_at = time.monotonic()
+        joints = [name for name in self.parameters[COMMAND_JOINTS] if name]
+        self._watch = StallWatch(
+            full_name(self.get_namespace(), self.get_name()),
+            lambda: self._ticker.due,
+            lambda: self._ticker.thread_id,
+        )
+        self._commands = CommandPublisher(
+            self,
+            self.parameters[COMMAND_INTERFACE],
+            joints,
+            self.parameters[TRAJECTORY_REPLACEMENT],
+            self._watch,
+        )
+        commands, checks = (shared.commands, shared.checks) if shared else (None, None)
+        self._markers = ArmMarkerPublisher(self, self._default_follower, self._on_error, checks)
+        self._stop = StopServices(
+            self, lambda: self._followers, lambda reason: self._motions.preempt(reason), self._wake
+        )
+        self._targets = TargetTopics(self, self._on_target, self._on_twist, self._wake)
+        self._motions = MotionInterfaces(
+            self,
+            lambda: self._followers,
+            self.parameters,
+            self._on_error,
+            self._commands.clock,
+        )
+        self._tf = tf_frames(self, lambda: self.parameters[TF_TIMEOUT], transforms)
+        self._frames = Frames(self._tf)
+        self._errors = FaultLogger(lambda text: self.get_logger().error(text))
+        warn = self.get_logger().warning
+        self.collisions = CollisionWorld(
+            self._frames,
+            lambda: self.measured,
+            lambda: self.parameters[REQUIRE_COLLISION_CHECKING],
+            warn,
+            self.get_logger().info,
+        )
+        self._around = NodeContext(
+            lambda: self.get_clock().now().nanoseconds,
+            lambda: publishers_of(self, 'joint_states'),
+            self._commands.monitor,
+            self._frames,
+            self.collisions,
+            self._commands.clock,
+        )
+        self._arm_services = Services(
+            self, self.parameters, self._frames, self.collisions, self._on_error, self._on_offered
+        )
+        self._capabilities = capabilities(
+            NodeParts(
+                self,
+                self.parameters,
+                self._frames,
+                self.collisions,
+                lambda: self.measured,
+                lambda: self._followers,
+                self._motions.play,
+                self._arm_services.around,
+                self._on_error,
+            )
+        )
+        for capability in self._capabilities:
+            self._arm_services.add(capability.services, capability.late)
+            if capability.motion is not None:
+                self._motions.add(capability.motion)
+        WorldTopics(self, self.collisions.known, lambda: self.measured, self._on_error, self._wake)
+        world = WorldMarkerPublisher(self, lambda: self.measured, self.collisions)
+        scene = MonitoredScenePublisher(self, lambda: self.measured, self.collisions)
+
+        def show(now: float) -> None:
+            world.update(now)
+            scene.update(now)
+
+        self._world_ticker = periodic_call(checks, show, RATE, self._on_error)
+        self._diagnostics = DiagnosticsPublisher(
+            self, self._arm_services.statistics, self.collisions, self._report
+        )
+        rate = self.parameters.follower.rate
+        clock = self._commands.clock
+        self._ticker = periodic_call(commands, self._tick, rate, self._on_error, clock)
+        self._compiler = Compiler(warn)
+        self._arm_services.compile_with(self._compiler.prepare)
+        self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
+        self._descriptions = RobotDescriptions(
+            self, self.parameters, self._loader, (self._commands.check, self._motions.check)
+        )
+        self._threads = NodeThreads(self, shared.states if shared else None, self._on_error)
+        self.parameters.when_changed(self._apply, self._prepare)
+        self.parameters.when_arm_changed(self._check_arm, self._descriptions.rebuild)
+        retry_dropped_responses(self)
+
+    @property
+    def measured(self) -> MeasuredState | None:
+        """The measured joint state; None before there is an arm."""
+        return self._arm_services.measured
+
+    def start(self) -> None:
+        """
+        Take the robot description, or wait for it, and subscribe to everything.
+
+        :raises IkServiceError: the description that the parameters give makes no arm.
+        """
+        self._subscribe()
+        self._descriptions.start()
+        # Not by ROS time, which stands still in a paused simulation.
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(1.0, self._on_second, clock=steady)
+        self.create_timer(_NOTICE, self._report_others, clock=steady)
+        self._on_second()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Spin in threads of its own, and send commands, for the time of a ``with`` block."""
+        streams = self._state_group, self._targets.group
+        groups = self._change_group, self._stop.group, self._motions.groups, *streams
+        polled = (self._commands.monitor.group,)  # by the ticks
+        with self._threads.spinning(self._arm_services, *groups, polled), self.commanding():
+            yield
+
+    @contextmanager
+    def commanding(self) -> Iterator[None]:
+        """Send commands for the time of a ``with`` block, in which an executor has to spin."""
+        with self._ticker, self._watch, self._world_ticker:
+            try:
+                yield
+            finally:
+                self._loader.end()
+                self._arm_services.end()
+                self._motions.end()
+                if self._followers is not None:  # to rest, while the ticker still ticks
+                    self._followers.end()
+                self._compiler.end()
+                self._markers.switch(False)
+
+    def _subscribe(self) -> None:
+        self.create_subscription(
+            JointState,
+            'joint_states',
+            self._on_joint_states,  # type: ignore[arg-type]  # rclpy's type lacks MessageInfo
+            qos_profile_sensor_data,
+            callback_group=self._state_group,
+        )
+        self._targets.start()
+        self._motions.start()
+
+    # Callbacks
+
+    def _on_joint_states(self, message: JointState, info: Mapping[str, int]) -> None:
+        followers = self._followers
+        if followers is not None:
+            followers.on_joint_states(message, queue_delay(info))
+
+    def _on_target(self, group: str, message: PoseStamped, info: Mapping[str, int]) -> None:
+        followers = self._followers
+        if followers is None:
+            why = self._fault.reason or self._descriptions.waiting_for
+            self.get_logger().warning(f'target_pose ignored: {why}', throttle_duration_sec=5.0)
+            return
+        following = followers.on_target(group, message, queue_delay(info))
+        if following is not None:
+            solver = following.group.solver(self.parameters.solver).solver
+            self._diagnostics.record_target_solve(following, solver.name)
+
+    def _on_twist(self, group: str, message: TwistStamped, info: Mapping[str, int]) -> None:
+        followers = self._followers
+        if followers is not None:
+            followers.on_twist(group, message, queue_delay(info))
+
+    def _on_second(self) -> None:
+        followers = self._followers
+        self._commands.look()
+        self._markers.switch(self.parameters[PUBLISH_MARKERS])
+        if followers is not None:
+            followers.log_states()
+        elif not self._fault.reason:
+            self.get_logger().info(self._descriptions.waiting_for, throttle_duration_sec=10.0)
+        self._publish_diagnostics()
+
+    def _report_others(self) -> None:
+        """Publish the diagnostics at once when the arm was stopped, or moves for no target."""
+        others = self._stop.count, self._other_motions()
+        if others != self._reported:
+            self._publish_diagnostics()
+
+    def _publish_diagnostics(self) -> None:
+        self._reported = self._stop.count, self._other_motions()
+        waiting = self._descriptions.waiting_for
+        self._diagnostics.publish(waiting, self._fault, self._followers)
+
+    def _other_motions(self) -> int:
+        return 0 if self._followers is None else self._followers.other_motions
+
+    def _tick(self, now: float) -> None:
+        followers = self._followers
+        self._watch.begin(TICK_LASTS)
+        try:
+            if followers is not None:
+                followers.tick(now)
+                self._motions.tick(now)
+            self._commands.monitor.poll(now)
+        finally:
+            self._watch.end()
+
+    def _report(self) -> Mapping[str, str]:
+        """Return names and values about all ways to move the arm, for the diagnostics."""
+        received = self._incompatible.report()
+        stalls = {'stalls of the commands': str(self._watch.count)}
+        others = {'motions besides targets': str(self._other_motions())}
+        return {**self._motions.report(), **others, **self._stop.report(), **received, **stalls}
+
+    def _wake(self) -> None:
+        """Let the threads notice a new subscription."""
+        self._threads.wake()
+
+    def _default_follower(self) -> FollowerInterface | None:
+        return self._followers.default if self._followers is not None else None
+
+    # In the threads of the loader and of the preparation of kernels
+
+    def _on_loaded(self, arm: Arm) -> None:
+        self.collisions.prepare(arm)
+        old = self._followers
+        log, before = self.get_logger(), old.arm if old else None
+        with old.giving_way() if old else nullcontext(), self.parameters.lock:
+            followers = Followers(
+                MeasuredState(arm, old.measured if old else None),
+                self.parameters.solver,
+                self.parameters.follower,
+                self._commands,
+                log.warning,
+                self._around,
+            )
+            followers.forward_state()
+            self._stop.replace(followers, self._use)
+        self._arm_services.advertise()
+        self._targets.update(followers.others)
+        self._motions.update(followers.others)
+        self._threads.wake()
+        announce(log, followers, before, self.parameters, time.monotonic() - self._started_at)
+        self._arm_services.prepare(arm, self.parameters.solver)
+
+    def _on_offered(self, service: str) -> None:
+        self._threads.wake()
+        announce_late(self.get_logger(), service, time.monotonic() - self._started_at)
+
+    def _use(self, followers: Followers) -> None:
+        self.collisions.adopt(followers.arm)
+        self._arm_services.measured = followers.measured
+        self._followers, self._fault = followers, DescriptionFault()
+
+    def _on_refused(self, error: Exception) -> None:
+        used = self._followers.arm if self._followers is not None else None
+        self._fault = self._descriptions.failed(error, used)
+        if not isinstance(error, IkServiceError):
+            self._on_error(error)
+        self.get_logger().error(self._fault.text)
+
+    # Changes of parameters
+
+    def _check_arm(self, settings: ArmSettings) -> None:
+        """Refuse, by an exception, settings that do not go with the robot in use."""
+        if self._followers is not None:
+            Arm(self._followers.arm.described, settings)
+
+    def _prepare(self, solver: SolverSettings) -> None:
+        """Compile the kernels of a changed solver, which may take half a minute."""
+        followers = self._followers
+        if followers is not None and solver != self.parameters.solver:
+            for prepared in followers.solvers(solver):
+                self._compiler.prepare(prepared)
+
+    def _apply(self, solver: SolverSettings, follower: FollowerSettings) -> None:
+        """Put changed parameters into force; an exception refuses them."""
+        self._prepare(solver)
+        if self._followers is not None:
+            self._followers.configure(solver, follower)
+        self._ticker.rate = follower.rate
+        services = self._arm_services
+        services.ik.settings = services.paths.settings = solver
+        services.paths.motion = follower
+        for capability in self._capabilities:
+            capability.configure(solver, follower)
+
+    def _on_error(self, error: Exception) -> None:
+        text = ''.join(traceback.format_exception(error))
+        self._errors.report(f'error in the node, which continues:\n{text}')

@@ -1,0 +1,41 @@
+"""Program ``ik_node``."""
+
+from __future__ import annotations
+
+import sys
+
+from ik_service.common.stall_watch import InterpreterWatch
+from ik_service.common.switch_interval import switch_interval
+from ik_service.ros.common.help_text import shows_help
+from ik_service.ros.common.runtime import GRACE, ros, run, StopRequest
+
+
+def main(args: list[str] | None = None) -> None:
+    """
+    Run the node until SIGINT or SIGTERM.
+
+    :param args: the command line after the program's name; ``None`` takes it from ``sys.argv``.
+    """
+    if shows_help(args, 'ik_node', 'Inverse kinematics of an arm as ROS services and motions.'):
+        return
+    sys.exit(run(lambda stop: _program(args, stop), 'ik_node'))
+
+
+def _program(args: list[str] | None, stop: StopRequest) -> None:
+    with ros(args), switch_interval(), InterpreterWatch('ik_node'):
+        # Only now, so that signals are caught while it is imported.
+        from ik_service.motion.command.motion_limits import LONGEST_RAMP
+        from ik_service.ros.node.ik_node import IkNode
+
+        node = IkNode()
+        try:
+            node.start()
+            with node.running():
+                stop.grace = GRACE + LONGEST_RAMP  # a moving arm comes to rest first
+                stop.wait()
+        finally:
+            node.destroy_node()
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,256 @@
+"""Table of the node's parameters: names, defaults, descriptions, units, ranges and choices."""
+
+from __future__ import annotations
+
+from ik_service.ros.motion.following.follower_parameters import (
+    COMMAND_INTERFACE,
+    COMMAND_JOINTS,
+    FOLLOWER_PARAMETERS,
+    JOINT_LIMITS,
+    TRAJECTORY_REPLACEMENT,
+)
+from ik_service.ros.motion.servo.servo_parameters import SERVO_PARAMETERS
+from ik_service.ros.motion.trajectory.trajectory_parameters import TRAJECTORY_PARAMETERS
+from ik_service.ros.node.frame_parameters import TF_TIMEOUT, TOOL_FRAMES_TEXT, XACRO_ARGS
+from ik_service.ros.node.group_parameters import (
+    GROUP_NAMES,
+    GROUPS_TEXT,
+    ROBOT_DESCRIPTION_SEMANTIC,
+    SRDF,
+)
+from ik_service.ros.parameters.parameter_declaration import after_fields, ParameterSpec
+from ik_service.ros.scene import collision_parameters
+from ik_service.solvers.options import (
+    EXTENSIONS,
+    IkOptions,
+    JACOBIANS,
+    JOINT_LIMIT_STRATEGIES,
+    OBJECTIVES,
+    PREFERENCES,
+    SEED_SOURCES,
+    VARIANTS,
+)
+from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names
+
+SOLVER_PREFIX = 'solver.'
+
+URDF = ParameterSpec(
+    'urdf',
+    '',
+    'Path of a URDF or xacro file; wins over robot_description. Empty: robot_description, as a '
+    'parameter or else from the topic of that name',
+    read_only=True,
+)
+ROBOT_DESCRIPTION = ParameterSpec(
+    'robot_description',
+    '',
+    'URDF or xacro text; on the topic of that name, xacro is refused. Empty: see urdf',
+    read_only=True,
+)
+PACKAGE_DIRS = ParameterSpec(
+    'package_dirs',
+    '',
+    "Folders in which more packages lie, for meshes and xacro files, with ':' between them: "
+    'packages, or workspaces of them; they go before installed packages',
+    read_only=True,
+)
+BASE_LINK = ParameterSpec(
+    'base_link',
+    '',
+    'Link where the chain starts, in whose frame it is solved; empty: the root of the robot',
+    read_only=True,
+)
+TIP_LINK = ParameterSpec(
+    'tip_link',
+    '',
+    'Link that is brought to a target; empty: that of the first planning group, or else the '
+    'tool or the last link of the arm',
+    read_only=True,
+)
+LOCKED_JOINTS = ParameterSpec(
+    'locked_joints',
+    '',
+    "Joints that do not move, and where [rad or m], such as 'torso=0.1, head=0'",
+    read_only=True,
+)
+PUBLISH_MARKERS = ParameterSpec(
+    'publish_markers',
+    False,
+    'Publish target, nearest reachable pose, trail of the tip and bound of the reach on the '
+    'topic markers, for RViz, Foxglove and the browser',
+)
+SOLVER_MODULES = ParameterSpec(
+    'solver_modules',
+    '',
+    "Importable Python modules that register solvers of your own, such as 'my_package.my_solver', "
+    'with commas between them; they are imported when the node starts',
+    read_only=True,
+)
+SOLVER_NAME = ParameterSpec(
+    f'{SOLVER_PREFIX}name', DEFAULT_SOLVER, 'Method of the solver', choices=solver_names()
+)
+
+_SOLVER: dict[str, ParameterSpec] = {
+    'position_tolerance': ParameterSpec(
+        '', 1e-5, 'Distance that counts as reached [m]', (1e-12, 1.0)
+    ),
+    'orientation_tolerance': ParameterSpec(
+        '', 1e-5, 'Rotation that counts as reached [rad]', (1e-12, 3.2)
+    ),
+    'task_weights': ParameterSpec(
+        '',
+        [1.0] * 6,
+        'Weights of the error in x, y, z and about x, y, z of the base frame; 0 frees an axis, so '
+        'position only is [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]',
+    ),
+    'max_iterations': ParameterSpec('', 0, 'Steps of one search, at most', (0, 1_000_000), none=0),
+    'max_searches': ParameterSpec(
+        '',
+        0,
+        'Searches, at most: the first from the seed, the others restarts',
+        (0, 1_000_000),
+        none=0,
+    ),
+    'timeout': ParameterSpec(
+        '', 0.05, 'Time for a solve [s], where a request says 0', (1e-6, 60.0)
+    ),
+    'joint_limits': ParameterSpec(
+        '',
+        IkOptions.joint_limits,
+        'How the joint limits are kept',
+        choices=JOINT_LIMIT_STRATEGIES,
+    ),
+    'step_gain': ParameterSpec('', 0.0, 'Share of each step that is taken', (0.0, 1e3), none=0.0),
+    'damping': ParameterSpec('', -1.0, "The method's damping", (-1.0, 1e6), none=-1.0),
+    'prefer': ParameterSpec(
+        '',
+        IkOptions.prefer,
+        'first: the first solution found; nearest: the one nearest to the seed, found at once for '
+        'arms of six revolute joints, else by searching until the time-out',
+        choices=PREFERENCES,
+    ),
+    'max_joint_motion': ParameterSpec(
+        '',
+        0.0,
+        'Bound on the motion of every joint from the seed [rad or m]: no answer lies beyond it, '
+        'also of a target that is followed, which has to lie that near; 0: no bound',
+        (0.0, 1e3),
+        none=0.0,
+    ),
+    'random_seed': ParameterSpec(
+        '', 0, 'Seed of the restarts: the same request gives the same answer', (0, 2**63 - 1)
+    ),
+    'penalty_weight': ParameterSpec(
+        '', 0.0, 'Weight of joint_limits: penalty', (0.0, 1e9), none=0.0
+    ),
+    'jacobian': ParameterSpec(
+        '',
+        IkOptions.jacobian,
+        'geometric: from the joint axes; numerical: by moving each joint a little',
+        choices=JACOBIANS,
+    ),
+    'perturbation': ParameterSpec(
+        '', 0.0, 'How far the numerical Jacobian moves a joint [rad or m]', (0.0, 1.0), none=0.0
+    ),
+    'extension': ParameterSpec(
+        '', '', 'Rows that extended_jacobian adds', choices=('', *EXTENSIONS), none=''
+    ),
+    'element_weight': ParameterSpec('', 0.0, 'Weight of the basic elements', (0.0, 1e9), none=0.0),
+    'element_displacements': ParameterSpec(
+        '',
+        '',
+        "What each basic element shall do in a step [m and rad], such as '0.01, 0, -0.02'",
+        none='',
+        numbers=True,
+    ),
+    'characteristic_length': ParameterSpec(
+        '',
+        0.0,
+        'Length that weighs as much as a radian in the basic elements, and in accelerated '
+        'variants of methods [m]',
+        (0.0, 1e3),
+        none=0.0,
+    ),
+    'objective': ParameterSpec(
+        '',
+        '',
+        'What motions that do not move the tip improve; empty: nothing',
+        choices=('', *OBJECTIVES),
+        none='',
+    ),
+    'null_space_gain': ParameterSpec(
+        '', -1.0, "Share of the objective's slope that a step goes down", (-1.0, 1e6), none=-1.0
+    ),
+    'preferred_posture': ParameterSpec(
+        '',
+        '',
+        "Posture of the objective preferred_posture [rad or m], such as '0, -0.5, 1.2'",
+        none='',
+        numbers=True,
+    ),
+    'seed_source': ParameterSpec(
+        '',
+        IkOptions.seed_source,
+        'Where a solve without a seed starts: given: at the joint states, or mid-range; table or '
+        'network: at a guess that ik_train has learned',
+        choices=SEED_SOURCES,
+    ),
+    'seed_file': ParameterSpec(
+        '',
+        '',
+        'File that ik_train has written; empty: the one beside the robot description',
+        none='',
+    ),
+    'variant': ParameterSpec(
+        '',
+        '',
+        'Of the methods transpose and ccd: accelerated, or classical as in textbooks; empty: '
+        'accelerated, except with step_gain',
+        choices=('', *VARIANTS),
+        none='',
+    ),
+}
+
+UNDECLARED = frozenset({'record_trace'})
+"""Options that are no parameters, as no answer has a field for what they give."""
+
+
+ARM_PARAMETERS: tuple[ParameterSpec, ...] = (
+    URDF,
+    ROBOT_DESCRIPTION,
+    SRDF,
+    ROBOT_DESCRIPTION_SEMANTIC,
+    XACRO_ARGS,
+    PACKAGE_DIRS,
+    BASE_LINK,
+    TIP_LINK,
+    LOCKED_JOINTS,
+    TOOL_FRAMES_TEXT,
+    GROUPS_TEXT,
+    GROUP_NAMES,
+    JOINT_LIMITS,
+)
+_CHECKING = collision_parameters.REQUIRE_COLLISION_CHECKING
+NODE_PARAMETERS = (
+    COMMAND_INTERFACE,
+    COMMAND_JOINTS,
+    TRAJECTORY_REPLACEMENT,
+    *TRAJECTORY_PARAMETERS,
+    PUBLISH_MARKERS,
+    TF_TIMEOUT,
+    _CHECKING,
+    *SERVO_PARAMETERS,
+)
+SOLVER_PARAMETERS = after_fields(_SOLVER, SOLVER_PREFIX)
+PARAMETERS: dict[str, ParameterSpec] = {
+    spec.name: spec
+    for group in (
+        ARM_PARAMETERS,
+        NODE_PARAMETERS,
+        FOLLOWER_PARAMETERS,
+        (SOLVER_MODULES, SOLVER_NAME),
+        SOLVER_PARAMETERS,
+    )
+    for spec in group
+}
+"""All parameters of the node by name."""

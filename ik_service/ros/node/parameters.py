@@ -1,0 +1,215 @@
+"""
+Parameters of the node as settings of solver, follower and arm, also while the node runs.
+
+A parameter of the solver or of the follower is a field of :class:`~ik_service.IkOptions` or
+:class:`~ik_service.motion.settings.FollowerSettings`, which check it; the table in
+:mod:`ik_service.ros.node.parameter_table` only describes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+import threading
+from typing import Any, TypeVar
+
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from ik_service.arm.arm import ArmSettings
+from ik_service.arm.group import SolverSettings
+from ik_service.common.number_parsing import parse_numbers, parse_positions
+from ik_service.exceptions import (
+    IkServiceError,
+    JointLimitsError,
+    OptionError,
+    SolverSpecError,
+)
+from ik_service.model.joint_limits_file import load_joint_limits
+from ik_service.model.motion_bounds import MotionBounds
+from ik_service.motion.settings import FollowerSettings
+from ik_service.ros.motion.following.follower_parameters import JOINT_LIMITS
+from ik_service.ros.node.frame_parameters import TOOL_FRAMES, tool_frames_of
+from ik_service.ros.node.group_parameters import GROUP_NAMES, group_settings, GROUPS
+from ik_service.ros.node.parameter_table import (
+    BASE_LINK,
+    FOLLOWER_PARAMETERS,
+    LOCKED_JOINTS,
+    PARAMETERS,
+    SOLVER_MODULES,
+    SOLVER_NAME,
+    SOLVER_PARAMETERS,
+    SOLVER_PREFIX,
+    TIP_LINK,
+)
+from ik_service.ros.parameters.parameter_declaration import (
+    declare_parameters,
+    ParameterSpec,
+    ParameterValues,
+    Value,
+    warn_of_files_for_others,
+)
+from ik_service.solvers.options import IkOptions
+from ik_service.solvers.registration import load_solvers
+from ik_service.solvers.registry import solver_names, solver_spec
+
+T = TypeVar('T', bound=Value)
+Apply = Callable[[SolverSettings, FollowerSettings], None]
+Prepare = Callable[[SolverSettings], None]
+
+_MAPPINGS = (TOOL_FRAMES, GROUPS)
+
+
+class NodeParameters:
+    """
+    Parameters of a node, and the settings that they stand for.
+
+    :param node: the node, which gets all of them declared.
+    :ivar solver: settings of the solver, in force.
+    :ivar follower: settings of the follower, in force.
+    :ivar arm: base, tip, locked joints, tool frames and planning groups.
+    :ivar lock: held while settings change.
+    :raises OptionError: a parameter that was given at the start has a value it cannot have.
+    """
+
+    def __init__(self, node: Node) -> None:
+        warn_of_files_for_others(node)
+        self._specs = dict(PARAMETERS)
+        self._values = declare_parameters(node, self._after_loading(node), _MAPPINGS)
+        self.solver = _solver_settings(self._values)
+        self.follower = _follower_settings(self._values)
+        self._bounds = _bounds_of(self._values[JOINT_LIMITS])
+        self.arm = _arm_settings(self._values, self._bounds)
+        self.lock = threading.Lock()
+        self._apply: Apply = lambda solver, follower: None
+        self._prepare: Prepare = lambda solver: None
+        self._check_arm: Callable[[ArmSettings], object] = lambda arm: None
+        self._rebuild: Callable[[], object] = lambda: None
+        node.add_on_set_parameters_callback(self._on_set)
+
+    def _after_loading(self, node: Node) -> Iterator[ParameterSpec]:
+        """Yield all specifications; the solvers there are to choose from after they are loaded."""
+        yield SOLVER_MODULES
+        text = str(node.get_parameter(SOLVER_MODULES.name).value)
+        try:
+            load_solvers(word.strip() for word in text.split(',') if word.strip())
+        except SolverSpecError as error:
+            raise OptionError(SOLVER_MODULES.name, str(error)) from error
+        self._specs[SOLVER_NAME.name] = replace(SOLVER_NAME, choices=solver_names())
+        yield from (spec for spec in self._specs.values() if spec is not SOLVER_MODULES)
+
+    def __getitem__(self, spec: ParameterSpec[T]) -> T:
+        return self._values[spec]
+
+    def when_changed(self, apply: Apply, prepare: Prepare = lambda solver: None) -> None:
+        """
+        Set the callbacks of changes.
+
+        A change is refused when either raises an
+        :class:`~ik_service.exceptions.IkServiceError`, which is the reason.
+
+        :param apply: called with the settings of solver and follower before the change is
+            accepted; puts them into force.
+        :param prepare: called before that with the settings of the solver, and may take long:
+            other parameters can be changed meanwhile.
+        """
+        self._apply = apply
+        self._prepare = prepare
+
+    def when_arm_changed(
+        self, check: Callable[[ArmSettings], object], rebuild: Callable[[], object]
+    ) -> None:
+        """
+        Set the callbacks of changes that need another arm, such as of tool frames.
+
+        :param check: called with the settings before the change is accepted; what it raises as
+            :class:`~ik_service.exceptions.IkServiceError` refuses the change, with the reason.
+        :param rebuild: called when :attr:`arm` has changed.
+        """
+        self._check_arm = check
+        self._rebuild = rebuild
+
+    def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
+        changed = {p.name: p.value for p in parameters if _is_ours(p.name)}
+        try:
+            self._prepare(self._changed(changed)[1])
+            with self.lock:
+                self._change(changed)
+        except IkServiceError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        except Exception as error:  # the client gets an answer in any case
+            reason = f'error in the node: {type(error).__name__}: {error}'
+            return SetParametersResult(successful=False, reason=reason)
+        return SetParametersResult(successful=True)
+
+    def _change(self, changed: Mapping[str, object]) -> None:
+        values, solver, follower = self._changed(changed)
+        arm = _arm_settings(values, self._bounds)
+        if arm != self.arm:
+            self._check_arm(arm)
+        self._apply(solver, follower)
+        self._values, self.solver, self.follower = values, solver, follower
+        if arm != self.arm:
+            self.arm = arm
+            self._rebuild()
+
+    def _changed(
+        self, changed: Mapping[str, object]
+    ) -> tuple[ParameterValues, SolverSettings, FollowerSettings]:
+        """Return values and settings after a change."""
+        values = self._values.replaced(changed)
+        for name, value in changed.items():
+            if name in self._specs:
+                self._specs[name].check(value)
+        return values, _solver_settings(values), _follower_settings(values)
+
+
+def _is_ours(name: str) -> bool:
+    return name in PARAMETERS or any(mapping.holds(name) for mapping in _MAPPINGS)
+
+
+def _solver_settings(values: ParameterValues) -> SolverSettings:
+    name = values[SOLVER_NAME]
+    try:
+        # IkOptions checks the types.
+        chosen: dict[str, Any] = {
+            spec.field: _field_value(spec, values[spec]) for spec in SOLVER_PARAMETERS
+        }
+        options = IkOptions(**chosen)
+        solver_spec(name).check_options(options)
+    except OptionError as error:
+        raise OptionError(f'{SOLVER_PREFIX}{error.option}', error.reason) from error
+    return SolverSettings(name, options)
+
+
+def _field_value(spec: ParameterSpec, value: object) -> object:
+    """Return the value of the field that a parameter stands for."""
+    if value == spec.none:
+        return None
+    return parse_numbers(str(value), spec.field) if spec.numbers else value
+
+
+def _follower_settings(values: ParameterValues) -> FollowerSettings:
+    # FollowerSettings checks the types.
+    chosen: dict[str, Any] = {spec.field: values[spec] for spec in FOLLOWER_PARAMETERS}
+    return FollowerSettings(**chosen)
+
+
+def _bounds_of(source: str) -> MotionBounds:
+    try:
+        return load_joint_limits(source)
+    except JointLimitsError as error:
+        raise OptionError(JOINT_LIMITS.name, str(error)) from error
+
+
+def _arm_settings(values: ParameterValues, bounds: MotionBounds) -> ArmSettings:
+    return ArmSettings(
+        base_link=values[BASE_LINK],
+        tip_link=values[TIP_LINK],
+        locked=parse_positions(values[LOCKED_JOINTS], LOCKED_JOINTS.name),
+        group_names=tuple(values[GROUP_NAMES]),
+        groups=group_settings(GROUPS.read(values.by_name)),
+        tool_frames=tool_frames_of(values.by_name),
+        bounds=bounds,
+    )

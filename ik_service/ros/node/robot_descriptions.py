@@ -1,0 +1,197 @@
+"""Robot description and semantic description of a node, from its parameters or topics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rclpy.node import Node
+from std_msgs.msg import String
+
+from ik_service.arm.arm import Arm
+from ik_service.arm.description_fault import DescriptionFault
+from ik_service.arm.loader import (
+    ArmLoader,
+    read_robot,
+    Source,
+    source_of,
+    srdf_source,
+    with_semantics,
+)
+from ik_service.exceptions import IkServiceError, SrdfError
+from ik_service.model.package_folders import parse_package_dirs
+from ik_service.model.xacro.xacro_arguments import parse_xacro_args
+from ik_service.robot import Robot
+from ik_service.ros.common.qos import DESCRIPTION_QOS
+from ik_service.ros.node.frame_parameters import XACRO_ARGS
+from ik_service.ros.node.group_parameters import ROBOT_DESCRIPTION_SEMANTIC, SRDF
+from ik_service.ros.node.parameter_table import PACKAGE_DIRS, ROBOT_DESCRIPTION, URDF
+from ik_service.ros.node.parameters import NodeParameters
+
+
+class RobotDescriptions:
+    """
+    Source of the robot that a node works with; a new description is built in the background.
+
+    What a parameter gives does not change; what none gives is taken from the topics
+    ``robot_description`` and ``robot_description_semantic``, as often as it changes. Without a
+    semantic description there are the groups that parameters and known names give. When
+    parameters that shape the arm change, it is built again from the descriptions in use, which
+    are not read again.
+
+    :param node: the node.
+    :param parameters: its parameters.
+    :param loader: builds the arms.
+    :param checks: called with an arm before it is used; refuse it by an exception.
+    :raises OptionError: the arguments for xacro cannot be read.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        parameters: NodeParameters,
+        loader: ArmLoader,
+        checks: Sequence[Callable[[Arm], object]] = (),
+    ) -> None:
+        self._checks = checks
+        self._node = node
+        self._parameters = parameters
+        self._loader = loader
+        self._xacro_args = parse_xacro_args(parameters[XACRO_ARGS], XACRO_ARGS.name)
+        self._package_dirs = parse_package_dirs(parameters[PACKAGE_DIRS])
+        urdf = source_of(parameters[URDF], parameters[ROBOT_DESCRIPTION])
+        srdf = srdf_source(parameters[SRDF], parameters[ROBOT_DESCRIPTION_SEMANTIC])
+        self._received: tuple[Source, Source] = (urdf, srdf)
+        self._sources = self._received
+        self._good: tuple[tuple[Source, Source], Robot] | None = None
+        self._good_before: tuple[tuple[Source, Source], Robot] | None = None
+        self._building = self._sources
+        self._newest: Arm | None = None
+        self._failed: tuple[Source, Source] | None = None
+        self._given = bool(urdf), bool(srdf)
+
+    def start(self) -> None:
+        """
+        Build what the parameters describe, and subscribe to what they leave out.
+
+        :raises IkServiceError: the description that the parameters give makes no arm.
+        """
+        for path, text in ((URDF, ROBOT_DESCRIPTION), (SRDF, ROBOT_DESCRIPTION_SEMANTIC)):
+            if self._parameters[path] and self._parameters[text]:
+                self._node.get_logger().warning(
+                    f'both {path.name} and {text.name} are given; {path.name} is used'
+                )
+        has_urdf, has_srdf = self._given
+        if has_urdf:
+            arm = self._build()
+            self._loader.submit(lambda: arm)
+        else:
+            self._subscribe('robot_description', self._on_description)
+        if not has_srdf:
+            self._subscribe('robot_description_semantic', self._on_semantics)
+
+    def rebuild(self) -> None:
+        """Build the arm anew, as parameters that shape it have changed."""
+        if self._sources[0]:
+            self._loader.submit(self._build)
+
+    def failed(self, error: Exception, used: Arm | None) -> DescriptionFault:
+        """
+        Return why the newest description is not in use; to be called before another is built.
+
+        Nothing may be wrong with the description itself where the error is an unexpected one: it
+        is built again when it is published again, though it has not changed.
+
+        :param error: what was raised while its arm was built, or put to use.
+        :param used: the arm in use; None without one.
+        """
+        in_use = used is not None and used is self._newest
+        if self._newest is not None and not in_use:  # built, but no more
+            self._good = self._good_before
+            self._go_back(self._building, self._good)
+        if not isinstance(error, IkServiceError):
+            self._failed = self._building
+        return DescriptionFault.of(error, in_use, not self._given[0])
+
+    @property
+    def waiting_for(self) -> str:
+        """Reason why there is no arm yet, in words."""
+        if self._received[0]:
+            return 'compiling for the robot description'
+        topic = self._node.resolve_topic_name('robot_description')
+        return (
+            f'waiting for a robot description on the topic {topic}; '
+            'the parameter urdf or robot_description gives one at once'
+        )
+
+    def _subscribe(self, topic: str, callback: Callable[[String], None]) -> None:
+        self._node.create_subscription(String, topic, callback, DESCRIPTION_QOS)
+
+    def _on_description(self, message: String) -> None:
+        self._take((message.data, self._received[1]))
+
+    def _on_semantics(self, message: String) -> None:
+        self._take((self._received[0], message.data))
+
+    def _take(self, received: tuple[Source, Source]) -> None:
+        # Publishers that restart repeat themselves.
+        if received != self._received or received == self._failed:
+            # Of a robot that is replaced, one of the two comes first, and does not go with the
+            # other one of the old robot: so what was refused counts again with the next one.
+            self._received = self._sources = received
+            self.rebuild()
+
+    def _build(self) -> Arm:
+        """Build the arm of the newest descriptions; refused ones are not used again."""
+        sources, good = self._sources, self._good
+        self._building, self._newest = sources, None
+        if self._failed == sources:
+            self._failed = None
+        try:
+            robot = good[1] if good and good[0] == sources else self._read(sources)
+            arm = Arm(robot, self._parameters.arm)
+            for check in self._checks:
+                check(arm)
+        except Exception:
+            self._go_back(sources, good)
+            raise
+        self._good_before, self._good = good, (sources, robot)
+        self._newest = arm
+        return arm
+
+    def _go_back(
+        self, sources: tuple[Source, Source], good: tuple[tuple[Source, Source], Robot] | None
+    ) -> None:
+        """Use the last good descriptions again, unless newer ones have come."""
+        if good is not None and self._sources == sources:
+            self._sources = good[0]
+
+    def _read(self, sources: tuple[Source, Source]) -> Robot:
+        urdf, srdf = sources
+        robot = read_robot(
+            urdf,
+            xacro_args=self._xacro_args,
+            expand_text=self._given[0],
+            package_dirs=self._package_dirs,
+        )
+        try:
+            described = with_semantics(robot, srdf)
+            if not self._given[1] and self._good is not None:
+                _check_goes_with(described)
+            return described
+        except SrdfError as error:
+            if self._given[1] or self._good is not None:
+                raise
+            # What others publish keeps no arm from being used.
+            self._node.get_logger().error(f'the semantic description is not used: {error}')
+            return robot
+
+
+def _check_goes_with(robot: Robot) -> None:
+    """Refuse a semantic description of which nothing can be used: it is another robot's."""
+    groups = robot.semantics.groups.values()
+    if groups and all(group.fault for group in groups):
+        first = next(iter(groups))
+        raise SrdfError(
+            f'it does not match robot {robot.name!r}: none of its groups can be used; the first '
+            f'is {first.name!r}: {first.fault}'
+        )

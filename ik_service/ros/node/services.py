@@ -1,0 +1,197 @@
+"""Services that answer requests about the arm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Any
+
+from moveit_msgs.srv import (
+    ApplyPlanningScene,
+    GetCartesianPath,
+    GetGroupUrdf,
+    GetPlanningScene,
+    GetPositionFK,
+    GetPositionIK,
+    GetStateValidity,
+)
+from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+
+from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.group import SolverSettings
+from ik_service.arm.kernel_preparation import KernelPreparation
+from ik_service.common.fault_logger import FaultLogger, refusal_logger
+from ik_service.paths.compilation import CartesianPathKernels
+from ik_service.ros.common.qos import BATCH_QOS, SERVICE_QOS
+from ik_service.ros.common.response_retry import retry_dropped_responses
+from ik_service.ros.node.parameters import NodeParameters
+from ik_service.ros.requests.frames import Frames
+from ik_service.ros.requests.service_handler import Around, RequestStatistics, ServiceHandler
+from ik_service.ros.scene.collision_world import CollisionWorld
+from ik_service.ros.scene.scene_services import ApplySceneHandler, GetSceneHandler
+from ik_service.ros.services.compute_cartesian_path import CartesianPathHandler
+from ik_service.ros.services.compute_fk import FkHandler
+from ik_service.ros.services.compute_ik import IkHandler
+from ik_service.ros.services.compute_ik_all import AllSolutionsHandler
+from ik_service.ros.services.compute_ik_batch import BatchHandler
+from ik_service.ros.services.group_urdf import UrdfHandler
+from ik_service.ros.services.state_validity import ValidityHandler
+
+_BATCHES, _PATHS = 'compute_ik_batch', 'compute_cartesian_path'
+_ALL = 'compute_ik_all'
+
+
+class Services:
+    """
+    Handlers of all services, and the services themselves once they are ready to answer.
+
+    Those of paths and batches have kernels of their own, which are compiled while the others are
+    at work.
+
+    :param node: the node that offers them.
+    :param parameters: its parameters, of which the solver and the limits of the motion count.
+    :param frames: frames besides the links of the robot.
+    :param collisions: the known world, and the checker of collisions.
+    :param on_error: called with an unexpected exception.
+    :param on_offered: called with the name of a service that is offered later than the others.
+    :ivar group: callback group of the services.
+    :ivar path_group: that of ``compute_cartesian_path``, which may take seconds.
+    :ivar batch_group: that of ``compute_ik_batch`` and ``compute_ik_all``, likewise.
+    :ivar capability_group: that of services of capabilities, likewise.
+    :ivar ik: handler of ``compute_ik``.
+    :ivar batches: handler of ``compute_ik_batch``.
+    :ivar paths: handler of ``compute_cartesian_path``.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        parameters: NodeParameters,
+        frames: Frames,
+        collisions: CollisionWorld,
+        on_error: Callable[[Exception], object],
+        on_offered: Callable[[str], object],
+    ) -> None:
+        self._node, self._frames = node, frames
+        self._on_error, self._on_offered = on_error, on_offered
+        self._offered: set[str] = set()
+        settings, motion = parameters.solver, parameters.follower
+        self.group, self.path_group = ReentrantCallbackGroup(), ReentrantCallbackGroup()
+        self.batch_group = ReentrantCallbackGroup()
+        self.capability_group = ReentrantCallbackGroup()
+        around, warn = self.around, node.get_logger().warning
+        states = FaultLogger(lambda text: warn(f'check_state_validity: {text}'))
+        scenes = FaultLogger(lambda text: warn(f'apply_planning_scene: {text}'))
+        self.ik = IkHandler(settings, *around('compute_ik'), collisions)
+        self.paths = CartesianPathHandler(settings, motion, *around(_PATHS), collisions)
+        self.batches = BatchHandler(self.ik, *around(_BATCHES))
+        listed = AllSolutionsHandler(self.ik, *around(_ALL))
+        placed = FkHandler(*around('compute_fk'), collisions.known)
+        checked = ValidityHandler(node.get_clock(), frames, on_error, states.report, collisions)
+        applied = ApplySceneHandler(node.get_clock(), frames, on_error, scenes.report, collisions)
+        told = GetSceneHandler(*around('get_planning_scene'), collisions)
+        self._handlers: dict[str, tuple[type, ServiceHandler]] = {
+            'compute_ik': (GetPositionIK, self.ik),
+            'compute_fk': (GetPositionFK, placed),
+            'check_state_validity': (GetStateValidity, checked),
+            'get_urdf': (GetGroupUrdf, UrdfHandler(*around('get_urdf'))),
+            'apply_planning_scene': (ApplyPlanningScene, applied),
+            'get_planning_scene': (GetPlanningScene, told),
+            _BATCHES: (GetCartesianPath, self.batches),
+            _PATHS: (GetCartesianPath, self.paths),
+            _ALL: (GetCartesianPath, listed),
+        }
+        self._late: dict[str, KernelPreparation] = {}
+        self._add_late(_BATCHES, self.batch_group, BATCH_QOS)
+        self._add_late(_PATHS, self.path_group, SERVICE_QOS)
+        self._add_late(_ALL, self.batch_group, SERVICE_QOS)
+        self._compile: Callable[[Any], object] = lambda kernels: kernels.warm_up()
+
+    def around(self, service: str) -> Around:
+        """
+        Return the first arguments of the handler of a service.
+
+        :param service: its name.
+        """
+        refused = refusal_logger(service, self._node.get_logger().warning)
+        return self._node.get_clock(), self._frames, self._on_error, refused
+
+    def add(
+        self, services: Mapping[str, tuple[type, ServiceHandler]], late: Collection[str]
+    ) -> None:
+        """
+        Add services, before there is an arm.
+
+        :param services: types and handlers by their names.
+        :param late: names of those that are offered once the kernels of paths are compiled.
+        """
+        self._handlers.update(services)
+        for name in late:
+            self._add_late(name, self.capability_group, SERVICE_QOS)
+
+    def _add_late(self, name: str, group: CallbackGroup, qos: QoSProfile) -> None:
+        offer = partial(self._offer_late, name, group, qos)
+        self._late[name] = KernelPreparation(offer, self._on_error)
+
+    @property
+    def measured(self) -> MeasuredState | None:
+        """The measured state that requests are answered for; None before there is an arm."""
+        return self.ik.measured
+
+    @measured.setter
+    def measured(self, measured: MeasuredState) -> None:
+        for _, handler in self._handlers.values():
+            handler.measured = measured
+
+    @property
+    def statistics(self) -> Mapping[str, RequestStatistics]:
+        """Outcomes of the requests by the name of the service."""
+        return {name: handler.statistics for name, (_, handler) in self._handlers.items()}
+
+    def compile_with(self, compiled: Callable[[Any], object]) -> None:
+        """
+        Choose what compiles the kernels that only some requests need.
+
+        :param compiled: as :meth:`~ik_service.solvers.compilation.Compiler.prepare`.
+        """
+        self._compile = self.ik.trees.compile = self.batches.preparation.compile = compiled
+
+    def prepare(self, arm: Arm, solver: SolverSettings) -> None:
+        """
+        Begin to compile these kernels, and offer the services that wait for them when it is done.
+
+        :param arm: the arm.
+        :param solver: name and options of the node's solver.
+        """
+        chosen = arm.group.chain_solvers['', solver].solver
+        self._late[_BATCHES].begin(lambda: self.batches.preparation.finish(chosen))  # shortest
+        self.ik.trees.begin(arm, solver)
+        for name, preparation in self._late.items():
+            if name != _BATCHES:  # paths begin with a list of all solutions
+                preparation.begin(lambda: self._compile(CartesianPathKernels(arm.chain)))
+
+    def end(self) -> None:
+        """Offer no further services."""
+        for preparation in self._late.values():
+            preparation.end()
+
+    def advertise(self) -> None:
+        """Offer those that need no further kernels, and are not offered yet, for an arm."""
+        for name in self._handlers:
+            if name not in self._late and name not in self._offered:
+                self._offer(name, self.group, SERVICE_QOS)
+        retry_dropped_responses(self._node)
+
+    def _offer_late(self, name: str, group: CallbackGroup, qos: QoSProfile) -> None:
+        self._offer(name, group, qos)
+        retry_dropped_responses(self._node)
+        self._on_offered(name)
+
+    def _offer(self, name: str, group: CallbackGroup, qos: QoSProfile) -> None:
+        kind, handler = self._handlers[name]
+        self._node.create_service(
+            kind, name, handler.handle, qos_profile=qos, callback_group=group
+        )
+        self._offered.add(name)

@@ -1,0 +1,1 @@
+"""Parameters of nodes: declaration, refusals, services, and mappings of names to fields."""

@@ -1,0 +1,169 @@
+"""
+Parameter services of a node, in place of rclpy's.
+
+Every request is answered, whatever it holds: rclpy raises out of the callback for a value of a
+type that does not exist, and the client waits for ever. Parameters can be read while a change
+waits, if the callback groups are different.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.msg import SetParametersResult
+from rcl_interfaces.srv import (
+    DescribeParameters,
+    GetParameters,
+    GetParameterTypes,
+    ListParameters,
+    SetParameters,
+    SetParametersAtomically,
+)
+from rclpy.callback_groups import CallbackGroup
+from rclpy.exceptions import ParameterNotDeclaredException, ParameterUninitializedException
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import qos_profile_parameters
+
+from ik_service.common.quoting import truncate
+from ik_service.exceptions import OptionError
+from ik_service.ros.parameters.parameter_refusals import no_such_parameter, wrong_type
+
+MOST = 1000
+"""Parameters that one request may name; more are refused at once."""
+
+
+class ParameterServices:
+    """
+    The six parameter services of a node.
+
+    :param node: the node, made with ``start_parameter_services=False``.
+    :param reading: callback group of the services that read; by default the node's.
+    :param writing: callback group of the services that set; by default the node's.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        reading: CallbackGroup | None = None,
+        writing: CallbackGroup | None = None,
+    ) -> None:
+        self._node = node
+        services = (
+            (DescribeParameters, 'describe_parameters', self._describe, reading),
+            (GetParameters, 'get_parameters', self._get, reading),
+            (GetParameterTypes, 'get_parameter_types', self._get_types, reading),
+            (ListParameters, 'list_parameters', self._list, reading),
+            (SetParameters, 'set_parameters', self._set, writing),
+            (SetParametersAtomically, 'set_parameters_atomically', self._set_together, writing),
+        )
+        for kind, name, callback, group in services:
+            node.create_service(
+                kind,
+                f'{node.get_name()}/{name}',
+                callback,
+                qos_profile=qos_profile_parameters,
+                callback_group=group,
+            )
+
+    # As in rclpy, the answer is empty when one of the names is not declared.
+
+    def _describe(
+        self, request: DescribeParameters.Request, response: DescribeParameters.Response
+    ) -> DescribeParameters.Response:
+        if self._known(request.names):
+            response.descriptors = self._node.describe_parameters(request.names)
+        return response
+
+    def _get(
+        self, request: GetParameters.Request, response: GetParameters.Response
+    ) -> GetParameters.Response:
+        if self._known(request.names):
+            with suppress(ParameterUninitializedException):
+                parameters = self._node.get_parameters(request.names)
+                response.values = [parameter.get_parameter_value() for parameter in parameters]
+        return response
+
+    def _get_types(
+        self, request: GetParameterTypes.Request, response: GetParameterTypes.Response
+    ) -> GetParameterTypes.Response:
+        if self._known(request.names):
+            types = self._node.get_parameter_types(request.names)
+            response.types = [getattr(kind, 'value', kind) for kind in types]
+        return response
+
+    def _list(
+        self, request: ListParameters.Request, response: ListParameters.Response
+    ) -> ListParameters.Response:
+        if len(request.prefixes) <= MOST:
+            with suppress(TypeError, ValueError):  # a depth that is none
+                response.result = self._node.list_parameters(request.prefixes, request.depth)
+        return response
+
+    def _set(
+        self, request: SetParameters.Request, response: SetParameters.Response
+    ) -> SetParameters.Response:
+        messages = request.parameters
+        if len(messages) > MOST:
+            response.results = [_too_many(messages)] * len(messages)
+        else:
+            response.results = [self._put([message]) for message in messages]
+        return response
+
+    def _set_together(
+        self,
+        request: SetParametersAtomically.Request,
+        response: SetParametersAtomically.Response,
+    ) -> SetParametersAtomically.Response:
+        messages = request.parameters
+        response.result = _too_many(messages) if len(messages) > MOST else self._put(messages)
+        return response
+
+    def _known(self, names: Sequence[str]) -> bool:
+        return len(names) <= MOST and all(self._node.has_parameter(name) for name in names)
+
+    def _put(self, messages: Sequence[ParameterMessage]) -> SetParametersResult:
+        """Set parameters, all or none; whatever is wrong with them, there is a result."""
+        try:
+            parameters = [self._read(message) for message in messages]
+            result = self._node.set_parameters_atomically(parameters)
+        except OptionError as error:
+            return _refused(str(error))
+        except ParameterNotDeclaredException as error:  # undeclared in the meantime
+            return _refused(truncate(str(error)))
+        except Exception as error:
+            return _refused(f'error in the node: {type(error).__name__}: {truncate(str(error))}')
+        return result
+
+    def _read(self, message: ParameterMessage) -> Parameter:
+        """
+        Return the parameter that a message stands for.
+
+        :raises OptionError: the node has no such parameter, or the type is wrong.
+        """
+        name = message.name
+        if not self._node.has_parameter(name):
+            raise OptionError(truncate(name) or "''", no_such_parameter(name, self._names()))
+        try:
+            parameter = Parameter.from_parameter_msg(message)
+        except (TypeError, ValueError) as error:
+            reason = f'type {message.value.type} is none that a parameter can have'
+            raise OptionError(name, reason) from error
+        descriptor = self._node.describe_parameter(name)
+        wanted = Parameter.Type(descriptor.type)
+        if not (descriptor.read_only or descriptor.dynamic_typing or parameter.type_ is wanted):
+            raise OptionError(name, wrong_type(wanted, parameter.value))
+        return parameter
+
+    def _names(self) -> list[str]:
+        return self._node.list_parameters([], 0).names
+
+
+def _too_many(messages: Sequence[ParameterMessage]) -> SetParametersResult:
+    return _refused(f'{len(messages)} parameters in one request; at most {MOST} are taken')
+
+
+def _refused(reason: str) -> SetParametersResult:
+    return SetParametersResult(successful=False, reason=reason)

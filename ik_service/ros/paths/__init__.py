@@ -1,1 +1,0 @@
-"""Service of paths along straight lines: ``compute_cartesian_path``."""

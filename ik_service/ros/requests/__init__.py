@@ -1,0 +1,1 @@
+"""Parts of requests: group, links, poses, frames, constraints, start posture and error codes."""

@@ -1,0 +1,306 @@
+"""
+Frames of requests: links of the robot, registered frames, virtual joints, tf, and fixed frames.
+
+A link as a frame is where the arm is measured to be, as in MoveIt, and not where the seed of a
+request puts it: T_root_target comes from the frame at the measured posture, and then T_base_target
+from the base at the seed's posture, as the base of a chain may lie behind joints that the seed
+sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+
+import numpy as np
+
+from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.common.quoting import quote
+from ik_service.common.transforms import inverse_transform
+from ik_service.exceptions import ArgumentError, NoTransformError
+from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.virtual_joints import virtual_frames
+
+TfLookup = Callable[[Sequence[str], str], tuple[str, np.ndarray]]
+"""
+Of the robot's links, root first, and a frame: a link and (4, 4) T_link_frame, as tf knows it now.
+
+Raises :class:`~ik_service.exceptions.NoTransformError` where tf knows no way between them.
+"""
+
+MOST_REGISTERED = 20_000
+"""Frames that may be registered."""
+
+_LONGEST_FRAME = 1000  # characters of a frame that is looked up
+_NOT_GIVEN: Mapping[str, np.ndarray] = {}
+
+
+class Frames:
+    """
+    Frames besides the links of the robot: registered ones and those of tf. Thread-safe.
+
+    :param tf: looks up frames in tf; None without tf.
+    :ivar fixed: (4, 4) T_root_frame [m] of frames that count where tf knows none of that name; may
+        be replaced at any time.
+    """
+
+    def __init__(self, tf: TfLookup | None = None) -> None:
+        self._tf = tf
+        self._lock = threading.Lock()
+        self._registered: Mapping[str, tuple[str, np.ndarray]] = {}
+        self.fixed: Mapping[str, np.ndarray] = {}
+
+    def draft(self) -> DraftFrames:
+        """Return a copy whose changes do not count here."""
+        return DraftFrames(self._tf, self._registered, self.fixed)
+
+    def register(self, name: str, parent: str, T_parent_frame: np.ndarray) -> None:
+        """
+        Register a frame; an old one of the name goes.
+
+        :param name: its name; a link of that name hides it.
+        :param parent: its parent: a link, another frame, or empty for the root link.
+        :param T_parent_frame: (4, 4) its pose in the parent's frame [m].
+        :raises ArgumentError: the name is empty or too long, the frame would be above itself, the
+            matrix is not finite, or there are :data:`MOST_REGISTERED` already.
+        """
+        self.update({name: (parent, T_parent_frame)})
+
+    def update(
+        self, added: Mapping[str, tuple[str, np.ndarray]], removed: Iterable[str] = ()
+    ) -> None:
+        """
+        Register frames, such as those of an object of the world, and remove others; or neither.
+
+        :param added: parent and (4, 4) pose by name, as for :meth:`register`, each parent before
+            what stands on it.
+        :param removed: names of frames that go before that, if they are there.
+        :raises ArgumentError: as :meth:`register` does; then nothing has changed.
+        """
+        with self._lock:
+            frames = dict(self._registered)
+            for name in removed:
+                frames.pop(name, None)
+            for name, (parent, T_parent_frame) in added.items():
+                frames[name] = _checked(frames, name, parent.lstrip('/'), T_parent_frame)
+            if len(frames) > max(MOST_REGISTERED, len(self._registered)):
+                raise ArgumentError('name', f'{MOST_REGISTERED} frames are registered already')
+            self._registered = frames
+
+    def remove(self, name: str) -> None:
+        """
+        Remove a registered frame, if it is there.
+
+        :param name: its name.
+        """
+        self.update({}, [name])
+
+    def foot(self, arm: Arm, frame: str) -> tuple[str, np.ndarray]:
+        """
+        Return on what a frame stands in the end: a link, or a frame that is not registered.
+
+        :param arm: the arm.
+        :param frame: name of the frame without a leading slash; empty for the root link.
+        :returns: the link or frame, and (4, 4) T_foot_frame [m].
+        """
+        T_above_frame = np.eye(4)
+        registered, at = self._registered, frame or arm.root_link
+        while not arm.has_link(at) and at in registered:
+            at, T_parent_above = registered[at]
+            T_above_frame = T_parent_above @ T_above_frame
+            at = at or arm.root_link
+        return at, T_above_frame
+
+    def locate(
+        self, arm: Arm, frame: str, virtual: Mapping[str, np.ndarray] = _NOT_GIVEN
+    ) -> tuple[str, np.ndarray]:
+        """
+        Return the pose of a frame relative to a link of the robot.
+
+        :param arm: the arm.
+        :param frame: name of the frame without a leading slash; empty for the root link.
+        :param virtual: (4, 4) T_frame_root [m] by the parent frames of virtual joints whose
+            positions a request gives; another one's are those of tf, or else the identity.
+        :returns: a link, and (4, 4) T_link_frame [m].
+        :raises RequestError: FRAME_TRANSFORM_FAILURE, naming the frame.
+        """
+        foot, T_foot_frame = self.foot(arm, frame)
+        if arm.has_link(foot):
+            return foot, T_foot_frame
+        if foot in virtual:
+            return arm.root_link, inverse_transform(virtual[foot]) @ T_foot_frame
+        link, T_link_foot = self._beyond(arm, foot)
+        return link, T_link_foot @ T_foot_frame
+
+    def _beyond(self, arm: Arm, frame: str) -> tuple[str, np.ndarray]:
+        """Locate a frame that is neither a link nor registered."""
+        fixed = self.fixed.get(frame)
+        if fixed is None and frame in virtual_frames(arm.robot):
+            fixed = np.eye(4)
+        if self._tf is None or len(frame) > _LONGEST_FRAME:
+            if fixed is not None:
+                return arm.root_link, fixed
+            hint = 'tf is not in use' if self._tf is None else 'that is not a valid frame name'
+            raise _no_frame(arm, frame, hint)
+        links = (arm.root_link, *(link for link in arm.robot.links if link != arm.root_link))
+        try:
+            return self._tf(links, frame)
+        except NoTransformError as error:
+            if fixed is not None:
+                return arm.root_link, fixed
+            reason = f'tf has no transform from {arm.root_link!r}: {error.reason}'
+            raise _no_frame(arm, frame, reason) from error
+
+
+class DraftFrames(Frames):
+    """
+    Frames under change by one thread, which are thrown away afterwards.
+
+    :param tf: looks up frames in tf; None without tf.
+    :param registered: parent and (4, 4) pose by name.
+    :param fixed: (4, 4) T_root_frame [m] of fixed frames.
+    """
+
+    def __init__(
+        self,
+        tf: TfLookup | None,
+        registered: Mapping[str, tuple[str, np.ndarray]],
+        fixed: Mapping[str, np.ndarray],
+    ) -> None:
+        super().__init__(tf)
+        self._open = dict(registered)
+        self._registered, self.fixed = self._open, fixed
+
+    def update(
+        self, added: Mapping[str, tuple[str, np.ndarray]], removed: Iterable[str] = ()
+    ) -> None:
+        """
+        Register frames and remove others, without a copy of all.
+
+        :param added: as for :meth:`Frames.update`.
+        :param removed: likewise.
+        :raises ArgumentError: a frame is faulty; the draft is of no use then.
+        """
+        for name in removed:
+            self._open.pop(name, None)
+        for name, (parent, T_parent_frame) in added.items():
+            self._open[name] = _checked(self._open, name, parent.lstrip('/'), T_parent_frame)
+
+
+class FrameResolver:
+    """
+    Poses in the frames that one request names. Cheap to make.
+
+    :param measured: the measured state, and with it the arm.
+    :param seed: (m,) full posture that the request starts from [rad] or [m], with its mimic
+        joints where they belong.
+    :param frames: frames besides the links of the robot.
+    :param virtual: as for :meth:`Frames.locate`.
+    :ivar notes: remarks for the client about frames that are not measured.
+    """
+
+    def __init__(
+        self,
+        measured: MeasuredState,
+        seed: np.ndarray,
+        frames: Frames,
+        virtual: Mapping[str, np.ndarray] = _NOT_GIVEN,
+    ) -> None:
+        self.notes: list[str] = []
+        self._measured = measured
+        self._arm = measured.arm
+        self._seed = seed
+        self._frames = frames
+        self._virtual = virtual
+        self._posture: np.ndarray | None = None
+
+    def in_base(self, base_link: str, frame_id: str, T: np.ndarray) -> np.ndarray:
+        """
+        Return a pose that is given in some frame in the frame of a base link.
+
+        :param base_link: the base link of the chain.
+        :param frame_id: empty for the robot's root link; a link; a registered frame, that of a
+            virtual joint or of tf. The leading slash that frames had in ROS 1 is left out.
+        :param T: (4, 4) T_frame_pose [m].
+        :returns: (4, 4) T_base_pose [m].
+        :raises RequestError: FRAME_TRANSFORM_FAILURE, naming the frame.
+        """
+        T_base_frame = self.base_from_frame(base_link, frame_id)
+        return T if T_base_frame is None else T_base_frame @ T
+
+    def base_from_frame(self, base_link: str, frame_id: str) -> np.ndarray | None:
+        """
+        Return the pose of a frame in the frame of a base link.
+
+        :param base_link: the base link of the chain; this and the frame as for :meth:`in_base`.
+        :param frame_id: the frame.
+        :returns: (4, 4) T_base_frame [m]; None for the base itself.
+        :raises RequestError: FRAME_TRANSFORM_FAILURE, naming the frame.
+        """
+        links = self._arm.link_frames
+        frame = frame_id.lstrip('/') or self._arm.root_link
+        fixed = links.beside(base_link).get(frame)
+        if fixed is not None and (
+            links.stands_still(base_link) or self._stands_as_measured(base_link)
+        ):
+            return None if frame == base_link else fixed
+        T_root_base = links.root_from_link(base_link, self._seed)
+        return inverse_transform(T_root_base) @ self._root_from_frame(frame)
+
+    def frame_from_root(self, frame_id: str) -> np.ndarray:
+        """
+        Return the pose of the robot's root link in some frame.
+
+        :param frame_id: the frame, as for :meth:`in_base`.
+        :returns: (4, 4) T_frame_root [m].
+        :raises RequestError: FRAME_TRANSFORM_FAILURE, naming the frame.
+        """
+        return inverse_transform(self._root_from_frame(frame_id.lstrip('/')))
+
+    def _root_from_frame(self, frame: str) -> np.ndarray:
+        link, T_link_frame = self._frames.locate(self._arm, frame, self._virtual)
+        moving = self._arm.link_frames.moving(link)
+        if len(self._measured.unmeasured(moving)):
+            note = f'frame {quote(frame)} is where the seed puts it, because it is not measured'
+            if note not in self.notes:
+                self.notes.append(note)
+        return self._arm.link_frames.root_from_link(link, self._frame_posture()) @ T_link_frame
+
+    def _stands_as_measured(self, base_link: str) -> bool:
+        """Return whether the seed leaves the base link where it is measured to be."""
+        above = self._arm.link_frames.moving(base_link)
+        return np.array_equal(self._frame_posture()[above], self._seed[above])
+
+    def _frame_posture(self) -> np.ndarray:
+        """Return the measured full posture, in which joints not measured are those of the seed."""
+        if self._posture is None:
+            posture = self._measured.posture()
+            missing = self._measured.unmeasured(np.arange(len(posture)))
+            posture[missing] = self._seed[missing]
+            self._posture = self._arm.postures.complete(posture)
+        return self._posture
+
+
+def _checked(
+    frames: Mapping[str, tuple[str, np.ndarray]], name: str, parent: str, T: np.ndarray
+) -> tuple[str, np.ndarray]:
+    """Return parent and pose of a new frame."""
+    T_parent_frame = np.array(T, dtype=np.float64)
+    if not 0 < len(name) <= _LONGEST_FRAME or name.startswith('/'):
+        raise ArgumentError('name', f'{quote(name)} is not a valid frame name')
+    if T_parent_frame.shape != (4, 4) or not np.isfinite(T_parent_frame).all():
+        raise ArgumentError('T_parent_frame', 'has to be a finite (4, 4) matrix')
+    T_parent_frame.setflags(write=False)
+    at = parent
+    while at in frames and at != name:
+        at = frames[at][0]
+    if at == name:
+        raise ArgumentError('parent', f'frame {quote(name)} would lie above itself')
+    return parent, T_parent_frame
+
+
+def _no_frame(arm: Arm, frame: str, reason: str) -> RequestError:
+    return RequestError(
+        ErrorCode.FRAME_TRANSFORM_FAILURE,
+        f'frame {quote(frame)} is no link of {arm.robot.name!r}, and {reason}',
+    )

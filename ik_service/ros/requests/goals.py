@@ -1,0 +1,232 @@
+"""Group, links and poses that a ``compute_ik`` request asks for, by MoveIt's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import math
+from typing import NamedTuple
+
+from geometry_msgs.msg import PoseStamped
+from moveit_msgs.msg import PositionIKRequest
+import numpy as np
+
+from ik_service.arm.arm import Arm
+from ik_service.arm.group import ArmGroup
+from ik_service.common.quoting import quote
+from ik_service.common.transforms import inverse_transform
+from ik_service.kinematics.tree import Tip
+from ik_service.model.part_names import listed
+from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.requests.errors import ErrorCode, RequestError
+
+_MOST_POSES = 64  # of a request
+_HAND_TYPED = 0.05  # by which the length of a hand-typed quaternion may be off
+
+ToBase = Callable[[str, np.ndarray], np.ndarray]
+"""Of a frame and a pose (4, 4) in it: the pose in the base frame of the group."""
+Held = Callable[[str], tuple[str, np.ndarray] | None]
+"""Of a name: the link on which an attached object of that name is, and (4, 4) its pose there."""
+
+
+class PoseGoal(NamedTuple):
+    """
+    Pose that a request asks for.
+
+    :ivar link: the link; empty for the group's tip.
+    :ivar pose: the pose.
+    :ivar field: where the pose stands in the request, for messages.
+    :ivar T_link_point: (4, 4) what on the link the pose is for [m]; None for the link itself.
+    """
+
+    link: str
+    pose: PoseStamped
+    field: str
+    T_link_point: np.ndarray | None = None
+
+    @property
+    def frame_id(self) -> str:
+        """The frame in which the pose is given."""
+        return self.pose.header.frame_id
+
+    def matrix(self) -> np.ndarray:
+        """
+        Return the pose of the link as a matrix, (4, 4) [m].
+
+        :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming the field that is wrong.
+        """
+        T = matrix_from_pose(self.pose.pose, self.field)
+        return T if self.T_link_point is None else T @ inverse_transform(self.T_link_point)
+
+    def notes(self) -> list[str]:
+        """Return remarks on a quaternion so far from unit length that it may be a slip."""
+        turn = self.pose.pose.orientation
+        length = math.hypot(turn.x, turn.y, turn.z, turn.w)
+        if abs(length - 1.0) <= _HAND_TYPED:
+            return []
+        return [
+            f'{self.field}.orientation, of length {length:.3g}, was normalised (where w is '
+            'left out, ROS takes w = 1)'
+        ]
+
+
+def group_of(arm: Arm, name: str) -> ArmGroup:
+    """
+    Return the planning group of a request.
+
+    :param arm: the arm.
+    :param name: its name; empty for the default group.
+    :raises RequestError: INVALID_GROUP_NAME, listing the groups.
+    """
+    if not name:
+        return arm.group
+    group = arm.groups.get(name)
+    if group is not None:
+        return group
+    if name in arm.faults:
+        raise RequestError(
+            ErrorCode.INVALID_GROUP_NAME,
+            f'no solver for group {quote(name)}: {arm.faults[name]}',
+        )
+    raise RequestError(
+        ErrorCode.INVALID_GROUP_NAME,
+        f'there is no group {quote(name)}; groups: {listed(arm.group_names)}. The parameter '
+        'groups adds one, such as groups.NAME.base_link and groups.NAME.tip_link, and '
+        'robot_description_semantic all those of an SRDF',
+    )
+
+
+def pose_goals(request: PositionIKRequest, held: Held = lambda name: None) -> list[PoseGoal]:
+    """
+    Return the poses that a request asks for, by MoveIt's rules of precedence.
+
+    A link name may also be that of an attached object or of a subframe of it.
+
+    :param request: the request.
+    :param held: returns the link of an attached object and its pose there; None for all else.
+    :raises RequestError: INVALID_LINK_NAME where poses and links do not go together.
+    """
+    return [_on_link(goal, held) for goal in _goals_as_given(request)]
+
+
+def _on_link(goal: PoseGoal, held: Held) -> PoseGoal:
+    found = held(goal.link) if goal.link else None
+    return goal if found is None else PoseGoal(found[0], goal.pose, goal.field, found[1])
+
+
+def _goals_as_given(request: PositionIKRequest) -> list[PoseGoal]:
+    poses, links = request.pose_stamped_vector, request.ik_link_names
+    if not poses:
+        return [PoseGoal(request.ik_link_name, request.pose_stamped, 'pose_stamped.pose')]
+    if len(poses) == 1:
+        return [PoseGoal(links[0] if links else '', poses[0], 'pose_stamped_vector[0].pose')]
+    if len(links) != len(poses):
+        raise _bad_links(
+            f'pose_stamped_vector has {len(poses)} poses, but ik_link_names has '
+            f'{len(links) or "no"} link{"" if len(links) == 1 else "s"}; each pose needs one'
+        )
+    if len(poses) > _MOST_POSES:
+        raise _bad_links(
+            f'ik_link_names has {len(links)} links; at most {_MOST_POSES} are placed together'
+        )
+    for number, link in enumerate(links):
+        if link in links[:number] and not link:
+            raise _bad_links('ik_link_names has several empty names; each pose needs a link')
+        if link in links[:number]:
+            raise _bad_links(f'ik_link_names names {quote(link)} twice')
+    return [
+        PoseGoal(link, pose, f'pose_stamped_vector[{number}].pose')
+        for number, (link, pose) in enumerate(zip(links, poses, strict=True))
+    ]
+
+
+def goals_together(
+    goals: Sequence[PoseGoal], arm: Arm, group: ArmGroup, posture: np.ndarray, to_base: ToBase
+) -> dict[Tip, np.ndarray]:
+    """
+    Return the poses of all links that a request places, and of those of the group that stay.
+
+    A pose in the frame of a link of another arm, which the other poses move, is relative to where
+    that link will be.
+
+    :param goals: the poses that the request asks for.
+    :param arm: the arm.
+    :param group: the group.
+    :param posture: (m,) full posture [rad] or [m], where the other tips of the group are.
+    :param to_base: transforms poses into the base frame of the group.
+    :returns: (4, 4) T_base_tip by link, or T_frame_tip by (frame link, link).
+    :raises RequestError: naming the field that is wrong.
+    """
+    links = [_link_of(goal, group) for goal in goals]
+    held = _held(links, arm, group)
+    poses: dict[Tip, np.ndarray] = {}
+    for goal, link in zip(goals, links, strict=True):
+        T = goal.matrix()
+        frame = goal.frame_id.lstrip('/')
+        others = [other for other in (*links, *held) if other != link]
+        if arm.has_link(frame) and _moves_apart(frame, link, others, arm, group):
+            poses[frame, link] = T
+        else:
+            poses[link] = to_base(goal.frame_id, T)
+    return poses | {link: arm.pose_of(link, group.base_link, posture) for link in held}
+
+
+def joints_of(goals: Sequence[PoseGoal], arm: Arm, group: ArmGroup) -> set[str]:
+    """
+    Return the joints that a request may move: those of the group, and of the links it places.
+
+    :param goals: the poses that the request asks for.
+    :param arm: the arm.
+    :param group: the group.
+    :raises RequestError: INVALID_LINK_NAME for a link that the group does not have.
+    """
+    links = [_link_of(goal, group) for goal in goals]
+    sources = {arm.robot.resolve_mimic(name)[0] for name in _joints(arm, group.base_link, links)}
+    return sources.union(group.chain.joint_names)
+
+
+def _link_of(goal: PoseGoal, group: ArmGroup) -> str:
+    """Return the link that a pose places."""
+    if goal.link:
+        if goal.link not in group.links:
+            raise _bad_links(
+                f'link {quote(goal.link)} of ik_link_names is none of group {group.name!r}; '
+                f'valid: {listed(group.links)}'
+            )
+        return goal.link
+    if len(group.tip_links) > 1:
+        raise _bad_links(
+            f'group {group.name!r} places several links; name the one to be placed in '
+            f'ik_link_name: {listed(group.tip_links)}'
+        )
+    return group.tip_links[0]
+
+
+def _held(links: Sequence[str], arm: Arm, group: ArmGroup) -> list[str]:
+    """Return the tips of the group that the request leaves out; they stay where they are."""
+    if len(group.tip_links) == 1:
+        return []
+    placed = {near for link in links for near in arm.link_frames.beside(link)}
+    return [tip for tip in group.tip_links if tip not in placed]
+
+
+def _moves_apart(frame: str, link: str, others: Sequence[str], arm: Arm, group: ArmGroup) -> bool:
+    """Return whether a frame is on another arm than a link, one that the other links move."""
+    if not others:
+        return False
+    own, moving = (_joints(arm, group.base_link, [name]) for name in (link, frame))
+    apart = moving - own
+    return bool(own - moving) and bool(apart & _joints(arm, group.base_link, others))
+
+
+def _joints(arm: Arm, base_link: str, links: Sequence[str]) -> set[str]:
+    """Return the joints between the base and some links."""
+    return {
+        joint.name
+        for link in links
+        for joint, _ in arm.robot.path(base_link, link)
+        if joint.movable
+    }
+
+
+def _bad_links(message: str) -> RequestError:
+    return RequestError(ErrorCode.INVALID_LINK_NAME, message)

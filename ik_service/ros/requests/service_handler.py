@@ -1,0 +1,288 @@
+"""Shared part of the service handlers: start posture, error boundary, error code, statistics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+import threading
+from typing import Any, Protocol
+
+from moveit_msgs.msg import MoveItErrorCodes, RobotState
+import numpy as np
+from sensor_msgs.msg import JointState
+
+from ik_service.arm.arm import MeasuredState
+from ik_service.arm.joint_state import PostureSpace
+from ik_service.arm.known_positions import known_positions
+from ik_service.exceptions import ArgumentError, UnknownJointError
+from ik_service.ros.node.solve_record import SolveRecord, StampedTime
+from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.frames import FrameResolver, Frames
+from ik_service.ros.requests.virtual_joints import read_multi_dof
+from ik_service.ros.scene.collision_world import CollisionWorld
+
+_SOURCE = 'ik_service'
+_HAS_MESSAGE = hasattr(MoveItErrorCodes(), 'message')  # ROS 2 Humble has only the number
+
+
+class StampClock(Protocol):
+    """A clock that fills in stamps, as :class:`rclpy.clock.Clock` is one."""
+
+    def now(self) -> StampedTime:
+        """Return the time."""
+        ...
+
+
+Around = tuple[StampClock, Frames, Callable[[Exception], object], Callable[[str], object]]
+"""Clock, frames and callbacks of a handler, in the order of its arguments."""
+
+
+class RequestStatistics:
+    """
+    Outcomes of the requests of a service. Thread-safe.
+
+    :param solves: whether the service solves, so that there are times to report.
+    :ivar last_solve: the last solve; None before there is one.
+    """
+
+    def __init__(self, solves: bool = False) -> None:
+        self._reports_times = solves
+        self._lock = threading.Lock()
+        self._outcomes: Counter[str] = Counter()
+        self._refusal = ''
+        self._solves = 0
+        self._total_time = 0.0
+        self._longest_time = 0.0
+        self.last_solve: SolveRecord | None = None
+
+    def add(self, outcome: str, solve: SolveRecord | None = None) -> None:
+        """
+        Count a request.
+
+        :param outcome: name of its error code.
+        :param solve: the solve; None when there was none.
+        """
+        with self._lock:
+            self._outcomes[outcome] += 1
+            if solve is not None:
+                seconds = solve.result.solve_time
+                self._solves += 1
+                self._total_time += seconds
+                if seconds > self._longest_time:
+                    self._longest_time = seconds
+                self.last_solve = solve
+
+    def refuse(self, message: str) -> None:
+        """
+        Keep why a request was refused, until the next one is.
+
+        :param message: the reason.
+        """
+        self._refusal = message
+
+    def report(self) -> dict[str, str]:
+        """Return the counts and times as keys and values of the diagnostics."""
+        with self._lock:
+            report = {
+                'requests': str(self._outcomes.total()),
+                **{name: str(count) for name, count in sorted(self._outcomes.items())},
+                'last refusal': self._refusal or 'none',
+            }
+            if self._reports_times:
+                mean = self._total_time / self._solves if self._solves else 0.0
+                report['mean solve time [ms]'] = f'{1e3 * mean:.3f}'
+                report['longest solve time [ms]'] = f'{1e3 * self._longest_time:.3f}'
+            return report
+
+
+class ServiceHandler:
+    """
+    Base of the handlers, which answer the requests of a service without a node.
+
+    :param clock: fills in the stamps of answers.
+    :param frames: frames besides the links of the robot; None for none.
+    :param on_error: called with an unexpected exception.
+    :param on_refused: called with the reason why a request could not be answered as it stood.
+    :ivar measured: the measured state, and with it the arm, that requests are answered for; None
+        before there is one.
+    :ivar statistics: outcomes of the requests.
+    """
+
+    def __init__(
+        self,
+        clock: StampClock,
+        frames: Frames | None = None,
+        on_error: Callable[[Exception], object] = lambda error: None,
+        on_refused: Callable[[str], object] = lambda message: None,
+    ) -> None:
+        self.measured: MeasuredState | None = None
+        self.statistics = RequestStatistics()
+        self._clock = clock
+        self._frames = frames or Frames()
+        self._on_error = on_error
+        self._on_refused = on_refused
+
+    def handle(self, request: Any, response: Any) -> Any:  # noqa: ANN401 - of any service
+        """
+        Fill in the response to a request and return it.
+
+        :param request: the request.
+        :param response: the response.
+        """
+        raise NotImplementedError
+
+    def _answer_with_code(self, error_code: MoveItErrorCodes, answer: Callable[[], str]) -> None:
+        """
+        Answer a request, and fill in the error code: success, or why there is no answer.
+
+        :param error_code: the field of the answer.
+        :param answer: fills in the rest, and returns the message that goes with success.
+        """
+        try:
+            code, message = ErrorCode.SUCCESS, answer()
+        except Exception as error:
+            code, message = self._code_and_message(error)
+        write_code(error_code, code, message)
+        self.statistics.add(code.name)
+
+    def _code_and_message(self, error: Exception) -> tuple[ErrorCode, str]:
+        """Report an exception; return the code and message that the client gets."""
+        if isinstance(error, RequestError):
+            message = str(error)
+            self.statistics.refuse(f'{error.code.name}: {message}')
+            self._on_refused(message)
+            return error.code, message
+        self._on_error(error)
+        return ErrorCode.FAILURE, f'error in the server: {type(error).__name__}: {error}'
+
+
+class WorldHandler(ServiceHandler):
+    """
+    Base of the handlers of requests about the known world.
+
+    :param clock: as for :class:`ServiceHandler`; so are ``frames``, ``on_error`` and
+        ``on_refused``.
+    :param collisions: the known world, and the checker of collisions.
+    """
+
+    def __init__(
+        self,
+        clock: StampClock,
+        frames: Frames,
+        on_error: Callable[[Exception], object],
+        on_refused: Callable[[str], object],
+        collisions: CollisionWorld,
+    ) -> None:
+        super().__init__(clock, frames, on_error, on_refused)
+        self._collisions = collisions
+
+
+def write_code(error_code: MoveItErrorCodes, code: ErrorCode, message: str) -> None:
+    """
+    Fill in the error code of an answer, with the message where the distribution has the field.
+
+    :param error_code: the field of the answer.
+    :param code: the error code.
+    :param message: the reason, in a sentence.
+    """
+    error_code.val = int(code)
+    if _HAS_MESSAGE:
+        error_code.message = message
+        error_code.source = _SOURCE
+
+
+def require_arm(measured: MeasuredState | None) -> MeasuredState:
+    """
+    Return the measured state that a request is answered from.
+
+    :param measured: that of the handler.
+    :raises RequestError: FAILURE, as there is none yet.
+    """
+    if measured is None:
+        raise RequestError(ErrorCode.FAILURE, 'there is no robot description yet')
+    return measured
+
+
+def start_posture(
+    measured: MeasuredState,
+    state: RobotState,
+    used: np.ndarray | None = None,
+    field: str = 'robot_state',
+) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return the full posture that a request starts from.
+
+    As with MoveIt, the measured state is overlaid by the positions given, whatever ``is_diff``
+    says; velocities and efforts are not used. Joints that are neither measured nor given stand at
+    :attr:`~ik_service.arm.arm.Arm.rest`.
+
+    :param measured: the measured state.
+    :param state: the robot state of the request.
+    :param used: indices of the joints that the request uses, in the full posture: of the others
+        NaN, as drivers send it for what they do not measure, counts as not given; None for all.
+    :param field: name of the message in the request, for the error.
+    :returns: (m,) posture [rad] or [m], and the indices that the request gave.
+    :raises RequestError: INVALID_ROBOT_STATE for an unknown joint, one named twice, lengths that
+        differ, or a position that is NaN, infinite or beyond 1e6 rad or m.
+    """
+    posture = measured.posture()
+    postures = measured.arm.postures
+    joints = state.joint_state
+    try:
+        given = _overlay(postures, posture, joints, used)
+        if state.multi_dof_joint_state.joint_names:
+            _, more = read_multi_dof(measured.arm, state.multi_dof_joint_state, posture)
+            given = np.union1d(given, np.array(more, dtype=given.dtype))
+    except ArgumentError as error:
+        raise _invalid_state(f'{field}.{error}') from error
+    except UnknownJointError as error:
+        raise _invalid_state(f'{field}.joint_state: {error}') from error
+    return postures.complete(posture), given
+
+
+def _overlay(
+    postures: PostureSpace, posture: np.ndarray, joints: JointState, used: np.ndarray | None
+) -> np.ndarray:
+    try:
+        return postures.overlay(posture, joints.name, joints.position)
+    except ArgumentError:
+        names, positions = known_positions(postures, joints.name, joints.position, used)
+        if len(names) == len(joints.name):
+            raise
+    return postures.overlay(posture, names, positions)
+
+
+def resolver_of(
+    measured: MeasuredState, state: RobotState, posture: np.ndarray, frames: Frames
+) -> FrameResolver:
+    """
+    Return what resolves the frames of a request.
+
+    :param measured: the measured state.
+    :param state: the robot state of the request, which :func:`start_posture` has accepted.
+    :param posture: (m,) the posture that it returned.
+    :param frames: frames besides the links of the robot.
+    """
+    virtual: dict[str, np.ndarray] = {}
+    if state.multi_dof_joint_state.joint_names:
+        virtual, _ = read_multi_dof(measured.arm, state.multi_dof_joint_state, posture.copy())
+    return FrameResolver(measured, posture, frames, virtual)
+
+
+def assumed_joints(measured: MeasuredState, used: np.ndarray, given: np.ndarray) -> list[str]:
+    """
+    Return the joints whose position is neither measured nor given.
+
+    :param measured: the measured state.
+    :param used: indices of the joints that matter, in the full posture.
+    :param given: indices of the joints that the request gave.
+    """
+    unmeasured = measured.unmeasured(used)
+    if not len(unmeasured):
+        return []
+    named = set(given.tolist())
+    return [measured.arm.postures.names[i] for i in unmeasured.tolist() if i not in named]
+
+
+def _invalid_state(message: str) -> RequestError:
+    return RequestError(ErrorCode.INVALID_ROBOT_STATE, message)

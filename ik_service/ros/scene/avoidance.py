@@ -1,0 +1,174 @@
+"""Collision checks of one request: the world with what the request attaches to the robot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from moveit_msgs.msg import RobotState
+import numpy as np
+
+from ik_service.arm.arm import Arm
+from ik_service.collision.checker import CollisionChecker
+from ik_service.collision.posture_test import PostureTest
+from ik_service.collision.world import World
+from ik_service.exceptions import IkServiceError
+from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.frames import Frames
+from ik_service.ros.scene.collision_parameters import REQUIRE_COLLISION_CHECKING
+from ik_service.ros.scene.collision_world import Tests
+from ik_service.ros.scene.object_changes import attached_world
+from ik_service.ros.scene.placing import Placing
+
+MOST_ATTACHED = 100
+"""Objects that a request may attach."""
+_MOST_TESTS = 64
+_ATTACHED = 'attached_collision_objects'
+
+
+class CheckedWorld(Protocol):
+    """A world around an arm and its checker, as a ``CollisionWorld`` is one."""
+
+    @property
+    def required(self) -> bool:
+        """Whether all of the robot has to be checked, or nothing counts as checked."""
+        ...
+
+    def checker(self, arm: Arm) -> CollisionChecker | None:
+        """Return the checker, with the world as it is now; None where nothing can be checked."""
+        ...
+
+    def fault_of(self, arm: Arm) -> str:
+        """Return what cannot be checked, and why; empty where all can be."""
+        ...
+
+    def tests(self, arm: Arm) -> Tests:
+        """Return where tests of the checker may be kept."""
+        ...
+
+
+@dataclass(frozen=True)
+class Avoidance:
+    """
+    Collision checks of a request.
+
+    :ivar checker: the checker; None where nothing is checked.
+    :ivar notes: remarks for the client, about what is not checked.
+    :ivar positions: positions of all joints by name [rad] or [m], where they are not solved for.
+    :ivar tests: tests of the checker that are kept, as many requests differ in their pose only.
+    """
+
+    checker: CollisionChecker | None = None
+    notes: tuple[str, ...] = ()
+    positions: Mapping[str, float] = field(default_factory=dict)
+    tests: Tests = field(default_factory=dict)
+
+    def test(self, joint_names: Sequence[str]) -> PostureTest | None:
+        """
+        Return the checks of postures of some joints; None where nothing is checked.
+
+        :param joint_names: names of the joints.
+        """
+        if self.checker is None:
+            return None
+        others = {name: q for name, q in self.positions.items() if name not in joint_names}
+        key = tuple(joint_names), tuple(others.values())
+        test = self.tests.get(key)
+        if test is None:
+            test = self.checker.for_joints(joint_names, others)
+            if len(self.tests) >= _MOST_TESTS:
+                self.tests.clear()
+            self.tests[key] = test
+        return test
+
+
+UNCHECKED = Avoidance()
+"""No collision checks."""
+
+
+def avoidance(
+    collisions: CheckedWorld, arm: Arm, state: RobotState, posture: np.ndarray, frames: Frames
+) -> Avoidance:
+    """
+    Return the collision checks of a request.
+
+    As with MoveIt, the objects that the request attaches come to those that are known, or take
+    their place where joints are given and ``is_diff`` is false.
+
+    :param collisions: the known world, and the checker.
+    :param arm: the arm.
+    :param state: robot state of the request.
+    :param posture: (m,) full posture of the request [rad] or [m].
+    :param frames: frames besides the links.
+    :raises RequestError: COLLISION_CHECKING_UNAVAILABLE where checks are required and there are
+        none; INVALID_ROBOT_STATE for an attached object that is faulty.
+    """
+    checker, fault = collisions.checker(arm), collisions.fault_of(arm)
+    if checker is None:
+        if collisions.required:
+            raise RequestError(
+                ErrorCode.COLLISION_CHECKING_UNAVAILABLE,
+                f'collisions cannot be checked: {fault}. With the parameter '
+                f'{REQUIRE_COLLISION_CHECKING.name} false, what can be checked is, and the '
+                'message says what is not',
+            )
+        return Avoidance(None, (f'collisions are not checked: {fault}',))
+    notes = [f'collisions are checked in part: {fault}'] if fault else []
+    if not checker.has_geometry:
+        notes.append('the robot has no collision geometry, so it is not checked itself')
+    known = checker.world
+    world = world_of_state(state, known, Placing(arm, posture, frames))
+    left_out = [name for name in known.attached if name not in world.attached]
+    if left_out:
+        notes.append(
+            'robot_state with is_diff false and without them detaches ' + ', '.join(left_out[:5])
+        )
+    positions = arm.postures.by_name(posture)
+    if world is not known:
+        return Avoidance(checker.with_world(world), tuple(notes), positions)
+    return Avoidance(checker, tuple(notes), positions, collisions.tests(arm))
+
+
+def world_of_state(
+    state: RobotState, world: World, placing: Placing, field: str = 'robot_state'
+) -> World:
+    """
+    Return the world with what a robot state attaches.
+
+    :param state: the robot state of a request.
+    :param world: the known world.
+    :param placing: where frames and links are in that state.
+    :param field: name of the state in the request, for the error.
+    :raises RequestError: INVALID_ROBOT_STATE for an attached object that is faulty.
+    """
+    attached = state.attached_collision_objects
+    joints = state.joint_state.name or state.multi_dof_joint_state.joint_names
+    if len(attached) > MOST_ATTACHED:
+        raise _invalid(
+            f'{field}.{_ATTACHED} has {len(attached)} objects, more than {MOST_ATTACHED}'
+        )
+    if joints and not state.is_diff and world.attached:
+        world = world.with_all(world.objects, {})
+    for number, message in enumerate(attached):
+        try:
+            placing.check_name(message.object.id)
+            world = attached_world(world, message, placing)
+        except IkServiceError as error:
+            raise fault_of_attached(field, number, error) from error
+    return world
+
+
+def fault_of_attached(field: str, number: int, error: IkServiceError) -> RequestError:
+    """
+    Return the error for an attached object of a request that is faulty.
+
+    :param field: name of the robot state in the request.
+    :param number: of the object.
+    :param error: what is wrong with it.
+    """
+    return _invalid(f'{field}.{_ATTACHED}[{number}]: {error}')
+
+
+def _invalid(message: str) -> RequestError:
+    return RequestError(ErrorCode.INVALID_ROBOT_STATE, message)

@@ -1,0 +1,263 @@
+"""Objects around the robot and on it, as bodies and as frames of requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+import threading
+from typing import TypeVar
+
+from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
+import numpy as np
+
+from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.collision.world import AttachedObject, World, WorldObject
+from ik_service.exceptions import IkServiceError
+from ik_service.ros.requests.frames import Frames
+from ik_service.ros.scene.placing import Placing
+from ik_service.ros.scene.world_draft import NO_RECORD, Record, SceneSettings, WorldDraft
+
+_Object = TypeVar('_Object')
+_Result = TypeVar('_Result')
+Prepare = Callable[[WorldObject | AttachedObject], object]
+
+
+class KnownWorld:
+    """
+    Objects of the world, and those that the robot carries. Thread-safe.
+
+    An object stays where it was put: a link or an object in whose frame it is given counts where
+    it is at that moment. One in a frame that tf knows stays in that frame, so that a mobile base
+    may drive past it. A faulty change is refused as a whole.
+
+    :param frames: frames of requests, to which those of objects are added, and those of their
+        subframes as ``object/subframe``.
+    :param prepare: called with each new object before it counts, as building what is checked may
+        take long; an exception refuses the object.
+    :ivar world: the objects, where they are now, and what may touch what.
+    :ivar settings: what a scene says besides.
+    """
+
+    def __init__(self, frames: Frames, prepare: Prepare = lambda other: None) -> None:
+        self.world = World()
+        self.settings = SceneSettings()
+        self._frames = frames
+        self._prepare = prepare
+        self._lock = threading.Lock()
+        self._records: dict[str, Record] = {}
+        self._anchors: dict[str, tuple[str, np.ndarray]] = {}  # of the records that have one
+        self._feet: dict[str, np.ndarray] = {}  # T_root_frame of their frames
+
+    def change(self, message: CollisionObject, measured: MeasuredState | None) -> list[str]:
+        """
+        Add, append to, move or remove an object, or remove all.
+
+        :param message: the message.
+        :param measured: the measured state; None before there is an arm.
+        :returns: remarks for the sender.
+        :raises IkServiceError: the message is faulty; nothing has changed.
+        """
+        with self._lock:
+            draft = self._draft(self._frames, measured)
+            draft.change(message)
+            self._commit(draft)
+        return draft.remarks
+
+    def attach(
+        self, message: AttachedCollisionObject, measured: MeasuredState | None
+    ) -> list[str]:
+        """
+        Attach an object to a link, or detach it, or all.
+
+        :param message: the message.
+        :param measured: the measured state; None before there is an arm.
+        :returns: remarks for the sender.
+        :raises IkServiceError: the message is faulty; nothing has changed.
+        """
+        with self._lock:
+            draft = self._draft(self._frames, measured)
+            draft.attach(message)
+            self._commit(draft)
+        return draft.remarks
+
+    def edit(
+        self, change: Callable[[WorldDraft], _Result], measured: MeasuredState | None
+    ) -> _Result:
+        """
+        Change several things at once.
+
+        :param change: called with a draft; what it does to that counts when it returns.
+        :param measured: the measured state; None before there is an arm.
+        :returns: what that returns.
+        :raises IkServiceError: what that raises, or an object cannot be checked; nothing has
+            changed.
+        """
+        with self._lock:
+            draft = self._draft(self._frames.draft(), measured)
+            result = change(draft)
+            self._commit(draft)
+        return result
+
+    def tried(
+        self, change: Callable[[WorldDraft], _Result], measured: MeasuredState | None
+    ) -> tuple[World, Frames, _Result]:
+        """
+        Return the world and the frames as a change would leave them; nothing changes here.
+
+        :param change: as for :meth:`edit`; so are ``measured`` and the errors.
+        :returns: the world, the frames, and what the change returns.
+        :raises IkServiceError: what the change raises, or an object cannot be checked.
+        """
+        with self._lock:
+            frames = self._frames.draft()
+            draft = self._draft(frames, measured)
+            result = change(draft)
+            world = draft.finish()
+        for name, record in draft.changed.items():
+            if record is not None:
+                self._prepare(world.attached.get(name) or world.objects[name])
+        return world, frames, result
+
+    def snapshot(self) -> tuple[World, Mapping[str, Record], SceneSettings]:
+        """Return the world, what is known of its objects, and the settings, of one moment."""
+        with self._lock:
+            return self.world, dict(self._records), self.settings
+
+    def adopt(self, arm: Arm) -> list[str]:
+        """
+        Take another robot: objects on links that it does not have, or called like one, go.
+
+        :param arm: the arm.
+        :returns: the names of the objects that went.
+        """
+        with self._lock:
+            old = self.world
+            lost = {name for name in (*old.objects, *old.attached) if arm.has_link(name)}
+            lost |= {name for name, held in old.attached.items() if not arm.has_link(held.link)}
+            if lost:
+                draft = self._draft(self._frames, None)
+                kept = _without(old.objects, lost), _without(old.attached, lost)
+                draft.world = old.with_all(*kept)
+                draft.changed |= dict.fromkeys(lost)
+                self._commit(draft)
+            return sorted(lost)
+
+    def refresh(self, measured: MeasuredState) -> str:
+        """
+        Place what stands in frames of tf where those are now.
+
+        :param measured: the measured state.
+        :returns: why some stay where they were; empty where none does.
+        """
+        if not self._lock.acquire(blocking=False):
+            return ''  # a large scene is on its way, for which no command may wait
+        try:
+            return self._refresh(measured)
+        finally:
+            self._lock.release()
+
+    def held(self, name: str) -> tuple[str, np.ndarray] | None:
+        """
+        Return on which link an attached object, or a subframe of one, is, and its pose there.
+
+        :param name: name of the object, or ``object/subframe``.
+        :returns: the link and (4, 4) T_link_frame [m]; None where nothing of that name is held.
+        """
+        return find_held(name, self.world, self.subframes)
+
+    def subframes(self, name: str) -> Mapping[str, np.ndarray]:
+        """
+        Return the subframes of an object, (4, 4) T_object_subframe [m] by name.
+
+        :param name: name of the object; one that is not known has none.
+        """
+        return self._records.get(name, NO_RECORD).subframes
+
+    @property
+    def is_anchored(self) -> bool:
+        """Whether objects stand in frames of tf."""
+        return bool(self._anchors)
+
+    def _refresh(self, measured: MeasuredState) -> str:
+        fault, moved = '', {}
+        placing = self._placing(measured)
+        for frame in {anchor[0] for anchor in self._anchors.values()}:
+            try:
+                T_root_frame = placing.in_root(frame, np.eye(4))
+            except IkServiceError as error:
+                fault = str(error)
+                continue
+            if frame not in self._feet or (T_root_frame != self._feet[frame]).any():
+                self._feet[frame] = moved[frame] = T_root_frame
+        if moved:
+            self._move(moved)
+        return fault
+
+    def _move(self, moved: Mapping[str, np.ndarray]) -> None:
+        """Place what stands in frames of tf, given (4, 4) T_root_frame [m] of each."""
+        objects = dict(self.world.objects)
+        for name, (frame, T_frame_object) in self._anchors.items():
+            if frame in moved:
+                objects[name] = objects[name].at(moved[frame] @ T_frame_object)
+        self.world = self.world.with_all(objects, self.world.attached)
+
+    def _placing(self, measured: MeasuredState | None) -> Placing:
+        if measured is None:
+            return Placing(None, np.empty(0), self._frames)
+        return Placing(measured.arm, measured.posture(), self._frames)
+
+    def _draft(self, frames: Frames, measured: MeasuredState | None) -> WorldDraft:
+        return WorldDraft(self.world, self._records, self.settings, frames, measured)
+
+    def _commit(self, draft: WorldDraft) -> None:
+        """Put a draft into force, with its frames; objects without a record have gone."""
+        world = draft.finish()
+        removed = [
+            frame
+            for name in draft.changed
+            for frame in self._records.get(name, NO_RECORD).frame_names(name)
+        ]
+        records = {name: record for name, record in draft.changed.items() if record}
+        added: dict[str, tuple[str, np.ndarray]] = {}
+        for name in records:
+            self._prepare(world.attached.get(name) or world.objects[name])
+            added |= draft.frames_of(name)
+        self._frames.update(added, removed)
+        if draft.settings is not self.settings:
+            self.settings = draft.settings
+            self._frames.fixed = draft.settings.fixed
+            self._feet.clear()
+        self.world = world
+        for name in draft.changed:
+            self._records.pop(name, None)
+            self._anchors.pop(name, None)
+        self._records.update(records)
+        anchors = {name: record.anchor for name, record in records.items() if record.anchor}
+        self._anchors.update(anchors)
+        for frame in {frame for frame, _ in anchors.values()}:
+            self._feet.pop(frame, None)
+
+
+def find_held(
+    name: str, world: World, subframes: Callable[[str], Mapping[str, np.ndarray]]
+) -> tuple[str, np.ndarray] | None:
+    """
+    Return on which link an attached object, or a subframe of one, is, and its pose there.
+
+    :param name: name of the object, or ``object/subframe``.
+    :param world: the objects.
+    :param subframes: returns (4, 4) T_object_subframe [m] by name of an object.
+    :returns: the link and (4, 4) T_link_frame [m]; None where nothing of that name is held.
+    """
+    for held, _, subframe in ((name, '', ''), name.rpartition('/')):
+        found = world.attached.get(held)
+        if found is None:
+            continue
+        if not subframe:
+            return found.link, found.pose
+        T = subframes(held).get(subframe)
+        return None if T is None else (found.link, found.pose @ T)
+    return None
+
+
+def _without(objects: Mapping[str, _Object], names: Collection[str]) -> dict[str, _Object]:
+    return {name: other for name, other in objects.items() if name not in names}

@@ -1,0 +1,182 @@
+"""Changes of a world by messages of MoveIt: add, append, move and remove, attach and detach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
+import numpy as np
+
+from ik_service.collision.shapes import PlacedShape
+from ik_service.collision.solid import Solid
+from ik_service.collision.world import AttachedObject, World, WorldObject
+from ik_service.common.quoting import quote
+from ik_service.common.transforms import inverse_transform
+from ik_service.exceptions import ArgumentError, UnknownObjectError
+from ik_service.ros.scene.object_messages import (
+    has_pose,
+    moved_shape_poses,
+    object_of,
+    object_pose,
+    shapes_of,
+)
+from ik_service.ros.scene.placing import Placing
+
+ADD, REMOVE, APPEND, MOVE = (
+    int.from_bytes(operation, 'little')
+    for operation in (
+        CollisionObject.ADD, CollisionObject.REMOVE, CollisionObject.APPEND, CollisionObject.MOVE,
+    )
+)  # fmt: skip
+
+
+def operation_of(message: CollisionObject) -> int:
+    """
+    Return what is to be done with an object.
+
+    :param message: the object; rclpy gives a byte as ``bytes``, our reader as a number.
+    """
+    value = message.operation
+    return int.from_bytes(value, 'little') if isinstance(value, bytes) else int(value)
+
+
+def changed_world(world: World, message: CollisionObject, placing: Placing) -> World:
+    """
+    Return the world that a message of ``collision_object`` makes of another.
+
+    :param world: the world.
+    :param message: the message.
+    :param placing: where frames are.
+    :raises IkServiceError: the message is faulty, or does not go with the world.
+    """
+    operation, name = operation_of(message), message.id
+    if operation == REMOVE:
+        return _removed(world, name)
+    if operation == MOVE:
+        return _moved(world, message, placing)
+    if operation == APPEND and name in world.objects:
+        old = world.objects[name]
+        T_root_object = old.pose
+        if has_pose(message):
+            T = object_pose(message.pose)
+            T_root_object = placing.in_root(message.header.frame_id, T)
+        more = _moved_shapes(shapes_of(message), inverse_transform(old.pose) @ T_root_object)
+        return world.with_object(old.with_shapes(more))
+    if operation not in (ADD, APPEND):
+        raise ArgumentError('operation', f'is {operation}; it has to be {_operations()}')
+    if name and message.header.frame_id.lstrip('/') == name:
+        raise ArgumentError('frame_id', 'is the object itself, which can only be moved in it')
+    T, shapes = object_of(message)
+    pose = placing.in_root(message.header.frame_id, T)
+    return world.with_object(WorldObject(name, shapes, pose))
+
+
+def attached_world(world: World, message: AttachedCollisionObject, placing: Placing) -> World:
+    """
+    Return the world that a message of ``attached_collision_object`` makes of another.
+
+    :param world: the world.
+    :param message: the message; of an object without shapes, one of the world is attached.
+    :param placing: where frames and links are.
+    :raises IkServiceError: the message is faulty, or does not go with the world.
+    """
+    operation, name = operation_of(message.object), message.object.id
+    if operation == REMOVE:
+        return _detached(world, message, placing)
+    if operation not in (ADD, APPEND):
+        raise ArgumentError(
+            'object.operation',
+            f'is {operation}; of an attached object it has to be {_operations()}',
+        )
+    placing.check_link(message.link_name)
+    if operation == APPEND and name in world.attached:
+        return world.with_attached(_appended(world.attached[name], message, placing))
+    T, shapes = object_of(message.object)
+    body: Solid | list[PlacedShape] = shapes
+    if shapes:
+        pose = placing.in_link(message.link_name, message.object.header.frame_id, T)
+    elif name in world.objects:
+        pose = placing.from_root(message.link_name, world.objects[name].pose)
+        body = world.objects[name].solid
+    else:
+        raise ArgumentError(
+            'object', f'has no shapes, and the world has no object {quote(name)} to be attached'
+        )
+    return world.with_attached(
+        AttachedObject(name, body, message.link_name, message.touch_links, pose)
+    )
+
+
+def _removed(world: World, name: str) -> World:
+    if not name:
+        return world.with_all({}, world.attached)
+    if name in world.attached:
+        raise ArgumentError(
+            'operation',
+            f'cannot be REMOVE for an object that is attached to '
+            f'{quote(world.attached[name].link)}; detach it first',
+        )
+    return world.without(name)
+
+
+def _moved(world: World, message: CollisionObject, placing: Placing) -> World:
+    old = world.objects.get(message.id)
+    if old is None:
+        raise UnknownObjectError(message.id, world.objects)
+    pose = placing.in_root(message.header.frame_id, object_pose(message.pose))
+    poses = moved_shape_poses(message, len(old.shapes))
+    if not poses:
+        return world.moved(message.id, pose)
+    shapes = [(shape, T) for (shape, _), T in zip(old.shapes, poses, strict=True)]
+    return world.with_object(WorldObject(message.id, shapes, pose))
+
+
+def _appended(
+    old: AttachedObject, message: AttachedCollisionObject, placing: Placing
+) -> AttachedObject:
+    """Return an attached object with the shapes and touch links of a message as well."""
+    if message.link_name != old.link:
+        raise ArgumentError(
+            'link_name',
+            f'is {quote(message.link_name)}, but the object is attached to {quote(old.link)}',
+        )
+    T_old_new = np.eye(4)
+    if has_pose(message.object):
+        T = object_pose(message.object.pose)
+        T_link_new = placing.in_link(old.link, message.object.header.frame_id, T)
+        T_old_new = inverse_transform(old.pose) @ T_link_new
+    shapes = (*old.shapes, *_moved_shapes(shapes_of(message.object), T_old_new))
+    touch_links = (*old.touch_links, *message.touch_links)
+    return AttachedObject(old.name, shapes, old.link, tuple(dict.fromkeys(touch_links)), old.pose)
+
+
+def _detached(world: World, message: AttachedCollisionObject, placing: Placing) -> World:
+    """Put an attached object back into the world where it is; all of a link without a name."""
+    name, link = message.object.id, message.link_name
+    if name and name not in world.attached:
+        raise UnknownObjectError(name, world.attached)
+    if name and link and world.attached[name].link != link:
+        raise ArgumentError(
+            'link_name',
+            f'is {quote(link)}, but the object is attached to {quote(world.attached[name].link)}',
+        )
+    leaving = [
+        held
+        for held in world.attached.values()
+        if name in ('', held.name) and link in ('', held.link)
+    ]
+    objects = dict(world.objects)
+    for held in leaving:
+        pose = placing.in_root(held.link, held.pose)
+        objects[held.name] = WorldObject(held.name, held.solid, pose)
+    names = {held.name for held in leaving}
+    kept = {k: held for k, held in world.attached.items() if k not in names}
+    return world.with_all(objects, kept)
+
+
+def _moved_shapes(shapes: Iterable[PlacedShape], T: np.ndarray) -> list[PlacedShape]:
+    return [(shape, T @ T_object_shape) for shape, T_object_shape in shapes]
+
+
+def _operations() -> str:
+    return f'{ADD} (ADD), {REMOVE} (REMOVE), {APPEND} (APPEND) or {MOVE} (MOVE)'

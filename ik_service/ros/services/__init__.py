@@ -1,0 +1,1 @@
+"""Services of the core: inverse and forward kinematics, validity, paths and batches."""

@@ -1,0 +1,406 @@
+"""Handler of the service ``compute_cartesian_path``: straight lines through way points, timed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+import math
+
+from moveit_msgs.srv import GetCartesianPath
+import numpy as np
+
+from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.group import SolverSettings
+from ik_service.arm.link_constraints import beyond, Bound, SLACK
+from ik_service.arm.path_tests import AllTests, BoundTest
+from ik_service.exceptions import ArgumentError, TrajectoryError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.motion_bounds import MotionBounds
+from ik_service.motion.settings import FollowerSettings
+from ik_service.paths.cartesian_path import (
+    cartesian_path,
+    CartesianPath,
+    CartesianSettings,
+    FaultOf,
+)
+from ik_service.paths.line_distances import distance_beside_lines
+from ik_service.paths.search.options import PathOptions, USED_OPTIONS
+from ik_service.paths.timing.timing import time_path
+from ik_service.paths.timing.timing_limits import TimingLimits
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
+from ik_service.ros.requests.background_handler import BackgroundHandler
+from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.frames import FrameResolver, Frames
+from ik_service.ros.requests.held_objects import held_with
+from ik_service.ros.requests.ik_answer import bring_inside, write_solution
+from ik_service.ros.requests.joint_constraints import constrained_chain
+from ik_service.ros.requests.link_constraints import bounds_of, moved_bounds
+from ik_service.ros.requests.service_handler import (
+    assumed_joints,
+    resolver_of,
+    StampClock,
+    start_posture,
+)
+from ik_service.ros.scene.avoidance import Avoidance, avoidance, UNCHECKED
+from ik_service.ros.scene.collision_world import CollisionWorld
+from ik_service.ros.services.line_request import (
+    check_numbers,
+    limited_link,
+    moved_point,
+    MovedPoint,
+    scaling_of,
+    thresholds_of,
+    waypoints_of,
+)
+from ik_service.ros.services.path_answer import group_trajectory, path_message, write_trajectory
+from ik_service.solvers.collision_test import CollisionTest
+from ik_service.solvers.options import IkOptions
+
+_ROUNDING = 1e-9  # of the start, which may be at a limit [rad] or [m]
+
+
+def limited_chain(
+    request: GetCartesianPath.Request,
+    arm: Arm,
+    point: MovedPoint,
+    posture: np.ndarray,
+    still: np.ndarray,
+    joint_limits: str,
+) -> tuple[KinematicChain, str]:
+    """
+    Return the chain with the limits that joint constraints leave.
+
+    :param request: the request.
+    :param arm: the arm.
+    :param point: the point that is moved.
+    :param posture: (m,) full posture of the start [rad] or [m].
+    :param still: (n,) bool: joints that do not move, because their velocity limit is 0.
+    :param joint_limits: strategy of the solver.
+    :returns: the chain, and why the start is not within its limits; empty where it is.
+    :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming what is not supported or wrong.
+    """
+    chain, q = point.chain, posture[point.prepared.indices]
+    if still.any() and joint_limits != 'ignore':
+        lower, upper = np.where(still, q, chain.lower), np.where(still, q, chain.upper)
+        chain = chain.with_limits(lower, upper)
+    constraints = request.path_constraints.joint_constraints
+    if not constraints:
+        return chain, ''
+    positions = arm.postures.by_name(posture)
+    narrowed = constrained_chain(chain, constraints, positions, joint_limits)
+    assert isinstance(narrowed, KinematicChain)
+    outside = (q < narrowed.lower - _ROUNDING) | (q > narrowed.upper + _ROUNDING)
+    if not outside.any():
+        return narrowed, ''
+    i = int(np.argmax(outside))
+    return narrowed, (
+        f'the start has {chain.joint_names[i]} at {q[i]:.4g}, outside the {narrowed.lower[i]:.4g} '
+        f'… {narrowed.upper[i]:.4g} of path_constraints.joint_constraints'
+    )
+
+
+def bounds_on_links(
+    request: GetCartesianPath.Request,
+    arm: Arm,
+    point: MovedPoint,
+    posture: np.ndarray,
+    frames: FrameResolver,
+) -> list[Bound]:
+    """
+    Return the constraints on links that the group moves; the others hold already.
+
+    :param request: the request.
+    :param arm: the arm.
+    :param point: the point that is moved.
+    :param posture: (m,) full posture of the start [rad] or [m].
+    :param frames: resolves their frames.
+    :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming what is not supported or wrong, or one
+        on a link that stays which does not hold; FRAME_TRANSFORM_FAILURE for an unknown frame.
+    """
+    base = point.group.base_link
+
+    def to_base(frame_id: str, T: np.ndarray) -> np.ndarray:
+        return frames.in_base(base, frame_id, T)
+
+    bounds = bounds_of(request.path_constraints, arm, to_base)
+    return moved_bounds(bounds, arm, point.group, posture)
+
+
+def fault_of_poses(bounds: Sequence[Bound], placed: Mapping[str, np.ndarray]) -> FaultOf | None:
+    """
+    Return what looks for a constraint that a pose of the moved link breaks.
+
+    :param bounds: the constraints.
+    :param placed: (4, 4) T_link_other [m] of the links that are rigidly attached to the moved one.
+    :returns: takes a pose (4, 4), and returns what it breaks in words; None where no constraint is
+        on those links.
+    """
+    own = [bound for bound in bounds if bound.link in placed]
+    if not own:
+        return None
+
+    def fault_of(T_base_tip: np.ndarray) -> str:
+        for bound in own:
+            if beyond(bound, T_base_tip @ placed[bound.link])[0] > SLACK:
+                return broken(bound.field, bound.link)
+        return ''
+
+    return fault_of
+
+
+def broken(field: str, link: str) -> str:
+    """
+    Return in words that a constraint does not hold.
+
+    :param field: its field.
+    :param link: the link that it is for.
+    """
+    return f'path_constraints.{field} does not hold for {link}'
+
+
+@dataclass(frozen=True)
+class PathStart:
+    """
+    Start of a path.
+
+    :ivar posture: (m,) full posture [rad] or [m].
+    :ivar frames: what resolves frames from there.
+    :ivar notes: remarks for the client; more may come.
+    """
+
+    posture: np.ndarray
+    frames: FrameResolver
+    notes: list[str]
+
+
+def path_start(
+    request: GetCartesianPath.Request,
+    measured: MeasuredState,
+    point: MovedPoint,
+    frames: Frames,
+    ignored: bool,
+) -> PathStart:
+    """
+    Return the start of a path: the measured state, overlaid by that of the request.
+
+    :param request: the request.
+    :param measured: the measured state.
+    :param point: the point that is moved.
+    :param frames: frames besides the links of the robot.
+    :param ignored: whether joint limits are ignored; else the start is brought inside them.
+    :raises RequestError: INVALID_ROBOT_STATE, naming what is wrong.
+    """
+    arm, indices, chain = measured.arm, point.prepared.indices, point.chain
+    posture, given = start_posture(measured, request.start_state, indices, 'start_state')
+    outside = bring_inside(arm, point.prepared, posture, given)
+    was = posture[indices]
+    q = was if ignored else np.clip(was, chain.lower, chain.upper)
+    outside += [
+        f'{chain.joint_names[i]} at {was[i]:.6g}' for i in np.flatnonzero(q != was).tolist()
+    ]
+    posture[indices] = q
+    arm.postures.complete(posture)
+    notes = [f'brought inside their limits: {", ".join(outside)}'] if outside else []
+    assumed = assumed_joints(measured, indices, given)
+    if assumed:
+        notes.append(
+            'neither measured nor in start_state, so taken at mid-range: ' + ', '.join(assumed)
+        )
+    return PathStart(posture, resolver_of(measured, request.start_state, posture, frames), notes)
+
+
+TIMEOUT = 5.0
+"""Time for the search of a request [s]."""
+LONGEST = 2.0**31 - 1.0
+"""Longest motion that fits into a message of ROS [s]."""
+TIMING = 'built_in'
+"""By what paths are timed."""
+
+
+class CartesianPathHandler(BackgroundHandler):
+    """
+    Handler of ``compute_cartesian_path``, which answers as MoveIt does, but with reasons.
+
+    Safe to call from several threads at once; nothing raises out of :meth:`handle`. The work is
+    done in threads of its own, which give way to others.
+
+    :param settings: name and options of the solver, of which those count that paths use.
+    :param motion: settings of the followers, of which the limits of the motion count.
+    :param clock: fills in the stamps of answers.
+    :param frames: frames besides the links of the robot.
+    :param on_error: called with an unexpected exception.
+    :param on_refused: called with the reason why a request could not be answered as it stood.
+    :param collisions: the known world, and the checker of collisions.
+    :ivar settings: may be replaced at any time.
+    :ivar motion: likewise.
+    """
+
+    def __init__(
+        self,
+        settings: SolverSettings,
+        motion: FollowerSettings,
+        clock: StampClock,
+        frames: Frames,
+        on_error: Callable[[Exception], object],
+        on_refused: Callable[[str], object],
+        collisions: CollisionWorld,
+    ) -> None:
+        super().__init__('paths', clock, frames, on_error, on_refused)
+        self._collisions = collisions
+        self.settings, self.motion = settings, motion
+
+    def _answer(
+        self,
+        request: GetCartesianPath.Request,
+        measured: MeasuredState,
+        response: GetCartesianPath.Response,
+    ) -> str:
+        """Fill in the path and return the message."""
+        check_numbers(request)
+        arm, settings = measured.arm, self.settings
+        known, state = self._collisions.known, request.start_state
+        held = held_with(state, known, measured, self._frames, 'start_state')
+        point = moved_point(request, measured, settings, held)
+        speed_link = limited_link(request, measured)
+        ignored = settings.options.joint_limits == 'ignore'
+        start = path_start(request, measured, point, self._frames, ignored)
+        still = self.motion.motion_limits(point.chain, arm.bounds).velocity == 0.0
+        strategy = settings.options.joint_limits
+        chain, fault = limited_chain(request, arm, point, start.posture, still, strategy)
+        if still.any() and not ignored:
+            names = ', '.join(np.array(chain.joint_names)[still].tolist())
+            start.notes.append(f'{names} cannot move, because the velocity limit is 0')
+        bounds = bounds_on_links(request, arm, point, start.posture, start.frames)
+        tests, avoided = self._tests(request, measured, point, start, bounds)
+        start.notes.extend(avoided.notes)
+        q = start.posture[point.prepared.indices]
+        waypoints = waypoints_of(
+            request, point, chain.forward(q) @ point.T_link_point, start.frames
+        )
+        search = CartesianSettings(
+            request.max_step,
+            thresholds_of(request),
+            PathOptions(ik=_used(settings.options), timeout=TIMEOUT),
+            point.T_link_point,
+            self.motion.motion_limits(chain, arm.bounds).velocity,
+        )
+        if fault:
+            path = _only_start(chain, q, waypoints, fault)
+        else:
+            fault_of = fault_of_poses(bounds, arm.link_frames.beside(chain.tip_link))
+            fields = {bound.field for bound in bounds}
+            path = _found(chain, q, waypoints, search, tests, fault_of, fields)
+        trajectory = self._timed(request, chain, path, arm.bounds, speed_link, start.notes)
+        beside = distance_beside_lines(chain, trajectory, point.T_link_point)
+        path = replace(path, deviation=max(path.deviation, beside))
+        trajectory = group_trajectory(trajectory, point, arm, start.posture)
+        write_solution(response.start_state, arm, start.posture, self._clock.now().to_msg())
+        write_trajectory(response.solution, trajectory, arm.root_link)
+        response.fraction = path.fraction
+        notes = list(dict.fromkeys((*start.notes, *start.frames.notes)))
+        return path_message(path, trajectory, TIMING, notes)
+
+    def _tests(
+        self,
+        request: GetCartesianPath.Request,
+        measured: MeasuredState,
+        point: MovedPoint,
+        start: PathStart,
+        bounds: Sequence[Bound],
+    ) -> tuple[CollisionTest | None, Avoidance]:
+        """Return the tests of the rows of the path, and the collision checks."""
+        arm, base = measured.arm, point.group.base_link
+        avoided = UNCHECKED
+        if request.avoid_collisions:
+            around = start.posture.copy()
+            bring_inside(arm, point.prepared, around)
+            avoided = avoidance(self._collisions, arm, request.start_state, around, self._frames)
+        tests: list[CollisionTest] = []
+        placed = arm.link_frames.beside(point.chain.tip_link)
+        apart = [bound for bound in bounds if bound.link not in placed]
+        if apart:
+            tests.append(BoundTest(arm, base, apart, start.posture, point.prepared.indices))
+        collisions = avoided.test(point.chain.joint_names)
+        if collisions is not None:
+            tests.append(collisions)
+        return (AllTests(tests) if tests else None), avoided
+
+    def _timed(
+        self,
+        request: GetCartesianPath.Request,
+        chain: KinematicChain,
+        path: CartesianPath,
+        arm_bounds: MotionBounds,
+        link: str | None,
+        notes: list[str],
+    ) -> JointTrajectory:
+        """Return the trajectory of a path."""
+        bounds = self.motion.motion_limits(chain, arm_bounds)
+        velocity, slow = scaling_of(
+            request, 'max_velocity_scaling_factor', arm_bounds.velocity_scaling
+        )
+        acceleration, gentle = scaling_of(
+            request, 'max_acceleration_scaling_factor', arm_bounds.acceleration_scaling
+        )
+        notes += [*slow, *gentle]
+        if bounds.scaling == 0.0 and len(path.q) > 1:
+            raise RequestError(ErrorCode.FAILURE, 'the parameter velocity_scaling is 0')
+        speed = request.max_cartesian_speed
+        try:
+            trajectory = time_path(
+                chain,
+                path.q,
+                TimingLimits(bounds.velocity_now, bounds.acceleration_now),
+                velocity,
+                acceleration,
+                speed if 0.0 < speed < math.inf else None,
+                link,
+                path.poses,
+                TIMING,
+                jerk=arm_bounds.jerk(chain),
+            )
+        except ArgumentError as error:
+            raise RequestError(
+                ErrorCode.INVALID_LINK_NAME, f'cartesian_speed_limited_link: {error}'
+            ) from error
+        except TrajectoryError as error:
+            raise RequestError(ErrorCode.FAILURE, f'the path {error}') from error
+        if not trajectory.duration <= LONGEST:
+            raise RequestError(
+                ErrorCode.FAILURE,
+                f'the motion would last {trajectory.duration:.3g} s; its messages hold times '
+                f'up to {LONGEST:.0f} s',
+            )
+        return trajectory
+
+
+def _found(
+    chain: KinematicChain,
+    q: np.ndarray,
+    waypoints: np.ndarray,
+    settings: CartesianSettings,
+    tests: CollisionTest | None,
+    fault_of: FaultOf | None,
+    fields: Collection[str],
+) -> CartesianPath:
+    """Return the path, whose reason names the field of a constraint that does not hold."""
+    try:
+        path = cartesian_path(chain, q, waypoints, settings, tests, fault_of)
+    except ArgumentError as error:
+        raise RequestError(ErrorCode.FAILURE, str(error)) from error
+    if path.bodies is None or path.bodies[0] not in fields:
+        return path
+    return replace(path, reason=broken(*path.bodies))
+
+
+def _only_start(
+    chain: KinematicChain, q: np.ndarray, waypoints: np.ndarray, reason: str
+) -> CartesianPath:
+    """Return a path that does not leave its start."""
+    at = chain.forward(q)[None]
+    return CartesianPath(q[None], at, 0.0, len(waypoints), 0.0, reason, None, 0.0, 0.0, 0.0)
+
+
+def _used(options: IkOptions) -> IkOptions:
+    """Return the options of a solver that paths use."""
+    return IkOptions(**{name: getattr(options, name) for name in USED_OPTIONS})

@@ -1,0 +1,126 @@
+"""Handler of the service ``compute_fk``: from a request to its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from geometry_msgs.msg import PoseStamped
+from moveit_msgs.srv import GetPositionFK
+import numpy as np
+
+from ik_service.arm.arm import Arm
+from ik_service.common.quoting import quote
+from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.frames import Frames
+from ik_service.ros.requests.goals import Held
+from ik_service.ros.requests.held_objects import held_with
+from ik_service.ros.requests.service_handler import (
+    assumed_joints,
+    require_arm,
+    resolver_of,
+    ServiceHandler,
+    StampClock,
+    start_posture,
+)
+from ik_service.ros.scene.known_world import KnownWorld
+
+_MOST_LINKS = 1000  # that a request may name
+_SHOWN = 10  # unknown links that are named in the message
+
+
+class FkHandler(ServiceHandler):
+    """
+    Handler of ``compute_fk``, which answers with the poses of any links and attached objects.
+
+    Safe to call from several threads at once; nothing raises out of :meth:`handle`.
+
+    :param clock: fills in the stamps of answers.
+    :param frames: frames besides the links of the robot; None for none.
+    :param on_error: called with an unexpected exception.
+    :param on_refused: called with the reason why a request could not be answered as it stood.
+    :param known: the objects that are known to be attached; None for none.
+    """
+
+    def __init__(
+        self,
+        clock: StampClock,
+        frames: Frames | None = None,
+        on_error: Callable[[Exception], object] = lambda error: None,
+        on_refused: Callable[[str], object] = lambda message: None,
+        known: KnownWorld | None = None,
+    ) -> None:
+        super().__init__(clock, frames, on_error, on_refused)
+        self._known = known or KnownWorld(self._frames)
+
+    def handle(
+        self, request: GetPositionFK.Request, response: GetPositionFK.Response
+    ) -> GetPositionFK.Response:
+        """
+        Fill in the response to a request and return it.
+
+        :param request: the request.
+        :param response: the response.
+        """
+        self._answer_with_code(response.error_code, lambda: self._compute(request, response))
+        return response
+
+    def _compute(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> str:
+        """
+        Fill in the poses and return the message.
+
+        :raises RequestError: also when some links are unknown, after the others were filled in.
+        """
+        measured = require_arm(self.measured)
+        arm = measured.arm
+        _check_links(request.fk_link_names)
+        held = held_with(request.robot_state, self._known, measured, self._frames)
+        places = {
+            name: found for name in request.fk_link_names if (found := _place(arm, name, held))
+        }
+        known = [name for name in request.fk_link_names if name in places]
+        used = arm.joints_that_move(link for link, _ in places.values())
+        posture, given = start_posture(measured, request.robot_state, used)
+        frame = request.header.frame_id.lstrip('/') or arm.root_link
+        frames = resolver_of(measured, request.robot_state, posture, self._frames)
+        T_frame_root = frames.frame_from_root(frame)
+        poses = arm.link_poses(posture)
+        stamp = self._clock.now().to_msg()
+        for name in known:
+            link, T_link_point = places[name]
+            T = T_frame_root @ poses[link] @ T_link_point
+            stamped = PoseStamped(pose=pose_from_matrix(T))
+            stamped.header.frame_id = frame
+            stamped.header.stamp = stamp
+            response.pose_stamped.append(stamped)
+        response.fk_link_names = known
+        unknown = [link for link in request.fk_link_names if link not in places]
+        if unknown:
+            more = f' and {len(unknown) - _SHOWN} more' if len(unknown) > _SHOWN else ''
+            raise RequestError(
+                ErrorCode.INVALID_LINK_NAME,
+                f'the robot has no link: {", ".join(map(quote, unknown[:_SHOWN]))}{more}',
+            )
+        notes = frames.notes
+        assumed = assumed_joints(measured, used, given)
+        if assumed:
+            listed = ', '.join(assumed)
+            notes = [*notes, f'neither measured nor given, so taken at mid-range: {listed}']
+        return '; '.join(notes)
+
+
+def _place(arm: Arm, name: str, held: Held) -> tuple[str, np.ndarray] | None:
+    """Return the link of a name, and the pose there of an attached object or a subframe."""
+    return (name, np.eye(4)) if arm.has_link(name) else held(name)
+
+
+def _check_links(names: Sequence[str]) -> None:
+    if not names:
+        raise RequestError(
+            ErrorCode.INVALID_LINK_NAME, 'fk_link_names is empty; name at least one link'
+        )
+    if len(names) > _MOST_LINKS:
+        raise RequestError(
+            ErrorCode.INVALID_LINK_NAME,
+            f'fk_link_names has {len(names)} links; ask for at most {_MOST_LINKS} at once',
+        )

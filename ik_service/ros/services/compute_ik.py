@@ -1,0 +1,274 @@
+"""Handler of the service ``compute_ik``: from a request to its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from moveit_msgs.msg import PositionIKRequest
+from moveit_msgs.srv import GetPositionIK
+import numpy as np
+
+from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
+from ik_service.arm.task_solving import moving_only, solve_tasks
+from ik_service.arm.tree_preparation import TreePreparation
+from ik_service.exceptions import ChainError, CompilationError, ConstraintError
+from ik_service.ros.node.solve_record import SolveRecord
+from ik_service.ros.requests.chain_start import (
+    avoided_collisions,
+    chain_start,
+    check_whole,
+    constrained_solver,
+)
+from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.frames import Frames
+from ik_service.ros.requests.goals import goals_together, group_of, joints_of, pose_goals, PoseGoal
+from ik_service.ros.requests.held_objects import held_with
+from ik_service.ros.requests.ik_answer import bring_inside, Outcome, outcome_of, write_solution
+from ik_service.ros.requests.link_constraints import bounds_of, moved_bounds
+from ik_service.ros.requests.service_handler import (
+    assumed_joints,
+    RequestStatistics,
+    require_arm,
+    resolver_of,
+    ServiceHandler,
+    StampClock,
+    start_posture,
+    write_code,
+)
+from ik_service.ros.scene.avoidance import Avoidance
+from ik_service.ros.scene.collision_world import CollisionWorld
+from ik_service.solvers.solver import Solver
+
+LONGEST_TIMEOUT = 60.0
+"""Longest time of a solve [s], that of solver.timeout: no request keeps a thread for longer."""
+
+
+class IkHandler(ServiceHandler):
+    """
+    Handler of ``compute_ik``, which answers as MoveIt does, but with reasons.
+
+    Safe to call from several threads at once; nothing raises out of :meth:`handle`.
+
+    :param settings: name and options of the solver.
+    :param clock: fills in the stamps of answers.
+    :param frames: frames besides the links of the robot; None for none.
+    :param on_error: called with an unexpected exception.
+    :param on_refused: called with the reason why a request could not be answered as it stood.
+    :param collisions: the known world, and the checker of collisions; None for none.
+    :ivar settings: name and options of the solver; may be replaced at any time.
+    :ivar trees: compilation for requests with several poses or tolerances.
+    """
+
+    def __init__(
+        self,
+        settings: SolverSettings,
+        clock: StampClock,
+        frames: Frames | None = None,
+        on_error: Callable[[Exception], object] = lambda error: None,
+        on_refused: Callable[[str], object] = lambda message: None,
+        collisions: CollisionWorld | None = None,
+    ) -> None:
+        super().__init__(clock, frames, on_error, on_refused)
+        self._collisions = collisions or CollisionWorld(self._frames, required=lambda: False)
+        self.settings = settings
+        self.trees = TreePreparation()
+        self.statistics = RequestStatistics(solves=True)
+
+    def handle(
+        self, request: GetPositionIK.Request, response: GetPositionIK.Response
+    ) -> GetPositionIK.Response:
+        """
+        Fill in the response to a request and return it.
+
+        :param request: the request.
+        :param response: the response.
+        """
+        measured = self.measured
+        try:
+            outcome = self.outcome(request.ik_request, require_arm(measured))
+        except Exception as error:
+            outcome = Outcome(*self._code_and_message(error))
+        solve = None
+        if outcome.result is not None:
+            now = self._clock.now()
+            solve = SolveRecord(now, 'compute_ik', outcome.solver, outcome.result)
+            if outcome.posture is not None and measured is not None:
+                write_solution(response.solution, measured.arm, outcome.posture, now.to_msg())
+        write_code(response.error_code, outcome.code, outcome.message)
+        self.statistics.add(outcome.code.name, solve)
+        return response
+
+    def outcome(
+        self,
+        request: PositionIKRequest,
+        measured: MeasuredState,
+        goals: list[PoseGoal] | None = None,
+    ) -> Outcome:
+        """
+        Return the outcome of a request.
+
+        :param request: the request.
+        :param measured: the measured state that it is answered for.
+        :param goals: the poses, where they are not those that the request holds.
+        :raises RequestError: the request cannot be answered as it stands.
+        """
+        arm = measured.arm
+        group = group_of(arm, request.group_name)
+        goals = goals or self.goals(request, measured)
+        if places_links(request, goals, group):
+            return self._solve_together(request, goals, group, measured)
+        goal, settings = goals[0], self.settings
+        start = chain_start(request, goal, group, measured, settings, self._frames)
+        T = goal.matrix()
+        T_base_target = start.frames.in_base(group.base_link, goal.frame_id, T)
+        seconds = _timeout(request)
+        chosen, posture = start.chosen, start.posture
+        solver = constrained_solver(chosen, request.constraints, arm, posture)
+        avoided = self.avoided(request, arm, chosen, posture)
+        result = solver.solve(
+            T_base_target,
+            start.seed(settings),
+            timeout=min(seconds, LONGEST_TIMEOUT) or None,
+            collisions=avoided.test(solver.chain.joint_names),
+        )
+        notes = _notes(goals, seconds, start.assumed)
+        notes += ''.join([f'; {note}' for note in (*start.frames.notes, *avoided.notes)])
+        return outcome_of(result, arm, chosen, posture, notes, start.outside)
+
+    def goals(self, request: PositionIKRequest, measured: MeasuredState) -> list[PoseGoal]:
+        """
+        Return the poses that a request asks for.
+
+        :param request: the request.
+        :param measured: the measured state that it is answered for.
+        :raises RequestError: INVALID_LINK_NAME where poses and links do not go together;
+            INVALID_ROBOT_STATE for an attached object that is faulty.
+        """
+        known, state = self._collisions.known, request.robot_state
+        return pose_goals(request, held_with(state, known, measured, self._frames))
+
+    def avoided(
+        self,
+        request: PositionIKRequest,
+        arm: Arm,
+        chosen: PreparedSolver | ArmGroup,
+        posture: np.ndarray,
+    ) -> Avoidance:
+        """
+        Return the collision checks of a request; see :func:`avoided_collisions`.
+
+        :param request: the request.
+        :param arm: the arm.
+        :param chosen: chain with its solver, or group.
+        :param posture: (m,) full posture of the start [rad] or [m].
+        """
+        around = self._collisions, self._frames
+        return avoided_collisions(request, arm, chosen, posture, *around)
+
+    def _solve_together(
+        self,
+        request: PositionIKRequest,
+        goals: list[PoseGoal],
+        group: ArmGroup,
+        measured: MeasuredState,
+    ) -> Outcome:
+        """Answer a request with several poses, or with constraints on links."""
+        check_whole(goals, self.settings)
+        arm = measured.arm
+        posture, given = start_posture(measured, request.robot_state, group.indices)
+        limited = self.settings.options.joint_limits != 'ignore'
+        outside = bring_inside(arm, group, posture, given, told=limited)
+        seconds = _timeout(request)
+        frames = resolver_of(measured, request.robot_state, posture, self._frames)
+
+        def to_base(frame_id: str, T: np.ndarray) -> np.ndarray:
+            return frames.in_base(group.base_link, frame_id, T)
+
+        # A constraint on another link moves no joint beside the group.
+        moving = joints_of(goals, arm, group)
+
+        def narrow(prepared: PreparedSolver) -> Solver:
+            self.trees.finish(prepared.solver)
+            solver = constrained_solver(prepared, request.constraints, arm, posture)
+            return moving_only(solver, moving, posture[prepared.indices])
+
+        poses = goals_together(goals, arm, group, posture, to_base)
+        bounds = moved_bounds(bounds_of(request.constraints, arm, to_base), arm, group, posture)
+        time = min(seconds, LONGEST_TIMEOUT) or self.settings.options.timeout
+        avoided = self.avoided(request, arm, group, posture)
+        try:
+            found = solve_tasks(
+                arm.link_frames.beside,
+                group,
+                self.settings,
+                poses,
+                bounds,
+                posture,
+                narrow,
+                time,
+                avoided.test,
+            )
+        except ConstraintError as error:
+            raise RequestError(ErrorCode.INVALID_GOAL_CONSTRAINTS, str(error)) from error
+        except ChainError as error:
+            raise RequestError(ErrorCode.INVALID_LINK_NAME, str(error)) from error
+        except CompilationError as error:
+            raise RequestError(ErrorCode.FAILURE, str(error)) from error
+        chosen = found.prepared
+        notes = _notes(goals, seconds, assumed_joints(measured, chosen.indices, given))
+        if found.loosened and found.result.success:
+            notes += '; not the pose itself, but one within the tolerances of the constraints'
+        notes += ''.join(f'; {note}' for note in (*frames.notes, *avoided.notes))
+        return outcome_of(found.result, arm, chosen, posture, notes, outside)
+
+
+def _timeout(request: PositionIKRequest) -> float:
+    """Return the time that a request gives [s]; 0 for the default."""
+    seconds = request.timeout.sec + 1e-9 * request.timeout.nanosec
+    if seconds < 0.0:
+        raise RequestError(
+            ErrorCode.INVALID_GOAL_CONSTRAINTS,
+            f'timeout is {seconds:g} s; it has to be positive, or 0 for the default',
+        )
+    return seconds
+
+
+def places_links(request: PositionIKRequest, goals: list[PoseGoal], group: ArmGroup) -> bool:
+    """
+    Return whether a request places several links, or limits where links may be.
+
+    :param request: the request.
+    :param goals: the poses that it asks for.
+    :param group: the planning group.
+    """
+    constraints = request.constraints
+    return (
+        len(goals) > 1
+        or len(group.tip_links) > 1
+        or bool(
+            constraints.position_constraints
+            or constraints.orientation_constraints
+            or constraints.visibility_constraints
+        )
+    )
+
+
+def _notes(goals: list[PoseGoal], seconds: float, assumed: list[str]) -> str:
+    """Return remarks for the client: what was normalised, cut or assumed."""
+    notes = ''.join([f'; {note}' for goal in goals for note in goal.notes()])
+    if seconds > LONGEST_TIMEOUT:
+        notes += f'; the timeout of {seconds:g} s is cut to {LONGEST_TIMEOUT:g} s'
+    return notes + ''.join([f'; {note}' for note in note_of_assumed(assumed)])
+
+
+def note_of_assumed(joints: list[str]) -> list[str]:
+    """
+    Return the remark on joints that are assumed to stand in the middle of their range, if any.
+
+    :param joints: their names.
+    """
+    if not joints:
+        return []
+    where = 'neither measured nor in the seed, so taken at mid-range'
+    return [f'{where}: {", ".join(joints)}']

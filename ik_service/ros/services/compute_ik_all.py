@@ -1,0 +1,153 @@
+"""Handler of the service ``compute_ik_all``: all solutions of one pose."""
+
+from __future__ import annotations
+
+from moveit_msgs.srv import GetCartesianPath
+import numpy as np
+
+from ik_service.arm.arm import MeasuredState
+from ik_service.exceptions import ArgumentError, IncompleteSolutionsError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.ros.requests.background_handler import IkRowsHandler
+from ik_service.ros.requests.chain_start import chain_start, ChainStart, constrained_solver
+from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.goals import group_of, PoseGoal
+from ik_service.ros.requests.ik_answer import bring_inside
+from ik_service.ros.scene.avoidance import Avoidance
+from ik_service.ros.services.batch_answers import BatchAnswers
+from ik_service.ros.services.batch_request import BatchRequest
+from ik_service.ros.services.compute_ik import note_of_assumed, places_links
+from ik_service.solvers.all_solutions.argument_checks import USED_OPTIONS
+from ik_service.solvers.all_solutions.finder import DEFAULT_RESOLUTION, list_solutions
+from ik_service.solvers.options import IkOptions
+
+LONGEST_SEARCH = 2.0
+"""Time after which a search ends with what it has found [s]."""
+
+
+class AllSolutionsHandler(IkRowsHandler):
+    """
+    Handler of ``compute_ik_all``: the solutions of one pose, nearest to the seed first.
+
+    The answers stand in the response as those of ``compute_ik_batch`` do, a row for each solution;
+    ``fraction`` is 1 where these are all, as far as the search can say, and 0 where its time or
+    the number of solutions ended it. ``max_step`` is the resolution of self-motions [rad] or [m].
+
+    Safe to call from several threads at once; nothing raises out of :meth:`handle`.
+
+    :param ik: handler of ``compute_ik``, with whose settings and world it solves.
+    :param around: as for :class:`~ik_service.ros.requests.service_handler.ServiceHandler`.
+    """
+
+    work = 'all solutions'
+
+    def _answer(
+        self,
+        request: GetCartesianPath.Request,
+        measured: MeasuredState,
+        response: GetCartesianPath.Response,
+    ) -> str:
+        """Fill in the solutions and return the message."""
+        goal, batch = self._goal(request, measured)
+        question, arm = batch.question, measured.arm
+        group = group_of(arm, question.group_name)
+        _check_one_link(batch, goal, places_links(question, [goal], group))
+        start = chain_start(question, goal, group, measured, self._ik.settings, self._frames)
+        T = start.frames.in_base(group.base_link, goal.frame_id, goal.matrix())
+        solver = constrained_solver(start.chosen, question.constraints, arm, start.posture)
+        avoided = self._ik.avoided(question, arm, start.chosen, start.posture)
+        seed = start.posture[start.chosen.indices]
+        found, why = self._found(solver.chain, T, seed, request.max_step)
+        free = _without_collisions(found, avoided, solver.chain.joint_names)
+        answers = BatchAnswers(len(free), arm)
+        notes = [*note_of_assumed(start.assumed), *start.frames.notes, *avoided.notes]
+        outside = start.outside + _write(free, start, measured, answers)
+        if outside:
+            notes.append(f'brought inside their limits: {", ".join(outside)}')
+        answers.write(response, self._clock.now().to_msg())
+        response.fraction = 0.0 if why else 1.0
+        count = f'{len(free)} solutions'
+        if len(free) < len(found):
+            count += f', without {len(found) - len(free)} that collide'
+        return '; '.join([count, *([f'not all: {why}'] if why else []), *notes])
+
+    def _goal(
+        self, request: GetCartesianPath.Request, measured: MeasuredState
+    ) -> tuple[PoseGoal, BatchRequest]:
+        if len(request.waypoints) != 1:
+            raise RequestError(
+                ErrorCode.INVALID_GOAL_CONSTRAINTS,
+                f'waypoints has {len(request.waypoints)} poses; the solutions of one are listed',
+            )
+        batch = BatchRequest.of(request)
+        common = self._ik.goals(batch.question, measured)[0]
+        return batch.goals(0, common)[0], batch
+
+    def _found(
+        self, chain: object, T: np.ndarray, seed: np.ndarray, resolution: float
+    ) -> tuple[np.ndarray, str]:
+        """Return the (k, n) solutions, at least one, and why these are not all."""
+        assert isinstance(chain, KinematicChain)
+        node = self._ik.settings.options
+        values = {name: getattr(node, name) for name in USED_OPTIONS}
+        options = IkOptions(**{**values, 'timeout': LONGEST_SEARCH})
+        why = ''
+        try:
+            found, proved = list_solutions(
+                chain, T, seed, options, resolution or DEFAULT_RESOLUTION
+            )
+        except ArgumentError as error:
+            raise RequestError(ErrorCode.INVALID_GOAL_CONSTRAINTS, f'max_step: {error}') from error
+        except IncompleteSolutionsError as error:
+            found, proved, why = np.asarray(error.partial), False, error.reason
+        if not len(found):
+            code = ErrorCode.TIMED_OUT if why else ErrorCode.NO_IK_SOLUTION
+            exists = 'the target has no solution' if proved else 'no solution was found'
+            raise RequestError(code, why or f'{exists} within the limits')
+        return found, why
+
+
+def _check_one_link(batch: BatchRequest, goal: PoseGoal, several: bool) -> None:
+    if not several:
+        return
+    constraints = batch.question.constraints
+    if constraints.position_constraints or constraints.orientation_constraints:
+        raise RequestError(
+            ErrorCode.INVALID_GOAL_CONSTRAINTS,
+            'compute_ik_all supports constraints of joints only',
+        )
+    raise RequestError(
+        ErrorCode.INVALID_LINK_NAME,
+        f'compute_ik_all places one link; the group of {goal.link!r} has several tips, or '
+        'visibility is constrained',
+    )
+
+
+def _without_collisions(
+    found: np.ndarray, avoided: Avoidance, joint_names: tuple[str, ...]
+) -> np.ndarray:
+    """Return the solutions that are free of collisions, where these are checked."""
+    test = avoided.test(joint_names)
+    if test is None:
+        return found
+    free = found[~test.colliding(found)]
+    if not len(free):
+        pair = test.first_contact(found[0]) or ('the robot', 'something')
+        raise RequestError(
+            ErrorCode.GOAL_IN_COLLISION,
+            f'all {len(found)} solutions collide; in the nearest, {pair[0]} with {pair[1]}',
+        )
+    return free
+
+
+def _write(
+    found: np.ndarray, start: ChainStart, measured: MeasuredState, answers: BatchAnswers
+) -> list[str]:
+    """Write the solutions; return the joints that were brought inside their limits."""
+    posture, arm = start.posture.copy(), measured.arm
+    outside = bring_inside(arm, start.chosen, posture)
+    postures = np.tile(posture, (len(found), 1))
+    postures[:, start.chosen.indices] = found
+    arm.postures.complete(postures.T)
+    answers.solve(np.arange(len(found)), postures)
+    return outside

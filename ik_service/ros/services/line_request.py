@@ -1,0 +1,206 @@
+"""Content of a ``compute_cartesian_path`` request, by MoveIt's rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+
+from moveit_msgs.srv import GetCartesianPath
+import numpy as np
+
+from ik_service.arm.arm import MeasuredState
+from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
+from ik_service.common.quoting import quote
+from ik_service.exceptions import ChainError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.part_names import listed
+from ik_service.paths.jumps import JumpThresholds
+from ik_service.paths.straight_lines import MOST_POSES
+from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.frames import FrameResolver
+from ik_service.ros.requests.goals import group_of, Held
+
+_NUMBERS = (
+    'jump_threshold',
+    'prismatic_jump_threshold',
+    'revolute_jump_threshold',
+    'max_velocity_scaling_factor',
+    'max_acceleration_scaling_factor',
+    'max_cartesian_speed',
+)
+
+
+@dataclass(frozen=True)
+class MovedPoint:
+    """
+    Point that a request moves, and the joints that do it.
+
+    :ivar group: the planning group.
+    :ivar name: the link, or the attached object.
+    :ivar T_link_point: (4, 4) the point in the frame of its link [m].
+    :ivar prepared: chain to the link, with its solver.
+    """
+
+    group: ArmGroup
+    name: str
+    T_link_point: np.ndarray
+    prepared: PreparedSolver
+
+    @property
+    def chain(self) -> KinematicChain:
+        """The chain to the link."""
+        chain = self.prepared.chain
+        assert isinstance(chain, KinematicChain)  # to one link
+        return chain
+
+
+def moved_point(
+    request: GetCartesianPath.Request,
+    measured: MeasuredState,
+    settings: SolverSettings,
+    held: Held,
+) -> MovedPoint:
+    """
+    Return the point that a request moves.
+
+    :param request: the request.
+    :param measured: the measured state.
+    :param settings: name and options of the solver.
+    :param held: returns the link of an attached object and its pose there; None for all else.
+    :raises RequestError: INVALID_GROUP_NAME, or INVALID_LINK_NAME.
+    """
+    group = group_of(measured.arm, request.group_name)
+    link, T_link_point = request.link_name, np.eye(4)
+    found = held(link) if link else None
+    if found is not None:
+        link, T_link_point = found
+    if not link and len(group.tip_links) > 1:
+        raise _bad_link(
+            f'group {group.name!r} places several links; name the one to be moved in link_name: '
+            f'{listed(group.tip_links)}'
+        )
+    link = link or group.tip_links[0]
+    try:
+        prepared = group.chain_solvers[link, settings]
+    except ChainError as error:
+        raise _bad_link(f'link_name: {error}') from error
+    return MovedPoint(group, request.link_name or link, T_link_point, prepared)
+
+
+def check_numbers(request: GetCartesianPath.Request) -> None:
+    """
+    Refuse numbers that mean nothing, before anything is done.
+
+    :param request: the request.
+    :raises RequestError: FAILURE for ``max_step``, as with MoveIt, and for too many way points;
+        INVALID_GOAL_CONSTRAINTS for the others; naming the field.
+    """
+    if not 0.0 < request.max_step < math.inf:
+        raise RequestError(
+            ErrorCode.FAILURE,
+            f'max_step is {request.max_step}; it has to be a finite length above 0 [m]',
+        )
+    if len(request.waypoints) > MOST_POSES:
+        raise RequestError(
+            ErrorCode.FAILURE,
+            f'waypoints has {len(request.waypoints)} elements; at most {MOST_POSES} are supported',
+        )
+    for name in _NUMBERS:
+        value = getattr(request, name)
+        if math.isnan(value):
+            raise _refused(f'{name} is {value}; it has to be a number')
+        if name.endswith('factor') and value < 0.0:
+            raise _refused(
+                f'{name} is {value:g}; it has to be from 0 to 1, where 0 is the default'
+            )
+        if name == 'max_cartesian_speed' and value < 0.0:
+            raise _refused(f'{name} is {value:g}; it has to be above 0 [m/s], or 0 for none')
+
+
+def thresholds_of(request: GetCartesianPath.Request) -> JumpThresholds:
+    """
+    Return the thresholds of a request; those of 0 or less mean none.
+
+    :param request: the request, which :func:`check_numbers` has accepted.
+    """
+    return JumpThresholds(
+        max(0.0, request.jump_threshold),
+        max(0.0, request.revolute_jump_threshold),
+        max(0.0, request.prismatic_jump_threshold),
+    )
+
+
+def waypoints_of(
+    request: GetCartesianPath.Request,
+    point: MovedPoint,
+    T_base_start: np.ndarray,
+    frames: FrameResolver,
+) -> np.ndarray:
+    """
+    Return the poses of the point at the way points.
+
+    In the frame of the moved link each is relative to the one before, and the first to the start.
+
+    :param request: the request.
+    :param point: the point.
+    :param T_base_start: (4, 4) the point at the start.
+    :param frames: resolves the frame of the others.
+    :returns: (k, 4, 4) T_base_point.
+    :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming the field that is wrong;
+        FRAME_TRANSFORM_FAILURE for an unknown frame.
+    """
+    given = [
+        matrix_from_pose(pose, f'waypoints[{number}]')
+        for number, pose in enumerate(request.waypoints)
+    ]
+    frame = request.header.frame_id.lstrip('/')
+    if frame and frame == point.name:
+        poses, T = [], T_base_start
+        for T_before_next in given:
+            T = T @ T_before_next
+            poses.append(T)
+        return np.array(poses).reshape(-1, 4, 4)
+    T_base_frame = frames.base_from_frame(point.group.base_link, frame)
+    absolute = np.array(given).reshape(-1, 4, 4)
+    return absolute if T_base_frame is None else T_base_frame @ absolute
+
+
+def scaling_of(
+    request: GetCartesianPath.Request, name: str, default: float
+) -> tuple[float, list[str]]:
+    """
+    Return a scaling factor, and remarks for the client.
+
+    :param request: the request, which :func:`check_numbers` has accepted.
+    :param name: its field.
+    :param default: the factor where it is 0.
+    """
+    value = getattr(request, name)
+    if value > 1.0:
+        return 1.0, [f'{name} of {value:g} is cut to 1']
+    return value or default, []
+
+
+def limited_link(request: GetCartesianPath.Request, measured: MeasuredState) -> str | None:
+    """
+    Return the link whose speed is limited; None for the one that moves.
+
+    :param request: the request.
+    :param measured: the measured state.
+    :raises RequestError: INVALID_LINK_NAME.
+    """
+    name = request.cartesian_speed_limited_link
+    if not name:
+        return None
+    if not measured.arm.has_link(name):
+        raise _bad_link(f'cartesian_speed_limited_link: the robot has no link {quote(name)}')
+    return name
+
+
+def _bad_link(message: str) -> RequestError:
+    return RequestError(ErrorCode.INVALID_LINK_NAME, message)
+
+
+def _refused(message: str) -> RequestError:
+    return RequestError(ErrorCode.INVALID_GOAL_CONSTRAINTS, message)

@@ -1,1 +1,0 @@
-"""Trajectories: joint motions in time, their interpolation, checks and timing."""

@@ -1,0 +1,71 @@
+"""Preparation of the kernels of paths."""
+
+import subprocess
+import sys
+
+import pytest
+from support.chains import arm
+from support.six_joint_arms import six_joint_arm
+
+from ik_service.kinematics.tree import KinematicTree
+from ik_service.paths.search.preparation import PathKernels
+import ik_service.solvers.compilation as compiling
+
+# A path to a given end that comes to a limit, so that ways are looked for from both sides; and
+# one that leaves the reach from any start.
+PATHS = """
+import numpy as np
+import ik_service as iks
+from ik_service.common.resources import urdf_path
+from ik_service.paths.search.preparation import PathKernels
+from ik_service.solvers.all_solutions.exploration import find_all
+from ik_service.solvers.loop.search import solve
+from ik_service.paths.search.continuation import project_rows, row_errors
+from ik_service.paths.search.beam import grow
+from ik_service.paths.search.redundancy import null_spaces, solve_in_null_spaces
+from ik_service.paths.search.selection import join, select
+KERNELS = (find_all, solve, project_rows, row_errors, grow, null_spaces, solve_in_null_spaces,
+           join, select)
+chain = iks.Robot.from_urdf(urdf_path('panda')).chain('panda_link0', 'panda_hand_tcp')
+PathKernels(chain).warm_up()
+before = [len(kernel.overloads) for kernel in KERNELS]
+home = np.array([0.0, -0.4, 0.1, -2.0, 0.0, 1.8, 0.8])
+targets = np.tile(chain.forward(home), (60, 1, 1))
+targets[:, 2, 3] += np.linspace(0.0, 0.5, 60)
+iks.solve_path(chain, targets)
+iks.solve_path(chain, targets[:20], home, end=home)
+print(before, [len(kernel.overloads) for kernel in KERNELS])
+"""
+
+
+@pytest.mark.parametrize('kind', ['chain', 'tree'])
+def test_prepared_kernels_are_recognised(kind):
+    chain = arm('panda') if kind == 'chain' else KinematicTree.of_chain(arm('panda'))
+    kernels = PathKernels(chain)
+    kernels.warm_up()
+    assert kernels.compiled
+    assert kernels.cached
+
+
+def test_the_elimination_is_compiled_for_arms_that_need_it():
+    assert not PathKernels(arm('ur5e')).eliminates
+    assert PathKernels(arm('ur5e'), eliminates=True).eliminates
+    kernels = PathKernels(six_joint_arm('any'))
+    assert kernels.eliminates
+    kernels.warm_up()
+    assert kernels.compiled
+    assert kernels.cached
+
+
+def test_nothing_is_left_to_compile():
+    answer = subprocess.run([sys.executable, '-c', PATHS], capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.strip() == f'{[1] * 9} {[1] * 9}'
+
+
+def test_compiler_takes_them(monkeypatch):
+    """What is prepared needs no other process."""
+    kernels = PathKernels(arm('ur5e'))
+    kernels.warm_up()
+    monkeypatch.setattr(compiling, 'ChildProcess', None)
+    compiling.Compiler(pytest.fail).prepare(kernels)

@@ -1,0 +1,170 @@
+"""Timing of joint paths: rows met exactly, limits kept also between them, no detour, no delay."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from support.chains import arm, snake
+
+from ik_service.exceptions import ArgumentError, MissingExtraError, TrajectoryError
+from ik_service.paths.timing.timing import time_path
+from ik_service.paths.timing.timing_limits import timing_limits, TimingLimits
+
+HOME = np.array([0.0, -0.4, 0.1, -2.0, 0.0, 1.8, 0.8])
+TOPPRA = pytest.mark.skipif(
+    find_spec('toppra') is None, reason='toppra is not installed; it comes with the extra path'
+)
+
+
+@pytest.fixture(scope='module')
+def chain():
+    return arm('panda')
+
+
+def shares(trajectory, limits):
+    """Largest shares of the limits of velocity and acceleration, at and between all points."""
+    c, h = trajectory.coefficients, np.diff(trajectory.times)[:, None]
+    velocity = acceleration = 0.0
+    for part in np.linspace(0.0, 1.0, 60):
+        t = part * h
+        v = c[:, 1] + t * (2 * c[:, 2] + t * (3 * c[:, 3] + t * (4 * c[:, 4] + t * 5 * c[:, 5])))
+        a = 2 * c[:, 2] + t * (6 * c[:, 3] + t * (12 * c[:, 4] + t * 20 * c[:, 5]))
+        velocity = max(velocity, (np.abs(v) / limits.velocity).max())
+        acceleration = max(acceleration, (np.abs(a) / limits.acceleration).max())
+    return velocity, acceleration
+
+
+def wave(rows, seed, even=True):
+    """A smooth path of all joints, with rows at even or random places."""
+    rng = np.random.default_rng(seed)
+    t = np.linspace(0.0, 1.0, rows) if even else np.sort(rng.uniform(0.0, 1.0, rows))
+    phase = 2 * np.pi * t[:, None] * rng.uniform(0.2, 2.0, 7) + rng.uniform(0.0, 6.0, 7)
+    return HOME + 0.4 * np.sin(phase)
+
+
+PATHS = {
+    **{f'wave of {n} rows': (wave, n, n) for n in (2, 3, 4, 20, 300)},
+    **{f'uneven rows {seed}': (wave, 40, seed, False) for seed in range(4)},
+    'random walk': (
+        lambda: HOME + np.cumsum(np.random.default_rng(5).normal(0.0, 0.02, (50, 7)), axis=0),
+    ),
+}
+
+
+@pytest.mark.parametrize('name', PATHS)
+def test_rows_are_met_and_limits_kept_also_between_them(chain, name):
+    make, *arguments = PATHS[name]
+    q = make(*arguments)
+    trajectory = time_path(chain, q)
+    np.testing.assert_array_equal(trajectory.positions, q)
+    assert not trajectory.velocities[[0, -1]].any()
+    velocity, acceleration = shares(trajectory, timing_limits(chain, None))
+    assert velocity <= 1.0005
+    assert acceleration <= 1.0005
+    assert max(velocity, acceleration) > 0.9
+
+
+def test_a_straight_motion_of_one_joint_takes_the_least_time():
+    one = snake(1, prismatic=0.0)
+    limits = TimingLimits(np.array([1.0]), np.array([4.0]))
+    rows = one.lower[0] + np.linspace(0.0, 1.0, 201)[:, None]
+    # Acceleration and deceleration take 1/4 s each, and 1/8 of the way.
+    assert time_path(one, rows, limits).duration == pytest.approx(1.25, rel=3e-3)
+    assert time_path(one, rows, limits, 0.5, 0.25).duration == pytest.approx(2.5, rel=3e-3)
+    slow = TimingLimits(np.array([100.0]), np.array([4.0]))
+    assert time_path(one, rows, slow).duration == pytest.approx(1.0, rel=3e-3)
+
+
+def test_a_corner_of_lines_is_a_rest_and_a_coarse_curve_is_none(chain):
+    start = chain.forward(HOME)
+    turn = np.linspace(0.0, 0.5, 26)
+    bent = HOME + np.column_stack([turn, *[0.0 * turn] * 6])
+    back = bent[-1] + np.column_stack([0.0 * turn, turn, *[0.0 * turn] * 5])
+    corner = np.vstack([bent, back[1:]])
+    rests = np.flatnonzero(~time_path(chain, corner).velocities.any(axis=1))
+    np.testing.assert_array_equal(rests, [0, 25, 50])
+    angle = np.linspace(0.0, np.pi, 9)
+    arc = HOME + 0.3 * np.column_stack([np.sin(angle), np.cos(angle) - 1.0, *[0.0 * angle] * 5])
+    assert len(np.flatnonzero(~time_path(chain, arc).velocities.any(axis=1))) == 2
+    targets = np.array([chain.forward(q) for q in arc])
+    rests = ~time_path(chain, arc, targets=targets).velocities.any(axis=1)
+    assert rests.all()  # as lines, these rows have a corner each
+    np.testing.assert_allclose(targets[0], start, atol=1e-12)
+
+
+def test_the_speed_of_a_link_is_bounded_and_used(chain):
+    q = wave(200, 1)
+    for link in (None, 'panda_link5'):
+        trajectory = time_path(chain, q, cartesian_speed=0.1, link=link)
+        place = chain if link is None else chain.robot.chain('panda_link0', link)
+        times = np.linspace(0.0, trajectory.duration, 3000)
+        points = np.array([place.forward(trajectory.at(t)[0][: place.n])[:3, 3] for t in times])
+        speeds = np.linalg.norm(np.diff(points, axis=0), axis=1) / np.diff(times)
+        assert 0.098 < speeds.max() <= 0.1 * 1.0005
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_the_speed_of_the_tip_is_bounded_between_coarse_rows_too(chain, seed):
+    q = wave(12, seed)
+    targets = np.array([chain.forward(row) for row in q])
+    trajectory = time_path(chain, q, cartesian_speed=0.05, targets=targets, tolerance=1.0)
+    times = np.linspace(0.0, trajectory.duration, 3000)
+    motion = [trajectory.at(t) for t in times]
+    speeds = [np.linalg.norm(chain.jacobian(q)[:3] @ v) for q, v, _ in motion]
+    assert max(speeds) <= 0.05 * 1.01
+
+
+def test_equal_rows_are_one_point_and_a_single_row_rests(chain):
+    q = np.repeat(wave(10, 3), 3, axis=0)
+    trajectory = time_path(chain, q)
+    np.testing.assert_array_equal(trajectory.positions, q[::3])
+    still = time_path(chain, np.repeat(HOME[None], 4, axis=0))
+    assert len(still) == 1
+    assert still.duration == 0.0
+
+
+def test_two_thousand_rows_with_fine_steps_and_a_joint_that_never_moves(chain):
+    q = wave(2000, 4)
+    q[:, 3] = HOME[3]
+    velocity = chain.velocity.copy()
+    velocity[3] = 0.0
+    limits = TimingLimits(velocity, np.where(velocity > 0.0, 10.0, 0.0))
+    trajectory = time_path(chain, q, limits)
+    assert not trajectory.velocities[:, 3].any()
+    q[7, 3] += 1e-3
+    with pytest.raises(TrajectoryError, match='panda_joint4'):
+        time_path(chain, q, limits)
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'word'),
+    [
+        ({'q': np.zeros((3, 6))}, r'\(N, 7\)'),
+        ({'q': np.full((2, 7), np.nan)}, 'panda_joint1'),
+        ({'velocity_scaling': 0.0}, 'velocity_scaling'),
+        ({'acceleration_scaling': 1.5}, 'acceleration_scaling'),
+        ({'cartesian_speed': -1.0}, 'cartesian_speed'),
+        ({'timing': 'magic'}, 'built_in'),
+        ({'targets': np.eye(4)[None]}, '1 poses for 5 rows'),
+        ({'limits': TimingLimits(np.ones(3), np.ones(3))}, '3 joints'),
+    ],
+)
+def test_arguments_that_cannot_be_are_named(chain, arguments, word):
+    with pytest.raises(ArgumentError, match=word):
+        time_path(chain, **{'q': wave(5, 0), **arguments})
+
+
+@pytest.mark.skipif(find_spec('toppra') is not None, reason='toppra is installed')
+def test_timing_by_toppra_names_the_extra_that_brings_it(chain):
+    with pytest.raises(MissingExtraError, match=r'ik_service\[path\]'):
+        time_path(chain, wave(5, 0), timing='toppra')
+
+
+@TOPPRA
+@pytest.mark.parametrize('seed', range(4))
+def test_both_timings_take_the_same_time(chain, seed):
+    q = wave(300, seed)
+    durations = [time_path(chain, q, timing=name).duration for name in ('built_in', 'toppra')]
+    assert durations[0] == pytest.approx(durations[1], rel=0.01)

@@ -1,0 +1,223 @@
+"""The services and parameters of the node, in a process of its own, over real DDS."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+import math
+import threading
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from builtin_interfaces.msg import Duration
+from diagnostic_msgs.msg import DiagnosticArray
+from moveit_msgs.msg import OrientationConstraint
+from moveit_msgs.srv import GetPositionIK
+from support.arm_helpers import (
+    hopeless,
+    ik_request,
+    panda_arm,
+    posture_of,
+    reachable,
+    TIP,
+    with_seed,
+)
+from support.harness import until
+from support.node_helpers import ask, fk, start_panda, status
+
+from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.requests.errors import ErrorCode
+
+
+@pytest.fixture(scope='module')
+def arm():
+    return panda_arm()
+
+
+def test_fk_ik_fk_round_trip(bench, arm):
+    node = start_panda(bench)
+    names = arm.chain.joint_names
+    for number in range(20):
+        q = posture_of(arm, number)[arm.indices]
+        placed = fk(bench, [TIP], names, q)
+        assert placed.error_code.val == ErrorCode.SUCCESS
+        T = matrix_from_pose(placed.pose_stamped[0].pose)
+        np.testing.assert_allclose(T, arm.chain.forward(q), atol=1e-12)
+        request = ik_request(timeout=Duration(sec=1))
+        request.ik_request.pose_stamped = placed.pose_stamped[0]
+        answer = ask(bench, request)
+        assert answer.error_code.val == ErrorCode.SUCCESS, answer.error_code
+        joints = answer.solution.joint_state
+        again = fk(bench, [TIP], joints.name, joints.position)
+        np.testing.assert_allclose(matrix_from_pose(again.pose_stamped[0].pose), T, atol=1e-4)
+    node.check()
+
+
+def bad_requests(T):
+    """The rows of the error table: what is asked, the code, and a word of the message."""
+    constrained = ik_request(T)
+    constrained.ik_request.constraints.orientation_constraints = [OrientationConstraint()]
+    nan, zero, far = (ik_request(T) for _ in range(3))
+    nan.ik_request.pose_stamped.pose.position.y = math.nan
+    for axis in 'xyzw':
+        setattr(zero.ik_request.pose_stamped.pose.orientation, axis, 0.0)
+    far.ik_request.pose_stamped.pose.position.x = 3.0
+    below = ik_request(hopeless(), timeout=Duration(nanosec=1_000_000))
+    return [
+        (far, ErrorCode.NO_IK_SOLUTION, 'closest'),
+        (below, ErrorCode.TIMED_OUT, 'closest'),
+        (nan, ErrorCode.INVALID_GOAL_CONSTRAINTS, 'position.y'),
+        (zero, ErrorCode.INVALID_GOAL_CONSTRAINTS, 'zero'),
+        (with_seed(ik_request(T), ['tail'], [0]), ErrorCode.INVALID_ROBOT_STATE, 'tail'),
+        (with_seed(ik_request(T), ['panda_joint1'], []), ErrorCode.INVALID_ROBOT_STATE, 'names'),
+        (
+            with_seed(ik_request(T), ['panda_joint1'], [math.nan]),
+            ErrorCode.INVALID_ROBOT_STATE,
+            'nan',
+        ),
+        (ik_request(T, group_name='leg'), ErrorCode.INVALID_GROUP_NAME, 'panda_arm'),
+        (ik_request(T, ik_link_name='tail'), ErrorCode.INVALID_LINK_NAME, 'panda_link8'),
+        (ik_request(T, 'moon'), ErrorCode.FRAME_TRANSFORM_FAILURE, 'moon'),
+        (constrained, ErrorCode.INVALID_GOAL_CONSTRAINTS, 'orientation_constraints'),
+        (GetPositionIK.Request(), ErrorCode.NO_IK_SOLUTION, 'closest'),
+    ]
+
+
+def test_every_row_of_the_error_table_and_the_node_keeps_serving(bench, arm):
+    node = start_panda(bench)
+    T = arm.chain.forward(posture_of(arm, 1)[arm.indices])
+    for request, code, word in bad_requests(T):
+        answer = ask(bench, request)
+        assert answer.error_code.val == code, (word, answer.error_code)
+        assert word in answer.error_code.message
+        told = code in (ErrorCode.NO_IK_SOLUTION, ErrorCode.TIMED_OUT)
+        assert bool(answer.solution.joint_state.name) == told
+    answer = ask(bench, ik_request(T, group_name='panda_arm', avoid_collisions=True))
+    assert answer.error_code.val == ErrorCode.SUCCESS
+    unchecked = find_spec('coal') is None
+    assert ('collisions are not checked' in answer.error_code.message) == unchecked
+    node.check()
+    assert 'Traceback' not in node.output
+    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+    status(diagnostics, 'compute_ik', requests='13', SUCCESS='1', TIMED_OUT='1')
+
+
+def test_a_slow_solve_delays_no_other_request(bench, arm):
+    start_panda(bench, **{'solver.max_searches': 1_000_000})
+    T = arm.chain.forward(posture_of(arm, 1)[arm.indices])
+    ask(bench, ik_request(T))
+    client = bench.service_client(GetPositionIK, 'compute_ik')
+    began = time.monotonic()
+    slow = client.call_async(ik_request(hopeless(), timeout=Duration(sec=2)))
+    waits = []
+    while not slow.done() and time.monotonic() < began + 10.0:
+        asked = time.monotonic()
+        answer = ask(bench, ik_request(T, timeout=Duration(sec=1)))
+        assert answer.error_code.val == ErrorCode.SUCCESS, answer.error_code
+        waits.append(time.monotonic() - asked)
+    assert slow.result().error_code.val == ErrorCode.TIMED_OUT
+    assert 1.9 < time.monotonic() - began < 6.0
+    assert len(waits) > 20
+    assert np.median(waits) < 0.1
+
+
+def test_concurrent_clients_get_their_own_answers(bench, arm):
+    start_panda(bench)
+    client = bench.service_client(GetPositionIK, 'compute_ik')
+    names, faults = arm.chain.joint_names, []
+
+    def work(number):
+        for seed in range(number * 100, number * 100 + 25):
+            q = posture_of(arm, seed)[arm.indices]
+            T = arm.chain.forward(q)
+            answer = client.call(with_seed(ik_request(T), names, q))
+            joints = answer.solution.joint_state
+            if list(joints.name[:7]) != list(names) or not np.allclose(joints.position[:7], q):
+                faults.append(answer)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60.0)
+    assert not faults
+    assert not any(thread.is_alive() for thread in threads)
+
+
+def test_names_are_relative_to_node_and_namespace(bench):
+    start_panda(bench)
+    node, space = bench.node, bench.namespace
+
+    def names(kind):
+        found = dict(getattr(node, f'get_{kind}_names_and_types_by_node')('ik_service', space))
+        return {name.removeprefix(f'{space}/'): types[0] for name, types in found.items()}
+
+    # Discovery brings them one by one.
+    until(lambda: ('ik_service', space) in node.get_node_names_and_namespaces())
+    until(lambda: names('service').get('compute_ik') == 'moveit_msgs/srv/GetPositionIK')
+    until(lambda: names('service').get('compute_fk') == 'moveit_msgs/srv/GetPositionFK')
+    until(lambda: names('subscriber').get('target_pose') == 'geometry_msgs/msg/PoseStamped')
+    until(lambda: names('subscriber').get('joint_states') == 'sensor_msgs/msg/JointState')
+    until(lambda: names('publisher').get('joint_command') == 'sensor_msgs/msg/JointState')
+    until(lambda: names('publisher').get('diagnostics') == 'diagnostic_msgs/msg/DiagnosticArray')
+    assert 'robot_description' not in names('subscriber')  # a parameter gives it
+
+
+def test_refusals_are_in_log_and_diagnostics(bench, arm):
+    node = start_panda(bench)
+    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+    for _ in range(50):
+        ask(bench, ik_request(np.eye(4), 'moon'))
+        fk(bench, ['tail'], [], [])
+    status(diagnostics, 'compute_ik', last_refusal='FRAME_TRANSFORM_FAILURE: .*moon')
+    status(diagnostics, 'compute_fk', last_refusal="INVALID_LINK_NAME: .*'tail'", requests='50')
+    assert node.output.count('compute_ik refused: frame') == 1
+    assert node.output.count('compute_fk refused: the robot has no link') == 1
+
+
+def test_the_last_solve_is_in_the_diagnostics_as_numbers(bench, arm):
+    start_panda(bench)
+    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+    ask(bench, ik_request(reachable(arm)))
+    entry = status(diagnostics, 'last solve', **{'last_solve.source': 'compute_ik'})
+    values = {value.key: value.value for value in entry.values}
+    assert values['last_solve.status'] == 'SUCCESS'
+    assert int(values['last_solve.searches']) >= 1
+    assert 0.0 <= float(values['last_solve.position_error']) < 1e-5
+    age = bench.node.get_clock().now().nanoseconds * 1e-9 - float(values['last_solve.stamp'])
+    assert 0.0 <= age < 60.0
+
+
+# Parameters
+
+
+def test_parameters_change_while_it_runs(bench, arm):
+    node = start_panda(bench)
+    T = arm.chain.forward(posture_of(arm, 1)[arm.indices])
+    T[:3, :3] = np.diag([1.0, 1.0, 1.0])
+    T[:3, 3] = 0.85, 0.0, 0.3  # too far out for that orientation
+    assert ask(bench, ik_request(T)).error_code.val != ErrorCode.SUCCESS
+    (result,) = bench.set_parameters(
+        'ik_service', **{'solver.task_weights': [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]}
+    )
+    assert result.successful
+    assert ask(bench, ik_request(T)).error_code.val == ErrorCode.SUCCESS
+    for name, value, word in [
+        ('solver.name', 'magic', 'transpose'),
+        ('solver.step_gain', 0.5, 'not used'),
+        ('solver.timeout', 1, 'type'),
+        ('velocity_scaling', 1.1, 'range'),
+        ('base_link', 'panda_link1', 'read-only'),
+    ]:
+        before = bench.get_parameters('ik_service', name)
+        (result,) = bench.set_parameters('ik_service', **{name: value})
+        assert not result.successful
+        assert word in result.reason
+        assert bench.get_parameters('ik_service', name) == before
+    (result,) = bench.set_parameters('ik_service', timeout=60.0, **{'solver.name': 'transpose'})
+    assert result.successful
+    assert ask(bench, ik_request(T, timeout=Duration(sec=1))).error_code.message
+    node.check()

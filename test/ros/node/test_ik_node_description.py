@@ -1,0 +1,122 @@
+"""Robot descriptions that come late, are replaced, or are refused."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
+from moveit_msgs.srv import GetPositionIK
+from std_msgs.msg import String
+from support.arm_helpers import ik_request, PANDA, panda_arm, posture_of, TIP, TREE
+from support.node_helpers import ask, fk, LATCHED, NODE, status, WAITING
+
+from ik_service.ros.requests.errors import ErrorCode
+
+
+@pytest.fixture(scope='module')
+def arm():
+    return panda_arm()
+
+
+def test_description_that_comes_late(bench, arm):
+    node = bench.start(NODE, ready=WAITING, tip_link=TIP)
+    assert f'{bench.namespace}/robot_description' in node.output
+    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+    assert status(diagnostics, 'robot description', message=WAITING)
+    assert not bench.node.create_client(GetPositionIK, 'compute_ik').service_is_ready()
+    bench.publisher(PoseStamped, 'target_pose').publish(PoseStamped())
+    bench.publisher(String, 'robot_description', LATCHED).publish(String(data=PANDA.read_text()))
+    node.wait_for(r'\bready\b', 120.0)
+    T = arm.chain.forward(posture_of(arm, 1)[arm.indices])
+    assert ask(bench, ik_request(T)).error_code.val == ErrorCode.SUCCESS
+    status(diagnostics, 'robot description', message='in use', robot='panda')
+
+
+def test_description_that_is_latched_before_the_start(bench):
+    bench.publisher(String, 'robot_description', LATCHED, subscribers=0).publish(
+        String(data=PANDA.read_text())
+    )
+    bench.start(NODE, tip_link=TIP)
+
+
+def test_description_given_as_text(bench):
+    node = bench.start(NODE, robot_description=PANDA.read_text(), tip_link=TIP)
+    node.check()
+
+
+def test_description_that_is_replaced(bench, arm):
+    node = bench.start(NODE, ready=WAITING, base_link='base', tip_link='tool')
+    publisher = bench.publisher(String, 'robot_description', LATCHED)
+    publisher.publish(String(data=TREE))
+    node.wait_for(r'\bready\b', 120.0)
+    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+    for bad, word in [('<robot', 'refused'), (PANDA.read_text(), "'base'")]:
+        publisher.publish(String(data=bad))
+        node.wait_for(f'refused: .*{word}' if word != 'refused' else word, 10.0)
+        status(diagnostics, 'robot description', message='refused', robot='tree')
+        assert fk(bench, ['tool'], [], []).error_code.val == ErrorCode.SUCCESS
+    longer = TREE.replace('xyz="0.1 0 0"', 'xyz="0.6 0 0"')
+    names, q = ['turntable', 'shoulder', 'elbow', 'wrist'], [0.0, 0.0, 0.1, 0.0]
+    before = fk(bench, ['tool'], names, q).pose_stamped[0].pose.position.x
+    publisher.publish(String(data=longer))
+    node.wait_for('new robot description', 30.0)
+    after = fk(bench, ['tool'], names, q).pose_stamped[0].pose.position.x
+    assert after - before == pytest.approx(0.5 * math.cos(0.1))
+    status(diagnostics, 'robot description', message='in use')
+
+
+def test_faulty_parts_are_named_in_log_and_diagnostics(bench, arm):
+    hinge = (
+        '<link name="lid"/><joint name="hinge" type="revolute"><parent link="panda_hand"/>'
+        '<child link="lid"/></joint></robot>'
+    )
+    text = PANDA.read_text().replace('</robot>', hinge)
+    srdf = '<robot name="panda"><group name="g"><link name="nose"/></group></robot>'
+    node = bench.start(NODE, robot_description=text, robot_description_semantic=srdf)
+    remark = r"joint 'hinge' cannot be used: a revolute joint needs a <limit>"
+    node.wait_for(f'robot description: {remark}', 10.0)
+    node.wait_for(r"robot description: SRDF: group 'g' cannot be used: link 'nose' does not", 10.0)
+    assert node.output.count(remark) == 1
+    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+    status(diagnostics, 'robot description', message='in use', remarks='2', remark_1=remark)
+    T = arm.chain.forward(posture_of(arm, 1)[arm.indices])
+    assert ask(bench, ik_request(T)).error_code.val == ErrorCode.SUCCESS
+
+
+def test_a_group_that_needs_a_faulty_joint_costs_that_group_alone(bench, arm):
+    hinge = (
+        '<link name="lid"/><joint name="hinge" type="revolute"><parent link="panda_hand"/>'
+        '<child link="lid"/></joint></robot>'
+    )
+    text = PANDA.read_text().replace('</robot>', hinge)
+    groups = '{lid: {tip_link: lid}, flange: {tip_link: panda_link8}}'
+    srdf = """<robot name="panda"><group name="cover"><chain base_link="panda_link0"
+        tip_link="lid"/></group></robot>"""
+    node = bench.start(
+        NODE, robot_description=text, robot_description_semantic=srdf, groups=groups
+    )
+    reason = "is refused: joint 'hinge' cannot be used: a revolute joint needs a <limit>"
+    for name in ('lid', 'cover'):
+        node.wait_for(f"robot description: group '{name}' {reason}", 10.0)
+    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+    fault = reason.removeprefix('is refused: ')
+    values = {'refused_group_lid': fault, 'refused_group_cover': fault}
+    status(diagnostics, 'robot description', message='in use', **values)
+    T = arm.chain.forward(posture_of(arm, 1)[arm.indices])
+    request = ik_request(T)
+    for name, code in (('flange', 'SUCCESS'), ('lid', 'INVALID_GROUP_NAME')):
+        request.ik_request.group_name = name
+        request.ik_request.ik_link_name = ''
+        answer = ask(bench, request)
+        assert answer.error_code.val == getattr(ErrorCode, code), answer.error_code.message
+    assert "joint 'hinge' cannot be used" in answer.error_code.message
+    bench.set_parameters(
+        'ik_service', groups='{hood: {tip_link: lid}, flange: {tip_link: panda_link8}}'
+    )
+    node.wait_for(f"robot description: group 'hood' {reason}", 30.0)
+    assert node.output.count(f"group 'cover' {reason}") == 1

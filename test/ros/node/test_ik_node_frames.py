@@ -1,0 +1,220 @@
+"""Frames of a running node: tf without tf2_ros, a mobile base, measured links; xacro."""
+
+from __future__ import annotations
+
+from functools import partial
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from geometry_msgs.msg import PoseStamped, TransformStamped
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import JointState
+from support.arm_helpers import ik_request, PANDA, panda_arm, posture_of, TIP, with_seed
+from support.follower_helpers import READY
+from support.harness import until
+from support.node_helpers import Arm, ask, fk, NODE, start_panda, target
+from support.tf_helpers import require_tf_messages
+
+from ik_service.common.transforms import (
+    inverse_transform,
+    quaternion_xyzw_from_rotation,
+    rigid_transform,
+    rotation_from_rpy,
+)
+from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.requests.errors import ErrorCode
+
+T_MAP_ODOM = rigid_transform(rotation_from_rpy(0, 0, 1.0), (3.0, -2.0, 0.0))
+T_ODOM_BASE = rigid_transform(rotation_from_rpy(0, 0, -0.4), (1.0, 0.5, 0.2))
+STATIC = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+@pytest.fixture(scope='module')
+def arm():
+    return panda_arm()
+
+
+class Tf:
+    """Publisher of both topics of tf."""
+
+    def __init__(self, bench):
+        require_tf_messages()
+        from tf2_msgs.msg import TFMessage
+
+        self._message = TFMessage
+        self._clock = bench.node.get_clock()
+        self._moving = bench.publisher(TFMessage, '/tf')
+        self._static = bench.publisher(TFMessage, '/tf_static', STATIC)
+
+    def __call__(self, parent, child, T, age=0.0):
+        self._moving.publish(self._message(transforms=[self._stamped(parent, child, T, age)]))
+
+    def static(self, parent, child, T):
+        self._static.publish(self._message(transforms=[self._stamped(parent, child, T, 1e5)]))
+
+    def _stamped(self, parent, child, T, age):
+        message = TransformStamped(child_frame_id=child)
+        message.header.frame_id = parent
+        stamp = self._clock.now().nanoseconds - int(1e9 * age)
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
+        at, turn = message.transform.translation, message.transform.rotation
+        at.x, at.y, at.z = T[:3, 3].tolist()
+        turn.x, turn.y, turn.z, turn.w = quaternion_xyzw_from_rotation(T[:3, :3])
+        return message
+
+
+def tip_of(arm, answer):
+    assert answer.error_code.val == ErrorCode.SUCCESS, answer.error_code
+    joints = answer.solution.joint_state
+    known = dict(zip(joints.name, joints.position, strict=True))
+    return arm.chain.forward([known[name] for name in arm.chain.joint_names])
+
+
+def asked_until(bench, request, words='', publish=lambda: None):
+    """Ask until the transforms have arrived; return the answer."""
+
+    def answered():
+        publish()
+        answer = ask(bench, request)
+        waits = answer.error_code.val == ErrorCode.FRAME_TRANSFORM_FAILURE
+        return (words in answer.error_code.message if words else not waits) and answer
+
+    return until(answered, 10.0, 'the frame')
+
+
+def test_a_base_that_moves(bench, arm):
+    start_panda(bench)
+    tf = Tf(bench)
+    T = arm.chain.forward(READY)
+    for T_odom_base in (T_ODOM_BASE, T_ODOM_BASE @ T_ODOM_BASE):
+        T_map_base = T_MAP_ODOM @ T_odom_base
+        request = ik_request(T_map_base @ T, 'map')
+
+        def reached(T_odom_base=T_odom_base, request=request):
+            tf('map', 'odom', T_MAP_ODOM)
+            tf('odom', 'panda_link0', T_odom_base)
+            answer = ask(bench, request)
+            failed = answer.error_code.val != ErrorCode.SUCCESS
+            return not failed and np.allclose(tip_of(arm, answer), T, atol=1e-4)
+
+        until(reached, 10.0, 'the pose in the map')
+
+
+def test_transforms_that_are_too_old(bench, arm):
+    start_panda(bench, tf_timeout=2.0)
+    tf = Tf(bench)
+    request = ik_request(arm.chain.forward(READY), 'map')
+    old = partial(tf, 'map', 'panda_link0', np.eye(4), age=30.0)
+    answer = asked_until(bench, request, ' s old', old)
+    assert answer.error_code.val == ErrorCode.FRAME_TRANSFORM_FAILURE
+    assert "frame 'map'" in answer.error_code.message
+    assert '30.' in answer.error_code.message
+    assert 'more than the 2 s of tf_timeout' in answer.error_code.message
+    assert bench.set_parameters('ik_service', tf_timeout=0.0)[0].successful
+    assert ask(bench, request).error_code.val == ErrorCode.SUCCESS
+    assert bench.set_parameters('ik_service', tf_timeout=1.0)[0].successful
+    assert ask(bench, request).error_code.val == ErrorCode.FRAME_TRANSFORM_FAILURE
+
+
+def test_a_camera_on_the_hand_is_where_the_hand_is_measured(bench, arm):
+    start_panda(bench)
+    tf = Tf(bench)
+    T_hand_camera = rigid_transform(rotation_from_rpy(0.1, 0.2, 0.3), (0.05, 0.0, 0.02))
+    tf.static('panda_hand', 'camera', T_hand_camera)
+    now, goal = posture_of(arm, 1), posture_of(arm, 2)
+    T = arm.link_poses(goal)[TIP]
+    T_camera = arm.link_poses(now)['panda_hand'] @ T_hand_camera
+    request = ik_request(inverse_transform(T_camera) @ T, 'camera')
+    with_seed(request, arm.postures.names, posture_of(arm, 3))
+    unmeasured = asked_until(bench, request)
+    assert "frame 'camera' is where the seed puts it" in unmeasured.error_code.message
+    states = bench.publisher(JointState, 'joint_states')
+
+    def measured():
+        states.publish(JointState(name=list(arm.postures.names), position=now.tolist()))
+        answer = ask(bench, request)
+        return 'not measured' not in answer.error_code.message and answer
+
+    answer = until(measured, 10.0, 'the joint states')
+    np.testing.assert_allclose(tip_of(arm, answer), T, atol=1e-4)
+
+
+def test_a_frame_that_tf_does_not_know(bench):
+    start_panda(bench)
+    answer = ask(bench, ik_request(np.eye(4), 'moon'))
+    assert answer.error_code.val == ErrorCode.FRAME_TRANSFORM_FAILURE
+    assert "'moon'" in answer.error_code.message
+
+
+def test_a_target_in_a_frame_of_tf_is_followed_with_a_tool(bench, arm):
+    tools = {'tcp': {'link': 'panda_link8', 'xyz': [0.0, 0.0, 0.15]}}
+    bench.start(NODE, urdf=str(PANDA), tip_link='tcp', tool_frames=tools)
+    tf = Tf(bench)
+    joints = Arm(bench, arm.chain.joint_names, READY)
+    posture = arm.rest.copy()
+    posture[arm.indices] = READY
+    T = arm.link_poses(posture)['panda_link8'] @ rigid_transform(None, (0, 0, 0.15))
+    T[:3, 3] += 0.0, 0.1, 0.05
+    publisher = bench.publisher(PoseStamped, 'target_pose')
+
+    def arrived():
+        tf('map', 'panda_link0', T_MAP_ODOM)
+        publisher.publish(target(T_MAP_ODOM @ T, 'map'))
+        posture[arm.indices] = joints.q
+        tip = arm.link_poses(posture)['panda_link8'] @ rigid_transform(None, (0, 0, 0.15))
+        return np.allclose(tip, T, atol=1e-3)
+
+    until(arrived, 30.0, 'the target')
+
+
+def test_hand_typed_requests(bench, arm):
+    start_panda(bench)
+    T = arm.chain.forward(READY)
+    for scale in (0.7, 1e-200, 1e200):
+        request = ik_request(T)
+        quaternion = request.ik_request.pose_stamped.pose.orientation
+        for name in 'xyzw':
+            setattr(quaternion, name, scale * getattr(quaternion, name))
+        np.testing.assert_allclose(tip_of(arm, ask(bench, request)), T, atol=1e-4)
+    fingers = ['panda_finger_joint1', 'panda_finger_joint2']
+    answer = ask(bench, with_seed(ik_request(T), fingers, [math.nan] * 2))
+    assert answer.error_code.val == ErrorCode.SUCCESS, answer.error_code
+    assert np.isfinite(answer.solution.joint_state.position).all()
+    answer = ask(bench, with_seed(ik_request(T), ['panda_joint1'], [math.nan]))
+    assert answer.error_code.val == ErrorCode.INVALID_ROBOT_STATE
+
+
+def test_xacro_arguments_of_the_node_and_the_simulated_arm(bench, arm, tmp_path):
+    pytest.importorskip('xacro', reason='the extra xacro is not installed')
+    file = tmp_path / 'panda.urdf.xacro'
+    text = PANDA.read_text()
+    start = text.index('<robot')
+    body = text[text.index('>', start) + 1 :].replace('panda_link8', '$(arg flange)')
+    head = '<robot name="$(arg name)" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+    given = '<xacro:arg name="name" default="x"/><xacro:arg name="flange" default="y"/>'
+    file.write_text(f'{head}{given}{body}')
+    parameters = {'urdf': str(file), 'xacro_args': "name:='my arm' flange:=plate"}
+    node = bench.start(NODE, tip_link=TIP, **parameters)
+    assert 'my arm' in node.output
+    simulated = bench.start('ik_service.ros.sim.main', **parameters)
+    assert 'my arm' in simulated.output
+    answer = fk(bench, ['plate'], arm.postures.names, arm.rest)
+    T = matrix_from_pose(answer.pose_stamped[0].pose)
+    np.testing.assert_allclose(T, arm.link_poses(arm.rest)['panda_link8'], atol=1e-12)
+
+
+@pytest.mark.parametrize('module', [NODE, 'ik_service.ros.sim.main'])
+def test_bad_xacro_arguments_are_refused_in_one_sentence(bench, module):
+    for text, urdf, words in [
+        ('name=x', str(PANDA), "xacro_args: has to look like 'ur_type:=ur5e name:=arm'"),
+        ('name:=x', str(PANDA), 'only a file called *.xacro takes arguments'),
+    ]:
+        node = bench.start(module, ready=None, urdf=urdf, xacro_args=text)
+        until(lambda node=node: node.exit_code is not None, 60.0, 'the end')
+        assert node.exit_code == 1
+        assert words in node.output
+        assert 'Traceback' not in node.output

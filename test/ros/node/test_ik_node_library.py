@@ -1,0 +1,121 @@
+"""The node as a part of another program, whose executor spins it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import warnings
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from control_msgs.action import FollowJointTrajectory
+from moveit_msgs.srv import GetCartesianPath, GetPositionIK
+from rclpy.action import ActionClient
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from support.arm_helpers import ik_request, PANDA, panda_arm, reachable, solved, TIP
+from support.harness import START_TIMEOUT, until
+
+from ik_service.paths.compilation import CartesianPathKernels
+from ik_service.ros.node.ik_node import IkNode
+
+
+def process_state():
+    """What a library must not change for the program that uses it."""
+    others = [entry for entry in warnings.filters if not _is_ours(entry)]
+    return (
+        [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)],
+        sys.getswitchinterval(),
+        sys.excepthook,
+        threading.excepthook,
+        dict(os.environ),
+        others,
+    )
+
+
+def _is_ours(entry):
+    """Whether a filter can only match warnings that our own module raises."""
+    return getattr(entry[3], 'pattern', '').endswith(r'response_retry\Z')
+
+
+@pytest.fixture
+def node(ros_context, bench):
+    parameters = {'urdf': str(PANDA), 'tip_link': TIP}
+    node = IkNode(
+        context=ros_context,
+        namespace=bench.namespace,
+        parameter_overrides=[Parameter(name, value=value) for name, value in parameters.items()],
+    )
+    yield node
+    node.destroy_node()
+
+
+@pytest.fixture
+def executor(ros_context, node):
+    """An executor of another program, which spins the node."""
+    executor = SingleThreadedExecutor(context=ros_context)
+    executor.add_node(node)
+    thread = threading.Thread(target=executor.spin, daemon=True)
+    thread.start()
+    yield executor
+    executor.shutdown()
+    thread.join(5.0)
+
+
+def test_the_node_serves_in_the_executor_of_another_program_and_leaves_its_state_unchanged(
+    bench, node, executor
+):
+    before = process_state()
+    node.start()
+    with node.commanding():
+        bench.service_client(GetPositionIK, 'compute_ik', START_TIMEOUT)
+        solved(bench.call(GetPositionIK, 'compute_ik', ik_request(reachable(panda_arm()))))
+        assert process_state() == before
+    assert process_state() == before
+
+
+def test_the_service_of_paths_is_offered_when_its_kernels_are_ready(bench, node, monkeypatch):
+    compiled, warm_up = threading.Event(), CartesianPathKernels.warm_up
+
+    def late(kernels):
+        compiled.wait()
+        warm_up(kernels)
+
+    monkeypatch.setattr(CartesianPathKernels, 'warm_up', late)
+    node.start()
+    with node.running():
+        solved(
+            bench.call(
+                GetPositionIK, 'compute_ik', ik_request(reachable(panda_arm())), START_TIMEOUT
+            )
+        )
+        paths = bench.node.create_client(GetCartesianPath, 'compute_cartesian_path')
+        # Of this node: services of one that has just ended may still be known.
+        own = node.get_service_names_and_types_by_node(node.get_name(), node.get_namespace())
+        assert 'compute_fk' in str(own)
+        assert 'compute_cartesian_path' not in str(own)
+        compiled.set()
+        until(paths.service_is_ready, START_TIMEOUT, 'the service of paths')
+
+
+def test_a_destroyed_node_leaves_nothing_behind_though_somebody_still_holds_it(
+    bench, node, executor
+):
+    action = ActionClient(bench.node, FollowJointTrajectory, 'follow_joint_trajectory')
+    own = node.get_name(), node.get_namespace()
+    node.start()
+    with node.commanding():
+        until(action.server_is_ready, 30.0, 'the action')
+        assert own in bench.node.get_node_names_and_namespaces()
+    executor.remove_node(node)
+    node.destroy_node()
+    until(lambda: not action.server_is_ready(), 10.0, 'the end of the action')
+    until(lambda: own not in bench.node.get_node_names_and_namespaces(), 10.0, 'the end')
+    topics = [name for name, _ in bench.node.get_topic_names_and_types()]
+    left = [name for name in topics if name.startswith(bench.namespace) and '_action' in name]
+    assert not [name for name in left if bench.node.count_publishers(name)]
+    action.destroy()

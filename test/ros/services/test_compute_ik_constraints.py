@@ -1,0 +1,265 @@
+"""Constraints and collision flags in requests to compute_ik."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from builtin_interfaces.msg import Duration
+from geometry_msgs.msg import Quaternion
+from moveit_msgs.msg import (
+    JointConstraint,
+    OrientationConstraint,
+    PositionConstraint,
+    VisibilityConstraint,
+)
+import numpy as np
+from shape_msgs.msg import Mesh, SolidPrimitive
+from support.arm_helpers import ik_request, posture_of, reachable, refused, solved, TIP
+
+from ik_service.common.transforms import rigid_transform, rotation_about_axis
+from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.ros.requests.errors import ErrorCode
+
+BAD = ErrorCode.INVALID_GOAL_CONSTRAINTS
+DOWN = rotation_about_axis([1.0, 0.0, 0.0], math.pi)
+
+
+def test_solutions_satisfy_joint_constraints(server):
+    T = reachable(server.arm, 1)
+    free = solved(server.solve(ik_request(T)))
+    other = free['panda_joint3'] + 0.3
+    constraint = JointConstraint(
+        joint_name='panda_joint3', position=other, tolerance_above=0.05, tolerance_below=0.1
+    )
+    request = ik_request(T, timeout=Duration(sec=1))
+    request.ik_request.constraints.joint_constraints = [constraint]
+    joints = solved(server.solve(request))
+    assert other - 0.1 <= joints['panda_joint3'] <= other + 0.05
+
+
+def test_visibility_constraints_are_refused_by_name(server):
+    request = ik_request(reachable(server.arm))
+    request.ik_request.constraints.visibility_constraints = [VisibilityConstraint()]
+    refused(server, server.solve(request), BAD, 'visibility_constraints')
+
+
+def turned(rotation, x=0.0, y=0.0, z=0.0, link=TIP, kind=1):
+    """Tolerances about an orientation."""
+    constraint = OrientationConstraint(
+        link_name=link,
+        orientation=pose_from_matrix(rigid_transform(rotation)).orientation,
+        parameterization=kind,
+    )
+    constraint.absolute_x_axis_tolerance = float(x)
+    constraint.absolute_y_axis_tolerance = float(y)
+    constraint.absolute_z_axis_tolerance = float(z)
+    return constraint
+
+
+def within(shape, dimensions, position=(0.0, 0.0, 0.0), link=TIP, offset=(0.0, 0.0, 0.0)):
+    """Region for a point of a link."""
+    constraint = PositionConstraint(link_name=link)
+    region = constraint.constraint_region
+    region.primitives = [SolidPrimitive(type=shape, dimensions=[float(d) for d in dimensions])]
+    region.primitive_poses = [pose_from_matrix(rigid_transform(position=position))]
+    offsets = constraint.target_point_offset
+    offsets.x, offsets.y, offsets.z = (float(value) for value in offset)
+    return constraint
+
+
+def constrained(T, *constraints, **fields):
+    request = ik_request(T, **fields)
+    for constraint in constraints:
+        kind = 'orientation' if isinstance(constraint, OrientationConstraint) else 'position'
+        getattr(request.ik_request.constraints, f'{kind}_constraints').append(constraint)
+    return request
+
+
+def placed(server, answer, link=TIP):
+    return server.arm.link_poses(np.array(list(solved(answer).values())))[link]
+
+
+FAR_YAW = rigid_transform(DOWN @ rotation_about_axis([0, 0, 1], 2.0), (0.78, 0.1, 0.05))
+
+
+def test_a_free_axis_reaches_what_the_pose_itself_does_not(server):
+    hits = 0
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        angle = rng.uniform(0.0, 2 * math.pi)
+        radius = rng.uniform(0.7, 0.85)
+        position = (radius * math.cos(angle), radius * math.sin(angle), 0.15)
+        R = DOWN @ rotation_about_axis([0, 0, 1], rng.uniform(-3, 3))
+        R = R @ rotation_about_axis([0, 1, 0], 0.6)
+        T = rigid_transform(R, position)
+        if server.solve(ik_request(T)).error_code.val == ErrorCode.SUCCESS:
+            continue
+        answer = server.solve(constrained(T, turned(R, math.pi, math.pi, math.pi)))
+        found = placed(server, answer)
+        np.testing.assert_allclose(found[:3, 3], position, atol=2e-5)
+        assert 'within the tolerances' in answer.error_code.message
+        hits += 1
+    assert hits >= 5
+
+
+@pytest.mark.parametrize('kind', [0, 1])
+def test_keeping_upright_leaves_the_turn_about_the_vertical_free(server, kind):
+    T = FAR_YAW
+    answer = server.solve(constrained(T, turned(T[:3, :3], 0.05, 0.05, math.pi, kind=kind)))
+    found = placed(server, answer)
+    np.testing.assert_allclose(found[:3, 3], T[:3, 3], atol=2e-5)
+    assert math.acos(min(1.0, -found[2, 2])) <= 0.05 * math.sqrt(2) + 1e-5
+
+
+def test_the_pose_itself_comes_first(server):
+    T = reachable(server.arm, 3)
+    answer = server.solve(constrained(T, turned(T[:3, :3], 3.2, 3.2, 3.2)))
+    np.testing.assert_allclose(placed(server, answer), T, atol=1e-4)
+    assert 'within the tolerances' not in answer.error_code.message
+
+
+@pytest.mark.parametrize(
+    ('shape', 'dimensions'), [(1, (0.5, 0.5, 0.5)), (2, (0.3,)), (3, (0.5, 0.25))]
+)
+def test_anywhere_in_a_region(server, shape, dimensions):
+    R, position = DOWN, np.array([1.0, 0.0, 0.2])  # out of reach by itself
+    request = constrained(rigid_transform(R, position), within(shape, dimensions, position))
+    found = placed(server, server.solve(request))
+    np.testing.assert_allclose(found[:3, :3], R, atol=1e-4)
+    offset = np.abs(found[:3, 3] - position)
+    if shape == 1:
+        assert (offset <= 0.25).all()
+    elif shape == 2:
+        assert np.linalg.norm(offset) <= 0.3
+    else:
+        assert np.linalg.norm(offset[:2]) <= 0.25
+        assert offset[2] <= 0.25
+
+
+def test_one_of_several_regions_is_enough(server):
+    here = np.array([0.5, 0.0, 0.4])
+    constraint = within(2, (0.05,), (5.0, 0.0, 0.0))
+    near = within(2, (0.05,), here).constraint_region
+    constraint.constraint_region.primitives += near.primitives
+    constraint.constraint_region.primitive_poses += near.primitive_poses
+    found = placed(server, server.solve(constrained(rigid_transform(DOWN, here), constraint)))
+    assert np.linalg.norm(found[:3, 3] - here) <= 0.05
+
+
+def test_a_constraint_on_another_link_steers_the_search(server):
+    arm = server.arm
+    posture = posture_of(arm, 2)
+    poses = arm.link_poses(posture)
+    elbow = poses['panda_link4'][:3, 3]
+    request = constrained(poses[TIP], within(2, (0.02,), elbow, 'panda_link4'))
+    request.ik_request.timeout = Duration(sec=1)
+    answer = server.solve(request)
+    np.testing.assert_allclose(placed(server, answer), poses[TIP], atol=1e-4)
+    assert np.linalg.norm(placed(server, answer, 'panda_link4')[:3, 3] - elbow) <= 0.02
+
+
+def test_a_constraint_on_a_link_attached_to_the_tip_counts_for_the_tip(server):
+    T = FAR_YAW
+    arm = server.arm
+    R_tip_link = arm.pose_of('panda_link8', TIP, arm.rest)[:3, :3]
+    constraint = turned(T[:3, :3] @ R_tip_link, 0.02, 0.02, math.inf, link='panda_link8')
+    found = placed(server, server.solve(constrained(T, constraint)))
+    np.testing.assert_allclose(found[:3, 3], T[:3, 3], atol=2e-5)
+    assert found[2, 2] < -0.999
+
+
+def test_an_offset_of_the_point_counts(server):
+    T = reachable(server.arm, 5)
+    offset = np.array([0.0, 0.1, 0.2])
+    point = T[:3, :3] @ offset + T[:3, 3]
+    request = constrained(
+        T, within(2, (0.01,), point, offset=offset), turned(T[:3, :3], 1.0, 1.0, 1.0)
+    )
+    found = placed(server, server.solve(request))
+    assert np.linalg.norm(found[:3, :3] @ offset + found[:3, 3] - point) <= 0.01
+
+
+def test_a_pose_outside_its_own_tolerance_is_a_contradiction(server):
+    T = reachable(server.arm, 1)
+    other = T[:3, :3] @ rotation_about_axis([1, 0, 0], 0.5)
+    answer = server.solve(constrained(T, turned(other, 0.1, 0.1, 0.1)))
+    refused(server, answer, BAD, 'orientation_constraints[0]', 'contradict', '0.4 rad')
+    answer = server.solve(constrained(T, within(2, (0.1,), T[:3, 3] + [0.3, 0.0, 0.0])))
+    refused(server, answer, BAD, 'position_constraints[0]', 'contradict', '0.2 m')
+
+
+def test_constraints_that_no_posture_meets_have_no_solution(server):
+    T = reachable(server.arm, 1)
+    answer = server.solve(constrained(T, within(2, (0.01,), (3.0, 0.0, 0.0), 'panda_link4')))
+    refused(server, answer, ErrorCode.NO_IK_SOLUTION)
+
+
+@pytest.mark.parametrize(
+    ('constraint', 'words'),
+    [
+        (turned(DOWN, -0.1), ('absolute_x_axis_tolerance', '-0.1')),
+        (turned(DOWN, z=math.nan), ('absolute_z_axis_tolerance', 'nan')),
+        (turned(DOWN, kind=7), ('parameterization', '7')),
+        (turned(DOWN, link='tail'), ('orientation_constraints[0].link_name', "'tail'")),
+        (within(2, (0.1,), link=''), ('position_constraints[0].link_name', "''")),
+        (within(4, (0.1, 0.2)), ('primitives[0].type', '4')),
+        (within(1, (0.1, 0.2)), ('dimensions', 'box', '3')),
+        (within(2, (-0.1,)), ('dimensions', 'sphere')),
+        (within(3, (math.nan, 0.1)), ('dimensions', 'cylinder')),
+        (within(2, (0.1,), offset=(math.inf, 0, 0)), ('target_point_offset',)),
+        (PositionConstraint(link_name=TIP), ('constraint_region', 'at least one')),
+    ],
+)
+def test_faulty_constraints_are_named(server, constraint, words):
+    refused(server, server.solve(constrained(reachable(server.arm), constraint)), BAD, *words)
+
+
+def test_what_is_not_supported_is_named(server):
+    T = reachable(server.arm)
+    constraint = within(2, (0.1,), T[:3, 3])
+    constraint.constraint_region.meshes = [Mesh()]
+    refused(server, server.solve(constrained(T, constraint)), BAD, 'meshes')
+    zero = turned(T[:3, :3])
+    zero.orientation = Quaternion(x=0.0, y=0.0, z=0.0, w=0.0)
+    refused(server, server.solve(constrained(T, zero)), BAD, 'orientation_constraints[0]', 'zero')
+    bad_frame = turned(T[:3, :3])
+    bad_frame.header.frame_id = 'moon'
+    answer = server.solve(constrained(T, bad_frame))
+    refused(server, answer, ErrorCode.FRAME_TRANSFORM_FAILURE, "'moon'")
+    two = [turned(T[:3, :3], 1, 1, 1), turned(T[:3, :3], 1, 1, 1, link='panda_link8')]
+    two[1].orientation = pose_from_matrix(
+        T @ server.arm.pose_of('panda_link8', TIP, server.arm.rest)
+    ).orientation
+    refused(server, server.solve(constrained(T, *two)), BAD, 'one of a kind')
+    many = constrained(T, *[turned(T[:3, :3])] * 1000)
+    refused(server, server.solve(many), BAD, '1000 elements')
+    regions = within(2, (0.1,), link='panda_link4')
+    regions.constraint_region.primitives *= 65
+    regions.constraint_region.primitive_poses *= 65
+    refused(server, server.solve(constrained(T, regions)), BAD, '65 primitives')
+
+
+def test_joint_and_link_constraints_hold_together(server):
+    T = FAR_YAW
+    request = constrained(T, turned(T[:3, :3], 0.05, 0.05, math.pi))
+    request.ik_request.constraints.joint_constraints = [
+        JointConstraint(
+            joint_name='panda_joint3', position=0.2, tolerance_above=0.1, tolerance_below=0.1
+        )
+    ]
+    request.ik_request.timeout = Duration(sec=1)
+    answer = server.solve(request)
+    assert 0.1 <= solved(answer)['panda_joint3'] <= 0.3
+    np.testing.assert_allclose(placed(server, answer)[:3, 3], T[:3, 3], atol=2e-5)
+
+
+def test_a_constraint_on_a_link_that_does_not_move_has_to_hold_already(server):
+    T = reachable(server.arm)
+    base = 'panda_link0'
+    placed(server, server.solve(constrained(T, within(2, (0.1,), link=base))))
+    answer = server.solve(constrained(T, within(2, (0.1,), (0.0, 0.0, 0.5), link=base)))
+    refused(server, answer, BAD, 'position_constraints[0]', "'panda_link0'", '0.4 m outside')
