@@ -13,7 +13,7 @@ from ik_service.solvers.solver import Solver
 
 class BatchKernels:
     """
-    Kernels of batches, which :class:`~ik_service.solvers.compilation.Compiler` can prepare.
+    Kernels of batches, which :class:`~ik_service.arm.compilation.Compiler` can prepare.
 
     They depend on the method, not on the arm.
 

@@ -32,14 +32,16 @@ import pytest
 
 _COMPILE = (
     """
-from ik_service.paths import compilation
+import sys
+from ik_service.arm import compilation
+sys.argv = ['', '--paths']
 compilation.main()
 """,
     """
 from contextlib import suppress
-import runpy
 import sys
 import ik_service as iks
+from ik_service.arm import compilation
 from ik_service.collision.world import World, WorldObject
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import MissingExtraError
@@ -52,7 +54,7 @@ with suppress(MissingExtraError):
 velocity_solver.warm_up()
 for kind in ('--tree', '--batch'):
     sys.argv = ['', kind, 'levenberg_marquardt']
-    runpy.run_module('ik_service.solvers.compilation', run_name='__main__')
+    compilation.main()
 # What this shares with the first program is compiled there by now.
 TargetFollower(iks.Solver(robot.chain('panda_link0', 'panda_link8')), rate=100.0)
 """,

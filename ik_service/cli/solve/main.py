@@ -21,8 +21,8 @@ from ik_service.cli.solve.text_output import (
     request_lines,
     trace_lines,
 )
+from ik_service.paths.preparation import PathKernels
 from ik_service.paths.search.path_solver import solve_path
-from ik_service.paths.search.preparation import PathKernels
 from ik_service.paths.search.result import PathResult
 from ik_service.paths.timing.timing import time_path
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory

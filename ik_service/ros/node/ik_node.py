@@ -21,6 +21,7 @@ from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import Arm, ArmSettings, MeasuredState
+from ik_service.arm.compilation import Compiler
 from ik_service.arm.description_fault import DescriptionFault
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import ArmLoader
@@ -67,7 +68,6 @@ from ik_service.ros.scene.collision_parameters import REQUIRE_COLLISION_CHECKING
 from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.ros.scene.monitored_scene import MonitoredScenePublisher
 from ik_service.ros.scene.world_topics import WorldTopics
-from ik_service.solvers.compilation import Compiler
 
 # Those for paths, batches and capabilities wait for the ones that work; all but one for changes
 # may wait for a compiler.

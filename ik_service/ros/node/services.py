@@ -23,7 +23,7 @@ from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.kernel_preparation import KernelPreparation
 from ik_service.common.fault_logger import FaultLogger, refusal_logger
-from ik_service.paths.compilation import CartesianPathKernels
+from ik_service.paths.preparation import CartesianPathKernels
 from ik_service.ros.common.qos import BATCH_QOS, SERVICE_QOS
 from ik_service.ros.common.response_retry import retry_dropped_responses
 from ik_service.ros.node.parameters import NodeParameters
@@ -154,7 +154,7 @@ class Services:
         """
         Choose what compiles the kernels that only some requests need.
 
-        :param compiled: as :meth:`~ik_service.solvers.compilation.Compiler.prepare`.
+        :param compiled: as :meth:`~ik_service.arm.compilation.Compiler.prepare`.
         """
         self._compile = self.ik.trees.compile = self.batches.preparation.compile = compiled
 

@@ -20,7 +20,7 @@ from rclpy.parameter import Parameter
 from support.arm_helpers import ik_request, PANDA, panda_arm, reachable, solved, TIP
 from support.harness import START_TIMEOUT, until
 
-from ik_service.paths.compilation import CartesianPathKernels
+from ik_service.paths.preparation import CartesianPathKernels
 from ik_service.ros.node.ik_node import IkNode
 
 

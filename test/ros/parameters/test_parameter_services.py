@@ -194,7 +194,7 @@ def test_other_requests_are_served_while_a_solver_is_compiled(bench, slow_compil
 
 
 def test_too_many_solvers_waiting_for_the_compiler_are_refused(monkeypatch):
-    from ik_service.solvers import compilation as compiling
+    from ik_service.arm import compilation as compiling
 
     go_on, begun = threading.Event(), threading.Semaphore(0)
 

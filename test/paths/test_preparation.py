@@ -7,9 +7,9 @@ import pytest
 from support.chains import arm
 from support.six_joint_arms import six_joint_arm
 
+import ik_service.arm.compilation as compiling
 from ik_service.kinematics.tree import KinematicTree
-from ik_service.paths.search.preparation import PathKernels
-import ik_service.solvers.compilation as compiling
+from ik_service.paths.preparation import PathKernels
 
 # A path to a given end that comes to a limit, so that ways are looked for from both sides; and
 # one that leaves the reach from any start.
@@ -17,7 +17,7 @@ PATHS = """
 import numpy as np
 import ik_service as iks
 from ik_service.common.resources import urdf_path
-from ik_service.paths.search.preparation import PathKernels
+from ik_service.paths.preparation import PathKernels
 from ik_service.solvers.all_solutions.exploration import find_all
 from ik_service.solvers.loop.search import solve
 from ik_service.paths.search.continuation import project_rows, row_errors

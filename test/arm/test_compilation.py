@@ -10,15 +10,15 @@ import pytest
 from support.chains import planar
 
 import ik_service as iks
+import ik_service.arm.compilation as compiling
+from ik_service.arm.compilation import Compiler
 from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.tree import KinematicTree
-import ik_service.solvers.compilation as compiling
-from ik_service.solvers.compilation import Compiler
 
 PREPARE = """
 import ik_service as iks
 from ik_service.common.resources import urdf_path
-from ik_service.solvers.compilation import Compiler
+from ik_service.arm.compilation import Compiler
 from ik_service.solvers.loop import search
 warnings = []
 chain = iks.Robot.from_urdf(urdf_path('panda')).chain('panda_link0', 'panda_hand_tcp')

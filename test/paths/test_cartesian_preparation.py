@@ -13,7 +13,7 @@ import ik_service as iks
 from ik_service.common.resources import urdf_path
 from ik_service.paths.search.options import PathOptions
 from ik_service.paths.cartesian_path import cartesian_path, CartesianSettings
-from ik_service.paths.compilation import CartesianPathKernels
+from ik_service.paths.preparation import CartesianPathKernels
 from ik_service.paths.jumps import JumpThresholds
 from ik_service.paths.timing.timing import time_path
 

@@ -5,9 +5,9 @@ The compiler holds the interpreter for up to half a second at a time, in which a
 get no commands. So what is compiled while the node is at work is compiled by another process,
 which runs this module, and loaded from the cache on disk:
 
-    python -m ik_service.solvers.compilation [--tree] bfgs [module that registers it]
-    python -m ik_service.solvers.compilation --batch bfgs [module that registers it]
-    python -m ik_service.solvers.compilation [--tree] --paths [--elimination]
+    python -m ik_service.arm.compilation [--tree] bfgs [module that registers it]
+    python -m ik_service.arm.compilation --batch bfgs [module that registers it]
+    python -m ik_service.arm.compilation --paths [--elimination]
 
 Kernels depend on the method, and on whether it is for a chain or a tree, not on the arm, but that
 some arms need the elimination. The process gives way to others.
@@ -26,7 +26,7 @@ from ik_service.common.resources import urdf_path
 from ik_service.exceptions import CompilationError
 from ik_service.jit.kernel_cache import cache_folder
 from ik_service.kinematics.tree import KinematicTree
-from ik_service.paths.search.preparation import PathKernels
+from ik_service.paths.preparation import CartesianPathKernels
 from ik_service.robot import Robot
 from ik_service.solvers.batch_preparation import BatchKernels
 from ik_service.solvers.registration import load_solvers, loaded_modules
@@ -34,16 +34,14 @@ from ik_service.solvers.solver import Solver
 
 DONE = 'compiled'
 """Last line of the process's output."""
-_MODULE = 'ik_service.solvers.compilation'
-_TREE, _PATHS, _BATCH = '--tree', '--paths', '--batch'
-ELIMINATION = '--elimination'
-"""Argument by which the elimination is compiled as well."""
+_MODULE = 'ik_service.arm.compilation'
+_TREE, _PATHS, _BATCH, _ELIMINATION = '--tree', '--paths', '--batch', '--elimination'
 _PATIENCE = 600.0  # time for the compiler [s]
 MOST_WAITING = 4
 """Solvers that are compiled or wait for it, at most."""
 
 
-Compiled = Solver | PathKernels | BatchKernels
+Compiled = Solver | CartesianPathKernels | BatchKernels
 """Anything that can be compiled."""
 
 
@@ -115,16 +113,15 @@ class Compiler:
             child.kill()
 
     def _compile(self, solver: Compiled) -> None:
-        if isinstance(solver, PathKernels):
-            words = [_PATHS, *([ELIMINATION] if solver.eliminates else [])]
+        if isinstance(solver, CartesianPathKernels):
+            words = [_PATHS, *([_ELIMINATION] if solver.eliminates else [])]
         else:
             words = [solver.name, *loaded_modules()]
         if isinstance(solver, BatchKernels):
             words.insert(0, _BATCH)
         elif isinstance(solver.chain, KinematicTree):
             words.insert(0, _TREE)
-        module = solver.compiled_by if isinstance(solver, PathKernels) else _MODULE
-        with ChildProcess('the compiler', module, words) as child:
+        with ChildProcess('the compiler', _MODULE, words) as child:
             self._child = child
             try:
                 if self._ended:  # before there was something to end
@@ -138,15 +135,14 @@ def main() -> None:
     """Compile what the command line names."""
     os.nice(5)
     words = sys.argv[1:]
-    kinds = {word for word in words[:1] if word in (_TREE, _BATCH)}
-    name, *modules = words[len(kinds) :]
     chain = Robot.from_urdf(urdf_path('planar_6r')).chain('base_link', 'tool0')
-    arm = KinematicTree.of_chain(chain) if _TREE in kinds else chain
-    if name == _PATHS:
-        PathKernels(arm, ELIMINATION in modules).warm_up()
+    if words[0] == _PATHS:
+        CartesianPathKernels(chain, _ELIMINATION in words).warm_up()
     else:
+        kinds = {word for word in words[:1] if word in (_TREE, _BATCH)}
+        name, *modules = words[len(kinds) :]
         load_solvers(modules)
-        solver = Solver(arm, name)
+        solver = Solver(KinematicTree.of_chain(chain) if _TREE in kinds else chain, name)
         (BatchKernels(solver) if _BATCH in kinds else solver).warm_up()
     print(DONE)
 

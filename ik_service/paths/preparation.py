@@ -1,4 +1,4 @@
-"""Preparation of paths: their kernels are compiled, or loaded, before the first one."""
+"""Compilation, or loading, of the kernels of paths before the first one is searched for."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ import numpy as np
 from ik_service.jit.compiled import is_cached, is_compiled
 from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.many_postures import tip_poses
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.paths.search.continuation import row_errors
 from ik_service.paths.search.options import PathOptions
 from ik_service.paths.search.path_solver import solve_path
 from ik_service.paths.search.problem import PathProblem
 from ik_service.paths.search.starts import free_starts
+from ik_service.paths.timing.timing import time_path
+from ik_service.paths.timing.timing_kernels import segment_excess
 from ik_service.solvers.all_solutions.elimination import elimination_starts
 from ik_service.solvers.all_solutions.finder import needs_elimination
 from ik_service.solvers.all_solutions.general_arm import elimination_arguments
@@ -32,7 +35,7 @@ _SHORT = 1e-3
 
 class PathKernels:
     """
-    Kernels of paths, which :class:`~ik_service.solvers.compilation.Compiler` can prepare.
+    Kernels of the search for paths.
 
     They depend on whether they are for chains or for trees, and on the arm only in that some need
     the elimination that finds all solutions.
@@ -42,11 +45,9 @@ class PathKernels:
     :ivar chain: the chain or the tree.
     :ivar eliminates: whether the elimination is one of the kernels.
     :ivar name: of the solver, for messages.
-    :ivar compiled_by: module that compiles them in a process of its own.
     """
 
     name = 'the search for paths'
-    compiled_by = 'ik_service.solvers.compilation'
 
     def __init__(self, chain: KinematicChain | KinematicTree, eliminates: bool = False) -> None:
         self.chain = chain
@@ -96,3 +97,43 @@ class PathKernels:
         if isinstance(self._targets, dict):
             return {tip: np.repeat(T, rows, axis=0) for tip, T in self._targets.items()}
         return np.repeat(self._targets, rows, axis=0)
+
+
+class CartesianPathKernels(PathKernels):
+    """
+    Kernels of straight paths: of the search and of the timing.
+
+    :param chain: a chain.
+    :param eliminates: whether to prepare the elimination also where the chain does not need it.
+    """
+
+    chain: KinematicChain
+    name = 'the search for paths and their timing'
+
+    @property
+    def compiled(self) -> bool:
+        """Whether this process has them."""
+        return super().compiled and is_compiled(segment_excess, *_last_arguments())
+
+    @property
+    def cached(self) -> bool:
+        """Whether they are on disk, so that they need only be loaded."""
+        return super().cached and is_cached(segment_excess, *_last_arguments())
+
+    def warm_up(self) -> None:
+        """Compile them, or load them from the cache."""
+        super().warm_up()
+        chain = self.chain
+        room = np.minimum(chain.upper - self._posture, 0.1)
+        rows = self._posture + np.linspace(0.0, 1.0, 5)[:, None] * room
+        targets = tip_poses(chain, rows)
+        still = np.where(chain.velocity > 0.0, rows, rows[0])  # of joints that cannot move
+        time_path(chain, still, jerk=1.0)
+        time_path(chain, still, targets=targets, cartesian_speed=1.0)
+        time_path(chain, still)
+
+
+def _last_arguments() -> tuple:
+    """Return examples of the arguments of the kernel that runs last."""
+    points, limits = np.empty((2, 1)), np.empty(1)
+    return np.empty(2), points, points, points, limits, limits, np.empty((1, 2))
