@@ -153,10 +153,10 @@ def test_a_tick_without_a_time_is_refused_and_the_motion_goes_on(solver, rig):
 def test_a_target_whose_motion_cannot_be_is_refused_by_name(solver, rig, wrong):
     rig.measure()
     rig.follower.set_target(pose_beside(solver, READY, [0.0, 0.0, 0.1]))
-    before = rig.follower.aim
+    before = rig.follower.goal
     with pytest.raises(ArgumentError, match=f'^{next(iter(wrong))}: has to be '):
         rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.1, 0.1]), **wrong)
-    assert rig.follower.aim is before
+    assert rig.follower.goal is before
 
 
 def test_a_smooth_path_makes_a_smooth_motion_also_beyond_the_reach(solver, rig):

@@ -9,8 +9,15 @@ import math
 import numpy as np
 
 from ik_service.motion.command.gate import JointBounds
-from ik_service.motion.command.motion_kernels import motion_kernels, state_of
-from ik_service.motion.command.speed_kernels import BRAKING, HIGH, LOW, Q, SPEED
+from ik_service.motion.command.motion_kernels import (
+    BRAKING,
+    HIGH,
+    LOW,
+    motion_kernels,
+    Q,
+    SPEED,
+    state_of,
+)
 
 LONGEST_RAMP = 2.0
 """Time in which a command comes to rest from full speed, however gentle its acceleration [s]."""

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from support.streaming import LIMITS, NAMES
 
-from ik_service.motion.command.blended_windows import (
+from ik_service.motion.command.command_window import CommandWindow
+from ik_service.motion.command.commanded_joints import (
+    BLENDED_HISTORY,
     BlendedWindows,
     BRIDGE,
     delayed,
-    HISTORY,
     INTERVAL,
     LAG,
 )
-from ik_service.motion.command.command_window import CommandWindow
 from ik_service.motion.command.joint_motion import JointMotion
 
 PERIOD = 0.01
@@ -28,7 +28,7 @@ def windows(count, period=PERIOD):
         if k:
             motion.move(GOAL, LIMITS, period)
         now = 5.0 + k * period
-        yield now, window.add(motion.q, LIMITS, now, period, history=HISTORY)
+        yield now, window.add(motion.q, LIMITS, now, period, history=BLENDED_HISTORY)
 
 
 def test_a_window_is_the_same_motion_by_its_stamp():

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 
-from ik_service.motion.command.command_gate import CommandGate
+from ik_service.motion.command.command_stream import CommandGate
 from ik_service.motion.command.joint_motion import JointMotion, MotionLimits
 
 LOWER = np.array([-1.0, -2.0, -np.inf, 0.0])

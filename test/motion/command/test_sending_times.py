@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from support.chains import arm
 
-from ik_service.motion.servo.commands import joint_command
-from ik_service.motion.servo.servo_aim import ServoAim
-from ik_service.motion.servo.settings import ServoSettings
+from ik_service.motion.servo.commands import joint_command, ServoSettings
+from ik_service.motion.servo.servo_goal import ServoGoal
 from ik_service.motion.target_follower import TargetFollower
 from ik_service.solvers.solver import Solver
 
@@ -30,12 +29,12 @@ def jog(chain, delay, rate, seconds, asked=1.0):
     :returns: when the commands (k,) have been sent [s], and where they lead [rad].
     """
     settings = ServoSettings()
-    follower, aim = TargetFollower(Solver(chain), rate=rate), ServoAim(chain, settings)
+    follower, goal = TargetFollower(Solver(chain), rate=rate), ServoGoal(chain, settings)
     command, _ = joint_command({chain.joint_names[0]: asked}, settings, chain)
-    aim.command(command, until=seconds + 1.0)
+    goal.command(command, until=seconds + 1.0)
     measured, sent, places = START, [], []
     follower.set_measured(measured, 0.0)
-    follower.follow_aim(aim)
+    follower.follow_goal(goal)
     for k in range(round(seconds * rate)):
         now = k / rate
         follower.set_measured(measured, now)

@@ -8,7 +8,7 @@ from support.trajectories import distance_from_line, smooth_trajectory
 
 import ik_service as iks
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
-from ik_service.motion.playback.trajectory_outcome import TrajectoryEnd, TrajectoryTolerances
+from ik_service.motion.playback.trajectory_goal import TrajectoryEnd, TrajectoryTolerances
 
 
 @pytest.fixture(scope='module')
@@ -36,7 +36,7 @@ def test_late_ticks_and_discarded_commands_leave_it_on_the_trajectory(solver, de
                 discarded += 1
     assert late
     assert discarded
-    assert rig.aim.outcome.end is TrajectoryEnd.REACHED
+    assert rig.goal.outcome.end is TrajectoryEnd.REACHED
     assert distance_from_line(rig.path, READY, AWAY).max() < 3e-4
     np.testing.assert_allclose(rig.path[-1], AWAY, atol=1e-12)
 
@@ -46,7 +46,7 @@ def test_without_joint_states_for_a_while_it_stays_on_the_trajectory(solver):
     trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 1.5)
     rig = Playing(solver, trajectory, velocity_scaling=0.5)
     for time in (0.4, 0.8, 1.2):
-        rig.until(lambda time=time: rig.aim.progress and rig.aim.progress.time > time)
+        rig.until(lambda time=time: rig.goal.progress and rig.goal.progress.time > time)
         rig.tick(8, measured=False)
     assert rig.finish() is TrajectoryEnd.REACHED
     assert distance_from_line(rig.path, READY, AWAY).max() < 3e-4
@@ -91,6 +91,6 @@ def test_late_ticks_and_limited_jerk(solver, seed):
         if random.random() < 0.05:
             rig.now += random.uniform(0.02, 0.1)
         rig.tick()
-    assert rig.aim.outcome.end is TrajectoryEnd.REACHED
+    assert rig.goal.outcome.end is TrajectoryEnd.REACHED
     assert distance_from_line(rig.path, READY, AWAY).max() < 1e-3
     np.testing.assert_allclose(rig.path[-1], AWAY, atol=1e-9)

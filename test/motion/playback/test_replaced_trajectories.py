@@ -8,9 +8,12 @@ from support.trajectories import smooth_trajectory
 
 import ik_service as iks
 from ik_service.exceptions import TargetRefusedError, TrajectoryError
-from ik_service.motion.playback.trajectory_aim import TrajectoryAim
 from ik_service.motion.playback.trajectory_fit import fitted
-from ik_service.motion.playback.trajectory_outcome import TrajectoryEnd, TrajectoryTolerances
+from ik_service.motion.playback.trajectory_goal import (
+    TrajectoryEnd,
+    TrajectoryGoal,
+    TrajectoryTolerances,
+)
 
 STILL = np.zeros((1, 7))
 
@@ -24,7 +27,7 @@ class Replacing(Playing):
     """A follower of which trajectories are replaced, as the node does it."""
 
     def replace(self, trajectory, joins=True):
-        """Follow another trajectory in place of the one on its way; return its aim."""
+        """Follow another trajectory in place of the one on its way; return its goal."""
         follower, motion = self.follower, self.follower.motion
         begun, joined = None, False
         if motion is not None and joins:
@@ -35,10 +38,10 @@ class Replacing(Playing):
                 pass
         place = follower.measured[0] if follower.commanded is None else follower.commanded
         begun = begun or fitted(trajectory, self.chain, place)
-        aim = TrajectoryAim(begun, follower.limits, 1.0 / self.rate, joins=joined)
-        aim.replaces = follower.aim
-        follower.follow_aim(aim)
-        return aim
+        goal = TrajectoryGoal(begun, follower.limits, 1.0 / self.rate, joins=joined)
+        goal.replaces = follower.goal
+        follower.follow_goal(goal)
+        return goal
 
 
 def to(q, seconds):
@@ -54,22 +57,22 @@ def test_trajectories_that_replace_each_other_keep_the_limits(solver, seed, sett
     settings = {'velocity_scaling': 1.0, 'acceleration_time': 0.2, **settings}
     names = solver.chain.joint_names
     rig = Replacing(solver, smooth_trajectory(names, READY, AWAY, 1.5), **settings)
-    aims = [rig.aim]
+    goals = [rig.goal]
     for _ in range(15):
         rig.tick(int(rng.integers(1, 60)))
         end = READY + rng.uniform(-0.5, 0.5, 7)
         seconds = rng.uniform(0.3, 2.0)
         try:
-            aims.append(rig.replace(to(end, seconds), joins))
+            goals.append(rig.replace(to(end, seconds), joins))
         except TrajectoryError:  # faster than the limits even from rest: nothing is replaced
-            assert rig.follower.aim is aims[-1] or aims[-1].outcome is not None
-    rig.until(lambda: aims[-1].outcome is not None)
-    assert aims[-1].outcome.end is TrajectoryEnd.REACHED
-    replaced = [aim.outcome.end for aim in aims[:-1]]
+            assert rig.follower.goal is goals[-1] or goals[-1].outcome is not None
+    rig.until(lambda: goals[-1].outcome is not None)
+    assert goals[-1].outcome.end is TrajectoryEnd.REACHED
+    replaced = [goal.outcome.end for goal in goals[:-1]]
     assert set(replaced) <= {TrajectoryEnd.PREEMPTED, TrajectoryEnd.REACHED}
     assert TrajectoryEnd.PREEMPTED in replaced
     rig.tick(100)
-    np.testing.assert_allclose(rig.path[-1], aims[-1].trajectory.positions[-1], atol=1e-9)
+    np.testing.assert_allclose(rig.path[-1], goals[-1].trajectory.positions[-1], atol=1e-9)
     rig.assert_within(settings['velocity_scaling'], settings['acceleration_time'])
     assert rig.follower.violations == 0
 
@@ -77,10 +80,10 @@ def test_trajectories_that_replace_each_other_keep_the_limits(solver, seed, sett
 def test_a_trajectory_that_joins_does_not_come_to_rest_between(solver):
     names = solver.chain.joint_names
     rig = Replacing(solver, smooth_trajectory(names, READY, AWAY, 2.0), acceleration_time=0.2)
-    rig.until(lambda: rig.follower.motion is not None and rig.aim.progress.time > 1.0)
+    rig.until(lambda: rig.follower.motion is not None and rig.goal.progress.time > 1.0)
     before = len(rig.commands)
-    aim = rig.replace(to(AWAY + 0.1, 1.5))
-    rig.until(lambda: aim.outcome is not None)
+    goal = rig.replace(to(AWAY + 0.1, 1.5))
+    rig.until(lambda: goal.outcome is not None)
     speeds = np.abs(np.diff(rig.path[before : before + 40], axis=0)).max(axis=1) * rig.rate
     assert speeds.min() > 0.1
     rig.assert_within(0.5, 0.2)
@@ -90,13 +93,13 @@ def test_only_the_trajectory_that_is_named_is_replaced(solver):
     names = solver.chain.joint_names
     rig = Replacing(solver, smooth_trajectory(names, READY, AWAY, 2.0))
     rig.tick(30)
-    other = TrajectoryAim(fitted(to(AWAY, 2.0), rig.chain, READY), rig.follower.limits, 0.01)
+    other = TrajectoryGoal(fitted(to(AWAY, 2.0), rig.chain, READY), rig.follower.limits, 0.01)
     with pytest.raises(TargetRefusedError):
-        rig.follower.follow_aim(other)
+        rig.follower.follow_goal(other)
     other.replaces = other
     with pytest.raises(TargetRefusedError):
-        rig.follower.follow_aim(other)
-    assert rig.follower.aim is rig.aim
+        rig.follower.follow_goal(other)
+    assert rig.follower.goal is rig.goal
 
 
 def velocities(*values):
@@ -120,15 +123,15 @@ def test_the_velocity_at_the_end_is_compared_where_it_is_measured(solver, measur
     tolerances = TrajectoryTolerances(free, free, 0.5, None, tolerance)
     rig = Replacing(solver, smooth_trajectory(solver.chain.joint_names, READY, AWAY, 1.0))
     begun = fitted(to(READY, 1.0), rig.chain, READY)
-    aim = TrajectoryAim(
+    goal = TrajectoryGoal(
         begun, rig.follower.limits, 0.01, tolerances, measured_velocity=measured_velocity
     )
-    aim.replaces = rig.follower.aim
-    rig.follower.follow_aim(aim)
-    rig.until(lambda: aim.outcome is not None)
-    assert aim.outcome.end is end
+    goal.replaces = rig.follower.goal
+    rig.follower.follow_goal(goal)
+    rig.until(lambda: goal.outcome is not None)
+    assert goal.outcome.end is end
     if end is TrajectoryEnd.OFF_GOAL:
-        assert "joint 'panda_joint1' moves at 0.2, not at 0" in aim.outcome.reason
+        assert "joint 'panda_joint1' moves at 0.2, not at 0" in goal.outcome.reason
 
 
 def test_a_velocity_off_the_path_ends_it_at_rest(solver):
@@ -138,13 +141,13 @@ def test_a_velocity_off_the_path_ends_it_at_rest(solver):
     names = solver.chain.joint_names
     rig = Replacing(solver, smooth_trajectory(names, READY, AWAY, 2.0))
     trajectory = smooth_trajectory(names, READY, AWAY, 2.0)
-    aim = TrajectoryAim(
+    goal = TrajectoryGoal(
         trajectory, rig.follower.limits, 0.01, tolerances, measured_velocity=lambda: np.zeros(7)
     )
-    aim.replaces = rig.follower.aim
-    rig.follower.follow_aim(aim)
-    rig.until(lambda: aim.outcome is not None)
-    assert aim.outcome.end is TrajectoryEnd.OFF_PATH
-    assert "joint 'panda_joint2' moves at 0, not at 0.0" in aim.outcome.reason
+    goal.replaces = rig.follower.goal
+    rig.follower.follow_goal(goal)
+    rig.until(lambda: goal.outcome is not None)
+    assert goal.outcome.end is TrajectoryEnd.OFF_PATH
+    assert "joint 'panda_joint2' moves at 0, not at 0.0" in goal.outcome.reason
     rig.tick(50)
     np.testing.assert_allclose(rig.path[-1], rig.path[-2])

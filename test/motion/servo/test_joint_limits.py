@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from support.servo_helpers import BENT, panda, ServoRig, ur5e
 
-from ik_service.motion.servo.settings import ServoSettings
-from ik_service.motion.servo.status import ServoCode
+from ik_service.motion.servo.commands import ServoSettings
+from ik_service.motion.servo.servo_goal import ServoCode
 
 MARGIN = ServoSettings().margins[0]
 
@@ -19,8 +19,8 @@ def test_a_joint_that_is_driven_stops_at_its_margin_and_may_leave_it(scaling, si
     rig.drive(12.0, joints={'elbow_joint': side * 0.9, 'wrist_3_joint': 0.05})
     assert abs(abs(limit - rig.q[2]) - MARGIN) < 1e-3
     assert (limit - rig.q[2]) * side > MARGIN - 1e-6
-    assert rig.aim.status.code is ServoCode.JOINT_BOUND
-    assert 'elbow_joint' in rig.aim.status.message
+    assert rig.goal.status.code is ServoCode.JOINT_BOUND
+    assert 'elbow_joint' in rig.goal.status.message
     assert rig.q[5] == pytest.approx(0.6, abs=0.02), 'the other joint goes on'
     rig.drive(0.5, joints={'elbow_joint': -side * 0.5})
     assert (limit - rig.q[2]) * side > MARGIN + 0.15
@@ -34,7 +34,7 @@ def test_a_straight_motion_stops_as_a_whole_where_a_joint_has_to():
     axis = rig.tip[:3, 2]
     rig.drive(4.0, [0.0, 0.0, 0.0, *(0.3 * axis)])
     assert rig.q[5] == pytest.approx(chain.upper[5] - MARGIN, abs=1e-3)
-    assert rig.aim.status.code is ServoCode.JOINT_BOUND
+    assert rig.goal.status.code is ServoCode.JOINT_BOUND
     np.testing.assert_allclose(rig.tip[:3, 2], axis, atol=1e-6)
     rig.drive(1.0, [0.0, 0.0, 0.0, *(-0.3 * axis)])
     assert rig.q[5] < chain.upper[5] - MARGIN - 0.2

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 from support.servo_helpers import BENT, panda, ServoRig, ur5e
 
-from ik_service.motion.servo.commands import JointCommand, pose_command, TwistCommand
-from ik_service.motion.servo.settings import ServoSettings
+from ik_service.motion.servo.commands import (
+    JointCommand,
+    pose_command,
+    ServoSettings,
+    TwistCommand,
+)
 
 TICKS = [6_000, pytest.param(50_000, marks=pytest.mark.slow)]
 PERIOD = 0.01
@@ -34,13 +38,13 @@ def test_hostile_commands_never_move_a_joint_beyond_its_limits(arm, ticks):
     start = BENT if chain.n == 6 else 0.5 * (chain.lower + chain.upper)
     rig = ServoRig(chain, start, velocity_scaling=1.0)
     follower, limits = rig.follower, rig.follower.limits
-    follower.follow_aim(rig.aim)
+    follower.follow_goal(rig.goal)
     rig.tick(3)
     last, speed, now = rig.q, np.zeros(chain.n), rig.now
     nearest = np.full(chain.n, np.inf)
     for _ in range(ticks):
         if random.random() < 0.05:
-            rig.aim.command(random_command(random, chain), now + random.uniform(-0.1, 1.0))
+            rig.goal.command(random_command(random, chain), now + random.uniform(-0.1, 1.0))
         dt = PERIOD * random.uniform(0.6, 1.0)
         now += dt
         follower.set_measured(last, now)

@@ -7,7 +7,7 @@ from support.follower_helpers import panda_solver, READY, Rig
 
 import ik_service as iks
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
-from ik_service.motion.tracking.target_trail import TimedPostures
+from ik_service.motion.tracking.target_path import TimedPostures
 
 ACCELERATIONS = (3.75, 1.875, 2.5, 3.125, 3.75, 5.0, 5.0)
 """Of the Panda's joints [rad/s²], as a ``joint_limits.yaml`` of real arms gives them."""

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from ik_service.motion.aim import Tick
 from ik_service.motion.command.motion_limits import MotionLimits
-from ik_service.motion.tracking.goal_clock import GoalClock
+from ik_service.motion.goal import Tick
+from ik_service.motion.tracking.moving_goal import GoalClock
 
 DT, BEGUN = 0.01, 100.0
 VELOCITY = np.array([0.5, 0.0])

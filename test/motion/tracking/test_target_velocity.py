@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from ik_service.common.transforms import rotation_about_axis
-from ik_service.motion.tracking.fit_kernels import fit_motion
-from ik_service.motion.tracking.target_times import TargetTimes
-from ik_service.motion.tracking.target_velocity import TargetVelocity
+from ik_service.motion.tracking.target_kernels import fit_motion
+from ik_service.motion.tracking.target_velocity import TargetTimes, TargetVelocity
 
 
 def pose(position, angle=0.0):

@@ -15,9 +15,8 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ik_service.arm.arm import MeasuredState
-from ik_service.motion.command.blended_windows import HISTORY
 from ik_service.motion.command.command_window import PlannedMotion
-from ik_service.motion.command.commanded_joints import CommandedJoints
+from ik_service.motion.command.commanded_joints import BLENDED_HISTORY, CommandedJoints
 from ik_service.motion.command.cubic_kernels import cubic_kernels
 from ik_service.motion.command.gate import SendingTimes, VelocityGate
 from ik_service.motion.command.velocity_command import VelocityCommand
@@ -318,7 +317,7 @@ class TrajectoryChannel(CommandChannel):
         period, blended = 1.0 / settings.rate, joints.blended
         if self._blends and blended.has_stalled(now, period):
             joints.back_to_sent()
-        history = max(self._clock.behind, HISTORY if self._blends else 0.0)
+        history = max(self._clock.behind, BLENDED_HISTORY if self._blends else 0.0)
         coast = not settings.avoid_collisions
         planned = joints.plan(self._indices, command, limits, now, period, coast, history)
         if not joints.admit(planned, limits, now):

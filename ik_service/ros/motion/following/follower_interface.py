@@ -14,11 +14,10 @@ from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.posture_test import PostureTest
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError, TargetRefusedError
-from ik_service.motion.aim import Aim
-from ik_service.motion.following_log import FollowingLog
-from ik_service.motion.joint_sharing import JointSharing
+from ik_service.motion.goal import MotionGoal
 from ik_service.motion.settings import FollowerSettings
-from ik_service.motion.target_follower import TargetFollower
+from ik_service.motion.state_machine import JointSharing
+from ik_service.motion.target_follower import FollowingLog, TargetFollower
 from ik_service.ros.motion.following.command_publisher import CommandPublisher
 from ik_service.ros.motion.following.joint_state_intake import JointStateIntake
 from ik_service.ros.motion.following.node_context import NodeContext
@@ -374,11 +373,11 @@ class FollowerInterface:
         """Whether there is neither a target nor anything to be sent."""
         return self.follower.idle and not self.active
 
-    def follow_aim(self, aim: Aim) -> None:
+    def follow_goal(self, goal: MotionGoal) -> None:
         """
-        Move for an aim from now on.
+        Move for a goal from now on.
 
-        :param aim: what the commands are for.
+        :param goal: what the commands are for.
         :raises TargetRefusedError: it may not be followed now; the message says why.
         """
         if self.stopped:
@@ -388,7 +387,7 @@ class FollowerInterface:
         unmatched = self.unmatched_names()
         if unmatched:
             raise TargetRefusedError(unmatched)
-        self.follower.follow_aim(aim)
+        self.follower.follow_goal(goal)
 
     def end(self) -> None:
         """Refuse all targets from now on, and let the commands come to rest."""

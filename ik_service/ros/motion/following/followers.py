@@ -14,8 +14,8 @@ from ik_service.common.quoting import quote
 from ik_service.exceptions import OptionError
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.motion.command.velocity_command import FAREWELL
-from ik_service.motion.joint_sharing import JointSharing
 from ik_service.motion.settings import FollowerSettings
+from ik_service.motion.state_machine import JointSharing
 from ik_service.ros.motion.following.command_publisher import CommandPublisher
 from ik_service.ros.motion.following.follower_interface import FollowerInterface, TARGET_TOPIC
 from ik_service.ros.motion.following.joint_state_intake import JointStateIntake
@@ -232,8 +232,8 @@ class Followers:
         """Let all else come to rest, as trajectories are stopped; return a sentence about it."""
         moving = any(not following.follower.idle for following in self)
         for following in self:
-            aim = following.follower.aim
-            if aim is None or aim.kind != 'trajectory':
+            goal = following.follower.goal
+            if goal is None or goal.kind != 'trajectory':
                 following.follower.stop()
         return _STOPPED if moving else 'nothing moves'
 

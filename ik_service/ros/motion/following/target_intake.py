@@ -12,8 +12,7 @@ from std_msgs.msg import Header
 from ik_service.arm.arm import MeasuredState
 from ik_service.arm.group import ArmGroup
 from ik_service.exceptions import ArgumentError
-from ik_service.motion.tracking.target_times import TargetTimes
-from ik_service.motion.tracking.target_velocity import FASTEST, FASTEST_TURN
+from ik_service.motion.tracking.target_velocity import FASTEST, FASTEST_TURN, TargetTimes
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.motion.following.node_context import NodeContext
 from ik_service.ros.requests.frames import FrameResolver

@@ -33,11 +33,10 @@ from ik_service.motion.servo.commands import (
     joint_command,
     pose_command,
     ServoCommand,
+    ServoSettings,
     twist_command,
 )
-from ik_service.motion.servo.servo_aim import ServoAim
-from ik_service.motion.servo.settings import ServoSettings
-from ik_service.motion.servo.status import NO_WARNING, ServoCode, ServoStatus
+from ik_service.motion.servo.servo_goal import NO_WARNING, ServoCode, ServoGoal, ServoStatus
 from ik_service.motion.servo.velocity_solver import warm_up
 from ik_service.motion.settings import FollowerState
 from ik_service.ros.common.conversions import matrix_from_pose
@@ -229,7 +228,7 @@ class _Servo:
     :ivar ignored: logs commands that are ignored.
     :ivar status: publishes the status.
     :ivar subscriptions: to the commands.
-    :ivar aim: what is followed, and was last.
+    :ivar goal: what is followed, and was last.
     :ivar used: whether a command has come.
     :ivar invalid_until: until when the status tells of an ignored command [s].
     """
@@ -238,7 +237,7 @@ class _Servo:
     ignored: FaultLogger
     status: Publisher
     subscriptions: list[Subscription] = field(default_factory=list)
-    aim: ServoAim | None = None
+    goal: ServoGoal | None = None
     used: bool = False
     invalid_until: float = -float('inf')
 
@@ -426,15 +425,15 @@ class ServoInterface:
         settings: ServoSettings,
         until: float,
     ) -> None:
-        """Give a command to the aim that is followed, or begin with one."""
-        aim = servo.aim
-        if aim is not None and aim.end is None:
-            aim.command(command, until)
+        """Give a command to the goal that is followed, or begin with one."""
+        goal = servo.goal
+        if goal is not None and goal.end is None:
+            goal.command(command, until)
         elif not command.is_zero:  # a joystick at rest takes over from nothing
-            aim = ServoAim(chain_of(following), settings)
-            aim.command(command, until)
-            following.follow_aim(aim)
-            servo.aim = aim
+            goal = ServoGoal(chain_of(following), settings)
+            goal.command(command, until)
+            following.follow_goal(goal)
+            servo.goal = goal
 
     def _on_switch(
         self, request: ServoCommandType.Request, answer: ServoCommandType.Response
@@ -472,27 +471,27 @@ class ServoInterface:
         followers = self._followers()
         for servo in self._servos.values():
             following = None if followers is None else followers.of(servo.group)
-            if servo.aim is not None and following is not None:
-                following.follower.release(servo.aim)
+            if servo.goal is not None and following is not None:
+                following.follower.release(servo.goal)
 
     def _rest(self) -> None:
         for servo in self._servos.values():
-            if servo.aim is not None:
-                servo.aim.command(None)
+            if servo.goal is not None:
+                servo.goal.command(None)
 
     def _status_at(self, servo: _Servo, now: float) -> ServoStatus:
         if now < servo.invalid_until:
             return ServoStatus(ServoCode.INVALID, servo.ignored.last)
         if self._paused:
             return ServoStatus(ServoCode.NO_WARNING, 'paused')
-        aim = servo.aim
-        if aim is None:
+        goal = servo.goal
+        if goal is None:
             return NO_WARNING
-        if aim.end:
-            return ServoStatus(ServoCode.NO_WARNING, f'at rest: {aim.end}')
+        if goal.end:
+            return ServoStatus(ServoCode.NO_WARNING, f'at rest: {goal.end}')
         followers = self._followers()
         following = None if followers is None else followers.of(servo.group)
         state = None if following is None else following.follower.state
         if state is FollowerState.AWAITING_REST:
             return ServoStatus(ServoCode.NO_WARNING, state.value)
-        return aim.status
+        return goal.status

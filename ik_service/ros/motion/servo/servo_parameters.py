@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ik_service.arm.arm import Arm
 from ik_service.exceptions import OptionError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.motion.servo.settings import INPUT_TYPES, ServoSettings, UNITLESS
+from ik_service.motion.servo.commands import INPUT_TYPES, ServoSettings, UNITLESS
 from ik_service.ros.parameters.parameter_declaration import ParameterSpec
 
 if TYPE_CHECKING:

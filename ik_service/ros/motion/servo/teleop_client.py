@@ -20,7 +20,7 @@ from rclpy.task import Future
 from sensor_msgs.msg import Joy
 
 from ik_service.exceptions import IkServiceError
-from ik_service.motion.servo.settings import SPEED_UNITS
+from ik_service.motion.servo.commands import SPEED_UNITS
 from ik_service.robot import Robot
 from ik_service.ros.common.runtime import ros, spinning_node
 from ik_service.ros.motion.servo.servo_parameters import (

@@ -14,8 +14,7 @@ from rclpy.task import Future
 
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import TargetRefusedError
-from ik_service.motion.aim import Aim
-from ik_service.motion.reservation import Reservation
+from ik_service.motion.goal import MotionGoal, Reservation
 from ik_service.ros.common.action_client import ThreadSafeActionClient
 from ik_service.ros.motion.following.follower_interface import FollowerInterface
 from ik_service.ros.motion.following.followers import Followers
@@ -263,7 +262,7 @@ class ForwardedPlayback(Playback):
         start_time(request, following.clock)
         self._reservations: dict[FollowerInterface, Reservation] = {}
         try:
-            self._reserve(following, None if replaces is None else replaces.aim)
+            self._reserve(following, None if replaces is None else replaces.motion_goal)
         except TargetRefusedError as error:
             raise GoalRefusedError(GoalEnd.REFUSED, str(error)) from None
 
@@ -273,7 +272,7 @@ class ForwardedPlayback(Playback):
         return self._outcome
 
     @property
-    def aim(self) -> Aim:
+    def motion_goal(self) -> MotionGoal:
         """The reservation of its joints."""
         return self._reservations[self.following]
 
@@ -347,10 +346,10 @@ class ForwardedPlayback(Playback):
             with suppress(TargetRefusedError):
                 self._reserve(self.following)
 
-    def _reserve(self, following: FollowerInterface, replaces: Aim | None = None) -> None:
+    def _reserve(self, following: FollowerInterface, replaces: MotionGoal | None = None) -> None:
         reservation = Reservation(self._claim, self._on_reservation_end, self._on_replaced)
         reservation.replaces = replaces
-        following.follow_aim(reservation)
+        following.follow_goal(reservation)
         self._reservations[following] = reservation
 
     def _begin(self, now: float) -> GoalOutcome | None:

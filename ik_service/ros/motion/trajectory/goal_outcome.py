@@ -9,7 +9,7 @@ from control_msgs.action import FollowJointTrajectory
 from moveit_msgs.msg import MoveItErrorCodes
 
 from ik_service.exceptions import IkServiceError
-from ik_service.motion.playback.trajectory_outcome import TrajectoryEnd, TrajectoryOutcome
+from ik_service.motion.playback.trajectory_goal import TrajectoryEnd, TrajectoryOutcome
 
 
 class GoalEnd(Enum):

@@ -13,8 +13,8 @@ from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_service.exceptions import TargetRefusedError
-from ik_service.motion.aim import Aim
-from ik_service.motion.playback.trajectory_aim import TrajectoryAim
+from ik_service.motion.goal import MotionGoal
+from ik_service.motion.playback.trajectory_goal import TrajectoryGoal
 from ik_service.ros.motion.following.follower_interface import FollowerInterface
 from ik_service.ros.motion.following.followers import Followers
 from ik_service.ros.motion.trajectory.goal_outcome import GoalEnd, GoalOutcome, GoalRefusedError
@@ -45,7 +45,7 @@ class Playback(ABC):
 
     @property
     @abstractmethod
-    def aim(self) -> Aim:
+    def motion_goal(self) -> MotionGoal:
         """Progress in the follower of its joints."""
 
     @property
@@ -118,7 +118,7 @@ class CommandedPlayback(Playback):
             raise GoalRefusedError(GoalEnd.REFUSED, occupied)
         begun = prepared(request, following)
         going_on = None if replaces is None else joined(request, following)
-        self._aim = TrajectoryAim(
+        self._motion_goal = TrajectoryGoal(
             begun if going_on is None else going_on,
             follower.limits,
             1.0 / follower.settings.rate,
@@ -128,28 +128,28 @@ class CommandedPlayback(Playback):
             partial(following.measured.velocities, following.group.indices),
             going_on is not None,
         )
-        self._aim.replaces = None if replaces is None else replaces.aim
+        self._motion_goal.replaces = None if replaces is None else replaces.motion_goal
         try:
-            following.follow_aim(self._aim)
+            following.follow_goal(self._motion_goal)
         except TargetRefusedError as error:
             raise GoalRefusedError(GoalEnd.REFUSED, str(error)) from None
 
     @property
     def outcome(self) -> GoalOutcome | None:
         """Outcome; None before the end."""
-        outcome = self._aim.outcome
+        outcome = self._motion_goal.outcome
         return None if outcome is None else GoalOutcome.of(outcome)
 
     @property
-    def aim(self) -> Aim:
+    def motion_goal(self) -> MotionGoal:
         """Progress in the follower of its joints."""
-        return self._aim
+        return self._motion_goal
 
     @property
     def resting(self) -> bool:
-        """Whether the commands are at rest, or another aim has them."""
+        """Whether the commands are at rest, or another goal has them."""
         follower = self.following.follower
-        return not follower.active or follower.aim not in (None, self._aim)
+        return not follower.active or follower.goal not in (None, self._motion_goal)
 
     def cancel(self, reason: str = '') -> None:
         """
@@ -157,7 +157,7 @@ class CommandedPlayback(Playback):
 
         :param reason: why, when something else than the client wants it.
         """
-        self._aim.cancel(reason)
+        self._motion_goal.cancel(reason)
 
     def preempt(self, reason: str) -> None:
         """
@@ -165,7 +165,7 @@ class CommandedPlayback(Playback):
 
         :param reason: what stops it.
         """
-        self._aim.preempt(reason)
+        self._motion_goal.preempt(reason)
 
     def attend(self, now: float) -> None:
         """
@@ -176,14 +176,14 @@ class CommandedPlayback(Playback):
 
     def feedback(self) -> FollowJointTrajectory.Feedback | None:
         """Return where trajectory and arm are; None before the start."""
-        progress = self._aim.progress
+        progress = self._motion_goal.progress
         if progress is None:
             return None
         message = FollowJointTrajectory.Feedback()
         nanoseconds = self._clock()
         message.header.stamp.sec = nanoseconds // 1_000_000_000
         message.header.stamp.nanosec = nanoseconds % 1_000_000_000
-        message.joint_names = list(self._aim.trajectory.joint_names)
+        message.joint_names = list(self._motion_goal.trajectory.joint_names)
         time = progress.time
         message.desired = _point(time, progress.q, progress.velocity, progress.acceleration)
         message.actual = _point(time, progress.measured)

@@ -14,7 +14,7 @@ from ik_service.exceptions import TrajectoryError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.part_names import listed
 from ik_service.motion.playback.trajectory_fit import fitted, GOAL_TOLERANCE, limits_of, per_joint
-from ik_service.motion.playback.trajectory_outcome import GOAL_TIME, TrajectoryTolerances
+from ik_service.motion.playback.trajectory_goal import GOAL_TIME, TrajectoryTolerances
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.paths.trajectory.limit_check import TrajectoryLimits
 from ik_service.ros.common.motion_clock import MotionClock

@@ -457,9 +457,9 @@ class TrajectoryActions:
 
     def _replaceable(self, following: FollowerInterface) -> Playback | None:
         """Return the trajectory on its way whose place a new one may take; None for none."""
-        aim = following.follower.aim
+        motion_goal = following.follower.goal
         playbacks = [goal.playback for goal in tuple(self._goals)]
-        return next((p for p in playbacks if p is not None and p.aim is aim), None)
+        return next((p for p in playbacks if p is not None and p.motion_goal is motion_goal), None)
 
     def _clock(self) -> int:
         return self._node.get_clock().now().nanoseconds

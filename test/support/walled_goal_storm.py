@@ -1,10 +1,10 @@
-"""The storm with aims of all kinds among walls in joint space."""
+"""The storm with goals of all kinds among walls in joint space."""
 
-from support.aim_storm import AimStorm
+from support.goal_storm import GoalStorm
 from support.walls import WalledStorm
 
 
-class WalledAimStorm(WalledStorm, AimStorm):
+class WalledAimStorm(WalledStorm, GoalStorm):
     """The storm among thin walls, with targets, references and velocities."""
 
     def __init__(self, solver, seed, **settings):

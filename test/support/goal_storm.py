@@ -1,7 +1,7 @@
 """
-The storm of the follower with aims of all kinds: targets, moving references and velocities.
+The storm of the follower with goals of all kinds: targets, moving references and velocities.
 
-    PYTHONPATH=test python -m support.aim_storm 1000000     # number of ticks; prints the figures
+    PYTHONPATH=test python -m support.goal_storm 1000000     # number of ticks; prints the figures
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 
 from ik_service.exceptions import TargetRefusedError
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
-from support.aims import Reference, Velocity
+from support.goals import Reference, Velocity
 from support.storm import Observer, report, Storm
 
 ACCELERATION = np.array([15.0, 7.5, 10.0, 12.5, 15.0, 20.0, 20.0])
@@ -54,19 +54,19 @@ class BoundedObserver(Observer):
             self.worst_jerk = max(self.worst_jerk, float((np.abs(third) / period**3 / JERK).max()))
 
 
-class AimStorm(Storm):
+class GoalStorm(Storm):
     """The storm, with targets, references and velocities, some of them hostile."""
 
     def __init__(self, solver, seed, observer=Observer, regular=False, **settings):
         self.regular = regular
         super().__init__(solver, seed, observer, **settings)
-        self.aims = []
+        self.goals = []
 
     @property
     def ended_once(self):
-        """Whether every aim but the present one was told its end, once."""
-        past = [aim for aim in self.aims if aim is not self.follower.aim]
-        return all(len(aim.reasons) == 1 for aim in past)
+        """Whether every goal but the present one was told its end, once."""
+        past = [goal for goal in self.goals if goal is not self.follower.goal]
+        return all(len(goal.reasons) == 1 for goal in past)
 
     def _pass_time(self):
         if not self.regular or self.random.random() < 0.0005:
@@ -82,18 +82,18 @@ class AimStorm(Storm):
             super()._send()
 
     def _surprise(self):
-        if isinstance(self.follower.aim, Velocity) and self.random.random() < 0.3:
-            self.follower.aim.velocity = self._velocity()
+        if isinstance(self.follower.goal, Velocity) and self.random.random() < 0.3:
+            self.follower.goal.velocity = self._velocity()
         if self.random.random() < 0.02:
-            aim = Velocity(self._velocity()) if self.random.random() < 0.6 else self._reference()
+            goal = Velocity(self._velocity()) if self.random.random() < 0.6 else self._reference()
             try:
-                self.follower.follow_aim(aim)
-                self.aims.append(aim)
-                self.faults.note(aim.kind)
+                self.follower.follow_goal(goal)
+                self.goals.append(goal)
+                self.faults.note(goal.kind)
             except TargetRefusedError:
                 self.refused += 1
-        elif self.random.random() < 0.003 and self.follower.aim is not None:
-            self.follower.release(self.follower.aim)
+        elif self.random.random() < 0.003 and self.follower.goal is not None:
+            self.follower.release(self.follower.goal)
             self.faults.note('release')
         super()._surprise()
 
@@ -121,8 +121,8 @@ def main(ticks):
     from support.follower_helpers import panda_solver
 
     solver = panda_solver()
-    report(AimStorm(solver, 1), ticks)
-    storm = AimStorm(solver, 2, BoundedObserver, regular=True, bounds=bounds_of(solver.chain))
+    report(GoalStorm(solver, 1), ticks)
+    storm = GoalStorm(solver, 2, BoundedObserver, regular=True, bounds=bounds_of(solver.chain))
     report(storm, ticks)
     print(f'worst jerk            {storm.observer.worst_jerk:.6f} of what is allowed')
 

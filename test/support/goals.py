@@ -1,11 +1,11 @@
-"""Simple aims for the tests of following: a reference in time, and a velocity."""
+"""Simple goals for the tests of following: a reference in time, and a velocity."""
 
-from ik_service.motion.aim import Aim, Step
+from ik_service.motion.goal import MotionGoal, Step
 from ik_service.motion.settings import FollowerState
 
 
-class Recorded(Aim):
-    """Aim that notes what has ended it."""
+class Recorded(MotionGoal):
+    """Goal that notes what has ended it."""
 
     def __init__(self):
         self.reasons = []

@@ -11,9 +11,12 @@ from support.trajectories import distance_from_line, smooth_trajectory
 
 import ik_service as iks
 from ik_service.exceptions import TargetRefusedError, TrajectoryError
-from ik_service.motion.playback.trajectory_aim import TrajectoryAim
 from ik_service.motion.playback.trajectory_fit import fitted
-from ik_service.motion.playback.trajectory_outcome import TrajectoryEnd, TrajectoryTolerances
+from ik_service.motion.playback.trajectory_goal import (
+    TrajectoryEnd,
+    TrajectoryGoal,
+    TrajectoryTolerances,
+)
 from ik_service.motion.settings import FollowerState
 
 
@@ -99,8 +102,8 @@ def test_corners_are_rounded_by_nothing(solver):
 def test_a_cancellation_slows_down_along_the_way(solver):
     trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 2.0)
     rig = Playing(solver, trajectory)
-    rig.until(lambda: rig.aim.progress and rig.aim.progress.time > 0.8)
-    rig.aim.cancel()
+    rig.until(lambda: rig.goal.progress and rig.goal.progress.time > 0.8)
+    rig.goal.cancel()
     assert rig.finish() is TrajectoryEnd.CANCELED
     assert distance_from_line(rig.path, READY, AWAY).max() < 1e-4
     assert np.abs(rig.path[-1] - AWAY).max() > 0.05
@@ -111,7 +114,7 @@ def test_a_cancellation_before_the_start_moves_nothing(solver):
     trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 2.0)
     rig = Playing(solver, trajectory, wait=1.0)
     rig.tick(20)
-    rig.aim.cancel()
+    rig.goal.cancel()
     assert rig.finish() is TrajectoryEnd.CANCELED
     assert np.abs(rig.path - READY).max() == 0.0
 
@@ -120,9 +123,9 @@ def test_others_are_refused_while_it_runs(solver):
     trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 2.0)
     rig = Playing(solver, trajectory)
     rig.tick(50)
-    second = TrajectoryAim(trajectory, rig.follower.limits, 0.01)
+    second = TrajectoryGoal(trajectory, rig.follower.limits, 0.01)
     with pytest.raises(TargetRefusedError, match='trajectory'):
-        rig.follower.follow_aim(second)
+        rig.follower.follow_goal(second)
     with pytest.raises(TargetRefusedError, match='trajectory'):
         rig.follower.set_target(rig.chain.forward(READY))
     assert second.outcome is None
@@ -135,8 +138,8 @@ def test_stale_states_end_it(solver):
     rig.tick(100)
     for _ in range(300):
         rig.tick(measured=False)
-    assert rig.aim.outcome.end is TrajectoryEnd.STOPPED
-    assert 'joint state' in rig.aim.outcome.reason
+    assert rig.goal.outcome.end is TrajectoryEnd.STOPPED
+    assert 'joint state' in rig.goal.outcome.reason
     assert rig.follower.state is FollowerState.STATE_STALE
     assert not rig.follower.active
     rig.assert_within(1.0, 0.2)
@@ -146,9 +149,9 @@ def test_it_waits_for_an_arm_that_does_not_keep_up(solver):
     """The clock stands still with the arm, and the arm is never left behind."""
     trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 2.0)
     rig = Playing(solver, trajectory)
-    rig.until(lambda: rig.aim.progress and rig.aim.progress.time > 0.8)
+    rig.until(lambda: rig.goal.progress and rig.goal.progress.time > 0.8)
     rig.tick(30, moves=False)
-    assert rig.aim.progress.time < 1.3
+    assert rig.goal.progress.time < 1.3
     assert rig.finish() is TrajectoryEnd.REACHED
     assert distance_from_line(rig.path, READY, AWAY).max() < 1e-4
 
@@ -174,7 +177,7 @@ def test_tolerances_are_watched(solver, path, goal, end):
     trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 2.0)
     tolerances = TrajectoryTolerances(np.full(7, path), np.full(7, goal), 0.5)
     rig = Playing(solver, trajectory, tolerances)
-    rig.until(lambda: rig.aim.progress and rig.aim.progress.time > 0.5)
+    rig.until(lambda: rig.goal.progress and rig.goal.progress.time > 0.5)
     place = rig.measure
 
     def beside():
@@ -184,8 +187,8 @@ def test_tolerances_are_watched(solver, path, goal, end):
 
     rig.measure = beside
     rig.until(lambda: rig.ends)
-    assert rig.aim.outcome.end is end
-    assert "'panda_joint3' is 0.0010 away" in rig.aim.outcome.reason
+    assert rig.goal.outcome.end is end
+    assert "'panda_joint3' is 0.0010 away" in rig.goal.outcome.reason
     rig.tick(100)
     assert not rig.follower.active
     rig.assert_within(1.0, 0.2)

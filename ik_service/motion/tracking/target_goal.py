@@ -1,4 +1,4 @@
-"""Pose of the tip, at rest or moving, as what the commands are for."""
+"""Goal of a follower that is a pose of the tip, at rest or moving."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ik_service.motion.aim import Aim, REST, Step, Tick
+from ik_service.motion.goal import MotionGoal, REST, Step, Tick
 from ik_service.motion.settings import FollowerState
-from ik_service.motion.tracking.goal_clock import GoalClock
-from ik_service.motion.tracking.moving_goal import MovingGoal
-from ik_service.motion.tracking.target_trail import TargetTrail
+from ik_service.motion.tracking.moving_goal import GoalClock, MovingGoal
+from ik_service.motion.tracking.target_path import TargetPath
 from ik_service.solvers.result import IkResult
 
 _SAME_POSITION = 1e-6
@@ -23,17 +22,17 @@ _NEARLY_THERE = 0.06
 """The same, up to when they go straight to where it is by now [s]."""
 
 
-class PoseAim(Aim):
+class TargetGoal(MotionGoal):
     """
     Target pose, and where the joints go for it.
 
     :ivar T_base_tip: (4, 4) the pose that was asked for.
     :ivar result: the solver's answer.
-    :ivar goal: (n,) where the joints shall go [rad] or [m]; None until it is solved for from the
-        arm's state.
+    :ivar posture: (n,) where the joints shall go [rad] or [m]; None until it is solved for from
+        the arm's state.
     :ivar solving: whether some thread is doing so.
     :ivar since: time of the first tick with it [s].
-    :ivar trail: what leads to the goal; None for the straight motion.
+    :ivar path: what leads to the goal; None for the straight motion.
     """
 
     kind = 'target'
@@ -42,38 +41,33 @@ class PoseAim(Aim):
         self,
         T_base_tip: np.ndarray,
         result: IkResult,
-        goal: np.ndarray | None,
+        posture: np.ndarray | None,
         movable: np.ndarray,
         moving: MovingGoal | None = None,
-        trail: TargetTrail | None = None,
+        path: TargetPath | None = None,
     ) -> None:
         """
-        Aim at a pose.
+        Go to a pose.
 
-        :param T_base_tip: (4, 4) the pose of the tip in the frame of the base link.
-        :param result: the solver's answer.
-        :param goal: (n,) where the joints shall go [rad] or [m]; None if that has to be solved
-            for once the arm's state is known.
         :param movable: (n,) mask of the joints that may move.
-        :param moving: where the goal goes on to; None for one that rests.
-        :param trail: what leads to the goal; None for the straight motion.
+        :param moving: where the posture goes on to; None for one that rests.
         """
         self.T_base_tip = T_base_tip
         self.result = result
-        self.goal = goal
+        self.posture = posture
         self.solving = False
         self.since: float | None = None
         self._movable = movable
         self._moving = moving
-        self.trail = trail
-        self._clock = GoalClock() if trail is None else trail.clock
+        self.path = path
+        self._clock = GoalClock() if path is None else path.clock
         self._state = FollowerState.FOLLOWING
         self._arrived = False
 
     @property
     def ready(self) -> bool:
         """Whether its goal is known."""
-        return self.goal is not None
+        return self.posture is not None
 
     @property
     def busy(self) -> bool:
@@ -82,12 +76,12 @@ class PoseAim(Aim):
 
     def begin(self, q: np.ndarray, unwrapped: Callable[[np.ndarray], np.ndarray]) -> None:
         """Put continuous joints on the turn of the arm."""
-        if self.goal is not None:
-            before, self.goal = self.goal, unwrapped(self.goal)
+        if self.posture is not None:
+            before, self.posture = self.posture, unwrapped(self.posture)
             if self._moving is not None:
-                self._moving.shift(self.goal - before)
-            if self.trail is not None:
-                self.trail.shift(self.goal - before)
+                self._moving.shift(self.posture - before)
+            if self.path is not None:
+                self.path.shift(self.posture - before)
 
     def missed(self) -> None:
         """Note that the last step was not done."""
@@ -95,32 +89,32 @@ class PoseAim(Aim):
 
     def renew(self) -> bool:
         """Have the goal solved for again."""
-        self.goal, self._arrived, self._moving, self.trail = None, False, None, None
+        self.posture, self._arrived, self._moving, self.path = None, False, None, None
         return True
 
     def step(self, tick: Tick) -> Step:
-        """Return the goal, where it has gone on to, or the next place of the way there."""
-        if self.goal is None:
+        """Return the goal, where it has gone on to, or the next place of the path there."""
+        if self.posture is None:
             return REST
         self._state = FollowerState.FOLLOWING
-        if self.trail is not None:
-            self.trail.advance(tick.q, tick.now)
-            self._state = self._state_on(self.trail)
+        if self.path is not None:
+            self.path.advance(tick.q, tick.now)
+            self._state = self._state_on(self.path)
         step = self._ahead(tick)
         if step is None:
             self._clock.missed()
             step = self._along(tick)
-        elif self.trail is not None:
-            self.trail.leave()
-        self._arrived = step is None and not (self.goal - tick.q)[self._movable].any()
-        return step or Step(self.goal)
+        elif self.path is not None:
+            self.path.leave()
+        self._arrived = step is None and not (self.posture - tick.q)[self._movable].any()
+        return step or Step(self.posture)
 
     @staticmethod
-    def _state_on(trail: TargetTrail) -> FollowerState:
-        """Return the state of commands that are somewhere on a trail."""
-        if trail.changing:
+    def _state_on(path: TargetPath) -> FollowerState:
+        """Return the state of commands that are somewhere on a path."""
+        if path.changing:
             return FollowerState.RECONFIGURING
-        far = trail.behind() > _BEHIND
+        far = path.behind() > _BEHIND
         return FollowerState.CATCHING_UP if far else FollowerState.FOLLOWING
 
     def _ahead(self, tick: Tick) -> Step | None:
@@ -128,29 +122,29 @@ class PoseAim(Aim):
         moving = self._moving
         if moving is None or not moving.feasible or self._state is not FollowerState.FOLLOWING:
             return None
-        behind = 0.0 if self.trail is None else self.trail.behind()
+        behind = 0.0 if self.path is None else self.path.behind()
         waits = behind > _NEARLY_THERE + 0.5 * tick.limits.window
-        if waits and self.trail is not None and self.trail.on_way:
+        if waits and self.path is not None and self.path.on_path:
             return None
         return self._clock.step(moving, tick, waits)
 
     def _along(self, tick: Tick) -> Step | None:
-        """Return a step along the trail; None when that has been passed."""
-        if self.trail is None or self.trail.passed:
+        """Return a step along the path; None when that has been passed."""
+        if self.path is None or self.path.passed:
             return None
-        goal = self._moving
-        goes_on = goal is not None and goal.feasible and tick.now < goal.ends
-        return self.trail.step(tick, goal if goes_on else None)
+        moving = self._moving
+        goes_on = moving is not None and moving.feasible and tick.now < moving.ends
+        return self.path.step(tick, moving if goes_on else None)
 
     def state(self, commanded: np.ndarray | None, resting: bool) -> FollowerState:
-        """Return the state on the way to the pose, or at it."""
+        """Return the state on the path to the pose, or at it."""
         if self._state is not FollowerState.FOLLOWING:
             return self._state
         if not self.result.success:
             return FollowerState.UNREACHABLE
-        if commanded is None or self.goal is None:
+        if commanded is None or self.posture is None:
             return FollowerState.FOLLOWING
-        ahead = np.abs(self.goal - commanded)
+        ahead = np.abs(self.posture - commanded)
         if ahead[self._movable].any():
             return FollowerState.FOLLOWING
         blocked = (ahead > _SAME_POSITION).any()

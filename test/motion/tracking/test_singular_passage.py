@@ -5,10 +5,13 @@ import pytest
 from support.follower_helpers import READY
 
 import ik_service as iks
-from ik_service.motion.tracking.led_ways import straight_way, WaySearch
 from ik_service.motion.tracking.nearby_solver import NearbySolver
-from ik_service.motion.tracking.singular_passage import SingularPassage
-from ik_service.motion.tracking.target_trail import TargetTrail
+from ik_service.motion.tracking.singular_passage import (
+    SelfMotionSearch,
+    SingularPassage,
+    straight_path,
+)
+from ik_service.motion.tracking.target_path import TargetPath
 
 
 @pytest.fixture(scope='module')
@@ -25,7 +28,7 @@ def problems(leader, count):
         start, *seeds = random.uniform(chain.lower, chain.upper, (5, chain.n))
         T = chain.forward(start)
         results = [leader.solve(T, seed) for seed in seeds]
-        ends = [r.q for r in results if r.success and straight_way(leader, T, start, r.q) is None]
+        ends = [r.q for r in results if r.success and straight_path(leader, T, start, r.q) is None]
         if ends:
             yield T, start, np.array(ends)
 
@@ -33,7 +36,7 @@ def problems(leader, count):
 def test_a_way_round_about_is_found_on_which_the_tip_stays_in_its_place(leader):
     chain, found = leader.chain, 0
     for T, start, ends in problems(leader, 12):
-        points = WaySearch(leader, T).way(start, ends)
+        points = SelfMotionSearch(leader, T).path(start, ends)
         if points is None:
             continue
         found += 1
@@ -48,8 +51,8 @@ def test_a_way_round_about_is_found_on_which_the_tip_stays_in_its_place(leader):
 
 def test_a_search_gives_the_same_way_each_time(leader):
     T, start, ends = next(problems(leader, 12))
-    ways = [WaySearch(leader, T).way(start, ends) for _ in range(2)]
-    assert np.array_equal(*ways)
+    postures = [SelfMotionSearch(leader, T).path(start, ends) for _ in range(2)]
+    assert np.array_equal(*postures)
 
 
 def test_a_configuration_is_led_to_round_about_before_the_tip_swings(solver, monkeypatch):
@@ -58,11 +61,11 @@ def test_a_configuration_is_led_to_round_about_before_the_tip_swings(solver, mon
     monkeypatch.setattr(f'{module}.straight_way', lambda *_: None)
     asked = []
 
-    def way(search, start, ends):
+    def path(search, start, ends):
         asked.append(start)
         return np.array([start, ends[-1]])
 
-    monkeypatch.setattr(f'{module}.WaySearch.way', way)
+    monkeypatch.setattr(f'{module}.SelfMotionSearch.way', path)
     T = solver.chain.forward(READY + 0.5)
     assert not passage.solve(T, READY, 1.0, 0.3).changes
     assert not asked
@@ -76,12 +79,12 @@ def test_a_configuration_is_led_to_round_about_before_the_tip_swings(solver, mon
 def test_before_a_change_of_configuration_the_joints_keep_as_close_to_the_way_as_ever():
     course = np.linspace(0.0, 0.3, 30)
     curve = np.array([course, 3e-3 * np.sin(np.pi * course / 0.3)]).T
-    trail = TargetTrail()
-    trail.restart(curve[0], 0.0)
+    path = TargetPath()
+    path.restart(curve[0], 0.0)
     for k, q in enumerate(curve[1:]):
-        trail.extend(q[None], 0.01 * k)
-    before = trail.ahead(curve[0])
-    trail.extend(curve[-1] + [[0.1, 0.0], [0.2, 0.0]], 0.4, changes=True)
-    assert trail.changing
-    assert np.array_equal(trail.ahead(curve[0]), before)
+        path.extend(q[None], 0.01 * k)
+    before = path.ahead(curve[0])
+    path.extend(curve[-1] + [[0.1, 0.0], [0.2, 0.0]], 0.4, changes=True)
+    assert path.changing
+    assert np.array_equal(path.ahead(curve[0]), before)
     assert before[0] < 0.29

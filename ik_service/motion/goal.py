@@ -15,16 +15,16 @@ from ik_service.motion.settings import FollowerState
 @dataclass(frozen=True, eq=False)
 class Tick:
     """
-    What an aim may know when it is asked for its next step.
+    What a goal may know when it is asked for its next step.
 
     :ivar now: time on the monotonic clock [s].
-    :ivar dt: time since the last command, a period at most [s]; by so much the clock of an aim
+    :ivar dt: time since the last command, a period at most [s]; by so much the clock of a goal
         that has one goes on, times the pace.
     :ivar q: (n,) the last command [rad] or [m].
     :ivar velocity: (n,) its speed [rad/s] or [m/s].
     :ivar measured: (n,) where the arm is [rad] or [m].
     :ivar limits: bounds on the motion.
-    :ivar pace: how well arm and commands keep up, 0 to 1; an aim with a clock of its own lets it
+    :ivar pace: how well arm and commands keep up, 0 to 1; a goal with a clock of its own lets it
         run at this rate.
     :ivar leading: (n,) positions [rad] or [m] and (n,) speeds [rad/s] or [m/s] of the motion that
         steps are for; where jerks are limited, the commands are half a window behind it.
@@ -70,7 +70,7 @@ REST = Step()
 """Step that leads to rest."""
 
 
-class Aim(ABC):
+class MotionGoal(ABC):
     """
     What the commands are for, from its start to its end.
 
@@ -79,13 +79,13 @@ class Aim(ABC):
 
     :cvar kind: 'target', 'trajectory' or 'servo', for messages and for who gives way to whom.
     :ivar obstacle: what the commands have stopped before; empty for nothing. While it is set they
-        come to rest. The aim may clear it in :meth:`step`, to try again.
+        come to rest. The goal may clear it in :meth:`step`, to try again.
     :ivar replaces: the trajectory whose place it may take although that is on its way.
     """
 
     kind = ''
     obstacle = ''
-    replaces: Aim | None = None
+    replaces: MotionGoal | None = None
 
     @abstractmethod
     def step(self, tick: Tick) -> Step:
@@ -98,7 +98,7 @@ class Aim(ABC):
     @abstractmethod
     def state(self, commanded: np.ndarray | None, resting: bool) -> FollowerState:
         """
-        Return the follower's state with this aim, as long as nothing is wrong.
+        Return the follower's state with this goal, as long as nothing is wrong.
 
         :param commanded: (n,) the last command [rad] or [m]; None before the first.
         :param resting: whether it is at rest.
@@ -141,13 +141,13 @@ class Aim(ABC):
         """
         Get ready for another start from where the arm is by then, after a fault.
 
-        :returns: whether that can be; otherwise the aim is dropped.
+        :returns: whether that can be; otherwise the goal is dropped.
         """
         return False
 
     def replaced(self, kind: str) -> None:
         """
-        Note that another aim has taken its place.
+        Note that another goal has taken its place.
 
         :param kind: the kind of the other one.
         """
@@ -159,3 +159,77 @@ class Aim(ABC):
 
         :param reason: what has ended it; empty when it has finished.
         """
+
+
+class Reservation(MotionGoal):
+    """
+    Goal that keeps others from moving the arm while a controller does; nothing is commanded.
+
+    :param why: returns why nothing else may move the arm; must not block.
+    :param on_end: called with the reason when something else ends it; must not block.
+    :param on_replaced: called when another trajectory takes its place; must not block.
+    """
+
+    kind = 'trajectory'
+
+    def __init__(
+        self,
+        why: Callable[[], str],
+        on_end: Callable[[str], object],
+        on_replaced: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._why, self._on_end, self._on_replaced = why, on_end, on_replaced
+        self._withdrawn = False
+
+    @property
+    def claim(self) -> str:
+        """Why nothing else may move the arm, also after something has ended the goal."""
+        return '' if self._withdrawn else self._why()
+
+    def withdraw(self) -> None:
+        """Let others move the arm from now on."""
+        self._withdrawn = True
+
+    @property
+    def ready(self) -> bool:
+        """Never: commands of before come to rest."""
+        return False
+
+    @property
+    def busy(self) -> bool:
+        """Always, until it is released."""
+        return True
+
+    def step(self, tick: Tick) -> Step:
+        """
+        Return rest.
+
+        :param tick: what is known now.
+        """
+        return REST
+
+    def state(self, commanded: np.ndarray | None, resting: bool) -> FollowerState:
+        """
+        Return the follower's state.
+
+        :param commanded: (n,) the last command [rad] or [m]; None before the first.
+        :param resting: whether it is at rest.
+        """
+        return FollowerState.TRAJECTORY
+
+    def replaced(self, kind: str) -> None:
+        """
+        Note that another trajectory has taken its place.
+
+        :param kind: its kind.
+        """
+        self.withdraw()
+        self._on_replaced()
+
+    def ended(self, reason: str) -> None:
+        """
+        Note the end.
+
+        :param reason: what has ended it.
+        """
+        self._on_end(reason)

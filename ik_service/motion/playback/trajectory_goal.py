@@ -1,22 +1,85 @@
-"""Playback of a trajectory, by a clock of its own that runs as fast as the arm can follow."""
+"""Tolerances, progress and outcome of a trajectory that is executed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
-from ik_service.motion.aim import Aim, REST, Step, Tick
 from ik_service.motion.command.joint_motion import MotionLimits
-from ik_service.motion.playback.trajectory_outcome import (
-    TrajectoryEnd,
-    TrajectoryOutcome,
-    TrajectoryProgress,
-    TrajectoryTolerances,
-)
+from ik_service.motion.goal import MotionGoal, REST, Step, Tick
 from ik_service.motion.settings import FollowerState
 from ik_service.paths.timing.clock_rates import ClockGrid
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
+
+GOAL_TIME = 5.0
+"""Time after its end in which the arm has to arrive, where none is given [s]."""
+
+
+class TrajectoryEnd(Enum):
+    """Outcome of a trajectory; each value is a sentence about it."""
+
+    REACHED = 'the arm is at the end of the trajectory'
+    CANCELED = 'canceled; the arm has come to rest on the trajectory'
+    OFF_PATH = 'the path tolerance was exceeded'
+    OFF_GOAL = 'the goal tolerance was not met in time'
+    STOPPED = 'the trajectory was aborted'
+    PREEMPTED = 'the trajectory was preempted by a stop of all motion, or by a newer goal'
+
+
+@dataclass(frozen=True)
+class TrajectoryOutcome:
+    """
+    How a trajectory has ended, and why.
+
+    :ivar end: how.
+    :ivar reason: why, in a sentence.
+    """
+
+    end: TrajectoryEnd
+    reason: str
+
+
+@dataclass(frozen=True)
+class TrajectoryTolerances:
+    """
+    How far an arm may be from a trajectory; inf for any distance.
+
+    :ivar path: (n,) on the way [rad] or [m].
+    :ivar goal: (n,) at the end [rad] or [m].
+    :ivar goal_time: how long after the end of the trajectory it may take to get there [s].
+    :ivar path_velocity: (n,) how much faster or slower it may be on the way [rad/s] or [m/s];
+        None for any velocity.
+    :ivar goal_velocity: (n,) how fast it may be at the end [rad/s] or [m/s]; None for any.
+    """
+
+    path: np.ndarray
+    goal: np.ndarray
+    goal_time: float = GOAL_TIME
+    path_velocity: np.ndarray | None = None
+    goal_velocity: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class TrajectoryProgress:
+    """
+    Where a trajectory and the arm are.
+
+    :ivar time: time in the trajectory [s].
+    :ivar q: (n,) where the arm shall be [rad] or [m].
+    :ivar velocity: (n,) how fast it shall move [rad/s] or [m/s].
+    :ivar acceleration: (n,) the trajectory's acceleration at the present rate of its clock.
+    :ivar measured: (n,) where it is [rad] or [m].
+    """
+
+    time: float
+    q: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+    measured: np.ndarray
+
 
 _SHARE = 0.97
 """Share of the accelerations that is planned with; the rest is for ticks of finite length."""
@@ -32,7 +95,7 @@ _FURTHEST = 0.1  # from where the clock was to where the motion is, at most [s]
 _WAIT = 2.0  # ticks by which the command may be behind before the clock waits for it
 
 
-class TrajectoryAim(Aim):
+class TrajectoryGoal(MotionGoal):
     """
     Playback of a trajectory.
 
@@ -125,7 +188,7 @@ class TrajectoryAim(Aim):
 
     def state(self, commanded: np.ndarray | None, resting: bool) -> FollowerState:
         """
-        Return the follower's state with this aim.
+        Return the follower's state with this goal.
 
         :param commanded: (n,) the last command [rad] or [m]; None before the first.
         :param resting: whether it is at rest.
@@ -146,7 +209,7 @@ class TrajectoryAim(Aim):
 
     def replaced(self, kind: str) -> None:
         """
-        Note that another aim has taken its place.
+        Note that another goal has taken its place.
 
         :param kind: the kind of the other one.
         """

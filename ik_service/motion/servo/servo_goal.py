@@ -1,20 +1,63 @@
-"""Aim of a follower that is driven by hand: the newest command counts, for a short time."""
+"""Status of servoing, with the codes of MoveIt Servo."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
 
 import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.kernels import frame_error
 from ik_service.kinematics.pose_error import frame_of
-from ik_service.motion.aim import Aim, REST, Step, Tick
-from ik_service.motion.servo import status
-from ik_service.motion.servo.commands import JointCommand, PoseCommand, ServoCommand
-from ik_service.motion.servo.differential_kernels import APPROACHING, HALTED, LEAVING
-from ik_service.motion.servo.settings import ServoSettings
-from ik_service.motion.servo.status import NO_WARNING, ServoCode, ServoStatus
+from ik_service.motion.goal import MotionGoal, REST, Step, Tick
+from ik_service.motion.servo.commands import JointCommand, PoseCommand, ServoCommand, ServoSettings
+from ik_service.motion.servo.servo_kernels import APPROACHING, HALTED, LEAVING
 from ik_service.motion.servo.velocity_solver import VelocitySolver
 from ik_service.motion.settings import FollowerState
+
+
+class ServoCode(IntEnum):
+    """Codes of ``moveit_msgs/msg/ServoStatus``."""
+
+    INVALID = -1
+    NO_WARNING = 0
+    DECELERATE_FOR_APPROACHING_SINGULARITY = 1
+    HALT_FOR_SINGULARITY = 2
+    DECELERATE_FOR_LEAVING_SINGULARITY = 3
+    DECELERATE_FOR_COLLISION = 4
+    HALT_FOR_COLLISION = 5
+    JOINT_BOUND = 6
+
+
+@dataclass(frozen=True)
+class ServoStatus:
+    """
+    What keeps the arm from doing what a command asks for.
+
+    :ivar code: the code.
+    :ivar message: a sentence.
+    """
+
+    code: ServoCode = ServoCode.NO_WARNING
+    message: str = 'no warnings'
+
+
+NO_WARNING = ServoStatus()
+
+NEAR_SINGULARITY = ServoStatus(
+    ServoCode.DECELERATE_FOR_APPROACHING_SINGULARITY,
+    'close to a singularity: motion towards it slows down',
+)
+AT_SINGULARITY = ServoStatus(
+    ServoCode.HALT_FOR_SINGULARITY,
+    'at a singularity: the component towards it is removed',
+)
+LEAVING_SINGULARITY = ServoStatus(
+    ServoCode.DECELERATE_FOR_LEAVING_SINGULARITY,
+    'leaving a singularity, as fast as the joints can',
+)
+
 
 _APPROACH = 5.0
 """Speed towards a pose, in its distance a second [1/s]."""
@@ -23,7 +66,7 @@ _ARRIVED = 1e-6
 """Distance from a pose that counts as none [m, rad]."""
 
 
-class ServoAim(Aim):
+class ServoGoal(MotionGoal):
     """
     Commands of somebody who drives the arm by hand.
 
@@ -34,7 +77,7 @@ class ServoAim(Aim):
     :param settings: margins and thresholds; the scales have gone into the commands.
     :ivar status: what keeps the arm from doing what the last command asks for.
     :ivar condition: condition number of the Jacobian when a twist was last followed.
-    :ivar end: what has ended the aim; None while it is followed.
+    :ivar end: what has ended the goal; None while it is followed.
     :raises OptionError: there are neither one nor n margins.
     """
 
@@ -139,7 +182,10 @@ class ServoAim(Aim):
 
 
 _SINGULARITIES = (
-    (HALTED, status.HALTED),
-    (APPROACHING, status.APPROACHING),
-    (LEAVING, status.LEAVING),
+    (HALTED, AT_SINGULARITY),
+    (APPROACHING, NEAR_SINGULARITY),
+    (LEAVING, LEAVING_SINGULARITY),
 )
+
+ServoAim = ServoGoal
+"""Former name, which programs of users import."""

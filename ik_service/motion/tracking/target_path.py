@@ -1,14 +1,14 @@
 """
-Trail of a target that moves, which the joints keep to while they cannot keep up with it.
+Path of a target that moves, which the joints keep to while they cannot keep up with it.
 
-Straight motions to the newest goal would leave the way of the target where the joints are behind.
-On the trail they go as the target went, or faster; or, where it was too fast for them or they are
-beside the trail, to the farthest posture that is straight ahead.
+Straight motions to the newest goal would leave the path of the target where the joints are behind.
+On the path they go as the target went, or faster; or, where it was too fast for them or they are
+beside the path, to the farthest posture that is straight ahead.
 
-The postures of a trail have the times at which the target was there. Smoothed over some of them
+The postures of a path have the times at which the target was there. Smoothed over some of them
 they are a motion, which the commands go along: as the target did, or faster, as far as the bounds
 of all joints allow here and wherever they have to slow down for later. So a target that the joints
-can keep up with is caught up with, along its way. Smoothed is by parabolas through neighbouring
+can keep up with is caught up with, along its path. Smoothed is by parabolas through neighbouring
 values (Savitzky and Golay 1964), and the rates are those of time-optimal motions along a path.
 """
 
@@ -21,21 +21,24 @@ from typing import NamedTuple
 import numpy as np
 
 from ik_service.jit.entry import entry_point
-from ik_service.motion.aim import Step, Tick
 from ik_service.motion.command.motion_limits import bound_along, largest, stopping_speed_along
-from ik_service.motion.tracking.goal_clock import GoalClock
-from ik_service.motion.tracking.moving_goal import MovingGoal
-from ik_service.motion.tracking.place_on_way import place_on_way, PlaceOnWay
-from ik_service.motion.tracking.trail_kernels import (
+from ik_service.motion.goal import Step, Tick
+from ik_service.motion.tracking.moving_goal import (
+    GoalClock,
+    MovingGoal,
+    path_position,
+    PathPosition,
+)
+from ik_service.motion.tracking.target_kernels import (
     farthest_straight_ahead,
     highest_rate,
-    smoothed_trail,
+    smoothed_path,
 )
 
 
-class Rows(NamedTuple):
+class TimedRows(NamedTuple):
     """
-    Some postures of a trail, the oldest first; views that are valid until the next change.
+    Some postures of a path, the oldest first; views that are valid until the next change.
 
     :ivar times: (k,) when the target was there [s].
     :ivar points: (k, n) the postures [rad] or [m].
@@ -120,7 +123,7 @@ class TimedPostures:
         while self._first + 1 < self._next and self._times[self._first + 1] < since:
             self._first += 1
 
-    def ahead(self, most: int) -> Rows:
+    def ahead(self, most: int) -> TimedRows:
         """
         Return the next postures that have not been passed.
 
@@ -128,7 +131,7 @@ class TimedPostures:
         """
         return self._rows(self._next, min(self._end, self._next + most))
 
-    def around(self, most: int) -> Rows:
+    def around(self, most: int) -> TimedRows:
         """
         Return the passed ones that are kept, and the next ones.
 
@@ -150,9 +153,9 @@ class TimedPostures:
         """Return a copy of the last posture (n,) [rad] or [m]."""
         return self._points[self._end - 1].copy()
 
-    def _rows(self, first: int, end: int) -> Rows:
+    def _rows(self, first: int, end: int) -> TimedRows:
         chosen = slice(first, end)
-        return Rows(self._times[chosen], self._points[chosen], self._nears[chosen])
+        return TimedRows(self._times[chosen], self._points[chosen], self._nears[chosen])
 
 
 KEPT = 0.15
@@ -168,7 +171,7 @@ _BEYOND = 0.1
 """Time beyond the last posture up to which the motion is looked at [s]."""
 
 _NEAR = 2e-3
-"""Distance of the motion from the trail, at most [rad] or [m]."""
+"""Distance of the motion from the path, at most [rad] or [m]."""
 
 _ASIDE, _LOST = 2e-3, 6e-3
 """
@@ -186,7 +189,7 @@ _FULL = 0.98
 """Share of the speeds that is used; the rest is for coming back to the motion."""
 
 _FASTEST = 4.0
-"""Speed along the way, at most, as a share of the target's."""
+"""Speed along the path, at most, as a share of the target's."""
 
 _STILL = 3e-5
 """Speed that counts as none, in shares of full speed."""
@@ -202,25 +205,25 @@ def _weights() -> np.ndarray:
 _WEIGHTS = _weights()
 
 
-class Way(NamedTuple):
+class PathView(NamedTuple):
     """
-    Way of a target.
+    Path of a target.
 
-    :ivar trail: its last postures.
+    :ivar path: its last postures.
     :ivar goal: how it goes on beyond them; None when it rests there.
     :ivar start: when it was about where the commands are [s].
     """
 
-    trail: Rows
+    path: TimedRows
     goal: MovingGoal | None
     start: float
 
 
-class TrailClock:
+class PathClock:
     """
     Time at which a target was where the commands are.
 
-    :ivar time: on the clock of the target [s]; None while the commands are not on its way.
+    :ivar time: on the clock of the target [s]; None while the commands are not on its path.
     """
 
     def __init__(self) -> None:
@@ -229,26 +232,26 @@ class TrailClock:
         self._code = _code()
 
     def stop(self) -> None:
-        """Note that the commands leave the way."""
+        """Note that the commands leave the path."""
         self.time = None
 
-    def step(self, way: Way, tick: Tick, until: float, straight: float) -> Step | None:
+    def step(self, view: PathView, tick: Tick, until: float, straight: float) -> Step | None:
         """
-        Return the step to the next place of the way; None where going straight is better.
+        Return the step to the next place of the path; None where going straight is better.
 
-        :param way: the way of the target.
+        :param view: the path of the target.
         :param tick: what is known now.
         :param until: when it is where the commands shall be at the end of the tick at best [s].
         :param straight: speed up to which going straight is as good, in shares of full speed.
         """
         if tick.late or self.time is None:
-            self.time = self._find_place(way, tick, until)
+            self.time = self._locate(view, tick, until)
         if self.time is None:
             return None
         behind = until - tick.dt - self.time
         time, self.time = self.time, None
-        places = int((way.trail.times[-1] + _BEYOND - time) / _SPACING)
-        motion = self._motion(way, time, min(max(places, 0), _AHEAD))
+        places = int((view.path.times[-1] + _BEYOND - time) / _SPACING)
+        motion = self._motion(view, time, min(max(places, 0), _AHEAD))
         place = _place(motion, tick)
         fastest, change = self._rates(motion, tick)
         fastest = min(fastest, 1.0 + stopping_speed_along(max(behind, 0.0), change, tick.dt))
@@ -262,15 +265,15 @@ class TrailClock:
         slower = max(self._rate - change * tick.dt, 0.0)
         self._rate = min(slower if place.aside > _ASIDE else faster, fastest)
         self.time = time + min(place.ahead, 0.0) + self._rate * tick.dt
-        there = self._motion(way, self.time, 0)
+        there = self._motion(view, self.time, 0)
         return Step(there[0, 0], self._rate * there[1, 0])
 
-    def _find_place(self, way: Way, tick: Tick, until: float) -> float | None:
+    def _locate(self, view: PathView, tick: Tick, until: float) -> float | None:
         """Return when the target was where the commands are; None where those are elsewhere."""
-        time, ahead = way.start, 0.0
+        time, ahead = view.start, 0.0
         for _ in range(_SEARCH_STEPS):
-            time = min(max(time + ahead, way.start - KEPT), until)
-            motion = self._motion(way, time, 0)
+            time = min(max(time + ahead, view.start - KEPT), until)
+            motion = self._motion(view, time, 0)
             place = _place(motion, tick)
             ahead = place.ahead
         if place.aside > _ASIDE or abs(ahead) > _BETWEEN or largest(motion[3, 0]) > _NEAR:
@@ -278,16 +281,16 @@ class TrailClock:
         self._rate = min(max(place.rate, 0.0), _FASTEST)
         return time
 
-    def _motion(self, way: Way, time: float, ahead: int) -> np.ndarray:
-        """Return the smoothed trail (4, ahead + 1, n) from a time on."""
-        points = way.trail.points
+    def _motion(self, view: PathView, time: float, ahead: int) -> np.ndarray:
+        """Return the smoothed path (4, ahead + 1, n) from a time on."""
+        points = view.path.points
         goal = np.zeros((2, points.shape[1]))
-        if way.goal is not None:
-            goal[0], goal[1] = way.goal.velocity, way.goal.acceleration
+        if view.goal is not None:
+            goal[0], goal[1] = view.goal.velocity, view.goal.acceleration
         around = np.empty((ahead + len(_WEIGHTS[0]), points.shape[1]))
         motion = np.empty((4, ahead + 1, points.shape[1]))
         smooth, _ = self._code
-        smooth(way.trail.times, points, goal, time, _SPACING, _WEIGHTS, around, motion)
+        smooth(view.path.times, points, goal, time, _SPACING, _WEIGHTS, around, motion)
         return motion
 
     def _rates(self, motion: np.ndarray, tick: Tick) -> tuple[float, float]:
@@ -302,13 +305,13 @@ class TrailClock:
         return float(found[0]), float(found[1])
 
 
-def _place(motion: np.ndarray, tick: Tick) -> PlaceOnWay:
+def _place(motion: np.ndarray, tick: Tick) -> PathPosition:
     """Compare the commands with the first place of a motion; where it rests, it is as fast."""
     position, velocity = motion[0, 0], motion[1, 0]
-    place = place_on_way(position, velocity, tick, _STILL)
+    place = path_position(position, velocity, tick, _STILL)
     if place is None:
         aside = largest(np.abs(tick.leading[0] - position) / tick.limits.unit)
-        place = PlaceOnWay(velocity, 0.0, aside, 1.0)
+        place = PathPosition(velocity, 0.0, aside, 1.0)
     return place
 
 
@@ -322,11 +325,11 @@ def _braking_distance(velocity: np.ndarray, tick: Tick) -> float:
 
 @cache
 def _code() -> tuple[Callable, Callable]:
-    """Return the machine code of the looks along a trail, compiled now or loaded."""
+    """Return the machine code of the looks along a path, compiled now or loaded."""
     row, rows, motion = np.zeros(1), np.zeros((2, 1)), np.ones((4, 1, 1))
     around = np.zeros((len(_WEIGHTS[0]), 1))
     smooth = entry_point(
-        smoothed_trail, row, row[:, None], rows, 0.0, _SPACING, _WEIGHTS, around, motion
+        smoothed_path, row, row[:, None], rows, 0.0, _SPACING, _WEIGHTS, around, motion
     )
     look = entry_point(
         highest_rate, motion, rows, _NEAR, _FASTEST, _LEAST, _SPACING, 1.0, np.zeros(2)
@@ -346,15 +349,15 @@ _LOOKS = np.array([_FARTHEST, 47, 36, 27, 20, 15, 11, 8, 6, 4, 3, 2, 1])
 
 _LONGEST_BEHIND = 8.0
 """
-Time by which the joints may be behind before they leave the trail and go straight to its end [s].
+Time by which the joints may be behind before they leave the path and go straight to its end [s].
 A change of the configuration is not counted.
 """
 
 _MOST, _LOOKED_AT = 4000, 1000
-"""Postures that are kept; and those ahead that a motion along the trail takes into account."""
+"""Postures that are kept; and those ahead that a motion along the path takes into account."""
 
 
-class TargetTrail:
+class TargetPath:
     """
     Postures for the last poses of a target that the joints have not passed yet.
 
@@ -364,17 +367,17 @@ class TargetTrail:
 
     def __init__(self) -> None:
         self.clock = GoalClock()
-        self._own_clock = TrailClock()
+        self._own_clock = PathClock()
         self._lead = 0.0
         self._postures = TimedPostures(_MOST)
-        self._led_until = -np.inf
+        self._changing_until = -np.inf
         self._free_since = -np.inf
         self._look = _look()
 
     @property
     def changing(self) -> bool:
         """Whether the joints are led to another configuration."""
-        return len(self._postures) > 0 and self._postures.next_time <= self._led_until
+        return len(self._postures) > 0 and self._postures.next_time <= self._changing_until
 
     @property
     def passed(self) -> bool:
@@ -382,26 +385,26 @@ class TargetTrail:
         return len(self._postures) < 2
 
     @property
-    def on_way(self) -> bool:
+    def on_path(self) -> bool:
         """Whether the joints go along it as the target did, or faster."""
         return self._own_clock.time is not None
 
     def restart(self, q: np.ndarray, at: float) -> None:
         """
-        Forget the trail; another one begins.
+        Forget the path; another one begins.
 
         :param q: (n,) where the joints shall go [rad] or [m].
         :param at: time of the target [s].
         """
         self._postures.clear()
-        self._led_until = -np.inf
+        self._changing_until = -np.inf
         self.clock = GoalClock()
         self._own_clock.stop()
         self.extend(q[None], at)
 
     def extend(self, points: np.ndarray, at: float, changes: bool = False) -> None:
         """
-        Extend the trail.
+        Extend the path.
 
         :param points: (k, n) the next postures [rad] or [m].
         :param at: time of the target that they lead to [s].
@@ -416,7 +419,7 @@ class TargetTrail:
             times = np.linspace(postures.last_time, at, len(points) + 1)[1:]
         postures.extend(times, points, _STRAIGHT_IN_CHANGES if changes else _STRAIGHT)
         if changes:
-            self._led_until = at
+            self._changing_until = at
 
     def shift(self, turns: np.ndarray) -> None:
         """
@@ -427,7 +430,7 @@ class TargetTrail:
         self._postures.shift(turns)
 
     def end(self) -> np.ndarray | None:
-        """Return where the trail ends (n,) [rad] or [m]; None without one."""
+        """Return where the path ends (n,) [rad] or [m]; None without one."""
         return self._postures.last() if len(self._postures) else None
 
     def behind(self) -> float:
@@ -437,7 +440,7 @@ class TargetTrail:
 
     def advance(self, q: np.ndarray, now: float) -> None:
         """
-        Drop what has been passed, and leave the trail when the joints are too far behind.
+        Drop what has been passed, and leave the path when the joints are too far behind.
 
         :param q: (n,) the last command [rad] or [m].
         :param now: on the clock of the targets [s].
@@ -468,7 +471,7 @@ class TargetTrail:
 
     def step(self, tick: Tick, goal: MovingGoal | None) -> Step:
         """
-        Return the step along the trail, or back to it.
+        Return the step along the path, or back to it.
 
         :param tick: what is known now.
         :param goal: where the target goes on to; None when it rests at the end.
@@ -480,8 +483,8 @@ class TargetTrail:
         # A command stands until the next one: at the middle of that time it shall be right.
         self._lead = 0.5 * tick.limits.window
         until = tick.now + 0.5 * tick.dt + self._lead
-        way = Way(self._postures.around(_LOOKED_AT), goal, self._postures.next_time)
-        step = self._own_clock.step(way, tick, until, _speed_towards(straight, tick))
+        view = PathView(self._postures.around(_LOOKED_AT), goal, self._postures.next_time)
+        step = self._own_clock.step(view, tick, until, _speed_towards(straight, tick))
         return Step(straight) if step is None else step
 
     def ahead(self, q: np.ndarray) -> np.ndarray:
@@ -496,9 +499,9 @@ class TargetTrail:
 
 def _speed_towards(q: np.ndarray, tick: Tick) -> float:
     """Return how fast a motion to rest at a posture (n,) may be at most, in full speeds."""
-    way = (q - tick.q) / tick.limits.unit
-    braking = bound_along(tick.limits.acceleration, way)
-    return min(float(np.sqrt(2.0 * braking)) * largest(np.abs(way)), tick.limits.scaling)
+    view = (q - tick.q) / tick.limits.unit
+    braking = bound_along(tick.limits.acceleration, view)
+    return min(float(np.sqrt(2.0 * braking)) * largest(np.abs(view)), tick.limits.scaling)
 
 
 @cache

@@ -1,9 +1,9 @@
-"""Aims of other kinds than targets: moving references, velocities, and who gives way to whom."""
+"""Goals of other kinds than targets: moving references, velocities, and who gives way to whom."""
 
 import numpy as np
 import pytest
-from support.aims import Reference, Velocity
 from support.follower_helpers import pose_beside, RATE, READY, Rig
+from support.goals import Reference, Velocity
 from support.walls import Walls
 
 from ik_service.exceptions import TargetRefusedError
@@ -20,12 +20,12 @@ def swing(t):
 
 def test_a_moving_reference_within_the_limits_is_met_exactly(rig):
     rig.measure()
-    aim = Reference(swing)
-    rig.follower.follow_aim(aim)
+    goal = Reference(swing)
+    rig.follower.follow_goal(goal)
     rig.tick(1)
     for _ in range(400):
         command = rig.tick()
-        assert np.abs(command.q - swing(aim.time)[0]).max() < 1e-12
+        assert np.abs(command.q - swing(goal.time)[0]).max() < 1e-12
     assert rig.follower.state is FollowerState.TRAJECTORY
     assert rig.follower.target is None
     assert rig.follower.violations == 0
@@ -33,11 +33,11 @@ def test_a_moving_reference_within_the_limits_is_met_exactly(rig):
 
 def test_a_reference_that_leaps_is_caught_up_with_and_waits_meanwhile(rig):
     rig.measure()
-    aim = Reference(lambda t: (swing(t)[0] + (0.2 if t > 0.5 else 0.0), swing(t)[1]))
-    rig.follower.follow_aim(aim)
+    goal = Reference(lambda t: (swing(t)[0] + (0.2 if t > 0.5 else 0.0), swing(t)[1]))
+    rig.follower.follow_goal(goal)
     rig.tick(400)
-    assert np.abs(rig.commands[-1].q - swing(aim.time)[0] - 0.2).max() < 1e-12
-    assert aim.time < 3.9, 'its clock waited'
+    assert np.abs(rig.commands[-1].q - swing(goal.time)[0] - 0.2).max() < 1e-12
+    assert goal.time < 3.9, 'its clock waited'
     speeds = RATE * np.diff([command.q for command in rig.commands], axis=0)
     assert (np.abs(np.diff(speeds, axis=0)) <= 0.0500001 * np.array([2.61] * 7)).all()
     assert rig.follower.violations == 0
@@ -53,7 +53,7 @@ def test_velocities_keep_the_limits_where_a_reference_begins_to_outrun_the_joint
         velocity[0] = t
         return q, velocity
 
-    rig.follower.follow_aim(Reference(faster_and_faster))
+    rig.follower.follow_goal(Reference(faster_and_faster))
     rig.tick(300)
     fastest = max(command.velocity[0] for command in rig.commands)
     assert 0.99 * limit < fastest <= limit * (1.0 + 1e-9)
@@ -62,16 +62,16 @@ def test_velocities_keep_the_limits_where_a_reference_begins_to_outrun_the_joint
 
 def test_a_velocity_is_ramped_to_and_kept_within_the_limits_in_its_direction(rig):
     rig.measure()
-    aim = Velocity(np.array([0.4, 0.2, 0.0, 0.0, 0.0, 0.0, -0.1]))
-    rig.follower.follow_aim(aim)
-    assert rig.tick(60).velocity == pytest.approx(aim.velocity, rel=1e-9)
-    aim.velocity = 1e6 * aim.velocity
+    goal = Velocity(np.array([0.4, 0.2, 0.0, 0.0, 0.0, 0.0, -0.1]))
+    rig.follower.follow_goal(goal)
+    assert rig.tick(60).velocity == pytest.approx(goal.velocity, rel=1e-9)
+    goal.velocity = 1e6 * goal.velocity
     fastest = rig.tick(60).velocity
     assert fastest[0] == pytest.approx(2.175, rel=1e-6)
-    assert fastest / fastest[0] == pytest.approx(aim.velocity / aim.velocity[0])
+    assert fastest / fastest[0] == pytest.approx(goal.velocity / goal.velocity[0])
     rig.tick(400)
     assert rig.commands[-1].q[0] == pytest.approx(2.8973, abs=1e-6), 'at its limit'
-    aim.velocity = np.full(7, np.nan)
+    goal.velocity = np.full(7, np.nan)
     assert not rig.tick(60).velocity.any()
     assert rig.follower.violations == 0
 
@@ -82,19 +82,19 @@ def test_the_newest_of_target_and_servo_wins_and_a_trajectory_keeps_the_arm(solv
     servo, trajectory = Velocity(0.1 * WAY), Reference(swing, until=2.0)
     rig.follower.set_target(target)
     rig.tick(10)
-    rig.follower.follow_aim(servo)
+    rig.follower.follow_goal(servo)
     assert rig.follower.target is None
     rig.tick(10)
     rig.follower.set_target(target)
     assert servo.reasons == ['a newer target has replaced it']
     rig.tick(10)
-    rig.follower.follow_aim(trajectory)
+    rig.follower.follow_goal(trajectory)
     rig.tick(10)
     for refused in (Velocity(WAY), Reference(swing)):
         with pytest.raises(
             TargetRefusedError, match='trajectory is being executed; cancel it, or call ~/stop'
         ):
-            rig.follower.follow_aim(refused)
+            rig.follower.follow_goal(refused)
     with pytest.raises(TargetRefusedError, match='executed; cancel'):
         rig.follower.set_target(target)
     rig.tick(300)
@@ -107,8 +107,8 @@ def test_the_newest_of_target_and_servo_wins_and_a_trajectory_keeps_the_arm(solv
 @pytest.mark.parametrize('end', ['stop', 'disable', 'release', 'stale', 'displaced'])
 def test_whatever_ends_an_aim_brings_the_arm_to_rest_and_tells_it_once(rig, end):
     rig.measure()
-    aim = Reference(swing)
-    rig.follower.follow_aim(aim)
+    goal = Reference(swing)
+    rig.follower.follow_goal(goal)
     rig.tick(60)
     assert rig.commands[-1].velocity.any()
     if end == 'stop':
@@ -116,7 +116,7 @@ def test_whatever_ends_an_aim_brings_the_arm_to_rest_and_tells_it_once(rig, end)
     elif end == 'disable':
         rig.follower.enable(False)
     elif end == 'release':
-        rig.follower.release(aim)
+        rig.follower.release(goal)
     elif end == 'stale':
         rig.tick(int(0.6 * RATE), measured=False)
     else:
@@ -124,8 +124,8 @@ def test_whatever_ends_an_aim_brings_the_arm_to_rest_and_tells_it_once(rig, end)
         rig.q = rig.q + 0.9
         rig.tick(100, moves=False)
     rig.rest(0.5)
-    assert len(aim.reasons) == 1
-    assert aim.reasons[0]
+    assert len(goal.reasons) == 1
+    assert goal.reasons[0]
     assert not rig.commands[-1].velocity.any()
     assert rig.tick(50) is None
     speeds = RATE * np.diff([command.q for command in rig.commands], axis=0)
@@ -134,10 +134,10 @@ def test_whatever_ends_an_aim_brings_the_arm_to_rest_and_tells_it_once(rig, end)
 
 def test_an_aim_with_a_bug_is_dropped_and_the_arm_comes_to_rest(rig):
     rig.measure()
-    aim = Reference(lambda t: swing(t) if t < 0.5 else 1 / 0)
-    rig.follower.follow_aim(aim)
+    goal = Reference(lambda t: swing(t) if t < 0.5 else 1 / 0)
+    rig.follower.follow_goal(goal)
     rig.tick(100)
-    assert aim.reasons == ['ZeroDivisionError: division by zero']
+    assert goal.reasons == ['ZeroDivisionError: division by zero']
     assert not rig.commands[-1].velocity.any()
     assert rig.follower.state is FollowerState.IDLE
     assert rig.follower.violations == 0
@@ -145,7 +145,7 @@ def test_an_aim_with_a_bug_is_dropped_and_the_arm_comes_to_rest(rig):
 
 def test_before_the_first_joint_state_only_targets_wait(rig):
     with pytest.raises(TargetRefusedError, match='no joint state'):
-        rig.follower.follow_aim(Velocity(WAY))
+        rig.follower.follow_goal(Velocity(WAY))
 
 
 @pytest.mark.parametrize('kind', ['trajectory', 'servo'])
@@ -154,12 +154,12 @@ def test_no_aim_leads_into_a_wall(solver, kind):
     rig = Rig(solver, READY, collisions=walls, avoid_collisions=True)
     rig.measure()
     walls.build_thin((0, 0.45))
-    aim = Reference(swing) if kind == 'trajectory' else Velocity(WAY)
-    rig.follower.follow_aim(aim)
+    goal = Reference(swing) if kind == 'trajectory' else Velocity(WAY)
+    rig.follower.follow_goal(goal)
     rig.tick(300)
     reached = max(command.q[0] for command in rig.commands)
     assert 0.2 < reached < 0.45
-    assert 'before a collision of panda_joint1 and wall 0' in aim.obstacle
+    assert 'before a collision of panda_joint1 and wall 0' in goal.obstacle
     assert not rig.commands[-1].velocity.any()
 
 

@@ -1,8 +1,62 @@
-"""Compiled looks along the trail of a target."""
+"""Compiled kernels of a moving target: the fit to its last poses, and its joint-space path."""
 
 from __future__ import annotations
 
 from ik_service.jit.compile import short_inlined_kernel, short_kernel
+
+
+@short_kernel
+def fit_motion(times, offsets, quadratic, noise, most, motion):
+    """
+    Fit a polynomial of time to displacements by least squares, linear and angular ones apart.
+
+    The polynomial is the sum of ones that are orthogonal on the times: G. E. Forsythe, Generation
+    and use of orthogonal polynomials for data-fitting with a digital computer, Journal of the
+    Society for Industrial and Applied Mathematics 5 (1957) 74–88.
+
+    :param times: (k,) times [s], which increase; three at least.
+    :param offsets: (k, 6) linear before angular displacements until then [m], [rad].
+    :param quadratic: whether the acceleration is fitted as well.
+    :param noise: displacement that counts as none [m], [rad].
+    :param most: largest distance from the fitted motion, as a share of the path.
+    :param motion: (2, 6) gets the velocity and the acceleration at the last time; 0 for those of
+        the three that are on no motion.
+    """
+    count, last = len(times), len(times) - 1
+    span = times[last] - times[0]
+    mean = square = size = bend = bent = 0.0
+    for i in range(count):
+        s = (times[i] - times[last]) / span
+        mean, square = mean + s / count, square + s * s / count
+    for i in range(count):
+        s = (times[i] - times[last]) / span
+        size, bend = size + (s - mean) ** 2, bend + s * s * (s - mean)
+    bend /= size
+    for i in range(count):
+        s = (times[i] - times[last]) / span
+        bent += (s * s - bend * (s - mean) - square) ** 2
+    for part in range(2):
+        longest = misfit = 0.0
+        for j in range(3 * part, 3 * part + 3):
+            value = slope = curve = low = high = 0.0
+            for i in range(count):
+                s, offset = (times[i] - times[last]) / span, offsets[i, j] - offsets[last, j]
+                low, high = min(low, offset), max(high, offset)
+                value += offset / count
+                slope += offset * (s - mean) / size
+                if quadratic:
+                    curve += offset * (s * s - bend * (s - mean) - square) / bent
+            for i in range(count):
+                s, offset = (times[i] - times[last]) / span, offsets[i, j] - offsets[last, j]
+                second = s * s - bend * (s - mean) - square
+                fitted = value + slope * (s - mean) + curve * second
+                misfit = max(misfit, abs(fitted - offset))
+            longest = max(longest, high - low)
+            motion[0, j] = (slope - curve * bend) / span
+            motion[1, j] = 2.0 * curve / (span * span)
+        if longest <= noise or misfit > most * longest:
+            motion[:, 3 * part : 3 * part + 3] = 0.0
+
 
 VELOCITY, ACCELERATION = range(2)
 """Rows of the bounds of a motion."""
@@ -44,9 +98,9 @@ def _is_straight(points, q, end, nears):
 
 
 @short_kernel
-def smoothed_trail(times, points, goal, time, spacing, weights, around, motion):
+def smoothed_path(times, points, goal, time, spacing, weights, around, motion):
     """
-    Smooth a trail: parabolas through its postures around some times.
+    Smooth a path: parabolas through its postures around some times.
 
     :param times: (m,) when the target was at its postures, which do not decrease [s].
     :param points: (m, n) the postures [rad] or [m].
@@ -56,7 +110,7 @@ def smoothed_trail(times, points, goal, time, spacing, weights, around, motion):
     :param weights: (3, w) weights of w postures around a place.
     :param around: (k + w − 1, n) scratch.
     :param motion: (4, k, n) gets positions, velocities and accelerations at k places, and how far
-        the positions are from the trail.
+        the positions are from the path.
     """
     half = len(weights[0]) // 2
     piece = 0
@@ -77,7 +131,7 @@ def smoothed_trail(times, points, goal, time, spacing, weights, around, motion):
 
 @short_inlined_kernel
 def _set_posture(times, points, goal, at, piece, found):
-    """Write where the trail is at a time, which is after the beginning of a piece."""
+    """Write where the path is at a time, which is after the beginning of a piece."""
     last = len(times) - 1
     for j in range(points.shape[1]):
         if at >= times[last]:
@@ -97,9 +151,9 @@ def highest_rate(motion, most, near, fastest, least, spacing, rate, found):
 
     From the highest rate it can be low enough wherever it has to be lower, and be 1 in the end.
 
-    :param motion: (4, k, n) of :func:`smoothed_trail`.
+    :param motion: (4, k, n) of :func:`smoothed_path`.
     :param most: (2, n) velocities and accelerations that are allowed.
-    :param near: distance from the trail up to which it may be gone along [rad] or [m].
+    :param near: distance from the path up to which it may be gone along [rad] or [m].
     :param fastest: the highest rate anywhere.
     :param least: share of the acceleration that is for a change of the rate at least.
     :param spacing: time between the places [s].

@@ -7,8 +7,7 @@ from support.servo_helpers import BENT, panda, ServoRig, SPEED_UNITS, ur5e
 
 from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.kinematics.pose_error import pose_error
-from ik_service.motion.servo.commands import pose_command, TwistCommand
-from ik_service.motion.servo.settings import ServoSettings
+from ik_service.motion.servo.commands import pose_command, ServoSettings, TwistCommand
 from ik_service.motion.settings import FollowerState
 
 
@@ -36,8 +35,8 @@ def test_the_tip_moves_as_asked_and_in_no_other_way(rig, axis, sign):
 
 def test_a_twist_in_the_axes_of_the_tip_turns_with_it(rig):
     approach, start = rig.tip[:3, 2], rig.tip[:3, 3]
-    rig.aim.command(TwistCommand(np.array([0.0, 0.0, 0.05, 0.0, 0.0, 0.6]), turns=True))
-    rig.follower.follow_aim(rig.aim)
+    rig.goal.command(TwistCommand(np.array([0.0, 0.0, 0.05, 0.0, 0.0, 0.6]), turns=True))
+    rig.follower.follow_goal(rig.goal)
     rig.tick(100)
     moved = rig.tip[:3, 3] - start
     assert moved @ approach > 0.04
@@ -51,7 +50,7 @@ def test_without_a_command_the_arm_stops_within_its_limits_and_stays_at_rest(rig
     if ending == 'zero':
         rig.send([0.0] * 6, seconds=10.0)
     elif ending == 'none':
-        rig.aim.command(None)
+        rig.goal.command(None)
     stopping = rig.rest(0.5)
     change = rig.follower.limits.acceleration_now / rig.rate
     steps = np.diff([command.velocity for command in stopping], axis=0)
@@ -61,8 +60,8 @@ def test_without_a_command_the_arm_stops_within_its_limits_and_stays_at_rest(rig
 
 
 def test_an_old_command_never_moves_the_arm(rig):
-    rig.aim.command(TwistCommand(np.full(6, 0.1)), until=rig.now - 1e-3)
-    rig.follower.follow_aim(rig.aim)
+    rig.goal.command(TwistCommand(np.full(6, 0.1)), until=rig.now - 1e-3)
+    rig.follower.follow_goal(rig.goal)
     before = rig.q
     rig.tick(100)
     np.testing.assert_array_equal(rig.q, before)
@@ -73,7 +72,7 @@ def test_the_newest_kind_wins_between_targets_and_commands(rig):
     rig.drive(0.3, [0.05, 0.0, 0.0, 0.0, 0.0, 0.0])
     assert rig.follower.state is FollowerState.SERVO
     rig.follower.set_target(rig.tip)
-    assert rig.aim.end
+    assert rig.goal.end
     rig.tick(300)
     assert rig.follower.state is FollowerState.RELEASED
 
@@ -82,8 +81,8 @@ def test_a_pose_is_gone_to_straight_and_held_for_as_long_as_it_is_asked_for(rig)
     goal = rig.tip @ transform_from_xyz_rpy((0.03, -0.05, 0.02), (0.1, 0.0, -0.2))
     start = rig.tip[:3, 3]
     way = goal[:3, 3] - start
-    rig.aim.command(pose_command(goal, SPEED_UNITS))
-    rig.follower.follow_aim(rig.aim)
+    rig.goal.command(pose_command(goal, SPEED_UNITS))
+    rig.follower.follow_goal(rig.goal)
     for _ in range(300):
         rig.tick()
         off = rig.tip[:3, 3] - start
