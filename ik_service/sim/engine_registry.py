@@ -6,9 +6,7 @@ import numpy as np
 
 from ik_service.exceptions import MissingExtraError, UnknownEngineError
 from ik_service.model.robot_model import RobotModel
-from ik_service.sim.drive_limits import DriveLimits
-from ik_service.sim.engine import Engine
-from ik_service.sim.first_order_engine import FirstOrderEngine
+from ik_service.sim.engine import DriveLimits, Engine, FirstOrderEngine
 
 DEFAULT_ENGINE = 'first_order'
 ENGINES = (DEFAULT_ENGINE, 'mujoco')

@@ -4,7 +4,7 @@ from support.chains import arm_path
 
 from ik_service import Robot
 from ik_service.exceptions import MissingExtraError, UnknownEngineError
-from ik_service.sim.drive_limits import DriveLimits
+from ik_service.sim.engine import DriveLimits
 from ik_service.sim.engine_registry import ENGINES, make_engine
 
 PLANAR = Robot.from_urdf(arm_path('planar_6r'))

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from ik_service.exceptions import ArgumentError
-from ik_service.sim.drive_limits import DriveLimits
-from ik_service.sim.first_order_engine import FirstOrderEngine
+from ik_service.sim.engine import DriveLimits, FirstOrderEngine
 
 STILL = np.zeros(2)
 

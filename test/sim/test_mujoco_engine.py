@@ -9,7 +9,7 @@ from support.chains import arm
 
 from ik_service import Robot
 from ik_service.exceptions import SimulationError
-from ik_service.sim.drive_limits import DriveLimits
+from ik_service.sim.engine import DriveLimits
 from ik_service.sim.mujoco_engine import MujocoEngine
 
 GRAVITY = 9.81

@@ -11,8 +11,8 @@ from support.chains import arm, arm_path, ARM_TIPS, SHARED_ROBOTS
 from ik_service import Robot
 from ik_service.exceptions import SimulationError
 from ik_service.kinematics.link_poses import link_poses
-from ik_service.sim.drive_limits import DriveLimits
-from ik_service.sim.mujoco_model import build
+from ik_service.sim.engine import DriveLimits
+from ik_service.sim.mujoco_engine import build
 
 ONE_JOINT = """<robot name="r">{extension}<link name="base"/>
   <link name="arm">{body}</link>

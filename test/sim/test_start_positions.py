@@ -4,7 +4,7 @@ import pytest
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError
-from ik_service.sim.start_positions import check_start
+from ik_service.sim.simulated_arm import check_start
 
 LIMIT = '<limit lower="-1" upper="1" velocity="1" effort="1"/>'
 HAND = f"""

@@ -32,7 +32,7 @@ from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.motion.following import command_channels as channels
 from ik_service.ros.motion.following.command_channels import CommandChannel, TrajectoryChannel
 from ik_service.ros.motion.following.followers import Followers
-from ik_service.ros.motion.following.node_context import NodeContext
+from ik_service.ros.motion.following.intake import NodeContext
 from support.trajectory_controller import Point, Trajectory, TrajectoryController, Version
 
 PANDA = Path(__file__).parents[2] / 'urdf' / 'panda.urdf'

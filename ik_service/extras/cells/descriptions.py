@@ -16,7 +16,7 @@ from ik_service.model.name_prefix import prefixed_srdf, prefixed_urdf
 from ik_service.model.package_folders import own_package
 from ik_service.model.part_names import suggested
 from ik_service.model.robot_model import RobotModel
-from ik_service.sim.start_positions import fault_of_start
+from ik_service.sim.simulated_arm import fault_of_start
 
 
 @dataclass(frozen=True, eq=False)

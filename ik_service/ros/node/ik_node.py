@@ -30,44 +30,45 @@ from ik_service.common.periodic_thread import periodic_call
 from ik_service.common.stall_watch import StallWatch, TICK_LASTS
 from ik_service.exceptions import IkServiceError
 from ik_service.motion.settings import FollowerSettings
-from ik_service.ros.common.executors import PartialExecutor, partition
+from ik_service.ros.common.actions import NodeWithActions
+from ik_service.ros.common.executors import (
+    PartialExecutor,
+    partition,
+    SharedThreads,
+    StreamExecutor,
+)
 from ik_service.ros.common.input_topics import IncompatiblePublishers
 from ik_service.ros.common.node_options import NodeOptions
-from ik_service.ros.common.node_with_actions import NodeWithActions
 from ik_service.ros.common.response_retry import retry_dropped_responses
 from ik_service.ros.common.runtime import spinning
-from ik_service.ros.common.shared_threads import SharedThreads
-from ik_service.ros.common.stream_executor import StreamExecutor
 from ik_service.ros.common.tf_listener import tf_frames, TransformSource
 from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
-from ik_service.ros.markers.world_marker_publisher import RATE, WorldMarkerPublisher
-from ik_service.ros.motion.following.command_monitor import full_name, publishers_of
-from ik_service.ros.motion.following.command_publisher import CommandPublisher
+from ik_service.ros.markers.world_markers import RATE, WorldMarkerPublisher
+from ik_service.ros.motion.following.command_publisher import (
+    CommandPublisher,
+    full_name,
+    publishers_of,
+)
 from ik_service.ros.motion.following.follower_interface import FollowerInterface
-from ik_service.ros.motion.following.follower_parameters import (
+from ik_service.ros.motion.following.followers import Followers, TargetTopics
+from ik_service.ros.motion.following.intake import NodeContext, queue_delay
+from ik_service.ros.motion.following.motion_interfaces import MotionInterfaces
+from ik_service.ros.motion.following.stop_services import StopServices
+from ik_service.ros.motion.parameters import (
     COMMAND_INTERFACE,
     COMMAND_JOINTS,
     TRAJECTORY_REPLACEMENT,
 )
-from ik_service.ros.motion.following.followers import Followers
-from ik_service.ros.motion.following.motion_interfaces import MotionInterfaces
-from ik_service.ros.motion.following.node_context import NodeContext
-from ik_service.ros.motion.following.stamps import queue_delay
-from ik_service.ros.motion.following.stop_services import StopServices
-from ik_service.ros.motion.following.target_topics import TargetTopics
 from ik_service.ros.node.capabilities import capabilities, NodeParts
 from ik_service.ros.node.diagnostics import DiagnosticsPublisher
-from ik_service.ros.node.frame_parameters import TF_TIMEOUT
-from ik_service.ros.node.parameter_table import PUBLISH_MARKERS
+from ik_service.ros.node.parameter_table import PUBLISH_MARKERS, TF_TIMEOUT
 from ik_service.ros.node.parameters import NodeParameters
 from ik_service.ros.node.robot_descriptions import RobotDescriptions
 from ik_service.ros.node.services import Services
 from ik_service.ros.parameters.parameter_services import ParameterServices
 from ik_service.ros.requests.frames import Frames
-from ik_service.ros.scene.collision_parameters import REQUIRE_COLLISION_CHECKING
-from ik_service.ros.scene.collision_world import CollisionWorld
-from ik_service.ros.scene.monitored_scene import MonitoredScenePublisher
-from ik_service.ros.scene.world_topics import WorldTopics
+from ik_service.ros.scene.collision_world import CollisionWorld, REQUIRE_COLLISION_CHECKING
+from ik_service.ros.scene.scene_interfaces import MonitoredScenePublisher, WorldTopics
 
 # Those for paths, batches and capabilities wait for the ones that work; all but one for changes
 # may wait for a compiler.

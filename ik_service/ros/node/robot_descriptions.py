@@ -22,9 +22,14 @@ from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.xacro.xacro_arguments import parse_xacro_args
 from ik_service.robot import Robot
 from ik_service.ros.common.qos import DESCRIPTION_QOS
-from ik_service.ros.node.frame_parameters import XACRO_ARGS
-from ik_service.ros.node.group_parameters import ROBOT_DESCRIPTION_SEMANTIC, SRDF
-from ik_service.ros.node.parameter_table import PACKAGE_DIRS, ROBOT_DESCRIPTION, URDF
+from ik_service.ros.node.parameter_table import (
+    PACKAGE_DIRS,
+    ROBOT_DESCRIPTION,
+    ROBOT_DESCRIPTION_SEMANTIC,
+    SRDF,
+    URDF,
+    XACRO_ARGS,
+)
 from ik_service.ros.node.parameters import NodeParameters
 
 

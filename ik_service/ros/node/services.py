@@ -30,7 +30,7 @@ from ik_service.ros.node.parameters import NodeParameters
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.service_handler import Around, RequestStatistics, ServiceHandler
 from ik_service.ros.scene.collision_world import CollisionWorld
-from ik_service.ros.scene.scene_services import ApplySceneHandler, GetSceneHandler
+from ik_service.ros.scene.scene_interfaces import ApplySceneHandler, GetSceneHandler
 from ik_service.ros.services.compute_cartesian_path import CartesianPathHandler
 from ik_service.ros.services.compute_fk import FkHandler
 from ik_service.ros.services.compute_ik import IkHandler

@@ -27,7 +27,7 @@ import yaml
 
 from ik_service.common.quoting import quote, safe_repr, truncate
 from ik_service.exceptions import OptionError
-from ik_service.ros.parameters.parameter_refusals import wrong_type
+from ik_service.ros.parameters.parameter_services import wrong_type
 
 LONGEST_TEXT = 200_000
 """Characters of the text of a mapping, at most."""

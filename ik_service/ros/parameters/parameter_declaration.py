@@ -15,7 +15,7 @@ from ik_service.common.quoting import quote, truncate
 from ik_service.common.shared_parameters import files_for_others, given_to_all_nodes
 from ik_service.exceptions import OptionError
 from ik_service.ros.parameters.mapping_parameters import declare_nested, MappingSpec
-from ik_service.ros.parameters.parameter_refusals import no_such_parameter, wrong_type
+from ik_service.ros.parameters.parameter_services import no_such_parameter, wrong_type
 
 Value = bool | int | float | str | list[float] | list[str]
 T = TypeVar('T', bound=Value)

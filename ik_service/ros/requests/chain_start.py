@@ -12,11 +12,11 @@ from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ChainError
+from ik_service.ros.requests.constraints import constrained_chain
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frames import FrameResolver, Frames
 from ik_service.ros.requests.goals import PoseGoal
 from ik_service.ros.requests.ik_answer import bring_inside
-from ik_service.ros.requests.joint_constraints import constrained_chain
 from ik_service.ros.requests.service_handler import assumed_joints, resolver_of, start_posture
 from ik_service.ros.scene.avoidance import Avoidance, avoidance, UNCHECKED
 from ik_service.ros.scene.collision_world import CollisionWorld

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import math
 from typing import NamedTuple
 
 from geometry_msgs.msg import PoseStamped
-from moveit_msgs.msg import PositionIKRequest
+from moveit_msgs.msg import (
+    Constraints,
+    OrientationConstraint,
+    PositionConstraint,
+    PositionIKRequest,
+    RobotState,
+)
 import numpy as np
+from shape_msgs.msg import SolidPrimitive
 
-from ik_service.arm.arm import Arm
+from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import ArmGroup
 from ik_service.common.quoting import quote
 from ik_service.common.transforms import inverse_transform
+from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.tree import Tip
 from ik_service.model.part_names import listed
-from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.common.conversions import matrix_from_pose, pose_from_matrix
 from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.frames import Frames
+from ik_service.ros.requests.service_handler import start_posture
+from ik_service.ros.scene.avoidance import fault_of_attached, world_of_state
+from ik_service.ros.scene.known_world import find_held, KnownWorld
+from ik_service.ros.scene.object_changes import Placing
+from ik_service.ros.scene.world_draft import attached_subframes
 
 _MOST_POSES = 64  # of a request
 _HAND_TYPED = 0.05  # by which the length of a hand-typed quaternion may be off
@@ -230,3 +244,73 @@ def _joints(arm: Arm, base_link: str, links: Sequence[str]) -> set[str]:
 
 def _bad_links(message: str) -> RequestError:
     return RequestError(ErrorCode.INVALID_LINK_NAME, message)
+
+
+_NONE = np.empty(0, dtype=np.intp)
+
+
+def held_with(
+    state: RobotState,
+    known: KnownWorld,
+    measured: MeasuredState,
+    frames: Frames,
+    field: str = 'robot_state',
+) -> Held:
+    """
+    Return what tells where attached objects are, and check those that a request attaches.
+
+    An object of the request counts before one of the same name that is known. Where it is given
+    in the frame of a link, that link stands as in the request.
+
+    :param state: the robot state of the request.
+    :param known: the objects that are known.
+    :param measured: the measured state.
+    :param frames: frames besides the links of the robot.
+    :param field: name of the robot state in the request, for errors.
+    :raises RequestError: INVALID_ROBOT_STATE for an object or a position that is faulty.
+    """
+    attached = state.attached_collision_objects
+    if not attached:
+        return known.held
+    posture, _ = start_posture(measured, state, _NONE, field)
+    placing = Placing(measured.arm, posture, frames)
+    world = world_of_state(state, known.world, placing, field)
+    subframes: dict[str, Mapping[str, np.ndarray]] = {}
+    for number, message in enumerate(attached):
+        name = message.object.id
+        try:
+            old = subframes.get(name) or known.subframes(name)
+            subframes[name] = attached_subframes(message.object, old)
+        except IkServiceError as error:
+            raise fault_of_attached(field, number, error) from error
+
+    subframes.pop('', None)  # of all that are detached
+
+    def held(name: str) -> tuple[str, np.ndarray] | None:
+        if name in subframes or name.rpartition('/')[0] in subframes:
+            return find_held(name, world, lambda of: subframes.get(of) or known.subframes(of))
+        return known.held(name)
+
+    return held
+
+
+def goal_at(T: np.ndarray, frame: str, link: str, distance: float, angle: float) -> Constraints:
+    """
+    Return the goal of a link's pose.
+
+    :param T: (4, 4) T_frame_link [m].
+    :param frame: frame of the pose.
+    :param link: name of the link.
+    :param distance: tolerance of the position [m].
+    :param angle: tolerance of the orientation, about each axis [rad].
+    """
+    pose = pose_from_matrix(T)
+    position = PositionConstraint(link_name=link, weight=1.0)
+    orientation = OrientationConstraint(link_name=link, weight=1.0, orientation=pose.orientation)
+    position.header.frame_id = orientation.header.frame_id = frame
+    ball = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[distance])
+    position.constraint_region.primitives = [ball]
+    position.constraint_region.primitive_poses = [pose]
+    orientation.absolute_x_axis_tolerance = angle
+    orientation.absolute_y_axis_tolerance = orientation.absolute_z_axis_tolerance = angle
+    return Constraints(position_constraints=[position], orientation_constraints=[orientation])

@@ -5,35 +5,48 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 import threading
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 from moveit_msgs.msg import MoveItErrorCodes, RobotState
+from moveit_msgs.srv import GetCartesianPath
 import numpy as np
+from rclpy.clock import Clock
+from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import MeasuredState
 from ik_service.arm.joint_state import PostureSpace
 from ik_service.arm.known_positions import known_positions
+from ik_service.common.background_workers import BackgroundWorkers
 from ik_service.exceptions import ArgumentError, UnknownJointError
-from ik_service.ros.node.solve_record import SolveRecord, StampedTime
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frames import FrameResolver, Frames
 from ik_service.ros.requests.virtual_joints import read_multi_dof
 from ik_service.ros.scene.collision_world import CollisionWorld
+from ik_service.solvers.result import IkResult
+
+
+class SolveRecord(NamedTuple):
+    """
+    A solve that the diagnostics report.
+
+    :ivar stamp: ROS time at its end.
+    :ivar source: what asked for it: ``compute_ik`` or ``target_pose``.
+    :ivar solver: name of the method.
+    :ivar result: the solver's result.
+    """
+
+    stamp: Time
+    source: str
+    solver: str
+    result: IkResult
+
 
 _SOURCE = 'ik_service'
 _HAS_MESSAGE = hasattr(MoveItErrorCodes(), 'message')  # ROS 2 Humble has only the number
 
 
-class StampClock(Protocol):
-    """A clock that fills in stamps, as :class:`rclpy.clock.Clock` is one."""
-
-    def now(self) -> StampedTime:
-        """Return the time."""
-        ...
-
-
-Around = tuple[StampClock, Frames, Callable[[Exception], object], Callable[[str], object]]
+Around = tuple[Clock, Frames, Callable[[Exception], object], Callable[[str], object]]
 """Clock, frames and callbacks of a handler, in the order of its arguments."""
 
 
@@ -110,7 +123,7 @@ class ServiceHandler:
 
     def __init__(
         self,
-        clock: StampClock,
+        clock: Clock,
         frames: Frames | None = None,
         on_error: Callable[[Exception], object] = lambda error: None,
         on_refused: Callable[[str], object] = lambda message: None,
@@ -167,7 +180,7 @@ class WorldHandler(ServiceHandler):
 
     def __init__(
         self,
-        clock: StampClock,
+        clock: Clock,
         frames: Frames,
         on_error: Callable[[Exception], object],
         on_refused: Callable[[str], object],
@@ -286,3 +299,46 @@ def assumed_joints(measured: MeasuredState, used: np.ndarray, given: np.ndarray)
 
 def _invalid_state(message: str) -> RequestError:
     return RequestError(ErrorCode.INVALID_ROBOT_STATE, message)
+
+
+THREADS = 2
+"""Requests of a service that are worked on at once."""
+
+
+class BackgroundHandler(ServiceHandler):
+    """
+    Base of the handlers of poses in a row, whose threads give way to those that move the arm.
+
+    :param name: what is worked on, in a word.
+    :param around: as for :class:`~ik_service.ros.requests.service_handler.ServiceHandler`.
+    """
+
+    def __init__(self, name: str, *around: *Around) -> None:
+        super().__init__(*around)
+        self._workers = BackgroundWorkers(name, THREADS)
+
+    def handle(
+        self, request: GetCartesianPath.Request, response: GetCartesianPath.Response
+    ) -> GetCartesianPath.Response:
+        """
+        Fill in the response to a request and return it.
+
+        :param request: the request.
+        :param response: the response.
+        """
+
+        def answer() -> str:
+            measured = require_arm(self.measured)
+            return self._workers.run(lambda: self._answer(request, measured, response))
+
+        self._answer_with_code(response.error_code, answer)
+        return response
+
+    def _answer(
+        self,
+        request: GetCartesianPath.Request,
+        measured: MeasuredState,
+        response: GetCartesianPath.Response,
+    ) -> str:
+        """Fill in the answer and return the message that goes with success."""
+        raise NotImplementedError

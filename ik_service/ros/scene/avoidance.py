@@ -16,10 +16,8 @@ from ik_service.collision.world import World
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frames import Frames
-from ik_service.ros.scene.collision_parameters import REQUIRE_COLLISION_CHECKING
-from ik_service.ros.scene.collision_world import Tests
-from ik_service.ros.scene.object_changes import attached_world
-from ik_service.ros.scene.placing import Placing
+from ik_service.ros.scene.collision_world import REQUIRE_COLLISION_CHECKING, Tests
+from ik_service.ros.scene.object_changes import attached_world, Placing
 
 MOST_ATTACHED = 100
 """Objects that a request may attach."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 import threading
 import time
 from weakref import WeakKeyDictionary
@@ -16,9 +17,18 @@ from ik_service.collision.posture_test import PostureTest
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import CollisionObjectError, IkServiceError
+from ik_service.ros.parameters.parameter_declaration import ParameterSpec
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.scene.known_world import KnownWorld
 from ik_service.solvers.regions import Box
+
+REQUIRE_COLLISION_CHECKING = ParameterSpec(
+    'require_collision_checking',
+    find_spec('coal') is not None,
+    'Whether requests with avoid_collisions are refused where collisions, or those of some link, '
+    'cannot be checked; false: they are solved, and the message says what was not checked. '
+    'Default: true where Coal is installed',
+)
 
 _REFRESH_PERIOD = 0.05  # of the objects in frames of tf [s]
 

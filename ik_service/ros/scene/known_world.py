@@ -13,7 +13,7 @@ from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.requests.frames import Frames
-from ik_service.ros.scene.placing import Placing
+from ik_service.ros.scene.object_changes import Placing
 from ik_service.ros.scene.world_draft import NO_RECORD, Record, SceneSettings, WorldDraft
 
 _Object = TypeVar('_Object')

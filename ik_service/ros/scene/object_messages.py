@@ -15,7 +15,7 @@ from ik_service.collision.shapes import Mesh, MOST_SHAPES, PlacedShape, Plane, S
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError
 from ik_service.ros.common.conversions import matrix_from_pose
-from ik_service.ros.requests.solid_primitives import solid_primitive
+from ik_service.ros.requests.constraints import solid_primitive
 
 MOST_SUBFRAMES = 100
 """Subframes of an object, at most."""

@@ -19,10 +19,10 @@ from ik_service.ros.scene.object_changes import (
     changed_world,
     MOVE,
     operation_of,
+    Placing,
     REMOVE,
 )
 from ik_service.ros.scene.object_messages import has_shapes, subframes_of, zero_quaternions
-from ik_service.ros.scene.placing import Placing
 
 
 @dataclass(frozen=True)

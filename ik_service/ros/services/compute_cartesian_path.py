@@ -8,6 +8,7 @@ import math
 
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
+from rclpy.clock import Clock
 
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import SolverSettings
@@ -28,31 +29,31 @@ from ik_service.paths.search.options import PathOptions, USED_OPTIONS
 from ik_service.paths.timing.timing import time_path
 from ik_service.paths.timing.timing_limits import TimingLimits
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
-from ik_service.ros.requests.background_handler import BackgroundHandler
+from ik_service.ros.requests.constraints import bounds_of, constrained_chain, moved_bounds
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frames import FrameResolver, Frames
-from ik_service.ros.requests.held_objects import held_with
+from ik_service.ros.requests.goals import held_with
 from ik_service.ros.requests.ik_answer import bring_inside, write_solution
-from ik_service.ros.requests.joint_constraints import constrained_chain
-from ik_service.ros.requests.link_constraints import bounds_of, moved_bounds
 from ik_service.ros.requests.service_handler import (
     assumed_joints,
+    BackgroundHandler,
     resolver_of,
-    StampClock,
     start_posture,
 )
 from ik_service.ros.scene.avoidance import Avoidance, avoidance, UNCHECKED
 from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.ros.services.line_request import (
     check_numbers,
+    group_trajectory,
     limited_link,
     moved_point,
     MovedPoint,
+    path_message,
     scaling_of,
     thresholds_of,
     waypoints_of,
+    write_trajectory,
 )
-from ik_service.ros.services.path_answer import group_trajectory, path_message, write_trajectory
 from ik_service.solvers.collision_test import CollisionTest
 from ik_service.solvers.options import IkOptions
 
@@ -239,7 +240,7 @@ class CartesianPathHandler(BackgroundHandler):
         self,
         settings: SolverSettings,
         motion: FollowerSettings,
-        clock: StampClock,
+        clock: Clock,
         frames: Frames,
         on_error: Callable[[Exception], object],
         on_refused: Callable[[str], object],

@@ -7,20 +7,19 @@ from collections.abc import Callable, Sequence
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionFK
 import numpy as np
+from rclpy.clock import Clock
 
 from ik_service.arm.arm import Arm
 from ik_service.common.quoting import quote
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frames import Frames
-from ik_service.ros.requests.goals import Held
-from ik_service.ros.requests.held_objects import held_with
+from ik_service.ros.requests.goals import Held, held_with
 from ik_service.ros.requests.service_handler import (
     assumed_joints,
     require_arm,
     resolver_of,
     ServiceHandler,
-    StampClock,
     start_posture,
 )
 from ik_service.ros.scene.known_world import KnownWorld
@@ -44,7 +43,7 @@ class FkHandler(ServiceHandler):
 
     def __init__(
         self,
-        clock: StampClock,
+        clock: Clock,
         frames: Frames | None = None,
         on_error: Callable[[Exception], object] = lambda error: None,
         on_refused: Callable[[str], object] = lambda message: None,

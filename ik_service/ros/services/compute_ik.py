@@ -7,32 +7,38 @@ from collections.abc import Callable
 from moveit_msgs.msg import PositionIKRequest
 from moveit_msgs.srv import GetPositionIK
 import numpy as np
+from rclpy.clock import Clock
 
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
 from ik_service.arm.task_solving import moving_only, solve_tasks
 from ik_service.arm.tree_preparation import TreePreparation
 from ik_service.exceptions import ChainError, CompilationError, ConstraintError
-from ik_service.ros.node.solve_record import SolveRecord
 from ik_service.ros.requests.chain_start import (
     avoided_collisions,
     chain_start,
     check_whole,
     constrained_solver,
 )
+from ik_service.ros.requests.constraints import bounds_of, moved_bounds
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frames import Frames
-from ik_service.ros.requests.goals import goals_together, group_of, joints_of, pose_goals, PoseGoal
-from ik_service.ros.requests.held_objects import held_with
+from ik_service.ros.requests.goals import (
+    goals_together,
+    group_of,
+    held_with,
+    joints_of,
+    pose_goals,
+    PoseGoal,
+)
 from ik_service.ros.requests.ik_answer import bring_inside, Outcome, outcome_of, write_solution
-from ik_service.ros.requests.link_constraints import bounds_of, moved_bounds
 from ik_service.ros.requests.service_handler import (
     assumed_joints,
     RequestStatistics,
     require_arm,
     resolver_of,
     ServiceHandler,
-    StampClock,
+    SolveRecord,
     start_posture,
     write_code,
 )
@@ -63,7 +69,7 @@ class IkHandler(ServiceHandler):
     def __init__(
         self,
         settings: SolverSettings,
-        clock: StampClock,
+        clock: Clock,
         frames: Frames | None = None,
         on_error: Callable[[Exception], object] = lambda error: None,
         on_refused: Callable[[str], object] = lambda message: None,

@@ -18,10 +18,9 @@ from ik_service.arm.link_constraints import beyond, Bound, OrientationBound, SLA
 from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.part import ATTACHED, ContactPoint, LINK, OBJECT
 from ik_service.model.joint import JointType
+from ik_service.ros.requests.constraints import bounds_of, checked_constraints
 from ik_service.ros.requests.frames import FrameResolver
 from ik_service.ros.requests.goals import group_of
-from ik_service.ros.requests.joint_constraints import checked_constraints
-from ik_service.ros.requests.link_constraints import bounds_of
 from ik_service.ros.requests.service_handler import (
     assumed_joints,
     require_arm,

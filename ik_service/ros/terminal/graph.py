@@ -31,7 +31,7 @@ import yaml
 
 from ik_service.common.quoting import quote
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.common.action_client import ThreadSafeActionClient
+from ik_service.ros.common.actions import ThreadSafeActionClient
 from ik_service.ros.terminal.values import filled, find_type, parsed, yaml_text
 
 _POLL = 0.1  # time between two looks at Ctrl-C [s]

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from ik_service.ros.common.help_text import shows_help
+from ik_service.ros.common.runtime import shows_help
 
 PROGRAMS = {
     'ik_node': 'ik_service.ros.node.main',

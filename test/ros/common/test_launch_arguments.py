@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ik_service.exceptions import ArgumentError
-from ik_service.ros.common.launch_arguments import (
+from ik_service.ros.common.bringup import (
     ARGUMENTS,
     check_names,
     connection,
@@ -83,7 +83,7 @@ class TestConnection:
 
     def test_every_command_interface_is_known(self):
         pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-        from ik_service.ros.motion.following.follower_parameters import COMMAND_INTERFACES
+        from ik_service.ros.motion.parameters import COMMAND_INTERFACES
 
         assert tuple(CONTROLLER_TOPICS) == COMMAND_INTERFACES
 

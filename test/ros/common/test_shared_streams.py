@@ -13,7 +13,7 @@ from rclpy.node import Node
 from std_msgs.msg import String
 from support.harness import until
 
-from ik_service.ros.common.stream_executor import StreamExecutor
+from ik_service.ros.common.executors import StreamExecutor
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from ik_service.arm.group import GroupSettings
 from ik_service.exceptions import OptionError
-from ik_service.ros.node.group_parameters import group_settings, GROUPS
+from ik_service.ros.node.parameter_table import group_settings, GROUPS
 
 
 def settings(text, **nested):

@@ -9,7 +9,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from rclpy.parameter import Parameter
 import yaml
 
-from ik_service.ros.parameters.parameter_refusals import wrong_type
+from ik_service.ros.parameters.parameter_services import wrong_type
 
 DOUBLE, DOUBLES = Parameter.Type.DOUBLE, Parameter.Type.DOUBLE_ARRAY
 

@@ -25,7 +25,7 @@ from ik_service.extras.conformance.names import (
     SUCCESS,
 )
 from ik_service.extras.conformance.subject import largest_step, LIMIT_TOLERANCE, Posture, Subject
-from ik_service.ros.requests.pose_goals import goal_at
+from ik_service.ros.requests.goals import goal_at
 
 _SECTION = 'plans'
 # Other builds of moveit_msgs may lack them.

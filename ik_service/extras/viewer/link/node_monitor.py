@@ -35,7 +35,7 @@ from ik_service.extras.viewer.panel.parameter_fields import Field, Value
 from ik_service.extras.viewer.panel.solve_report import SolveReport
 from ik_service.extras.viewer.panel.solver_form import SPEED
 from ik_service.ros.demo.take_over import STOPS
-from ik_service.ros.node.frame_parameters import TOOL_FRAMES
+from ik_service.ros.node.parameter_table import TOOL_FRAMES
 
 _SOLVE = 'last_solve.'  # prefix of the keys that describe the last solve
 

@@ -11,10 +11,9 @@ from rclpy.node import Node
 from ik_service.arm.arm import Arm
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.motion.following.followers import Followers
+from ik_service.ros.motion.parameters import check_servo, REPLACE_GOALS, TRAJECTORY_ACTION
 from ik_service.ros.motion.servo.servo_interface import ServoInterface
-from ik_service.ros.motion.servo.servo_parameters import check_servo
 from ik_service.ros.motion.trajectory.trajectory_actions import TrajectoryActions
-from ik_service.ros.motion.trajectory.trajectory_parameters import REPLACE_GOALS, TRAJECTORY_ACTION
 
 if TYPE_CHECKING:
     from ik_service.ros.node.parameters import NodeParameters

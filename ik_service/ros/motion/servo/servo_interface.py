@@ -43,7 +43,7 @@ from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.motion.following.follower_interface import FollowerInterface
 from ik_service.ros.motion.following.followers import Followers
-from ik_service.ros.motion.servo.servo_parameters import servo_settings
+from ik_service.ros.motion.parameters import servo_settings
 
 if TYPE_CHECKING:
     from ik_service.ros.node.parameters import NodeParameters

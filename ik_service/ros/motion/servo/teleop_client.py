@@ -23,7 +23,7 @@ from ik_service.exceptions import IkServiceError
 from ik_service.motion.servo.commands import SPEED_UNITS
 from ik_service.robot import Robot
 from ik_service.ros.common.runtime import ros, spinning_node
-from ik_service.ros.motion.servo.servo_parameters import (
+from ik_service.ros.motion.parameters import (
     COMMAND_IN_TYPE,
     SCALE_JOINT,
     SCALE_LINEAR,

@@ -15,19 +15,18 @@ from rclpy.task import Future
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import TargetRefusedError
 from ik_service.motion.goal import MotionGoal, Reservation
-from ik_service.ros.common.action_client import ThreadSafeActionClient
+from ik_service.ros.common.actions import ThreadSafeActionClient
 from ik_service.ros.motion.following.follower_interface import FollowerInterface
 from ik_service.ros.motion.following.followers import Followers
-from ik_service.ros.motion.trajectory.goal_outcome import (
+from ik_service.ros.motion.trajectory.goals import (
     CANCELED_EARLY,
     GoalEnd,
     GoalOutcome,
     GoalRefusedError,
     preempted,
+    TrajectoryRequest,
 )
-from ik_service.ros.motion.trajectory.playback import Playback
-from ik_service.ros.motion.trajectory.preparation import prepared, start_time
-from ik_service.ros.motion.trajectory.trajectory_messages import TrajectoryRequest
+from ik_service.ros.motion.trajectory.playback import Playback, prepared, start_time
 
 PATIENCE = 3.0
 """Time without the controller's action after which a trajectory fails [s]."""

@@ -22,12 +22,15 @@ from ik_service.exceptions import OptionError, TrajectoryError
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.paths.timing.clock_rates import ClockGrid
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
-from ik_service.ros.common.action_client import ThreadSafeActionClient
-from ik_service.ros.common.deferred_action_server import DeferredActionServer
+from ik_service.ros.common.actions import DeferredActionServer, ThreadSafeActionClient
 from ik_service.ros.motion.following.follower_interface import FollowerInterface
 from ik_service.ros.motion.following.followers import Followers
+from ik_service.ros.motion.parameters import (
+    controller_action,
+    TRAJECTORY_ACTION,
+)
 from ik_service.ros.motion.trajectory.forwarding import ForwardedPlayback
-from ik_service.ros.motion.trajectory.goal_outcome import (
+from ik_service.ros.motion.trajectory.goals import (
     CANCELED_EARLY,
     CONTROL_CODES,
     GoalEnd,
@@ -35,19 +38,12 @@ from ik_service.ros.motion.trajectory.goal_outcome import (
     GoalRefusedError,
     MOVEIT_CODES,
     preempted,
-)
-from ik_service.ros.motion.trajectory.playback import CommandedPlayback, Playback
-from ik_service.ros.motion.trajectory.preparation import follower_for
-from ik_service.ros.motion.trajectory.trajectory_messages import (
     RequestedTolerances,
     tolerances_from,
     trajectory_from,
     TrajectoryRequest,
 )
-from ik_service.ros.motion.trajectory.trajectory_parameters import (
-    controller_action,
-    TRAJECTORY_ACTION,
-)
+from ik_service.ros.motion.trajectory.playback import CommandedPlayback, follower_for, Playback
 
 Message = Any
 """Message of an action; rclpy has no types for them."""

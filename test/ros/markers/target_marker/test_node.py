@@ -15,8 +15,7 @@ from support.harness import until
 from support.target_marker_helpers import FakeIkNode, FakeServer, pose_at, Spinning
 
 from ik_service.ros.markers.target_marker import node as node_module
-from ik_service.ros.markers.target_marker.node import links_of, TargetMarkerNode
-from ik_service.ros.markers.target_marker.remote_solver import is_position_only
+from ik_service.ros.markers.target_marker.node import is_position_only, links_of, TargetMarkerNode
 from ik_service.ros.parameters.parameter_declaration import choices_of
 
 SETTLING = 0.3  # until what would come has come [s]

@@ -9,7 +9,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from sensor_msgs.msg import JointState
 
-from ik_service.ros.motion.following.joint_state_intake import JointStateIntake
+from ik_service.ros.motion.following.intake import JointStateIntake
 
 
 class Measured:

@@ -8,7 +8,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from sensor_msgs.msg import JointState
 
-from ik_service.ros.motion.following.stamps import queue_delay, StampConverter
+from ik_service.ros.motion.following.intake import queue_delay, StampConverter
 
 NOW = 1_790_000_000_000_000_000
 
