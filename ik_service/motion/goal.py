@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ik_service.motion.command.joint_motion import MotionLimits
+from ik_service.motion.command.motion_limits import MotionLimits
 from ik_service.motion.settings import FollowerState
 
 

@@ -7,6 +7,7 @@ from support.goals import Reference, Velocity
 from support.walls import Walls
 
 from ik_service.exceptions import TargetRefusedError
+from ik_service.motion.goal import Reservation
 from ik_service.motion.settings import FollowerState
 
 WAY = np.array([0.5, -0.2, 0.1, 0.3, 0.4, 0.2, -0.6])
@@ -174,3 +175,27 @@ def test_without_hold_the_commands_end_at_the_target(solver):
     assert rig.rest(1.0) == []
     rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.1, 0.0]))
     assert np.abs(rig.tick().q - rig.q).max() < 0.05, 'it starts where the arm is by now'
+
+
+def test_nothing_moves_the_arm_after_a_stop_until_it_is_withdrawn(rig):
+    rig.measure()
+    beside = pose_beside(rig, READY, [0.0, 0.05, 0.0])
+    ends = []
+    reservation = Reservation(lambda: 'somebody moves it', ends.append)
+    rig.follower.follow_goal(reservation)
+    for _ in range(2):
+        with pytest.raises(TargetRefusedError, match='somebody moves it'):
+            rig.follower.set_target(beside)
+        rig.follower.stop()
+    assert ends == ['it was stopped']
+    assert rig.follower.claim == 'somebody moves it'
+    with pytest.raises(TargetRefusedError, match='somebody moves it'):
+        rig.follower.follow_goal(Reservation(lambda: 'another', ends.append))
+    rig.tick(10)
+    assert not rig.commands
+    reservation.withdraw()
+    rig.follower.release(reservation)
+    assert not rig.follower.claim
+    rig.follower.set_target(beside)
+    rig.tick(10)
+    assert rig.commands

@@ -8,7 +8,7 @@ from enum import Enum
 
 import numpy as np
 
-from ik_service.motion.command.joint_motion import MotionLimits
+from ik_service.motion.command.motion_limits import MotionLimits
 from ik_service.motion.goal import MotionGoal, REST, Step, Tick
 from ik_service.motion.settings import FollowerState
 from ik_service.paths.timing.clock_rates import ClockGrid

@@ -52,14 +52,18 @@ from ik_service.ros.motion.following.command_publisher import (
 from ik_service.ros.motion.following.follower_interface import FollowerInterface
 from ik_service.ros.motion.following.followers import Followers, TargetTopics
 from ik_service.ros.motion.following.intake import NodeContext, queue_delay
-from ik_service.ros.motion.following.motion_interfaces import MotionInterfaces
 from ik_service.ros.motion.following.stop_services import StopServices
 from ik_service.ros.motion.parameters import (
+    check_servo,
     COMMAND_INTERFACE,
     COMMAND_JOINTS,
+    REPLACE_GOALS,
+    TRAJECTORY_ACTION,
     TRAJECTORY_REPLACEMENT,
 )
-from ik_service.ros.node.capabilities import capabilities, NodeParts
+from ik_service.ros.motion.servo.servo_interface import ServoInterface
+from ik_service.ros.motion.trajectory.trajectory_actions import TrajectoryActions
+from ik_service.ros.node.capabilities import capabilities, MotionInterface, NodeParts
 from ik_service.ros.node.diagnostics import DiagnosticsPublisher
 from ik_service.ros.node.parameter_table import PUBLISH_MARKERS, TF_TIMEOUT
 from ik_service.ros.node.parameters import NodeParameters
@@ -264,24 +268,26 @@ class IkNode(NodeWithActions):
         )
         commands, checks = (shared.commands, shared.checks) if shared else (None, None)
         self._markers = ArmMarkerPublisher(self, self._default_follower, self._on_error, checks)
-        self._stop = StopServices(
-            self, lambda: self._followers, lambda reason: self._motions.preempt(reason), self._wake
-        )
+        self._stop = StopServices(self, self._present_followers, self._preempt, self._wake)
         self._targets = TargetTopics(self, self._on_target, self._on_twist, self._wake)
-        self._motions = MotionInterfaces(
-            self,
-            lambda: self._followers,
-            self.parameters,
-            self._on_error,
-            self._commands.clock,
+        self._servo = ServoInterface(
+            self, self._present_followers, self.parameters, self._commands.clock
         )
+        trajectories = TrajectoryActions(
+            self,
+            self._present_followers,
+            self.parameters[TRAJECTORY_ACTION],
+            self._on_error,
+            lambda: self.parameters[REPLACE_GOALS],
+        )
+        self._motions: list[MotionInterface] = [trajectories, self._servo]
         self._tf = tf_frames(self, lambda: self.parameters[TF_TIMEOUT], transforms)
         self._frames = Frames(self._tf)
         self._errors = FaultLogger(lambda text: self.get_logger().error(text))
         warn = self.get_logger().warning
         self.collisions = CollisionWorld(
             self._frames,
-            lambda: self.measured,
+            self._present_measured,
             lambda: self.parameters[REQUIRE_COLLISION_CHECKING],
             warn,
             self.get_logger().info,
@@ -303,9 +309,9 @@ class IkNode(NodeWithActions):
                 self.parameters,
                 self._frames,
                 self.collisions,
-                lambda: self.measured,
-                lambda: self._followers,
-                self._motions.play,
+                self._present_measured,
+                self._present_followers,
+                trajectories.play,
                 self._arm_services.around,
                 self._on_error,
             )
@@ -313,16 +319,13 @@ class IkNode(NodeWithActions):
         for capability in self._capabilities:
             self._arm_services.add(capability.services, capability.late)
             if capability.motion is not None:
-                self._motions.add(capability.motion)
-        WorldTopics(self, self.collisions.known, lambda: self.measured, self._on_error, self._wake)
-        world = WorldMarkerPublisher(self, lambda: self.measured, self.collisions)
-        scene = MonitoredScenePublisher(self, lambda: self.measured, self.collisions)
-
-        def show(now: float) -> None:
-            world.update(now)
-            scene.update(now)
-
-        self._world_ticker = periodic_call(checks, show, RATE, self._on_error)
+                self._motions.append(capability.motion)
+        WorldTopics(
+            self, self.collisions.known, self._present_measured, self._on_error, self._wake
+        )
+        self._world = WorldMarkerPublisher(self, self._present_measured, self.collisions)
+        self._scene = MonitoredScenePublisher(self, self._present_measured, self.collisions)
+        self._world_ticker = periodic_call(checks, self._show_world, RATE, self._on_error)
         self._diagnostics = DiagnosticsPublisher(
             self, self._arm_services.statistics, self.collisions, self._report
         )
@@ -333,7 +336,7 @@ class IkNode(NodeWithActions):
         self._arm_services.compile_with(self._compiler.prepare)
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
         self._descriptions = RobotDescriptions(
-            self, self.parameters, self._loader, (self._commands.check, self._motions.check)
+            self, self.parameters, self._loader, (self._commands.check, self._check_servo)
         )
         self._threads = NodeThreads(self, shared.states if shared else None, self._on_error)
         self.parameters.when_changed(self._apply, self._prepare)
@@ -363,7 +366,8 @@ class IkNode(NodeWithActions):
     def running(self) -> Iterator[None]:
         """Spin in threads of its own, and send commands, for the time of a ``with`` block."""
         streams = self._state_group, self._targets.group
-        groups = self._change_group, self._stop.group, self._motions.groups, *streams
+        motions = [part.group for part in self._motions if part.group is not None]
+        groups = self._change_group, self._stop.group, motions, *streams
         polled = (self._commands.monitor.group,)  # by the ticks
         with self._threads.spinning(self._arm_services, *groups, polled), self.commanding():
             yield
@@ -377,7 +381,8 @@ class IkNode(NodeWithActions):
             finally:
                 self._loader.end()
                 self._arm_services.end()
-                self._motions.end()
+                for part in self._motions:
+                    part.end()
                 if self._followers is not None:  # to rest, while the ticker still ticks
                     self._followers.end()
                 self._compiler.end()
@@ -392,7 +397,8 @@ class IkNode(NodeWithActions):
             callback_group=self._state_group,
         )
         self._targets.start()
-        self._motions.start()
+        for part in self._motions:
+            part.start()
 
     # Callbacks
 
@@ -447,7 +453,8 @@ class IkNode(NodeWithActions):
         try:
             if followers is not None:
                 followers.tick(now)
-                self._motions.tick(now)
+                for part in self._motions:
+                    part.tick(now)
             self._commands.monitor.poll(now)
         finally:
             self._watch.end()
@@ -457,11 +464,28 @@ class IkNode(NodeWithActions):
         received = self._incompatible.report()
         stalls = {'stalls of the commands': str(self._watch.count)}
         others = {'motions besides targets': str(self._other_motions())}
-        return {**self._motions.report(), **others, **self._stop.report(), **received, **stalls}
+        motions = {name: text for part in self._motions for name, text in part.report().items()}
+        return {**motions, **others, **self._stop.report(), **received, **stalls}
 
     def _wake(self) -> None:
         """Let the threads notice a new subscription."""
         self._threads.wake()
+
+    def _present_followers(self) -> Followers | None:
+        return self._followers
+
+    def _present_measured(self) -> MeasuredState | None:
+        return self.measured
+
+    def _preempt(self, reason: str) -> None:
+        """Stop the goals of all actions."""
+        for part in self._motions:
+            part.preempt(reason)
+
+    def _show_world(self, now: float) -> None:
+        """Publish what has changed in the known world."""
+        self._world.update(now)
+        self._scene.update(now)
 
     def _default_follower(self) -> FollowerInterface | None:
         return self._followers.default if self._followers is not None else None
@@ -485,7 +509,7 @@ class IkNode(NodeWithActions):
             self._stop.replace(followers, self._use)
         self._arm_services.advertise()
         self._targets.update(followers.others)
-        self._motions.update(followers.others)
+        self._servo.update(followers.others)
         self._threads.wake()
         announce(log, followers, before, self.parameters, time.monotonic() - self._started_at)
         self._arm_services.prepare(arm, self.parameters.solver)
@@ -512,6 +536,10 @@ class IkNode(NodeWithActions):
         """Refuse, by an exception, settings that do not go with the robot in use."""
         if self._followers is not None:
             Arm(self._followers.arm.described, settings)
+
+    def _check_servo(self, arm: Arm) -> None:
+        """Refuse, by an exception, an arm that does not go with the parameters of servoing."""
+        check_servo(self.parameters, arm)
 
     def _prepare(self, solver: SolverSettings) -> None:
         """Compile the kernels of a changed solver, which may take half a minute."""

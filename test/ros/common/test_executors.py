@@ -87,3 +87,51 @@ def test_a_subscription_may_be_destroyed_while_it_is_waited_for(node, group, ben
     bench.publisher(String, 'second').publish(String(data='y'))
     until(lambda: second, 30.0, 'the message')
     assert len(first) == 1
+
+
+@pytest.fixture
+def nodes(ros_context, bench):
+    nodes = [Node(name, namespace=bench.namespace, context=ros_context) for name in 'ab']
+    yield nodes
+    for node in nodes:
+        node.destroy_node()
+
+
+@pytest.fixture
+def shared_executor(ros_context):
+    shared_executor = StreamExecutor(ros_context, rest=1e-3)
+    thread = threading.Thread(target=shared_executor.spin, daemon=True)
+    thread.start()
+    yield shared_executor
+    assert shared_executor.shutdown(30.0)
+    thread.join(30.0)
+
+
+def test_nodes_come_and_go_and_an_error_of_one_is_no_matter_of_the_other(
+    nodes, bench, shared_executor
+):
+    taken, errors = ([], []), []
+    groups = [MutuallyExclusiveCallbackGroup() for _ in nodes]
+    for node, group, texts in zip(nodes, groups, taken, strict=True):
+        topic, take = f'to_{node.get_name()}', _first_letters(texts)
+        node.create_subscription(String, topic, take, 100, callback_group=group)
+    a, b = (bench.publisher(String, f'to_{name}') for name in 'ab')
+    with shared_executor.serving(nodes[0], [groups[0]]):
+        with shared_executor.serving(nodes[1], [groups[1]], errors.append):
+            b.publish(String(data=''))  # has no first letter
+            for _ in range(50):
+                a.publish(String(data='a'))
+                b.publish(String(data='b'))
+            until(lambda: [len(texts) for texts in taken] == [50, 50], 30.0, 'all messages')
+            assert [type(error) for error in errors] == [IndexError]
+        b.publish(String(data='b'))
+        a.publish(String(data='a'))
+        until(lambda: len(taken[0]) == 51, 30.0, 'the message')
+    assert len(taken[1]) == 50
+
+
+def _first_letters(texts):
+    def take(message):
+        texts.append(message.data[0])
+
+    return take
