@@ -111,7 +111,6 @@ class CollisionGuard:
     """
     Guard of the commands of a chain.
 
-    :param chain: the chain.
     :param test: tests its postures; whatever it raises counts as a collision.
     """
 
@@ -134,8 +133,6 @@ class CollisionGuard:
 
         :param start: (n,) the last command [rad] or [m].
         :param goal: (n,) where it shall lead to [rad] or [m].
-        :param limits: bounds on the motion.
-        :param dt: length of the tick [s].
         :param delay: how much longer than its braking takes the motion goes on [s].
         """
         ahead = goal - start
@@ -164,9 +161,7 @@ class CollisionGuard:
 
         :param start: (n,) the command before it [rad] or [m].
         :param resting: whether that was at rest.
-        :param motion: the motion after it.
         :param goal: (n,) where it leads to [rad] or [m].
-        :param limits: bounds on it.
         """
         if motion.at_rest:
             return _FREE

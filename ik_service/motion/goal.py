@@ -201,11 +201,7 @@ class Reservation(MotionGoal):
         return True
 
     def step(self, tick: Tick) -> Step:
-        """
-        Return rest.
-
-        :param tick: what is known now.
-        """
+        """Return rest."""
         return REST
 
     def state(self, commanded: np.ndarray | None, resting: bool) -> FollowerState:
@@ -218,18 +214,10 @@ class Reservation(MotionGoal):
         return FollowerState.TRAJECTORY
 
     def replaced(self, kind: str) -> None:
-        """
-        Note that another trajectory has taken its place.
-
-        :param kind: its kind.
-        """
+        """Note that another trajectory has taken its place."""
         self.withdraw()
         self._on_replaced()
 
     def ended(self, reason: str) -> None:
-        """
-        Note the end.
-
-        :param reason: what has ended it.
-        """
+        """Note the end."""
         self._on_end(reason)

@@ -59,11 +59,7 @@ class GoalStore:
         return self.version
 
     def follow(self, goal: MotionGoal) -> None:
-        """
-        Replace the current goal, and forget the dropped one.
-
-        :param goal: what the commands are for from now on.
-        """
+        """Replace the current goal, and forget the dropped one."""
         replaced, self.current = self.current, goal
         self.others += not isinstance(goal, TargetGoal)
         self.dropped, self.reason, self.released = None, '', None
@@ -82,20 +78,12 @@ class GoalStore:
         self.dropped, self.reason, self.released = None, '', None
 
     def release(self, target: TargetGoal) -> None:
-        """
-        Forget a target that the arm has arrived at.
-
-        :param target: the current goal.
-        """
+        """Forget a target that the arm has arrived at."""
         self.clear('')
         self.released = target.result
 
     def drop(self, reason: str) -> None:
-        """
-        End the current goal because of a fault, and keep a target for later.
-
-        :param reason: what is wrong.
-        """
+        """End the current goal because of a fault, and keep a target for later."""
         self.version += 1
         if self.target is not None:
             self.dropped, self.reason = self.target.T_base_tip, reason
@@ -105,7 +93,6 @@ class GoalStore:
         """
         Return whether the current target has been followed for too long.
 
-        :param now: on a monotonic clock [s].
         :param timeout: for how long a target may be followed [s]; 0 for ever.
         """
         target = self.target
@@ -159,11 +146,7 @@ class JointSharing:
             self._motions.append(motion)
 
     def refusal(self, motion: FollowerStateMachine) -> str:
-        """
-        Return why a group may not take a target; empty when it may.
-
-        :param motion: the motion of the group.
-        """
+        """Return why a group may not take a target; empty when it may."""
         for other, joint in self._rivals(motion):
             if other.busy:
                 return f'group {quote(other.group)} moves {joint}; stop it with ~/stop first'
@@ -172,11 +155,7 @@ class JointSharing:
         return ''
 
     def take_over(self, motion: FollowerStateMachine) -> None:
-        """
-        Let all other groups that share joints with one go, with the targets that they hold.
-
-        :param motion: the motion of the group that gets a target.
-        """
+        """Let all other groups that share joints with one go, with the targets that they hold."""
         for other, _ in self._rivals(motion):
             other.let_go()
 
@@ -184,7 +163,6 @@ class JointSharing:
         """
         Return since when the joints of a group follow no command of another any more [s].
 
-        :param motion: the motion of the group.
         :returns: on a monotonic clock; −inf when they never did, and None while there are such
             commands. States from before do not tell where a motion has to begin.
         """
@@ -230,10 +208,6 @@ def start_place(
     other arm has to be seen at rest first: it may be on its way to the last command, or be moved
     by somebody else.
 
-    :param arm: the measured joint states, of which the last is fresh.
-    :param gate: the last command.
-    :param limits: bounds on the motion.
-    :param now: on the clock of the joint states [s].
     :param others: when others commanded the joints last [s]; −inf for never.
     :param rested: (n,) where the arm was soon after the last command [rad] or [m]; None when that
         is not known.
@@ -254,8 +228,6 @@ def held_command(
     Return the last command, if the arm stands by it; None otherwise.
 
     :param arm: the measured joint states; there is one.
-    :param gate: the last command.
-    :param now: on the clock of the joint states [s].
     :param rested: (n,) where the arm was soon after that [rad] or [m]; None when not known.
     :returns: (n,) [rad] or [m], with continuous joints on the turn of the arm.
     """
@@ -295,12 +267,8 @@ class FollowerStateMachine:
     """
     States of following on one chain. Not thread-safe, and solves nothing.
 
-    :param chain: the chain.
-    :param settings: how targets are followed.
-    :param goals: what the commands are for, and the target that was dropped.
     :param sharing: the followers of the arm, of which some may share joints with this one.
     :param collisions: tests postures of the chain, for the setting ``avoid_collisions``.
-    :param group: name of the group of joints that is moved, for messages.
     :param bounds: limits of its joints beyond those of the URDF; None for none.
     :ivar joints: the joints that commands name.
     :ivar settings: those in force; see :meth:`configure`.
@@ -352,21 +320,13 @@ class FollowerStateMachine:
         self._return: tuple[np.ndarray, float] | None = None
 
     def configure(self, settings: FollowerSettings) -> None:
-        """
-        Put other settings into force.
-
-        :param settings: how targets are followed from now on.
-        """
+        """Put other settings into force."""
         self.settings = settings
         self.limits = settings.motion_limits(self.chain, self._bounds)
         self.stream.guard = self._guard if settings.avoid_collisions else None
 
     def tick(self, now: float) -> FollowerCommand | None:
-        """
-        Return the next command; None to publish nothing.
-
-        :param now: on the clock of the joint states [s].
-        """
+        """Return the next command; None to publish nothing."""
         self.arm.tick(now)
         if self.goals.has_expired(now, self.settings.target_timeout):
             self.goals.clear('target_timeout has passed')
@@ -452,22 +412,14 @@ class FollowerStateMachine:
         self.state = FollowerState.TARGET_DROPPED
 
     def follow(self, goal: MotionGoal) -> None:
-        """
-        Move for a goal from now on.
-
-        :param goal: what the commands are for.
-        """
+        """Move for a goal from now on."""
         if self.restarting:
             goal.renew()  # where it leads depends on where the arm comes to rest
         self.goals.follow(goal)
         self.state = self._state_with(goal)
 
     def stop(self, reason: str = 'it was stopped') -> None:
-        """
-        Come to rest, and follow nothing.
-
-        :param reason: why.
-        """
+        """Come to rest, and follow nothing."""
         self.goals.clear(reason)
         off = self.disabled
         self.state = FollowerState.DISABLED if off else FollowerState.IDLE
@@ -502,11 +454,7 @@ class FollowerStateMachine:
             self.stop('another group moves its joints')
 
     def give_way(self, reason: str) -> None:
-        """
-        Come to rest, as somebody else commands the arm and was there before.
-
-        :param reason: who.
-        """
+        """Come to rest, as somebody else commands the arm and was there before."""
         if self.stream.active and self.goals.current is not None:
             self._lose(FollowerState.OTHER_COMMANDER, reason, resumes=False)
 

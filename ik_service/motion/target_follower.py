@@ -495,9 +495,7 @@ class FollowingLog:
     """
     Log of the states of a follower, its dropped targets and what is in its way.
 
-    :param follower: the follower.
     :param group: name of its group, where it is not the default one; else empty.
-    :param warn: logs a warning.
     """
 
     def __init__(

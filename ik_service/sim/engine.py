@@ -33,11 +33,7 @@ class DriveLimits:
 
     @classmethod
     def of(cls, robot: RobotModel) -> DriveLimits:
-        """
-        Return the limits of a robot's joints.
-
-        :param robot: the robot.
-        """
+        """Return the limits of a robot's joints."""
         names = robot.independent_joint_names
         limits = [robot.joints[name].limits for name in names]
         return cls(
@@ -86,7 +82,6 @@ class Engine(Protocol):
 
         :param target: (m,) commanded positions, within the limits [rad] or [m].
         :param speed: (m,) how fast these move [rad/s] or [m/s]; 0 for a target that rests.
-        :param dt: length of the step [s], above 0.
         :raises SimulationError: the simulation broke down; the joints then rest where they were.
         """
         ...
@@ -118,7 +113,6 @@ class FirstOrderEngine:
     speed, with a lag of T.
 
     :param position: (m,) where the joints start [rad] or [m].
-    :param limits: what the joints may do.
     :param time_constant: T [s]; 0 for joints that only the velocity limit holds back.
     :raises ArgumentError: when the time constant is negative or not finite.
     """
@@ -157,7 +151,6 @@ class FirstOrderEngine:
 
         :param target: (m,) commanded positions, within the limits [rad] or [m].
         :param speed: (m,) how fast these move [rad/s] or [m/s]; 0 for a target that rests.
-        :param dt: length of the step [s], above 0.
         """
         constant, limits = self._time_constant, self._limits
         share = -math.expm1(-dt / constant) if constant > 0.0 else 1.0

@@ -17,7 +17,6 @@ def check_engine(name: str) -> None:
     """
     Refuse a name that is no engine's.
 
-    :param name: the name.
     :raises UnknownEngineError: there is no such engine; the message lists those there are.
     """
     if name not in ENGINES:
@@ -35,7 +34,6 @@ def make_engine(
     Make an engine for a robot.
 
     :param name: one of :data:`ENGINES`.
-    :param robot: the robot, with m independent joints.
     :param position: (m,) where the independent joints start [rad] or [m].
     :param time_constant: time constant of the approach to a command [s].
     :param gravity_compensation: share of the weight that the drives compensate, 0 to 1; only for

@@ -133,7 +133,6 @@ def build(robot: RobotModel, gravity_compensation: float) -> MujocoArm:
     """
     Build the model of a robot.
 
-    :param robot: the robot.
     :param gravity_compensation: share of the weight that the drives compensate, 0 to 1.
     :raises SimulationError: MuJoCo refuses the description, or the robot has a planar or
         floating joint.
@@ -346,7 +345,6 @@ class MujocoEngine:
     real arm is. With a share below 1 the arm sags by (1 − share) · gravity / kp. Coriolis forces
     and friction are not compensated. Nothing touches anything.
 
-    :param robot: the robot.
     :param position: (m,) where the joints start [rad] or [m].
     :param time_constant: time constant of the set-points [s].
     :param gravity_compensation: the share, 0 to 1.
@@ -419,7 +417,6 @@ class MujocoEngine:
 
         :param target: (m,) commanded positions, within the limits [rad] or [m].
         :param speed: (m,) how fast these move [rad/s] or [m/s]; 0 for a target that rests.
-        :param dt: length of the step [s], above 0.
         :raises SimulationError: the simulation became unstable; the joints rest where they were.
         """
         self._remainder += dt

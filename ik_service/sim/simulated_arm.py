@@ -23,8 +23,6 @@ def fault_of_start(robot: RobotModel, name: str, positions: Mapping[str, float])
 
     A mimic joint can where it follows to; so the joint that it follows has to be given too.
 
-    :param robot: the robot.
-    :param name: name of the joint.
     :param positions: where joints shall start [rad] or [m], by name; that of this one among them.
     """
     joint, position = robot.joints[name], positions[name]
@@ -50,10 +48,8 @@ def check_start(robot: RobotModel, positions: Mapping[str, float], field: str) -
     """
     Refuse positions outside of the limits, and of mimic joints those that they do not follow to.
 
-    :param robot: the robot.
     :param positions: where joints shall start [rad] or [m], by name; names that the robot does
         not have do not matter.
-    :param field: where the positions are given, for the message.
     :raises ArgumentError: naming the joint, its position and what is right.
     """
     for name in positions:
@@ -84,8 +80,6 @@ class CarriedSpeed:
     1 % more; each way takes the usual interval between two commands at least. So speeds larger
     than those of the positions, and commands that come late, lead no farther than the positions.
     A way that is not used up is kept, half a way at most, for commands that come late.
-
-    :param joints: m.
     """
 
     def __init__(self, joints: int) -> None:
@@ -98,7 +92,6 @@ class CarriedSpeed:
         """
         Take in a command.
 
-        :param joints: indices of the joints that it names.
         :param way: (m,) from the commanded positions before to the new ones [rad] or [m].
         :param speed: (m,) commanded speeds [rad/s] or [m/s].
         """
@@ -115,11 +108,7 @@ class CarriedSpeed:
         self._left[joints], self._interval[joints], self._age[joints] = left, interval, 0.0
 
     def step(self, dt: float) -> np.ndarray:
-        """
-        Return the mean speeds (m,) during the next step [rad/s] or [m/s].
-
-        :param dt: length of the step [s], above 0.
-        """
+        """Return the mean speeds (m,) during the next step [rad/s] or [m/s]."""
         fastest = np.where(self._age < _TIMEOUT, np.abs(self._speed), 0.0)
         way = np.minimum(fastest * dt, self._left)
         self._left, self._age = self._left - way, self._age + dt
@@ -130,7 +119,6 @@ class SimulatedArm:
     """
     Simulated arm that obeys joint commands; mimic joints follow.
 
-    :param robot: the robot.
     :param initial_positions: where joints start [rad] or [m], by name; the others start in the
         middle of their limits, or at the place nearest to zero where one is missing. Values
         outside the limits are brought inside.
@@ -200,7 +188,6 @@ class SimulatedArm:
         A position outside the limits is brought inside. Mimic joints may be named, but follow
         their own joint all the same.
 
-        :param names: names of joints.
         :param positions: where they shall go [rad] or [m], one for each name.
         :param speeds: how fast these positions move from command to command [rad/s] or [m/s], one
             for each name, or none for targets that rest. They count until the next command, for

@@ -209,8 +209,6 @@ class CommandVelocity:
 
         :param mean: (n,) of the step [rad/s] or [m/s].
         :param at_end: (n,) with which the motion goes on; None where that is not known.
-        :param limits: bounds on the motion.
-        :param dt: length of the step [s].
         """
         shown = mean
         if mean.any():
@@ -293,12 +291,7 @@ class CommandStream:
         return self.gate.last[1]
 
     def is_due(self, now: float, period: float) -> bool:
-        """
-        Return whether it is time for the next command: the last one is half a period old.
-
-        :param now: on the clock of :meth:`begin` [s].
-        :param period: time between two commands [s].
-        """
+        """Return whether it is time for the next command: the last one is half a period old."""
         return self.active and self.gate.elapsed(now) >= _EARLY * period
 
     def begin(self, q: np.ndarray, now: float, window: float = 0.0) -> FollowerCommand:
@@ -306,7 +299,6 @@ class CommandStream:
         Return the first command: to be at rest where the arm is.
 
         :param q: (n,) measured positions [rad] or [m].
-        :param now: on a monotonic clock [s].
         :param window: time over which commands are averaged [s]; 0 for none.
         """
         self.gate.begin(q, now)
@@ -327,9 +319,6 @@ class CommandStream:
         """
         Get ready for the next command, which goes on from the speed that the arm still has.
 
-        :param limits: bounds on the motion.
-        :param now: on the clock of :meth:`begin` [s].
-        :param period: time between two commands [s].
         :param measured_speed: (n,) how fast the arm moves [rad/s] or [m/s], where a late tick
             goes on from; None when it is not known, and taken for rest.
         :returns: whether the tick is late; None when no command is due.
@@ -359,10 +348,6 @@ class CommandStream:
         """
         Return the next command, after :meth:`resume`.
 
-        :param step: what the command shall do.
-        :param limits: bounds on the motion.
-        :param now: on the clock of :meth:`begin` [s].
-        :param period: time between two commands [s].
         :param pace: share of the full speed that is asked for, 0 to 1.
         """
         motion, elapsed, self.obstacle = self._motion, self.gate.elapsed(now), ''
@@ -418,7 +403,6 @@ class CommandStream:
         when it was very long, the arm has slowed down meanwhile.
 
         :param delay: from the tick to the end of sending [s].
-        :param period: time between two commands [s].
         """
         self._unsent_from = None  # what was sent cannot be discarded
         late = delay - self.gate.delay
@@ -440,7 +424,6 @@ class CommandStream:
 
         :param delay: since the tick [s].
         :param at_once: whether it is too late whatever the delay is.
-        :param period: time between two commands [s].
         :returns: whether it is discarded.
         """
         if self._unsent_from is None or not (at_once or delay > _LATE * period):

@@ -77,7 +77,6 @@ class CommandStep:
 
         :param q: (n,) its positions [rad] or [m].
         :param velocity: (n,) its velocities [rad/s] or [m/s].
-        :param limits: bounds on the motion.
         """
         rounding = _ROUNDING * limits.unit
         change = self.braking * limits.unit * (self.dt * (1.0 + _ROUNDING)) + rounding
@@ -95,7 +94,6 @@ class CommandStep:
 
         :param q: (n,) positions of the way point [rad] or [m].
         :param velocity: (n,) its velocities [rad/s] or [m/s].
-        :param limits: bounds on the motion.
         :param slowly: whether it comes there slowly, and not as soon as it may.
         :returns: positions (n,) [rad] or [m] and velocities (n,) [rad/s] or [m/s].
         """
@@ -183,7 +181,6 @@ def way_to_rest(
 
     :param q: (n,) where they are [rad] or [m].
     :param velocity: (n,) how fast they move [rad/s] or [m/s].
-    :param limits: bounds on the motion.
     :param braking: (n,) largest decrease of the speeds since they rested, in shares of the
         velocity limits [1/s]: what was in time to stop stays so when limits change.
     :param coast: time for which they go on at most [s]; shorter where a limit is near.
@@ -224,7 +221,6 @@ def way_to(
     :param goal: (n,) where they shall rest [rad] or [m].
     :param q: (n,) where they are [rad] or [m].
     :param velocity: (n,) how fast they move [rad/s] or [m/s].
-    :param limits: bounds on the motion.
     :param braking: as of :func:`way_to_rest`.
     :param period: length of the steps in which they go there, and of the one before [s].
     :returns: as of :func:`way_to_rest`; None when that takes too long.
@@ -349,11 +345,7 @@ class PlannedMotion:
     fresh: bool = False
 
     def at(self, now: float) -> tuple[np.ndarray, np.ndarray]:
-        """
-        Return positions (n,) [rad] or [m] and velocities (n,) [rad/s] or [m/s] at a time.
-
-        :param now: on the clock of the commands [s].
-        """
+        """Return positions (n,) [rad] or [m] and velocities (n,) [rad/s] or [m/s] at a time."""
         way, t = self.trajectory, max(now - self.start, 0.0)
         assert way.velocities is not None
         if t >= way.duration:  # exactly at rest, without rounding
@@ -369,7 +361,6 @@ class PlannedMotion:
         Return whether it is over, and joints stand elsewhere than at its end.
 
         :param q: (n,) where they stand [rad] or [m].
-        :param now: on the clock of the commands [s].
         """
         far = np.abs(self.trajectory.positions[-1] - q) > _STANDS
         return now >= self.start + self.trajectory.duration and bool(far.any())
@@ -391,11 +382,7 @@ class _State:
 
 
 class CommandWindow:
-    """
-    Window of motion over the commands of n joints.
-
-    :param joint_names: names of the joints.
-    """
+    """Window of motion over the commands of n joints."""
 
     def __init__(self, joint_names: Sequence[str]) -> None:
         self._names = tuple(joint_names)
@@ -451,9 +438,6 @@ class CommandWindow:
         A command of the same tick as the one before replaces that one.
 
         :param q: (n,) the command [rad] or [m]; the first one is at rest.
-        :param limits: bounds on the motion.
-        :param now: on a monotonic clock [s].
-        :param period: time between two commands [s].
         :param coast: whether the motion goes on for a while when nothing more comes; otherwise it
             slows down at once.
         :param history: how far the window reaches into the past [s].

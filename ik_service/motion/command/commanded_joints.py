@@ -45,32 +45,17 @@ class BlendedWindows:
         return self.newest is not None
 
     def has_stalled(self, now: float, period: float) -> bool:
-        """
-        Return whether the controller has come to the way to rest of the last window.
-
-        :param now: on the clock of the commands [s].
-        :param period: time between two commands [s].
-        """
+        """Return whether the controller has come to the way to rest of the last window."""
         known = LAG + (DELAY - 0.5) * period + MARGIN - TAKEN_UP
         return self._sent_at > -np.inf and now - self._sent_at > known
 
     def is_due(self, planned: PlannedMotion, now: float, period: float) -> bool:
-        """
-        Return whether a window is to be sent.
-
-        :param planned: the window of this tick.
-        :param now: on the clock of the commands [s].
-        :param period: time between two commands [s].
-        """
+        """Return whether a window is to be sent."""
         self.newest = planned
         return now - self._sent_at >= max(INTERVAL, period) - 0.5 * period
 
     def sent(self, now: float) -> PlannedMotion:
-        """
-        Take note that the newest window is sent; return it in the form for such controllers.
-
-        :param now: on the clock of the commands [s].
-        """
+        """Take note that the newest window is sent; return it in the form for such controllers."""
         planned = self.newest
         assert planned is not None
         self.newest, self._before, self._sent_at = None, self._sent_at, now
@@ -88,7 +73,6 @@ def delayed(planned: PlannedMotion, now: float) -> PlannedMotion:
     By its stamp it is the same motion, so that others execute it as it is.
 
     :param planned: the window, which covers at least the last :data:`LAG` − :data:`BRIDGE`.
-    :param now: on the clock of the commands [s].
     """
     way, start = planned.trajectory, now - LAG
     assert way.velocities is not None
@@ -114,7 +98,6 @@ class CommandedJoints:
     """
     What a controller's m joints are commanded to do.
 
-    :param names: the joints in the controller's order.
     :ivar names: the same.
     :ivar q: (m,) positions [rad] or [m]; of a joint that no group moves, where it was measured
         when the commands began.
@@ -145,18 +128,13 @@ class CommandedJoints:
         return PositionGate(len(self.names))
 
     def indices(self, names: Sequence[str]) -> np.ndarray:
-        """
-        Return the places of a group's joints (n,).
-
-        :param names: its joints, all of them among those of the controller.
-        """
+        """Return the places of a group's joints (n,)."""
         return np.array([self.names.index(name) for name in names], dtype=np.intp)
 
     def begin(self, user: int, measured: np.ndarray) -> bool:
         """
         Begin commands of a group.
 
-        :param user: number of the group.
         :param measured: (m,) where the joints are [rad] or [m], which holds for those that no
             group moves, unless others are on their way already.
         :returns: whether no others are.
@@ -193,10 +171,6 @@ class CommandedJoints:
         Return the window around the commands of all joints, of which a group's are new.
 
         :param indices: (n,) places of the group's joints.
-        :param command: its command.
-        :param limits: bounds on the motion of all joints.
-        :param now: on a monotonic clock [s].
-        :param period: time between two commands [s].
         :param coast: whether the motion goes on for a while when nothing more comes.
         :param history: how far the window reaches into the past [s].
         """
@@ -214,9 +188,7 @@ class CommandedJoints:
         """
         Return bounds on the motion of all joints, of which those of a group are given.
 
-        :param user: number of the group.
         :param indices: (n,) places of its joints.
-        :param limits: bounds on their motion, from now on.
         """
         known = self._bounds.get(user)
         if self._limits is None or known is None or known[1] is not limits:
@@ -226,13 +198,7 @@ class CommandedJoints:
         return self._limits
 
     def admit(self, planned: PlannedMotion, limits: MotionLimits, now: float) -> bool:
-        """
-        Return whether the gate lets a window pass.
-
-        :param planned: the window.
-        :param limits: bounds on the motion of all joints.
-        :param now: on the clock of the commands [s].
-        """
+        """Return whether the gate lets a window pass."""
         points = planned.trajectory
         assert points.velocities is not None
         if planned.fresh:
@@ -260,7 +226,6 @@ class CommandedJoints:
         """
         End the commands of a group; its joints are held as long as others move.
 
-        :param user: number of the group.
         :param indices: (n,) places of its joints.
         """
         self._users.discard(user)

@@ -98,11 +98,7 @@ class JointMotion:
         self.speed = self.speed * share
 
     def bounds(self, limits: MotionLimits) -> MotionLimits:
-        """
-        Return the bounds of the commands now.
-
-        :param limits: the bounds that shall hold.
-        """
+        """Return the bounds of the commands now."""
         return limits
 
     def way_to_rest(self, limits: MotionLimits) -> tuple[np.ndarray, ...]:
@@ -111,8 +107,6 @@ class JointMotion:
 
         The command slows down along the straight line to there, however long the ticks are,
         unless a joint limit lies on the way.
-
-        :param limits: bounds on the motion.
         """
         if self.at_rest:
             return (self.q,)
@@ -133,8 +127,6 @@ class JointMotion:
         Move by one tick towards a goal, or to rest.
 
         :param goal: (n,) where to, within the limits [rad] or [m]; None to slow down and stop.
-        :param limits: bounds on the move.
-        :param dt: length of the tick [s], above 0.
         :param pace: share of the full speed that is asked for, 0 to 1.
         :param cautious: whether the resting place, too, may not lie beyond the goal; the arrival
             then takes some ticks more.
@@ -159,8 +151,6 @@ class JointMotion:
 
         :param goal: (n,) where it is at the end of the tick [rad] or [m].
         :param velocity: (n,) its velocity then [rad/s] or [m/s].
-        :param limits: bounds on the move.
-        :param dt: length of the tick [s], above 0.
         :param pace: share of the full speed that is asked for, 0 to 1.
         """
         asked = self._asked(limits, goal)
@@ -177,8 +167,6 @@ class JointMotion:
         Move by one tick with a velocity, or one of the same direction within the limits.
 
         :param velocity: (n,) [rad/s] or [m/s], finite.
-        :param limits: bounds on the move.
-        :param dt: length of the tick [s], above 0.
         :param pace: share of the full speed that is asked for, 0 to 1.
         """
         low, high = self._reachable_speeds(limits, dt)
@@ -425,8 +413,6 @@ class JerkLimitedMotion(JointMotion):
         Return the bounds of the commands now.
 
         After a change, those from before hold too, until the averaged motion keeps the new ones.
-
-        :param limits: the bounds that shall hold.
         """
         before, braking = self._bounds, self._inner.braking
         if before is None or before.limits is not limits or before.braking is not braking:

@@ -207,7 +207,6 @@ def stopping_speed_along(distance: float, braking: float, dt: float) -> float:
 
     :param distance: as the time that it takes at full speed [s]; may be inf.
     :param braking: decrease of the speed, in shares of the full speed, in a second [1/s].
-    :param dt: length of the tick [s].
     :returns: share of the full speed.
     """
     if braking <= 0.0:

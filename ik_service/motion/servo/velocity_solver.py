@@ -95,8 +95,6 @@ class VelocitySolver:
     """
     Velocities of a chain's joints, tick by tick. Not thread-safe.
 
-    :param chain: the chain.
-    :param settings: margins and thresholds.
     :ivar condition: condition number of the Jacobian at the last tick.
     :ivar flags: of the last twist, see :mod:`~ik_service.motion.servo.servo_kernels`.
     :ivar slowed_by: index of the joint that is close to its limit and slows the motion down;
@@ -129,8 +127,6 @@ class VelocitySolver:
 
         :param twist: (6,) linear [m/s] before angular [rad/s], in the base frame.
         :param q: (n,) the last command [rad] or [m].
-        :param limits: bounds on the motion.
-        :param dt: length of the tick [s].
         :returns: (n,) [rad/s] or [m/s].
         """
         bounds = self._take(q, limits, dt)

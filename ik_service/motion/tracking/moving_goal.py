@@ -59,12 +59,9 @@ class MovingGoal:
         """
         Carry the motion of a target over to the joints.
 
-        :param solve: solves for its poses.
         :param T_base_target: (4, 4) its last pose.
         :param q: (n,) the solution for that [rad] or [m].
-        :param motion: of the target.
         :param at: time of the pose, on a monotonic clock [s].
-        :param limits: bounds on the motion of the joints.
         """
         self._q, self._at = q, at
         self.ends = at + motion.ahead
@@ -96,7 +93,6 @@ class MovingGoal:
         """
         Return positions (n,) [rad] or [m] and velocities (n,) at a time; None from the end on.
 
-        :param now: on the clock of the target [s].
         :param later: by how much the time is later than now [s].
         """
         ahead = now + later - self._at
@@ -142,7 +138,6 @@ def path_position(
 
     :param position: (n,) the place [rad] or [m].
     :param velocity: (n,) of what goes along the path, there [rad/s] or [m/s].
-    :param tick: what is known now, the commands among it.
     :param still: speed up to which the path is taken to rest there, in shares of full speed.
     :returns: None where it rests.
     """
@@ -190,8 +185,6 @@ class GoalClock:
         """
         Return the step to where the goal is, or to the next place of its path.
 
-        :param goal: where the commands go.
-        :param tick: what is known now.
         :param waits: whether commands that are not on its path have to get there first.
         :returns: None when the goal rests by now, or is waited with.
         """
@@ -246,9 +239,6 @@ class GoalClock:
         """
         Return how fast to go along the path, as a share of the goal's speed.
 
-        :param goal: where the commands go.
-        :param tick: what is known now.
-        :param place: where they are.
         :param behind: by how much time they are behind it if they go on as it does [s].
         """
         limits, dt, bends = tick.limits, tick.dt, goal.acceleration

@@ -173,7 +173,6 @@ class NearbySolver:
     goal is the nearest pose inside. All kernels that may be needed
     are compiled by the constructor.
 
-    :param solver: method and options.
     :ivar chain: the chain of the solver.
     :ivar beside: the search that starts at the seed; it keeps the joint limits.
     :ivar next: solver for the poses of a target that moves.

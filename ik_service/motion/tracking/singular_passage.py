@@ -51,7 +51,6 @@ def straight_path(
     """
     Return postures (k, n) straight from one to another; None where they do not get there.
 
-    :param leader: solves for what the tip keeps.
     :param T_base_target: (4, 4) pose of the tip.
     :param start: (n,) where it begins [rad] or [m].
     :param end: (n,) the last posture.
@@ -118,7 +117,6 @@ class SelfMotionSearch:
     J. J. Kuffner and S. M. LaValle, "RRT-Connect: an efficient approach to single-query path
     planning", ICRA 2000; every posture is projected on those at which the tip is in its place.
 
-    :param leader: solves for what the tip keeps.
     :param T_base_target: (4, 4) pose of the tip.
     """
 
@@ -222,8 +220,6 @@ class SingularPassage:
     """
     Solver for the next pose of a target that moves.
 
-    :param solver: method and options.
-    :param nearby: solver for targets that are put anywhere.
     :ivar next: solver for the poses that come next.
     """
 

@@ -51,11 +51,7 @@ class TimedRows(NamedTuple):
 
 
 class TimedPostures:
-    """
-    Postures with times, the first of which have been passed.
-
-    :param most: how many are kept, the newest ones.
-    """
+    """Postures with times, the first of which have been passed."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -124,19 +120,11 @@ class TimedPostures:
             self._first += 1
 
     def ahead(self, most: int) -> TimedRows:
-        """
-        Return the next postures that have not been passed.
-
-        :param most: how many at most.
-        """
+        """Return the next postures that have not been passed."""
         return self._rows(self._next, min(self._end, self._next + most))
 
     def around(self, most: int) -> TimedRows:
-        """
-        Return the passed ones that are kept, and the next ones.
-
-        :param most: how many of the next ones at most.
-        """
+        """Return the passed ones that are kept, and the next ones."""
         return self._rows(self._first, min(self._end, self._next + most))
 
     @property
@@ -239,8 +227,6 @@ class PathClock:
         """
         Return the step to the next place of the path; None where going straight is better.
 
-        :param view: the path of the target.
-        :param tick: what is known now.
         :param until: when it is where the commands shall be at the end of the tick at best [s].
         :param straight: speed up to which going straight is as good, in shares of full speed.
         """
@@ -443,7 +429,6 @@ class TargetPath:
         Drop what has been passed, and leave the path when the joints are too far behind.
 
         :param q: (n,) the last command [rad] or [m].
-        :param now: on the clock of the targets [s].
         """
         postures = self._postures
         while len(postures) > 1 and self._is_next_passed(q):
@@ -473,7 +458,6 @@ class TargetPath:
         """
         Return the step along the path, or back to it.
 
-        :param tick: what is known now.
         :param goal: where the target goes on to; None when it rests at the end.
         """
         straight = self.ahead(tick.q)

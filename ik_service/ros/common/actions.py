@@ -22,9 +22,6 @@ class ThreadSafeActionClient(ActionClient):
     rclpy's own one sends a request and notes it afterwards: an answer that the executor's thread
     takes in between is dropped as unexpected, and nobody hears of it again.
 
-    :param node: the node.
-    :param kind: type of the action.
-    :param name: name of the action.
     :param group: the callbacks' group; None for the node's.
     :ivar name: name of the action.
     """
@@ -44,7 +41,6 @@ class ThreadSafeActionClient(ActionClient):
         """
         Send a goal.
 
-        :param goal: the goal, of the action's type.
         :param feedback_callback: called with each message of feedback.
         :param goal_uuid: identifier of the goal; None for a random one.
         :returns: future handle of the goal.
@@ -90,13 +86,9 @@ class DeferredActionServer(ActionServer):
     A goal that cannot be done is accepted and aborted: an action's rejection has no text, but its
     result has.
 
-    :param node: the node that serves.
-    :param action_type: the type of the action.
-    :param name: its name.
     :param on_goal: called with each goal, which is executing, or is to be canceled already.
     :param on_cancel: called with a goal that shall be canceled, which may be before ``on_goal``:
         its client knows already that it is accepted; returns whether it will be.
-    :param group: the callbacks' group.
     """
 
     def __init__(
@@ -132,20 +124,13 @@ class DeferredActionServer(ActionServer):
         )
 
     def notify_execute(self, goal_handle: ServerGoalHandle, execute_callback: object) -> None:
-        """
-        Do nothing, where rclpy would run a callback that waits for the end.
-
-        :param goal_handle: the goal.
-        :param execute_callback: what rclpy would run.
-        """
+        """Do nothing, where rclpy would run a callback that waits for the end."""
 
     def finish(self, handle: ServerGoalHandle, end: Callable[[], object], result: object) -> None:
         """
         End a goal, and send its result.
 
-        :param handle: the goal.
         :param end: brings it to its final state: a method of the handle.
-        :param result: its result.
         """
 
         def ended(_: ServerGoalHandle) -> object:

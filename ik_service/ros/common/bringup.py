@@ -103,7 +103,6 @@ def connection(arguments: Mapping[str, str], from_file: Mapping[str, object]) ->
 
     :param arguments: the launch arguments :data:`CONTROL_ARGUMENTS`; empty or absent where the
         user gave none.
-    :param from_file: parameters that the parameter file gives to the node.
     :raises ArgumentError: there is no such command interface, the interface has no controllers,
         or another value cannot be.
     """
@@ -162,9 +161,6 @@ def check_names(
     command line may hold arguments of that one, and is not looked at.
 
     :param command_line: the arguments, such as ``urdf:=arm.urdf``.
-    :param program: the whole command line of the process.
-    :param file: name of the launch file.
-    :param known: names of its arguments.
     :raises ArgumentError: naming the argument, the nearest name and all there are.
     """
     if not any(Path(word).name == file for word in program):
@@ -268,7 +264,6 @@ def node_parameters(file: Path, node: str) -> dict[str, object]:
     """
     Return the parameters that a ROS parameter file sets for one node.
 
-    :param file: the parameter file.
     :param node: fully qualified name of the node, such as ``/cell_1/ik_service``.
     :raises ArgumentError: the file is missing or is not YAML.
     """

@@ -117,7 +117,6 @@ class _NodePart:
     Before each wait, an executor looks at all entities that its nodes have, and for some of them
     at all others: so it gets none that it does not serve.
 
-    :param node: the node.
     :param serves: returns whether a callback group is one of them.
     """
 
@@ -160,7 +159,6 @@ def partition(
     """
     Return executors that share the callbacks of a node.
 
-    :param node: the node.
     :param streams: callback groups that others serve
         (:class:`~ik_service.ros.common.executors.StreamExecutor`).
     :param groups: callback groups that get an executor each; one more serves all others.
@@ -218,7 +216,6 @@ class StreamExecutor:
     Timers, services and clients of the groups are not served. Subscriptions that come or go are
     noticed after :meth:`wake`.
 
-    :param context: the ROS context of the nodes.
     :param rest: time for which messages are left to gather after some were taken [s]; those that
         come one by one are then taken together.
     """
@@ -246,8 +243,6 @@ class StreamExecutor:
         """
         Serve callback groups of a node for the time of a ``with`` block.
 
-        :param node: the node.
-        :param groups: the callback groups.
         :param on_error: called with what a callback raised; without it :meth:`spin` raises that.
         """
         part = _Part(node, frozenset(groups), on_error)

@@ -62,7 +62,6 @@ def run(program: Program, name: str = 'ik_service') -> int:
         returns the exit code (``None`` is 0), soon after the event is set. An
         :class:`~ik_service.exceptions.IkServiceError` is printed as one sentence, with exit
         code 1.
-    :param name: name of the program, with which its messages begin.
     :returns: the exit code. The call does not return when threads that cannot be interrupted are
         still running: the process ends here instead.
     """
@@ -193,11 +192,7 @@ def spinning(*executors: Executor | StreamExecutor) -> Iterator[None]:
 
 @contextmanager
 def spinning_node(node: Node) -> Iterator[None]:
-    """
-    Spin a node in a thread for the time of a ``with`` block, and destroy it at the end.
-
-    :param node: the node.
-    """
+    """Spin a node in a thread for the time of a ``with`` block, and destroy it at the end."""
     from rclpy.executors import SingleThreadedExecutor
 
     from ik_service.ros.common.response_retry import retry_dropped_responses
@@ -237,9 +232,6 @@ def shows_help(
     Print the help of a program where it is asked for.
 
     :param arguments: the command line after the program's name; that of the process for None.
-    :param name: name of the program.
-    :param summary: what it does, in a sentence.
-    :param page: of the documentation, which has its parameters.
     :returns: whether it was asked for.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)

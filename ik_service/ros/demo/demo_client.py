@@ -66,10 +66,7 @@ class PlanClient:
     """
     Client of ``apply_planning_scene`` and ``move_action``.
 
-    :param node: the demo's node.
     :param base_link: frame of all poses.
-    :param tip_link: link that the poses are of.
-    :param wait: waits for answers.
     """
 
     def __init__(self, node: Node, base_link: str, tip_link: str, wait: Wait) -> None:
@@ -184,7 +181,6 @@ class DemoClient:
     Client of the IK node, with a context of its own; to be closed.
 
     :param base_link: frame of all poses.
-    :param tip_link: link that the poses are of.
     :param check: called repeatedly while it waits for an answer; may raise to give up.
     :ivar plans: client of motion plans.
     :ivar plan_fault: why the node plans no motions; None while that is not known.

@@ -61,7 +61,6 @@ class TriangleBudget:
         """
         Take triangles if there are as many left.
 
-        :param count: how many.
         :returns: whether they were taken.
         """
         if count > self.left:
@@ -74,10 +73,7 @@ def fill_marker(marker: Marker, shape: AnyShape, T: np.ndarray, budget: Triangle
     """
     Give a marker the type, the size and the pose of a shape.
 
-    :param marker: the marker.
-    :param shape: the shape.
     :param T: (4, 4) pose of the shape in the marker's frame [m].
-    :param budget: triangles that may be used.
     :returns: whether the marker has this very shape: False for a mesh drawn as a box.
     """
     if isinstance(shape, _Triangulated):
@@ -197,12 +193,7 @@ class _Part:
 
 
 def world_marker_array(scene: WorldScene, stamp: Time) -> MarkerArray:
-    """
-    Return the markers of a scene.
-
-    :param scene: what they show.
-    :param stamp: time of the scene.
-    """
+    """Return the markers of a scene."""
     colliding = frozenset(name for pair in scene.contacts for name in pair)
     parts, remarks = [*_links(scene), *_attached(scene), *_objects(scene)], [*scene.remarks]
     if len(parts) > MOST_SHAPES:
@@ -329,9 +320,7 @@ class WorldMarkerPublisher:
 
     It does nothing while nobody listens.
 
-    :param node: the node that publishes.
     :param measured: returns the measured state of the arm; None before there is one.
-    :param collisions: the world, and the checker of the arm's collisions.
     """
 
     def __init__(

@@ -236,7 +236,6 @@ def servo_settings(parameters: NodeParameters) -> ServoSettings:
     """
     Return the settings that the parameters stand for.
 
-    :param parameters: the node's parameters.
     :raises OptionError: naming the parameter whose value cannot be.
     """
     try:
@@ -258,8 +257,6 @@ def check_servo(parameters: NodeParameters, arm: Arm) -> None:
     """
     Refuse an arm that does not go with the parameters of servoing.
 
-    :param parameters: the node's parameters.
-    :param arm: the arm.
     :raises OptionError: naming the parameter that does not go with its joints.
     """
     if isinstance(arm.chain, KinematicChain):  # groups with several tips are not followed
@@ -293,7 +290,6 @@ def controller_action(node: Node, name: str) -> str:
     """
     Return the full name of the action of a controller.
 
-    :param node: the node that calls it.
     :param name: the value of ``trajectory_action``; empty for none.
     :raises OptionError: this is no name of an action.
     """

@@ -106,8 +106,6 @@ def capabilities(parts: NodeParts) -> list[Capability]:
     Make all capabilities that are installed.
 
     One that cannot be loaded or made is left out, with a warning.
-
-    :param parts: the parts of the node that they are for.
     """
     made = []
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):

@@ -39,8 +39,6 @@ class DiagnosticsPublisher:
     Publisher of the diagnostics of a node.
 
     :param node: the node; its name begins the name of each part.
-    :param services: the statistics of each service by its name.
-    :param collisions: the known world, and the checker of collisions.
     :param motions: returns names and values about the ways to move the arm besides targets.
     """
 
@@ -59,12 +57,7 @@ class DiagnosticsPublisher:
         self._target_solves: dict[str, SolveRecord] = {}
 
     def record_target_solve(self, following: FollowerInterface, solver: str) -> None:
-        """
-        Record the solve for the target in force, if it is a new one.
-
-        :param following: the follower of the group whose target it is.
-        :param solver: name of the method.
-        """
+        """Record the solve for the target in force, if it is a new one."""
         topic, result = following.topic, following.follower.result
         last = self._target_solves.get(topic)
         if result is not None and (last is None or result is not last.result):
@@ -77,8 +70,6 @@ class DiagnosticsPublisher:
         """
         Publish the diagnostics.
 
-        :param waiting_for: what the node waits for while there is no arm.
-        :param fault: why the newest robot description is not in use.
         :param followers: the followers of the arm in use; None without one.
         """
         array = DiagnosticArray()
@@ -173,8 +164,6 @@ def solve_values(record: SolveRecord) -> dict[str, str]:
     ``last_solve.stamp`` is the ROS time at its end [s], ``last_solve.solve_time`` is in [s],
     ``last_solve.position_error`` in [m] and ``last_solve.orientation_error`` in [rad];
     ``last_solve.status`` is the name of an :class:`~ik_service.IkStatus`.
-
-    :param record: the solve.
     """
     result = record.result
     seconds, nanoseconds = divmod(record.stamp.nanoseconds, 10**9)

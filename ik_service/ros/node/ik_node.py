@@ -86,7 +86,6 @@ class NodeThreads:
 
     Each group of callbacks has threads of its own: a stop, for example, waits for no solve.
 
-    :param node: the node.
     :param states: takes the joint states of several nodes; None for a thread of its own.
     :param on_error: called with what their callback raised.
     """
@@ -113,17 +112,7 @@ class NodeThreads:
         targets: CallbackGroup,
         polled: Collection[CallbackGroup],
     ) -> Iterator[None]:
-        """
-        Spin for the time of a ``with`` block.
-
-        :param services: the services of the arm.
-        :param changes: callbacks that change parameters.
-        :param stops: callbacks that stop the arm.
-        :param motions: those of the motion interfaces.
-        :param states: those of joint states, which come all the time.
-        :param targets: those of targets, likewise.
-        :param polled: those whose messages are looked for elsewhere.
-        """
+        """Spin for the time of a ``with`` block."""
         counts = {
             **dict.fromkeys(motions, _MOTIONS),
             services.group: _SERVICES,
@@ -165,10 +154,7 @@ def announce(
     """
     Log that an arm is in use, and what it cannot do.
 
-    :param log: the node's log.
-    :param followers: the followers of the arm.
     :param old: the arm before; None for the first one.
-    :param parameters: the node's parameters.
     :param seconds: time since the node was made [s].
     """
     arm, chain = followers.arm, followers.arm.chain
@@ -207,8 +193,6 @@ def announce_late(log: RcutilsLogger, service: str, seconds: float) -> None:
     """
     Log that a service is offered later than the rest.
 
-    :param log: the node's log.
-    :param service: its name.
     :param seconds: time since the node was made [s].
     """
     log.info(f'{service} is offered after {seconds:.1f} s')

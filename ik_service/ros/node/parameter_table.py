@@ -66,7 +66,6 @@ def tool_frames_of(values: Mapping[str, object]) -> dict[str, ToolFrame]:
     """
     Return the tool frames that parameters give, to be checked with the robot.
 
-    :param values: values of parameters by name.
     :raises OptionError: a name or a value cannot be used, or a frame has no link.
     """
     entries: Mapping[str, Mapping[str, Any]] = TOOL_FRAMES.read(values)
@@ -119,7 +118,6 @@ def group_settings(entries: Entries) -> dict[str, GroupSettings]:
     """
     Return the planning groups that the parameter ``groups`` describes.
 
-    :param entries: the values of its fields by field, by name of the group.
     :raises OptionError: a value cannot be; whether the links are there is seen with the robot.
     """
     return {name: _settings(name, fields) for name, fields in entries.items()}

@@ -68,7 +68,6 @@ class NodeParameters:
     """
     Parameters of a node, and the settings that they stand for.
 
-    :param node: the node, which gets all of them declared.
     :ivar solver: settings of the solver, in force.
     :ivar follower: settings of the follower, in force.
     :ivar arm: base, tip, locked joints, tool frames and planning groups.

@@ -43,9 +43,6 @@ class RobotDescriptions:
     parameters that shape the arm change, it is built again from the descriptions in use, which
     are not read again.
 
-    :param node: the node.
-    :param parameters: its parameters.
-    :param loader: builds the arms.
     :param checks: called with an arm before it is used; refuse it by an exception.
     :raises OptionError: the arguments for xacro cannot be read.
     """
@@ -106,7 +103,6 @@ class RobotDescriptions:
         Nothing may be wrong with the description itself where the error is an unexpected one: it
         is built again when it is published again, though it has not changed.
 
-        :param error: what was raised while its arm was built, or put to use.
         :param used: the arm in use; None without one.
         """
         in_use = used is not None and used is self._newest

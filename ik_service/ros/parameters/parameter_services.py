@@ -48,23 +48,13 @@ _SHOWN = 6  # elements of a list
 
 
 def no_such_parameter(name: str, names: Iterable[str]) -> str:
-    """
-    Return why a parameter that does not exist is refused, with the nearest name that exists.
-
-    :param name: its name.
-    :param names: the names that exist.
-    """
+    """Return why a parameter that does not exist is refused, with the nearest name that exists."""
     near = difflib.get_close_matches(truncate(name), names, 1, 0.5)
     return 'there is no such parameter' + (f'; is {near[0]} meant?' if near else '')
 
 
 def wrong_type(wanted: Parameter.Type, value: object) -> str:
-    """
-    Return why a value of another type is refused, and how to write it where that is clear.
-
-    :param wanted: the parameter's type.
-    :param value: the value.
-    """
+    """Return why a value of another type is refused, and how to write it where that is clear."""
     text = f'wrong type: has to be {_WANTED.get(wanted, wanted.name)}, not {_shown(value)}'
     written = _as_written(wanted, value)
     return f'{text}; write {written}' if written else text

@@ -48,9 +48,6 @@ def solid_primitive(
     """
     Return a primitive shape.
 
-    :param primitive: the message.
-    :param field: name of the message, for the error.
-    :param kinds: the types that are supported, in ascending order.
     :raises ArgumentError: the type is not supported, or a size is missing, negative, NaN or
         infinite; names the field.
     """
@@ -94,8 +91,6 @@ def constrained_chain(
     for that, as MoveIt's clients constrain all joints of a group. Weights are not used, as in
     MoveIt.
 
-    :param chain: the chain or tree to be solved.
-    :param constraints: the joint constraints of the request.
     :param positions: position of every movable joint at the seed [rad] or [m].
     :param joint_limits: the solver's strategy; with 'ignore' joint constraints cannot be kept.
     :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming what is not supported or wrong.
@@ -126,8 +121,6 @@ def checked_constraints(
     """
     Return the lowest and highest position that each constraint allows [rad or m].
 
-    :param constraints: the joint constraints of the request.
-    :param robot: the robot.
     :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming what is wrong.
     """
     if len(constraints) > _MOST_OF_JOINTS:
@@ -215,8 +208,6 @@ def bounds_of(constraints: Constraints, arm: Arm, to_base: ToBase) -> list[Bound
 
     Weights are not used, as in MoveIt.
 
-    :param constraints: the constraints.
-    :param arm: the arm.
     :param to_base: transforms poses into the base frame of the group.
     :raises RequestError: INVALID_GOAL_CONSTRAINTS naming what is not supported or wrong;
         FRAME_TRANSFORM_FAILURE for an unknown frame.
@@ -242,9 +233,6 @@ def moved_bounds(
     """
     Return the constraints on links that the group moves; the others have to hold already.
 
-    :param bounds: the constraints.
-    :param arm: the arm.
-    :param group: the group.
     :param posture: (m,) full posture [rad] or [m].
     :raises RequestError: INVALID_GOAL_CONSTRAINTS naming one of the others that does not hold.
     """

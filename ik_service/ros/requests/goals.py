@@ -87,7 +87,6 @@ def group_of(arm: Arm, name: str) -> ArmGroup:
     """
     Return the planning group of a request.
 
-    :param arm: the arm.
     :param name: its name; empty for the default group.
     :raises RequestError: INVALID_GROUP_NAME, listing the groups.
     """
@@ -115,7 +114,6 @@ def pose_goals(request: PositionIKRequest, held: Held = lambda name: None) -> li
 
     A link name may also be that of an attached object or of a subframe of it.
 
-    :param request: the request.
     :param held: returns the link of an attached object and its pose there; None for all else.
     :raises RequestError: INVALID_LINK_NAME where poses and links do not go together.
     """
@@ -162,9 +160,6 @@ def goals_together(
     A pose in the frame of a link of another arm, which the other poses move, is relative to where
     that link will be.
 
-    :param goals: the poses that the request asks for.
-    :param arm: the arm.
-    :param group: the group.
     :param posture: (m,) full posture [rad] or [m], where the other tips of the group are.
     :param to_base: transforms poses into the base frame of the group.
     :returns: (4, 4) T_base_tip by link, or T_frame_tip by (frame link, link).
@@ -188,9 +183,6 @@ def joints_of(goals: Sequence[PoseGoal], arm: Arm, group: ArmGroup) -> set[str]:
     """
     Return the joints that a request may move: those of the group, and of the links it places.
 
-    :param goals: the poses that the request asks for.
-    :param arm: the arm.
-    :param group: the group.
     :raises RequestError: INVALID_LINK_NAME for a link that the group does not have.
     """
     links = [_link_of(goal, group) for goal in goals]
@@ -262,11 +254,7 @@ def held_with(
     An object of the request counts before one of the same name that is known. Where it is given
     in the frame of a link, that link stands as in the request.
 
-    :param state: the robot state of the request.
-    :param known: the objects that are known.
-    :param measured: the measured state.
     :param frames: frames besides the links of the robot.
-    :param field: name of the robot state in the request, for errors.
     :raises RequestError: INVALID_ROBOT_STATE for an object or a position that is faulty.
     """
     attached = state.attached_collision_objects
@@ -300,7 +288,6 @@ def goal_at(T: np.ndarray, frame: str, link: str, distance: float, angle: float)
 
     :param T: (4, 4) T_frame_link [m].
     :param frame: frame of the pose.
-    :param link: name of the link.
     :param distance: tolerance of the position [m].
     :param angle: tolerance of the orientation, about each axis [rad].
     """

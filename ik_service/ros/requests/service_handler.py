@@ -72,7 +72,6 @@ class RequestStatistics:
         """
         Count a request.
 
-        :param outcome: name of its error code.
         :param solve: the solve; None when there was none.
         """
         with self._lock:
@@ -86,11 +85,7 @@ class RequestStatistics:
                 self.last_solve = solve
 
     def refuse(self, message: str) -> None:
-        """
-        Keep why a request was refused, until the next one is.
-
-        :param message: the reason.
-        """
+        """Keep why a request was refused, until the next one is."""
         self._refusal = message
 
     def report(self) -> dict[str, str]:
@@ -175,7 +170,6 @@ class WorldHandler(ServiceHandler):
 
     :param clock: as for :class:`ServiceHandler`; so are ``frames``, ``on_error`` and
         ``on_refused``.
-    :param collisions: the known world, and the checker of collisions.
     """
 
     def __init__(
@@ -191,13 +185,7 @@ class WorldHandler(ServiceHandler):
 
 
 def write_code(error_code: MoveItErrorCodes, code: ErrorCode, message: str) -> None:
-    """
-    Fill in the error code of an answer, with the message where the distribution has the field.
-
-    :param error_code: the field of the answer.
-    :param code: the error code.
-    :param message: the reason, in a sentence.
-    """
+    """Fill in the error code of an answer, and its message where the field exists."""
     error_code.val = int(code)
     if _HAS_MESSAGE:
         error_code.message = message
@@ -208,7 +196,6 @@ def require_arm(measured: MeasuredState | None) -> MeasuredState:
     """
     Return the measured state that a request is answered from.
 
-    :param measured: that of the handler.
     :raises RequestError: FAILURE, as there is none yet.
     """
     if measured is None:
@@ -229,11 +216,8 @@ def start_posture(
     says; velocities and efforts are not used. Joints that are neither measured nor given stand at
     :attr:`~ik_service.arm.arm.Arm.rest`.
 
-    :param measured: the measured state.
-    :param state: the robot state of the request.
     :param used: indices of the joints that the request uses, in the full posture: of the others
         NaN, as drivers send it for what they do not measure, counts as not given; None for all.
-    :param field: name of the message in the request, for the error.
     :returns: (m,) posture [rad] or [m], and the indices that the request gave.
     :raises RequestError: INVALID_ROBOT_STATE for an unknown joint, one named twice, lengths that
         differ, or a position that is NaN, infinite or beyond 1e6 rad or m.
@@ -271,7 +255,6 @@ def resolver_of(
     """
     Return what resolves the frames of a request.
 
-    :param measured: the measured state.
     :param state: the robot state of the request, which :func:`start_posture` has accepted.
     :param posture: (m,) the posture that it returned.
     :param frames: frames besides the links of the robot.
@@ -283,13 +266,7 @@ def resolver_of(
 
 
 def assumed_joints(measured: MeasuredState, used: np.ndarray, given: np.ndarray) -> list[str]:
-    """
-    Return the joints whose position is neither measured nor given.
-
-    :param measured: the measured state.
-    :param used: indices of the joints that matter, in the full posture.
-    :param given: indices of the joints that the request gave.
-    """
+    """Return the joints whose position is neither measured nor given."""
     unmeasured = measured.unmeasured(used)
     if not len(unmeasured):
         return []
@@ -309,7 +286,6 @@ class BackgroundHandler(ServiceHandler):
     """
     Base of the handlers of poses in a row, whose threads give way to those that move the arm.
 
-    :param name: what is worked on, in a word.
     :param around: as for :class:`~ik_service.ros.requests.service_handler.ServiceHandler`.
     """
 
@@ -320,12 +296,7 @@ class BackgroundHandler(ServiceHandler):
     def handle(
         self, request: GetCartesianPath.Request, response: GetCartesianPath.Response
     ) -> GetCartesianPath.Response:
-        """
-        Fill in the response to a request and return it.
-
-        :param request: the request.
-        :param response: the response.
-        """
+        """Fill in the response to a request and return it."""
 
         def answer() -> str:
             measured = require_arm(self.measured)

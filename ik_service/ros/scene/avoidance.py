@@ -63,11 +63,7 @@ class Avoidance:
     tests: Tests = field(default_factory=dict)
 
     def test(self, joint_names: Sequence[str]) -> PostureTest | None:
-        """
-        Return the checks of postures of some joints; None where nothing is checked.
-
-        :param joint_names: names of the joints.
-        """
+        """Return the checks of postures of some joints; None where nothing is checked."""
         if self.checker is None:
             return None
         others = {name: q for name, q in self.positions.items() if name not in joint_names}
@@ -94,9 +90,6 @@ def avoidance(
     As with MoveIt, the objects that the request attaches come to those that are known, or take
     their place where joints are given and ``is_diff`` is false.
 
-    :param collisions: the known world, and the checker.
-    :param arm: the arm.
-    :param state: robot state of the request.
     :param posture: (m,) full posture of the request [rad] or [m].
     :param frames: frames besides the links.
     :raises RequestError: COLLISION_CHECKING_UNAVAILABLE where checks are required and there are
@@ -134,10 +127,7 @@ def world_of_state(
     """
     Return the world with what a robot state attaches.
 
-    :param state: the robot state of a request.
-    :param world: the known world.
     :param placing: where frames and links are in that state.
-    :param field: name of the state in the request, for the error.
     :raises RequestError: INVALID_ROBOT_STATE for an attached object that is faulty.
     """
     attached = state.attached_collision_objects
@@ -158,13 +148,7 @@ def world_of_state(
 
 
 def fault_of_attached(field: str, number: int, error: IkServiceError) -> RequestError:
-    """
-    Return the error for an attached object of a request that is faulty.
-
-    :param field: name of the robot state in the request.
-    :param number: of the object.
-    :param error: what is wrong with it.
-    """
+    """Return the error for an attached object of a request that is faulty."""
     return _invalid(f'{field}.{_ATTACHED}[{number}]: {error}')
 
 

@@ -60,8 +60,6 @@ class CollisionWorld:
     :param measured: returns the measured state; None while there is no arm.
     :param required: returns whether all of the robot has to be checked, or nothing counts as
         checked.
-    :param warn: logs a warning.
-    :param inform: logs what is no fault.
     :ivar known: the objects.
     """
 
@@ -83,11 +81,7 @@ class CollisionWorld:
         self._prepared: WeakKeyDictionary[Arm, _Prepared] = WeakKeyDictionary()
 
     def prepare(self, arm: Arm) -> None:
-        """
-        Make the checker of an arm, which may take some seconds.
-
-        :param arm: the arm, which need not be in use yet.
-        """
+        """Make the checker of an arm, which may take some seconds."""
         prepared = _prepared(arm)
         self._prepared[arm] = prepared
         world = self.known.world
@@ -106,11 +100,7 @@ class CollisionWorld:
             self._warn(f'collisions: {home}')
 
     def adopt(self, arm: Arm) -> None:
-        """
-        Keep the objects of the world that go with an arm, which is in use from now on.
-
-        :param arm: the arm.
-        """
+        """Keep the objects of the world that go with an arm, which is in use from now on."""
         lost = self.known.adopt(arm)
         if lost:
             self._warn(
@@ -144,7 +134,6 @@ class CollisionWorld:
         """
         Return the checker of an arm, which may stand in an earlier world and not check all links.
 
-        :param arm: the arm.
         :returns: None where there can be none.
         """
         return self._of(arm).checker
@@ -163,11 +152,7 @@ class CollisionWorld:
         return self._of(arm).fault
 
     def tests(self, arm: Arm) -> Tests:
-        """
-        Return where tests of an arm's checker may be kept.
-
-        :param arm: the arm.
-        """
+        """Return where tests of an arm's checker may be kept."""
         return self._of(arm).tests
 
     def report(self) -> dict[str, str]:

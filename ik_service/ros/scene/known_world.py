@@ -51,7 +51,6 @@ class KnownWorld:
         """
         Add, append to, move or remove an object, or remove all.
 
-        :param message: the message.
         :param measured: the measured state; None before there is an arm.
         :returns: remarks for the sender.
         :raises IkServiceError: the message is faulty; nothing has changed.
@@ -68,7 +67,6 @@ class KnownWorld:
         """
         Attach an object to a link, or detach it, or all.
 
-        :param message: the message.
         :param measured: the measured state; None before there is an arm.
         :returns: remarks for the sender.
         :raises IkServiceError: the message is faulty; nothing has changed.
@@ -126,7 +124,6 @@ class KnownWorld:
         """
         Take another robot: objects on links that it does not have, or called like one, go.
 
-        :param arm: the arm.
         :returns: the names of the objects that went.
         """
         with self._lock:
@@ -145,7 +142,6 @@ class KnownWorld:
         """
         Place what stands in frames of tf where those are now.
 
-        :param measured: the measured state.
         :returns: why some stay where they were; empty where none does.
         """
         if not self._lock.acquire(blocking=False):
@@ -244,7 +240,6 @@ def find_held(
     Return on which link an attached object, or a subframe of one, is, and its pose there.
 
     :param name: name of the object, or ``object/subframe``.
-    :param world: the objects.
     :param subframes: returns (4, 4) T_object_subframe [m] by name of an object.
     :returns: the link and (4, 4) T_link_frame [m]; None where nothing of that name is held.
     """

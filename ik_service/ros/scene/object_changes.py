@@ -70,7 +70,6 @@ class Placing:
         """
         Return a pose that is given in the frame of the root link in that of a link.
 
-        :param link: the link.
         :param T: (4, 4) T_root_pose [m].
         :returns: (4, 4) T_link_pose [m].
         :raises UnknownLinkError: there is no such link.
@@ -82,7 +81,6 @@ class Placing:
         """
         Refuse a link that there is not.
 
-        :param link: its name.
         :raises UnknownLinkError: there is no such link.
         :raises ArgumentError: there is no arm yet.
         """
@@ -95,7 +93,6 @@ class Placing:
         """
         Refuse a name of an object that is that of a link.
 
-        :param name: the name.
         :raises ArgumentError: it is the name of a link.
         """
         if self._arm is not None and self._arm.has_link(name):
@@ -134,8 +131,6 @@ def changed_world(world: World, message: CollisionObject, placing: Placing) -> W
     """
     Return the world that a message of ``collision_object`` makes of another.
 
-    :param world: the world.
-    :param message: the message.
     :param placing: where frames are.
     :raises IkServiceError: the message is faulty, or does not go with the world.
     """
@@ -165,7 +160,6 @@ def attached_world(world: World, message: AttachedCollisionObject, placing: Plac
     """
     Return the world that a message of ``attached_collision_object`` makes of another.
 
-    :param world: the world.
     :param message: the message; of an object without shapes, one of the world is attached.
     :param placing: where frames and links are.
     :raises IkServiceError: the message is faulty, or does not go with the world.

@@ -42,7 +42,6 @@ def apply_scene(scene: PlanningScene, draft: WorldDraft) -> list[str]:
     are checked and not taken: the arm is where the joint states say. Objects to be removed that
     there are not are remarked.
 
-    :param scene: the scene.
     :param draft: the draft; of no use after an exception.
     :returns: remarks for the sender.
     :raises IkServiceError: a part of the scene is faulty or not supported; names the field.

@@ -26,12 +26,7 @@ from ik_service.ros.scene.scene_messages import ALL, KnownScene
 
 
 def known_scene(collisions: CollisionWorld, measured: MeasuredState) -> KnownScene:
-    """
-    Return what is known at this moment.
-
-    :param collisions: the known world, and the checker of collisions.
-    :param measured: the measured state.
-    """
+    """Return what is known at this moment."""
     world, records, settings = collisions.known.snapshot()
     checker = collisions.prepared_checker(measured.arm)
     return KnownScene(measured, world, records, settings, checker)
@@ -50,12 +45,7 @@ class ApplySceneHandler(WorldHandler):
     def handle(
         self, request: ApplyPlanningScene.Request, response: ApplyPlanningScene.Response
     ) -> ApplyPlanningScene.Response:
-        """
-        Fill in the response to a request and return it.
-
-        :param request: the request.
-        :param response: the response.
-        """
+        """Fill in the response to a request and return it."""
         response.success = False
         try:
             measured = require_arm(self.measured)
@@ -87,12 +77,7 @@ class GetSceneHandler(WorldHandler):
     def handle(
         self, request: GetPlanningScene.Request, response: GetPlanningScene.Response
     ) -> GetPlanningScene.Response:
-        """
-        Fill in the response to a request and return it.
-
-        :param request: the request.
-        :param response: the response.
-        """
+        """Fill in the response to a request and return it."""
         try:
             scene = known_scene(self._collisions, require_arm(self.measured))
             stamp = self._clock.now().to_msg()
@@ -116,9 +101,7 @@ class MonitoredScenePublisher:
     A whole scene when the world has changed or somebody new listens; where only the arm has moved,
     its state as a difference. It does nothing while nobody listens.
 
-    :param node: the node that publishes.
     :param measured: returns the measured state of the arm; None before there is one.
-    :param collisions: the known world, and the checker of collisions.
     :param clock: returns the time by which the share of the work is bounded [s].
     """
 
@@ -178,11 +161,8 @@ class WorldTopics:
     """
     Subscriptions that change the known world; faulty messages are ignored and logged.
 
-    :param node: the node that subscribes.
-    :param known: the known world.
     :param measured: returns the measured state; None while there is no arm.
     :param on_error: called with an unexpected exception.
-    :param wake: lets the executors notice a new subscription.
     """
 
     def __init__(

@@ -71,12 +71,8 @@ def limited_chain(
     """
     Return the chain with the limits that joint constraints leave.
 
-    :param request: the request.
-    :param arm: the arm.
-    :param point: the point that is moved.
     :param posture: (m,) full posture of the start [rad] or [m].
     :param still: (n,) bool: joints that do not move, because their velocity limit is 0.
-    :param joint_limits: strategy of the solver.
     :returns: the chain, and why the start is not within its limits; empty where it is.
     :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming what is not supported or wrong.
     """
@@ -110,9 +106,6 @@ def bounds_on_links(
     """
     Return the constraints on links that the group moves; the others hold already.
 
-    :param request: the request.
-    :param arm: the arm.
-    :param point: the point that is moved.
     :param posture: (m,) full posture of the start [rad] or [m].
     :param frames: resolves their frames.
     :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming what is not supported or wrong, or one
@@ -131,7 +124,6 @@ def fault_of_poses(bounds: Sequence[Bound], placed: Mapping[str, np.ndarray]) ->
     """
     Return what looks for a constraint that a pose of the moved link breaks.
 
-    :param bounds: the constraints.
     :param placed: (4, 4) T_link_other [m] of the links that are rigidly attached to the moved one.
     :returns: takes a pose (4, 4), and returns what it breaks in words; None where no constraint is
         on those links.
@@ -150,12 +142,7 @@ def fault_of_poses(bounds: Sequence[Bound], placed: Mapping[str, np.ndarray]) ->
 
 
 def broken(field: str, link: str) -> str:
-    """
-    Return in words that a constraint does not hold.
-
-    :param field: its field.
-    :param link: the link that it is for.
-    """
+    """Return in words that a constraint does not hold."""
     return f'path_constraints.{field} does not hold for {link}'
 
 
@@ -184,9 +171,6 @@ def path_start(
     """
     Return the start of a path: the measured state, overlaid by that of the request.
 
-    :param request: the request.
-    :param measured: the measured state.
-    :param point: the point that is moved.
     :param frames: frames besides the links of the robot.
     :param ignored: whether joint limits are ignored; else the start is brought inside them.
     :raises RequestError: INVALID_ROBOT_STATE, naming what is wrong.
@@ -227,11 +211,9 @@ class CartesianPathHandler(BackgroundHandler):
 
     :param settings: name and options of the solver, of which those count that paths use.
     :param motion: settings of the followers, of which the limits of the motion count.
-    :param clock: fills in the stamps of answers.
     :param frames: frames besides the links of the robot.
     :param on_error: called with an unexpected exception.
     :param on_refused: called with the reason why a request could not be answered as it stood.
-    :param collisions: the known world, and the checker of collisions.
     :ivar settings: may be replaced at any time.
     :ivar motion: likewise.
     """

@@ -34,7 +34,6 @@ class FkHandler(ServiceHandler):
 
     Safe to call from several threads at once; nothing raises out of :meth:`handle`.
 
-    :param clock: fills in the stamps of answers.
     :param frames: frames besides the links of the robot; None for none.
     :param on_error: called with an unexpected exception.
     :param on_refused: called with the reason why a request could not be answered as it stood.
@@ -55,12 +54,7 @@ class FkHandler(ServiceHandler):
     def handle(
         self, request: GetPositionFK.Request, response: GetPositionFK.Response
     ) -> GetPositionFK.Response:
-        """
-        Fill in the response to a request and return it.
-
-        :param request: the request.
-        :param response: the response.
-        """
+        """Fill in the response to a request and return it."""
         self._answer_with_code(response.error_code, lambda: self._compute(request, response))
         return response
 

@@ -56,8 +56,6 @@ class IkHandler(ServiceHandler):
 
     Safe to call from several threads at once; nothing raises out of :meth:`handle`.
 
-    :param settings: name and options of the solver.
-    :param clock: fills in the stamps of answers.
     :param frames: frames besides the links of the robot; None for none.
     :param on_error: called with an unexpected exception.
     :param on_refused: called with the reason why a request could not be answered as it stood.
@@ -84,12 +82,7 @@ class IkHandler(ServiceHandler):
     def handle(
         self, request: GetPositionIK.Request, response: GetPositionIK.Response
     ) -> GetPositionIK.Response:
-        """
-        Fill in the response to a request and return it.
-
-        :param request: the request.
-        :param response: the response.
-        """
+        """Fill in the response to a request and return it."""
         measured = self.measured
         try:
             outcome = self.outcome(request.ik_request, require_arm(measured))
@@ -114,9 +107,6 @@ class IkHandler(ServiceHandler):
         """
         Return the outcome of a request.
 
-        :param request: the request.
-        :param measured: the measured state that it is answered for.
-        :param goals: the poses, where they are not those that the request holds.
         :raises RequestError: the request cannot be answered as it stands.
         """
         arm = measured.arm
@@ -146,8 +136,6 @@ class IkHandler(ServiceHandler):
         """
         Return the poses that a request asks for.
 
-        :param request: the request.
-        :param measured: the measured state that it is answered for.
         :raises RequestError: INVALID_LINK_NAME where poses and links do not go together;
             INVALID_ROBOT_STATE for an attached object that is faulty.
         """
@@ -164,9 +152,6 @@ class IkHandler(ServiceHandler):
         """
         Return the collision checks of a request; see :func:`avoided_collisions`.
 
-        :param request: the request.
-        :param arm: the arm.
-        :param chosen: chain with its solver, or group.
         :param posture: (m,) full posture of the start [rad] or [m].
         """
         around = self._collisions, self._frames
@@ -241,13 +226,7 @@ def _timeout(request: PositionIKRequest) -> float:
 
 
 def places_links(request: PositionIKRequest, goals: list[PoseGoal], group: ArmGroup) -> bool:
-    """
-    Return whether a request places several links, or limits where links may be.
-
-    :param request: the request.
-    :param goals: the poses that it asks for.
-    :param group: the planning group.
-    """
+    """Return whether a request places several links, or limits where links may be."""
     constraints = request.constraints
     return (
         len(goals) > 1
@@ -269,11 +248,7 @@ def _notes(goals: list[PoseGoal], seconds: float, assumed: list[str]) -> str:
 
 
 def note_of_assumed(joints: list[str]) -> list[str]:
-    """
-    Return the remark on joints that are assumed to stand in the middle of their range, if any.
-
-    :param joints: their names.
-    """
+    """Return the remark on joints assumed in the middle of their range, if any."""
     if not joints:
         return []
     where = 'neither measured nor in the seed, so taken at mid-range'

@@ -54,7 +54,6 @@ class BatchRequest:
         """
         Return what a request asks for.
 
-        :param request: the request.
         :raises RequestError: FAILURE for more than :data:`MOST_POSES`.
         """
         count = len(request.waypoints)
@@ -79,11 +78,7 @@ class BatchRequest:
         return batch
 
     def seed(self, row: int) -> None:
-        """
-        Make the seed of a row that of the question.
-
-        :param row: number of the pose.
-        """
+        """Make the seed of a row that of the question."""
         if self.seeds is not None:
             joints = self.question.robot_state.joint_state
             joints.position = array.array('d', self.seeds[row].tobytes())
@@ -92,7 +87,6 @@ class BatchRequest:
         """
         Return what the question asks for with the pose of a row.
 
-        :param row: number of the pose.
         :param common: link and frame of all.
         """
         pose = PoseStamped(header=common.pose.header, pose=self.request.waypoints[row])
@@ -104,8 +98,6 @@ class BatchRequest:
 
         The others have to be asked one by one: they may be at fault, or need more than a solve.
 
-        :param arm: the arm.
-        :param start: start of the solves.
         :returns: (N,) bool.
         """
         with np.errstate(invalid='ignore', over='ignore'):
@@ -141,8 +133,6 @@ class BatchRequest:
         Return the seeds of some rows for the chain; None where one is for all.
 
         :param rows: (N,) bool, which are :meth:`ordinary`.
-        :param arm: the arm.
-        :param start: start of the solves.
         :returns: (k, n) [rad] or [m].
         """
         if self.seeds is None:
@@ -187,8 +177,6 @@ class BatchAnswers:
     """
     Error code, message and full posture of each pose.
 
-    :param count: the number of poses.
-    :param arm: the arm.
     :ivar codes: (N,) error codes; PREEMPTED of poses that are not solved yet.
     :ivar messages: the reason of each code; empty of poses that are solved.
     """
@@ -217,23 +205,12 @@ class BatchAnswers:
             self.messages[row] = ''
 
     def refuse(self, row: int, code: ErrorCode, message: str) -> None:
-        """
-        Take why there is no posture for a pose.
-
-        :param row: number of the pose.
-        :param code: the error code.
-        :param message: the reason.
-        """
+        """Take why there is no posture for a pose."""
         self.codes[row] = code
         self.messages[row] = message
 
     def write(self, response: GetCartesianPath.Response, stamp: Time) -> None:
-        """
-        Write the answers to a response, the postures row after row.
-
-        :param response: the response.
-        :param stamp: time of the answer.
-        """
+        """Write the answers to a response, the postures row after row."""
         outcomes = response.start_state.joint_state
         outcomes.name = self.messages
         outcomes.effort = array.array('d', self.codes.tobytes())

@@ -71,9 +71,6 @@ def moved_point(
     """
     Return the point that a request moves.
 
-    :param request: the request.
-    :param measured: the measured state.
-    :param settings: name and options of the solver.
     :param held: returns the link of an attached object and its pose there; None for all else.
     :raises RequestError: INVALID_GROUP_NAME, or INVALID_LINK_NAME.
     """
@@ -99,7 +96,6 @@ def check_numbers(request: GetCartesianPath.Request) -> None:
     """
     Refuse numbers that mean nothing, before anything is done.
 
-    :param request: the request.
     :raises RequestError: FAILURE for ``max_step``, as with MoveIt, and for too many way points;
         INVALID_GOAL_CONSTRAINTS for the others; naming the field.
     """
@@ -149,8 +145,6 @@ def waypoints_of(
 
     In the frame of the moved link each is relative to the one before, and the first to the start.
 
-    :param request: the request.
-    :param point: the point.
     :param T_base_start: (4, 4) the point at the start.
     :param frames: resolves the frame of the others.
     :returns: (k, 4, 4) T_base_point.
@@ -180,7 +174,6 @@ def scaling_of(
     Return a scaling factor, and remarks for the client.
 
     :param request: the request, which :func:`check_numbers` has accepted.
-    :param name: its field.
     :param default: the factor where it is 0.
     """
     value = getattr(request, name)
@@ -193,8 +186,6 @@ def limited_link(request: GetCartesianPath.Request, measured: MeasuredState) -> 
     """
     Return the link whose speed is limited; None for the one that moves.
 
-    :param request: the request.
-    :param measured: the measured state.
     :raises RequestError: INVALID_LINK_NAME.
     """
     name = request.cartesian_speed_limited_link
@@ -219,9 +210,6 @@ def group_trajectory(
     """
     Return a trajectory of the joints of a chain as one of all joints of its group.
 
-    :param trajectory: the trajectory.
-    :param point: the point that it moves.
-    :param arm: the arm.
     :param posture: (m,) full posture [rad] or [m], where the other joints stay.
     """
     own = trajectory.joint_names
@@ -243,8 +231,6 @@ def write_trajectory(message: RobotTrajectory, trajectory: JointTrajectory, fram
 
     Its stamp is 0, as MoveIt's: it begins when it is sent to a controller, however late that is.
 
-    :param message: the field.
-    :param trajectory: the trajectory.
     :param frame_id: the frame of the header: that of the model.
     """
     assert trajectory.velocities is not None
@@ -277,14 +263,7 @@ def _duration(seconds: float) -> Duration:
 def path_message(
     path: CartesianPath, trajectory: JointTrajectory, timing: str, notes: Sequence[str]
 ) -> str:
-    """
-    Return what the client is told about a path.
-
-    :param path: the path.
-    :param trajectory: its trajectory.
-    :param timing: by what it was timed.
-    :param notes: remarks.
-    """
+    """Return what the client is told about a path."""
     passed, part = math.floor(path.progress), path.progress % 1.0
     text = f'fraction {path.fraction:.4g}: {passed} of {path.waypoints} way points'
     if path.reason:

@@ -68,9 +68,7 @@ class GripperAction:
     A goal replaces the one before, which is aborted, as one is whose hand stalls before it gets
     there. The effort of a goal is not limited. To be used from the thread that spins the node.
 
-    :param node: the node of the simulated arm.
     :param name: name of the action; empty for none.
-    :param simulation: the simulation.
     """
 
     def __init__(self, node: Node, name: str, simulation: RealTimeSimulation) -> None:
@@ -81,11 +79,7 @@ class GripperAction:
         self._moved_at = 0.0
 
     def take(self, robot: Robot) -> None:
-        """
-        Take another robot; the action is offered from the first one with a hand on.
-
-        :param robot: the robot.
-        """
+        """Take another robot; the action is offered from the first one with a hand on."""
         self._joint = gripper_joint(robot)
         if self._joint and self._name and self._server is None:
             self._server = DeferredActionServer(
@@ -153,11 +147,7 @@ class GripperAction:
 
 
 def gripper_joint(robot: Robot) -> str:
-    """
-    Return the joint that opens and closes the first hand with one joint; empty for no such hand.
-
-    :param robot: the robot.
-    """
+    """Return the joint of the first hand that has one joint; empty for no such hand."""
     try:
         hands = hands_of(robot, robot.chain().joint_names)
     except IkServiceError:  # a robot without an arm
@@ -173,13 +163,7 @@ _PATIENCE = 2
 
 
 class SimulationDiagnostics:
-    """
-    Diagnostics of how fast the simulated time runs, and of the injected faults.
-
-    :param node: the node that publishes.
-    :param engine: name of the engine.
-    :param simulation: the simulation.
-    """
+    """Diagnostics of how fast the simulated time runs, and of the injected faults."""
 
     def __init__(self, node: Node, engine: str, simulation: RealTimeSimulation) -> None:
         self._node = node
@@ -272,20 +256,12 @@ class PlayedTrajectory:
         return cls(trajectory, now + (1e-9 * (stamped - stamped_now) if stamped else 0.0))
 
     def command(self, now: float) -> JointCommand:
-        """
-        Return the command of a moment: names, positions and velocities.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Return the command of a moment: names, positions and velocities."""
         q, velocity, _ = self.trajectory.at(now - self.start)
         return self.trajectory.joint_names, q.tolist(), velocity.tolist()
 
     def has_ended(self, now: float) -> bool:
-        """
-        Return whether nothing changes any more.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Return whether nothing changes any more."""
         return now - self.start > self.trajectory.duration
 
 

@@ -151,8 +151,8 @@ def test_another_configuration_is_led_to_with_the_tip_in_place(solver):
 def test_the_configuration_is_kept_for_a_while_where_nothing_leads_to_another(solver, monkeypatch):
     chain = solver.chain
     passage = SingularPassage(solver, NearbySolver(solver))
-    for way in ('straight_way', 'WaySearch.way'):
-        monkeypatch.setattr(f'ik_service.motion.tracking.singular_passage.{way}', lambda *_: None)
+    for name in ('straight_path', 'SelfMotionSearch.path'):
+        monkeypatch.setattr(f'ik_service.motion.tracking.singular_passage.{name}', lambda *_: None)
     T = chain.forward(READY + 0.5)
     for at in (1.0, 1.2, 1.29):
         way = passage.solve(T, READY, at, 0.3)

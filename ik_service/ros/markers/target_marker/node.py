@@ -47,8 +47,6 @@ class RemoteSolver:
 
     Nothing is known before the answer to the first :meth:`refresh`.
 
-    :param node: the node that asks.
-    :param ik_node: name of the IK node, relative to the namespace of the other.
     :param on_change: called when one of them has changed, in a callback of the node.
     :param on_refused: called with the reason for which a change was refused.
     :ivar choices: the methods to choose from.
@@ -89,11 +87,7 @@ class RemoteSolver:
         self.choices = ()
 
     def choose(self, name: str) -> None:
-        """
-        Ask for another method.
-
-        :param name: its name.
-        """
+        """Ask for another method."""
         self._set(Parameter(_NAME, value=name))
 
     def free_orientation(self, free: bool) -> None:
@@ -169,10 +163,7 @@ def target_marker(
     It has no stamp: so viewers keep it in its frame, and send its poses in that frame.
 
     :param frame_id: frame of the pose.
-    :param pose: where the marker is.
     :param size: size of the rings [m].
-    :param description: text that is shown above it.
-    :param menu: entries that a right click shows.
     """
     marker = InteractiveMarker(name=MARKER_NAME, description=description, scale=size, pose=pose)
     marker.header.frame_id = frame_id
@@ -214,7 +205,6 @@ def menu_entries(solvers: Sequence[str], solver: str, position_only: bool) -> li
     Return the entries of the menu.
 
     :param solvers: the methods to choose from; without any there is no choice.
-    :param solver: the method in use.
     :param position_only: whether the orientation is free.
     """
     entries = [
@@ -231,12 +221,7 @@ def menu_entries(solvers: Sequence[str], solver: str, position_only: bool) -> li
 
 
 def command_of(entries: Sequence[MenuEntry], number: int) -> str:
-    """
-    Return the command of an entry; empty where there is none.
-
-    :param entries: the menu.
-    :param number: number of the entry.
-    """
+    """Return the command of an entry; empty where there is none."""
     return next((entry.command for entry in entries if entry.id == number), '')
 
 
@@ -455,8 +440,6 @@ def links_of(message: DiagnosticArray, ik_node: str) -> tuple[str, str] | None:
     """
     Return the links of an IK node's chain, from its diagnostics.
 
-    :param message: the diagnostics.
-    :param ik_node: name of the node.
     :returns: base link and tip link, empty before it has a robot; None when the message is not
         from that node.
     """

@@ -51,7 +51,6 @@ def joint_trajectory(trajectory: motion.JointTrajectory, start: int) -> JointTra
     """
     Return a trajectory as a message.
 
-    :param trajectory: the trajectory, with velocities.
     :param start: when it starts [ns] by the clock of the ROS graph; of a clock that does not run
         yet, it is sent as 0, which means "now".
     """
@@ -103,9 +102,6 @@ class CommandChannel(ABC):
     Commands of one group, as messages of one interface.
 
     :param joints: joints that the messages are about, those of the group among them.
-    :param names: joints of the group.
-    :param measured: the measured state of the arm.
-    :param clock: the clock of the commands, for their stamps.
     :ivar others: indices, in the full posture, of the joints that are not of the group; they have
         to be measured before anything moves.
     """
@@ -145,8 +141,6 @@ class CommandChannel(ABC):
         Return the message for the next command.
 
         :param command: what the follower commands in this tick; None for nothing.
-        :param follower: the follower.
-        :param now: time of the tick on the clock of what moves the arm [s].
         :returns: the message; None when there is nothing to send.
         """
         if command is None:
@@ -175,11 +169,7 @@ class CommandChannel(ABC):
         """
 
     def is_late(self, now: float) -> bool:
-        """
-        Return whether the last message is too late to be sent.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Return whether the last message is too late to be sent."""
         return False
 
     def discard(self) -> None:  # noqa: B027
@@ -190,7 +180,6 @@ class CommandChannel(ABC):
         Take note of when the last message was really sent.
 
         :param delay: how long it took, from the tick to the end of sending [s].
-        :param period: time between two ticks [s].
         """
 
     @abstractmethod
@@ -209,9 +198,6 @@ class PositionChannel(CommandChannel):
     Commands as positions of all joints of a controller, as the gate lets them pass.
 
     :param joints: joints that the messages are about, those of the group among them.
-    :param names: joints of the group.
-    :param measured: the measured state of the arm.
-    :param clock: the clock of the commands, for their stamps.
     """
 
     def __init__(
@@ -281,9 +267,6 @@ class TrajectoryChannel(CommandChannel):
     Commands as a window of a joint trajectory.
 
     :param joints: joints that the messages are about, those of the group among them.
-    :param names: joints of the group.
-    :param measured: the measured state of the arm.
-    :param clock: the clock of the commands, for their stamps.
     :param blends: returns whether the controller blends windows into what it plays.
     """
 

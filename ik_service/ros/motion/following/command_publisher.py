@@ -56,8 +56,6 @@ class CommandMonitor:
     Most commands are the node's own, and nothing has to happen when one comes. So they wake
     nobody: they are looked at when the node has something else to do.
 
-    :param node: the node that commands.
-    :param publisher: publisher of its commands.
     :ivar own: full name of the node.
     :ivar foreign_count: number of commands that this node did not send.
     :ivar group: callback group of the commands; needs no thread where :meth:`poll` is called.
@@ -85,20 +83,12 @@ class CommandMonitor:
         )
 
     def remember(self, serialized: bytes) -> None:
-        """
-        Note an own command, before it is sent.
-
-        :param serialized: the message.
-        """
+        """Note an own command, before it is sent."""
         with self._lock:
             self._ours.append(hash(serialized[_HEADER:]))
 
     def poll(self, now: float) -> None:
-        """
-        Look at the commands that have come, unless that was done just now.
-
-        :param now: time on the monotonic clock [s].
-        """
+        """Look at the commands that have come, unless that was done just now."""
         if now - self._polled_at >= _PAUSE:
             self._polled_at = now
             self._look()
@@ -186,23 +176,13 @@ class _Stream:
 
 
 def publishers_of(node: Node, topic: str) -> list[str]:
-    """
-    Return the full names of the nodes that publish on a topic, sorted.
-
-    :param node: the node that asks.
-    :param topic: name of the topic, as the node writes it.
-    """
+    """Return the full names of the nodes that publish on a topic, sorted."""
     infos = node.get_publishers_info_by_topic(node.resolve_topic_name(topic))
     return sorted(full_name(info.node_namespace, info.node_name) for info in infos)
 
 
 def full_name(namespace: str, name: str) -> str:
-    """
-    Return the full name of a node.
-
-    :param namespace: its namespace.
-    :param name: its name.
-    """
+    """Return the full name of a node."""
     return f'{namespace.rstrip("/")}/{name}'
 
 
@@ -234,11 +214,7 @@ class ControllerVersion:
     replace the active one at once. The nodes that listen to the commands are asked for their
     parameters.
 
-    :param node: the node that asks.
-    :param topic: topic of the commands, as the node writes it.
-    :param say: logs a remark.
     :param wanted: 'replaces' or 'blends' to ask nobody; 'auto' to ask.
-    :param group: callback group of the answers.
     """
 
     def __init__(
@@ -346,7 +322,6 @@ class CommandPublisher:
     """
     Publisher of commands on the topic of a command interface.
 
-    :param node: the node that publishes.
     :param interface: one of ``COMMAND_INTERFACES`` of ``follower_parameters``, and the name of the
         topic.
     :param command_joints: joints of the controller, in its order; empty for those of each group.
@@ -393,7 +368,6 @@ class CommandPublisher:
         """
         Refuse an arm that does not go with the joints of the controller.
 
-        :param arm: the arm.
         :raises OptionError: the robot has no such joint, or the controller lacks one of the
             joints of the default group.
         """
@@ -410,20 +384,11 @@ class CommandPublisher:
             )
 
     def missing(self, names: Sequence[str]) -> list[str]:
-        """
-        Return the joints that the controller does not have.
-
-        :param names: joints of a group.
-        """
+        """Return the joints that the controller does not have."""
         return [name for name in names if self._names and name not in self._names]
 
     def channel(self, names: Sequence[str], measured: MeasuredState) -> CommandChannel | None:
-        """
-        Return the channel for the commands of a group; None when the controller lacks its joints.
-
-        :param names: joints of the group.
-        :param measured: the measured state of the arm.
-        """
+        """Return the channel of a group; None when the controller lacks its joints."""
         if self.missing(names):
             return None
         joints = self._joints(names, measured)
@@ -440,11 +405,7 @@ class CommandPublisher:
         return self._shared[1]
 
     def serialize(self, message: object) -> bytes:
-        """
-        Return a message in the form for :meth:`publish`, and remember that it is an own one.
-
-        :param message: a message of a channel.
-        """
+        """Return a message in the form for :meth:`publish`, and remember that it is an own one."""
         serialized = serialize_message(message)
         self.monitor.remember(serialized)
         return serialized

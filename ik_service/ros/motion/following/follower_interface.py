@@ -31,10 +31,6 @@ class MeasuredCollisions:
     Test of postures of a group, in the world as it is known.
 
     The joints of other groups are where they were measured last, also while they move.
-
-    :param collisions: the known world, and the checker.
-    :param measured: the measured state of the arm.
-    :param group: the group.
     """
 
     def __init__(
@@ -113,15 +109,8 @@ class FollowerInterface:
     """
     Follower of one planning group behind its topics. Safe to share between threads.
 
-    :param states: intake of the joint states, with the measured state of the arm.
     :param group: the group; it has one tip.
-    :param solver: solves for targets of the tip.
-    :param settings: how targets are followed.
-    :param output: publishes the commands.
-    :param warn: logs a warning.
-    :param context: access to the graph.
     :param sharing: the followers of the arm; those that share joints exclude each other.
-    :param topic: name of the topic of its targets, for messages.
     :ivar group: the group.
     :ivar measured: the measured state of the arm.
     :ivar follower: the follower.
@@ -181,7 +170,6 @@ class FollowerInterface:
         """
         Take in a target; a bad one is ignored.
 
-        :param message: the target.
         :param waited: how long it has waited in the queue [s].
         """
         if self.stopped:
@@ -218,7 +206,6 @@ class FollowerInterface:
         """
         Take in the velocity of the target; a bad one is ignored.
 
-        :param message: the velocity.
         :param waited: how long it has waited in the queue [s].
         """
         try:
@@ -251,11 +238,7 @@ class FollowerInterface:
         self.ignored_targets.report(f'{self.topic} ignored: {reason}')
 
     def tick(self, now: float) -> None:
-        """
-        Publish the next command, if there is one.
-
-        :param now: time on the clock of what moves the arm [s].
-        """
+        """Publish the next command, if there is one."""
         clock = self.clock
         if self.follower.active and self.follower.settings.exclusive:
             predecessor = self._context.predecessor()
@@ -306,7 +289,6 @@ class FollowerInterface:
         """
         Move for a goal from now on.
 
-        :param goal: what the commands are for.
         :raises TargetRefusedError: it may not be followed now; the message says why.
         """
         if self.stopped:
@@ -369,11 +351,7 @@ class FollowerInterface:
         return '; '.join(part for part in (fault, left_out, stamps) if part)
 
     def collision_fault(self, settings: FollowerSettings) -> str:
-        """
-        Return why collisions cannot be avoided; empty when they can, or need not be.
-
-        :param settings: how targets are followed.
-        """
+        """Return why collisions cannot be avoided; empty when they can, or need not be."""
         return self._collisions.fault if settings.avoid_collisions else ''
 
     def _unmeasured_others(self) -> list[str]:

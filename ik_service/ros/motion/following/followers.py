@@ -49,7 +49,6 @@ def followed_groups(arm: Arm, warn: Callable[[str], object]) -> dict[str, ArmGro
 
     They are those that an SRDF or the parameter ``groups`` describes, and that have one tip.
 
-    :param arm: the arm.
     :param warn: logs a warning: of groups that get no topic because of their name or their
         number.
     """
@@ -78,11 +77,7 @@ def followed_groups(arm: Arm, warn: Callable[[str], object]) -> dict[str, ArmGro
 
 
 def topic_of(group: str) -> str:
-    """
-    Return the topic of the targets of a group that is not the default one.
-
-    :param group: name of the group.
-    """
+    """Return the topic of the targets of a group that is not the default one."""
     return f'{group}/{TARGET_TOPIC}'
 
 
@@ -90,11 +85,9 @@ class TargetTopics:
     """
     Subscriptions to the targets of the default group and of the others, and to their velocities.
 
-    :param node: the node that subscribes.
     :param on_target: called with the name of the group, empty for the default one, a target and
         the information about the message.
     :param on_twist: called likewise with the velocity of a target.
-    :param wake: lets the executors notice a new subscription.
     :ivar group: callback group of the targets of the default group.
     """
 
@@ -116,11 +109,7 @@ class TargetTopics:
         self._subscribe('', '', self.group)
 
     def update(self, groups: Iterable[str]) -> None:
-        """
-        Subscribe to the targets of other groups, and to those of no others than these.
-
-        :param groups: names of the groups.
-        """
+        """Subscribe to the targets of other groups, and to those of no others than these."""
         wanted = list(groups)
         for name in [name for name in self._others if name not in wanted]:
             for topic in self._others.pop(name):
@@ -179,12 +168,6 @@ class Followers:
 
     Of groups that share joints only one moves at a time. Safe to share between threads.
 
-    :param measured: the measured state, and with it the arm.
-    :param solver: settings of the node's solver.
-    :param settings: how targets are followed.
-    :param output: publishes the commands of all groups.
-    :param warn: logs a warning.
-    :param context: access to the graph.
     :ivar measured: the measured state.
     :ivar arm: the arm.
     :ivar states: intake of the joint states.
@@ -246,7 +229,6 @@ class Followers:
         """
         Take in a message of ``joint_states``; a bad one is ignored.
 
-        :param message: the joint states.
         :param waited: how long it has waited in the queue [s].
         """
         if self.states.take(message, waited):
@@ -266,7 +248,6 @@ class Followers:
         Take in a target; a bad one is ignored.
 
         :param group: name of the group; empty for the default one.
-        :param message: the target.
         :param waited: how long it has waited in the queue [s].
         :returns: the follower of the group; None when it is not followed.
         """
@@ -282,7 +263,6 @@ class Followers:
         Take in the velocity of a target; a bad one is ignored.
 
         :param group: name of the group; empty for the default one.
-        :param message: the velocity.
         :param waited: how long it has waited in the queue [s].
         """
         following = self.of(group)
@@ -290,11 +270,7 @@ class Followers:
             following.on_twist(message, waited)
 
     def tick(self, now: float) -> None:
-        """
-        Publish the next commands, if there are any.
-
-        :param now: time on the monotonic clock [s].
-        """
+        """Publish the next commands, if there are any."""
         self._stop_at_a_jump()
         self.default.tick(now)
         if not self._others:
@@ -339,7 +315,6 @@ class Followers:
         Change solver and settings of all groups, without a jump.
 
         :param solver: settings of the node's solver; groups keep what they set themselves.
-        :param settings: how targets are followed.
         :raises OptionError: collisions are to be avoided from now on, but cannot be checked.
         """
         fault = '' if self._settings.avoid_collisions else self.collision_fault(settings)
@@ -410,11 +385,7 @@ class Followers:
             following.log_state()
 
     def collision_fault(self, settings: FollowerSettings) -> str:
-        """
-        Return why collisions cannot be avoided; empty when they can, or need not be.
-
-        :param settings: how targets are followed.
-        """
+        """Return why collisions cannot be avoided; empty when they can, or need not be."""
         return self.default.collision_fault(settings)
 
     @property

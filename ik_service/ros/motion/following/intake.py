@@ -89,8 +89,6 @@ class StampConverter:
         """
         Return when a joint state was measured.
 
-        :param message: the joint state.
-        :param now: on the monotonic clock [s].
         :param waited: how long ago it arrived [s].
         :returns: on the same clock [s]; None when it is not newer than the last one.
         """
@@ -153,9 +151,7 @@ class JointStateIntake:
     """
     Intake of joint states into the measured state of an arm.
 
-    :param measured: the measured state.
     :param clock: the node's time [ns], which may be simulated.
-    :param warn: logs a warning.
     :param motion_clock: the clock of what moves the arm; None for the real time.
     :ivar measured: the measured state.
     :ivar stamps: converter of the stamps, with the faults that it has noticed.
@@ -185,7 +181,6 @@ class JointStateIntake:
         One with the stamp of the last one tells nothing new, unless the joints are elsewhere:
         there may be two sources of joint states with the same clock.
 
-        :param message: the joint states.
         :param waited: how long it has waited in the queue [s].
         :returns: whether it tells something new.
         """
@@ -207,7 +202,6 @@ class JointStateIntake:
         """
         Return a sentence about names in joint states that may be meant for joints without one.
 
-        :param missing: names of joints that no joint state has named.
         :returns: the sentence; empty where no such name is like one of them.
         """
         pairs = [(nearest(name, self.strangers), name) for name in missing]
@@ -267,7 +261,6 @@ class TargetIntake:
     Intake of the poses and velocities of the target of one group.
 
     :param measured: the measured state of the arm, for frames that move with it.
-    :param group: the group.
     :param context: access to the frames and to the node's time.
     :param clock: the clock of what moves the arm [s]; None for that of the context.
     """
@@ -291,7 +284,6 @@ class TargetIntake:
         """
         Return what a message says about the target.
 
-        :param message: its pose.
         :param waited: how long the message has waited in the queue [s].
         :raises RequestError: the pose or the frame of the message cannot be.
         """

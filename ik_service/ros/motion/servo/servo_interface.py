@@ -56,11 +56,7 @@ _DISPLACEMENTS = 'displacements are ignored, as MoveIt Servo does; velocities co
 
 
 def chain_of(following: FollowerInterface) -> KinematicChain:
-    """
-    Return the chain of a group that is followed.
-
-    :param following: the follower of the group.
-    """
+    """Return the chain of a group that is followed."""
     chain = following.group.chain
     assert isinstance(chain, KinematicChain)  # groups with several tips are not followed
     return chain
@@ -73,7 +69,6 @@ def twist_from(
     Return the velocity of the tip that a message asks for.
 
     :param message: a velocity of the tip, in the axes of the frame of its header.
-    :param following: the follower of the group.
     :param settings: scales and units.
     :raises IkServiceError: naming the number or the frame that cannot be.
     """
@@ -92,8 +87,6 @@ def joints_from(message: JointJog, following: FollowerInterface, settings: Servo
     """
     Return the joint velocities that a message asks for.
 
-    :param message: velocities of joints by name.
-    :param following: the follower of the group.
     :param settings: scale and units.
     :raises ArgumentError: naming the joint or the number that cannot be.
     """
@@ -118,9 +111,6 @@ def pose_from(
     """
     Return the pose that a message asks for.
 
-    :param message: a pose of the tip.
-    :param following: the follower of the group.
-    :param settings: the speeds.
     :raises IkServiceError: naming the field or the frame that cannot be.
     """
     base_link = chain_of(following).base_link
@@ -144,7 +134,6 @@ class CommandAge:
     Time up to which commands count, on the monotonic clock.
 
     :param clock: returns the node's time [ns], which may be simulated.
-    :param say: logs a remark.
     """
 
     def __init__(self, clock: Callable[[], int], say: Callable[[str], object]) -> None:
@@ -156,10 +145,8 @@ class CommandAge:
         """
         Return until when a command counts.
 
-        :param topic: its topic, for messages.
         :param stamp: its stamp; without one it counts as sent now, which is said once.
         :param timeout: for how long commands count [s].
-        :param now: on the monotonic clock [s].
         :returns: on the monotonic clock [s].
         :raises ArgumentError: it is older than that, or from the future.
         """
@@ -248,10 +235,7 @@ class ServoInterface:
 
     The two services are for all groups.
 
-    :param node: the node that offers them.
     :param followers: returns the followers of the present arm; None before there is one.
-    :param parameters: the node's parameters.
-    :param clock: the clock of what moves the arm.
     :ivar group: None: the callbacks are short.
     :raises OptionError: naming a parameter whose value cannot be.
     """
@@ -289,11 +273,7 @@ class ServoInterface:
             self._node.create_service(service, name, answer, callback_group=self._callbacks)
 
     def update(self, groups: Iterable[str]) -> None:
-        """
-        Subscribe to the commands of other groups, and to those of no others than these.
-
-        :param groups: names of the groups.
-        """
+        """Subscribe to the commands of other groups, and to those of no others than these."""
         wanted = ['', *groups]
         with self._lock:
             gone = [self._servos.pop(name) for name in [*self._servos] if name not in wanted]
@@ -308,11 +288,7 @@ class ServoInterface:
                         self._servos = {**self._servos, name: servo}
 
     def tick(self, now: float) -> None:
-        """
-        Publish the status, once servoing was used.
-
-        :param now: time on the monotonic clock [s].
-        """
+        """Publish the status, once servoing was used."""
         for servo in [*self._servos.values()]:
             if servo.used or (self._used and not servo.group):
                 status = self._status_at(servo, now)
@@ -324,11 +300,7 @@ class ServoInterface:
             self._ended = True
 
     def preempt(self, reason: str) -> None:
-        """
-        Do nothing: commands are no goals, and end with the motion of the follower.
-
-        :param reason: what stops the goals.
-        """
+        """Do nothing: commands are no goals, and end with the motion of the follower."""
 
     def report(self) -> Mapping[str, str]:
         """Return names and values for the diagnostics."""

@@ -46,9 +46,6 @@ class ControllerGoal:
     It is over when the controller says so, when the controller does not know it, or when the
     server that got it is no longer there, whether another one has taken its place or not.
 
-    :param client: client of the controller's action.
-    :param goal: the goal.
-    :param now: on the monotonic clock [s].
     :param on_news: called when something has changed; must not block.
     """
 
@@ -85,11 +82,7 @@ class ControllerGoal:
         return 'cancellation of its goal was requested; the goal has not ended yet'
 
     def overdue(self, now: float) -> float:
-        """
-        Return for how long it is behind what is expected [s]; 0 when it is not.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Return for how long it is behind what is expected [s]; 0 when it is not."""
         if self._cancel_at is not None:
             late = now - self._cancel_at
             return late if self._refused or late > PATIENCE else 0.0
@@ -105,7 +98,6 @@ class ControllerGoal:
         """
         Do what is due; return how the goal has ended, and None before.
 
-        :param now: on the monotonic clock [s].
         :param canceling: whether it is to be canceled.
         """
         outcome = self._rejection() or self._result() or self._loss(now)
@@ -231,11 +223,7 @@ class ForwardedPlayback(Playback):
     there. Whatever ends the motion here, such as ``~/stop``, cancels the goal there. Nothing else
     may move the arm until the controller says that the goal is over, or is gone.
 
-    :param request: what the client asks for.
-    :param following: the follower of its joints.
-    :param client: client of the controller's action.
     :param on_news: called when something has changed; must not block.
-    :param delays: log of what the controller keeps waiting for.
     :param replaces: the one at the controller whose place it takes; None for none.
     :raises GoalRefusedError: nothing moves then.
     """
@@ -281,21 +269,13 @@ class ForwardedPlayback(Playback):
         return True
 
     def cancel(self, reason: str = '') -> None:
-        """
-        Ask the controller to cancel it.
-
-        :param reason: why, when something else than the client wants it.
-        """
+        """Ask the controller to cancel it."""
         self._stop_reason = self._stop_reason or reason
         self._canceling = True
         self._on_news()
 
     def preempt(self, reason: str) -> None:
-        """
-        Ask the controller to cancel it, for a stop of all motion.
-
-        :param reason: what stops it.
-        """
+        """Ask the controller to cancel it, for a stop of all motion."""
         if not self._canceling:
             self._stop_end = GoalEnd.PREEMPTED
             self.cancel(reason)
@@ -305,11 +285,7 @@ class ForwardedPlayback(Playback):
         return None if self._goal is None else self._goal.feedback()
 
     def attend(self, now: float) -> None:
-        """
-        Send the goal or its cancellation when that is due, and look after the controller.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Send the goal or its cancellation when that is due, and look after the controller."""
         if self._outcome is not None:
             return
         if self._goal is None:
@@ -322,11 +298,7 @@ class ForwardedPlayback(Playback):
             self._end(outcome)
 
     def replace_arm(self, followers: Followers) -> None:
-        """
-        End, and keep others from moving the new arm as well until the controller has ended.
-
-        :param followers: the followers of the new arm.
-        """
+        """End, and keep others from moving the new arm as well until the controller has ended."""
         super().replace_arm(followers)
         for following in followers:
             if following not in self._reservations:
@@ -334,11 +306,7 @@ class ForwardedPlayback(Playback):
                     self._reserve(following)
 
     def reclaim(self, reason: str) -> None:
-        """
-        Cancel it after all, and let nothing else move the arm until it is over.
-
-        :param reason: why what was to replace it does not.
-        """
+        """Cancel it after all, and let nothing else move the arm until it is over."""
         if self._outcome is None and self._replaced:
             self._replaced = False
             self.preempt(reason)

@@ -101,21 +101,12 @@ class GoalOutcome:
 
     @classmethod
     def of(cls, outcome: TrajectoryOutcome) -> GoalOutcome:
-        """
-        Return the outcome of a goal from that of its trajectory.
-
-        :param outcome: the outcome of the trajectory.
-        """
+        """Return the outcome of a goal from that of its trajectory."""
         return cls(_OF_TRAJECTORY_ENDS[outcome.end], outcome.reason)
 
     @classmethod
     def of_control_code(cls, code: int, text: str) -> GoalOutcome:
-        """
-        Return the outcome of a goal from the result of a controller.
-
-        :param code: its error code.
-        :param text: its error string.
-        """
+        """Return the outcome of a goal from the result of a controller."""
         end = _OF_CONTROL_CODES.get(code, GoalEnd.STOPPED)
         return cls(end, text or f'{end.value} (error code {code})')
 
@@ -125,11 +116,7 @@ CANCELED_EARLY = GoalOutcome(GoalEnd.CANCELED, 'it was canceled before it began'
 
 
 def preempted(reason: str) -> GoalOutcome:
-    """
-    Return the outcome of a goal that a stop of all motion has ended.
-
-    :param reason: what has stopped it.
-    """
+    """Return the outcome of a goal that a stop of all motion has ended."""
     return GoalOutcome(GoalEnd.PREEMPTED, reason)
 
 
@@ -245,9 +232,6 @@ def tolerances_from(
 
     Those of accelerations are only checked, as nothing measures them.
 
-    :param tolerances: what the goal asks for.
-    :param part: the goal's field, for messages.
-    :param joint_names: the joints of the trajectory.
     :returns: those of positions and those of velocities that are given, by name of the joint; inf
         for any distance.
     :raises GoalRefusedError: for another joint, named twice, or illegal.

@@ -50,8 +50,6 @@ def follower_for(followers: Followers, names: Sequence[str]) -> FollowerInterfac
     """
     Return the follower of the group whose joints a trajectory moves.
 
-    :param followers: the followers of the arm.
-    :param names: the trajectory's joints.
     :raises GoalRefusedError: no group has all of them and no other; names those at fault.
     """
     wanted = set(names)
@@ -86,8 +84,6 @@ def prepared(request: TrajectoryRequest, following: FollowerInterface) -> JointT
     """
     Return a trajectory that is checked, from where the arm is, with the joints in its order.
 
-    :param request: what a goal asks for.
-    :param following: the follower of its joints.
     :raises GoalRefusedError: it does not start there, leaves the limits, or no joint state has
         come yet.
     """
@@ -108,7 +104,6 @@ def joined(request: TrajectoryRequest, following: FollowerInterface) -> JointTra
     Return a trajectory that goes on from the motion of the commands, with the joints in its order.
 
     :param request: what a goal asks for, checked already (:func:`prepared`).
-    :param following: the follower of its joints.
     :returns: the trajectory; None where that is not possible within the limits, where it is to
         begin later, and where it leads along straight lines, which begin at rest.
     """
@@ -132,11 +127,7 @@ def _limits(following: FollowerInterface) -> TrajectoryLimits:
 
 
 def chain_of(following: FollowerInterface) -> KinematicChain:
-    """
-    Return the chain of a follower, whose group has one tip.
-
-    :param following: the follower.
-    """
+    """Return the chain of a follower, whose group has one tip."""
     return cast(KinematicChain, following.group.chain)
 
 
@@ -144,8 +135,6 @@ def start_time(request: TrajectoryRequest, clock: MotionClock) -> float:
     """
     Return when a trajectory begins, on the clock of what moves the arm [s]; −inf for now.
 
-    :param request: what a goal asks for.
-    :param clock: that clock.
     :raises GoalRefusedError: it would be over already, or begins too far ahead.
     """
     if not request.stamp:
@@ -170,12 +159,7 @@ def start_time(request: TrajectoryRequest, clock: MotionClock) -> float:
 
 
 def tolerances_for(requested: RequestedTolerances, chain: KinematicChain) -> TrajectoryTolerances:
-    """
-    Return the tolerances of a trajectory, with the defaults where the goal leaves it to us.
-
-    :param requested: what it asks for.
-    :param chain: the chain of its joints.
-    """
+    """Return the tolerances of a trajectory, with the defaults where the goal leaves it to us."""
     defaults = per_joint(chain, GOAL_TOLERANCE)
     names = chain.joint_names
     return TrajectoryTolerances(
@@ -195,11 +179,7 @@ def _of_joints(tolerances: Mapping[str, float], names: Sequence[str]) -> np.ndar
 
 
 class Playback(ABC):
-    """
-    Trajectory on its way.
-
-    :param following: the follower of its joints.
-    """
+    """Trajectory on its way."""
 
     def __init__(self, following: FollowerInterface) -> None:
         self.following = following
@@ -221,38 +201,22 @@ class Playback(ABC):
 
     @abstractmethod
     def cancel(self, reason: str = '') -> None:
-        """
-        Let the arm come to rest.
-
-        :param reason: why, when something else than the client wants it.
-        """
+        """Let the arm come to rest."""
 
     @abstractmethod
     def preempt(self, reason: str) -> None:
-        """
-        Let the arm come to rest for a stop of all motion.
-
-        :param reason: what stops it.
-        """
+        """Let the arm come to rest for a stop of all motion."""
 
     @abstractmethod
     def attend(self, now: float) -> None:
-        """
-        Do what is due; called every now and then.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Do what is due; called every now and then."""
 
     @abstractmethod
     def feedback(self) -> FollowJointTrajectory.Feedback | None:
         """Return where trajectory and arm are; None when there is no news."""
 
     def replace_arm(self, followers: Followers) -> None:
-        """
-        End, as the arm was replaced by another: nothing ticks the follower any more.
-
-        :param followers: the followers of the new arm.
-        """
+        """End, as the arm was replaced by another: nothing ticks the follower any more."""
         self.following.follower.stop()
 
 
@@ -260,8 +224,6 @@ class CommandedPlayback(Playback):
     """
     Trajectory that the node commands itself.
 
-    :param request: what a goal asks for.
-    :param following: the follower of its joints.
     :param clock: returns the node's time [ns].
     :param on_end: called after the end; must not block.
     :param replaces: the one on its way whose place it takes; None for none.
@@ -318,27 +280,15 @@ class CommandedPlayback(Playback):
         return not follower.active or follower.goal not in (None, self._motion_goal)
 
     def cancel(self, reason: str = '') -> None:
-        """
-        Let the arm come to rest on the trajectory.
-
-        :param reason: why, when something else than the client wants it.
-        """
+        """Let the arm come to rest on the trajectory."""
         self._motion_goal.cancel(reason)
 
     def preempt(self, reason: str) -> None:
-        """
-        Let the arm come to rest on the trajectory, for a stop of all motion.
-
-        :param reason: what stops it.
-        """
+        """Let the arm come to rest on the trajectory, for a stop of all motion."""
         self._motion_goal.preempt(reason)
 
     def attend(self, now: float) -> None:
-        """
-        Do nothing: the follower's ticks do all.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Do nothing: the follower's ticks do all."""
 
     def feedback(self) -> FollowJointTrajectory.Feedback | None:
         """Return where trajectory and arm are; None before the start."""

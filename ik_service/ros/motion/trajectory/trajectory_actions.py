@@ -65,24 +65,18 @@ class ActionGoals(ABC):
         """
         Return what a goal asks for.
 
-        :param goal: the goal.
         :raises GoalRefusedError: it asks for nothing that can be done.
         """
 
     @abstractmethod
     def result(self, outcome: GoalOutcome) -> Message:
-        """
-        Return the result of a goal.
-
-        :param outcome: how it has ended.
-        """
+        """Return the result of a goal."""
 
     @abstractmethod
     def feedback(self, playback: Playback, first: bool) -> Message | None:
         """
         Return feedback for a goal; None when there is nothing to say.
 
-        :param playback: its trajectory on its way.
         :param first: whether it is the first one.
         """
 
@@ -97,7 +91,6 @@ class FollowJointTrajectoryGoals(ActionGoals):
         """
         Return what a goal asks for.
 
-        :param goal: the goal.
         :raises GoalRefusedError: it asks for nothing that can be done.
         """
         several = goal.multi_dof_trajectory.points or goal.multi_dof_trajectory.joint_names
@@ -118,11 +111,7 @@ class FollowJointTrajectoryGoals(ActionGoals):
         return TrajectoryRequest(goal, trajectory, tolerances)
 
     def result(self, outcome: GoalOutcome) -> Message:
-        """
-        Return the result of a goal.
-
-        :param outcome: how it has ended.
-        """
+        """Return the result of a goal."""
         return FollowJointTrajectory.Result(
             error_code=CONTROL_CODES[outcome.end], error_string=outcome.text
         )
@@ -131,7 +120,6 @@ class FollowJointTrajectoryGoals(ActionGoals):
         """
         Return where trajectory and arm are; None when there is no news.
 
-        :param playback: the trajectory on its way.
         :param first: whether it is the first feedback.
         """
         return playback.feedback()
@@ -147,7 +135,6 @@ class ExecuteTrajectoryGoals(ActionGoals):
         """
         Return what a goal asks for; ``controller_names`` are not looked at, as there is one arm.
 
-        :param goal: the goal.
         :raises GoalRefusedError: it asks for nothing that can be done.
         """
         several = goal.trajectory.multi_dof_joint_trajectory
@@ -158,11 +145,7 @@ class ExecuteTrajectoryGoals(ActionGoals):
         return TrajectoryRequest(FollowJointTrajectory.Goal(trajectory=message), trajectory)
 
     def result(self, outcome: GoalOutcome) -> Message:
-        """
-        Return the result of a goal.
-
-        :param outcome: how it has ended.
-        """
+        """Return the result of a goal."""
         result = ExecuteTrajectory.Result()
         result.error_code.val = MOVEIT_CODES[outcome.end]
         if hasattr(result.error_code, 'message'):  # not on Humble
@@ -173,7 +156,6 @@ class ExecuteTrajectoryGoals(ActionGoals):
         """
         Return the state MONITOR at the start, and IDLE at the end; None in between.
 
-        :param playback: the trajectory on its way.
         :param first: whether it is the first feedback.
         """
         if playback.outcome is not None:
@@ -231,11 +213,7 @@ class AcceptedGoal:
         return True
 
     def preempt(self, reason: str) -> None:
-        """
-        Stop it, as all motion is stopped.
-
-        :param reason: what stops it.
-        """
+        """Stop it, as all motion is stopped."""
         self.preempted = self.preempted or reason
         if self.playback is not None:
             self.playback.preempt(reason)
@@ -264,7 +242,6 @@ class TrajectoryActions:
     A goal that cannot be done is accepted and aborted at once, so that its client learns why.
     With the parameter ``trajectory_action`` the goals are checked and passed on.
 
-    :param node: the node that serves.
     :param followers: returns the followers of the present arm; None before there is one.
     :param action: name of a controller's action; empty to command the arm from here.
     :param on_error: called with an unexpected exception.
@@ -309,11 +286,7 @@ class TrajectoryActions:
             self._serve(kind)
 
     def tick(self, now: float) -> None:
-        """
-        Let the goals be attended to, every now and then.
-
-        :param now: time on the monotonic clock [s].
-        """
+        """Let the goals be attended to, every now and then."""
         if self._goals and now - self._attended_at >= _PERIOD:
             self._attended_at = now
             self._news.trigger()
@@ -329,11 +302,7 @@ class TrajectoryActions:
             followers.clock.wait_while(lambda: bool(self._goals), _LONGEST_END)
 
     def preempt(self, reason: str) -> None:
-        """
-        Stop all goals, those at a controller too, for a stop of all motion.
-
-        :param reason: what stops them.
-        """
+        """Stop all goals, those at a controller too, for a stop of all motion."""
         for goal in tuple(self._goals):
             goal.preempt(reason)
 
@@ -406,7 +375,6 @@ class TrajectoryActions:
         """
         Begin to move the arm along a trajectory of the node's own, which replaces none.
 
-        :param message: the trajectory.
         :param on_end: called after its end; must not block.
         :raises GoalRefusedError: nothing moves then.
         """
