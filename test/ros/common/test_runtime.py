@@ -81,7 +81,7 @@ def test_signals_end_it_in_time_and_quietly(number, body):
     assert ('cleaned up' in output) == ('cleaned up' in body)
 
 
-@pytest.mark.parametrize('program', ['ik.main', 'sim.main', 'markers.target_marker.main'])
+@pytest.mark.parametrize('program', ['node.main', 'sim.main', 'markers.target_marker.main'])
 def test_programs_say_that_they_need_ros(program):
     missing = "import sys; sys.modules['rclpy'] = sys.modules['moveit_msgs'] = None; "
     run = f'from ik_service.ros.{program} import main; sys.exit(main())'
