@@ -11,9 +11,8 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rcl_interfaces.msg import Parameter, ParameterEvent
 
 from ik_service.extras.viewer.link import node_monitor as module
-from ik_service.extras.viewer.link.node_monitor import NodeMonitor
+from ik_service.extras.viewer.link.node_monitor import Level, NodeMonitor
 from ik_service.extras.viewer.link.task_queue import TaskQueue
-from ik_service.extras.viewer.panel.connection_status import Level
 
 NAME = '/ik_service'
 

@@ -1,7 +1,7 @@
 import pytest
 
 from ik_service.extras.viewer.link.node_monitor import Entry, NodeReport, read_report
-from ik_service.extras.viewer.panel.solve_report import SolveReport
+from ik_service.extras.viewer.panel.measures import SolveReport
 
 SOLVE = {
     'last_solve.status': 'SUCCESS',

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from ik_service.extras.viewer.panel.connection_status import (
+from ik_service.extras.viewer.link.node_monitor import (
     connection_status,
     ConnectionFacts,
     DIAGNOSTICS_TIMEOUT,

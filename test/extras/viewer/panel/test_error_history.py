@@ -3,7 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ik_service.extras.viewer.panel.error_history import CEILING, ErrorHistory, FLOOR, SPAN
+from ik_service.extras.viewer.panel.panel import CEILING, ErrorHistory, FLOOR, SPAN
 
 
 def test_errors_are_in_millimetres_and_degrees_against_relative_time():

@@ -4,8 +4,8 @@ import pytest
 
 pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
+from ik_service.extras.viewer.panel.joint_widgets import HOLD_TIME, JointSliders
 from ik_service.extras.viewer.panel.measures import JointPosition
-from ik_service.extras.viewer.panel.panel import HOLD_TIME, JointSliders
 from ik_service.extras.viewer.server import page
 
 

@@ -8,7 +8,12 @@ pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 from ik_service import Robot
 from ik_service.arm.arm import Arm, ArmSettings
 from ik_service.arm.group import GroupSettings
-from ik_service.extras.viewer.panel.named_states import MID_RANGE, NamedStates, NONE, state_choices
+from ik_service.extras.viewer.panel.joint_widgets import (
+    MID_RANGE,
+    NamedStates,
+    NONE,
+    state_choices,
+)
 from ik_service.extras.viewer.server import page
 
 URDF = Path(__file__).parents[4] / 'urdf'

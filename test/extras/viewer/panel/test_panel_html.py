@@ -2,11 +2,10 @@ import math
 
 import pytest
 
+from ik_service.extras.viewer.link.node_monitor import ConnectionStatus, Level
 from ik_service.extras.viewer.panel import panel_html
-from ik_service.extras.viewer.panel.connection_status import ConnectionStatus, Level
-from ik_service.extras.viewer.panel.measures import JointPosition, Lag
+from ik_service.extras.viewer.panel.measures import JointPosition, Lag, SolveReport
 from ik_service.extras.viewer.panel.panel_html import Figures
-from ik_service.extras.viewer.panel.solve_report import SolveReport
 
 EVIL = '<script>alert("&")</script>'
 

@@ -1,12 +1,8 @@
 import pytest
 
 from ik_service.exceptions import OptionError
-from ik_service.extras.viewer.panel.parameter_fields import (
-    Field,
-    is_position_only,
-    Kind,
-    switched_weights,
-)
+from ik_service.extras.viewer.link.remote_parameters import Field, Kind
+from ik_service.extras.viewer.panel.solver_form import is_position_only, switched_weights
 
 GAIN = Field('solver.step_gain', Kind.NUMBER, 0.5, bounds=(0.0, 10.0))
 SEARCHES = Field('solver.max_searches', Kind.INTEGER, 3, bounds=(0, 100))

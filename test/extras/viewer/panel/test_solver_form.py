@@ -2,7 +2,7 @@ import pytest
 
 pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
-from ik_service.extras.viewer.panel.parameter_fields import Field, Kind
+from ik_service.extras.viewer.link.remote_parameters import Field, Kind
 from ik_service.extras.viewer.panel.solver_form import SolverForm, SPEED, WEIGHTS
 from ik_service.extras.viewer.server import page
 

@@ -14,8 +14,7 @@ from support.harness import until
 from support.page_client import serving
 from support.page_socket import page_socket
 
-from ik_service.extras.viewer.path.path_form import PathActions, PathForm
-from ik_service.extras.viewer.path.path_state import PathState
+from ik_service.extras.viewer.path.path_form import PathActions, PathForm, PathState
 
 READY = PathState(points=2, duration=3.0, time=1.0)
 

@@ -2,8 +2,8 @@ import pytest
 
 pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
-from ik_service.extras.viewer.panel.status_text import Level
-from ik_service.extras.viewer.path.path_state import path_text, PathState, percentage
+from ik_service.extras.viewer.panel.panel_html import Level
+from ik_service.extras.viewer.path.path_form import path_text, PathState, percentage
 
 READY = PathState(points=2, duration=3.0)
 

@@ -5,9 +5,8 @@ import pytest
 from support.reach_maps import grid, made_map
 
 from ik_service.exceptions import ArgumentError
-from ik_service.extras.viewer.reach.comparison import COLORS, compare
 from ik_service.extras.viewer.reach.reach_map import of_capability_map
-from ik_service.extras.viewer.reach.selection import Cut, Look
+from ik_service.extras.viewer.reach.selection import COLORS, compare, Cut, Look
 
 ONE, OTHER, BOTH = COLORS.tolist()
 

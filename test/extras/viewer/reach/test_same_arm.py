@@ -5,8 +5,7 @@ import pytest
 from support.reach_maps import arm, made_map
 
 from ik_service.extras.scale.chain_spec import ChainSpec
-from ik_service.extras.viewer.reach.reach import difference
-from ik_service.extras.viewer.reach.reach_map import of_capability_map
+from ik_service.extras.viewer.reach.reach_map import difference, of_capability_map
 from ik_service.robot import Robot
 
 PANDA = Path(__file__).parents[4] / 'urdf' / 'panda.urdf'

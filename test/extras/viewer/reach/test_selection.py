@@ -5,8 +5,7 @@ import pytest
 from support.reach_maps import made_map
 
 from ik_service.extras.viewer.reach.reach_map import of_capability_map
-from ik_service.extras.viewer.reach.selection import Cut, drawn, Look, nearest, place_text
-from ik_service.extras.viewer.scene.colormap import viridis
+from ik_service.extras.viewer.reach.selection import Cut, drawn, Look, nearest, place_text, viridis
 
 
 @pytest.fixture

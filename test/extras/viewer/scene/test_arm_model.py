@@ -3,8 +3,8 @@ import pytest
 
 pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
-from ik_service.extras.viewer.scene.arm_model import ArmModel, GHOST
 from ik_service.extras.viewer.scene.meshes import Mesh
+from ik_service.extras.viewer.scene.models import ArmModel, GHOST
 from ik_service.extras.viewer.scene.parts import Part
 from ik_service.extras.viewer.server import page
 from ik_service.model.geometry.link_geometry import Box, Cylinder, Sphere

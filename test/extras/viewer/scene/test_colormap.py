@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ik_service.extras.studies.reach import reach_figure
-from ik_service.extras.viewer.scene.colormap import viridis
+from ik_service.extras.viewer.reach.selection import viridis
 
 VALUES = np.linspace(0.0, 1.0, 101)
 

@@ -2,8 +2,12 @@ import numpy as np
 
 from ik_service import Robot
 from ik_service.extras.viewer.scene.meshes import Mesh, MeshLoader
-from ik_service.extras.viewer.scene.parts import collision_parts, robot_parts, skeleton
-from ik_service.extras.viewer.scene.visuals import read_visuals
+from ik_service.extras.viewer.scene.parts import (
+    collision_parts,
+    read_visuals,
+    robot_parts,
+    skeleton,
+)
 from ik_service.model.description import read_description
 from ik_service.model.geometry.link_geometry import Box, Cylinder, Sphere
 

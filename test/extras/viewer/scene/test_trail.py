@@ -1,6 +1,6 @@
 import numpy as np
 
-from ik_service.extras.viewer.scene.trail import Trail
+from ik_service.extras.viewer.scene.scene import Trail
 
 
 def test_segments_have_a_least_length_and_the_oldest_are_dropped():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ik_service.exceptions import UrdfError
-from ik_service.extras.viewer.scene.visuals import read_visuals
+from ik_service.extras.viewer.scene.parts import read_visuals
 from ik_service.model.description import read_description
 from ik_service.model.geometry.link_geometry import Box, Capsule, Cylinder, MeshFile, Sphere
 

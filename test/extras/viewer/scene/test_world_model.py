@@ -9,8 +9,8 @@ pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
 from ik_service.common.transforms import rigid_transform
 from ik_service.extras.viewer.scene.meshes import Mesh
+from ik_service.extras.viewer.scene.models import WorldModel
 from ik_service.extras.viewer.scene.parts import Part
-from ik_service.extras.viewer.scene.scene import WorldModel
 from ik_service.extras.viewer.server import page
 from ik_service.model.geometry.link_geometry import Box, Sphere
 

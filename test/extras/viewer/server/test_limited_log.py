@@ -1,4 +1,4 @@
-from ik_service.extras.viewer.server.limited_log import LimitedLog
+from ik_service.extras.viewer.link.task_queue import LimitedLog
 
 
 def test_each_message_is_logged_once_up_to_a_number():

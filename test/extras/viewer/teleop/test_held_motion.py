@@ -3,7 +3,7 @@ import threading
 import pytest
 
 from ik_service.extras.viewer.teleop.held_motion import CommandRepeater, GRACE, HeldMotion, NUDGE
-from ik_service.extras.viewer.teleop.motion import HandMotion
+from ik_service.extras.viewer.teleop.servo_link import HandMotion
 
 UP, DOWN = HandMotion('base', (0.0, 0.0, 0.2, 0.0, 0.0, 0.0)), HandMotion(joint='elbow', speed=0.2)
 ME, OTHER = 1, 2

@@ -1,6 +1,6 @@
 import pytest
 
-from ik_service.extras.viewer.teleop.motion import HandMotion, read_units, SpeedUnits
+from ik_service.extras.viewer.teleop.servo_link import HandMotion, read_units, SpeedUnits
 
 
 def test_unitless_commands_are_shares_of_the_largest_speed():

@@ -15,10 +15,9 @@ from support.harness import until
 from support.page_client import serving
 from support.page_socket import page_socket
 
-from ik_service.extras.viewer.link.servo_link import JOGS, TWISTS
-from ik_service.extras.viewer.teleop.hand_form import HandForm
 from ik_service.extras.viewer.teleop.held_motion import HOLD_RATE, NUDGE
-from ik_service.extras.viewer.teleop.teleop import Teleop
+from ik_service.extras.viewer.teleop.servo_link import JOGS, TWISTS
+from ik_service.extras.viewer.teleop.teleop import HandForm, Teleop
 
 SLOW = 30.0
 
