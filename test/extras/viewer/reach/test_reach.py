@@ -20,7 +20,6 @@ from ik_service.extras.viewer.reach.reach import Reach
 from ik_service.extras.viewer.reach.reach_form import ARMS
 from ik_service.extras.viewer.reach.reach_map import Fineness, FINENESSES
 from ik_service.extras.viewer.reach.selection import COLORS, Cut
-from ik_service.extras.viewer.server.page import close, serve
 from ik_service.robot import Robot
 
 SLOW = 120.0  # of a thread that reads a file [s]
@@ -88,10 +87,8 @@ def _raise(error):
 
 
 @pytest.fixture
-def page():
-    served = serve('127.0.0.1', 0, False)
-    yield Page(served.server)
-    close(served)
+def page(server):
+    return Page(server)
 
 
 @pytest.fixture

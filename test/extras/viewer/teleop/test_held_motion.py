@@ -2,6 +2,9 @@ import threading
 
 import pytest
 
+pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
+pytest.importorskip('control_msgs', reason='control_msgs is needed for its types')
+
 from ik_service.extras.viewer.teleop.held_motion import CommandRepeater, GRACE, HeldMotion, NUDGE
 from ik_service.extras.viewer.teleop.servo_link import HandMotion
 

@@ -1,4 +1,7 @@
 import numpy as np
+import pytest
+
+pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
 from ik_service.extras.viewer.scene.scene import Trail
 
