@@ -380,6 +380,15 @@ def test_a_request_that_follows_sees_the_scene(checked):
     assert solved(checked.server.solve(request))['elbow'] > 0.0
 
 
+def test_the_base_may_touch_objects_as_no_motion_changes_that(checked):
+    checked.put(ball('table', (0.0, 0.0, -0.11), shape=TINY))
+    assert checked.contacts() == (('base', 'table'),)
+    request = with_seed(ik_request(T_TOOL, avoid_collisions=True), LEFT_SEED, LEFT_SEED.values())
+    assert solved(checked.server.solve(request))['elbow'] < 0.0
+    checked.put(ball('lamp', LEFT))
+    assert solved(checked.server.solve(request))['elbow'] > 0.0
+
+
 def test_pairs_of_links_that_a_matrix_does_not_name_are_those_of_the_robot(checked):
     checked.put(ball('lamp', (2.0, 0.0, 0.0)), allowed_collision_matrix=matrix(['lamp', 'hand']))
     before = checked.contacts()  # links overlap their neighbours, which the robot allows
