@@ -32,7 +32,7 @@ from ik_service.collision.scene_arrays import (
 )
 from ik_service.common.regular_file import read_regular
 from ik_service.jit.kernel_cache import cache_folder
-from ik_service.kinematics.search_range import sampling_bounds
+from ik_service.kinematics.joint_space import sampling_bounds
 from ik_service.model.groups.semantics import Semantics
 from ik_service.model.joint import JointType
 

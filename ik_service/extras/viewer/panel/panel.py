@@ -28,7 +28,7 @@ from ik_service.extras.viewer.panel.parameter_fields import Value
 from ik_service.extras.viewer.panel.solver_form import SolverForm
 from ik_service.extras.viewer.panel.status_text import Level, StatusText
 from ik_service.extras.viewer.panel.widgets import set_value
-from ik_service.kinematics.search_range import sampling_bounds
+from ik_service.kinematics.joint_space import sampling_bounds
 
 HOLD_TIME = 3.0
 """Time that the sliders keep their positions after somebody has moved one [s]."""

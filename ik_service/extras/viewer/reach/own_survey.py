@@ -8,7 +8,7 @@ from pathlib import Path
 import tempfile
 import threading
 
-from ik_service.common.background_workers import BackgroundWorkers
+from ik_service.common.threads import BackgroundWorkers
 from ik_service.exceptions import ArgumentError, IkServiceError
 from ik_service.extras.reach.grid import reach_box
 from ik_service.extras.reach.orientations import chooses_orientation

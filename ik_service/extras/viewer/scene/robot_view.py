@@ -17,7 +17,7 @@ from ik_service.extras.viewer.scene.meshes import MeshLoader
 from ik_service.extras.viewer.scene.parts import collision_parts, Part, robot_parts
 from ik_service.extras.viewer.scene.visuals import read_visuals
 from ik_service.extras.viewer.server.limited_log import LimitedLog
-from ik_service.kinematics.joint_speeds import joint_speeds
+from ik_service.kinematics.joint_space import joint_speeds
 from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.part_names import listed
 from ik_service.model.xacro.xacro_arguments import parse_xacro_args
