@@ -10,7 +10,7 @@ from ik_service.arm.arm import Arm
 from ik_service.arm.hands import Hand
 from ik_service.extras.viewer.link.path_link import ExecutionEnd, joint_motion, PathLink
 from ik_service.extras.viewer.link.task_queue import TaskQueue
-from ik_service.extras.viewer.panel.gripper_buttons import GripperButtons
+from ik_service.extras.viewer.panel.joint_widgets import GripperButtons
 from ik_service.extras.viewer.robot_display import RobotDisplay
 from ik_service.kinematics.joint_space import joint_speeds
 

@@ -16,8 +16,8 @@ import numpy as np
 from ik_service.extras.viewer.link.path_link import Execution, ExecutionEnd, joint_motion, PathLink
 from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.task_queue import TaskQueue
+from ik_service.extras.viewer.panel.joint_widgets import home_state, state_choices
 from ik_service.extras.viewer.panel.measures import random_reachable_pose
-from ik_service.extras.viewer.panel.named_states import home_state, state_choices
 from ik_service.extras.viewer.panel.panel import Panel
 from ik_service.extras.viewer.robot_display import RobotDisplay
 

@@ -11,20 +11,18 @@ from ik_service.arm.arm import MeasuredState
 from ik_service.common.transforms import inverse_transform
 from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.world_picture import WorldPicture
-from ik_service.extras.viewer.panel.error_history import ErrorHistory
 from ik_service.extras.viewer.panel.measures import (
     joint_positions,
     JointPosition,
     lag,
     manipulability,
+    SolveReport,
     tracking_error,
 )
-from ik_service.extras.viewer.panel.panel import Panel
+from ik_service.extras.viewer.panel.panel import ErrorHistory, Panel
 from ik_service.extras.viewer.panel.panel_html import Figures
-from ik_service.extras.viewer.panel.solve_report import SolveReport
 from ik_service.extras.viewer.scene.robot_view import RobotView
-from ik_service.extras.viewer.scene.scene import OnDrag, Poses, RobotScene
-from ik_service.extras.viewer.scene.trail import Trail
+from ik_service.extras.viewer.scene.scene import OnDrag, Poses, RobotScene, Trail
 
 _VISIBLE = 1e-3  # smallest visible difference of a joint from its command [rad] or [m]
 _COMMAND_TIMEOUT = 0.5  # age up to which a command is in force [s]

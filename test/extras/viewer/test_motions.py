@@ -14,7 +14,7 @@ from ik_service.extras.viewer.link.path_link import ExecutionEnd, joint_motion
 from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.motions import Motions
-from ik_service.extras.viewer.panel.named_states import MID_RANGE
+from ik_service.extras.viewer.panel.joint_widgets import MID_RANGE
 
 
 class Link:

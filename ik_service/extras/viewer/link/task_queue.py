@@ -1,10 +1,13 @@
-"""Thread-safe task queue."""
+"""Work between threads: a task queue, a reader in the background, and a bounded log."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
+import threading
 from typing import Any
+
+from ik_service.exceptions import IkServiceError
 
 
 class TaskQueue:
@@ -40,3 +43,80 @@ class TaskQueue:
                 function(*arguments)
             except Exception as error:  # bad input must not end the viewer
                 self._on_error(error)
+
+
+class Reader:
+    """
+    Reader of one file after the other, of which the last one that was asked for counts.
+
+    :param tasks: brings what was read.
+    """
+
+    def __init__(self, tasks: TaskQueue) -> None:
+        self._tasks = tasks
+        self._asked = 0  # counted, so that what was read for an earlier request is known
+
+    def start(
+        self,
+        read: Callable[[], Any],
+        take: Callable[[Any], object],
+        refuse: Callable[[str], object],
+    ) -> None:
+        """
+        Call a function in a thread, and drop what is still being read.
+
+        :param read: the function.
+        :param take: called with its result, in the thread of the task queue.
+        :param refuse: called there with the reason why there is none.
+        """
+        self.drop()
+        number = self._asked
+
+        def finish(function: Callable[..., object], result: object) -> None:
+            if number == self._asked:
+                function(result)
+
+        def work() -> None:
+            try:
+                result = read()
+            except IkServiceError as error:
+                self._tasks.post(finish, refuse, str(error))
+            except Exception as error:  # a file may be anything, and too large for the memory
+                self._tasks.post(finish, refuse, f'{type(error).__name__}: {error}')
+            else:
+                self._tasks.post(finish, take, result)
+
+        threading.Thread(target=work, name='reach', daemon=True).start()
+
+    def drop(self) -> None:
+        """Drop what is being read."""
+        self._asked += 1
+
+
+class LimitedLog:
+    """
+    Log that writes each message once, up to a number of different messages. Thread-safe.
+
+    For messages that other programs can cause, so that they cannot fill the log.
+
+    :param log: writes a line.
+    :param most: largest number of different messages.
+    """
+
+    def __init__(self, log: Callable[[str], object], most: int = 20) -> None:
+        self._log, self._most = log, most
+        self._messages: set[str] = set()
+        self._lock = threading.Lock()
+
+    def __call__(self, message: str) -> None:
+        """
+        Write a message, if it is new and there were not too many.
+
+        :param message: a sentence.
+        """
+        with self._lock:
+            if message in self._messages or len(self._messages) >= self._most:
+                return
+            self._messages.add(message)
+            last = len(self._messages) == self._most
+        self._log(f'{message} (further ones are not logged)' if last else message)

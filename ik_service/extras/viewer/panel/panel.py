@@ -2,157 +2,104 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-import math
-import time
 
 import numpy as np
 import viser
 from viser import uplot
 
-from ik_service.extras.viewer.panel.connection_status import ConnectionStatus
-from ik_service.extras.viewer.panel.error_history import CEILING, ErrorHistory, FLOOR
-from ik_service.extras.viewer.panel.gripper_buttons import GripperButtons
+from ik_service.extras.viewer.link.node_monitor import ConnectionStatus
+from ik_service.extras.viewer.link.remote_parameters import Value
+from ik_service.extras.viewer.panel.joint_widgets import GripperButtons, JointSliders, NamedStates
 from ik_service.extras.viewer.panel.measures import JointPosition
-from ik_service.extras.viewer.panel.named_states import NamedStates
 from ik_service.extras.viewer.panel.panel_html import (
     banner,
     collision_lines,
     Figures,
     figures_table,
     joints_table,
+    Level,
     remark_lines,
+    StatusText,
 )
-from ik_service.extras.viewer.panel.parameter_fields import Value
 from ik_service.extras.viewer.panel.solver_form import SolverForm
-from ik_service.extras.viewer.panel.status_text import Level, StatusText
-from ik_service.extras.viewer.panel.widgets import set_value
-from ik_service.kinematics.joint_space import sampling_bounds
 
-HOLD_TIME = 3.0
-"""Time that the sliders keep their positions after somebody has moved one [s]."""
+SPAN = 20.0
+"""Length of the history [s]."""
 
-OnMove = Callable[[dict[str, float]], object]
+FLOOR = 1e-3
+"""Value that smaller errors are shown as [mm] and [°]: a logarithmic axis needs an end."""
+
+CEILING = 1e4
+"""Value that larger errors are shown as, at the upper end of the axis [mm] and [°]."""
+
+_BELOW = FLOOR / 10.0  # NaN would be drawn
+_NUDGE = 1e-6  # [s]
 
 
-class JointSliders:
+class ErrorHistory:
     """
-    Sliders for the joints of a chain. To be used from one thread.
+    Pose errors of the last seconds, for a plot with a logarithmic axis.
 
-    :param gui: the page's GUI.
-    :param container: the tab that holds them.
-    :param on_move: called, in a thread of the server, with the position [rad] or [m] by name of a
-        joint whose slider somebody has moved.
-    :ivar sliders: the sliders by joint [°] or [mm].
+    :param period: shortest time between two points [s].
     """
 
-    def __init__(self, gui: viser.GuiApi, container: viser.GuiTabHandle, on_move: OnMove) -> None:
-        self._gui, self._container, self._on_move = gui, container, on_move
-        self.sliders: dict[str, viser.GuiSliderHandle] = {}
-        self._factors: dict[str, float] = {}  # units of a slider per radian or metre
-        self._held_until = -math.inf
+    def __init__(self, period: float = 0.1) -> None:
+        self._period = period
+        self._rows: deque[tuple[float, float, float]] = deque()
+        self._nudge = 0.0
 
-    def build(self, positions: Sequence[JointPosition]) -> None:
+    def add(self, now: float, position: float, orientation: float) -> bool:
         """
-        Replace the sliders by those of other joints.
+        Add a point.
 
-        :param positions: the joints, their positions and their limits.
+        :param now: on a monotonic clock [s].
+        :param position: position error [m].
+        :param orientation: orientation error [rad].
+        :returns: whether it was added; one that comes too soon is not.
         """
-        for slider in self.sliders.values():
-            slider.remove()
-        self.sliders = {}
-        self._factors = {joint.name: _factor(joint) for joint in positions}
-        with self._container:
-            for joint in positions:
-                self.sliders[joint.name] = self._add(joint)
+        if self._rows and now - self._rows[-1][0] < self._period:
+            return False
+        self._rows.append((now, 1e3 * position, float(np.degrees(orientation))))
+        while self._rows[0][0] < now - SPAN:
+            self._rows.popleft()
+        return True
 
-    def show(self, positions: Mapping[str, float], now: float) -> None:
+    def clear(self) -> None:
+        """Remove all points."""
+        self._rows.clear()
+
+    def series(self, now: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """
-        Show positions, and keep them for :data:`HOLD_TIME`.
+        Return the points as columns.
 
-        :param positions: positions by joint [rad] or [m]; joints without a slider do not matter.
-        :param now: on the monotonic clock [s].
+        :param now: on the same clock [s].
+        :returns: (K,) times relative to now [s], from -:data:`SPAN` to 0, as the axis of the plot
+            goes from the first to the last; and the errors then: (K,) [mm] and (K,) [°], below
+            :data:`FLOOR`, where nothing is drawn, before the first point.
         """
-        self.hold(now)
-        for name, position in positions.items():
-            if name in self.sliders:
-                self._put(name, position)
-
-    def hold(self, now: float) -> None:
-        """
-        Keep their positions for :data:`HOLD_TIME`.
-
-        :param now: on the monotonic clock [s].
-        """
-        self._held_until = now + HOLD_TIME
-
-    def is_held(self, now: float) -> bool:
-        """
-        Whether they show positions that somebody has set, and not the arm's.
-
-        :param now: on the monotonic clock [s].
-        """
-        return now < self._held_until
-
-    def release(self) -> None:
-        """Follow the arm again."""
-        self._held_until = -math.inf
-
-    def follow(self, positions: Sequence[JointPosition], now: float) -> None:
-        """
-        Show the positions of the joints, unless the sliders are held.
-
-        :param positions: one for each slider.
-        :param now: on the monotonic clock [s].
-        """
-        if self.is_held(now):
-            return
-        for joint in positions:
-            self._put(joint.name, joint.value)
-
-    def enable(self, enabled: bool) -> None:
-        """
-        Enable or disable the sliders.
-
-        :param enabled: whether they can be moved.
-        """
-        for slider in self.sliders.values():
-            if slider.disabled == enabled:
-                slider.disabled = not enabled
-
-    def _put(self, name: str, position: float) -> None:
-        slider = self.sliders[name]
-        value = min(max(position * self._factors[name], slider.min), slider.max)
-        set_value(slider, round(value, 1))
-
-    def _add(self, joint: JointPosition) -> viser.GuiSliderHandle:
-        factor = _factor(joint)
-        widest = 1.0 if joint.unit == 'm' else math.pi  # where the limits are no limits
-        bounds = sampling_bounds(joint.lower, joint.upper, widest)
-        lower, upper = (factor * float(bound) for bound in bounds)
-        label = f'{joint.name} [{"mm" if joint.unit == "m" else "°"}]'
-        low, high = _tenths(lower, math.ceil), _tenths(upper, math.floor)
-        start = min(max(round(factor * joint.value, 1), low), high)
-        slider = self._gui.add_slider(label, low, max(low, high), 0.1, start)
-
-        @slider.on_update
-        async def _(event: viser.GuiEvent) -> None:
-            if event.client_id is not None:  # a person, and not this program
-                self.hold(time.monotonic())  # before the arm's positions overwrite this one
-                self._on_move({joint.name: slider.value / factor})
-
-        return slider
+        # The page lays the axis of time out anew only when its ends change, and before the panel
+        # has a width it would have no labels.
+        self._nudge = _NUDGE - self._nudge
+        start = -SPAN - self._nudge
+        rows = [row for row in self._rows if row[0] > now - SPAN]
+        if not rows:
+            return np.array([start, 0.0]), np.full(2, _BELOW), np.full(2, _BELOW)
+        time, position, orientation = np.array(rows).T
+        time = np.minimum(time - now, 0.0)
+        return (
+            np.concatenate([[start, time[0]], time, [0.0]]),
+            _drawn(position),
+            _drawn(orientation),
+        )
 
 
-def _factor(joint: JointPosition) -> float:
-    """Return the units of a joint's slider per radian or metre."""
-    return 1e3 if joint.unit == 'm' else math.degrees(1.0)
-
-
-def _tenths(value: float, towards: Callable[[float], int]) -> float:
-    """Return a limit rounded to tenths, into the range."""
-    return towards(round(10.0 * value, 6)) / 10.0
+def _drawn(errors: np.ndarray) -> np.ndarray:
+    """Return errors (K,) as (K + 3,): nothing before the first of them, the last until now."""
+    shown = np.clip(errors, FLOOR, CEILING)
+    return np.concatenate([[_BELOW, _BELOW], shown, shown[-1:]])
 
 
 _INK, _GRID = '#868e96', 'rgba(134,142,150,0.25)'  # to be seen on light and dark pages

@@ -4,13 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from html import escape
 import math
 from typing import TypeVar
 
-from ik_service.extras.viewer.panel.measures import JointPosition, Lag
-from ik_service.extras.viewer.panel.solve_report import SolveReport
-from ik_service.extras.viewer.panel.status_text import Level, StatusText
+from ik_service.extras.viewer.panel.measures import JointPosition, Lag, SolveReport
+
+
+class Level(Enum):
+    """Severity of a status."""
+
+    GOOD = 'good'
+    WAITING = 'waiting'
+    BAD = 'bad'
+
+
+@dataclass(frozen=True)
+class StatusText:
+    """
+    Text about a state.
+
+    :ivar level: its severity.
+    :ivar headline: in a few words.
+    :ivar detail: in a sentence; may be empty.
+    """
+
+    level: Level
+    headline: str
+    detail: str = ''
+
 
 T = TypeVar('T')
 

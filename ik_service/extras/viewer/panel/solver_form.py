@@ -3,18 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import viser
 
-from ik_service.extras.viewer.panel.parameter_fields import (
-    Field,
-    is_position_only,
-    Kind,
-    switched_weights,
-    Value,
-)
+from ik_service.extras.viewer.link.remote_parameters import Field, Kind, Value
 from ik_service.extras.viewer.panel.widgets import set_value
+
+
+def is_position_only(weights: Sequence[float]) -> bool:
+    """
+    Return whether task weights leave the whole orientation free.
+
+    :param weights: (6,) task weights, linear before angular.
+    """
+    return len(weights) == 6 and not any(weights[3:])
+
+
+def switched_weights(
+    weights: Sequence[float], position_only: bool, before: Sequence[float]
+) -> tuple[float, ...]:
+    """
+    Return the task weights with the orientation freed or bound.
+
+    :param weights: (6,) those in force.
+    :param position_only: whether the orientation shall be free.
+    :param before: (6,) what they were when the orientation counted last.
+    """
+    if position_only:
+        return (*weights[:3], 0.0, 0.0, 0.0)
+    angular = before[3:] if any(before[3:]) else (1.0, 1.0, 1.0)
+    return (*weights[:3], *angular)
+
 
 SOLVER, WEIGHTS, SPEED = 'solver.name', 'solver.task_weights', 'velocity_scaling'
 """Parameters with their own fields at the top of the panel."""

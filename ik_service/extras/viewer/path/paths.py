@@ -14,15 +14,22 @@ from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.motions import Motions
 from ik_service.extras.viewer.panel.measures import joint_units
-from ik_service.extras.viewer.panel.panel_html import quantity_text
-from ik_service.extras.viewer.panel.status_text import Level, StatusText
-from ik_service.extras.viewer.path.path_form import PathActions, PathForm
+from ik_service.extras.viewer.panel.panel_html import Level, quantity_text, StatusText
+from ik_service.extras.viewer.path.path_form import path_text, PathActions, PathForm, PathState
 from ik_service.extras.viewer.path.path_scene import PathScene
-from ik_service.extras.viewer.path.path_state import path_text, PathState
-from ik_service.extras.viewer.path.planner import PathPlanner, START_TOLERANCES
-from ik_service.extras.viewer.path.preview import Preview, START_TOLERANCE
-from ik_service.extras.viewer.path.way_points import is_near, WayPointError, WayPoints
-from ik_service.extras.viewer.path.way_points_file import read_way_points, way_points_text
+from ik_service.extras.viewer.path.preview import (
+    PathPlanner,
+    Preview,
+    START_TOLERANCE,
+    START_TOLERANCES,
+)
+from ik_service.extras.viewer.path.way_points import (
+    is_near,
+    read_way_points,
+    way_points_text,
+    WayPointError,
+    WayPoints,
+)
 from ik_service.extras.viewer.robot_display import RobotDisplay
 
 _REST = 0.3  # time without motion that counts as rest [s]

@@ -9,11 +9,9 @@ import math
 import numpy as np
 import viser
 
-from ik_service.extras.viewer.panel.panel_html import banner, framed
-from ik_service.extras.viewer.panel.status_text import StatusText
+from ik_service.extras.viewer.panel.panel_html import banner, framed, StatusText
 from ik_service.extras.viewer.panel.widgets import call_on_click, set_properties, set_value
-from ik_service.extras.viewer.reach.own_survey import FINENESSES
-from ik_service.extras.viewer.reach.reach_map import Quantity
+from ik_service.extras.viewer.reach.reach_map import FINENESSES, Quantity
 from ik_service.extras.viewer.reach.selection import Cut, Look
 
 ARMS = 'which arm reaches'

@@ -1,19 +1,29 @@
-"""Map of the reach of an arm, as the page shows it."""
+"""Map of the reach of an arm: read from a file, or made, and compared with the arm."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 import math
 import os
 from pathlib import Path
+import tempfile
+import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ik_service.common.quoting import truncate
 from ik_service.common.regular_file import open_regular
+from ik_service.common.threads import BackgroundWorkers
 from ik_service.exceptions import ArgumentError, IkServiceError
+from ik_service.extras.reach.grid import reach_box
+from ik_service.extras.reach.orientations import chooses_orientation
+from ik_service.extras.reach.survey import capability_map
 from ik_service.extras.scale.chain_spec import ChainSpec
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.robot import Robot
+from ik_service.solvers.options import IkOptions
 
 if TYPE_CHECKING:
     from ik_service.extras.reach.capability import CapabilityMap
@@ -230,3 +240,172 @@ def _of_survey(path: Path) -> ReachMap:
     return ReachMap(
         path, found.base_link, found.tip_link, points, everywhere, found.spacing, (share,)
     )
+
+
+_CLOSE = 1e-6  # of poses [m], and of limits [rad] or [m]
+
+
+_POSTURES = (0.25, 0.5, 0.8)  # at which poses are compared, as shares of the joints' ranges
+
+
+def difference(found: ReachMap, chain: KinematicChain) -> str:
+    """
+    Return why a map does not belong to a chain.
+
+    :param found: the map.
+    :param chain: the chain that is shown.
+    :returns: a sentence; empty where it belongs to it, as far as the map tells.
+    """
+    for what, of_map, of_arm in (
+        ('base', found.base_link, chain.base_link),
+        ('tip', found.tip_link, chain.tip_link),
+    ):
+        if of_map != of_arm:
+            return (
+                f'the map is of another arm: its {what} link is {truncate(of_map)}, '
+                f'and the {what} link here is {truncate(of_arm)}'
+            )
+    if found.spec is None:
+        return ''
+    try:
+        other = chain_of(found.spec)
+    except IkServiceError as error:
+        return f'the arm of the map cannot be built: {error}'
+    return _chain_difference(other, chain)
+
+
+def chain_of(spec: ChainSpec) -> KinematicChain:
+    """
+    Return the chain of a specification, without preparing its solver or reading its meshes.
+
+    :param spec: the specification.
+    :raises IkServiceError: it is faulty.
+    """
+    robot = Robot.from_urdf(spec.urdf)
+    return robot.chain(spec.base_link or None, spec.tip_link or None, dict(spec.locked) or None)
+
+
+def _chain_difference(other: KinematicChain, chain: KinematicChain) -> str:
+    if other.joint_names != chain.joint_names:
+        names = truncate(', '.join(other.joint_names))
+        return f'the map is of another arm: the joints that move there are {names}'
+    for share in _POSTURES:
+        q = _posture(chain, share)
+        if not np.allclose(other.forward(q), chain.forward(q), atol=_CLOSE):
+            return 'the map is of another arm: the same joint positions put its tip elsewhere'
+    for name, *limits in zip(
+        chain.joint_names, other.lower, chain.lower, other.upper, chain.upper, strict=True
+    ):
+        if not np.allclose(limits[::2], limits[1::2], atol=_CLOSE):
+            return (
+                f'the map is of an arm with other joint limits: {name} goes from '
+                f'{limits[0]:.4g} to {limits[2]:.4g} there, and from {limits[1]:.4g} to '
+                f'{limits[3]:.4g} here'
+            )
+    return ''
+
+
+def _posture(chain: KinematicChain, share: float) -> np.ndarray:
+    """Return joint positions (n,) in the limits; around 0 where there are none."""
+    lower, upper = chain.sampling_bounds()
+    return lower + share * (upper - lower)
+
+
+_CHUNK = 1000  # targets between two reports
+_POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+# Stages of a survey, with their shares of the time it takes for a Panda.
+_STAGES = {
+    'positions': (0.0, 0.15),
+    'poses': (0.15, 0.25),
+    'positions again': (0.4, 0.1),
+    'poses again': (0.5, 0.5),
+}
+
+
+@dataclass(frozen=True)
+class Fineness:
+    """
+    Grid of a map.
+
+    :ivar points: positions along the longest side.
+    :ivar orientations: at each position.
+    """
+
+    points: int
+    orientations: int
+
+
+FINENESSES = {
+    'coarse': Fineness(14, 12),
+    'medium': Fineness(20, 24),
+    'fine': Fineness(30, 50),
+}
+"""Grids to choose from; from one to the next a map takes about six times as long."""
+
+
+class SurveyDroppedError(IkServiceError):
+    """The survey was dropped, as another map was asked for."""
+
+
+class OwnSurvey:
+    """
+    Survey of an arm, which gives way to all other threads.
+
+    :param chain: the arm.
+    :param fineness: of the map.
+    :param report: called with the share that is done, 0 to 1.
+    """
+
+    def __init__(
+        self, chain: KinematicChain, fineness: Fineness, report: Callable[[float], object]
+    ) -> None:
+        self._chain, self._fineness, self._report = chain, fineness, report
+        self._dropped = threading.Event()
+
+    def drop(self) -> None:
+        """Let :meth:`run` end soon; from any thread."""
+        self._dropped.set()
+
+    def run(self) -> ReachMap:
+        """
+        Make the map.
+
+        :raises SurveyDroppedError: it was dropped.
+        :raises IkServiceError: the arm reaches endlessly far, or cannot be rebuilt.
+        :raises MissingExtraError: zarr is not installed.
+        """
+        return BackgroundWorkers('survey', 1).run(self._run)
+
+    def _run(self) -> ReachMap:
+        chain, fineness = self._chain, self._fineness
+        turns = chooses_orientation(chain)
+        low, high = reach_box(chain)
+        with tempfile.TemporaryDirectory(prefix='ik_reach_') as folder:
+            found = capability_map(
+                self._spec(turns),
+                folder,
+                spacing=float((high - low).max()) / (fineness.points - 1) or 1.0,
+                orientations=fineness.orientations if turns else 1,
+                chunk=_CHUNK,
+                threads=1,
+                progress=self._tell,
+            )
+        return of_capability_map(Path('the map of this arm'), found)
+
+    def _spec(self, turns: bool) -> ChainSpec:
+        chain, robot = self._chain, self._chain.robot
+        if not isinstance(robot, Robot):
+            raise ArgumentError('robot', 'has no description that a survey could be made of')
+        return ChainSpec(
+            urdf=robot.urdf_text,
+            base_link=chain.base_link,
+            tip_link=chain.tip_link,
+            options=IkOptions() if turns else IkOptions(task_weights=_POSITION_ONLY),
+            locked=tuple(sorted(chain.locked.items())),
+        )
+
+    def _tell(self, name: str, done: int, total: int) -> None:
+        if self._dropped.is_set():
+            raise SurveyDroppedError('another map was asked for')
+        start, share = _STAGES[name]
+        self._report(start + share * done / max(total, 1))

@@ -13,10 +13,9 @@ from ik_service.arm.arm import Arm
 from ik_service.arm.loader import build_arm
 from ik_service.exceptions import SrdfError
 from ik_service.extras.viewer.link.robot_source import RobotSelection
+from ik_service.extras.viewer.link.task_queue import LimitedLog
 from ik_service.extras.viewer.scene.meshes import MeshLoader
-from ik_service.extras.viewer.scene.parts import collision_parts, Part, robot_parts
-from ik_service.extras.viewer.scene.visuals import read_visuals
-from ik_service.extras.viewer.server.limited_log import LimitedLog
+from ik_service.extras.viewer.scene.parts import collision_parts, Part, read_visuals, robot_parts
 from ik_service.kinematics.joint_space import joint_speeds
 from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.part_names import listed

@@ -7,7 +7,7 @@ import math
 import threading
 import time
 
-from ik_service.extras.viewer.teleop.motion import HandMotion
+from ik_service.extras.viewer.teleop.servo_link import HandMotion
 
 HOLD_RATE = 10.0
 """Rate at which a page says that a button is held [Hz]."""

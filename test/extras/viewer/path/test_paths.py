@@ -1,9 +1,9 @@
-"""Paths of the page, with services that answer when the test says so."""
-
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
+from ik_service.extras.viewer.path.paths import Playback
 
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
@@ -15,6 +15,34 @@ from ik_service.extras.viewer.link.path_link import PathAnswer, PathSettings
 from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.path.paths import Paths
+
+
+def test_it_runs_to_the_end_and_begins_anew_from_there():
+    playback = Playback()
+    playback.load(2.0)
+    playback.toggle(now=10.0)
+    playback.step(now=11.5)
+    assert (playback.time, playback.is_playing) == (1.5, True)
+    playback.step(now=12.5)
+    assert (playback.time, playback.is_playing) == (2.0, False)
+    playback.toggle(now=20.0)
+    assert (playback.time, playback.is_playing) == (0.0, True)
+
+
+def test_seeking_stops_it_within_the_motion():
+    playback = Playback()
+    playback.load(2.0)
+    playback.toggle(now=10.0)
+    playback.seek(5.0)
+    playback.step(now=11.0)
+    assert (playback.time, playback.is_playing) == (2.0, False)
+
+
+def test_without_a_motion_nothing_runs():
+    playback = Playback()
+    playback.toggle(now=1.0)
+    assert not playback.is_playing
+
 
 SETTINGS = PathSettings(max_step=0.005, speed=0.1, avoid_collisions=True)
 
