@@ -10,10 +10,10 @@ compiled anew in each process.
 Numba's own disk cache checks nothing, and looks only at the file of the function that is called,
 not at the files of the functions it calls in turn. Kernels here call each other across files, so
 the cache folder is named after a digest of all source with kernels in it: a changed file can never
-meet stale code. Steps that users register lie in other folders, and can call functions and use constants
-of further files: files of kernels with such a step in them carry a digest of all its code, see
-:func:`code_of`. The folder lies in the user's cache, so a read-only installation is cached as
-well; set ``NUMBA_CACHE_DIR`` to move it.
+meet stale code. Steps that users register lie in other folders, and can call functions and use
+constants of further files: files of kernels with such a step in them carry a digest of all its
+code, see :func:`code_of`. The folder lies in the user's cache, so a read-only installation is
+cached as well; set ``NUMBA_CACHE_DIR`` to move it.
 """
 
 from __future__ import annotations
