@@ -104,9 +104,14 @@ def test_one_function_is_part_of_several_kernels():
     assert half(3.0) == 1.5
 
 
+@varied_kernel
+def doubled(pair):
+    return 2.0 * pair.factor
+
+
 def test_a_function_with_variants_is_still_a_function():
-    assert scaled(Even(2.0), 3.0) == 2.0 * 12.0
-    assert scaled.py_func is scaled
+    assert doubled(Even(1.5)) == 3.0
+    assert doubled.py_func is doubled
 
 
 @lean
