@@ -31,11 +31,6 @@ class Motions:
 
     Whatever is asked for last counts.
 
-    :param target: gets the poses.
-    :param link: gets the joint positions.
-    :param tasks: brings the ends of motions.
-    :param panel: shows what was asked for.
-    :param refuse: called with the reason why something is not possible.
     :ivar state: named state that was asked for last; empty for something else.
     """
 
@@ -65,11 +60,7 @@ class Motions:
         return self._execution is not None and self._link.can_execute()
 
     def show(self, display: RobotDisplay) -> None:
-        """
-        Take another robot; what was asked for is dropped.
-
-        :param display: the robot.
-        """
+        """Take another robot; what was asked for is dropped."""
         self._display = display
         self._states = state_choices(display.view.arm)
         self._home = home_state(display.view.arm)
@@ -93,11 +84,7 @@ class Motions:
                 self._home = dict(zip(names, q.tolist(), strict=True))
 
     def step(self, now: float) -> None:
-        """
-        Send the joint positions that are due.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Send the joint positions that are due."""
         display, goal = self._display, self._goal
         if not self._is_due or display is None or goal is None or now - self._sent_at < _PERIOD:
             return
@@ -119,7 +106,6 @@ class Motions:
         Take the pose of the gizmo as the target.
 
         :param T_root_target: (4, 4) [m].
-        :param is_going_on: False at the end of the drag.
         """
         if self._display is not None:
             self._give_way()
@@ -134,11 +120,7 @@ class Motions:
             self._move(self._home, 'home')
 
     def go_to_state(self, name: str) -> None:
-        """
-        Go to a named state.
-
-        :param name: one of those that the panel offers.
-        """
+        """Go to a named state."""
         positions = self._states.get(name)
         if positions is None:  # it was chosen just before another robot came
             return
@@ -148,11 +130,7 @@ class Motions:
         self.state = name
 
     def go_to_random_pose(self, rng: np.random.Generator) -> None:
-        """
-        Go to a random pose within reach.
-
-        :param rng: random numbers.
-        """
+        """Go to a random pose within reach."""
         if self._display is not None:
             view = self._display.view
             self.go_to_pose(random_reachable_pose(view.arm.chain, rng, 0.1 * view.size))

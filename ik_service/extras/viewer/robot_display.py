@@ -32,10 +32,7 @@ class RobotDisplay:
     """
     Display of one robot. To be used from one thread, except for the two states.
 
-    :param server: serves the page.
-    :param view: the robot.
     :param on_drag: called when the gizmo is dragged; see :class:`RobotScene`.
-    :ivar view: the robot.
     :ivar measured: state from ``joint_states``; thread-safe.
     :ivar commanded: state from ``joint_command``; thread-safe.
     """
@@ -107,12 +104,7 @@ class RobotDisplay:
         return joint_positions(self.view.arm.chain, posture[self.view.arm.indices])
 
     def take_solve_outcome(self, is_reachable: bool, message: str) -> None:
-        """
-        Take in the response of ``compute_ik`` for the target.
-
-        :param is_reachable: whether it is a solution.
-        :param message: its message.
-        """
+        """Take in the response of ``compute_ik`` for the target."""
         self._is_reachable, self._message = is_reachable, message
 
     def show_preview(self, poses: Poses) -> None:
@@ -124,11 +116,7 @@ class RobotDisplay:
         self._scene.preview.place(poses, beside=self._poses)
 
     def show_world(self, picture: WorldPicture) -> None:
-        """
-        Show the world and the collisions.
-
-        :param picture: as the IK node knows them.
-        """
+        """Show the world and the collisions."""
         self._scene.world.show(picture.parts, self._poses)
         self._scene.arm.highlight(picture.colliding_links)
 
@@ -138,13 +126,7 @@ class RobotDisplay:
         self._trail_is_new = True
 
     def draw(self, now: float, target: Target, panel: Panel) -> None:
-        """
-        Draw the present state.
-
-        :param now: on the monotonic clock [s].
-        :param target: the target.
-        :param panel: its switches say what is drawn.
-        """
+        """Draw the present state."""
         q = self.joints()
         scene = self._scene
         scene.arm.visible = q is not None
@@ -175,9 +157,6 @@ class RobotDisplay:
         """
         Show the live values in the panel.
 
-        :param now: on the monotonic clock [s].
-        :param target: the target.
-        :param panel: shows them.
         :param solve: figures of the node's last solve; None without any.
         """
         self._trail_is_new = True  # its switch may have been used

@@ -45,19 +45,7 @@ from ik_service.ros.requests.frames import FrameResolver, Frames
 
 
 class MotionTabs:
-    """
-    Paths and motion by hand. To be used from one thread, except for :meth:`stop`.
-
-    :param server: the page's server.
-    :param panel: holds the tabs.
-    :param node: the ROS node.
-    :param link: the services and the action for paths.
-    :param tasks: brings what is done in the tabs.
-    :param monitor: knows the IK node.
-    :param target: the target of the page.
-    :param motions: other motions of the page.
-    :param refuse: called with the reason why something is not possible.
-    """
+    """Paths and motion by hand. To be used from one thread, except for :meth:`stop`."""
 
     def __init__(
         self,
@@ -93,11 +81,7 @@ class MotionTabs:
             self._teleop.leave(client.client_id)
 
     def show(self, display: RobotDisplay) -> None:
-        """
-        Take another robot.
-
-        :param display: the robot.
-        """
+        """Take another robot."""
         self._paths.show(display)
         self._teleop.show(display.view.arm.chain)
 
@@ -107,12 +91,7 @@ class MotionTabs:
         self._monitor.read_parameters(PARAMETERS, self._teleop.take_parameters)
 
     def step(self, now: float, is_connected: bool) -> None:
-        """
-        Do what is due.
-
-        :param now: on the monotonic clock [s].
-        :param is_connected: whether the IK node takes requests.
-        """
+        """Do what is due."""
         self._paths.step(now)
         self._teleop.step(is_connected, self._paths.is_running)
 
@@ -147,13 +126,7 @@ _PANEL_PERIOD = 0.2  # time between two updates of the panel [s]
 
 
 class Viewer:
-    """
-    Running viewer; everything in it happens in the thread that calls :meth:`run`.
-
-    :param server: serves the page.
-    :param node: the ROS node.
-    :param settings: the settings.
-    """
+    """Running viewer; everything in it happens in the thread that calls :meth:`run`."""
 
     def __init__(self, server: viser.ViserServer, node: ViewerNode, settings: Settings) -> None:
         self._server, self._node = server, node
@@ -202,11 +175,7 @@ class Viewer:
         self._subscribe()
 
     def run(self, stop: threading.Event) -> None:
-        """
-        Run until an event is set.
-
-        :param stop: the event.
-        """
+        """Run until an event is set."""
         due = time.monotonic()
         with closing(self._tabs):
             while not stop.wait(max(0.0, due - time.monotonic())):

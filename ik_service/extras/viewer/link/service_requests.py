@@ -19,10 +19,6 @@ class ServiceRequests:
     Requests that solve the target, to say whether it can be reached.
 
     To be used from the thread of the task queue.
-
-    :param node: sends the requests.
-    :param tasks: brings the responses.
-    :param target: the target to solve.
     """
 
     def __init__(self, node: ViewerNode, tasks: TaskQueue, target: Target) -> None:
@@ -31,12 +27,7 @@ class ServiceRequests:
         self._sent_at = 0.0
 
     def step(self, now: float, display: RobotDisplay) -> None:
-        """
-        Send the request that is due, unless a response is still to come.
-
-        :param now: on the monotonic clock [s].
-        :param display: the robot that it is about.
-        """
+        """Send the request that is due, unless a response is still to come."""
         self._display = display
         chain = display.view.arm.chain
         pose = self._target.unsolved()

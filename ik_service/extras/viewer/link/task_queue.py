@@ -24,12 +24,7 @@ class TaskQueue:
         self._on_error = on_error
 
     def post(self, function: Callable[..., object], *arguments: Any) -> None:  # noqa: ANN401 (those of any function)
-        """
-        Add a call; from any thread.
-
-        :param function: the function to call.
-        :param arguments: its arguments.
-        """
+        """Add a call; from any thread."""
         self._tasks.put((function, arguments))
 
     def run_pending(self) -> None:
@@ -46,11 +41,7 @@ class TaskQueue:
 
 
 class Reader:
-    """
-    Reader of one file after the other, of which the last one that was asked for counts.
-
-    :param tasks: brings what was read.
-    """
+    """Reader of one file after the other, of which the last one that was asked for counts."""
 
     def __init__(self, tasks: TaskQueue) -> None:
         self._tasks = tasks
@@ -65,9 +56,7 @@ class Reader:
         """
         Call a function in a thread, and drop what is still being read.
 
-        :param read: the function.
         :param take: called with its result, in the thread of the task queue.
-        :param refuse: called there with the reason why there is none.
         """
         self.drop()
         number = self._asked
@@ -98,9 +87,6 @@ class LimitedLog:
     Log that writes each message once, up to a number of different messages. Thread-safe.
 
     For messages that other programs can cause, so that they cannot fill the log.
-
-    :param log: writes a line.
-    :param most: largest number of different messages.
     """
 
     def __init__(self, log: Callable[[str], object], most: int = 20) -> None:
@@ -109,11 +95,7 @@ class LimitedLog:
         self._lock = threading.Lock()
 
     def __call__(self, message: str) -> None:
-        """
-        Write a message, if it is new and there were not too many.
-
-        :param message: a sentence.
-        """
+        """Write a message, if it is new and there were not too many."""
         with self._lock:
             if message in self._messages or len(self._messages) >= self._most:
                 return

@@ -27,8 +27,6 @@ class JointSliders:
     """
     Sliders for the joints of a chain. To be used from one thread.
 
-    :param gui: the page's GUI.
-    :param container: the tab that holds them.
     :param on_move: called, in a thread of the server, with the position [rad] or [m] by name of a
         joint whose slider somebody has moved.
     :ivar sliders: the sliders by joint [°] or [mm].
@@ -41,11 +39,7 @@ class JointSliders:
         self._held_until = -math.inf
 
     def build(self, positions: Sequence[JointPosition]) -> None:
-        """
-        Replace the sliders by those of other joints.
-
-        :param positions: the joints, their positions and their limits.
-        """
+        """Replace the sliders by those of other joints."""
         for slider in self.sliders.values():
             slider.remove()
         self.sliders = {}
@@ -59,7 +53,6 @@ class JointSliders:
         Show positions, and keep them for :data:`HOLD_TIME`.
 
         :param positions: positions by joint [rad] or [m]; joints without a slider do not matter.
-        :param now: on the monotonic clock [s].
         """
         self.hold(now)
         for name, position in positions.items():
@@ -67,19 +60,11 @@ class JointSliders:
                 self._put(name, position)
 
     def hold(self, now: float) -> None:
-        """
-        Keep their positions for :data:`HOLD_TIME`.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Keep their positions for :data:`HOLD_TIME`."""
         self._held_until = now + HOLD_TIME
 
     def is_held(self, now: float) -> bool:
-        """
-        Whether they show positions that somebody has set, and not the arm's.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Whether they show positions that somebody has set, and not the arm's."""
         return now < self._held_until
 
     def release(self) -> None:
@@ -87,23 +72,14 @@ class JointSliders:
         self._held_until = -math.inf
 
     def follow(self, positions: Sequence[JointPosition], now: float) -> None:
-        """
-        Show the positions of the joints, unless the sliders are held.
-
-        :param positions: one for each slider.
-        :param now: on the monotonic clock [s].
-        """
+        """Show the positions of the joints, unless the sliders are held."""
         if self.is_held(now):
             return
         for joint in positions:
             self._put(joint.name, joint.value)
 
     def enable(self, enabled: bool) -> None:
-        """
-        Enable or disable the sliders.
-
-        :param enabled: whether they can be moved.
-        """
+        """Enable or disable the sliders."""
         for slider in self.sliders.values():
             if slider.disabled == enabled:
                 slider.disabled = not enabled
@@ -155,7 +131,6 @@ def state_choices(arm: Arm) -> dict[str, Mapping[str, float]]:
     """
     Return the states to choose from: those of the default group, and one to go home.
 
-    :param arm: the arm.
     :returns: positions [rad] or [m] by joint of the arm's chain, by what is shown.
     """
     states = arm.states(arm.group)
@@ -171,7 +146,6 @@ def home_state(arm: Arm) -> Mapping[str, float] | None:
     """
     Return the named state that is home: the one called so, else ``ready``; None without them.
 
-    :param arm: the arm.
     :returns: positions by joint [rad] or [m].
     """
     states = {name.lower(): positions for name, positions in arm.states(arm.group).items()}
@@ -186,10 +160,8 @@ class NamedStates:
     only written to when that changes: what somebody chooses stays to be seen while the choice is
     on its way to :meth:`follow`.
 
-    :param gui: the page's GUI.
     :param on_choose: called, in a thread of the server, with the name of the state that somebody
         has chosen.
-    :ivar menu: the menu.
     """
 
     def __init__(self, gui: viser.GuiApi, on_choose: Callable[[str], object]) -> None:
@@ -207,11 +179,7 @@ class NamedStates:
                 self.refresh()
 
     def offer(self, names: Sequence[str]) -> None:
-        """
-        Replace the choices.
-
-        :param names: what is shown of each state.
-        """
+        """Replace the choices."""
         self.refresh()
         set_value(self.menu, NONE)
         self.menu.options = (NONE, *(name for name in names if name != NONE))
@@ -236,11 +204,7 @@ class NamedStates:
             set_value(self.menu, shown)
 
     def enable(self, enabled: bool) -> None:
-        """
-        Enable or disable the menu; without states it stays disabled.
-
-        :param enabled: whether a state can be chosen.
-        """
+        """Enable or disable the menu; without states it stays disabled."""
         disabled = not enabled or len(self.menu.options) == 1
         if self.menu.disabled != disabled:
             self.menu.disabled = disabled
@@ -253,7 +217,6 @@ class GripperButtons:
     """
     A row of buttons for each hand. To be used from one thread.
 
-    :param gui: the page's GUI.
     :param order: where the rows stand among the widgets of the page.
     :param on_choose: called, in a thread of the server, with the name of a hand and the button.
     """
@@ -273,11 +236,7 @@ class GripperButtons:
         self._rows = [self._add(name, choices) for name, choices in hands.items()]
 
     def enable(self, enabled: bool) -> None:
-        """
-        Enable or disable the buttons.
-
-        :param enabled: whether the hands can be moved.
-        """
+        """Enable or disable the buttons."""
         for row in self._rows:
             if row.disabled == enabled:
                 row.disabled = not enabled

@@ -55,7 +55,6 @@ class ErrorHistory:
         """
         Add a point.
 
-        :param now: on a monotonic clock [s].
         :param position: position error [m].
         :param orientation: orientation error [rad].
         :returns: whether it was added; one that comes too soon is not.
@@ -75,7 +74,6 @@ class ErrorHistory:
         """
         Return the points as columns.
 
-        :param now: on the same clock [s].
         :returns: (K,) times relative to now [s], from -:data:`SPAN` to 0, as the axis of the plot
             goes from the first to the last; and the errors then: (K,) [mm] and (K,) [°], below
             :data:`FLOOR`, where nothing is drawn, before the first point.
@@ -123,14 +121,8 @@ class Actions:
 
     :ivar home: sends the arm to the posture that it was in first.
     :ivar random_pose: sends the arm to a random pose within its reach.
-    :ivar stop: stops the arm.
-    :ivar go_to_state: sends the arm to a named state.
-    :ivar move_gripper: opens or closes a hand, by its name.
     :ivar move_joints: sends the arm to joint positions, by name [rad] or [m].
-    :ivar change: changes parameters of the node.
     :ivar change_text: changes parameters of the node to texts that were typed.
-    :ivar clear_trail: clears the trail of the tip.
-    :ivar resume_demo: lets the demo go on.
     """
 
     home: Callable[[], object]
@@ -149,17 +141,10 @@ class Panel:
     """
     Panel beside the scene. To be used from one thread.
 
-    :param server: the page's server.
-    :param actions: callbacks of its buttons and fields.
-    :ivar states: menu of the named states.
-    :ivar grippers: buttons of the hands.
-    :ivar form: form of the node's parameters.
-    :ivar sliders: sliders of the joints.
     :ivar path_tab: empty tab for paths.
     :ivar hand_tab: empty tab for motion by hand.
     :ivar reach_tab: empty tab for maps of the reach.
     :ivar collisions: pairs of bodies in contact; hidden while there are none.
-    :ivar objects_switch: checkbox of the objects; hidden while there are none.
     """
 
     def __init__(self, server: viser.ViserServer, actions: Actions) -> None:
@@ -225,11 +210,7 @@ class Panel:
         return self.objects_switch.value
 
     def show_status(self, status: ConnectionStatus) -> None:
-        """
-        Show the status of the connection, and enable what needs the node.
-
-        :param status: the status.
-        """
+        """Show the status of the connection, and enable what needs the node."""
         self._put('banner', self._banner, banner(status, _BANNER_LINES))
         self.form.enable(status.is_connected)
         self.sliders.enable(status.is_connected)
@@ -237,12 +218,7 @@ class Panel:
         self.grippers.enable(status.is_connected)
 
     def show_collisions(self, contacts: Sequence[str], remarks: Sequence[str]) -> None:
-        """
-        Show which bodies are in contact.
-
-        :param contacts: a text for each pair.
-        :param remarks: what is not shown or not checked.
-        """
+        """Show which bodies are in contact."""
         self._put('collisions', self.collisions, collision_lines(contacts, remarks))
         self.collisions.visible = bool(contacts or remarks)
 
@@ -259,21 +235,12 @@ class Panel:
                 widget.visible = bool(reason)
 
     def show_remarks(self, remarks: Sequence[str]) -> None:
-        """
-        Show what of the robot is not used or not drawn as described.
-
-        :param remarks: sentences.
-        """
+        """Show what of the robot is not used or not drawn as described."""
         self._put('remarks', self._remarks, remark_lines(remarks) if remarks else '')
         self._remarks.visible = bool(remarks)
 
     def show_figures(self, figures: Figures, positions: Sequence[JointPosition]) -> None:
-        """
-        Show the live values.
-
-        :param figures: the values.
-        :param positions: the joints, their positions and their limits.
-        """
+        """Show the live values."""
         self._put('figures', self._figures, figures_table(figures))
         self._put('joints', self._joints, joints_table(positions))
 
@@ -314,13 +281,7 @@ class Panel:
 
 
 def notify(server: viser.ViserServer, title: str, body: str) -> None:
-    """
-    Show a message in every page that is open.
-
-    :param server: the server of the pages.
-    :param title: the message in a few words.
-    :param body: the message in a sentence.
-    """
+    """Show a message in every page that is open."""
     for client in server.get_clients().values():
         client.add_notification(title, body, color='red', auto_close_seconds=8.0)
 

@@ -27,7 +27,6 @@ def switched_weights(
     Return the task weights with the orientation freed or bound.
 
     :param weights: (6,) those in force.
-    :param position_only: whether the orientation shall be free.
     :param before: (6,) what they were when the orientation counted last.
     """
     if position_only:
@@ -49,9 +48,6 @@ class SolverForm:
     """
     Form of a node's parameters. To be used from one thread.
 
-    :param gui: the page's GUI.
-    :param main: container of the solver, position only and the speed.
-    :param rest: container of all other parameters.
     :param on_change: called, in a thread of the server, with changed parameters by name.
     :param on_text: the same, with texts that were typed and have yet to be parsed.
     :ivar widgets: the input widgets by parameter, and that of position only.
@@ -86,11 +82,7 @@ class SolverForm:
         return field.value
 
     def show(self, fields: list[Field]) -> None:
-        """
-        Show parameters; those that are shown already only get their new values.
-
-        :param fields: the parameters.
-        """
+        """Show parameters; those that are shown already only get their new values."""
         shapes = [field.with_value('') for field in fields]
         same = shapes == [field.with_value('') for field in self._fields.values()]
         self._fields = {field.name: field for field in fields}
@@ -100,11 +92,7 @@ class SolverForm:
             self._put(field)
 
     def put(self, values: Mapping[str, Value]) -> None:
-        """
-        Show values that have changed in the node.
-
-        :param values: the values by name; unknown parameters are ignored.
-        """
+        """Show values that have changed in the node."""
         for name, value in values.items():
             if name in self._fields:
                 self._fields[name] = self._fields[name].with_value(value)
@@ -115,11 +103,7 @@ class SolverForm:
         self.put({name: field.value for name, field in self._fields.items()})
 
     def enable(self, enabled: bool) -> None:
-        """
-        Enable or disable the fields.
-
-        :param enabled: whether they can be changed.
-        """
+        """Enable or disable the fields."""
         for widget in self.widgets.values():
             if widget.disabled == enabled:
                 widget.disabled = not enabled

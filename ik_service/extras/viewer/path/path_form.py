@@ -20,19 +20,12 @@ class PathState:
     """
     State of the path and the arm.
 
-    :ivar has_planner: whether ``compute_cartesian_path`` is on the graph.
-    :ivar has_executor: whether ``execute_trajectory`` is.
     :ivar obstacle: why there is nothing to draw on; empty where the arm is known.
-    :ivar points: number of way points.
-    :ivar is_planning: whether a preview is under way.
     :ivar failure: why there is no preview; empty where there is one or none was asked for.
     :ivar duration: of the previewed motion [s]; 0 without one.
     :ivar time: that is shown of it [s].
-    :ivar is_playing: whether the shown arm runs.
     :ivar fraction: the part of the path that the motion covers, 0 to 1.
-    :ivar reason: why it ends there.
     :ivar distance: how far the arm is from the start, in words; empty where it is there.
-    :ivar is_approaching: whether the arm goes to the start.
     :ivar progress: share of the motion that is executed, 0 to 1; None while none is.
     :ivar outcome: how the last execution has ended; None when something was done since.
     """
@@ -86,11 +79,7 @@ class PathState:
 
 
 def path_text(state: PathState) -> StatusText:
-    """
-    Return what the page says about a path.
-
-    :param state: its state.
-    """
+    """Return what the page says about a path."""
     if state.obstacle:
         return StatusText(Level.WAITING, 'No arm to draw a path for', state.obstacle)
     if state.progress is not None:
@@ -143,11 +132,7 @@ def _drawing_text(points: int) -> StatusText:
 
 
 def percentage(share: float) -> str:
-    """
-    Return a share that is less than the whole in percent, never rounded up to the whole.
-
-    :param share: 0 to 1.
-    """
+    """Return a share that is less than the whole in percent, never rounded up to the whole."""
     return f'{min(int(100.0 * share), 99)} %'
 
 
@@ -160,18 +145,10 @@ class PathActions:
     """
     Callbacks of the tab; all are called in threads of the server.
 
-    :ivar add: adds a way point where the gizmo is.
-    :ivar circle: makes the last three way points a circle.
-    :ivar undo: takes the last of these steps back.
-    :ivar clear: removes all way points.
     :ivar save: sends the way points as a file; called with a function that takes its text.
     :ivar load: takes the way points of the content of a file.
-    :ivar preview: computes the motion along the path.
     :ivar seek: shows the arm at a time of that motion [s].
     :ivar play: lets the shown arm run along the path, or stops that.
-    :ivar go_to_start: sends the arm to the first way point.
-    :ivar execute: sends the arm along the path.
-    :ivar cancel: stops the execution.
     """
 
     add: Callable[[], object]
@@ -189,13 +166,7 @@ class PathActions:
 
 
 class PathForm:
-    """
-    Tab of the path. To be used from one thread.
-
-    :param gui: the page's GUI.
-    :param container: the tab.
-    :param actions: callbacks of its buttons.
-    """
+    """Tab of the path. To be used from one thread."""
 
     def __init__(
         self, gui: viser.GuiApi, container: viser.GuiTabHandle, actions: PathActions
@@ -243,11 +214,7 @@ class PathForm:
         )
 
     def show(self, state: PathState) -> None:
-        """
-        Show a state.
-
-        :param state: the state.
-        """
+        """Show a state."""
         text = path_text(state)
         content = banner(text)
         if self._shown != content:

@@ -71,8 +71,6 @@ class StartApproach:
         Whether the arm has come to rest at the start just now; the wait ends then.
 
         :param q: (n,) its joints' positions [rad] or [m].
-        :param display: the arm.
-        :param now: on the monotonic clock [s].
         """
         if self._start is None or display is None:
             return False
@@ -94,7 +92,6 @@ class Playback:
 
     :ivar duration: of the motion [s]; 0 without one.
     :ivar time: that is shown of it [s].
-    :ivar is_playing: whether it runs.
     """
 
     def __init__(self) -> None:
@@ -119,22 +116,14 @@ class Playback:
         self.time, self.is_playing = min(max(time, 0.0), self.duration), False
 
     def toggle(self, now: float) -> None:
-        """
-        Run on, at the end from the start again, or stand.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Run on, at the end from the start again, or stand."""
         self.is_playing = not self.is_playing and self.duration > 0.0
         self._stepped_at = now
         if self.is_playing and self.time >= self.duration:
             self.time = 0.0
 
     def step(self, now: float) -> None:
-        """
-        Run on to the present; it stands when it has come to the end.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Run on to the present; it stands when it has come to the end."""
         if self.is_playing:
             self.time = min(self.time + now - self._stepped_at, self.duration)
             self._stepped_at = now
@@ -145,8 +134,6 @@ class PathRun:
     """
     One execution after the other. To be used from one thread.
 
-    :param executor: the node.
-    :param tasks: brings the ends.
     :param on_end: called with the end of each execution that was not dropped.
     """
 
@@ -173,11 +160,7 @@ class PathRun:
         return self._preview is not None
 
     def start(self, preview: Preview) -> None:
-        """
-        Send the arm along a path.
-
-        :param preview: the motion.
-        """
+        """Send the arm along a path."""
         self._number += 1
         number = self._number
 
@@ -222,13 +205,8 @@ class Paths:
     Only :meth:`execute` and :meth:`go_to_start` move the arm. A preview counts for the way points
     and settings that it was made of, and is executed from where it starts.
 
-    :param make_form: returns the tab.
     :param make_scene: returns the nodes of the path in the scene, for a robot.
-    :param link: the services of the node.
     :param tasks: brings their answers, and what is done in the tab.
-    :param target: where the gizmo is.
-    :param motions: sends the arm to the start.
-    :param refuse: called with the reason why something is not possible.
     """
 
     def __init__(
@@ -262,11 +240,7 @@ class Paths:
         return self._run.is_running
 
     def show(self, display: RobotDisplay) -> None:
-        """
-        Take another robot; the path of the one before is forgotten.
-
-        :param display: the robot.
-        """
+        """Take another robot; the path of the one before is forgotten."""
         if self._scene is not None:
             self._scene.remove()
         self._display, self._scene = display, self._make_scene(display)
@@ -275,11 +249,7 @@ class Paths:
         self._drop_preview()
 
     def step(self, now: float) -> None:
-        """
-        Send requests that are due, and look where the arm is.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Send requests that are due, and look where the arm is."""
         if self._asked is not None and self._asked != self._form.settings:
             self._drop_preview()
         self._planner.step()
@@ -355,20 +325,12 @@ class Paths:
         self._edit(self._points.clear)
 
     def save(self, send: Callable[[str], object]) -> None:
-        """
-        Send the way points as a file.
-
-        :param send: takes its text.
-        """
+        """Send the way points as a file."""
         if self._display is not None and len(self._points):
             send(way_points_text(self._points.drawing, *self._ends(self._display)))
 
     def load(self, content: bytes) -> None:
-        """
-        Take the way points of a file in place of those that are there.
-
-        :param content: of the file.
-        """
+        """Take the way points of a file in place of those that are there."""
         display = self._display
         if display is None:
             self._refuse_in(self.state())

@@ -28,11 +28,9 @@ class Preview:
     """
     Trajectory that a service has found for a path.
 
-    :ivar trajectory: the motion of the chain's joints.
     :ivar fraction: the part of the path that it covers, 0 to 1.
     :ivar reason: why it ends there; empty where nothing was said.
     :ivar tips: (k, 3) positions of the tip at the trajectory's points, in the base frame [m].
-    :ivar answer: the answer that it is of.
     """
 
     trajectory: JointTrajectory
@@ -82,7 +80,6 @@ def make_preview(chain: KinematicChain, answer: PathAnswer) -> Preview:
     """
     Return the preview of an answer.
 
-    :param chain: the chain that moves.
     :param answer: holds a motion of all of the chain's joints, in any order.
     :raises TrajectoryError: it holds none, or one of other joints.
     """
@@ -114,11 +111,6 @@ class PathPlanner:
 
     A path starts where the arm is, if its tip is at the first way point, and else at the joint
     positions that ``compute_ik`` has for that.
-
-    :param link: sends the requests.
-    :param tasks: brings the answers.
-    :param on_preview: called with the preview.
-    :param on_failure: called with the reason why there is none.
     """
 
     def __init__(
@@ -149,9 +141,7 @@ class PathPlanner:
         """
         Request the preview of a path, instead of any that is under way.
 
-        :param chain: the chain.
         :param corners: (k, 4, 4) T_base_tip, two at least, which straight lines join [m].
-        :param settings: of the path.
         :param q: (n,) the joints' measured positions [rad] or [m].
         """
         self.drop()

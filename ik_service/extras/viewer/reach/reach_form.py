@@ -28,9 +28,7 @@ class ReachActions:
     """
     Callbacks of the tab; all are called in threads of the server.
 
-    :ivar load: loads the map at a path.
     :ivar compare: loads the map at a path to compare with; removes it where the path is empty.
-    :ivar change: draws anew what is chosen.
     :ivar make: makes a map of the arm that is shown, of a fineness.
     """
 
@@ -44,9 +42,6 @@ class ReachForm:
     """
     Tab of the reach. To be used from one thread.
 
-    :param gui: the page's GUI.
-    :param container: the tab.
-    :param actions: callbacks of its widgets.
     :param path: of the map that is loaded first; empty for none.
     """
 
@@ -137,19 +132,11 @@ class ReachForm:
         self.adjust()
 
     def switch(self, is_shown: bool) -> None:
-        """
-        Show or hide the map.
-
-        :param is_shown: whether it is to be shown.
-        """
+        """Show or hide the map."""
         set_value(self._show, is_shown)
 
     def offer_comparison(self, is_there: bool) -> None:
-        """
-        Offer to colour by a comparison, and choose that.
-
-        :param is_there: whether there is a comparison.
-        """
+        """Offer to colour by a comparison, and choose that."""
         self._can_compare = is_there
         names = tuple(quantity.name for quantity in self._quantities)
         self._color.options = (ARMS, *names) if is_there else names
@@ -169,11 +156,7 @@ class ReachForm:
         set_properties(self._offset, visible=self.look.cut is not Cut.NONE)
 
     def show(self, text: StatusText) -> None:
-        """
-        Show the state of the tab.
-
-        :param text: the state.
-        """
+        """Show the state of the tab."""
         self._put(self._text, banner(text))
 
     def show_progress(self, share: float | None) -> None:
@@ -187,11 +170,7 @@ class ReachForm:
             set_properties(self._progress, value=float(round(100.0 * share)))
 
     def show_key(self, content: str) -> None:
-        """
-        Show the legend.
-
-        :param content: its HTML.
-        """
+        """Show the legend."""
         self._put(self._key, content)
 
     def show_here(self, content: str) -> None:

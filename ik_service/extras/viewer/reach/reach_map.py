@@ -39,12 +39,9 @@ class ReachFile:
     """
     Positions that the tip of an arm can reach.
 
-    :ivar path: path of the file.
     :ivar points: (N, 3) in the frame of the base link [m].
     :ivar fraction: (N,) fraction of the orientations that can be reached there, 0 to 1.
     :ivar spacing: distance of neighbours [m]; 0 where there are none.
-    :ivar base_link: base link of the arm.
-    :ivar tip_link: tip link of the arm.
     """
 
     path: Path
@@ -59,7 +56,6 @@ def read_reach(path: Path) -> ReachFile:
     """
     Read a file of reachable positions.
 
-    :param path: the archive ``reach.npz``.
     :raises ArgumentError: there is no such file, it is damaged, or it holds something else.
     """
     try:
@@ -119,11 +115,8 @@ class Quantity:
     """
     What is known about each position.
 
-    :ivar name: what it is, in a few words.
     :ivar unit: unit of the values; empty for none.
     :ivar values: (N,) NaN where it is not known.
-    :ivar highest: upper end of the colours and of the threshold.
-    :ivar digits: decimal places that matter.
     """
 
     name: str
@@ -133,11 +126,7 @@ class Quantity:
     digits: int
 
     def text(self, value: float) -> str:
-        """
-        Return a value with its unit.
-
-        :param value: the value.
-        """
+        """Return a value with its unit."""
         unit = f' {self.unit}' if self.unit else ''
         return f'{value:.{self.digits}f}{unit}'
 
@@ -147,13 +136,9 @@ class ReachMap:
     """
     What an arm can do at N positions.
 
-    :ivar path: file or folder that it was read from.
-    :ivar base_link: link in whose frame the positions are.
-    :ivar tip_link: link that is brought there.
     :ivar points: (N, 3) float32 [m].
     :ivar is_reached: (N,) bool, whether the tip gets there.
     :ivar spacing: distance of neighbours [m]; 0 where there is no grid.
-    :ivar quantities: what is known, the share of orientations first.
     :ivar spec: the chain that it was made with; None where the file does not tell.
     """
 
@@ -171,7 +156,6 @@ def read_map(path: str | os.PathLike[str]) -> ReachMap:
     """
     Read a capability map, or a file ``reach.npz`` of ``ik_study reach``.
 
-    :param path: folder of the one, or the other.
     :raises IkServiceError: there is none, it is damaged, or holds something else.
     :raises MissingExtraError: zarr is not installed, which a capability map needs.
     """
@@ -189,8 +173,6 @@ def of_capability_map(path: Path, found: CapabilityMap) -> ReachMap:
     """
     Return what the page shows of a capability map.
 
-    :param path: its folder.
-    :param found: the map.
     :raises ArgumentError: it has no positions, too many of them, or implausible numbers.
     """
     points = found.positions.astype(np.float32)
@@ -252,8 +234,6 @@ def difference(found: ReachMap, chain: KinematicChain) -> str:
     """
     Return why a map does not belong to a chain.
 
-    :param found: the map.
-    :param chain: the chain that is shown.
     :returns: a sentence; empty where it belongs to it, as far as the map tells.
     """
     for what, of_map, of_arm in (
@@ -278,7 +258,6 @@ def chain_of(spec: ChainSpec) -> KinematicChain:
     """
     Return the chain of a specification, without preparing its solver or reading its meshes.
 
-    :param spec: the specification.
     :raises IkServiceError: it is faulty.
     """
     robot = Robot.from_urdf(spec.urdf)
@@ -324,12 +303,7 @@ _STAGES = {
 
 @dataclass(frozen=True)
 class Fineness:
-    """
-    Grid of a map.
-
-    :ivar points: positions along the longest side.
-    :ivar orientations: at each position.
-    """
+    """Grid of a map."""
 
     points: int
     orientations: int
@@ -351,8 +325,6 @@ class OwnSurvey:
     """
     Survey of an arm, which gives way to all other threads.
 
-    :param chain: the arm.
-    :param fineness: of the map.
     :param report: called with the share that is done, 0 to 1.
     """
 

@@ -58,7 +58,6 @@ class HandActions:
     """
     Callbacks of the tab, called in a thread of the server with the number of the page.
 
-    :ivar hold: called again and again while a button is held.
     :ivar click: called when it is released, or clicked by the keyboard.
     """
 
@@ -67,13 +66,7 @@ class HandActions:
 
 
 class HandForm:
-    """
-    Tab of the motion by hand. To be used from one thread.
-
-    :param gui: the page's GUI.
-    :param container: the tab.
-    :param actions: callbacks of its buttons.
-    """
+    """Tab of the motion by hand. To be used from one thread."""
 
     def __init__(
         self, gui: viser.GuiApi, container: viser.GuiTabHandle, actions: HandActions
@@ -106,11 +99,7 @@ class HandForm:
         return self._frame.value == TOOL
 
     def build(self, joints: Sequence[str]) -> None:
-        """
-        Replace the buttons of the joints.
-
-        :param joints: names of the joints.
-        """
+        """Replace the buttons of the joints."""
         for button in self._joint_buttons:
             button.remove()
         with self._joints:
@@ -119,13 +108,7 @@ class HandForm:
             ]
 
     def show(self, text: StatusText, can_turn: bool, can_jog: bool) -> None:
-        """
-        Show a state.
-
-        :param text: about it.
-        :param can_turn: whether the tip can be moved.
-        :param can_jog: whether single joints can be.
-        """
+        """Show a state."""
         content = banner(text)
         if self._shown != content:
             self._shown = self._text.content = content
@@ -162,10 +145,6 @@ class Teleop:
     Motion of the arm for as long as a button of a page is held.
 
     Buttons may be pressed in any thread; all else is to be used from one.
-
-    :param make_form: returns the tab.
-    :param link: takes the commands.
-    :param clock: monotonic clock [s].
     """
 
     def __init__(
@@ -185,31 +164,18 @@ class Teleop:
         link.subscribe(self._take_status)
 
     def show(self, chain: KinematicChain) -> None:
-        """
-        Take another robot.
-
-        :param chain: the chain that moves.
-        """
+        """Take another robot."""
         if self._chain is not None:
             self._held.stop()
         self._chain = chain
         self._form.build(chain.joint_names)
 
     def take_parameters(self, values: Mapping[str, object]) -> None:
-        """
-        Take in the node's parameters that commands depend on.
-
-        :param values: parameters by name; others do not matter.
-        """
+        """Take in the node's parameters that commands depend on."""
         self._units = read_units(values, self._units)
 
     def step(self, is_connected: bool, is_busy: bool) -> None:
-        """
-        Allow or forbid motion.
-
-        :param is_connected: whether there is a node that takes commands.
-        :param is_busy: whether the arm goes along a path.
-        """
+        """Allow or forbid motion."""
         self._held.allow(self._obstacle(is_connected, is_busy))
 
     def draw(self) -> None:
@@ -234,11 +200,7 @@ class Teleop:
         self._held.stop()
 
     def leave(self, page: int) -> None:
-        """
-        End the motion of a page that has gone; from any thread.
-
-        :param page: its number.
-        """
+        """End the motion of a page that has gone; from any thread."""
         self._held.leave(page)
 
     def close(self) -> None:
