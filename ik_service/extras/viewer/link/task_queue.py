@@ -9,6 +9,9 @@ from typing import Any
 
 from ik_service.exceptions import IkServiceError
 
+Post = Callable[..., None]
+"""Method :meth:`TaskQueue.post`."""
+
 
 class TaskQueue:
     """
@@ -40,12 +43,29 @@ class TaskQueue:
                 self._on_error(error)
 
 
-class Reader:
-    """Reader of one file after the other, of which the last one that was asked for counts."""
+class Newest:
+    """Callbacks for the answers to one question after the other, of which the newest counts."""
 
     def __init__(self, tasks: TaskQueue) -> None:
         self._tasks = tasks
-        self._asked = 0  # counted, so that what was read for an earlier request is known
+        self._number = 0
+
+    def drop(self) -> None:
+        """Take no answer to what was asked before."""
+        self._number += 1
+
+    def taking(self, take: Callable[..., object]) -> Callable[..., None]:
+        """Return a callback, for any thread, that brings an answer unless it was dropped."""
+        number = self._number
+
+        def on_answer(*answer: object) -> None:
+            self._tasks.post(lambda: take(*answer) if number == self._number else None)
+
+        return on_answer
+
+
+class Reader(Newest):
+    """Reader of one file after the other, of which the last one that was asked for counts."""
 
     def start(
         self,
@@ -57,29 +77,22 @@ class Reader:
         Call a function in a thread, and drop what is still being read.
 
         :param take: called with its result, in the thread of the task queue.
+        :param refuse: called there with the reason why there is none.
         """
         self.drop()
-        number = self._asked
-
-        def finish(function: Callable[..., object], result: object) -> None:
-            if number == self._asked:
-                function(result)
+        on_result, on_failure = self.taking(take), self.taking(refuse)
 
         def work() -> None:
             try:
                 result = read()
             except IkServiceError as error:
-                self._tasks.post(finish, refuse, str(error))
+                on_failure(str(error))
             except Exception as error:  # a file may be anything, and too large for the memory
-                self._tasks.post(finish, refuse, f'{type(error).__name__}: {error}')
+                on_failure(f'{type(error).__name__}: {error}')
             else:
-                self._tasks.post(finish, take, result)
+                on_result(result)
 
         threading.Thread(target=work, name='reach', daemon=True).start()
-
-    def drop(self) -> None:
-        """Drop what is being read."""
-        self._asked += 1
 
 
 class LimitedLog:

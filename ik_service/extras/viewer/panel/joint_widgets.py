@@ -13,7 +13,7 @@ import viser
 from ik_service.arm.arm import Arm
 from ik_service.common.quoting import truncate
 from ik_service.extras.viewer.panel.measures import JointPosition
-from ik_service.extras.viewer.panel.widgets import set_value
+from ik_service.extras.viewer.panel.widgets import set_properties, set_value
 from ik_service.kinematics.search_range import sampling_bounds
 
 HOLD_TIME = 3.0
@@ -81,8 +81,7 @@ class JointSliders:
     def enable(self, enabled: bool) -> None:
         """Enable or disable the sliders."""
         for slider in self.sliders.values():
-            if slider.disabled == enabled:
-                slider.disabled = not enabled
+            set_properties(slider, disabled=not enabled)
 
     def _put(self, name: str, position: float) -> None:
         slider = self.sliders[name]
@@ -129,17 +128,24 @@ _MOST_CHOICES = 200  # an SRDF may hold any number, and each page shows them all
 
 def state_choices(arm: Arm) -> dict[str, Mapping[str, float]]:
     """
-    Return the states to choose from: those of the default group, and one to go home.
+    Return the states to choose from: of the default group, one to go home, and of other groups.
 
-    :returns: positions [rad] or [m] by joint of the arm's chain, by what is shown.
+    :returns: positions [rad] or [m] by joint, by what is shown.
     """
-    states = arm.states(arm.group)
-    some = islice(states.items(), _MOST_CHOICES)
-    choices = {truncate(name): positions for name, positions in some}
-    if not any(name.lower() == 'home' for name in states):
+    own = arm.states(arm.group)
+    states = dict(islice(own.items(), _MOST_CHOICES))
+    if not any(name.lower() == 'home' for name in own):
         rest = arm.rest[arm.indices].tolist()
-        choices[MID_RANGE] = dict(zip(arm.chain.joint_names, rest, strict=True))
-    return choices
+        states[MID_RANGE] = dict(zip(arm.chain.joint_names, rest, strict=True))
+    known = {arm.chain.joint_names}
+    for name, group in arm.groups.items():
+        if group.chain.joint_names in known:  # by another name
+            continue
+        known.add(group.chain.joint_names)
+        for state, positions in arm.states(group).items():
+            if len(states) < _MOST_CHOICES and not positions.keys() <= {*arm.chain.joint_names}:
+                states[f'{name}: {state}'] = positions
+    return {truncate(name): positions for name, positions in states.items()}
 
 
 def home_state(arm: Arm) -> Mapping[str, float] | None:
@@ -205,9 +211,7 @@ class NamedStates:
 
     def enable(self, enabled: bool) -> None:
         """Enable or disable the menu; without states it stays disabled."""
-        disabled = not enabled or len(self.menu.options) == 1
-        if self.menu.disabled != disabled:
-            self.menu.disabled = disabled
+        set_properties(self.menu, disabled=not enabled or len(self.menu.options) == 1)
 
 
 OnChoose = Callable[[str, str], object]
@@ -238,8 +242,7 @@ class GripperButtons:
     def enable(self, enabled: bool) -> None:
         """Enable or disable the buttons."""
         for row in self._rows:
-            if row.disabled == enabled:
-                row.disabled = not enabled
+            set_properties(row, disabled=not enabled)
 
     def _add(self, name: str, choices: Sequence[str]) -> viser.GuiButtonGroupHandle:
         row = self._gui.add_button_group(truncate(name), choices, order=self._order)

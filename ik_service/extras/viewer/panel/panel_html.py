@@ -156,7 +156,7 @@ def figures_table(figures: Figures) -> str:
 
 
 def joints_table(positions: Sequence[JointPosition]) -> str:
-    """Return the joints as a table: a bar between the limits, and the distance to the nearer one."""
+    """Return the joints as a table: a bar between the limits, and the distance to the nearer."""
     rows = ''.join(
         f'<tr><td style="white-space:nowrap;max-width:9em;overflow:hidden;'
         f'text-overflow:ellipsis" title="{escape(joint.name)}">{escape(joint.name)}</td>'

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 import viser
 
 from ik_service.extras.viewer.link.path_link import PathSettings
+from ik_service.extras.viewer.link.task_queue import Post
 from ik_service.extras.viewer.panel.panel_html import banner, Level, StatusText
 from ik_service.extras.viewer.panel.widgets import call_on_click, set_properties, set_value
 from ik_service.extras.viewer.path.way_points import NAME
+
+if TYPE_CHECKING:
+    from ik_service.extras.viewer.path.paths import Paths
 
 FEWEST_POINTS = 2
 
@@ -140,38 +145,12 @@ _SPEED, _STEP = 100.0, 5.0  # [mm/s], [mm]
 _LEAST_DURATION = 0.1  # range of the slider while there is nothing to preview [s]
 
 
-@dataclass(frozen=True)
-class PathActions:
-    """
-    Callbacks of the tab; all are called in threads of the server.
-
-    :ivar save: sends the way points as a file; called with a function that takes its text.
-    :ivar load: takes the way points of the content of a file.
-    :ivar seek: shows the arm at a time of that motion [s].
-    :ivar play: lets the shown arm run along the path, or stops that.
-    """
-
-    add: Callable[[], object]
-    circle: Callable[[], object]
-    undo: Callable[[], object]
-    clear: Callable[[], object]
-    save: Callable[[Callable[[str], object]], object]
-    load: Callable[[bytes], object]
-    preview: Callable[[], object]
-    seek: Callable[[float], object]
-    play: Callable[[], object]
-    go_to_start: Callable[[], object]
-    execute: Callable[[], object]
-    cancel: Callable[[], object]
-
-
 class PathForm:
     """Tab of the path. To be used from one thread."""
 
     def __init__(
-        self, gui: viser.GuiApi, container: viser.GuiTabHandle, actions: PathActions
+        self, gui: viser.GuiApi, container: viser.GuiTabHandle, post: Post, paths: Paths
     ) -> None:
-        self._shown = ''
         with container:
             self._text = gui.add_html('')
             self._add = gui.add_button(
@@ -202,7 +181,7 @@ class PathForm:
             self._cancel = gui.add_button(
                 'Cancel', icon=viser.Icon.HAND_STOP, color='red', visible=False
             )
-        self._listen(actions)
+        self._listen(post, paths)
 
     @property
     def settings(self) -> PathSettings:
@@ -215,10 +194,7 @@ class PathForm:
 
     def show(self, state: PathState) -> None:
         """Show a state."""
-        text = path_text(state)
-        content = banner(text)
-        if self._shown != content:
-            self._shown = self._text.content = content
+        set_properties(self._text, content=banner(path_text(state)))
         set_properties(self._add, disabled=not state.can_draw)
         set_properties(self._load, disabled=not state.can_draw)
         set_properties(self._save, disabled=not state.points)
@@ -236,33 +212,33 @@ class PathForm:
         if state.progress is not None:
             set_properties(self._progress, value=float(round(100.0 * state.progress)))
 
-    def _listen(self, actions: PathActions) -> None:
+    def _listen(self, post: Post, paths: Paths) -> None:
         for button, action in (
-            (self._add, actions.add),
-            (self._preview, actions.preview),
-            (self._play, actions.play),
-            (self._go, actions.go_to_start),
-            (self._execute, actions.execute),
-            (self._cancel, actions.cancel),
+            (self._add, paths.add),
+            (self._preview, paths.preview),
+            (self._play, paths.play),
+            (self._go, paths.go_to_start),
+            (self._execute, paths.execute),
+            (self._cancel, paths.stop),
         ):
-            call_on_click(button, action)
-        edits = {'Circle': actions.circle, 'Undo': actions.undo, 'Clear': actions.clear}
+            call_on_click(button, partial(post, action))
+        edits = {'Circle': paths.close_circle, 'Undo': paths.undo, 'Clear': paths.clear}
 
         @self._edit.on_click
         async def _(event: viser.GuiEvent[viser.GuiButtonGroupHandle]) -> None:
-            edits[event.target.value]()
+            post(edits[event.target.value])
 
         @self._save.on_click
         async def _(event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
             client = event.client
             if client is not None:
-                actions.save(lambda text: client.send_file_download(NAME, text.encode()))
+                post(paths.save, lambda text: client.send_file_download(NAME, text.encode()))
 
         @self._load.on_upload
         async def _(event: viser.GuiEvent[viser.GuiUploadButtonHandle]) -> None:
-            actions.load(event.target.value.content)
+            post(paths.load, event.target.value.content)
 
         @self._time.on_update
         async def _(event: viser.GuiEvent[viser.GuiSliderHandle[float]]) -> None:
             if event.client_id is not None:  # a person, and not this program
-                actions.seek(event.target.value)
+                post(paths.seek, event.target.value)

@@ -11,11 +11,11 @@ import numpy as np
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.viewer.link.path_link import Execution, ExecutionEnd, PathLink, PathSettings
 from ik_service.extras.viewer.link.target import Target
-from ik_service.extras.viewer.link.task_queue import TaskQueue
+from ik_service.extras.viewer.link.task_queue import Newest, Post, TaskQueue
 from ik_service.extras.viewer.motions import Motions
 from ik_service.extras.viewer.panel.measures import joint_units
 from ik_service.extras.viewer.panel.panel_html import Level, quantity_text, StatusText
-from ik_service.extras.viewer.path.path_form import path_text, PathActions, PathForm, PathState
+from ik_service.extras.viewer.path.path_form import path_text, PathForm, PathState
 from ik_service.extras.viewer.path.path_scene import PathScene
 from ik_service.extras.viewer.path.preview import (
     PathPlanner,
@@ -143,10 +143,9 @@ class PathRun:
         tasks: TaskQueue,
         on_end: Callable[[ExecutionEnd], object],
     ) -> None:
-        self._executor, self._tasks, self._on_end = executor, tasks, on_end
+        self._executor, self._newest, self._on_end = executor, Newest(tasks), on_end
         self._execution: Execution | None = None
         self._preview: Preview | None = None
-        self._number = 0
         self._time = 0.0
 
     @property
@@ -161,14 +160,11 @@ class PathRun:
 
     def start(self, preview: Preview) -> None:
         """Send the arm along a path."""
-        self._number += 1
-        number = self._number
-
-        def on_end(end: ExecutionEnd) -> None:
-            self._tasks.post(lambda: self._end(end) if number == self._number else None)
-
+        self._newest.drop()
         self._preview, self._time = preview, 0.0
-        self._execution = self._executor.execute(preview.answer.message, on_end)
+        self._execution = self._executor.execute(
+            preview.answer.message, self._newest.taking(self._end)
+        )
 
     def cancel(self) -> None:
         """Ask the node to stop the arm; the end follows."""
@@ -177,7 +173,7 @@ class PathRun:
 
     def drop(self) -> None:
         """Forget the execution, as the node has gone."""
-        self._number += 1
+        self._newest.drop()
         self._execution = self._preview = None
 
     def step(self, q: np.ndarray) -> None:
@@ -211,7 +207,7 @@ class Paths:
 
     def __init__(
         self,
-        make_form: Callable[[PathActions], PathForm],
+        make_form: Callable[[Post, Paths], PathForm],
         make_scene: Callable[[RobotDisplay], PathScene],
         link: PathLink,
         tasks: TaskQueue,
@@ -232,7 +228,7 @@ class Paths:
         self._failure = ''
         self._looked_at = -math.inf  # when somebody last asked for the preview, or moved in it
         self._outcome: StatusText | None = None
-        self._form = make_form(self._actions(tasks))
+        self._form = make_form(tasks.post, self)
 
     @property
     def is_running(self) -> bool:
@@ -458,20 +454,3 @@ class Paths:
         chain = self._display.view.arm.chain
         unit = joint_units(chain)[chain.joint_names.index(joint)]
         return f'{joint} is {quantity_text(distance, unit)} away from there'
-
-    def _actions(self, tasks: TaskQueue) -> PathActions:
-        post = tasks.post
-        return PathActions(
-            add=lambda: post(self.add),
-            circle=lambda: post(self.close_circle),
-            undo=lambda: post(self.undo),
-            clear=lambda: post(self.clear),
-            save=lambda send: post(self.save, send),
-            load=lambda content: post(self.load, content),
-            preview=lambda: post(self.preview),
-            seek=lambda shown: post(self.seek, shown),
-            play=lambda: post(self.play),
-            go_to_start=lambda: post(self.go_to_start),
-            execute=lambda: post(self.execute),
-            cancel=lambda: post(self.stop),
-        )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 
 import numpy as np
 
 from ik_service.exceptions import TrajectoryError
 from ik_service.extras.viewer.link.path_link import PathAnswer, PathLink, PathSettings
-from ik_service.extras.viewer.link.task_queue import TaskQueue
+from ik_service.extras.viewer.link.task_queue import Newest, TaskQueue
 from ik_service.extras.viewer.path.way_points import is_near
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
@@ -120,11 +120,10 @@ class PathPlanner:
         on_preview: Callable[[Preview], object],
         on_failure: Callable[[str], object],
     ) -> None:
-        self._link, self._tasks = link, tasks
+        self._link, self._newest = link, Newest(tasks)
         self._on_preview, self._on_failure = on_preview, on_failure
         self._question: _Question | None = None
         self._is_sent = False
-        self._number = 0  # of the question; an answer to an earlier one does not count
 
     @property
     def is_busy(self) -> bool:
@@ -151,7 +150,7 @@ class PathPlanner:
     def drop(self) -> None:
         """Drop the preview that is under way."""
         self._question, self._is_sent = None, False
-        self._number += 1
+        self._newest.drop()
 
     def step(self) -> None:
         """Send the request that is due, unless a response is still to come."""
@@ -163,7 +162,7 @@ class PathPlanner:
                 question.chain,
                 question.corners[0],
                 question.settings.avoid_collisions,
-                self._taking(self._take_start),
+                self._newest.taking(self._take_start),
             )
         else:
             self._is_sent = self._link.request_path(
@@ -171,25 +170,16 @@ class PathPlanner:
                 question.start,
                 question.corners[1:],
                 question.settings,
-                self._taking(self._take_path),
+                self._newest.taking(self._take_path),
             )
-
-    def _taking(self, take: Callable[..., object]) -> Callable[..., object]:
-        """Return a callback that takes an answer in the right thread, to the same question."""
-        number = self._number
-
-        def on_answer(*answer: object) -> None:
-            self._tasks.post(lambda: take(*answer) if number == self._number else None)
-
-        return on_answer
 
     def _take_start(self, q: np.ndarray | None, reason: str) -> None:
         question = self._question
-        assert question is not None  # its number is that of the answer
+        assert question is not None  # an answer to an earlier one does not come here
         if q is None:
             self._fail(f'the arm cannot be where the path starts: {reason}')
             return
-        self._question = _Question(question.chain, question.corners, question.settings, q)
+        self._question = replace(question, start=q)
         self._is_sent = False
 
     def _take_path(self, answer: PathAnswer) -> None:

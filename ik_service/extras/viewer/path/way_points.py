@@ -40,7 +40,7 @@ class Drawing:
 
 
 class WayPoints:
-    """Way points of a path, with the steps in which they were drawn. To be used from one thread."""
+    """Way points of a path, with the steps in which they were drawn. For one thread."""
 
     def __init__(self) -> None:
         self.drawing = Drawing()

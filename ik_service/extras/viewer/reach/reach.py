@@ -15,7 +15,7 @@ from ik_service.extras.viewer.link.task_queue import Reader, TaskQueue
 from ik_service.extras.viewer.panel.panel import Panel
 from ik_service.extras.viewer.panel.panel_html import framed, Level, StatusText
 from ik_service.extras.viewer.reach.placements import Placements
-from ik_service.extras.viewer.reach.reach_form import ReachActions, ReachForm
+from ik_service.extras.viewer.reach.reach_form import ReachForm
 from ik_service.extras.viewer.reach.reach_map import (
     difference,
     FINENESSES,
@@ -156,13 +156,7 @@ class Reach:
         makes: bool = False,
     ) -> None:
         self._log, self._tasks = log, tasks
-        actions = ReachActions(
-            load=lambda path: tasks.post(self.load, path),
-            compare=lambda path: tasks.post(self.compare, path),
-            change=lambda: tasks.post(self._change),
-            make=lambda fineness: tasks.post(self.make, fineness),
-        )
-        self._form = ReachForm(server.gui, panel.reach_tab, actions, path)
+        self._form = ReachForm(server.gui, panel.reach_tab, tasks.post, self, path)
         self._cloud = PointCloud(server.scene, '/reach')
         self._placements = Placements(server, panel.reach_tab, tasks)
         self._reader = Reader(tasks)
@@ -321,7 +315,8 @@ class Reach:
 
     # Drawing
 
-    def _change(self) -> None:
+    def change(self) -> None:
+        """Draw anew what is chosen."""
         if self._map is not None and self._is_own:
             self._form.adjust()
             self._is_changed = True

@@ -67,7 +67,7 @@ class MeshLoader:
         self._sum = 0
 
     def get(self, mesh: MeshFile) -> tuple[Mesh, ...]:
-        """Return the meshes of a file; none when it cannot be shown, which has been reported then."""
+        """Return the meshes of a file; none, and a report, when it cannot be shown."""
         if mesh.filename in self._bad:
             return ()
         if mesh not in self._meshes:

@@ -143,7 +143,7 @@ def collision_parts(robot: Robot, loader: MeshLoader) -> tuple[Part, ...]:
 
 
 def skeleton(robot: Robot, links: frozenset[str] | set[str]) -> tuple[Part, ...]:
-    """Return cylinders from the frames of links to the joints below them, and balls at the joints."""
+    """Return cylinders from frames of links to the joints below them, and balls at joints."""
     parts = []
     for joint in robot.joints.values():
         if joint.parent not in links:

@@ -10,6 +10,7 @@ import time
 import viser
 
 from ik_service.extras.viewer.panel.panel_html import banner, Level, StatusText
+from ik_service.extras.viewer.panel.widgets import set_properties
 from ik_service.extras.viewer.teleop.held_motion import CommandRepeater, HeldMotion, HOLD_RATE
 from ik_service.extras.viewer.teleop.servo_link import (
     AXES,
@@ -53,26 +54,26 @@ class HandButton:
         return f'{"+" if self.sign > 0 else "−"} {self.joint or turn + AXES[self.axis % 3]}'
 
 
-@dataclass(frozen=True)
-class HandActions:
-    """
-    Callbacks of the tab, called in a thread of the server with the number of the page.
-
-    :ivar click: called when it is released, or clicked by the keyboard.
-    """
-
-    hold: Callable[[int, HandButton], object]
-    click: Callable[[int, HandButton], object]
+OnButton = Callable[[int, HandButton], object]
 
 
 class HandForm:
-    """Tab of the motion by hand. To be used from one thread."""
+    """
+    Tab of the motion by hand. To be used from one thread.
+
+    :param on_hold: called, in a thread of the server, with the number of the page, again and again
+        while a button is held.
+    :param on_click: the same, when a button is released, or clicked by the keyboard.
+    """
 
     def __init__(
-        self, gui: viser.GuiApi, container: viser.GuiTabHandle, actions: HandActions
+        self,
+        gui: viser.GuiApi,
+        container: viser.GuiTabHandle,
+        on_hold: OnButton,
+        on_click: OnButton,
     ) -> None:
-        self._gui, self._actions = gui, actions
-        self._shown = ''
+        self._gui, self._on_hold, self._on_click = gui, on_hold, on_click
         self._joint_buttons: list[viser.GuiButtonHandle] = []
         with container:
             self._text = gui.add_html('')
@@ -109,21 +110,17 @@ class HandForm:
 
     def show(self, text: StatusText, can_turn: bool, can_jog: bool) -> None:
         """Show a state."""
-        content = banner(text)
-        if self._shown != content:
-            self._shown = self._text.content = content
+        set_properties(self._text, content=banner(text))
         for buttons, enabled in ((self._axis_buttons, can_turn), (self._joint_buttons, can_jog)):
             for button in buttons:
-                if button.disabled == enabled:
-                    button.disabled = not enabled
+                set_properties(button, disabled=not enabled)
 
     def _add(self, what: HandButton) -> viser.GuiButtonHandle:
         button = self._gui.add_button(what.label, disabled=True)
-        actions = self._actions
 
         async def on_hold(event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
             if event.client_id is not None:
-                actions.hold(event.client_id, what)
+                self._on_hold(event.client_id, what)
 
         if hasattr(button, 'on_hold'):  # older versions of viser tell of clicks only
             button.on_hold(on_hold, callback_hz=HOLD_RATE)
@@ -131,7 +128,7 @@ class HandForm:
         @button.on_click
         async def _(event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
             if event.client_id is not None:
-                actions.click(event.client_id, what)
+                self._on_click(event.client_id, what)
 
         return button
 
@@ -149,7 +146,7 @@ class Teleop:
 
     def __init__(
         self,
-        make_form: Callable[[HandActions], HandForm],
+        make_form: Callable[[OnButton, OnButton], HandForm],
         link: ServoLink,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -160,7 +157,7 @@ class Teleop:
         self._repeater = CommandRepeater(self._held, link.publish)
         self._refusal, self._refused_at = '', -math.inf
         self._warning, self._warned_at = '', -math.inf
-        self._form = make_form(HandActions(self._hold, self._click))
+        self._form = make_form(self._hold, self._click)
         link.subscribe(self._take_status)
 
     def show(self, chain: KinematicChain) -> None:
