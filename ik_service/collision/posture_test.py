@@ -16,8 +16,8 @@ from ik_service.collision.part import ContactPoint
 from ik_service.collision.scene import Pair, Scene
 from ik_service.collision.scene_arrays import line_joints, LineJoints, RobotArrays
 from ik_service.collision.workspace import Workspace
+from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
-from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
 
 _LEAST_ROWS = 64  # postures that a thread is worth starting for

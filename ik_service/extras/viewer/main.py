@@ -15,7 +15,6 @@ def main(args: list[str] | None = None) -> int:
     Run the program.
 
     :param args: the command line after the program's name; ``None`` takes it from ``sys.argv``.
-    :returns: the exit code.
     """
     if shows_help(args, 'ik_viewer', 'The arm in a browser.', 'page.md'):
         return 0

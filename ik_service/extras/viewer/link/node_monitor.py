@@ -50,14 +50,11 @@ class ConnectionFacts:
     Observations of the node and the arm; times on the monotonic clock [s].
 
     :ivar node: full name of the node that offers ``compute_ik``; empty before one was seen.
-    :ivar is_offered: whether ``compute_ik`` is on the graph now.
     :ivar diagnostics_at: time of the node's last diagnostics; None without any.
     :ivar changing_since: time of the oldest change of parameters that the node has not answered;
         None when it has answered all.
-    :ivar activity: what the node reports to be doing.
     :ivar is_warning: whether it reports so with a warning or an error.
     :ivar states_at: time of the last joint state; None without any.
-    :ivar has_robot: whether the robot's description is known.
     :ivar robot_error: why the robot cannot be shown; empty when it can.
     """
 
@@ -74,22 +71,13 @@ class ConnectionFacts:
 
 @dataclass(frozen=True)
 class ConnectionStatus(StatusText):
-    """
-    Status that the page shows.
-
-    :ivar is_connected: whether the IK node takes requests.
-    """
+    """Status that the page shows."""
 
     is_connected: bool = False
 
 
 def connection_status(facts: ConnectionFacts, now: float) -> ConnectionStatus:
-    """
-    Return the status that observations amount to.
-
-    :param facts: the observations.
-    :param now: on the monotonic clock [s].
-    """
+    """Return the status that observations amount to."""
     heard_at = facts.diagnostics_at
     is_silent = heard_at is not None and now - heard_at > DIAGNOSTICS_TIMEOUT
     if facts.robot_error:
@@ -150,14 +138,7 @@ _SOLVE = 'last_solve.'  # prefix of the keys that describe the last solve
 
 @dataclass(frozen=True)
 class Entry:
-    """
-    Status of one part of a node, from a diagnostics message.
-
-    :ivar name: ``<node>: <part>``.
-    :ivar is_warning: whether its level is above OK.
-    :ivar message: its sentence.
-    :ivar values: its values by key.
-    """
+    """Status of one part of a node, from a diagnostics message."""
 
     name: str
     is_warning: bool
@@ -170,10 +151,6 @@ class NodeReport:
     """
     State of the IK node; texts are empty where the diagnostics hold none.
 
-    :ivar base_link: base link of the chain.
-    :ivar tip_link: tip link of the chain.
-    :ivar activity: what the node is doing, in a sentence.
-    :ivar is_warning: whether that is a warning or an error.
     :ivar solve: figures of the last solve; None without any.
     :ivar stops: how often the arm was stopped; None where that is not counted.
     """
@@ -187,12 +164,7 @@ class NodeReport:
 
 
 def read_report(entries: Iterable[Entry], node: str) -> NodeReport | None:
-    """
-    Return the state that a node reports; None when the message is from another node.
-
-    :param entries: the parts of the message.
-    :param node: the node's name, without its namespace.
-    """
+    """Return the state that a node reports; None when the message is from another node."""
     parts = {
         entry.name.removeprefix(f'{node}: '): entry
         for entry in entries
@@ -265,16 +237,9 @@ class NodeMonitor:
     """
     State of the IK node. To be used from one thread, that of the task queue.
 
-    :param node: the own node.
     :param tasks: brings what arrives in other threads.
-    :param own: the viewer's own parameters about the robot.
-    :param on_fields: called with the node's parameters when they were read.
-    :param on_values: called with parameters of it that have changed.
     :param on_connected: called when the node appears on the graph, or is back.
     :param on_stopped: called when the node reports another stop of the arm, whoever asked for it.
-    :ivar facts: what is known of the node and the arm.
-    :ivar sources: the known descriptions of the robot.
-    :ivar report: the node's last report.
     """
 
     def __init__(
@@ -300,11 +265,7 @@ class NodeMonitor:
         self.report = NodeReport()
 
     def step(self, now: float) -> ConnectionStatus:
-        """
-        Query the graph from time to time; return the status of the connection.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Query the graph from time to time; return the status of the connection."""
         if now - self._queried_at >= _GRAPH_PERIOD:
             self._queried_at = now
             self._query_graph(now)
@@ -327,7 +288,6 @@ class NodeMonitor:
         """
         Set parameters of the node.
 
-        :param values: the values by name.
         :param on_result: called with the values, and why the node refuses them; empty when it has
             taken them.
         """
@@ -351,7 +311,6 @@ class NodeMonitor:
         """
         Request parameters of the node.
 
-        :param names: the names; the node need not have them.
         :param on_values: called with those that it has, unless it does not answer.
         """
         if self._parameters is not None and self._parameters.is_ready():
@@ -363,12 +322,7 @@ class NodeMonitor:
             )
 
     def on_diagnostics(self, message: DiagnosticArray, now: float) -> None:
-        """
-        Take in diagnostics.
-
-        :param message: may be about other nodes as well.
-        :param now: on the monotonic clock [s].
-        """
+        """Take in diagnostics."""
         entries = [
             Entry(
                 status.name,
@@ -392,27 +346,15 @@ class NodeMonitor:
         )
 
     def on_description(self, text: str) -> None:
-        """
-        Take in a robot description.
-
-        :param text: the URDF from the topic ``robot_description``.
-        """
+        """Take in a robot description."""
         self.sources = replace(self.sources, topic=text)
 
     def on_semantics(self, text: str) -> None:
-        """
-        Take in a semantic description.
-
-        :param text: the SRDF from the topic ``robot_description_semantic``.
-        """
+        """Take in a semantic description."""
         self.sources = replace(self.sources, semantic_topic=text)
 
     def on_parameters(self, event: ParameterEvent) -> None:
-        """
-        Take in changed parameters.
-
-        :param event: may be of another node.
-        """
+        """Take in changed parameters."""
         if event.node != self.facts.node:
             return
         if event.new_parameters:  # it has just started

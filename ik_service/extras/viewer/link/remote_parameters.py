@@ -49,10 +49,6 @@ class Field:
     """
     Parameter as a field.
 
-    :ivar name: its name.
-    :ivar kind: type of its value.
-    :ivar value: its value.
-    :ivar description: its meaning.
     :ivar bounds: lowest and highest value of a number; None without.
     :ivar choices: valid values of a text; empty when any will do.
     """
@@ -79,18 +75,13 @@ class Field:
         return f'{self.value:g}' if isinstance(self.value, float) else str(self.value)
 
     def with_value(self, value: Value) -> Field:
-        """
-        Return the same field with another value.
-
-        :param value: the value.
-        """
+        """Return the same field with another value."""
         return replace(self, value=value)
 
     def parse(self, text: str) -> Value:
         """
         Return the value that a text stands for.
 
-        :param text: as it was typed.
         :raises OptionError: it is none, or out of bounds.
         """
         try:
@@ -149,12 +140,7 @@ OnResult = Callable[[Mapping[str, Value], str], object]
 
 
 class RemoteParameters:
-    """
-    Parameters of one node. All callbacks are called in the thread that spins.
-
-    :param node: the own node.
-    :param remote: full name of the other one.
-    """
+    """Parameters of one node. All callbacks are called in the thread that spins."""
 
     def __init__(self, node: Node, remote: str) -> None:
         self.remote = remote
@@ -171,14 +157,7 @@ class RemoteParameters:
         on_fields: OnFields,
         on_values: OnValues,
     ) -> None:
-        """
-        Request parameters with their descriptions.
-
-        :param names: the names; the node need not have them.
-        :param prefixes: prefixes of further parameters, with their dots.
-        :param on_fields: called with the parameters that can be changed.
-        :param on_values: called with all parameters that were read.
-        """
+        """Request parameters with their descriptions."""
 
         def on_list(future: Future) -> None:
             listed = _response(future)
@@ -196,7 +175,6 @@ class RemoteParameters:
         """
         Set parameters.
 
-        :param values: the values by name.
         :param on_result: called with the values, and why the node refuses them; empty when it has
             taken them.
         """
@@ -232,11 +210,7 @@ class RemoteParameters:
 
 
 def changed_values(event: ParameterEvent) -> dict[str, Value]:
-    """
-    Return the parameters that an event reports as changed.
-
-    :param event: an event of any node.
-    """
+    """Return the parameters that an event reports as changed."""
     return {
         parameter.name: _plain(parameter_value_to_python(parameter.value))
         for parameter in event.changed_parameters

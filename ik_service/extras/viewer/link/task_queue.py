@@ -9,6 +9,9 @@ from typing import Any
 
 from ik_service.exceptions import IkServiceError
 
+Post = Callable[..., None]
+"""Method :meth:`TaskQueue.post`."""
+
 
 class TaskQueue:
     """
@@ -24,12 +27,7 @@ class TaskQueue:
         self._on_error = on_error
 
     def post(self, function: Callable[..., object], *arguments: Any) -> None:  # noqa: ANN401 (those of any function)
-        """
-        Add a call; from any thread.
-
-        :param function: the function to call.
-        :param arguments: its arguments.
-        """
+        """Add a call; from any thread."""
         self._tasks.put((function, arguments))
 
     def run_pending(self) -> None:
@@ -45,16 +43,29 @@ class TaskQueue:
                 self._on_error(error)
 
 
-class Reader:
-    """
-    Reader of one file after the other, of which the last one that was asked for counts.
-
-    :param tasks: brings what was read.
-    """
+class Newest:
+    """Callbacks for the answers to one question after the other, of which the newest counts."""
 
     def __init__(self, tasks: TaskQueue) -> None:
         self._tasks = tasks
-        self._asked = 0  # counted, so that what was read for an earlier request is known
+        self._number = 0
+
+    def drop(self) -> None:
+        """Take no answer to what was asked before."""
+        self._number += 1
+
+    def taking(self, take: Callable[..., object]) -> Callable[..., None]:
+        """Return a callback, for any thread, that brings an answer unless it was dropped."""
+        number = self._number
+
+        def on_answer(*answer: object) -> None:
+            self._tasks.post(lambda: take(*answer) if number == self._number else None)
+
+        return on_answer
+
+
+class Reader(Newest):
+    """Reader of one file after the other, of which the last one that was asked for counts."""
 
     def start(
         self,
@@ -65,32 +76,23 @@ class Reader:
         """
         Call a function in a thread, and drop what is still being read.
 
-        :param read: the function.
         :param take: called with its result, in the thread of the task queue.
         :param refuse: called there with the reason why there is none.
         """
         self.drop()
-        number = self._asked
-
-        def finish(function: Callable[..., object], result: object) -> None:
-            if number == self._asked:
-                function(result)
+        on_result, on_failure = self.taking(take), self.taking(refuse)
 
         def work() -> None:
             try:
                 result = read()
             except IkServiceError as error:
-                self._tasks.post(finish, refuse, str(error))
+                on_failure(str(error))
             except Exception as error:  # a file may be anything, and too large for the memory
-                self._tasks.post(finish, refuse, f'{type(error).__name__}: {error}')
+                on_failure(f'{type(error).__name__}: {error}')
             else:
-                self._tasks.post(finish, take, result)
+                on_result(result)
 
         threading.Thread(target=work, name='reach', daemon=True).start()
-
-    def drop(self) -> None:
-        """Drop what is being read."""
-        self._asked += 1
 
 
 class LimitedLog:
@@ -98,9 +100,6 @@ class LimitedLog:
     Log that writes each message once, up to a number of different messages. Thread-safe.
 
     For messages that other programs can cause, so that they cannot fill the log.
-
-    :param log: writes a line.
-    :param most: largest number of different messages.
     """
 
     def __init__(self, log: Callable[[str], object], most: int = 20) -> None:
@@ -109,11 +108,7 @@ class LimitedLog:
         self._lock = threading.Lock()
 
     def __call__(self, message: str) -> None:
-        """
-        Write a message, if it is new and there were not too many.
-
-        :param message: a sentence.
-        """
+        """Write a message, if it is new and there were not too many."""
         with self._lock:
             if message in self._messages or len(self._messages) >= self._most:
                 return

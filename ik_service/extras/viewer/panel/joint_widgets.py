@@ -13,8 +13,8 @@ import viser
 from ik_service.arm.arm import Arm
 from ik_service.common.quoting import truncate
 from ik_service.extras.viewer.panel.measures import JointPosition
-from ik_service.extras.viewer.panel.widgets import set_value
-from ik_service.kinematics.search_range import sampling_bounds
+from ik_service.extras.viewer.panel.widgets import set_properties, set_value
+from ik_service.kinematics.joint_space import sampling_bounds
 
 HOLD_TIME = 3.0
 """Time that the sliders keep their positions after somebody has moved one [s]."""
@@ -27,8 +27,6 @@ class JointSliders:
     """
     Sliders for the joints of a chain. To be used from one thread.
 
-    :param gui: the page's GUI.
-    :param container: the tab that holds them.
     :param on_move: called, in a thread of the server, with the position [rad] or [m] by name of a
         joint whose slider somebody has moved.
     :ivar sliders: the sliders by joint [°] or [mm].
@@ -41,11 +39,7 @@ class JointSliders:
         self._held_until = -math.inf
 
     def build(self, positions: Sequence[JointPosition]) -> None:
-        """
-        Replace the sliders by those of other joints.
-
-        :param positions: the joints, their positions and their limits.
-        """
+        """Replace the sliders by those of other joints."""
         for slider in self.sliders.values():
             slider.remove()
         self.sliders = {}
@@ -59,7 +53,6 @@ class JointSliders:
         Show positions, and keep them for :data:`HOLD_TIME`.
 
         :param positions: positions by joint [rad] or [m]; joints without a slider do not matter.
-        :param now: on the monotonic clock [s].
         """
         self.hold(now)
         for name, position in positions.items():
@@ -67,19 +60,11 @@ class JointSliders:
                 self._put(name, position)
 
     def hold(self, now: float) -> None:
-        """
-        Keep their positions for :data:`HOLD_TIME`.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Keep their positions for :data:`HOLD_TIME`."""
         self._held_until = now + HOLD_TIME
 
     def is_held(self, now: float) -> bool:
-        """
-        Whether they show positions that somebody has set, and not the arm's.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Whether they show positions that somebody has set, and not the arm's."""
         return now < self._held_until
 
     def release(self) -> None:
@@ -87,26 +72,16 @@ class JointSliders:
         self._held_until = -math.inf
 
     def follow(self, positions: Sequence[JointPosition], now: float) -> None:
-        """
-        Show the positions of the joints, unless the sliders are held.
-
-        :param positions: one for each slider.
-        :param now: on the monotonic clock [s].
-        """
+        """Show the positions of the joints, unless the sliders are held."""
         if self.is_held(now):
             return
         for joint in positions:
             self._put(joint.name, joint.value)
 
     def enable(self, enabled: bool) -> None:
-        """
-        Enable or disable the sliders.
-
-        :param enabled: whether they can be moved.
-        """
+        """Enable or disable the sliders."""
         for slider in self.sliders.values():
-            if slider.disabled == enabled:
-                slider.disabled = not enabled
+            set_properties(slider, disabled=not enabled)
 
     def _put(self, name: str, position: float) -> None:
         slider = self.sliders[name]
@@ -153,25 +128,30 @@ _MOST_CHOICES = 200  # an SRDF may hold any number, and each page shows them all
 
 def state_choices(arm: Arm) -> dict[str, Mapping[str, float]]:
     """
-    Return the states to choose from: those of the default group, and one to go home.
+    Return the states to choose from: of the default group, one to go home, and of other groups.
 
-    :param arm: the arm.
-    :returns: positions [rad] or [m] by joint of the arm's chain, by what is shown.
+    :returns: positions [rad] or [m] by joint, by what is shown.
     """
-    states = arm.states(arm.group)
-    some = islice(states.items(), _MOST_CHOICES)
-    choices = {truncate(name): positions for name, positions in some}
-    if not any(name.lower() == 'home' for name in states):
+    own = arm.states(arm.group)
+    states = dict(islice(own.items(), _MOST_CHOICES))
+    if not any(name.lower() == 'home' for name in own):
         rest = arm.rest[arm.indices].tolist()
-        choices[MID_RANGE] = dict(zip(arm.chain.joint_names, rest, strict=True))
-    return choices
+        states[MID_RANGE] = dict(zip(arm.chain.joint_names, rest, strict=True))
+    known = {arm.chain.joint_names}
+    for name, group in arm.groups.items():
+        if group.chain.joint_names in known:  # by another name
+            continue
+        known.add(group.chain.joint_names)
+        for state, positions in arm.states(group).items():
+            if len(states) < _MOST_CHOICES and not positions.keys() <= {*arm.chain.joint_names}:
+                states[f'{name}: {state}'] = positions
+    return {truncate(name): positions for name, positions in states.items()}
 
 
 def home_state(arm: Arm) -> Mapping[str, float] | None:
     """
     Return the named state that is home: the one called so, else ``ready``; None without them.
 
-    :param arm: the arm.
     :returns: positions by joint [rad] or [m].
     """
     states = {name.lower(): positions for name, positions in arm.states(arm.group).items()}
@@ -186,10 +166,8 @@ class NamedStates:
     only written to when that changes: what somebody chooses stays to be seen while the choice is
     on its way to :meth:`follow`.
 
-    :param gui: the page's GUI.
     :param on_choose: called, in a thread of the server, with the name of the state that somebody
         has chosen.
-    :ivar menu: the menu.
     """
 
     def __init__(self, gui: viser.GuiApi, on_choose: Callable[[str], object]) -> None:
@@ -207,11 +185,7 @@ class NamedStates:
                 self.refresh()
 
     def offer(self, names: Sequence[str]) -> None:
-        """
-        Replace the choices.
-
-        :param names: what is shown of each state.
-        """
+        """Replace the choices."""
         self.refresh()
         set_value(self.menu, NONE)
         self.menu.options = (NONE, *(name for name in names if name != NONE))
@@ -236,14 +210,8 @@ class NamedStates:
             set_value(self.menu, shown)
 
     def enable(self, enabled: bool) -> None:
-        """
-        Enable or disable the menu; without states it stays disabled.
-
-        :param enabled: whether a state can be chosen.
-        """
-        disabled = not enabled or len(self.menu.options) == 1
-        if self.menu.disabled != disabled:
-            self.menu.disabled = disabled
+        """Enable or disable the menu; without states it stays disabled."""
+        set_properties(self.menu, disabled=not enabled or len(self.menu.options) == 1)
 
 
 OnChoose = Callable[[str, str], object]
@@ -253,7 +221,6 @@ class GripperButtons:
     """
     A row of buttons for each hand. To be used from one thread.
 
-    :param gui: the page's GUI.
     :param order: where the rows stand among the widgets of the page.
     :param on_choose: called, in a thread of the server, with the name of a hand and the button.
     """
@@ -273,14 +240,9 @@ class GripperButtons:
         self._rows = [self._add(name, choices) for name, choices in hands.items()]
 
     def enable(self, enabled: bool) -> None:
-        """
-        Enable or disable the buttons.
-
-        :param enabled: whether the hands can be moved.
-        """
+        """Enable or disable the buttons."""
         for row in self._rows:
-            if row.disabled == enabled:
-                row.disabled = not enabled
+            set_properties(row, disabled=not enabled)
 
     def _add(self, name: str, choices: Sequence[str]) -> viser.GuiButtonGroupHandle:
         row = self._gui.add_button_group(truncate(name), choices, order=self._order)

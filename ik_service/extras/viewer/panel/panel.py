@@ -25,6 +25,7 @@ from ik_service.extras.viewer.panel.panel_html import (
     StatusText,
 )
 from ik_service.extras.viewer.panel.solver_form import SolverForm
+from ik_service.extras.viewer.panel.widgets import call_on_click, set_properties
 
 SPAN = 20.0
 """Length of the history [s]."""
@@ -55,7 +56,6 @@ class ErrorHistory:
         """
         Add a point.
 
-        :param now: on a monotonic clock [s].
         :param position: position error [m].
         :param orientation: orientation error [rad].
         :returns: whether it was added; one that comes too soon is not.
@@ -75,7 +75,6 @@ class ErrorHistory:
         """
         Return the points as columns.
 
-        :param now: on the same clock [s].
         :returns: (K,) times relative to now [s], from -:data:`SPAN` to 0, as the axis of the plot
             goes from the first to the last; and the errors then: (K,) [mm] and (K,) [°], below
             :data:`FLOOR`, where nothing is drawn, before the first point.
@@ -123,14 +122,8 @@ class Actions:
 
     :ivar home: sends the arm to the posture that it was in first.
     :ivar random_pose: sends the arm to a random pose within its reach.
-    :ivar stop: stops the arm.
-    :ivar go_to_state: sends the arm to a named state.
-    :ivar move_gripper: opens or closes a hand, by its name.
     :ivar move_joints: sends the arm to joint positions, by name [rad] or [m].
-    :ivar change: changes parameters of the node.
     :ivar change_text: changes parameters of the node to texts that were typed.
-    :ivar clear_trail: clears the trail of the tip.
-    :ivar resume_demo: lets the demo go on.
     """
 
     home: Callable[[], object]
@@ -149,23 +142,16 @@ class Panel:
     """
     Panel beside the scene. To be used from one thread.
 
-    :param server: the page's server.
-    :param actions: callbacks of its buttons and fields.
-    :ivar states: menu of the named states.
-    :ivar grippers: buttons of the hands.
-    :ivar form: form of the node's parameters.
-    :ivar sliders: sliders of the joints.
     :ivar path_tab: empty tab for paths.
     :ivar hand_tab: empty tab for motion by hand.
     :ivar reach_tab: empty tab for maps of the reach.
     :ivar collisions: pairs of bodies in contact; hidden while there are none.
-    :ivar objects_switch: checkbox of the objects; hidden while there are none.
     """
 
     def __init__(self, server: viser.ViserServer, actions: Actions) -> None:
-        gui = self._gui = server.gui
+        gui = server.gui
         gui.add_html(_ALWAYS_SEEN)
-        self._stop = gui.add_button('Stop', icon=viser.Icon.HAND_STOP, color='red')
+        stop = gui.add_button('Stop', icon=viser.Icon.HAND_STOP, color='red')
         self._banner = gui.add_html('')
         self._pause = gui.add_html('', visible=False)
         self._resume = gui.add_button(
@@ -173,7 +159,8 @@ class Panel:
         )
         self.collisions = gui.add_html('', visible=False)
         self._remarks = gui.add_html('', visible=False)
-        self._buttons = gui.add_button_group('Go', ('Home', 'Random pose'))
+        moves = {'Home': actions.home, 'Random pose': actions.random_pose}
+        go = gui.add_button_group('Go', (*moves,))
         self.states = NamedStates(gui, actions.go_to_state)
         below_states = self.states.menu.order + 0.5  # widgets are numbered in steps of 1
         self.grippers = GripperButtons(gui, below_states, actions.move_gripper)
@@ -188,63 +175,37 @@ class Panel:
         self.reach_tab = tabs.add_tab('Reach')
         options = tabs.add_tab('Options')
         with tabs.add_tab('View'):
-            self._ghost = gui.add_checkbox('Commanded arm', True)
-            self._trail = gui.add_checkbox('Trail of the tip', True)
-            self._clear = gui.add_button('Clear trail')
-            self._tip = gui.add_checkbox('Axes of the tip', False)
-            self._solid = gui.add_checkbox('Collision shapes', False)
+            self.ghost_switch = gui.add_checkbox('Commanded arm', True)
+            self.trail_switch = gui.add_checkbox('Trail of the tip', True)
+            clear = gui.add_button('Clear trail')
+            self.tip_switch = gui.add_checkbox('Axes of the tip', False)
+            self.solid_switch = gui.add_checkbox('Collision shapes', False)
             self.objects_switch = gui.add_checkbox('Objects', True, visible=False)
         self.form = SolverForm(gui, main, options, actions.change, actions.change_text)
         self.sliders = JointSliders(gui, joints, actions.move_joints)
-        self._shown: dict[str, str] = {}
-        self._listen(actions)
+        call_on_click(stop, actions.stop)
+        call_on_click(self._resume, actions.resume_demo)
+        call_on_click(clear, actions.clear_trail)
 
-    @property
-    def shows_ghost(self) -> bool:
-        """Whether the commanded state is to be shown."""
-        return self._ghost.value
-
-    @property
-    def shows_trail(self) -> bool:
-        """Whether the trail of the tip is to be shown."""
-        return self._trail.value
-
-    @property
-    def shows_tip(self) -> bool:
-        """Whether the axes of the tip are to be shown."""
-        return self._tip.value
-
-    @property
-    def shows_collision_shapes(self) -> bool:
-        """Whether the shapes that collisions are checked with are to be shown."""
-        return self._solid.value
-
-    @property
-    def shows_objects(self) -> bool:
-        """Whether the objects around the arm and on it are to be shown."""
-        return self.objects_switch.value
+        @go.on_click
+        async def _(event: viser.GuiEvent[viser.GuiButtonGroupHandle]) -> None:
+            moves[event.target.value]()
 
     def show_status(self, status: ConnectionStatus) -> None:
-        """
-        Show the status of the connection, and enable what needs the node.
-
-        :param status: the status.
-        """
-        self._put('banner', self._banner, banner(status, _BANNER_LINES))
+        """Show the status of the connection, and enable what needs the node."""
+        set_properties(self._banner, content=banner(status, _BANNER_LINES))
         self.form.enable(status.is_connected)
         self.sliders.enable(status.is_connected)
         self.states.enable(status.is_connected)
         self.grippers.enable(status.is_connected)
 
     def show_collisions(self, contacts: Sequence[str], remarks: Sequence[str]) -> None:
-        """
-        Show which bodies are in contact.
-
-        :param contacts: a text for each pair.
-        :param remarks: what is not shown or not checked.
-        """
-        self._put('collisions', self.collisions, collision_lines(contacts, remarks))
-        self.collisions.visible = bool(contacts or remarks)
+        """Show which bodies are in contact."""
+        set_properties(
+            self.collisions,
+            content=collision_lines(contacts, remarks),
+            visible=bool(contacts or remarks),
+        )
 
     def show_pause(self, reason: str) -> None:
         """
@@ -253,29 +214,20 @@ class Panel:
         :param reason: why; empty while it is not.
         """
         text = StatusText(Level.WAITING, 'The demo is paused', reason)
-        self._put('pause', self._pause, banner(text) if reason else '')
+        set_properties(self._pause, content=banner(text) if reason else '')
         for widget in (self._pause, self._resume):
-            if widget.visible != bool(reason):
-                widget.visible = bool(reason)
+            set_properties(widget, visible=bool(reason))
 
     def show_remarks(self, remarks: Sequence[str]) -> None:
-        """
-        Show what of the robot is not used or not drawn as described.
-
-        :param remarks: sentences.
-        """
-        self._put('remarks', self._remarks, remark_lines(remarks) if remarks else '')
-        self._remarks.visible = bool(remarks)
+        """Show what of the robot is not used or not drawn as described."""
+        set_properties(
+            self._remarks, content=remark_lines(remarks) if remarks else '', visible=bool(remarks)
+        )
 
     def show_figures(self, figures: Figures, positions: Sequence[JointPosition]) -> None:
-        """
-        Show the live values.
-
-        :param figures: the values.
-        :param positions: the joints, their positions and their limits.
-        """
-        self._put('figures', self._figures, figures_table(figures))
-        self._put('joints', self._joints, joints_table(positions))
+        """Show the live values."""
+        set_properties(self._figures, content=figures_table(figures))
+        set_properties(self._joints, content=joints_table(positions))
 
     def show_errors(self, series: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
         """
@@ -285,42 +237,9 @@ class Panel:
         """
         self._plot.data = series
 
-    def _put(self, name: str, widget: viser.GuiHtmlHandle, content: str) -> None:
-        if self._shown.get(name) != content:
-            self._shown[name] = content
-            widget.content = content
-
-    def _listen(self, actions: Actions) -> None:
-        moves = {
-            'Home': actions.home,
-            'Random pose': actions.random_pose,
-        }
-
-        @self._buttons.on_click
-        async def _(event: viser.GuiEvent[viser.GuiButtonGroupHandle]) -> None:
-            moves[event.target.value]()
-
-        @self._stop.on_click
-        async def _(_event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
-            actions.stop()
-
-        @self._resume.on_click
-        async def _(_event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
-            actions.resume_demo()
-
-        @self._clear.on_click
-        async def _(_event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
-            actions.clear_trail()
-
 
 def notify(server: viser.ViserServer, title: str, body: str) -> None:
-    """
-    Show a message in every page that is open.
-
-    :param server: the server of the pages.
-    :param title: the message in a few words.
-    :param body: the message in a sentence.
-    """
+    """Show a message in every page that is open."""
     for client in server.get_clients().values():
         client.add_notification(title, body, color='red', auto_close_seconds=8.0)
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 import viser
 
 from ik_service.extras.viewer.link.path_link import PathSettings
+from ik_service.extras.viewer.link.task_queue import Post
 from ik_service.extras.viewer.panel.panel_html import banner, Level, StatusText
 from ik_service.extras.viewer.panel.widgets import call_on_click, set_properties, set_value
 from ik_service.extras.viewer.path.way_points import NAME
+
+if TYPE_CHECKING:
+    from ik_service.extras.viewer.path.paths import Paths
 
 FEWEST_POINTS = 2
 
@@ -20,19 +25,12 @@ class PathState:
     """
     State of the path and the arm.
 
-    :ivar has_planner: whether ``compute_cartesian_path`` is on the graph.
-    :ivar has_executor: whether ``execute_trajectory`` is.
     :ivar obstacle: why there is nothing to draw on; empty where the arm is known.
-    :ivar points: number of way points.
-    :ivar is_planning: whether a preview is under way.
     :ivar failure: why there is no preview; empty where there is one or none was asked for.
     :ivar duration: of the previewed motion [s]; 0 without one.
     :ivar time: that is shown of it [s].
-    :ivar is_playing: whether the shown arm runs.
     :ivar fraction: the part of the path that the motion covers, 0 to 1.
-    :ivar reason: why it ends there.
     :ivar distance: how far the arm is from the start, in words; empty where it is there.
-    :ivar is_approaching: whether the arm goes to the start.
     :ivar progress: share of the motion that is executed, 0 to 1; None while none is.
     :ivar outcome: how the last execution has ended; None when something was done since.
     """
@@ -86,11 +84,7 @@ class PathState:
 
 
 def path_text(state: PathState) -> StatusText:
-    """
-    Return what the page says about a path.
-
-    :param state: its state.
-    """
+    """Return what the page says about a path."""
     if state.obstacle:
         return StatusText(Level.WAITING, 'No arm to draw a path for', state.obstacle)
     if state.progress is not None:
@@ -143,11 +137,7 @@ def _drawing_text(points: int) -> StatusText:
 
 
 def percentage(share: float) -> str:
-    """
-    Return a share that is less than the whole in percent, never rounded up to the whole.
-
-    :param share: 0 to 1.
-    """
+    """Return a share that is less than the whole in percent, never rounded up to the whole."""
     return f'{min(int(100.0 * share), 99)} %'
 
 
@@ -155,52 +145,12 @@ _SPEED, _STEP = 100.0, 5.0  # [mm/s], [mm]
 _LEAST_DURATION = 0.1  # range of the slider while there is nothing to preview [s]
 
 
-@dataclass(frozen=True)
-class PathActions:
-    """
-    Callbacks of the tab; all are called in threads of the server.
-
-    :ivar add: adds a way point where the gizmo is.
-    :ivar circle: makes the last three way points a circle.
-    :ivar undo: takes the last of these steps back.
-    :ivar clear: removes all way points.
-    :ivar save: sends the way points as a file; called with a function that takes its text.
-    :ivar load: takes the way points of the content of a file.
-    :ivar preview: computes the motion along the path.
-    :ivar seek: shows the arm at a time of that motion [s].
-    :ivar play: lets the shown arm run along the path, or stops that.
-    :ivar go_to_start: sends the arm to the first way point.
-    :ivar execute: sends the arm along the path.
-    :ivar cancel: stops the execution.
-    """
-
-    add: Callable[[], object]
-    circle: Callable[[], object]
-    undo: Callable[[], object]
-    clear: Callable[[], object]
-    save: Callable[[Callable[[str], object]], object]
-    load: Callable[[bytes], object]
-    preview: Callable[[], object]
-    seek: Callable[[float], object]
-    play: Callable[[], object]
-    go_to_start: Callable[[], object]
-    execute: Callable[[], object]
-    cancel: Callable[[], object]
-
-
 class PathForm:
-    """
-    Tab of the path. To be used from one thread.
-
-    :param gui: the page's GUI.
-    :param container: the tab.
-    :param actions: callbacks of its buttons.
-    """
+    """Tab of the path. To be used from one thread."""
 
     def __init__(
-        self, gui: viser.GuiApi, container: viser.GuiTabHandle, actions: PathActions
+        self, gui: viser.GuiApi, container: viser.GuiTabHandle, post: Post, paths: Paths
     ) -> None:
-        self._shown = ''
         with container:
             self._text = gui.add_html('')
             self._add = gui.add_button(
@@ -231,7 +181,7 @@ class PathForm:
             self._cancel = gui.add_button(
                 'Cancel', icon=viser.Icon.HAND_STOP, color='red', visible=False
             )
-        self._listen(actions)
+        self._listen(post, paths)
 
     @property
     def settings(self) -> PathSettings:
@@ -243,15 +193,8 @@ class PathForm:
         )
 
     def show(self, state: PathState) -> None:
-        """
-        Show a state.
-
-        :param state: the state.
-        """
-        text = path_text(state)
-        content = banner(text)
-        if self._shown != content:
-            self._shown = self._text.content = content
+        """Show a state."""
+        set_properties(self._text, content=banner(path_text(state)))
         set_properties(self._add, disabled=not state.can_draw)
         set_properties(self._load, disabled=not state.can_draw)
         set_properties(self._save, disabled=not state.points)
@@ -269,33 +212,33 @@ class PathForm:
         if state.progress is not None:
             set_properties(self._progress, value=float(round(100.0 * state.progress)))
 
-    def _listen(self, actions: PathActions) -> None:
+    def _listen(self, post: Post, paths: Paths) -> None:
         for button, action in (
-            (self._add, actions.add),
-            (self._preview, actions.preview),
-            (self._play, actions.play),
-            (self._go, actions.go_to_start),
-            (self._execute, actions.execute),
-            (self._cancel, actions.cancel),
+            (self._add, paths.add),
+            (self._preview, paths.preview),
+            (self._play, paths.play),
+            (self._go, paths.go_to_start),
+            (self._execute, paths.execute),
+            (self._cancel, paths.stop),
         ):
-            call_on_click(button, action)
-        edits = {'Circle': actions.circle, 'Undo': actions.undo, 'Clear': actions.clear}
+            call_on_click(button, partial(post, action))
+        edits = {'Circle': paths.close_circle, 'Undo': paths.undo, 'Clear': paths.clear}
 
         @self._edit.on_click
         async def _(event: viser.GuiEvent[viser.GuiButtonGroupHandle]) -> None:
-            edits[event.target.value]()
+            post(edits[event.target.value])
 
         @self._save.on_click
         async def _(event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
             client = event.client
             if client is not None:
-                actions.save(lambda text: client.send_file_download(NAME, text.encode()))
+                post(paths.save, lambda text: client.send_file_download(NAME, text.encode()))
 
         @self._load.on_upload
         async def _(event: viser.GuiEvent[viser.GuiUploadButtonHandle]) -> None:
-            actions.load(event.target.value.content)
+            post(paths.load, event.target.value.content)
 
         @self._time.on_update
         async def _(event: viser.GuiEvent[viser.GuiSliderHandle[float]]) -> None:
             if event.client_id is not None:  # a person, and not this program
-                actions.seek(event.target.value)
+                post(paths.seek, event.target.value)

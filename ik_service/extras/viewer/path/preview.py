@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 
 import numpy as np
 
 from ik_service.exceptions import TrajectoryError
 from ik_service.extras.viewer.link.path_link import PathAnswer, PathLink, PathSettings
-from ik_service.extras.viewer.link.task_queue import TaskQueue
+from ik_service.extras.viewer.link.task_queue import Newest, TaskQueue
 from ik_service.extras.viewer.path.way_points import is_near
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
@@ -28,11 +28,9 @@ class Preview:
     """
     Trajectory that a service has found for a path.
 
-    :ivar trajectory: the motion of the chain's joints.
     :ivar fraction: the part of the path that it covers, 0 to 1.
     :ivar reason: why it ends there; empty where nothing was said.
     :ivar tips: (k, 3) positions of the tip at the trajectory's points, in the base frame [m].
-    :ivar answer: the answer that it is of.
     """
 
     trajectory: JointTrajectory
@@ -82,7 +80,6 @@ def make_preview(chain: KinematicChain, answer: PathAnswer) -> Preview:
     """
     Return the preview of an answer.
 
-    :param chain: the chain that moves.
     :param answer: holds a motion of all of the chain's joints, in any order.
     :raises TrajectoryError: it holds none, or one of other joints.
     """
@@ -114,11 +111,6 @@ class PathPlanner:
 
     A path starts where the arm is, if its tip is at the first way point, and else at the joint
     positions that ``compute_ik`` has for that.
-
-    :param link: sends the requests.
-    :param tasks: brings the answers.
-    :param on_preview: called with the preview.
-    :param on_failure: called with the reason why there is none.
     """
 
     def __init__(
@@ -128,11 +120,10 @@ class PathPlanner:
         on_preview: Callable[[Preview], object],
         on_failure: Callable[[str], object],
     ) -> None:
-        self._link, self._tasks = link, tasks
+        self._link, self._newest = link, Newest(tasks)
         self._on_preview, self._on_failure = on_preview, on_failure
         self._question: _Question | None = None
         self._is_sent = False
-        self._number = 0  # of the question; an answer to an earlier one does not count
 
     @property
     def is_busy(self) -> bool:
@@ -149,9 +140,7 @@ class PathPlanner:
         """
         Request the preview of a path, instead of any that is under way.
 
-        :param chain: the chain.
         :param corners: (k, 4, 4) T_base_tip, two at least, which straight lines join [m].
-        :param settings: of the path.
         :param q: (n,) the joints' measured positions [rad] or [m].
         """
         self.drop()
@@ -161,7 +150,7 @@ class PathPlanner:
     def drop(self) -> None:
         """Drop the preview that is under way."""
         self._question, self._is_sent = None, False
-        self._number += 1
+        self._newest.drop()
 
     def step(self) -> None:
         """Send the request that is due, unless a response is still to come."""
@@ -173,7 +162,7 @@ class PathPlanner:
                 question.chain,
                 question.corners[0],
                 question.settings.avoid_collisions,
-                self._taking(self._take_start),
+                self._newest.taking(self._take_start),
             )
         else:
             self._is_sent = self._link.request_path(
@@ -181,25 +170,16 @@ class PathPlanner:
                 question.start,
                 question.corners[1:],
                 question.settings,
-                self._taking(self._take_path),
+                self._newest.taking(self._take_path),
             )
-
-    def _taking(self, take: Callable[..., object]) -> Callable[..., object]:
-        """Return a callback that takes an answer in the right thread, to the same question."""
-        number = self._number
-
-        def on_answer(*answer: object) -> None:
-            self._tasks.post(lambda: take(*answer) if number == self._number else None)
-
-        return on_answer
 
     def _take_start(self, q: np.ndarray | None, reason: str) -> None:
         question = self._question
-        assert question is not None  # its number is that of the answer
+        assert question is not None  # an answer to an earlier one does not come here
         if q is None:
             self._fail(f'the arm cannot be where the path starts: {reason}')
             return
-        self._question = _Question(question.chain, question.corners, question.settings, q)
+        self._question = replace(question, start=q)
         self._is_sent = False
 
     def _take_path(self, answer: PathAnswer) -> None:

@@ -40,11 +40,7 @@ class Drawing:
 
 
 class WayPoints:
-    """
-    Way points of a path, with the steps in which they were drawn. To be used from one thread.
-
-    :ivar drawing: the points and circles.
-    """
+    """Way points of a path, with the steps in which they were drawn. For one thread."""
 
     def __init__(self) -> None:
         self.drawing = Drawing()
@@ -84,11 +80,7 @@ class WayPoints:
         self._put(Drawing(drawing.points, drawing.circles | {first}))
 
     def replace(self, drawing: Drawing) -> None:
-        """
-        Replace all way points; this too can be undone.
-
-        :param drawing: those in their place.
-        """
+        """Replace all way points; this too can be undone."""
         self._put(drawing)
 
     def undo(self) -> None:
@@ -194,13 +186,7 @@ _FARTHEST = 1e6  # bound of a plausible coordinate [m]
 
 
 def way_points_text(drawing: Drawing, base_link: str, tip_link: str) -> str:
-    """
-    Return way points as the text of a file.
-
-    :param drawing: the way points.
-    :param base_link: link in whose frame they are.
-    :param tip_link: link that they are poses of.
-    """
+    """Return way points as the text of a file."""
     content = {
         'base_link': base_link,
         'tip_link': tip_link,
@@ -214,9 +200,6 @@ def read_way_points(content: bytes, base_link: str, tip_link: str) -> Drawing:
     """
     Read the way points of a file.
 
-    :param content: of the file.
-    :param base_link: link in whose frame they have to be.
-    :param tip_link: link that they have to be poses of.
     :raises ArgumentError: it is no such file, is damaged, or belongs to other links.
     """
     if len(content) > LONGEST:

@@ -33,7 +33,6 @@ class Places:
     """
     Where the base of an arm may stand, best first.
 
-    :ivar ends: base and tip link of the arm.
     :ivar T_world_base: (k, 4, 4) [m].
     :ivar shares: (k,) share of the poses that are reached from there, 0 to 1.
     :ivar T_world_tip: (K, 4, 4) the poses [m].
@@ -49,7 +48,6 @@ def read_places(path: str | os.PathLike[str]) -> Places:
     """
     Read a file that ``ik_place --output`` has written; of many places only the first ones.
 
-    :param path: the file.
     :raises ArgumentError: there is none, it is damaged, or holds something else.
     """
     found = Path(path).expanduser()
@@ -89,8 +87,6 @@ class PlacesScene:
     Frames where the base may stand, and of the poses that are to be reached.
 
     To be used from one thread.
-
-    :param scene: the scene of the page.
     """
 
     def __init__(self, scene: viser.SceneApi) -> None:
@@ -132,8 +128,6 @@ class Placements:
     """
     Part of the tab of the reach. To be used from the thread of the task queue.
 
-    :param server: the page's server.
-    :param container: the tab.
     :param tasks: brings what was read, and what is done in the tab.
     """
 
@@ -151,11 +145,7 @@ class Placements:
         call_on_click(self._button, lambda: tasks.post(self.load, self._path.value))
 
     def show(self, chain: KinematicChain) -> None:
-        """
-        Take another arm.
-
-        :param chain: its chain.
-        """
+        """Take another arm."""
         self._chain = chain
         if self._places is not None:
             self._take(self._places)

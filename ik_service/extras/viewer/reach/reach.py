@@ -15,7 +15,7 @@ from ik_service.extras.viewer.link.task_queue import Reader, TaskQueue
 from ik_service.extras.viewer.panel.panel import Panel
 from ik_service.extras.viewer.panel.panel_html import framed, Level, StatusText
 from ik_service.extras.viewer.reach.placements import Placements
-from ik_service.extras.viewer.reach.reach_form import ReachActions, ReachForm
+from ik_service.extras.viewer.reach.reach_form import ReachForm
 from ik_service.extras.viewer.reach.reach_map import (
     difference,
     FINENESSES,
@@ -37,12 +37,7 @@ from ik_service.kinematics.chain import KinematicChain
 
 
 class PointCloud:
-    """
-    Point cloud that is replaced as a whole. To be used from one thread.
-
-    :param scene: the scene of the page.
-    :param name: path of its node.
-    """
+    """Point cloud that is replaced as a whole. To be used from one thread."""
 
     def __init__(self, scene: viser.SceneApi, name: str) -> None:
         self._scene, self._name = scene, name
@@ -98,11 +93,7 @@ _STOPS = 9  # colours of the bar, between which browsers blend
 
 
 def color_bar(quantity: Quantity) -> str:
-    """
-    Return a bar with the colours of a quantity, and numbers with the unit below.
-
-    :param quantity: the quantity.
-    """
+    """Return a bar with the colours of a quantity, and numbers with the unit below."""
     colors = ','.join(map(_css, viridis(np.linspace(0.0, 1.0, _STOPS))))
     ends = (quantity.text(share * quantity.highest) for share in (0.0, 0.5, 1.0))
     numbers = ''.join(f'<span>{escape(text)}</span>' for text in ends)
@@ -118,7 +109,6 @@ def arms_key(comparison: Comparison, least: float) -> str:
     """
     Return the colours of a comparison, with the volume of each.
 
-    :param comparison: the comparison.
     :param least: share of the orientations from which on a place counts as reached [%].
     """
     one, other = comparison.names
@@ -150,8 +140,6 @@ class Reach:
     """
     Tab of the reach and its point cloud. To be used from the thread of the task queue.
 
-    :param server: the page's server.
-    :param panel: holds the tab.
     :param tasks: brings what was read, and what is done in the tab.
     :param log: called with the reason why a map is not shown.
     :param path: of the map that is loaded first; empty for none.
@@ -168,13 +156,7 @@ class Reach:
         makes: bool = False,
     ) -> None:
         self._log, self._tasks = log, tasks
-        actions = ReachActions(
-            load=lambda path: tasks.post(self.load, path),
-            compare=lambda path: tasks.post(self.compare, path),
-            change=lambda: tasks.post(self._change),
-            make=lambda fineness: tasks.post(self.make, fineness),
-        )
-        self._form = ReachForm(server.gui, panel.reach_tab, actions, path)
+        self._form = ReachForm(server.gui, panel.reach_tab, tasks.post, self, path)
         self._cloud = PointCloud(server.scene, '/reach')
         self._placements = Placements(server, panel.reach_tab, tasks)
         self._reader = Reader(tasks)
@@ -192,11 +174,7 @@ class Reach:
             self.load(path)
 
     def show(self, chain: KinematicChain) -> None:
-        """
-        Take another arm.
-
-        :param chain: its chain.
-        """
+        """Take another arm."""
         self._placements.show(chain)
         self._chain = chain
         found = self._map
@@ -205,11 +183,7 @@ class Reach:
             self._start(lambda: found)
 
     def load(self, path: str) -> None:
-        """
-        Load a map in place of the one that is shown.
-
-        :param path: its file or folder.
-        """
+        """Load a map in place of the one that is shown."""
         self._makes = self._is_unasked = False
         self._drop_survey()
         self._drop_map()
@@ -271,8 +245,6 @@ class Reach:
         """
         Draw what is due, and tell what the map says about the place of the gizmo.
 
-        :param now: on the monotonic clock [s].
-        :param display: the robot.
         :param target: the target; without one the gizmo is at the tip.
         """
         self._cloud.move(display.root_from_base())
@@ -343,7 +315,8 @@ class Reach:
 
     # Drawing
 
-    def _change(self) -> None:
+    def change(self) -> None:
+        """Draw anew what is chosen."""
         if self._map is not None and self._is_own:
             self._form.adjust()
             self._is_changed = True

@@ -58,9 +58,6 @@ class Look:
     """
     What of a map is drawn.
 
-    :ivar quantity: number of the quantity that colours the positions.
-    :ivar least: value from which on positions are drawn.
-    :ivar cut: what a plane leaves.
     :ivar offset: coordinate of the plane in the frame of the base [m].
     """
 
@@ -76,7 +73,6 @@ def chosen(points: np.ndarray, spacing: float, look: Look) -> np.ndarray:
 
     :param points: (N, 3) [m].
     :param spacing: of the grid [m]; 0 without one.
-    :param look: what is drawn.
     :returns: (N,) bool.
     """
     cut, axis = look.cut, look.cut.axis
@@ -98,8 +94,6 @@ def drawn(found: ReachMap, look: Look) -> tuple[np.ndarray, np.ndarray]:
 
     Those that are not reached, or where the quantity is not known, are never drawn.
 
-    :param found: the map.
-    :param look: what is drawn.
     :returns: (k, 3) float32 [m], and (k, 3) red, green and blue, 0 to 255.
     """
     quantity = found.quantities[look.quantity]
@@ -113,7 +107,6 @@ def nearest(found: ReachMap, position: np.ndarray) -> int | None:
     """
     Return the number of the position of a map nearest to one.
 
-    :param found: the map.
     :param position: (3,) in the frame of the base [m].
     :returns: the number; None where the map has nothing around.
     """
@@ -128,7 +121,6 @@ def place_text(found: ReachMap, position: np.ndarray) -> str:
     """
     Return what a map says about a position, as a sentence.
 
-    :param found: the map.
     :param position: (3,) in the frame of the base [m].
     """
     number = nearest(found, position)
@@ -155,7 +147,6 @@ class Comparison:
     """
     Places that at least one of two arms reaches, both bases at the same place.
 
-    :ivar names: what is shown of each of the arms.
     :ivar points: (N, 3) float32, the middle of each place [m].
     :ivar shares: (2, N) share of the orientations that each arm reaches there [%].
     :ivar is_reached: (2, N) bool, whether the tip of each gets there.
@@ -174,7 +165,6 @@ class Comparison:
 
         An arm reaches a place with at least ``look.least`` per cent of the orientations.
 
-        :param look: what is drawn.
         :returns: (k, 3) float32 [m], and (k, 3) red, green and blue, 0 to 255.
         """
         kinds = self._kinds(look.least)
@@ -201,8 +191,6 @@ def compare(one: ReachMap, other: ReachMap) -> Comparison:
     """
     Put two maps side by side, in cubes as large as the coarser grid's.
 
-    :param one: a map.
-    :param other: another one.
     :raises ArgumentError: one of them is no grid.
     """
     for found in (one, other):

@@ -55,12 +55,7 @@ def add_part(
     """
     Add a part to a scene.
 
-    :param scene: the scene.
-    :param name: path of its node.
-    :param part: the part.
     :param T: (4, 4) pose of its shape in the frame of the node above [m].
-    :param style: the style that it is drawn in.
-    :returns: the node.
     """
     geometry = part.geometry
     opacity = part.opacity if style.opacity is None else style.opacity
@@ -85,23 +80,13 @@ def add_part(
 
 
 def part_color(part: Part, style: Style = PLAIN) -> tuple[int, int, int]:
-    """
-    Return the colour of a part, 0 to 255.
-
-    :param part: the part.
-    :param style: the style that it is drawn in.
-    """
+    """Return the colour of a part, 0 to 255."""
     red, green, blue = style.color or part.color or _PLAIN
     return round(255 * red), round(255 * green), round(255 * blue)
 
 
 class WorldModel:
-    """
-    Objects of the world, and attached ones, in a scene. To be used from one thread.
-
-    :param scene: the scene.
-    :param name: path of its node in the scene.
-    """
+    """Objects of the world, and attached ones, in a scene. To be used from one thread."""
 
     def __init__(self, scene: SceneApi, name: str) -> None:
         self._scene, self._name = scene, name
@@ -121,7 +106,6 @@ class WorldModel:
         """
         Show parts instead of those before; what has not changed is left alone.
 
-        :param parts: the parts.
         :param poses: (4, 4) T_root_link by link [m]; parts of other links are not shown.
         """
         parts = [part for part in parts if part.link in poses]
@@ -155,9 +139,6 @@ class _Body:
     """
     Part in the scene.
 
-    :param scene: the scene.
-    :param name: path of its node.
-    :param part: the part.
     :param T: (4, 4) pose of its shape in the root's frame [m].
     """
 
@@ -203,15 +184,7 @@ _SAME = 6e-3  # difference of two poses below which they look the same [m] and (
 
 
 class ArmModel:
-    """
-    Arm in a scene.
-
-    :param scene: the scene.
-    :param name: path of its node in the scene.
-    :param links: the robot's links.
-    :param parts: the parts that are drawn.
-    :param style: the style that they are drawn in.
-    """
+    """Arm in a scene."""
 
     def __init__(
         self,
@@ -269,11 +242,7 @@ class ArmModel:
                 frame.visible = shown
 
     def highlight(self, links: frozenset[str]) -> None:
-        """
-        Colour links as those that collide, and all others as ever.
-
-        :param links: names of links.
-        """
+        """Colour links as those that collide, and all others as ever."""
         changed = self._highlighted ^ links
         self._highlighted = links
         for part, node in self._nodes:

@@ -32,8 +32,6 @@ class Visual:
     """
     Visible part of a link.
 
-    :ivar link: the link's name.
-    :ivar geometry: its shape.
     :ivar T_link_geometry: (4, 4) pose of the shape's centre in the link's frame [m].
     :ivar color: red, green and blue, 0 to 1; None where the URDF names none.
     """
@@ -46,23 +44,14 @@ class Visual:
 
 @dataclass(frozen=True)
 class RobotVisuals:
-    """
-    Visible parts of a robot.
-
-    :ivar visuals: the parts.
-    :ivar warnings: a sentence about each part that is left out.
-    """
+    """Visible parts of a robot."""
 
     visuals: tuple[Visual, ...]
     warnings: tuple[str, ...]
 
 
 def read_visuals(description: RobotDescription) -> RobotVisuals:
-    """
-    Read the visible parts of a robot.
-
-    :param description: the parsed text of the robot.
-    """
+    """Read the visible parts of a robot."""
     colors = dict(_colors(description.root))
     visuals: list[Visual] = []
     warnings: list[str] = []
@@ -115,8 +104,6 @@ class Part:
     """
     Part to draw.
 
-    :ivar link: the link that it moves with.
-    :ivar geometry: its shape.
     :ivar T_link_geometry: (4, 4) pose of the shape in the link's frame [m].
     :ivar color: red, green and blue, 0 to 1; None where nothing names one.
     :ivar opacity: 0 to 1; None for opaque.
@@ -133,7 +120,6 @@ def robot_parts(robot: Robot, visuals: RobotVisuals, loader: MeshLoader) -> tupl
     """
     Return the parts that a robot is drawn as.
 
-    :param robot: the robot.
     :param visuals: its visuals; without any it is drawn as a skeleton.
     :param loader: reads the meshes; one that it cannot read is drawn as a box.
     """
@@ -146,7 +132,6 @@ def collision_parts(robot: Robot, loader: MeshLoader) -> tuple[Part, ...]:
     """
     Return the shapes that collisions are checked with; faulty ones are left out.
 
-    :param robot: the robot.
     :param loader: reads the meshes; one that it cannot read is drawn as a box.
     """
     return tuple(
@@ -158,12 +143,7 @@ def collision_parts(robot: Robot, loader: MeshLoader) -> tuple[Part, ...]:
 
 
 def skeleton(robot: Robot, links: frozenset[str] | set[str]) -> tuple[Part, ...]:
-    """
-    Return cylinders from the frames of links to the joints below them, and balls at the joints.
-
-    :param robot: the robot.
-    :param links: the links that are drawn.
-    """
+    """Return cylinders from frames of links to the joints below them, and balls at joints."""
     parts = []
     for joint in robot.joints.values():
         if joint.parent not in links:

@@ -23,7 +23,6 @@ class Trail:
     """
     Past positions of the tip, as a chain of line segments.
 
-    :param length: largest number of segments; the oldest are dropped.
     :param step: distance after which a new segment begins [m].
     """
 
@@ -36,7 +35,6 @@ class Trail:
         Add a position.
 
         :param point: (3,) [m].
-        :returns: whether the trail has changed.
         """
         if self._points and np.linalg.norm(point - self._points[-1]) < self._step:
             return False
@@ -85,16 +83,9 @@ class RobotScene:
     """
     Nodes of one robot in the scene. To be used from one thread.
 
-    :param server: the page's server.
-    :param links: the robot's links.
-    :param parts: the parts that it is drawn as.
     :param size: approximate reach of its tip [m].
     :param on_drag: called, in a thread of the server, with the pose (4, 4) of the gizmo in the
         root's frame [m], and whether the drag goes on.
-    :ivar arm: the arm in its measured state.
-    :ivar ghost: the arm in its commanded state.
-    :ivar preview: the arm in the posture of the sliders.
-    :ivar world: the objects around the arm and on it.
     """
 
     def __init__(
@@ -156,12 +147,7 @@ class RobotScene:
             self._error_line.visible = False
 
     def show_trail(self, trail: Trail, visible: bool) -> None:
-        """
-        Draw the trail of the tip.
-
-        :param trail: the trail.
-        :param visible: whether it is to be seen.
-        """
+        """Draw the trail of the tip."""
         segments = trail.segments()
         self._trail.visible = visible and len(segments) > 0
         if self._trail.visible:
@@ -173,7 +159,6 @@ class RobotScene:
         Draw the axes of the tip: x red, y green, z blue.
 
         :param T_root_tip: (4, 4) its pose [m].
-        :param visible: whether they are to be seen.
         """
         self._tip.visible = visible
         if visible:
@@ -186,7 +171,6 @@ class RobotScene:
 
         :param parts: the shapes; they are sent to the pages when they are first to be seen.
         :param poses: (4, 4) T_root_link by link [m].
-        :param visible: whether they are to be seen.
         """
         if visible and self._solid is None:
             self._solid = ArmModel(self._server.scene, '/solid', self._links, parts, SOLID)
@@ -217,11 +201,7 @@ class RobotScene:
 
 
 def add_surroundings(server: viser.ViserServer) -> None:
-    """
-    Add the ground and the sky to an empty scene.
-
-    :param server: the server of the page.
-    """
+    """Add the ground and the sky to an empty scene."""
     scene = server.scene
     share = np.linspace(0.0, 1.0, 256)[:, None, None]
     sky = (np.array(_SKY) + share * (np.array(_HORIZON) - np.array(_SKY))).astype(np.uint8)

@@ -30,10 +30,8 @@ class HandMotion:
     """
     Motion along or about an axis, or of a joint, as a share of the largest speed or as a speed.
 
-    :ivar frame: link in whose frame the twist is.
     :ivar twist: (6,) linear before angular.
     :ivar joint: name of the joint that moves instead; empty for a twist.
-    :ivar speed: the joint's.
     """
 
     frame: str = ''
@@ -62,7 +60,6 @@ class SpeedUnits:
     Units of the commands that a node takes.
 
     :ivar scales: largest linear [m/s], angular [rad/s] and joint speeds [rad/s] or [m/s].
-    :ivar is_unitless: whether commands are shares of them.
     """
 
     scales: tuple[float, float, float] = _DEFAULT_SCALES
@@ -74,7 +71,6 @@ class SpeedUnits:
 
         :param axis: 0 to 2 along x, y, z; 3 to 5 about them.
         :param share: of the largest speed, −1 to 1.
-        :param frame: link in whose frame the axis is.
         """
         twist = [0.0] * 6
         twist[axis] = share * self._unit(0 if axis < 3 else 1)
@@ -84,7 +80,6 @@ class SpeedUnits:
         """
         Return the motion of a joint.
 
-        :param joint: its name.
         :param share: of the largest speed, −1 to 1.
         """
         return HandMotion(joint=joint, speed=share * self._unit(2))
@@ -113,11 +108,7 @@ TWISTS, JOGS, STATUS = 'delta_twist_cmds', 'delta_joint_cmds', 'status'
 
 
 class ServoLink:
-    """
-    Publishers of commands as a servo node takes them; they may be used in any thread.
-
-    :param node: the ROS node.
-    """
+    """Publishers of commands as a servo node takes them; they may be used in any thread."""
 
     def __init__(self, node: ViewerNode) -> None:
         self._node = node
@@ -145,11 +136,7 @@ class ServoLink:
         return tuple(t for t, p in publishers.items() if not p.get_subscription_count())
 
     def publish(self, motion: HandMotion) -> None:
-        """
-        Publish a command.
-
-        :param motion: the motion that it asks for.
-        """
+        """Publish a command."""
         if motion.joint:
             message = JointJog(joint_names=[motion.joint], velocities=[motion.speed])
         else:

@@ -10,6 +10,7 @@ import time
 import viser
 
 from ik_service.extras.viewer.panel.panel_html import banner, Level, StatusText
+from ik_service.extras.viewer.panel.widgets import set_properties
 from ik_service.extras.viewer.teleop.held_motion import CommandRepeater, HeldMotion, HOLD_RATE
 from ik_service.extras.viewer.teleop.servo_link import (
     AXES,
@@ -53,33 +54,26 @@ class HandButton:
         return f'{"+" if self.sign > 0 else "−"} {self.joint or turn + AXES[self.axis % 3]}'
 
 
-@dataclass(frozen=True)
-class HandActions:
-    """
-    Callbacks of the tab, called in a thread of the server with the number of the page.
-
-    :ivar hold: called again and again while a button is held.
-    :ivar click: called when it is released, or clicked by the keyboard.
-    """
-
-    hold: Callable[[int, HandButton], object]
-    click: Callable[[int, HandButton], object]
+OnButton = Callable[[int, HandButton], object]
 
 
 class HandForm:
     """
     Tab of the motion by hand. To be used from one thread.
 
-    :param gui: the page's GUI.
-    :param container: the tab.
-    :param actions: callbacks of its buttons.
+    :param on_hold: called, in a thread of the server, with the number of the page, again and again
+        while a button is held.
+    :param on_click: the same, when a button is released, or clicked by the keyboard.
     """
 
     def __init__(
-        self, gui: viser.GuiApi, container: viser.GuiTabHandle, actions: HandActions
+        self,
+        gui: viser.GuiApi,
+        container: viser.GuiTabHandle,
+        on_hold: OnButton,
+        on_click: OnButton,
     ) -> None:
-        self._gui, self._actions = gui, actions
-        self._shown = ''
+        self._gui, self._on_hold, self._on_click = gui, on_hold, on_click
         self._joint_buttons: list[viser.GuiButtonHandle] = []
         with container:
             self._text = gui.add_html('')
@@ -106,11 +100,7 @@ class HandForm:
         return self._frame.value == TOOL
 
     def build(self, joints: Sequence[str]) -> None:
-        """
-        Replace the buttons of the joints.
-
-        :param joints: names of the joints.
-        """
+        """Replace the buttons of the joints."""
         for button in self._joint_buttons:
             button.remove()
         with self._joints:
@@ -119,28 +109,18 @@ class HandForm:
             ]
 
     def show(self, text: StatusText, can_turn: bool, can_jog: bool) -> None:
-        """
-        Show a state.
-
-        :param text: about it.
-        :param can_turn: whether the tip can be moved.
-        :param can_jog: whether single joints can be.
-        """
-        content = banner(text)
-        if self._shown != content:
-            self._shown = self._text.content = content
+        """Show a state."""
+        set_properties(self._text, content=banner(text))
         for buttons, enabled in ((self._axis_buttons, can_turn), (self._joint_buttons, can_jog)):
             for button in buttons:
-                if button.disabled == enabled:
-                    button.disabled = not enabled
+                set_properties(button, disabled=not enabled)
 
     def _add(self, what: HandButton) -> viser.GuiButtonHandle:
         button = self._gui.add_button(what.label, disabled=True)
-        actions = self._actions
 
         async def on_hold(event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
             if event.client_id is not None:
-                actions.hold(event.client_id, what)
+                self._on_hold(event.client_id, what)
 
         if hasattr(button, 'on_hold'):  # older versions of viser tell of clicks only
             button.on_hold(on_hold, callback_hz=HOLD_RATE)
@@ -148,7 +128,7 @@ class HandForm:
         @button.on_click
         async def _(event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
             if event.client_id is not None:
-                actions.click(event.client_id, what)
+                self._on_click(event.client_id, what)
 
         return button
 
@@ -162,15 +142,11 @@ class Teleop:
     Motion of the arm for as long as a button of a page is held.
 
     Buttons may be pressed in any thread; all else is to be used from one.
-
-    :param make_form: returns the tab.
-    :param link: takes the commands.
-    :param clock: monotonic clock [s].
     """
 
     def __init__(
         self,
-        make_form: Callable[[HandActions], HandForm],
+        make_form: Callable[[OnButton, OnButton], HandForm],
         link: ServoLink,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -181,35 +157,22 @@ class Teleop:
         self._repeater = CommandRepeater(self._held, link.publish)
         self._refusal, self._refused_at = '', -math.inf
         self._warning, self._warned_at = '', -math.inf
-        self._form = make_form(HandActions(self._hold, self._click))
+        self._form = make_form(self._hold, self._click)
         link.subscribe(self._take_status)
 
     def show(self, chain: KinematicChain) -> None:
-        """
-        Take another robot.
-
-        :param chain: the chain that moves.
-        """
+        """Take another robot."""
         if self._chain is not None:
             self._held.stop()
         self._chain = chain
         self._form.build(chain.joint_names)
 
     def take_parameters(self, values: Mapping[str, object]) -> None:
-        """
-        Take in the node's parameters that commands depend on.
-
-        :param values: parameters by name; others do not matter.
-        """
+        """Take in the node's parameters that commands depend on."""
         self._units = read_units(values, self._units)
 
     def step(self, is_connected: bool, is_busy: bool) -> None:
-        """
-        Allow or forbid motion.
-
-        :param is_connected: whether there is a node that takes commands.
-        :param is_busy: whether the arm goes along a path.
-        """
+        """Allow or forbid motion."""
         self._held.allow(self._obstacle(is_connected, is_busy))
 
     def draw(self) -> None:
@@ -234,11 +197,7 @@ class Teleop:
         self._held.stop()
 
     def leave(self, page: int) -> None:
-        """
-        End the motion of a page that has gone; from any thread.
-
-        :param page: its number.
-        """
+        """End the motion of a page that has gone; from any thread."""
         self._held.leave(page)
 
     def close(self) -> None:

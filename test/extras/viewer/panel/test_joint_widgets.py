@@ -6,6 +6,8 @@ import pytest
 
 pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
+from support.tree_robots import arm_xml, group_xml, srdf_xml, state_xml
+
 from ik_service import Robot
 from ik_service.arm.arm import Arm, ArmSettings
 from ik_service.arm.group import GroupSettings
@@ -139,6 +141,24 @@ def test_locked_joints_are_left_out():
     choices = state_choices(Arm(Robot.from_urdf(URDF / 'panda.urdf'), settings))
     assert all('panda_joint3' not in positions for positions in choices.values())
     assert len(choices['ready']) == 6
+
+
+def test_states_of_other_groups_bear_the_name_of_the_group():
+    text = srdf_xml(
+        group_xml('left', 'chain:base>l2'),
+        group_xml('right', 'chain:base>r1'),
+        group_xml('both', 'group:left', 'group:right'),
+        state_xml('ready', 'left', j_l1=0.5, j_l2=0.5),
+        state_xml('ready', 'right', j_r1=-0.5),
+        state_xml('up', 'both', j_l1=0.1, j_l2=0.1, j_r1=0.1),
+    )
+    arm = Arm(Robot.from_urdf(arm_xml('base r:r1', joints=2), srdf=text), ArmSettings())
+    assert arm.group.name == 'left'
+    choices = state_choices(arm)
+    assert [*choices] == ['ready', 'up', MID_RANGE, 'right: ready', 'right: up', 'both: up']
+    assert choices['ready'] == {'j_l1': 0.5, 'j_l2': 0.5}
+    assert choices['right: ready'] == {'j_r1': -0.5}
+    assert choices['both: up'] == {'j_l1': 0.1, 'j_l2': 0.1, 'j_r1': 0.1}
 
 
 def test_many_and_long_names_are_cut():

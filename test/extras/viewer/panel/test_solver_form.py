@@ -2,11 +2,17 @@ import pytest
 
 from ik_service.exceptions import OptionError
 from ik_service.extras.viewer.link.remote_parameters import Field, Kind
-from ik_service.extras.viewer.panel.solver_form import is_position_only, switched_weights
 
 pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
-from ik_service.extras.viewer.panel.solver_form import SolverForm, SPEED, WEIGHTS
+from ik_service.extras.viewer.panel.solver_form import (
+    is_position_only,
+    SolverForm,
+    SPEED,
+    switched_weights,
+    WEIGHTS,
+    with_free_axis,
+)
 
 GAIN = Field('solver.step_gain', Kind.NUMBER, 0.5, bounds=(0.0, 10.0))
 SEARCHES = Field('solver.max_searches', Kind.INTEGER, 3, bounds=(0, 100))
@@ -65,6 +71,11 @@ def test_position_only_keeps_the_other_weights():
     assert switched_weights(free, False, free) == (1.0, 2.0, 3.0, 1.0, 1.0, 1.0)
 
 
+def test_a_free_axis_replaces_those_that_were_free():
+    assert with_free_axis((1.0, 2.0, 1.0, 0.0, 0.0, 0.0), 4) == (1.0, 2.0, 1.0, 1.0, 0.0, 1.0)
+    assert with_free_axis((0.0, 2.0, 1.0, 1.0, 1.0, 1.0), None) == (1.0, 2.0, 1.0, 1.0, 1.0, 1.0)
+
+
 def test_labels_have_units_where_there_are_some():
     label = {name: Field(name, Kind.NUMBER, 1.0).label for name in ('solver.timeout', 'x.gain')}
     assert label == {'solver.timeout': 'timeout [s]', 'x.gain': 'gain'}
@@ -97,6 +108,7 @@ def test_every_parameter_has_a_field_with_its_value(form):
         SPEED: 0.25,
         'solver.name': 'ccd',
         'position only': True,
+        'free axis': '–',
         WEIGHTS: '1, 1, 1, 0, 0, 0',
         'solver.timeout': '0.05',
         'solver.trace': True,
@@ -132,3 +144,19 @@ def test_fields_can_be_disabled(form):
     assert all(widget.disabled for widget in form.widgets.values())
     form.enable(True)
     assert not any(widget.disabled for widget in form.widgets.values())
+
+
+def test_an_arm_of_few_joints_is_offered_a_free_axis(form):
+    axis, few = form.widgets['free axis'], form._few_joints
+    assert not axis.visible
+    form.show_joints(5)
+    assert axis.visible
+    assert not few.visible  # the orientation is free
+    form.put({WEIGHTS: (1.0,) * 6})
+    assert few.visible
+    assert '5 joints cannot meet all 6 axes of most targets' in few.content
+    form.put({WEIGHTS: (1.0, 1.0, 1.0, 1.0, 1.0, 0.0)})
+    assert axis.value == 'about z'
+    assert not few.visible
+    form.show_joints(7)
+    assert not axis.visible

@@ -72,7 +72,7 @@ class Page:
     def change(self, **values):
         for name, value in values.items():
             getattr(self.form, f'_{name}').value = value
-        self.reach._change()
+        self.reach.change()
         self.step()
 
     @property

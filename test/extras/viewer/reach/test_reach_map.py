@@ -18,7 +18,6 @@ from ik_service.extras.viewer.reach.reach_map import (
     difference,
     of_capability_map,
     read_map,
-    read_reach,
 )
 from ik_service.robot import Robot
 
@@ -92,9 +91,9 @@ URDF = """<robot name="r"><link name="base"/><link name="tip"/>
 
 def test_a_file_is_read(tmp_path):
     path = write_reach(tmp_path)
-    found = read_reach(path)
-    assert np.array_equal(found.points, POINTS)
-    assert np.array_equal(found.fraction, CONTENT['reachable'])
+    found = read_map(path)
+    assert np.allclose(found.points, POINTS)
+    assert np.array_equal(found.quantities[0].values, 100.0 * CONTENT['reachable'])
     assert (found.path, found.spacing) == (path, 0.1)
     assert (found.base_link, found.tip_link) == ('base', 'tip')
 
@@ -111,9 +110,9 @@ def test_a_file_of_the_study_is_read(tmp_path, monkeypatch):
     parser = ArgumentParser()
     reach.add_arguments(parser)
     reach.run(parser.parse_args(['--urdf', str(urdf)], Namespace(output=tmp_path)))
-    found = read_reach(tmp_path / 'reach.npz')
-    assert np.array_equal(found.points, surveyed.positions[1:])
-    assert found.fraction.tolist() == [n / 10 for n in range(7)]
+    found = read_map(tmp_path / 'reach.npz')
+    assert np.allclose(found.points, surveyed.positions[1:])
+    assert np.allclose(found.quantities[0].values, 10.0 * np.arange(7))
     assert (found.spacing, found.base_link, found.tip_link) == (0.2, 'base', 'tip')
 
 
@@ -139,18 +138,18 @@ def test_a_file_of_the_study_is_read(tmp_path, monkeypatch):
 )
 def test_a_file_with_other_content_is_refused(tmp_path, changes, complaint):
     with pytest.raises(ArgumentError, match=rf'reach\.npz: .*{complaint}'):
-        read_reach(write_reach(tmp_path, **changes))
+        read_map(write_reach(tmp_path, **changes))
 
 
 def test_a_missing_file_is_an_error(tmp_path):
     with pytest.raises(ArgumentError, match='there is no such file'):
-        read_reach(tmp_path / 'reach.npz')
+        read_map(tmp_path / 'reach.npz')
 
 
 def test_a_pipe_is_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / 'reach.npz')
     with pytest.raises(ArgumentError, match='cannot be read: it is a pipe, and a regular file'):
-        read_reach(tmp_path / 'reach.npz')
+        read_map(tmp_path / 'reach.npz')
 
 
 @pytest.mark.parametrize('fraction', [0.0, 0.3, 0.6, 0.95])
@@ -159,7 +158,7 @@ def test_half_a_file_is_refused(tmp_path, fraction):
     whole = path.read_bytes()
     path.write_bytes(whole[: round(fraction * len(whole))])
     with pytest.raises(ArgumentError, match=r'reach\.npz: it cannot be read'):
-        read_reach(path)
+        read_map(path)
 
 
 @pytest.mark.parametrize('seed', range(20))
@@ -171,7 +170,7 @@ def test_flipped_bytes_raise_no_other_error(tmp_path, seed):
     data[places] = rng.integers(0, 256, 12)
     path.write_bytes(data.tobytes())
     with suppress(ArgumentError):
-        assert np.isfinite(read_reach(path).points).all()
+        assert np.isfinite(read_map(path).points).all()
 
 
 def test_a_single_array_is_refused(tmp_path):
@@ -179,7 +178,7 @@ def test_a_single_array_is_refused(tmp_path):
     with path.open('wb') as file:
         np.save(file, POINTS)
     with pytest.raises(ArgumentError, match='not a file of ik_study reach'):
-        read_reach(path)
+        read_map(path)
 
 
 PANDA = Path(__file__).parents[4] / 'urdf' / 'panda.urdf'

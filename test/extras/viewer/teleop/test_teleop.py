@@ -62,8 +62,8 @@ class Scene:
         )
         self.forms = []
 
-        def make_form(actions):
-            self.forms.append(HandForm(gui, gui.add_tab_group().add_tab('hand'), actions))
+        def make_form(*actions):
+            self.forms.append(HandForm(gui, gui.add_tab_group().add_tab('hand'), *actions))
             return self.forms[-1]
 
         self.teleop = Teleop(make_form, link, lambda: self.now)
