@@ -9,7 +9,7 @@ import numpy as np
 
 from ik_service.common.quoting import quote
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.joint_speeds import joint_speeds
+from ik_service.kinematics.joint_space import joint_speeds
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.motion.collision_guard import CollisionGuard, CollisionTest
 from ik_service.motion.command.command_stream import CommandGate, CommandStream

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from ik_service.exceptions import ArgumentError
-from ik_service.kinematics.search_range import search_limits
+from ik_service.kinematics.joint_space import search_limits
 from ik_service.model.robot_model import RobotModel
 
 

@@ -8,7 +8,7 @@ from support.follower_helpers import panda_solver, pose_beside, RATE, READY, Rig
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, OptionError
-from ik_service.kinematics.joint_speeds import FALLBACK_LINEAR_SPEED, FALLBACK_SPEED
+from ik_service.kinematics.joint_space import FALLBACK_LINEAR_SPEED, FALLBACK_SPEED
 from ik_service.motion import target_follower
 from ik_service.motion.settings import FollowerState
 from ik_service.motion.target_follower import TargetFollower

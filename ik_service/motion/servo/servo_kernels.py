@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from ik_service.jit.compile import inner_kernel, kernel
+from ik_service.kinematics.joint_space import has_lower, has_upper
 from ik_service.kinematics.kernels import copy_vector, fill_vector, jacobian_rows, last_frame
-from ik_service.kinematics.search_range import has_lower, has_upper
 from ik_service.motion.command.motion_kernels import FULL_SPEED
 from ik_service.solvers.kernels.singular_values import orthogonal_columns
 

@@ -85,6 +85,13 @@ ROBOT_DESCRIPTION_SEMANTIC = ParameterSpec(
     'SRDF text, or the path of an SRDF file; empty: see srdf',
     read_only=True,
 )
+PUBLISH_ROBOT_DESCRIPTION_SEMANTIC = ParameterSpec(
+    'publish_robot_description_semantic',
+    True,
+    'Publish the SRDF on the topic robot_description_semantic where a parameter gives it, as '
+    'move_group does',
+    read_only=True,
+)
 GROUP_NAMES = ParameterSpec(
     'group_names',
     ['manipulator', 'arm', '{robot}_arm', '{robot}_manipulator'],
@@ -153,6 +160,13 @@ ROBOT_DESCRIPTION = ParameterSpec(
     'robot_description',
     '',
     'URDF or xacro text; on the topic of that name, xacro is refused. Empty: see urdf',
+    read_only=True,
+)
+PUBLISH_ROBOT_DESCRIPTION = ParameterSpec(
+    'publish_robot_description',
+    False,
+    'Publish the URDF on the topic robot_description where a parameter gives it, as '
+    'robot_state_publisher does',
     read_only=True,
 )
 PACKAGE_DIRS = ParameterSpec(
@@ -326,8 +340,10 @@ UNDECLARED = frozenset({'record_trace'})
 ARM_PARAMETERS: tuple[ParameterSpec, ...] = (
     URDF,
     ROBOT_DESCRIPTION,
+    PUBLISH_ROBOT_DESCRIPTION,
     SRDF,
     ROBOT_DESCRIPTION_SEMANTIC,
+    PUBLISH_ROBOT_DESCRIPTION_SEMANTIC,
     XACRO_ARGS,
     PACKAGE_DIRS,
     BASE_LINK,

@@ -15,9 +15,8 @@ from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import MeasuredState
-from ik_service.arm.joint_state import PostureSpace
-from ik_service.arm.known_positions import known_positions
-from ik_service.common.background_workers import BackgroundWorkers
+from ik_service.arm.joint_state import known_positions, PostureSpace
+from ik_service.common.threads import BackgroundWorkers
 from ik_service.exceptions import ArgumentError, UnknownJointError
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frames import FrameResolver, Frames

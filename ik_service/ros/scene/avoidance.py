@@ -63,14 +63,18 @@ class Avoidance:
     tests: Tests = field(default_factory=dict)
 
     def test(self, joint_names: Sequence[str]) -> PostureTest | None:
-        """Return the checks of postures of some joints; None where nothing is checked."""
+        """
+        Return the checks of postures of some joints; None where nothing is checked.
+
+        As with MoveIt, what no motion changes does not count: the base may stand on a table.
+        """
         if self.checker is None:
             return None
         others = {name: q for name, q in self.positions.items() if name not in joint_names}
         key = tuple(joint_names), tuple(others.values())
         test = self.tests.get(key)
         if test is None:
-            test = self.checker.for_joints(joint_names, others)
+            test = self.checker.for_joints(joint_names, others).of_motion()
             if len(self.tests) >= _MOST_TESTS:
                 self.tests.clear()
             self.tests[key] = test

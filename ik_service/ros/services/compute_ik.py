@@ -10,9 +10,9 @@ import numpy as np
 from rclpy.clock import Clock
 
 from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.compilation import TreePreparation
 from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
 from ik_service.arm.task_solving import moving_only, solve_tasks
-from ik_service.arm.tree_preparation import TreePreparation
 from ik_service.exceptions import ChainError, CompilationError, ConstraintError
 from ik_service.ros.requests.chain_start import (
     avoided_collisions,

@@ -28,8 +28,8 @@ from support.arm_helpers import (
 )
 
 from ik_service.arm.arm import Arm, ArmSettings
+from ik_service.arm.compilation import TreePreparation
 from ik_service.arm.group import GroupSettings
-from ik_service.arm.tree_preparation import TreePreparation
 from ik_service.common.resources import urdf_path
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ChainError

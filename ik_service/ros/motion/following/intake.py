@@ -15,8 +15,7 @@ from ik_service.arm.arm import MeasuredState
 from ik_service.arm.group import ArmGroup
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.quoting import quote
-from ik_service.common.unknown_names import nearest
-from ik_service.exceptions import ArgumentError, IkServiceError
+from ik_service.exceptions import ArgumentError, IkServiceError, nearest
 from ik_service.motion.tracking.target_velocity import FASTEST, FASTEST_TURN, TargetTimes
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.motion_clock import MotionClock
