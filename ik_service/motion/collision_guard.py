@@ -82,12 +82,7 @@ class NoCollisionTest:
     fault = 'there is no test of them'
 
     def first_contact(self, q: np.ndarray) -> tuple[str, str] | None:
-        """
-        Refuse to test a posture.
-
-        :param q: (n,) posture of the chain [rad] or [m].
-        :raises TargetRefusedError: always.
-        """
+        """Refuse to test a posture."""
         raise TargetRefusedError(self.fault)
 
 

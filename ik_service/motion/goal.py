@@ -205,12 +205,7 @@ class Reservation(MotionGoal):
         return REST
 
     def state(self, commanded: np.ndarray | None, resting: bool) -> FollowerState:
-        """
-        Return the follower's state.
-
-        :param commanded: (n,) the last command [rad] or [m]; None before the first.
-        :param resting: whether it is at rest.
-        """
+        """Return the follower's state."""
         return FollowerState.TRAJECTORY
 
     def replaced(self, kind: str) -> None:

@@ -129,29 +129,16 @@ class FirstOrderEngine:
         self.reset(position)
 
     def reset(self, position: np.ndarray) -> None:
-        """
-        Put the joints at rest at a position.
-
-        :param position: (m,) [rad] or [m].
-        """
+        """Put the joints at rest at a position."""
         self.position = np.array(position, dtype=np.float64)
         self.velocity = np.zeros_like(self.position)
 
     def block(self, blocked: np.ndarray) -> None:
-        """
-        Hold some joints where they are, and release the others.
-
-        :param blocked: (m,) mask of the joints that are held.
-        """
+        """Hold some joints where they are, and release the others."""
         self._free = ~blocked
 
     def step(self, target: np.ndarray, speed: np.ndarray, dt: float) -> None:
-        """
-        Advance the simulated time.
-
-        :param target: (m,) commanded positions, within the limits [rad] or [m].
-        :param speed: (m,) how fast these move [rad/s] or [m/s]; 0 for a target that rests.
-        """
+        """Advance the simulated time."""
         constant, limits = self._time_constant, self._limits
         share = -math.expm1(-dt / constant) if constant > 0.0 else 1.0
         # The exponential approaches the point that the target will have reached after T.

@@ -385,11 +385,7 @@ class MujocoEngine:
         return self._data.qfrc_actuator[self._arm.places]
 
     def reset(self, position: np.ndarray) -> None:
-        """
-        Put the joints at rest at a position.
-
-        :param position: (m,) [rad] or [m].
-        """
+        """Put the joints at rest at a position."""
         data, arm = self._data, self._arm
         mujoco.mj_resetData(arm.model, data)
         data.qpos[:] = arm.spread @ position + arm.offset
@@ -400,11 +396,7 @@ class MujocoEngine:
         mujoco.mj_forward(arm.model, data)
 
     def block(self, blocked: np.ndarray) -> None:
-        """
-        Put on the brakes of some joints, and release the others.
-
-        :param blocked: (m,) mask of the joints whose brakes are put on.
-        """
+        """Put on the brakes of some joints, and release the others."""
         self._blocked = np.array(blocked, dtype=bool)
         brakes = slice(self._arm.first_brake, None)
         put_on = self._blocked & (self._data.eq_active[brakes] == 0)

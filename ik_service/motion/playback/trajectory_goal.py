@@ -187,41 +187,23 @@ class TrajectoryGoal(MotionGoal):
         return self.outcome is not None
 
     def state(self, commanded: np.ndarray | None, resting: bool) -> FollowerState:
-        """
-        Return the follower's state with this goal.
-
-        :param commanded: (n,) the last command [rad] or [m]; None before the first.
-        :param resting: whether it is at rest.
-        """
+        """Return the follower's state with this goal."""
         return FollowerState.COLLISION_AHEAD if self.obstacle else FollowerState.TRAJECTORY
 
     def begin(self, q: np.ndarray, unwrapped: Callable[[np.ndarray], np.ndarray]) -> None:
-        """
-        Note that the commands start, at rest.
-
-        :param q: (n,) where they start: where the arm is [rad] or [m].
-        :param unwrapped: returns positions (n,) whose continuous joints are on the turn of q.
-        """
+        """Note that the commands start, at rest."""
         self._joins = False  # the commands have ended meanwhile
         first = self.trajectory.positions[0]
         self._shift = unwrapped(first) - first
         self._goal = first + self._shift
 
     def replaced(self, kind: str) -> None:
-        """
-        Note that another goal has taken its place.
-
-        :param kind: the kind of the other one.
-        """
+        """Note that another goal has taken its place."""
         self.preempt(f'a newer {kind} has replaced it')
         self.ended('')
 
     def ended(self, reason: str) -> None:
-        """
-        Note the end.
-
-        :param reason: what has ended it; empty when it has finished.
-        """
+        """Note the end."""
         if self.outcome is None:
             self.outcome = self._stopping or TrajectoryOutcome(TrajectoryEnd.STOPPED, reason)
         self._on_end()
@@ -233,11 +215,7 @@ class TrajectoryGoal(MotionGoal):
         self._astray = True
 
     def step(self, tick: Tick) -> Step:
-        """
-        Return what the next command shall do.
-
-        :param tick: what is known now.
-        """
+        """Return what the next command shall do."""
         self._before = self._place
         if tick.limits is not self._limits:
             self._plan(tick.limits)

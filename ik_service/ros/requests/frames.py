@@ -168,12 +168,7 @@ class DraftFrames(Frames):
     def update(
         self, added: Mapping[str, tuple[str, np.ndarray]], removed: Iterable[str] = ()
     ) -> None:
-        """
-        Register frames and remove others, without a copy of all.
-
-        :param added: as for :meth:`Frames.update`.
-        :raises ArgumentError: a frame is faulty; the draft is of no use then.
-        """
+        """Register frames and remove others, without a copy of all."""
         for name in removed:
             self._open.pop(name, None)
         for name, (parent, T_parent_frame) in added.items():

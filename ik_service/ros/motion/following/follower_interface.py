@@ -57,12 +57,7 @@ class MeasuredCollisions:
         return self._collisions.fault_of(arm) or 'there is no checker'
 
     def first_contact(self, q: np.ndarray) -> tuple[str, str] | None:
-        """
-        Return the names of two bodies that collide; None when none do.
-
-        :param q: (n,) posture of the group [rad] or [m].
-        :raises TargetRefusedError: postures cannot be tested.
-        """
+        """Return the names of two bodies that collide; None when none do."""
         checker = self._collisions.checker(self._measured.arm)
         if checker is None:
             raise TargetRefusedError(self.fault)

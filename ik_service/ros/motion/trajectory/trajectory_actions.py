@@ -88,11 +88,7 @@ class FollowJointTrajectoryGoals(ActionGoals):
     action = FollowJointTrajectory
 
     def request(self, goal: Message) -> TrajectoryRequest:
-        """
-        Return what a goal asks for.
-
-        :raises GoalRefusedError: it asks for nothing that can be done.
-        """
+        """Return what a goal asks for."""
         several = goal.multi_dof_trajectory.points or goal.multi_dof_trajectory.joint_names
         if several or goal.component_path_tolerance or goal.component_goal_tolerance:
             raise GoalRefusedError(
@@ -117,11 +113,7 @@ class FollowJointTrajectoryGoals(ActionGoals):
         )
 
     def feedback(self, playback: Playback, first: bool) -> Message | None:
-        """
-        Return where trajectory and arm are; None when there is no news.
-
-        :param first: whether it is the first feedback.
-        """
+        """Return where trajectory and arm are; None when there is no news."""
         return playback.feedback()
 
 
@@ -153,11 +145,7 @@ class ExecuteTrajectoryGoals(ActionGoals):
         return result
 
     def feedback(self, playback: Playback, first: bool) -> Message | None:
-        """
-        Return the state MONITOR at the start, and IDLE at the end; None in between.
-
-        :param first: whether it is the first feedback.
-        """
+        """Return the state MONITOR at the start, and IDLE at the end; None in between."""
         if playback.outcome is not None:
             return ExecuteTrajectory.Feedback(state='IDLE')
         return ExecuteTrajectory.Feedback(state='MONITOR') if first else None
