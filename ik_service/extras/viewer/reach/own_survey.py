@@ -10,8 +10,7 @@ import threading
 
 from ik_service.common.background_workers import BackgroundWorkers
 from ik_service.exceptions import ArgumentError, IkServiceError
-from ik_service.extras.reach.grid import reach_box
-from ik_service.extras.reach.orientations import chooses_orientation
+from ik_service.extras.reach.grid import chooses_orientation, reach_box
 from ik_service.extras.reach.survey import capability_map
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.extras.viewer.reach.reach_map import of_capability_map, ReachMap

@@ -8,7 +8,7 @@ from support.made_maps import made_map
 from support.reach_files import CONTENT, POINTS, write_reach
 
 from ik_service.exceptions import ArgumentError
-from ik_service.extras.studies.reach import reach
+from ik_service.extras.reach import study
 from ik_service.extras.viewer.reach.reach_map import read_reach
 
 URDF = """<robot name="r"><link name="base"/><link name="tip"/>
@@ -27,13 +27,13 @@ def test_a_file_is_read(tmp_path):
 def test_a_file_of_the_study_is_read(tmp_path, monkeypatch):
     pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
     surveyed = made_map(URDF, (np.array([0.0, 0.2]),) * 3, np.arange(8) - 1, orientations=10)
-    monkeypatch.setattr(reach, 'capability_map', lambda *_, **__: surveyed)
-    monkeypatch.setattr(reach, 'draw_reach', lambda path, *_: path)
+    monkeypatch.setattr(study, 'capability_map', lambda *_, **__: surveyed)
+    monkeypatch.setattr(study, 'draw_reach', lambda path, *_: path)
     urdf = tmp_path / 'r.urdf'
     urdf.write_text(URDF)
     parser = ArgumentParser()
-    reach.add_arguments(parser)
-    reach.run(parser.parse_args(['--urdf', str(urdf)], Namespace(output=tmp_path)))
+    study.add_arguments(parser)
+    study.run(parser.parse_args(['--urdf', str(urdf)], Namespace(output=tmp_path)))
     found = read_reach(tmp_path / 'reach.npz')
     assert np.array_equal(found.points, surveyed.positions[1:])
     assert found.fraction.tolist() == [n / 10 for n in range(7)]
