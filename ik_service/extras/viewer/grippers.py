@@ -12,7 +12,7 @@ from ik_service.extras.viewer.link.path_link import ExecutionEnd, joint_motion, 
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.panel.joint_widgets import GripperButtons
 from ik_service.extras.viewer.robot_display import RobotDisplay
-from ik_service.kinematics.joint_speeds import joint_speeds
+from ik_service.kinematics.joint_space import joint_speeds
 
 OPEN, CLOSE = 'Open', 'Close'
 LOWER, UPPER = 'Lower limits', 'Upper limits'

@@ -9,9 +9,9 @@ from rclpy.publisher import Publisher
 from std_msgs.msg import String
 
 from ik_service.arm.arm import Arm
-from ik_service.arm.description_fault import DescriptionFault
 from ik_service.arm.loader import (
     ArmLoader,
+    DescriptionFault,
     read_robot,
     Source,
     source_of,

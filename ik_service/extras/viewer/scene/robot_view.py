@@ -16,7 +16,7 @@ from ik_service.extras.viewer.link.robot_source import RobotSelection
 from ik_service.extras.viewer.link.task_queue import LimitedLog
 from ik_service.extras.viewer.scene.meshes import MeshLoader
 from ik_service.extras.viewer.scene.parts import collision_parts, Part, read_visuals, robot_parts
-from ik_service.kinematics.joint_speeds import joint_speeds
+from ik_service.kinematics.joint_space import joint_speeds
 from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.part_names import listed
 from ik_service.model.xacro.xacro_arguments import parse_xacro_args
