@@ -17,7 +17,7 @@ from ik_service.extras.conformance.answers import IkAnswer
 from ik_service.extras.conformance.check import Check, CheckFailedError, NotSupportedError
 from ik_service.extras.conformance.names import COLLISION_OBJECT, STATE_VALIDITY
 from ik_service.extras.conformance.subject import Posture, Subject
-from ik_service.model.geometry.collision_geometry import read_collision_geometry
+from ik_service.model.geometry.link_geometry import read_collision_geometry
 
 _SECTION = 'collisions'
 _POSTURES = 200
