@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
 from support.arm_helpers import PANDA, TREE
 from support.chains import arm_path
 
