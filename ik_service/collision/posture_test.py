@@ -165,6 +165,22 @@ class PostureTest:
             self.joint_names, self._columns, lambda: base, lambda: scene, self._statistics
         )
 
+    def of_motion(self) -> PostureTest:
+        """
+        Return the checks without contacts that no motion changes.
+
+        Those are the contacts of links that never move with objects of the world, such as of a
+        base with the table that it stands on.
+        """
+        scene = self._scene
+        return PostureTest(
+            self.joint_names,
+            self._columns,
+            self._base,
+            lambda: scene().of_motion,
+            self._statistics,
+        )
+
     def lines(self) -> LineTest:
         """Return the checks of straight motions with robot and world as they are now, for good."""
         base = self._base()
