@@ -29,8 +29,12 @@ from ik_service.collision.world import Color, World
 from ik_service.common.revolved_surface import capsule_surface, cone_surface
 from ik_service.common.transforms import rigid_transform
 from ik_service.model.geometry import link_geometry
-from ik_service.model.geometry.collision_geometry import CollisionGeometry, read_collision_geometry
-from ik_service.model.geometry.link_geometry import Geometry, MeshFile
+from ik_service.model.geometry.link_geometry import (
+    CollisionGeometry,
+    Geometry,
+    MeshFile,
+    read_collision_geometry,
+)
 from ik_service.model.geometry.mesh_files import MeshError, MeshFiles
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.qos import MARKERS_QOS

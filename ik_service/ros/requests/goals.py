@@ -19,11 +19,10 @@ from shape_msgs.msg import SolidPrimitive
 
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import ArmGroup
-from ik_service.common.quoting import quote
+from ik_service.common.quoting import listed, quote
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.tree import Tip
-from ik_service.model.part_names import listed
 from ik_service.ros.common.conversions import matrix_from_pose, pose_from_matrix
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frames import Frames

@@ -16,10 +16,9 @@ from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import ArmGroup, SolverSettings
-from ik_service.common.quoting import quote
+from ik_service.common.quoting import listed, quote
 from ik_service.exceptions import OptionError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.model.part_names import listed
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.motion.command.velocity_command import FAREWELL
 from ik_service.motion.settings import FollowerSettings

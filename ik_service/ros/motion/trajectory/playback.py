@@ -15,10 +15,9 @@ import numpy as np
 from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from ik_service.common.quoting import quote
+from ik_service.common.quoting import listed, quote
 from ik_service.exceptions import TargetRefusedError, TrajectoryError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.model.part_names import listed
 from ik_service.motion.goal import MotionGoal
 from ik_service.motion.playback.trajectory_fit import fitted, GOAL_TOLERANCE, limits_of, per_joint
 from ik_service.motion.playback.trajectory_goal import (
