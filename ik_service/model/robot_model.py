@@ -42,8 +42,6 @@ def build_tree(links: Iterable[str], joints: Iterable[Joint]) -> LinkTree:
     """
     Arrange links and joints as a tree.
 
-    :param links: names of the links.
-    :param joints: the joints.
     :raises UrdfError: there is no link, a name stands twice, a joint names a link that is not
         there, a link has two parents, there are several roots, or a loop.
     """
@@ -366,8 +364,6 @@ class RobotModel:
         """
         Return the first joint between two links that cannot be used; None where all can.
 
-        :param base_link: the one link.
-        :param tip_link: the other link.
         :raises UnknownLinkError: there is no such link.
         """
         path = self.path(base_link, tip_link)

@@ -43,8 +43,6 @@ def tool_joints(
     Return tool frames as fixed joints, each to a new link; link and joint have its name.
 
     :param tools: the tool frames by name, in any order.
-    :param links: names of the links that there are.
-    :param joints: names of the joints that there are.
     :returns: the joints, each after the one that it is attached to.
     :raises ToolFrameError: a name is taken or is none, a link does not exist, a number is not
         finite, tools are attached to each other in a circle, or there are more than

@@ -48,11 +48,7 @@ _LAST = ORDINARY + 1
 
 
 def tip_rank(link: str) -> int:
-    """
-    Return the rank of a link as a tip by its name; the lowest is the best.
-
-    :param link: name of the link.
-    """
+    """Return the rank of a link as a tip by its name; the lowest is the best."""
     words = _words(link)
     text = f' {" ".join(words)} '
     for rank, phrases in enumerate(_BEST):
@@ -71,20 +67,12 @@ def serves(link: str) -> bool:
 
 
 def is_finger(link: str) -> bool:
-    """
-    Return whether a link is a part of a finger, by its name.
-
-    :param link: name of the link.
-    """
+    """Return whether a link is a part of a finger, by its name."""
     return not _FINGER_SET.isdisjoint(_words(link))
 
 
 def best_tips(links: Iterable[str]) -> list[str]:
-    """
-    Return those of the links with the best rank.
-
-    :param links: names of links.
-    """
+    """Return those of the links with the best rank."""
     ranked = [(tip_rank(link), link) for link in links]
     best = min((rank for rank, _ in ranked), default=0)
     return [link for rank, link in ranked if rank == best]
@@ -137,13 +125,7 @@ def _refuse_faulty(model: RobotModel, base_link: str) -> None:
 
 
 def are_equal_arms(model: RobotModel, base_link: str, tips: Sequence[str]) -> bool:
-    """
-    Return whether links are the ends of two arms with the same kinds of joints.
-
-    :param model: the robot.
-    :param base_link: link above both.
-    :param tips: the links.
-    """
+    """Return whether links are the ends of two arms with the same kinds of joints."""
     if len(tips) != 2:
         return False
     ways = [[joint for joint in _way(model, base_link, tip) if joint.movable] for tip in tips]
@@ -157,8 +139,6 @@ def tip_candidates(model: RobotModel, base_link: str, faulty_too: bool = False) 
     """
     Return the links below a base that could be its tip, the best ones only.
 
-    :param model: the robot.
-    :param base_link: link in whose frame poses are given.
     :param faulty_too: whether links count that a faulty joint carries.
     :returns: one link where the choice is clear; none where no joint moves.
     :raises UnknownLinkError: there is no such link.
@@ -179,8 +159,6 @@ def moved_leaves(
     """
     Return the links without children that a joint moves, with the joints from the base.
 
-    :param model: the robot.
-    :param base_link: link in whose frame poses are given.
     :param faulty_too: whether links count that a faulty joint carries, as if it moved.
     :raises UnknownLinkError: there is no such link.
     """
