@@ -86,13 +86,13 @@ class LinkFrames:
         :raises UnknownLinkError: there is no such link.
         """
         T = np.eye(4)
-        for joint, i in self._way_to(link):
+        for joint, i in self._path_to(link):
             T = T @ joint.T_parent_joint
             if i >= 0:
                 T = T @ joint_motion(joint, float(posture[i]))
         return T
 
-    def _way_to(self, link: str) -> tuple[_Step, ...]:
+    def _path_to(self, link: str) -> tuple[_Step, ...]:
         steps = self._steps.get(link)
         if steps is None:
             path = self._robot.path(self._robot.root_link, link)

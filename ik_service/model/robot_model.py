@@ -349,7 +349,7 @@ class RobotModel:
 
         :param base_link: link where the path starts.
         :param tip_link: link where it ends.
-        :returns: pairs of a joint and whether it is passed forward, from parent to child. The way
+        :returns: pairs of a joint and whether it is passed forward, from parent to child. The path
             goes up to the common ancestor (False) and down from it (True); no joint comes twice.
         :raises UnknownLinkError: there is no such link.
         """

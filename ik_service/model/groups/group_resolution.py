@@ -132,27 +132,14 @@ def fixed_ends(model: RobotModel, link: str, joints: frozenset[str]) -> list[str
 
 def common_ancestor(model: RobotModel, links: Iterable[str]) -> str:
     """Return the lowest link that is above links or one of them; empty for no links."""
-    common: list[str] | None = None
-    for link in dict.fromkeys(links):
-        way = ways_down(model, link)
-        if common is None:
-            common = way
-        else:
-            pairs = zip(common, way, strict=False)
-            common = common[: sum(1 for _ in _while_equal(pairs))]
-    return common[-1] if common else ''
+    paths = [path_from_root(model, link) for link in dict.fromkeys(links)]
+    shared = [level[0] for level in zip(*paths, strict=False) if len({*level}) == 1]
+    return shared[-1] if shared else ''
 
 
-def ways_down(model: RobotModel, link: str) -> list[str]:
+def path_from_root(model: RobotModel, link: str) -> list[str]:
     """Return the links from the root to a link, both among them."""
     return [model.root_link, *(joint.child for joint, _ in model.path(model.root_link, link))]
-
-
-def _while_equal(pairs: Iterable[tuple[str, str]]) -> Iterable[str]:
-    for one, other in pairs:
-        if one != other:
-            return
-        yield one
 
 
 def _moves(model: RobotModel, name: str, joints: frozenset[str]) -> bool:
@@ -363,7 +350,7 @@ class _Resolver:
 
     def _lowest(self, tips: list[str]) -> list[str]:
         """Return the tips without those that others hang on."""
-        above = {link for tip in tips for link in ways_down(self._model, tip)[:-1]}
+        above = {link for tip in tips for link in path_from_root(self._model, tip)[:-1]}
         return [tip for tip in tips if tip not in above]
 
     def _faulty_joint(self, name: str, base: str, tips: tuple[str, ...]) -> str:
