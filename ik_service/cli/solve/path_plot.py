@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ik_service.cli.formatting import time_text
-from ik_service.cli.solve.path_request import PathRequest
 from ik_service.cli.solve.path_text import largest_step
-from ik_service.cli.solve.plot_curves import COLUMN, draw_limits, MOST_JOINTS
+from ik_service.cli.solve.plot import COLUMN, draw_limits, MOST_JOINTS
+from ik_service.cli.solve.request import PathRequest
 from ik_service.drawing import arm_figure
 from ik_service.drawing.arm_shape import plane_of, skeleton
 from ik_service.drawing.figures import ACCENT, FAINT, INK, PALETTE, sheet
@@ -34,9 +34,6 @@ def draw_path(file: Path, request: PathRequest, path: PathResult) -> None:
     """
     Draw the joints over the path, the largest step at each pose, and the arm.
 
-    :param file: the PNG file.
-    :param request: what was requested.
-    :param path: the path.
     :raises OSError: the file cannot be written.
     """
     with sheet(file, *_SIZE) as figure:

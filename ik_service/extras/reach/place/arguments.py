@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ik_service.cli.solve.options import UsageError
-from ik_service.cli.solve.robot_arguments import add_robot_options, is_number, number, Parser
+from ik_service.cli.solve.robot_choice import add_robot_options, is_number, number, Parser
 
 MOUNTINGS = {'floor': (0.0, 0.0, 0.0), 'ceiling': (180.0, 0.0, 0.0), 'wall': (0.0, 90.0, 0.0)}
 """Names of mountings: roll, pitch and yaw of the base [°]."""
