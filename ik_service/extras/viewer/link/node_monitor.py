@@ -25,12 +25,12 @@ from ik_service.extras.viewer.link.remote_parameters import (
     RemoteParameters,
     Value,
 )
-from ik_service.extras.viewer.link.robot_source import needs_service, RobotSources
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.link.viewer_node import ViewerNode
 from ik_service.extras.viewer.panel.measures import SolveReport
 from ik_service.extras.viewer.panel.panel_html import Level, StatusText
 from ik_service.extras.viewer.panel.solver_form import SPEED
+from ik_service.extras.viewer.scene.robot_view import needs_service, RobotSources
 from ik_service.ros.demo.take_over import STOPS
 from ik_service.ros.node.frame_parameters import TOOL_FRAMES
 
