@@ -10,11 +10,11 @@ import time
 
 import pytest
 
-from ik_service.cli.teleop import AXES, Joystick, Keys, parse, parse_axes, SPEEDS
-
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from support.harness import START_TIMEOUT, until
+
+from ik_service.cli.teleop import AXES, Joystick, Keys, parse, parse_axes, SPEEDS
 
 
 def test_a_key_counts_while_it_repeats_and_no_longer():

@@ -79,7 +79,7 @@ class StartApproach:
             return False
         if self._q.shape != q.shape or np.abs(self._q - q).max() > _STILL:
             self._q, self._still_since = q, now
-        is_there = is_near(display.view.tip_pose(q), self._start, START_TOLERANCES)
+        is_there = is_near(display.view.arm.chain.forward(q), self._start, START_TOLERANCES)
         if not is_there or now - self._still_since < _REST:
             return False
         self.drop()

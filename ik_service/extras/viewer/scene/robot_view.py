@@ -167,14 +167,6 @@ class RobotView:
     collision_parts: tuple[Part, ...] = ()
     remarks: tuple[str, ...] = ()
 
-    def tip_pose(self, q: np.ndarray) -> np.ndarray:
-        """
-        Return T_base_tip (4, 4) [m].
-
-        :param q: (n,) positions of the chain's joints [rad] or [m].
-        """
-        return self.arm.chain.forward(q)
-
 
 def build_robot_view(selection: RobotSelection, report: Callable[[str], object]) -> RobotView:
     """
