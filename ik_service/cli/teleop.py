@@ -100,8 +100,8 @@ class Keys:
         self.release()
         if key in '+=-_':
             faster = key in '+='
-            place = SPEEDS.index(self.speed) + (1 if faster else -1)
-            self.speed = SPEEDS[min(max(place, 0), len(SPEEDS) - 1)]
+            index = SPEEDS.index(self.speed) + (1 if faster else -1)
+            self.speed = SPEEDS[min(max(index, 0), len(SPEEDS) - 1)]
         elif key == 't':
             self.in_tip = not self.in_tip
         elif key == 'v':
@@ -115,7 +115,7 @@ class Keys:
         self._key, self._until = '', -float('inf')
 
     def motion(self, now: float) -> Motion | None:
-        """Return what is asked for; None while no key is held."""
+        """Return the motion that is asked for; None while no key is held."""
         if now > self._until:
             return None
         if self._key in AXES:
@@ -192,7 +192,7 @@ def parse_axes(text: str) -> dict[int, tuple[int, float]]:
     Return which axis of a joystick moves what.
 
     :param text: such as ``'x=1,y=-0,yaw=3'``: number of the axis, with a minus to reverse it.
-    :returns: number of the axis and its sign, by the place in a twist.
+    :returns: number of the axis and its sign, by the index in a twist.
     :raises argparse.ArgumentTypeError: naming the part that cannot be.
     """
     axes = {}
@@ -212,7 +212,7 @@ class Joystick:
     """
     State of a joystick.
 
-    :param axes: number and sign of the joystick's axis by the place in a twist.
+    :param axes: number and sign of the joystick's axis by the index in a twist.
     :param deadman: number of the button that has to be held; −1 for none.
     :ivar fault: what is wrong with its messages; empty for nothing.
     """
@@ -244,12 +244,12 @@ class Joystick:
         self._held = not self.fault and (self._deadman < 0 or bool(buttons[self._deadman]))
 
     def motion(self, now: float, speed: float) -> Motion | None:
-        """Return what is asked for; None while the button is not held."""
+        """Return the motion that is asked for; None while the button is not held."""
         if not self._held or now - self._at > _LONGEST:
             return None
         twist = [0.0] * 6
-        for place, (number, sign) in self._axes.items():
-            twist[place] = sign * speed * _beyond_dead_zone(self._values[number])
+        for index, (number, sign) in self._axes.items():
+            twist[index] = sign * speed * _beyond_dead_zone(self._values[number])
         return Motion(tuple(twist))
 
 
@@ -468,7 +468,7 @@ class Session:
         show(line(motion_text(motion, client.joints), self._keys, client.status))
 
     def _fault(self, client: TeleopClient) -> str:
-        """Return what is wrong, as a sentence; empty for nothing."""
+        """Return a fault as a sentence; empty for none."""
         if self._keys.in_tip and not client.tip_link:
             return 'the tip is not known: --tip-link names it; the axes are those of the base'
         joystick = self._joystick.fault if self._joystick is not None else ''

@@ -1,4 +1,4 @@
-"""Main function of ``ik_demo``: the whole way from a pose to a moving arm, in one terminal.
+"""Main function of ``ik_demo``: from a pose to a moving arm, in one terminal.
 
 Three processes talk over ROS 2: the IK node, a simulated arm, and this client, which prints its
 requests and the responses.

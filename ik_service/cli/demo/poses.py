@@ -47,7 +47,7 @@ class Stop:
 @dataclass(frozen=True)
 class Box:
     """
-    Box in the arm's way.
+    Box between two poses.
 
     :ivar T_base_box: (4, 4) pose of its middle [m].
     :ivar size: along its axes [m].

@@ -74,7 +74,7 @@ exit code: 0 solved (with --solver all: by at least one; with --path: all poses)
 
 
 def epilog() -> str:
-    """Return what follows the options: terms, methods, options of solvers, examples."""
+    """Return the text below the options: terms, methods, options of solvers, examples."""
     return f'{_WORDS}\n{_solver_lines()}\n{_option_lines()}\n{_EXAMPLES}'
 
 

@@ -12,7 +12,7 @@ from ik_service.cli.solve.path_text import largest_step
 from ik_service.cli.solve.plot import COLUMN, draw_limits, MOST_JOINTS
 from ik_service.cli.solve.request import PathRequest
 from ik_service.drawing import arm_figure
-from ik_service.drawing.arm_shape import plane_of, skeleton
+from ik_service.drawing.arm_shape import skeleton
 from ik_service.drawing.figures import ACCENT, FAINT, INK, PALETTE, sheet
 
 if TYPE_CHECKING:
@@ -149,26 +149,17 @@ def _draw_steps(panel: SubFigure, request: PathRequest, path: PathResult) -> Non
 
 
 def _draw_arm(panel: SubFigure, request: PathRequest, path: PathResult) -> None:
-    """Draw the arm at the first pose and at the last one reached, and the way of its tip."""
+    """Draw the arm at the first pose and at the last one reached, and the path of its tip."""
     chain, positions = request.chain, request.targets.poses[:, :3, 3]
     q = path.q[: path.reached]
     drawn = [q[0], q[-1]] if len(q) else [chain.middle]
     points = np.vstack([*(skeleton(chain, each).points for each in drawn), positions])
-    plane = plane_of(chain)
-    axes = panel.add_subplot() if plane is not None else panel.add_subplot(projection='3d')
-    if plane is None:
-        ground = arm_figure.show_space(axes, points, positions.mean(axis=0))
-        arm_figure.draw_shadow(axes, chain, drawn[-1], ground)
-        for posture, alpha in zip(drawn, (0.35, 1.0)[-len(drawn) :], strict=True):
-            arm_figure.draw_arm(axes, chain, posture, alpha=alpha)
-        ways = positions
-    else:
-        arm_figure.show_plane(axes, plane, points)
-        for posture, alpha in zip(drawn, (0.35, 1.0)[-len(drawn) :], strict=True):
-            arm_figure.draw_planar_arm(axes, chain, posture, plane=plane, alpha=alpha)
-        ways = positions @ plane.T
+    view = arm_figure.ArmView(panel, chain, points, positions.mean(axis=0))
+    view.draw_shadow(drawn[-1])
+    for posture, alpha in zip(drawn, (0.35, 1.0)[-len(drawn) :], strict=True):
+        view.draw_arm(posture, alpha=alpha)
     done = max(path.reached, 1)
-    axes.plot(*ways[done - 1 :].T, color=FAINT, linestyle=':', linewidth=1.4)
-    axes.plot(*ways[:done].T, color=ACCENT, linewidth=2.0, zorder=5)
-    text = 'The arm at its last pose, pale at its first; the way of its tip'
+    view.draw_line(positions[done - 1 :], color=FAINT, linestyle=':', linewidth=1.4)
+    view.draw_line(positions[:done], color=ACCENT, linewidth=2.0, zorder=5)
+    text = 'The arm at its last pose, pale at its first; the path of its tip'
     panel.suptitle(text, fontsize=11, x=0.02, ha='left')

@@ -113,7 +113,7 @@ def write_joints(
 
 
 def largest_step(path: PathResult) -> tuple[int, int]:
-    """Return where a joint moves most: the row before, and the number of the joint."""
+    """Return the row before the largest step of a joint, and the number of the joint."""
     steps = np.abs(np.diff(path.q[: path.reached], axis=0))
     row, joint = np.unravel_index(np.argmax(steps), steps.shape)
     return int(row), int(joint)
@@ -121,10 +121,10 @@ def largest_step(path: PathResult) -> tuple[int, int]:
 
 def _path_text(request: PathRequest) -> str:
     poses = request.targets.poses
-    way = float(np.linalg.norm(np.diff(poses[:, :3, 3], axis=0), axis=1).sum())
+    length = float(np.linalg.norm(np.diff(poses[:, :3, 3], axis=0), axis=1).sum())
     count = f'{len(poses)} pose{"" if len(poses) == 1 else "s"} of {request.file}'
     free = '' if any(request.options.ik.task_weights[3:]) else ', any orientation'
-    return f'{count}, {distance_text(way)} long{free}'
+    return f'{count}, {distance_text(length)} long{free}'
 
 
 def _start_text(request: PathRequest) -> str:
@@ -137,7 +137,7 @@ def _start_text(request: PathRequest) -> str:
 
 
 def _duration_text(request: PathRequest, timed: JointTrajectory) -> str:
-    """Return how long a trajectory takes, and the joint that is nearest to its velocity."""
+    """Return the duration of a trajectory, and the joint that is nearest to its velocity."""
     velocities = np.abs(np.asarray(timed.velocities))
     shares = velocities.max(axis=0) / request.chain.velocity
     joint = int(np.argmax(shares))

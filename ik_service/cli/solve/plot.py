@@ -12,7 +12,7 @@ from ik_service.cli.solve.outcome import Outcome
 from ik_service.cli.solve.request import Request
 from ik_service.cli.solve.text_output import deviation_text, effort_text, time_text
 from ik_service.drawing import arm_figure
-from ik_service.drawing.arm_shape import plane_of, skeleton
+from ik_service.drawing.arm_shape import skeleton
 from ik_service.drawing.figures import (
     ACCENT,
     BORDER,
@@ -28,7 +28,6 @@ from ik_service.drawing.figures import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import SubFigure
-    from mpl_toolkits.mplot3d import Axes3D
 
 
 _CURVE = PALETTE[0]
@@ -334,58 +333,19 @@ def _draw_arms(
     near = np.linalg.norm(points - target, axis=1).min() < _FARTHEST * scale
     if near:
         points = np.vstack([points, target + _TRIAD * scale * np.vstack([np.eye(3), -np.eye(3)])])
-    plane = plane_of(request.chain)
-    if plane is None:
-        axes = _draw_in_space(panel, request, postures, points, scale, near)
-    else:
-        axes = _draw_in_plane(panel, request, postures, points, scale, near, plane)
+    view = arm_figure.ArmView(panel, request.chain, points, target)
+    for posture in postures:
+        view.draw_shadow(posture.q)
+    for q, color, alpha, name in postures:
+        view.draw_arm(q, color=color, alpha=alpha, label=name)
+    if near:
+        view.draw_target(request.T_base_target, _TRIAD * scale, request.has_orientation)
     note = '' if near else ' (the target is far outside)'
     panel.suptitle(f'The arm{note}', fontsize=11, x=0.02, ha='left')
     panel.legend(
-        *axes.get_legend_handles_labels(),
+        *view.axes.get_legend_handles_labels(),
         loc='outside lower center',
         ncols=3,
         fontsize=8,
         columnspacing=1.2,
     )
-
-
-def _draw_in_space(
-    panel: SubFigure,
-    request: Request,
-    postures: Sequence[Posture],
-    points: np.ndarray,
-    scale: float,
-    near: bool,
-) -> Axes3D:
-    axes = panel.add_subplot(projection='3d')
-    chain, T = request.chain, request.T_base_target
-    ground = arm_figure.show_space(axes, points, T[:3, 3])
-    for posture in postures:
-        arm_figure.draw_shadow(axes, chain, posture.q, ground)
-    for q, color, alpha, name in postures:
-        arm_figure.draw_arm(axes, chain, q, color=color, alpha=alpha, label=name)
-    if near:
-        arm_figure.draw_target(axes, T, _TRIAD * scale, request.has_orientation)
-    return axes
-
-
-def _draw_in_plane(
-    panel: SubFigure,
-    request: Request,
-    postures: Sequence[Posture],
-    points: np.ndarray,
-    scale: float,
-    near: bool,
-    plane: np.ndarray,
-) -> Axes:
-    axes = panel.add_subplot()
-    chain, T = request.chain, request.T_base_target
-    arm_figure.show_plane(axes, plane, points)
-    for q, color, alpha, name in postures:
-        arm_figure.draw_planar_arm(
-            axes, chain, q, plane=plane, color=color, alpha=alpha, label=name
-        )
-    if near:
-        arm_figure.draw_planar_target(axes, plane, T, _TRIAD * scale, request.has_orientation)
-    return axes

@@ -236,14 +236,14 @@ def _notes_about_joints(
 
 
 def notes_about_robot(chain: KinematicChain) -> list[str]:
-    """Return what of the robot's description is not used, a sentence each."""
+    """Return the parts of the robot's description that are not used, a sentence each."""
     remarks = chain.robot.remarks
     more = len(remarks) - _MOST_REMARKS
     return [*remarks[:_MOST_REMARKS], *([f'{more} more parts are not used'] if more > 0 else [])]
 
 
 def notes_about_collisions(collisions: CollisionChecker | None) -> list[str]:
-    """Return what a user should know about collisions, a sentence each."""
+    """Return notes about collisions, a sentence each."""
     if collisions is None:
         return []
     if not collisions.has_geometry:

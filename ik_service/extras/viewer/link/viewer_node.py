@@ -88,55 +88,28 @@ MAKE_REACH = ParameterSpec(
     'Whether a coarse map of the reach is made, in the background, when a page is first opened',
     read_only=True,
 )
-ROBOT = (
-    ParameterSpec(
-        'urdf', '', 'Path of a URDF or xacro file; empty: robot_description', read_only=True
+_TEXTS = {
+    'urdf': 'Path of a URDF or xacro file; empty: robot_description',
+    'xacro_args': "Arguments of urdf where it is a xacro file, such as 'ur_type:=ur5e name:=ur'",
+    'package_dirs': (
+        "Folders in which more packages lie, for meshes and xacro files, with ':' "
+        'between them; empty: those of the IK node'
     ),
-    ParameterSpec(
-        'xacro_args',
-        '',
-        "Arguments of urdf where it is a xacro file, such as 'ur_type:=ur5e name:=ur'",
-        read_only=True,
+    'robot_description': (
+        'URDF text; empty: the description that the IK node uses, or else that of the topic'
     ),
-    ParameterSpec(
-        'package_dirs',
-        '',
-        "Folders in which more packages lie, for meshes and xacro files, with ':' between them; "
-        'empty: those of the IK node',
-        read_only=True,
-    ),
-    ParameterSpec(
-        'robot_description',
-        '',
-        'URDF text; empty: the description that the IK node uses, or else that of the topic',
-        read_only=True,
-    ),
-    ParameterSpec(
-        'srdf',
-        '',
+    'srdf': (
         'Path of an SRDF or xacro file, whose group states the page offers; empty: '
-        'robot_description_semantic',
-        read_only=True,
+        'robot_description_semantic'
     ),
-    ParameterSpec(
-        'robot_description_semantic',
-        '',
-        'SRDF text, or the path of a file; empty: that of the IK node, or else of the topic',
-        read_only=True,
+    'robot_description_semantic': (
+        'SRDF text, or the path of a file; empty: that of the IK node, or else of the topic'
     ),
-    ParameterSpec(
-        'base_link',
-        '',
-        'Link that targets are relative to; empty: that of the IK node',
-        read_only=True,
-    ),
-    ParameterSpec(
-        'tip_link',
-        '',
-        'Link that follows the target; empty: that of the IK node',
-        read_only=True,
-    ),
-)
+    'base_link': 'Link that targets are relative to; empty: that of the IK node',
+    'tip_link': 'Link that follows the target; empty: that of the IK node',
+}
+ROBOT = tuple(ParameterSpec(name, '', text, read_only=True) for name, text in _TEXTS.items())
+"""Parameters about the robot; texts, all empty by default."""
 
 
 def declare_settings(node: Node) -> Settings:

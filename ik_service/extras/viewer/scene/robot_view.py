@@ -134,7 +134,7 @@ def _path(name: str) -> Path:
 
 
 def _srdf(own: Mapping[str, str], node: Mapping[str, str], topic: str) -> Source:
-    """Return where the planning groups are described; text from the topic is never a path."""
+    """Return the description of the planning groups; text from the topic is never a path."""
     given = _given(own, node, 'srdf', 'robot_description_semantic')
     return topic if given is None else srdf_source(*given)
 

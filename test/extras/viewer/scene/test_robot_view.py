@@ -177,7 +177,7 @@ def test_a_faulty_srdf_of_others_costs_only_its_states(srdf):
     arm = view(srdf, trusted=False, warnings=warnings).arm
     assert list(arm.states(arm.group)) == ['ready', 'extended']  # of the known name
     assert len(warnings) == 1
-    assert warnings[0].startswith('the group states of the PANDA_SRDF are not known: ')
+    assert warnings[0].startswith('the group states of the SRDF are not known: ')
 
 
 def test_a_faulty_srdf_of_the_user_is_an_error():
@@ -192,7 +192,7 @@ def test_a_faulty_group_is_named_and_the_known_ones_stand_in(trusted):
     assert list(arm.states(arm.group)) == ['ready', 'extended']
     assert arm.robot.group_names[0] == 'panda_manipulator'
     (warning,) = warnings
-    assert warning.startswith("PANDA_SRDF: group 'a' cannot be used: link 'nose' does not exist")
+    assert warning.startswith("SRDF: group 'a' cannot be used: link 'nose' does not exist")
 
 
 def test_a_xacro_file_that_others_name_is_not_run(tmp_path):
