@@ -9,7 +9,7 @@ import numpy as np
 
 from ik_service.cli.formatting import time_text
 from ik_service.cli.solve.path_text import largest_step
-from ik_service.cli.solve.plot import COLUMN, draw_limits, MOST_JOINTS
+from ik_service.cli.solve.plot import draw_limits, joint_grid
 from ik_service.cli.solve.request import PathRequest
 from ik_service.drawing import arm_figure
 from ik_service.drawing.arm_shape import skeleton
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _SIZE = (14.0, 7.0)  # [inches]
 _CURVE = PALETTE[0]
+_COLUMN = 4  # joints in one column
 # Share of a joint's limits or of its motion that is added around its curve.
 _SPARE = 0.15
 # Range that an axis shows at least, so that noise stays noise [° or m].
@@ -59,25 +60,9 @@ def _course(request: PathRequest, path: PathResult) -> tuple[np.ndarray, np.ndar
 
 
 def _draw_joints(panel: SubFigure, request: PathRequest, path: PathResult) -> None:
-    chain, q = request.chain, path.q[: path.reached]
-    moves = np.ptp(q, axis=0) if len(q) else np.zeros(chain.n)
-    shown = sorted(np.argsort(-moves, kind='stable')[:MOST_JOINTS])
-    columns = 2 if len(shown) > COLUMN // 2 else 1
-    rows = -(-len(shown) // columns)
-    grid = panel.subplots(rows, columns, sharex=True, squeeze=False).ravel(order='F')
-    for axes, i in zip(grid, shown, strict=False):
-        scale = 1.0 if request.slides[i] else 180.0 / np.pi
+    title = 'and limits where they are near'
+    for axes, i, scale in joint_grid(panel, request, path.q[: path.reached], _COLUMN, title):
         _draw_joint(axes, request, path, i, scale)
-        axes.set_title(
-            f'{chain.joint_names[i]} [{"m" if request.slides[i] else "°"}]', fontsize=9, pad=3
-        )
-    for axes in grid[len(shown) :]:
-        axes.set_visible(False)
-    for axes in (grid[rows - 1], grid[len(shown) - 1]):
-        axes.tick_params(labelbottom=True)
-    left_out = chain.n - len(shown)
-    more = f'; {left_out} that move less are left out' if left_out else ''
-    panel.suptitle(f'Joints, and limits where they are near{more}', fontsize=11, x=0.02, ha='left')
     panel.supxlabel(_course(request, path)[2], fontsize=10)
 
 
@@ -87,7 +72,6 @@ def _draw_joint(
     """Draw a joint, with those of its limits that it comes near to."""
     rows, course, _ = _course(request, path)
     values = scale * path.q[rows, joint]
-    axes.tick_params(labelsize=8)
     _show_course(axes, request, path)
     if not len(values):
         axes.set_yticks([])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TYPE_CHECKING
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from ik_service.cli.solve.outcome import Outcome
 from ik_service.cli.solve.request import Request
+from ik_service.cli.solve.robot_choice import ArmRequest
 from ik_service.cli.solve.text_output import deviation_text, effort_text, time_text
 from ik_service.drawing import arm_figure
 from ik_service.drawing.arm_shape import skeleton
@@ -39,7 +40,7 @@ _RESULT: dict[str, Any] = {
     'zorder': 4,
 }  # mark of the iteration that the result comes from
 _FEW = 40  # points of a curve that are marked
-MOST_JOINTS, COLUMN = 16, 8  # joints that are drawn, and in one column
+_MOST_JOINTS, _COLUMN = 16, 8  # joints that are drawn, and in one column
 _MOST_SEARCHES = 12  # that are drawn one after the other; more lie upon each other
 _MARGIN = 0.08  # around limits, of the range
 
@@ -120,28 +121,44 @@ def _error_axes(panel: SubFigure, request: Request) -> list[tuple[Axes, _Error]]
 def draw_joints(panel: SubFigure, request: Request, outcome: Outcome) -> None:
     """Draw the joints over the iterations, each between its limits."""
     chain, trace = request.chain, outcome.trace
-    moves = np.ptp(np.nan_to_num(trace.q), axis=0)
-    shown = sorted(np.argsort(-moves, kind='stable')[:MOST_JOINTS])
     ends = chain.search_limits()
-    columns = 1 if len(shown) <= COLUMN else 2
-    count = -(-len(shown) // columns)
-    grid = panel.subplots(count, columns, sharex=True, squeeze=False).ravel(order='F')
-    for axes, i in zip(grid, shown, strict=False):
-        scale = 1.0 if request.slides[i] else 180.0 / np.pi
-        unit = 'm' if request.slides[i] else '°'
+    for axes, i, scale in joint_grid(panel, request, trace.q, _COLUMN, 'between their limits'):
         _draw_searches(axes, request, outcome, _finite(scale * trace.q[:, i]))
         _mark_restarts(axes, outcome)
         draw_limits(axes, scale * ends[0][i], scale * ends[1][i])
-        axes.set_title(f'{chain.joint_names[i]} [{unit}]', fontsize=8, pad=2)
-        axes.tick_params(labelsize=7)
         axes.grid(axis='y', visible=False)
         _whole_iterations(axes)
+    panel.supxlabel(_iteration_text(outcome), fontsize=10)
+
+
+def joint_grid(
+    panel: SubFigure, request: ArmRequest, q: np.ndarray, column: int, title: str
+) -> Iterator[tuple[Axes, int, float]]:
+    """
+    Yield axes for those joints that move most, with their names and units.
+
+    :param q: (k, n) [rad] or [m].
+    :param column: how many joints are drawn in one column.
+    :param title: of the panel, after "Joints".
+    :returns: the axes, the number of the joint, and the factor to its unit, [°] or [m].
+    """
+    names, slides = request.chain.joint_names, request.slides
+    moves = np.ptp(np.nan_to_num(q), axis=0) if len(q) else np.zeros(len(names))
+    shown = sorted(np.argsort(-moves, kind='stable')[:_MOST_JOINTS])
+    columns = 1 if len(shown) <= column else 2
+    rows = -(-len(shown) // columns)
+    grid = panel.subplots(rows, columns, sharex=True, squeeze=False).ravel(order='F')
+    for axes, i in zip(grid, shown, strict=False):
+        yield axes, int(i), 1.0 if slides[i] else 180.0 / np.pi
+        axes.set_title(f'{names[i]} [{"m" if slides[i] else "°"}]', fontsize=8, pad=2)
+        axes.tick_params(labelsize=7)
     for axes in grid[len(shown) :]:
         axes.set_visible(False)
-    left_out = chain.n - len(shown)
+    for axes in (grid[rows - 1], grid[len(shown) - 1]):
+        axes.tick_params(labelbottom=True)
+    left_out = len(names) - len(shown)
     more = f'; {left_out} that move less are left out' if left_out else ''
-    panel.suptitle(f'Joints between their limits{more}', fontsize=11, x=0.02, ha='left')
-    panel.supxlabel(_iteration_text(outcome), fontsize=10)
+    panel.suptitle(f'Joints {title}{more}', fontsize=11, x=0.02, ha='left')
 
 
 def draw_postures(
