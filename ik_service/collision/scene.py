@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 import math
@@ -10,12 +11,10 @@ from operator import is_
 
 import numpy as np
 
-from ik_service.collision.allowed_collisions import AllowedCollisions
 from ik_service.collision.checked_robot import CheckedRobot
-from ik_service.collision.coal_shapes import CoalContact
 from ik_service.collision.kernels import FREE
-from ik_service.collision.link_padding import LinkPadding
 from ik_service.collision.part import ATTACHED, ContactPoint, LINK, Part
+from ik_service.collision.rules import AllowedCollisions, LinkPadding
 from ik_service.collision.scene_arrays import (
     grown,
     LineJoints,
@@ -25,6 +24,7 @@ from ik_service.collision.scene_arrays import (
     world_arrays,
     WorldArrays,
 )
+from ik_service.collision.shapes import CoalContact
 from ik_service.collision.workspace import Workspace
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.exceptions import CollisionObjectError, UnknownLinkError
@@ -253,6 +253,13 @@ class Scene:
                 return place == FREE, count
             if self._first_of(workspace, workspace.near_pair()) or self.first_contact(workspace):
                 return False, count
+
+    @cached_property
+    def of_motion(self) -> Scene:
+        """The same without contacts of parts that never move: those that no motion changes."""
+        scene = copy(self)
+        scene._still_pairs = []
+        return scene
 
     def _collisions(self, workspace: Workspace) -> Iterator[tuple[Part, Part, CoalContact]]:
         """Yield the pairs of parts that collide, and where."""

@@ -14,6 +14,7 @@ from typing import NoReturn
 import numpy as np
 
 from ik_service.cli.solve.options import UsageError
+from ik_service.common.quoting import listed
 from ik_service.common.resources import share_folder, urdf_path
 from ik_service.exceptions import (
     ChainError,
@@ -23,8 +24,7 @@ from ik_service.exceptions import (
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.joint import JointType
 from ik_service.model.package_folders import PACKAGE_DIRS_HELP, parse_package_dirs
-from ik_service.model.part_names import listed
-from ik_service.model.xacro.xacro_arguments import parse_xacro_args, XACRO_HELP
+from ik_service.model.xacro_file import parse_xacro_args, XACRO_HELP
 from ik_service.robot import Robot
 
 _LARGEST = 1e9  # of any number [m] or [rad]: far beyond use

@@ -23,7 +23,7 @@ from ik_service.extras.viewer.panel.joint_widgets import GripperButtons, home_st
 from ik_service.extras.viewer.panel.measures import random_reachable_pose
 from ik_service.extras.viewer.panel.panel import Panel
 from ik_service.extras.viewer.robot_display import RobotDisplay
-from ik_service.kinematics.joint_speeds import joint_speeds
+from ik_service.kinematics.joint_space import joint_speeds
 
 _NO_STATES = 'no joint states have come yet'
 _PERIOD = 0.2  # shortest time between two motions of a slider that is being moved [s]

@@ -6,7 +6,7 @@ from support.chains import joint_xml, limit_xml, robot_xml
 from support.six_joint_arms import arm_of, Y, Z
 
 import ik_service as iks
-from ik_service.extras.studies.paths.paths import poses_along
+from ik_service.extras.studies.paths import poses_along
 from ik_service.paths.search import search
 
 # Nine joints: place of each in the one before (xyz, rpy), axis and limits.

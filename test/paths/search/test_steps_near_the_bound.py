@@ -6,7 +6,7 @@ from scipy.interpolate import PchipInterpolator
 from support.chains import arm, pose_difference, within_limits
 
 import ik_service as iks
-from ik_service.extras.studies.paths.paths import poses_along, random_postures
+from ik_service.extras.studies.paths import poses_along, random_postures
 
 LARGEST = 0.095
 ROWS = 200

@@ -45,7 +45,12 @@ def test_description_that_is_latched_before_the_start(bench):
 
 
 def test_description_given_as_text(bench):
-    node = bench.start(NODE, robot_description=PANDA.read_text(), tip_link=TIP)
+    text, srdf = PANDA.read_text(), '<robot name="panda"/>'
+    given = {'robot_description': text, 'robot_description_semantic': srdf}
+    node = bench.start(NODE, **given, publish_robot_description=True, tip_link=TIP)
+    for topic, published in given.items():
+        recorder = bench.record(String, topic, LATCHED)
+        recorder.wait(lambda message, published=published: message.data == published)
     node.check()
 
 

@@ -14,7 +14,7 @@ from ik_service.arm.arm import Arm
 from ik_service.common.quoting import truncate
 from ik_service.extras.viewer.panel.measures import JointPosition
 from ik_service.extras.viewer.panel.widgets import set_properties, set_value
-from ik_service.kinematics.search_range import sampling_bounds
+from ik_service.kinematics.joint_space import sampling_bounds
 
 HOLD_TIME = 3.0
 """Time that the sliders keep their positions after somebody has moved one [s]."""

@@ -9,8 +9,8 @@ import math
 import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.joint_space import search_limits
 from ik_service.kinematics.pose_error import pose_error
-from ik_service.kinematics.search_range import search_limits
 from ik_service.model.joint import JointType
 
 

@@ -13,16 +13,16 @@ import numpy as np
 
 from ik_service.arm.arm import Arm, ArmSettings
 from ik_service.arm.loader import build_arm, Source, source_of, srdf_source
-from ik_service.common.number_parsing import parse_positions
+from ik_service.common.arguments import parse_positions
+from ik_service.common.quoting import listed
 from ik_service.exceptions import SrdfError
 from ik_service.extras.viewer.link.task_queue import LimitedLog
 from ik_service.extras.viewer.scene.meshes import MeshLoader
 from ik_service.extras.viewer.scene.parts import collision_parts, Part, read_visuals, robot_parts
-from ik_service.kinematics.joint_speeds import joint_speeds
-from ik_service.model.description_file import is_xacro, is_xacro_text
+from ik_service.kinematics.joint_space import joint_speeds
+from ik_service.model.description import is_xacro, is_xacro_text
 from ik_service.model.package_folders import parse_package_dirs
-from ik_service.model.part_names import listed
-from ik_service.model.xacro.xacro_arguments import parse_xacro_args
+from ik_service.model.xacro_file import parse_xacro_args
 from ik_service.ros.node.frame_parameters import TOOL_FRAMES, tool_frames_of
 
 

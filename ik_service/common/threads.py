@@ -1,0 +1,71 @@
+"""Cores, switch interval and background threads of a process that sends commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+import os
+import sys
+import threading
+from typing import TypeVar
+
+_NICE = 5
+
+Answer = TypeVar('Answer')
+
+
+class BackgroundWorkers:
+    """
+    Threads that give way to all others, and so do the threads that they start.
+
+    :param name: what they do, in a word.
+    :param threads: pieces of work that are done at once.
+    """
+
+    def __init__(self, name: str, threads: int) -> None:
+        self._pool = ThreadPoolExecutor(threads, name, _give_way)
+
+    def run(self, work: Callable[[], Answer]) -> Answer:
+        """
+        Return what some work returns, once a thread is free for it; or raise what it raises.
+
+        :param work: the work.
+        """
+        return self._pool.submit(work).result()
+
+
+def _give_way() -> None:
+    """Lower the priority of this thread; on Linux that is possible for one alone."""
+    with suppress(OSError, AttributeError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+
+
+SWITCH_INTERVAL = 5e-4
+"""
+Longest time that a thread keeps the interpreter from the others [s].
+
+A tenth of Python's default: a command that is due waits at most so long for a callback.
+"""
+
+
+@contextmanager
+def switch_interval(seconds: float = SWITCH_INTERVAL) -> Iterator[None]:
+    """
+    Change the interpreter's switch interval for the time of a ``with`` block.
+
+    For programs, and not for libraries: it holds for the whole process.
+
+    :param seconds: the interval [s].
+    """
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(seconds)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def core_count() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0))
