@@ -23,7 +23,7 @@ from ik_service.kinematics.joint_space import joint_speeds
 from ik_service.model.description import is_xacro, is_xacro_text
 from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.xacro_file import parse_xacro_args
-from ik_service.ros.node.frame_parameters import TOOL_FRAMES, tool_frames_of
+from ik_service.ros.node.parameter_table import TOOL_FRAMES, tool_frames_of
 
 
 @dataclass(frozen=True)
