@@ -9,7 +9,7 @@ import numpy as np
 
 from ik_service.exceptions import IkServiceError, JointLimitsError, UrdfError
 from ik_service.extras.cells.cell import ArmEntry, Cell
-from ik_service.extras.cells.separation import check_robots
+from ik_service.extras.cells.cell_file import check_robots
 from ik_service.model.description_file import is_xacro, load_srdf_text, load_text
 from ik_service.model.joint_limits_file import joint_limits_text, load_joint_limits
 from ik_service.model.name_prefix import prefixed_srdf, prefixed_urdf

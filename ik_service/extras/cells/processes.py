@@ -8,9 +8,11 @@ import signal
 import sys
 
 from ik_service.common.child_process import ChildProcess
-from ik_service.extras.cells.arguments import STARTED
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.ros.common.runtime import GRACE, StopRequest
+
+STARTED = 'ik_cell: all of this process has started'
+"""Line that a process prints with ``--report-start``."""
 
 _PROGRAM = 'ik_service.extras.cells.main'
 _PERIOD = 0.2  # of looking whether they run [s]

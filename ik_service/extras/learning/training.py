@@ -20,11 +20,14 @@ import numpy as np
 
 from ik_service.exceptions import IkServiceError, MissingExtraError
 from ik_service.extras.learning.guess import Guess
-from ik_service.extras.learning.guess_file import default_path, replaced_file, write_guess
-from ik_service.extras.learning.loading import guess_class
+from ik_service.extras.learning.guess_file import (
+    default_path,
+    guess_class,
+    replaced_file,
+    write_guess,
+)
 from ik_service.extras.learning.network import encode, Layer, NetworkGuess
-from ik_service.extras.learning.sampling import sample_postures, tip_poses
-from ik_service.extras.learning.table import train_table
+from ik_service.extras.learning.table import sample_postures, tip_poses, train_table
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.batch import solve_ik_batch
 from ik_service.solvers.options import IkOptions
