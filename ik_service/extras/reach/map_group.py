@@ -12,16 +12,18 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ik_service.exceptions import StoreError
-from ik_service.extras.scale.settings_files import (
+from ik_service.extras.scale.group_files import (
     changed_attribute,
     DIGESTS,
     digests_of,
+    disk_errors,
+    load_zarr,
+    missing_fault,
     opening_fault,
     SETTINGS,
     settings_digest,
     settings_fault,
 )
-from ik_service.extras.scale.store_files import disk_errors, load_zarr, missing_fault
 
 _CHUNK = 1_000_000  # rows of a chunk, divided by the width of a row
 _MAKER = 'of ik_service'

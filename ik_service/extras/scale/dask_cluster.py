@@ -17,14 +17,19 @@ import numpy as np
 
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, ClusterError, IkServiceError, MissingExtraError
-from ik_service.extras.scale.array_targets import ArrayTargets, FileTargets, sampled_rows
 from ik_service.extras.scale.chain_spec import ChainSpec
-from ik_service.extras.scale.chunk_files import checksum
-from ik_service.extras.scale.progress import Progress
+from ik_service.extras.scale.group_files import disk_errors, targets_name
 from ik_service.extras.scale.result_store import ResultStore
-from ik_service.extras.scale.solving import BlockSolver, solve_and_write
-from ik_service.extras.scale.store_files import disk_errors, targets_name
-from ik_service.extras.scale.targets import block_reader, BlockTargets, reader_of
+from ik_service.extras.scale.solving import BlockSolver, Progress, solve_and_write
+from ik_service.extras.scale.store_chunks import checksum
+from ik_service.extras.scale.targets import (
+    ArrayTargets,
+    block_reader,
+    BlockTargets,
+    FileTargets,
+    reader_of,
+    sampled_rows,
+)
 from ik_service.kinematics.transform_digests import transform_digests
 
 if TYPE_CHECKING:
