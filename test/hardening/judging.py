@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass
 import re
 import time
 
-from hardening.fault import Fault
-from hardening.faults import FAULTS
+from hardening.faults import Fault, FAULTS
 from hardening.stage import Stage
 from hardening.stream import Figures, unasked
 
