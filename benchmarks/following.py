@@ -84,12 +84,7 @@ def run(
     """
     Follow a target and return what is measured, a row of the table.
 
-    :param arm: name of the arm.
-    :param engine: name of the simulation engine.
-    :param course: of the target.
     :param rate: at which it is published [Hz].
-    :param seed: of the ways of the messages.
-    :param settings: of the follower.
     """
     chain = load_arm(arm)
     start = np.array(_START[arm])

@@ -60,7 +60,6 @@ def published_arms(folder: Path, names: Sequence[str] = SEVEN_JOINTS) -> list[Be
     Write the descriptions of arms.
 
     :param folder: where they go.
-    :param names: of the arms.
     """
     robots = []
     for name in names:

@@ -26,10 +26,6 @@ class BenchRobot:
     """
     Chain of a robot description.
 
-    :ivar name: short name.
-    :ivar path: its URDF file.
-    :ivar base_link: in whose frame poses are given.
-    :ivar tip_link: the link that is moved to them.
     :ivar table_row: its row in TRAC-IK's published table; empty when it has none.
     """
 
@@ -79,11 +75,7 @@ def shared_robots() -> list[BenchRobot]:
 
 
 def chosen_robots(names: str) -> list[BenchRobot]:
-    """
-    Robots by name; those that are not there are named and skipped.
-
-    :param names: separated by commas.
-    """
+    """Robots by name; those that are not there are named and skipped."""
     there = all_robots()
     wanted = names.split(',')
     for name in wanted:
@@ -93,11 +85,7 @@ def chosen_robots(names: str) -> list[BenchRobot]:
 
 
 def random_chain(n: int) -> iks.KinematicChain:
-    """
-    Make a chain of revolute joints about random axes.
-
-    :param n: number of joints.
-    """
+    """Make a chain of revolute joints about random axes."""
     rng = np.random.default_rng(n)
     links = ''.join(f'<link name="link{i}"/>' for i in range(n + 1))
     joints = ''.join(_joint(i, rng) for i in range(n))

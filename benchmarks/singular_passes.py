@@ -49,7 +49,6 @@ def crossing(chain: KinematicChain, joint: int, seed: int, beside: float) -> np.
     Joint path (N, n) on which one joint goes through 0, or turns round at a distance from it.
 
     :param joint: the joint whose posture 0 is singular.
-    :param seed: of the postures at both ends.
     :param beside: the distance [rad].
     """
     random = np.random.default_rng(seed)
@@ -96,9 +95,7 @@ def run(chain: KinematicChain, q: np.ndarray, **settings: float) -> dict[str, ob
     """
     Follow a path and return what is measured.
 
-    :param chain: the arm.
     :param q: (M, n) postures whose poses are the targets.
-    :param settings: of the follower.
     """
     follower = TargetFollower(Solver(chain), velocity_scaling=0.5, **settings)
     targets = np.array([chain.forward(row) for row in q])

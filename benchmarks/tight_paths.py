@@ -59,10 +59,7 @@ def paced_path(robot: BenchRobot, seed: int, step: float, rows: int) -> np.ndarr
     """
     Return a joint path on which the joint that moves most always moves by the same.
 
-    :param robot: the arm.
-    :param seed: of the random postures.
     :param step: that motion [rad].
-    :param rows: number of rows.
     :returns: (rows, n) [rad].
     """
     corners = random_postures(robot.chain, seed, _LEGS, 0.3)

@@ -30,7 +30,6 @@ class Fault:
     """
     Fault between node and arm.
 
-    :ivar name: its name in tables.
     :ivar happen: makes it happen, on a stage where the arm is moving.
     :ivar parameters: parameters of the node, beside those that all have.
     :ivar alone: whether it needs a node of its own.

@@ -25,14 +25,7 @@ _BURST = 40  # messages of one kind on end, on average
 
 
 class Commander:
-    """
-    Sender of hostile commands on all topics, services and actions that move the arm.
-
-    :param stage: the node, and its arm.
-    :param seed: of the commands.
-    :ivar asked: requests of services.
-    :ivar goals: goals of actions.
-    """
+    """Sender of hostile commands on all topics, services and actions that move the arm."""
 
     def __init__(self, stage, seed=1):
         bench, self.stage = stage.bench, stage
@@ -106,8 +99,6 @@ class Commander:
 def fuzz_motions(bench, count, seed=1) -> Row:
     """
     Send hostile commands of Servo and trajectories; the bounds hold, and targets work afterwards.
-
-    :param count: messages.
     """
     row, began = Row('hostile Servo commands and trajectories', count), time.monotonic()
     stage = Stage(bench)

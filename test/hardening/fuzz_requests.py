@@ -71,7 +71,6 @@ def ask_all(jobs, window, patience=15.0):
     Send requests, a number of them under way at a time; return all that was asked.
 
     :param jobs: pairs of a :class:`Client` and a request.
-    :param window: how many may be under way at once.
     :param patience: how long to wait for an answer when none comes any more [s].
     """
     free = threading.Semaphore(window)
@@ -98,7 +97,6 @@ def fuzz_requests(bench, count, seed=1, huge=0.0) -> Row:
     """
     Send hostile requests, and check every answer.
 
-    :param count: requests in all.
     :param huge: share of them with megabytes of text.
     """
     stage = Stage(bench)
@@ -109,11 +107,7 @@ def fuzz_requests(bench, count, seed=1, huge=0.0) -> Row:
 
 
 def fuzz_groups(bench, count, seed=1) -> Row:
-    """
-    Send hostile requests for groups of a body with two arms, and check every answer.
-
-    :param count: requests in all.
-    """
+    """Send hostile requests for groups of a body with two arms, and check every answer."""
     urdf = arm_path('upper_body')
     node = bench.start(NODE, urdf=str(urdf), robot_description_semantic=SRDF)
     robot = Robot.from_urdf(urdf, srdf=SRDF)
@@ -142,7 +136,6 @@ def judged(row, node, jobs, judge) -> Row:
     Return a row with what came of some requests.
 
     :param row: the row, with the number of requests.
-    :param node: the node under test.
     :param jobs: pairs of a :class:`~hardening.fuzz_requests.Client` and a request.
     :param judge: returns what is wrong with the answer to a request; None when nothing is.
     """
@@ -176,7 +169,6 @@ def compile_trees(client, link):
     for them, in a fresh installation for longer than an answer is waited for here.
 
     :param client: of ``compute_ik``.
-    :param link: one above the tip.
     """
     request = GetPositionIK.Request()
     made = OrientationConstraint(link_name=link, weight=1.0, parameterization=1)
@@ -200,11 +192,7 @@ _ROUNDING = 1e-6
 
 
 class PathReference:
-    """
-    Judgement on answers of ``compute_cartesian_path``.
-
-    :param chain: the arm.
-    """
+    """Judgement on answers of ``compute_cartesian_path``."""
 
     def __init__(self, chain):
         self._limits = {
@@ -257,11 +245,7 @@ def _wrong_refusal(answer):
 
 
 def fuzz_paths(bench, count, seed=1) -> Row:
-    """
-    Send hostile requests, and check every answer.
-
-    :param count: requests in all.
-    """
+    """Send hostile requests, and check every answer."""
     stage = Stage(bench)
     stage.node.wait_for('compute_cartesian_path is offered', COMPILED)
     client = Client(bench, GetCartesianPath, 'compute_cartesian_path')

@@ -35,7 +35,6 @@ class HostileConstraints:
     """
     Maker of constraints, most of which the goal itself meets.
 
-    :param generator: of random numbers.
     :param number: returns a hostile number.
     :param frames: frames that constraints may be given in; empty for the base.
     """
@@ -126,7 +125,6 @@ class Hostile:
     """
     Seeded generator of requests, most of them with something wrong.
 
-    :param chain: whose poses the good parts are.
     :param huge: share of the requests with a text of ten million characters, or 10,000 links.
     """
 

@@ -19,10 +19,8 @@ class Outcome:
     """
     Outcome of a fault.
 
-    :ivar figures: figures of the command stream.
     :ivar moved: how far the commands moved after they had come to rest, unasked [rad]; None when
         they never came to rest.
-    :ivar said: what the node printed meanwhile.
     :ivar failed: what made the fault impossible, such as a service that does not exist.
     :ivar alive: whether the node still ran, or had ended well where it was asked to.
     """

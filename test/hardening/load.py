@@ -27,11 +27,7 @@ _KINDS = {'compute_ik': GetPositionIK, 'compute_fk': GetPositionFK}
 
 
 class Load:
-    """
-    Clients of both services, each of which asks again as soon as it is answered.
-
-    :param stage: the node, and its arm.
-    """
+    """Clients of both services, each of which asks again as soon as it is answered."""
 
     def __init__(self, stage: Stage, seed=1):
         self.stage = stage

@@ -103,9 +103,7 @@ class Figures:
     """
     Figures of a stream: the worst of each kind.
 
-    :ivar commands: commands received.
     :ivar missed: commands that were sent, but not received here.
-    :ivar stretches: how often the stream began.
     :ivar holes: how often a command was late by more than half a period; an arm may have stopped
         then.
     :ivar position_step: the step that is worst by its ratio [rad].
@@ -155,7 +153,6 @@ def check(samples, bounds, place=None, *, cut_at=(), running=False, jitter=JITTE
     Judge a stream.
 
     :param samples: the commands, in the order of sending.
-    :param bounds: what is allowed.
     :param place: returns where the arm really was at a time (n,), or None; stretches have to
         begin there.
     :param cut_at: times at which the stream was cut by force: no fault of the node's.

@@ -23,7 +23,6 @@ class CellError(IkServiceError, ValueError):
 
     :ivar arm: name of the arm; empty for the whole cell.
     :ivar key: the key at fault, such as ``base.xyz``; empty for all of the arm.
-    :ivar reason: what is wrong.
     """
 
     def __init__(self, file: Path, arm: str, key: str, reason: str) -> None:
@@ -38,9 +37,7 @@ class CellSection:
     """
     Section of a cell file.
 
-    :param file: the file.
     :param arm: name of the arm; empty for the whole cell.
-    :param values: the values of the section.
     :param key: key of the section within the arm; empty for the arm itself.
     :raises CellError: the values are no section.
     """
@@ -69,7 +66,6 @@ class CellSection:
         Return an error about a key.
 
         :param key: the key; empty for the section.
-        :param reason: what is wrong.
         """
         path = '.'.join(filter(None, [self._key, key]))
         return CellError(self._file, self._arm, path, reason)
@@ -78,7 +74,6 @@ class CellSection:
         """
         Refuse keys that have no meaning.
 
-        :param known: those that have one.
         :raises CellError: there is another one.
         """
         known = list(known)
@@ -113,12 +108,7 @@ class CellSection:
         return value
 
     def number(self, key: str, default: float, low: float, high: float) -> float:
-        """
-        Return a number.
-
-        :param low: the lowest one.
-        :param high: the highest one.
-        """
+        """Return a number."""
         value = self._values.get(key)
         if value is None:
             return default
@@ -129,11 +119,7 @@ class CellSection:
         return float(value)  # type: ignore[arg-type]
 
     def triple(self, key: str, unit: str) -> tuple[float, float, float]:
-        """
-        Return three numbers; zeros by default.
-
-        :param unit: their unit, for the message.
-        """
+        """Return three numbers; zeros by default."""
         value = self._values.get(key)
         if value is None:
             return 0.0, 0.0, 0.0
@@ -188,11 +174,9 @@ class ArmEntry:
     """
     Arm of a cell, as its file describes it.
 
-    :ivar name: its name.
     :ivar namespace: absolute namespace of its nodes, such as ``/left``.
     :ivar prefix: what its links and joints are called with, such as ``left_``.
     :ivar urdf: its URDF or xacro file.
-    :ivar xacro_args: arguments of a xacro file by name.
     :ivar package_dirs: more folders in which the packages lie that meshes and xacro files name.
     :ivar srdf: its SRDF file; None without one.
     :ivar base_link: where its chain starts, without prefix; empty for the node's default.
@@ -201,7 +185,6 @@ class ArmEntry:
     :ivar simulate: whether it is a simulated one.
     :ivar initial_positions: where the simulated arm starts [rad] or [m], by joint without prefix.
     :ivar connection: how its node is connected with the arm.
-    :ivar parameters: further parameters of its node.
     """
 
     name: str
@@ -240,11 +223,8 @@ class Cell:
     """
     Cell of several arms.
 
-    :ivar file: its file.
-    :ivar world: the frame that its arms stand in.
     :ivar processes: over how many processes its arms are spread.
     :ivar frame_rate: how often the frames of its links are published [Hz].
-    :ivar arms: its arms.
     """
 
     file: Path
@@ -258,7 +238,5 @@ class Cell:
         Return an error about the file.
 
         :param arm: name of the arm; empty for the whole cell.
-        :param key: the key at fault.
-        :param reason: what is wrong.
         """
         return CellError(self.file, arm, key, reason)

@@ -44,8 +44,6 @@ def read_arm(arm: CellSection, name: str, simulated: bool, forced: bool | None =
     """
     Read the section of an arm.
 
-    :param arm: the section.
-    :param name: name of the arm.
     :param simulated: whether the arms of the cell are simulated ones, unless they say otherwise.
     :param forced: whether it is one, whatever the file says; None for what the file says.
     :raises CellError: a key is unknown or missing, or a value cannot be.
@@ -199,7 +197,6 @@ def read_cell(
     """
     Read a cell file; whether its robots go together is seen where they are read.
 
-    :param file: the file.
     :param simulate: whether all its arms are simulated ones; None for what the file says.
     :param processes: over how many processes its arms are spread, or :data:`ONE_PER_ARM`; None
         for what the file says.
@@ -290,7 +287,6 @@ def check_topics(cell: Cell) -> None:
     """
     Refuse arms that hear each other's targets or commands because of their names.
 
-    :param cell: the cell.
     :raises CellError: two namespaces are the same, or one lies inside the other; two arms take
         their commands on the same topic or by the same action; a name is none.
     """
@@ -311,7 +307,6 @@ def check_robots(cell: Cell, robots: Mapping[str, RobotModel]) -> None:
 
     They meet in tf, and on the topic of joint states that several of them may share.
 
-    :param cell: the cell.
     :param robots: the robots of its arms by the arm's name, with their prefixes.
     :raises CellError: a link of two arms has the same name, or a joint of two arms that read the
         same topic.

@@ -62,23 +62,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def arms_command(options: argparse.Namespace, names: Sequence[str]) -> list[str]:
-    """
-    Return the command line of a process with the nodes of some arms.
-
-    :param options: the options of this program.
-    :param names: the arms.
-    """
+    """Return the command line of a process with the nodes of some arms."""
     words = ['--part', 'arms', '--processes', '1', '--frames', options.frames]
     return [*_command(options, names), *words]
 
 
 def simulation_command(options: argparse.Namespace, names: Sequence[str]) -> list[str]:
-    """
-    Return the command line of the process with the simulated arms; the same parameters.
-
-    :param options: the options of this program.
-    :param names: the arms.
-    """
+    """Return the command line of the process with the simulated arms; the same parameters."""
     return [*_command(options, names), '--part', 'simulation']
 
 
@@ -86,7 +76,6 @@ def spread(names: Sequence[str], count: int) -> list[tuple[str, ...]]:
     """
     Return names in groups of nearly the same size, in their order.
 
-    :param names: the names.
     :param count: number of the groups, at most that of the names.
     """
     bounds = [len(names) * i // count for i in range(count + 1)]

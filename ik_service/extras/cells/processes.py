@@ -28,7 +28,6 @@ def supervise(arms: Sequence[Sequence[str]], simulation: Sequence[str], stop: St
 
     :param arms: command lines of the processes of arms, after the program's name.
     :param simulation: that of the process of the simulated arms; empty for none.
-    :param stop: the request to stop.
     :returns: the exit code: 0, or 1 when a process has ended by itself.
     """
     stop.grace = 2.0 * _PATIENCE

@@ -41,7 +41,6 @@ def default_path(chain: KinematicChain, kind: str) -> Path:
     """
     Return the default file of a chain's guess, beside the URDF.
 
-    :param chain: the chain.
     :param kind: ``table`` or ``network``.
     :returns: ``<URDF's name>.<base>.<tip>.<kind>.npz``.
     :raises ArgumentError: the robot was not read from a file.
@@ -59,9 +58,7 @@ def train_command(chain: KinematicChain, kind: str, path: Path) -> str:
     """
     Return the command line that trains a guess and saves it.
 
-    :param chain: the chain.
     :param kind: ``table`` or ``network``.
-    :param path: the file.
     """
     source = chain.robot.source
     words = ['ik_train', str(source or 'URDF'), '--base-link', chain.base_link]
@@ -105,12 +102,7 @@ def _unwritable(path: Path, error: OSError) -> SeedFileError:
 
 
 def write_guess(file: BinaryIO, guess: Guess) -> None:
-    """
-    Write a guess with a description of its chain.
-
-    :param file: a file opened for writing.
-    :param guess: the guess.
-    """
+    """Write a guess with a description of its chain."""
     arrays: dict[str, Any] = {**_description(guess.chain), **guess.arrays()}
     np.savez_compressed(file, format=_FORMAT, kind=guess.kind, **arrays)
 
@@ -119,8 +111,6 @@ def read_arrays(path: Path, chain: KinematicChain, kind: str) -> Arrays:
     """
     Read the arrays of a guess.
 
-    :param path: the file.
-    :param chain: the chain that it has to belong to.
     :param kind: what it has to hold, ``table`` or ``network``.
     :raises SeedFileError: there is no such file, or it is damaged, of another kind or for another
         chain; the message names the command that makes it.
@@ -188,7 +178,6 @@ def load_guess(
     """
     Load the learned guess of a chain.
 
-    :param chain: the chain.
     :param kind: ``table`` or ``network``.
     :param path: its file; by default the one that ``ik_train`` makes beside the URDF.
     :param task_weights: (6,) weights of the pose error, as in the options of a solver: where the

@@ -31,8 +31,6 @@ class Effort:
     """
     Effort of a solver for some targets; all but the shares are means over them.
 
-    :ivar iterations: steps over all searches.
-    :ivar searches: searches started.
     :ivar first_search: share of the targets that the first search reached.
     :ivar solved: share of the targets that were reached.
     :ivar call_time: time of the call from Python, with that of the guess [s].
@@ -71,7 +69,6 @@ def mean_guess_time(guess: Guess, targets: np.ndarray) -> float:
     """
     Return the mean time of a guess [s].
 
-    :param guess: the guess.
     :param targets: (N, 4, 4) T_base_tip, N at least 1.
     """
     guess.guess(targets[0])

@@ -37,8 +37,6 @@ def sample_postures(chain: KinematicChain, count: int, seed: int) -> np.ndarray:
     """
     Draw postures uniformly from :func:`sampled_range`.
 
-    :param chain: the chain.
-    :param count: how many.
     :param seed: of the random numbers; the same one gives the same postures.
     :returns: (count, n) [rad] or [m].
     """
@@ -52,8 +50,6 @@ def manipulable_postures(chain: KinematicChain, count: int, seed: int) -> np.nda
     From a posture far from singular ones, a search reaches more of the poses around. The measure
     is Yoshikawa's (1985), det J Jᵀ, with a little added to the squared singular values.
 
-    :param chain: the chain.
-    :param count: how many.
     :param seed: of the random numbers; the same one gives the same postures.
     :returns: (count, n) [rad] or [m].
     """
@@ -70,7 +66,6 @@ def linearisation(chain: KinematicChain, postures: np.ndarray) -> tuple[np.ndarr
     """
     Return frames and Jacobians of many postures.
 
-    :param chain: the chain.
     :param postures: (N, n) [rad] or [m], contiguous.
     :returns: (N, 12) x, y and z axes, then origin, of the frames behind the last joint; (N, n, 6)
         Jacobians, one row a variable.
@@ -85,7 +80,6 @@ def tip_poses(chain: KinematicChain, postures: np.ndarray) -> np.ndarray:
     """
     Return the poses of the tip at many postures.
 
-    :param chain: the chain.
     :param postures: (N, n) [rad] or [m].
     :returns: (N, 4, 4) T_base_tip.
     """
@@ -109,7 +103,6 @@ class TableGuess(Guess):
 
     Poses, Jacobians and tree are made anew from the postures, so they fit the chain as it is.
 
-    :ivar chain: the chain.
     :ivar postures: (N, n) joint vectors [rad] or [m], read-only.
     """
 
@@ -121,7 +114,6 @@ class TableGuess(Guess):
         """
         Prepare the table.
 
-        :param chain: the chain.
         :param postures: (N, n) joint vectors; those outside the limits are brought inside.
         :param task_weights: (6,) weights of the pose error, as in the options of a solver. Where
             the orientation does not count at all, neighbours are sought by position alone, and
@@ -147,8 +139,6 @@ class TableGuess(Guess):
         """
         Restore a guess from saved postures; see :meth:`Guess.from_arrays`.
 
-        :param chain: the chain that it was learned for.
-        :param arrays: the arrays by name.
         :param task_weights: (6,) weights of the pose error.
         """
         return cls(chain, check_array(arrays['postures'], (None, chain.n)), task_weights)
@@ -206,9 +196,6 @@ def train_table(chain: KinematicChain, samples: int, seed: int = 0) -> TableGues
     """
     Make a table of random postures.
 
-    :param chain: the chain.
-    :param samples: number of postures in the table.
-    :param seed: seed of the random postures.
     :raises MissingExtraError: SciPy is not installed.
     """
     return TableGuess(chain, manipulable_postures(chain, samples, seed))

@@ -53,7 +53,6 @@ def train_network(chain: KinematicChain, samples: int, seed: int = 0) -> Network
     """
     Train a network for a chain.
 
-    :param chain: the chain.
     :param samples: number of random poses to train with.
     :param seed: seed of the random postures and of the network's weights.
     :raises MissingExtraError: scikit-learn is not installed.
@@ -137,11 +136,9 @@ def train_guess(
     """
     Train a guess for a chain and save it.
 
-    :param chain: the chain.
     :param kind: ``table`` or ``network``.
     :param samples: number of random postures to learn from.
     :param path: its file; by default beside the URDF, where it is found when it is loaded.
-    :param seed: seed of the random postures.
     :raises ArgumentError: there is no such kind, or the path is left out though the robot was not
         read from a file.
     :raises SeedFileError: the file cannot be written; this is found out before the training.

@@ -30,7 +30,6 @@ class Cuts:
     """
     Layers of the grid of a map: upright ones through the first joint, and a level one.
 
-    :param found: the map, of a grid.
     :param height: of the level one [m]; that of the fullest layer when left out.
     """
 
@@ -71,8 +70,6 @@ class Cuts:
         :param axes: where; left empty where the layer is the edge of a flat arm.
         :param values: (P,) the value of each position.
         :param across: the axis that the layer is perpendicular to, 0 to 2.
-        :param colors: of the values.
-        :param norm: of the values.
         """
         right, up = (i for i in range(3) if i != across)
         layer = self.layer(across)
@@ -106,8 +103,6 @@ def common_height(first: CapabilityMap, second: CapabilityMap) -> float | None:
     """
     Return the height of a level layer that both maps have, and that is full in both.
 
-    :param first: a map of a grid.
-    :param second: one whose grid has the same spacing.
     :returns: [m]; None where they have no layer at the same height.
     """
     heights, fullness = [], []
@@ -136,8 +131,6 @@ def draw_reach(path: Path, found: CapabilityMap) -> Path:
     """
     Draw a capability map and write the picture.
 
-    :param path: the PNG file.
-    :param found: the map, of a grid.
     :returns: the path.
     :raises MissingExtraError: Matplotlib is not installed.
     """
@@ -288,12 +281,7 @@ def _frame(axes: Axes3D, points: np.ndarray, margin: float) -> None:
 
 
 def arm_names(first: CapabilityMap, second: CapabilityMap) -> tuple[str, str]:
-    """
-    Return names that tell two arms apart.
-
-    :param first: map of the one.
-    :param second: map of the other.
-    """
+    """Return names that tell two arms apart."""
     pair = first, second
     names = [found.spec.build().chain.robot.name for found in pair]
     if names[0] == names[1]:
@@ -309,10 +297,6 @@ def draw_comparison(
     """
     Draw two maps side by side, with the same colours and scale, and write the picture.
 
-    :param path: the PNG file.
-    :param first: the first map.
-    :param second: the second.
-    :param comparison: of the two.
     :returns: the path.
     :raises MissingExtraError: Matplotlib is not installed.
     """

@@ -45,8 +45,6 @@ class Work:
     """
     What is solved, as it travels to the workers.
 
-    :ivar spec: chain, solver and options.
-    :param targets: the targets.
     :param sample: digest of some of them, as the client reads them.
     """
 
@@ -99,8 +97,6 @@ def check_workers(client: Client, work: Work, results: ResultStore) -> None:
     Refuse workers that lack the package, the folder or the targets.
 
     :param client: ``dask.distributed.Client``.
-    :param work: what they shall solve.
-    :param results: the store.
     :raises ClusterError: one of them does, or ends while it is asked; the message names it.
     """
     _ask(client, _fault_of_store, str(results.path), results.attributes['id'])
@@ -111,7 +107,6 @@ def opened(path: str, identity: str) -> ResultStore:
     """
     Return the store of a path, if it is the one that is meant; opened once in a process.
 
-    :param path: its path.
     :param identity: its ``id``.
     :raises StoreError: there is none that can be used.
     :raises ClusterError: it is another one.
@@ -191,7 +186,6 @@ def check_client(client: object) -> None:
     """
     Check that a client can be used.
 
-    :param client: what was given as the client.
     :raises ArgumentError: it is none of Dask's, or an asynchronous one.
     :raises ClusterError: it is closed, or its cluster has no workers.
     :raises MissingExtraError: Dask is not installed.
@@ -228,7 +222,6 @@ def solve_on_cluster(
     always the same, so that it does not matter if it was written before.
 
     :param client: ``dask.distributed.Client``.
-    :param spec: chain, solver and options.
     :param targets: the targets; the workers read arrays from their files, and those that are in
         memory from one in the folder of the store.
     :param results: the store; the workers open it by its path.
@@ -273,9 +266,6 @@ def task_sizes(chunks: int, places: int) -> tuple[int, ...]:
 
     A worker is idle for some 10 ms between two tasks, so the first tasks are long; the last ones
     are short, so that all workers end at the same time.
-
-    :param chunks: number of chunks.
-    :param places: tasks that run at a time.
     """
     sizes = []
     while chunks:

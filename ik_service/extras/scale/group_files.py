@@ -39,9 +39,7 @@ def opening_fault(folder: Path, kind: str, error: Exception) -> str:
     """
     Return why a folder cannot be opened as a group, as the rest of a sentence.
 
-    :param folder: the folder.
     :param kind: what it should be, such as 'capability map'.
-    :param error: what Zarr has raised.
     :raises OSError: a file cannot be read.
     """
     if not folder.exists():
@@ -61,7 +59,6 @@ def settings_fault(folder: Path) -> str:
     """
     Return which settings of a group or of its arrays are no settings; empty when all are.
 
-    :param folder: the group.
     :raises OSError: a file cannot be read.
     """
     for file in (folder / SETTINGS, *sorted(folder.glob(f'*/{SETTINGS}'))):
@@ -77,11 +74,7 @@ def settings_fault(folder: Path) -> str:
 
 
 def digests_of(attributes: Mapping[str, object]) -> dict[str, str]:
-    """
-    Return digests of attributes, to be noted beside them as :data:`DIGESTS`.
-
-    :param attributes: the attributes, by their names.
-    """
+    """Return digests of attributes, to be noted beside them as :data:`DIGESTS`."""
     return {name: _digest(value) for name, value in attributes.items()}
 
 
@@ -106,7 +99,6 @@ def settings_digest(folder: Path) -> str:
     """
     Return a digest of the settings of an array, without attributes that somebody has added.
 
-    :param folder: the array.
     :raises OSError: its file cannot be read.
     :raises ValueError: it holds no settings.
     """
@@ -128,11 +120,7 @@ _TARGETS = re.compile(r'\.targets-[0-9a-f]{32}\.npy')
 
 @contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """
-    Turn errors of the disk into :class:`~ik_service.exceptions.StoreError`.
-
-    :param path: the store.
-    """
+    """Turn errors of the disk into :class:`~ik_service.exceptions.StoreError`."""
     try:
         yield
     except OSError as error:
@@ -151,7 +139,6 @@ def only_writer(path: Path) -> Iterator[bool]:
     A lock ends with its process. A file system that has no locks keeps nobody away; then writers
     of the same answers do the work twice, and nothing worse.
 
-    :param path: the store.
     :returns: whether there is a lock, so that nobody else can be writing.
     :raises StoreError: somebody else writes, whom the message names.
     """
@@ -192,11 +179,7 @@ def new_name(path: Path, identity: str) -> Path:
 
 
 def targets_name(path: Path) -> Path:
-    """
-    Return a name within a store for targets that other processes shall read; never used before.
-
-    :param path: the store.
-    """
+    """Return a name within a store for targets that other processes shall read; never used before."""
     return path / f'.targets-{uuid.uuid4().hex}.npy'
 
 
@@ -235,22 +218,13 @@ def _is_half_made(folder: Path) -> bool:
 
 
 def missing_fault(file: Path, path: Path) -> str:
-    """
-    Return that a file is missing, and what is in its place.
-
-    :param file: the file.
-    :param path: the store that it belongs to.
-    """
+    """Return that a file is missing, and what is in its place."""
     instead = ': a folder is in its place, and has to go' if file.is_dir() else ''
     return f'the file {file.relative_to(path)} is missing{instead}'
 
 
 def sync_file(file: Path) -> None:
-    """
-    Wait until a file, and its name, are on the disk.
-
-    :param file: the file.
-    """
+    """Wait until a file, and its name, are on the disk."""
     for place in (file, file.parent):
         handle = os.open(place, os.O_RDONLY)
         try:

@@ -38,14 +38,7 @@ _CRC = np.dtype('<u4')
 
 
 class ArrayLayout(NamedTuple):
-    """
-    Layout of an array of a store.
-
-    :ivar name: its name.
-    :ivar type: of its numbers.
-    :ivar width: shape of a row.
-    :ivar fill: value of rows that are unsolved.
-    """
+    """Layout of an array of a store."""
 
     name: str
     type: str
@@ -62,11 +55,7 @@ class ArrayLayout(NamedTuple):
 
 
 def layout(n: int) -> tuple[ArrayLayout, ...]:
-    """
-    Return the arrays of a store.
-
-    :param n: number of joints.
-    """
+    """Return the arrays of a store."""
     answers = (
         ArrayLayout('q', 'float64', (n,), np.nan),
         ArrayLayout('position_error', 'float64', (), np.nan),
@@ -86,7 +75,6 @@ def make_store(folder: Path, details: Mapping[str, Any], count: int) -> None:
     :param folder: its folder, which is empty or not there; a store that somebody else has made
         meanwhile is left as it is.
     :param details: attributes of the group, among them ``id``, ``chunk`` and ``joint_names``.
-    :param count: number of targets.
     :raises OSError: the disk refuses.
     """
     zarr = load_zarr()
@@ -119,10 +107,6 @@ def checked_arrays(path: Path, group: Group, chunk: int, n: int) -> dict[str, Ar
     """
     Return the arrays of a store by name, which are as they were made but for the number of rows.
 
-    :param path: its folder.
-    :param group: the group.
-    :param chunk: rows of a chunk.
-    :param n: number of joints.
     :raises StoreError: an array is missing or another one.
     """
     wanted = layout(n)
@@ -182,10 +166,6 @@ class StoreChunks:
     Their files are those that Zarr's codecs ``bytes`` and ``crc32c`` make. Zarr is left out where
     they are read and written: for 50,000 answers to a Panda, which take 150 ms of a core, it takes
     12 ms instead of 5 to write them, and 9 instead of 1 to read them (Zarr 3.1).
-
-    :param path: folder of the store.
-    :param arrays: its arrays by name.
-    :param identity: of the store.
     """
 
     def __init__(self, path: Path, arrays: Mapping[str, Array], identity: str) -> None:
@@ -202,8 +182,6 @@ class StoreChunks:
         """
         Return the rows of a chunk of an array; its fill value where nothing was written yet.
 
-        :param name: name of the array.
-        :param number: of the chunk.
         :raises ValueError: the file is damaged, missing or of another chunk.
         :raises OSError: it cannot be read.
         """
@@ -219,7 +197,6 @@ class StoreChunks:
         """
         Write a chunk; its status comes last, and is not there meanwhile.
 
-        :param number: of the chunk.
         :param rows: of each array of the answers, by name.
         :raises OSError: the disk refuses.
         """
@@ -236,7 +213,6 @@ class StoreChunks:
         """
         Remove the status of a chunk, so that it counts as unsolved.
 
-        :param number: of the chunk.
         :raises OSError: the disk refuses.
         """
         self._file(_LAST, number).unlink(missing_ok=True)
@@ -245,8 +221,6 @@ class StoreChunks:
         """
         Let arrays that are too short have as many rows as there are targets.
 
-        :param count: number of targets.
-        :param chunk: targets of a chunk.
         :raises OSError: the disk refuses.
         """
         for name, array in self._arrays.items():
@@ -326,7 +300,6 @@ def checksum(content: np.ndarray | bytes) -> int:
     """
     Return the CRC-32C of bytes.
 
-    :param content: the bytes.
     :raises MissingExtraError: google-crc32c is not installed.
     """
     try:

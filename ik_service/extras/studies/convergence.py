@@ -40,8 +40,6 @@ class Record:
     """
     Results of a method on N poses of an arm.
 
-    :ivar arm: name of the arm.
-    :ivar method: name of the solver.
     :ivar success: (N,) bool.
     :ivar iterations: (N,) over all searches.
     :ivar searches: (N,).
@@ -57,11 +55,7 @@ class Record:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """
-    Add the options of this study.
-
-    :param parser: of its command line.
-    """
+    """Add the options of this study."""
     parser.add_argument(
         '--poses', type=int, default=1000, help='poses of each arm (default: %(default)s)'
     )
@@ -90,11 +84,7 @@ def run(arguments: Namespace) -> list[Path]:
 
 
 def problems(poses: int) -> Iterator[tuple[str, KinematicChain, list[np.ndarray]]]:
-    """
-    Yield the arms with their names and random reachable poses, always the same.
-
-    :param poses: number of poses of each arm.
-    """
+    """Yield the arms with their names and random reachable poses, always the same."""
     for arm in ARMS:
         chain = load_arm(arm)
         yield arm, chain, [chain.forward(q) for q in random_postures(chain, poses, _RANDOM_SEED)]
@@ -110,9 +100,6 @@ def measure(
     """
     Solve all targets with a method.
 
-    :param arm: name of the arm.
-    :param chain: its chain.
-    :param method: name of the solver.
     :param targets: (4, 4) each, T_base_tip.
     :param options: options of the solver; the defaults when left out.
     """
@@ -197,7 +184,6 @@ def draw_methods(folder: Path) -> list[Path]:
     """
     Draw ``method-<name>.png`` of every solver, and write ``method-paths.csv``.
 
-    :param folder: for the files.
     :returns: the files written.
     """
     chain = load_arm(_ARM)

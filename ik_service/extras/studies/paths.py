@@ -60,8 +60,6 @@ def roboticstoolbox_solver(rtb: ModuleType, chain: KinematicChain) -> Solve:
 
     Its tolerance is on ½‖e‖²: the default of 1e-6 lets errors of 1.4e-3 pass, and 5e-11 is 1e-5.
 
-    :param rtb: the library.
-    :param chain: the arm.
     :raises AbsentPeerError: not all of its joints turn.
     """
     path = revolute_path(chain)
@@ -88,9 +86,7 @@ def trac_ik_solver(
     """
     Return TRAC-IK through its Python binding; its targets are those of :func:`trac_ik_target`.
 
-    :param pytracik: the binding.
     :param urdf: text of the description, see :func:`plain_urdf`.
-    :param links: base and tip.
     :param mode: Speed returns the first solution, Distance uses all the time to find a near one.
     :param timeout: [s].
     """
@@ -119,8 +115,6 @@ def plain_urdf(path: Path) -> str:
 
     Some readers look for mesh files; TRAC-IK's reads a <safety_controller> without bounds as one
     whose bounds are zero.
-
-    :param path: the URDF file.
     """
     root = ElementTree.parse(path).getroot()
     for parent in root.iter():
@@ -134,7 +128,6 @@ def revolute_path(chain: KinematicChain) -> JointPath:
     """
     Return a chain as turns about z with constant transforms between them.
 
-    :param chain: the arm.
     :raises AbsentPeerError: not all of its joints turn.
     """
     path = joint_path(chain.robot, chain.base_link, chain.tip_link, {})
@@ -157,7 +150,6 @@ class Course:
     """
     Way of a method along a path.
 
-    :ivar method: name of the method.
     :ivar q: (N, n) joint vectors [rad] or [m]; NaN where a pose is not solved.
     :ivar seconds: time for all of them [s].
     """
@@ -195,7 +187,6 @@ def whole_course(chain: KinematicChain, targets: np.ndarray, start: np.ndarray) 
     """
     Find the path as a whole.
 
-    :param chain: the arm.
     :param targets: (N, 4, 4) T_base_tip.
     :param start: (n,) where it begins [rad] or [m].
     """
@@ -211,8 +202,6 @@ def stepwise_courses(
     """
     Solve pose after pose, each from the solution before, with our default solver and with others.
 
-    :param chain: the arm.
-    :param urdf: its description.
     :param targets: (N, 4, 4) T_base_tip.
     :param start: (n,) where it begins [rad] or [m].
     :returns: the courses, and why other libraries are absent, by name.
@@ -298,9 +287,6 @@ def wandering_path(
     Return a joint path from one random posture to the next, at rest in each.
 
     :param chain: the arm; joints without limits stay within ±π.
-    :param seed: of the random postures.
-    :param points: number of rows.
-    :param legs: number of ways between postures.
     :param share: of its range that a joint moves at most on a leg.
     :returns: (points, n) within the limits [rad] or [m].
     """
@@ -316,8 +302,6 @@ def random_postures(chain: KinematicChain, seed: int, legs: int, share: float) -
     Return random postures, each not far from the one before.
 
     :param chain: the arm; joints without limits stay within ±π.
-    :param seed: of the random postures.
-    :param legs: number of ways between postures.
     :param share: of its range that a joint moves at most on a leg.
     :returns: (legs + 1, n) within the limits [rad] or [m].
     """
@@ -335,7 +319,6 @@ def poses_along(chain: KinematicChain, path: np.ndarray) -> np.ndarray:
     """
     Return the poses of the tip along a joint path.
 
-    :param chain: the arm.
     :param path: (k, n) joint vectors [rad] or [m].
     :returns: (k, 4, 4) T_base_tip.
     """
@@ -349,13 +332,7 @@ _JOINTS = 7
 
 @dataclass(frozen=True)
 class PathArm:
-    """
-    An arm with its description.
-
-    :ivar name: its name.
-    :ivar urdf: the description.
-    :ivar chain: from its base to its tip.
-    """
+    """An arm with its description."""
 
     name: str
     urdf: Path
@@ -412,13 +389,7 @@ class Outcome(Protocol):
 
 
 def draw(path: Path, shown: Outcome, outcomes: Sequence[Outcome]) -> None:
-    """
-    Draw the joints along one path for each method, and the jumps on all paths.
-
-    :param path: the PNG file.
-    :param shown: the path whose joints are drawn.
-    :param outcomes: all paths.
-    """
+    """Draw the joints along one path for each method, and the jumps on all paths."""
     rows = len(shown.courses)
     with sheet(path, 14.0, 2.0 * rows + 1.2) as figure:
         left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=(1.9, 1.0))[0]
@@ -504,13 +475,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class PathOutcome:
-    """
-    Courses of all methods along a path.
-
-    :ivar arm: the arm.
-    :ivar number: of the path.
-    :ivar courses: one a method, the whole path first.
-    """
+    """Courses of all methods along a path."""
 
     arm: PathArm
     number: int
@@ -518,11 +483,7 @@ class PathOutcome:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """
-    Add the options of the study.
-
-    :param parser: of its command line.
-    """
+    """Add the options of the study."""
     parser.add_argument(
         '--poses', type=_count, default=2000, metavar='N', help='on a path (default: %(default)s)'
     )

@@ -34,20 +34,12 @@ STUDY_NAMES = (
 
 
 class Study(Protocol):
-    """
-    Interface of a study's module.
-
-    :ivar SUMMARY: one line about what the study shows.
-    """
+    """Interface of a study's module."""
 
     SUMMARY: str
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """
-        Add the options of the study.
-
-        :param parser: of its command line.
-        """
+        """Add the options of the study."""
 
     def run(self, arguments: Namespace) -> list[Path]:
         """

@@ -92,7 +92,6 @@ def follow(method: str, weight: float = float('nan')) -> Run:
     Take one undamped step towards each waypoint, without joint limits.
 
     :param method: INVERSION or EXTENDED.
-    :param weight: w of EXTENDED.
     """
     chain = arm()
     options = IkOptions(
@@ -125,7 +124,6 @@ def matrix(chain: KinematicChain, q: np.ndarray, method: str, weight: float) -> 
     :param chain: the paper's arm.
     :param q: (6,) [rad].
     :param method: INVERSION or EXTENDED.
-    :param weight: w of EXTENDED.
     """
     if method == INVERSION:
         return chain.jacobian(q)[:2]
@@ -146,8 +144,6 @@ def distances(weight: float, steps: int, precision: type[np.floating]) -> np.nda
     """
     Follow the ellipse of the paper as :func:`follow` does.
 
-    :param weight: w of the extended Jacobian.
-    :param steps: how many.
     :param precision: of the normal equations, their solution and the posture.
     :returns: (steps,) distance of the tip from its waypoint [points]; NaN from the step on in
         which the normal equations are singular.
@@ -178,11 +174,7 @@ _COLORS = ('#e69f00', '#0072b2', '#009e73', '#7b52c7', '#6e7781')  # of inversio
 
 
 def add_arguments(_parser: ArgumentParser) -> None:
-    """
-    Add the options of this study: it has none, so that its numbers are always the same.
-
-    :param _parser: of its command line.
-    """
+    """Add the options of this study: it has none, so that its numbers are always the same."""
 
 
 def run(arguments: Namespace) -> list[Path]:

@@ -86,11 +86,8 @@ class ClosedLoop:
 
     The target is published, the command computed, and the arm advanced in the same tick.
 
-    :param chain: the arm.
     :param start: (n,) where it starts [rad] or [m].
-    :param engine: name of the simulation engine.
     :param gravity_compensation: share of the weight that the drives compensate, 0 to 1.
-    :param settings: of the follower.
     """
 
     def __init__(
@@ -198,7 +195,6 @@ class Case:
     """
     Arm, engine and gravity compensation.
 
-    :ivar arm: its name.
     :ivar engine: the engine's.
     :ivar compensation: share of the weight that the drives compensate, 0 to 1.
     """
@@ -231,11 +227,7 @@ class Outcome:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """
-    Add the options of this study.
-
-    :param parser: of its command line.
-    """
+    """Add the options of this study."""
     parser.add_argument(
         '--engine',
         choices=ENGINES,

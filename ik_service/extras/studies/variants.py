@@ -81,7 +81,6 @@ def single_search(chain: KinematicChain, method: str, variant: str) -> Search:
     """
     Search once for a pose of the Panda, without giving up.
 
-    :param chain: the arm.
     :param method: one of :func:`methods`.
     :param variant: one of :data:`~ik_service.solvers.options.VARIANTS`.
     """

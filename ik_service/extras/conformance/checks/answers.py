@@ -177,11 +177,7 @@ def _zero_quaternion(subject: Subject) -> str:
 
 
 def unreachable_request(subject: Subject) -> GetPositionIK.Request:
-    """
-    Return a request for a pose far beyond the reach of the arm.
-
-    :param subject: the server.
-    """
+    """Return a request for a pose far beyond the reach of the arm."""
     [seed] = subject.postures(1, 'unreachable')
     far = rigid_transform(position=(_FAR * subject.arm.reach() + 1.0, 0.0, 0.0))
     return subject.request(dict.fromkeys(subject.arm.tips, far), seed)

@@ -162,7 +162,6 @@ def box_size(subject: Subject) -> float:
     """
     Return the edge of a box that links near its middle cannot stay out of [m].
 
-    :param subject: the server, and its arm.
     :raises NotSupportedError: the links that the arm moves have no shapes.
     """
     arm = subject.arm
@@ -177,7 +176,6 @@ def box_object(frame: str, centre: list[float], size: float) -> CollisionObject:
     """
     Return a cube as a message that adds it.
 
-    :param frame: frame of its centre.
     :param centre: x, y and z [m].
     :param size: its edge [m].
     """
@@ -234,7 +232,6 @@ def random_states(subject: Subject) -> tuple[list[Posture], list[Posture]]:
     """
     Return random postures that are valid, and those that are not, by the server's word.
 
-    :param subject: the server, and its arm.
     :raises NotSupportedError: there is no check_state_validity.
     """
 
@@ -258,9 +255,6 @@ def ask_validity(subject: Subject, posture: Posture, asked: str) -> Any:  # noqa
     """
     Ask check_state_validity about a posture, and return the answer.
 
-    :param subject: the server, and its arm.
-    :param posture: the posture.
-    :param asked: the request, in words.
     :raises NotSupportedError: there is no such service.
     """
     kind = moveit_type(srv, 'GetStateValidity')
@@ -367,7 +361,6 @@ def free_seed(subject: Subject) -> Posture:
     """
     Return a posture whose pose is solved free of collisions.
 
-    :param subject: the server, and its arm.
     :raises NotSupportedError: there is none, or no scene that may be changed.
     """
     if not subject.settings.change_world:
@@ -395,7 +388,6 @@ def scene_box(subject: Subject, seed: Posture) -> Iterator[None]:
     """
     Apply a scene with a box around the tip for a ``with`` block.
 
-    :param subject: the server, and its arm.
     :param seed: the posture of the arm whose tip is meant.
     """
     centre = subject.tips_at(seed)[subject.arm.tips[0]][:3, 3].tolist()

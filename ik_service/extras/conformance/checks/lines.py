@@ -127,9 +127,6 @@ def require_timed(
     """
     Make sure that a trajectory rests at its ends and keeps the velocity limits; return its time.
 
-    :param subject: the server, and its arm.
-    :param trajectory: the RobotTrajectory.
-    :param asked: the request, in words.
     :param rest: speed that counts as rest [rad/s] or [m/s].
     :param scaling: share of the velocity limits that it may have.
     :raises CheckFailedError: it does not, or its times do not increase.
