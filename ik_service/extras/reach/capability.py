@@ -190,38 +190,6 @@ def check_map_place(path: str | os.PathLike[str]) -> None:
     check_place(path, KIND)
 
 
-def write_map(found: CapabilityMap, path: str | os.PathLike[str]) -> None:
-    """
-    Write a map; an existing one is replaced once the new one is whole.
-
-    :param found: the map.
-    :param path: folder of the group.
-    :raises StoreError: something else is there, or the disk refuses.
-    :raises MissingExtraError: zarr is not installed.
-    """
-    arrays = {name: (getattr(found, name), unit) for name, unit in _UNITS.items()}
-    write_group(path, KIND, FORMAT, arrays, {
-        'chain': found.spec.to_json(),
-        'base_link': found.base_link,
-        'tip_link': found.tip_link,
-        'spacing': None if np.isnan(found.spacing) else found.spacing,
-        'searches': found.searches,
-        'missed_positions': asdict(found.missed_positions),
-        'missed_poses': asdict(found.missed_poses),
-    })  # fmt: skip
-
-
-def read_map(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """
-    Return the attributes of a map.
-
-    :param path: folder of the group.
-    :raises StoreError: there is none, it is of another version, or damaged.
-    :raises MissingExtraError: zarr is not installed.
-    """
-    return read_group(path, KIND, FORMAT, _read)
-
-
 def _read(numbers: Reader, attributes: dict[str, Any]) -> dict[str, Any]:
     values = {
         'spec': ChainSpec.from_json(attributes['chain']),
@@ -388,7 +356,16 @@ class CapabilityMap:
         :raises StoreError: something else is there, or the disk refuses.
         :raises MissingExtraError: zarr is not installed.
         """
-        write_map(self, path)
+        arrays = {name: (getattr(self, name), unit) for name, unit in _UNITS.items()}
+        write_group(path, KIND, FORMAT, arrays, {
+            'chain': self.spec.to_json(),
+            'base_link': self.base_link,
+            'tip_link': self.tip_link,
+            'spacing': None if np.isnan(self.spacing) else self.spacing,
+            'searches': self.searches,
+            'missed_positions': asdict(self.missed_positions),
+            'missed_poses': asdict(self.missed_poses),
+        })  # fmt: skip
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CapabilityMap:
@@ -399,4 +376,4 @@ class CapabilityMap:
         :raises StoreError: there is none, it is of another version, or damaged.
         :raises MissingExtraError: zarr is not installed.
         """
-        return cls(**read_map(path))
+        return cls(**read_group(path, KIND, FORMAT, _read))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 import math
 from numbers import Real
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 from ik_service.common.quoting import safe_repr
 from ik_service.common.whole_numbers import whole_number
 from ik_service.exceptions import ArgumentError
-from ik_service.extras.reach.inverse_map import BaseScores
+from ik_service.extras.reach.capability import CapabilityMap
+from ik_service.extras.reach.inverse_map import BaseScores, InverseMap
 from ik_service.extras.reach.place_task import read_arm, solved_scores, Task
 from ik_service.extras.reach.postures import random_postures
 from ik_service.extras.reach.region import around, Region
@@ -25,11 +26,6 @@ from ik_service.solvers.argument_checks import check_course
 from ik_service.solvers.collision_test import Collisions, CollisionTest
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.result import IkBatchResult
-
-if TYPE_CHECKING:
-    from ik_service.extras.reach.capability import CapabilityMap
-    from ik_service.extras.reach.inverse_map import InverseMap
-
 
 _STARTS = 4  # of searches for a posture of better quality, besides the first
 _MANY = 10_000  # poses at all places, from which on there is one such start only

@@ -46,7 +46,7 @@ Progress = bool | Callable[[str, int, int], object]
 """Whether to show bars; or a function of what is solved for, the number done, and all of them."""
 
 _SUCCESS, _IN_COLLISION = IkStatus.SUCCESS.number, IkStatus.IN_COLLISION.number
-_SAMPLE = 3000  # targets that are searched for once more, at most
+SAMPLE = 3000  # targets that are searched for once more, at most
 _PART = 1_000_000  # targets that are looked through at a time
 _PATIENCE = 60.0  # with a solve, at least: a busy machine must not change the map [s]
 
@@ -136,7 +136,7 @@ class Stages:
     def _check(
         self, name: str, targets: BlockTargets, given_up: np.ndarray, spec: ChainSpec
     ) -> Check:
-        chosen = _sample(given_up)
+        chosen = sample(given_up)
         if not len(chosen):
             return Check(0, 0, 0)
         poses = np.concatenate([targets.block(i, i + 1) for i in chosen.tolist()])
@@ -148,12 +148,12 @@ class Stages:
 _ROWS = 200_000  # that are read at a time
 
 
-def _sample(given_up: np.ndarray) -> np.ndarray:
+def sample(given_up: np.ndarray) -> np.ndarray:
     """Return the numbers (k,) of the targets that are searched for once more, of (N,) given up."""
     total = int(np.count_nonzero(given_up))
     # Not all numbers first, of which there may be very many.
     rng = np.random.default_rng(0)
-    ranks = np.sort(rng.choice(total, min(total, _SAMPLE), replace=False, shuffle=False))
+    ranks = np.sort(rng.choice(total, min(total, SAMPLE), replace=False, shuffle=False))
     chosen, before = [np.empty(0, int)], 0
     for first in range(0, len(given_up), _PART):
         numbers = first + np.flatnonzero(given_up[first : first + _PART])

@@ -179,7 +179,7 @@ def new_name(path: Path, identity: str) -> Path:
 
 
 def targets_name(path: Path) -> Path:
-    """Return a name within a store for targets that other processes shall read; never used before."""
+    """Return a new name within a store for targets that other processes shall read."""
     return path / f'.targets-{uuid.uuid4().hex}.npy'
 
 

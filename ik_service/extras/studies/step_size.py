@@ -120,7 +120,7 @@ def run_fixed_gain(
 
 
 def largest_stable_gains(chain: KinematicChain) -> dict[str, float]:
-    """Return the gain h beyond which steps diverge, by method, from the Jacobian at the solution."""
+    """Return by method the gain h beyond which steps diverge, from the Jacobian at the goal."""
     reached = SingleSearch(chain, 'pseudoinverse', 100, IkOptions(task_weights=_POSITION)).run(
         chain.forward(_GOAL), np.array(_SEED)
     )

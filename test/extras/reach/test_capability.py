@@ -10,7 +10,8 @@ import pytest
 from support.made_maps import as_layout_1, made_map
 from support.small_arms import GANTRY
 
-from ik_service.extras.reach.capability import Check, SAMPLE, sample
+from ik_service.extras.reach.capability import Check
+from ik_service.extras.reach.survey import SAMPLE, sample
 
 pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 
