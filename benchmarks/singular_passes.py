@@ -15,9 +15,8 @@ from pathlib import Path
 import tempfile
 
 import numpy as np
-from published_arms import published_arms
 from records import progress, save
-from robots import BenchRobot, chosen_robots
+from robots import BenchRobot, chosen_robots, published_arms
 
 from ik_service.extras.studies.paths import random_postures
 from ik_service.kinematics.chain import KinematicChain

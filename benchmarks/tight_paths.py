@@ -15,9 +15,8 @@ import tempfile
 from time import perf_counter
 
 import numpy as np
-from published_arms import published_arms
 from records import progress
-from robots import BenchRobot, chosen_robots
+from robots import BenchRobot, chosen_robots, published_arms
 from scipy.interpolate import PchipInterpolator
 
 import ik_service as iks
