@@ -10,8 +10,7 @@ import numpy as np
 
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ArgumentError
-from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.many_postures import tip_poses
+from ik_service.kinematics.chain import KinematicChain, tip_poses
 from ik_service.paths.jumps import first_jump, Jump, JumpThresholds
 from ik_service.paths.line_distances import distances_from_lines, PARTS
 from ik_service.paths.search.options import PathOptions

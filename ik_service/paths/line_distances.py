@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.many_postures import tip_poses
+from ik_service.kinematics.chain import KinematicChain, tip_poses
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
 PARTS = tuple(k / 8.0 for k in range(1, 8))

@@ -12,7 +12,7 @@ from time import perf_counter_ns
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.cores import core_count
+from ik_service.common.threads import core_count
 from ik_service.exceptions import BatchInterruptedError, OptionError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import KinematicTree

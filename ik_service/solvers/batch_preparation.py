@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ik_service.jit.compiled import is_cached, is_compiled
+from ik_service.jit.entry import is_cached, is_compiled
 from ik_service.solvers.batch import solve_ik_batch
 from ik_service.solvers.batch_rows import Rows
 from ik_service.solvers.loop import many

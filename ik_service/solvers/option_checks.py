@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
+from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
-from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import OptionError
 
 _LARGEST = 1e9  # of any number: far beyond use, and within the range of a clock in nanoseconds

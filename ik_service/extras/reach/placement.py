@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ik_service.common.arguments import whole_number
 from ik_service.common.quoting import safe_repr
-from ik_service.common.whole_numbers import whole_number
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.reach.capability import CapabilityMap
 from ik_service.extras.reach.inverse_map import BaseScores, InverseMap

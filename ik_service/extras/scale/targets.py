@@ -17,8 +17,8 @@ import numpy as np
 from numpy.lib.format import header_data_from_array_1_0, write_array_header_1_0
 from numpy.typing import ArrayLike
 
+from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
-from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.grid_poses import write_grid_poses
 from ik_service.kinematics.pose_error import check_transforms

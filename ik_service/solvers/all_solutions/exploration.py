@@ -90,7 +90,7 @@ def bring_home(chain, settings, work, out):
     """
     Bring ``work.q`` by full turns to where it is inside the limits and nearest to the start.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     :param out: (n,) out: the joint vector; where it cannot be inside, it is as it was.

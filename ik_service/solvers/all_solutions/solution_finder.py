@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from ik_service.exceptions import IncompleteSolutionsError
 from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.chain_arrays import ChainArrays
+from ik_service.kinematics.joint_space import FARTHEST_LIMIT
+from ik_service.kinematics.kernels import ChainArrays
 from ik_service.kinematics.pose_error import check_transform
-from ik_service.kinematics.search_range import FARTHEST_LIMIT
 from ik_service.solvers.all_solutions import exploration
 from ik_service.solvers.all_solutions.argument_checks import check_bounds
 from ik_service.solvers.all_solutions.arm_geometry import (

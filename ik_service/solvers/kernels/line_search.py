@@ -27,7 +27,7 @@ def write_gradient(chain, settings, work, gradient):
     For ½ eᵀWe it is −JᵀWe: exact where the rotations have one weight, since a rotation vector
     changes along its own direction as the angular velocity says.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     :param gradient: (n,) out.
@@ -76,7 +76,7 @@ def take_step_along(chain, settings, work, direction, slope, length, trial):
 
     Backtracking, by the minimum of the parabola through what is known, but at least to a tenth.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     :param direction: (n,).

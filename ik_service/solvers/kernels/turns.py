@@ -12,7 +12,7 @@ def without_turns(chain, i, motion):
     """
     Return a motion of a variable less the full turns in it, which change no pose.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param i: index of the variable.
     :param motion: its motion [rad] or [m].
     """

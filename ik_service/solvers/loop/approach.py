@@ -32,7 +32,7 @@ def approach(chain, settings, work, deadline, search, best, trace):
     not lower the cost is taken back and the damping is raised, so the cost falls to a minimum
     also where that is far from zero.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     :param deadline: end of the solve by the monotonic clock [ns].

@@ -43,7 +43,7 @@ def narrow_limits(chain, settings, work, seed):
     """
     Narrow the limits of the chain to the motions from the seed, or from where it is inside.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`, whose limits change.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`, whose limits change.
     :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`; ``start`` is overwritten.
     :param seed: (n,) [rad] or [m].

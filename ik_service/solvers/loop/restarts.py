@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ik_service.jit.compile import inner_kernel, varied_kernel
-from ik_service.kinematics.search_range import FARTHEST_LIMIT, has_lower, has_upper
+from ik_service.kinematics.joint_space import FARTHEST_LIMIT, has_lower, has_upper
 
 _INCREMENT = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -37,7 +37,7 @@ def random_start(chain, settings, work, radius):
     """
     Write a random posture within the limits to ``work.q``.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     :param radius: largest distance of each variable from the seed [rad] or [m].
@@ -51,7 +51,7 @@ def random_position(chain, work, radius, i):
     """
     Return a random position of a variable within its limits.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     :param radius: largest distance from the seed [rad] or [m].
     :param i: index of the variable.

@@ -14,7 +14,7 @@ def numerical_rows(chain, perturbation, work):
     """
     Write the numerical Jacobian Δe / Δq to ``work.rows``.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param perturbation: Δq of each variable in turn [rad] or [m].
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     """
@@ -34,7 +34,7 @@ def task_rows(chain, settings, work, q):
     """
     Write the weighted Jacobian at any joint vector to ``work.rows``.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     :param q: (n,) joint vector [rad] or [m].
@@ -54,7 +54,7 @@ def rows_at(chain, settings, work, q):
     So the rows are those of the variables that the strategy for the limits has put in the joints'
     place, and zero for those that it fixes.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     :param q: (n,) joint vector [rad] or [m].

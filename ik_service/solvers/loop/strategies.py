@@ -22,7 +22,7 @@ def moved(chain, work, strategy, i, step):
     """
     Return the position of a variable after a step from ``work.q``.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     :param strategy: number of the :class:`~ik_service.solvers.choices.LimitStrategy`.
     :param i: index of the variable.
@@ -45,7 +45,7 @@ def substitute_of(chain, strategy, i, value):
     """
     Return the value of the variable that the strategy substitutes for a joint position.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param strategy: number of the :class:`~ik_service.solvers.choices.LimitStrategy`.
     :param i: index of the variable.
     :param value: its position [rad] or [m].
@@ -60,7 +60,7 @@ def take_step(chain, work, strategy):
     """
     Take the step, and write the actual motion to ``work.step``.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     :param strategy: number of the :class:`~ik_service.solvers.choices.LimitStrategy`.
     """
@@ -75,7 +75,7 @@ def all_inside(chain, q):
     """
     Return whether every variable is within its limits.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param q: (n,) joint vector [rad] or [m].
     """
     for i in range(q.shape[0]):
@@ -89,7 +89,7 @@ def bring_inside(chain, q):
     """
     Bring every variable within its limits.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param q: (n,) joint vector [rad] or [m].
     """
     for i in range(q.shape[0]):

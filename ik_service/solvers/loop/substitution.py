@@ -23,8 +23,8 @@ from __future__ import annotations
 import math
 
 from ik_service.jit.compile import inner_kernel
+from ik_service.kinematics.joint_space import has_lower, has_upper
 from ik_service.kinematics.kernels import fill_vector
-from ik_service.kinematics.search_range import has_lower, has_upper
 from ik_service.solvers.loop.width import width
 
 # The penalty begins this share of the range (or of 1) inside the bound, so that what it brings
@@ -80,7 +80,7 @@ def off_the_bounds(chain, i, value):
     """
     Return a value moved a little inside its bounds.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param i: index of the variable.
     :param value: its position [rad] or [m].
     """
@@ -108,7 +108,7 @@ def substitute_transformed(chain, work):
     """
     Write the Jacobian of the new variables to ``work.rows``; fix those with dq/dy = 0.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     """
     for i in range(work.q.shape[0]):
@@ -124,7 +124,7 @@ def substitute_penalised(chain, settings, work):
     """
     Write the Jacobian and the error with the penalty; fix joints without a range.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     """
@@ -150,7 +150,7 @@ def beyond_limits(chain, i, value):
     """
     Return the distance beyond the start of the penalty; 0 inside, negative below.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param i: index of the variable.
     :param value: its position [rad] or [m].
     """

@@ -77,7 +77,7 @@ def closed_form_cycle(method, chain, settings, work, q):
     The axes of the joints before it do not move with a joint, so only the tip has to be followed.
 
     :param method: :class:`~ik_service.solvers.methods.ccd.CyclicCoordinateDescent`.
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`; its frame moves with ``q``.
     :param q: (n,) joint vector [rad] or [m], in and out.
@@ -165,7 +165,7 @@ def within(chain, settings, i, value):
     """
     Return the value of a variable clamped to its limits, unless they are ignored.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
     :param i: index of the variable.
     :param value: its position [rad] or [m].
@@ -205,7 +205,7 @@ def linearised_cycle(method, chain, settings, work, q):
     Move each variable of ``q`` to the minimum of its linearised error, the last one first.
 
     :param method: :class:`~ik_service.solvers.methods.ccd.CyclicCoordinateDescent`.
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`, used as scratch.
     :param q: (n,) joint vector [rad] or [m], in and out.
@@ -262,7 +262,7 @@ def extrapolate(method, chain, settings, work):
     Write the step to ``work.step``: to the extrapolated place, or that of the cycle alone.
 
     :param method: :class:`~ik_service.solvers.methods.ccd.CyclicCoordinateDescent`.
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`; the place after the cycle is
         in row ``AFTER`` of its memory, and its frame is that of the tip there.

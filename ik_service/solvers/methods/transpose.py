@@ -65,7 +65,7 @@ def descend_by_two_points(square, chain, settings, work):
     Write α D Jᵀ S² e to ``work.step``.
 
     :param square: square of the characteristic length [m²].
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     """

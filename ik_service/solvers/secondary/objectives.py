@@ -24,8 +24,8 @@ from numba.extending import intrinsic
 import numpy as np
 
 from ik_service.jit.compile import inner_kernel
+from ik_service.kinematics.joint_space import has_lower, has_upper
 from ik_service.kinematics.kernels import copy_vector
-from ik_service.kinematics.search_range import has_lower, has_upper
 from ik_service.solvers.choices import ObjectiveKind
 from ik_service.solvers.kernels.singular_values import (
     largest_index,
@@ -78,7 +78,7 @@ def objective_value(objective, chain, settings, work, q):
     Return the objective g; ``manipulability`` overwrites the scratch of ``work``.
 
     :param objective: :class:`Objective`.
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     :param q: (n,), contiguous.
@@ -130,7 +130,7 @@ def objective_gradient(objective, chain, settings, work, q, gradient):
     Write the gradient of the objective.
 
     :param objective: :class:`Objective`.
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     :param q: (n,).

@@ -32,7 +32,7 @@ def add_self_motion(method, chain, settings, work, cut):
     Add −β (I − J⁺J) ∇g to ``work.step``, shortened until it lowers g.
 
     :param method: the method's parameters.
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
     :param work: ``columns`` and ``vector`` hold the decomposition of J; ``pending`` is written.
     :param cut: the largest squared singular value that counts as zero.

@@ -3,7 +3,6 @@
 from argparse import ArgumentParser
 from contextlib import contextmanager
 import math
-from pathlib import Path
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -132,7 +131,6 @@ def test_every_study_has_the_interface_of_a_study(name):
     module.add_arguments(parser)
     parser.parse_args([])  # with its defaults alone it can be run
     assert callable(module.run)
-    assert Path(module.__file__).name == f'{name.replace("-", "_")}.py'
 
 
 def test_reachable_points_are_shown_in_rviz(tmp_path, monkeypatch, capsys):

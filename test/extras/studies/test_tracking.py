@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from ik_service.exceptions import ArgumentError, MissingExtraError
+from ik_service.extras.studies import tracking
 from ik_service.extras.studies.arms import load_arm
 from ik_service.extras.studies.tables import read_csv
-from ik_service.extras.studies.tracking import Circle, ClosedLoop, tracking
+from ik_service.extras.studies.tracking import Circle, ClosedLoop
 
 READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 

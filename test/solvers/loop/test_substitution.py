@@ -12,8 +12,8 @@ from support.contract import options_with
 
 import ik_service as iks
 from ik_service.jit.compile import kernel
+from ik_service.kinematics.joint_space import FARTHEST_LIMIT
 from ik_service.kinematics.pose_error import pose_error
-from ik_service.kinematics.search_range import FARTHEST_LIMIT
 from ik_service.solvers.loop import substitution
 
 SEEDED = settings(deadline=None, derandomize=True, max_examples=300)

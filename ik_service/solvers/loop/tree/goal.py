@@ -10,7 +10,7 @@ import math
 
 from ik_service.jit.compile import inner_kernel, variant
 from ik_service.kinematics.kernels import transform_fault
-from ik_service.kinematics.tree_arrays import TreeArrays
+from ik_service.kinematics.tree import TreeArrays
 from ik_service.solvers.loop.iteration import beyond_reach, goal_fault, set_goal
 from ik_service.solvers.loop.tree.goal_row import (
     END,

@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 
 from ik_service.jit.compile import inlined_kernel, inner_kernel, variant
-from ik_service.kinematics.chain_arrays import ChainArrays
-from ik_service.kinematics.kernels import frame_error, last_frame
-from ik_service.kinematics.tree_arrays import TreeArrays
+from ik_service.kinematics.kernels import ChainArrays, frame_error, last_frame
+from ik_service.kinematics.tree import TreeArrays
 from ik_service.solvers.loop.iteration import errors, errors_at
 from ik_service.solvers.loop.tree.angles import angle_excess
 from ik_service.solvers.loop.tree.goal_row import (

@@ -10,7 +10,7 @@ import math
 
 from ik_service.jit.compile import inner_kernel, variant
 from ik_service.kinematics.kernels import last_frame
-from ik_service.kinematics.tree_arrays import TreeArrays
+from ik_service.kinematics.tree import TreeArrays
 from ik_service.solvers.loop.iteration import errors
 from ik_service.solvers.loop.restarts import random_position, random_start, uniform
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ik_service.jit.compile import inner_kernel, variant
 from ik_service.kinematics.kernels import copy_vector, frame_error, jacobian_rows, last_frame
-from ik_service.kinematics.tree_arrays import TreeArrays
+from ik_service.kinematics.tree import TreeArrays
 from ik_service.solvers.loop.iteration import errors, weighted_rows
 from ik_service.solvers.loop.rows import task_rows
 from ik_service.solvers.loop.tree.angles import angle_derivative, angles

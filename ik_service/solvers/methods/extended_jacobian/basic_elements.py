@@ -55,7 +55,7 @@ def start_frame(chain, state):
     """
     Write the x and y axes of the frame in which the first joint moves to ``state``.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param state: (12,) scratch of :func:`element` and :func:`next_frame`.
     """
     for i in range(6):
@@ -67,7 +67,7 @@ def next_frame(chain, q, axes, k, state):
     """
     Update ``state`` from the frame of joint k to that of joint k + 1.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param q: (n,) joint vector [rad] or [m].
     :param axes: (m, 6) from :func:`~ik_service.kinematics.kernels.last_frame`.
     :param k: index of the joint on the path.
@@ -87,7 +87,7 @@ def element(chain, elements, axes, frame, k, state, first, second):
     """
     Write the columns of joints k and k + 1 in the rows of their element.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param elements: :class:`Elements`.
     :param axes: (m, 6) from the forward kinematics.
     :param frame: (12,) likewise.
@@ -134,7 +134,7 @@ def element_products(chain, elements, work, diagonal, beside, right):
     """
     Write BᵀB and Bᵀd of the rows B of all elements, without their weight, by joints.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param elements: :class:`Elements`.
     :param work: at the posture ``q``; ``matrix`` and ``probe`` are overwritten.
     :param diagonal: (m,) out; 0 for joints that are held.

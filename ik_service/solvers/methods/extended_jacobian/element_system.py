@@ -79,7 +79,7 @@ def solve_elements(elements: Elements, chain, work):
     Write the solution x to ``work.step``.
 
     :param elements: the elements.
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param work: at the posture ``q``; ``memory`` and all scratch but ``columns`` are overwritten.
     :returns: whether the problem has one solution; if not, the step is of no use.
     """

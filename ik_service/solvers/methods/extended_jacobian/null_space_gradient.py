@@ -38,7 +38,7 @@ def fill_square_system(method, chain, settings, work, matrix):
     less than six components is one of fewer rows. A variable that is held has a row of its own.
 
     :param method: the method's parameters.
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
     :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     :param matrix: (n, n) out.
