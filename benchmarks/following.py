@@ -60,7 +60,7 @@ class Course:
         return self.duration + self.braking
 
     def pose(self, time: float) -> np.ndarray:
-        """Where the target is, (4, 4)."""
+        """Pose of the target, (4, 4)."""
         angle = 2.0 * math.pi / self.duration * self._turned(time)
         T = self.T_start.copy()
         T[0, 3] += self.radius * math.sin(angle)

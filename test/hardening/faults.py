@@ -24,6 +24,13 @@ from hardening.lying_arm import FOREIGN
 from hardening.stage import URDF
 from hardening.workplace import repeating
 
+FAULTS: dict[str, Fault] = {}
+
+_BACK = 5 * 10**9  # how far stamps are off [ns]
+
+# The end, and new beginnings
+_LONG = {'acceleration_time': 1.5}
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -50,9 +57,6 @@ class Fault:
     by_topic: bool = False
 
 
-FAULTS: dict[str, Fault] = {}
-
-
 def fault(name, **how):
     """Register a function as a fault."""
 
@@ -61,9 +65,6 @@ def fault(name, **how):
         return function
 
     return register
-
-
-_BACK = 5 * 10**9  # how far stamps are off [ns]
 
 
 # Joint states that are wrong
@@ -214,11 +215,6 @@ def parameter_storm(stage):
         )[generator.integers(3)]  # fmt: skip
         stage.set(**{name: float(generator.uniform(low, high))})
     stage.set(publish_rate=100.0, velocity_scaling=0.5, lag_limit=0.25)
-
-
-# The end, and new beginnings
-
-_LONG = {'acceleration_time': 1.5}
 
 
 def _signal(stage, number):

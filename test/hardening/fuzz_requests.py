@@ -26,6 +26,15 @@ from ik_service import Robot
 DEEP = QoSProfile(depth=2000)
 """Queues deep enough that this client loses no answer, however many come at once."""
 
+GIVE_UP = 3
+"""Number of missing answers after which no more requests are sent."""
+
+_WINDOW, _PART = 4, 500
+COMPILED = 600.0
+"""How long kernels may be compiled for [s]."""
+
+_ROUNDING = 1e-6
+
 
 @dataclass
 class Asked:
@@ -62,10 +71,6 @@ class Client:
         return asked
 
 
-GIVE_UP = 3
-"""Number of missing answers after which no more requests are sent."""
-
-
 def ask_all(jobs, window, patience=15.0):
     """
     Send requests, a number of them under way at a time; return all that was asked.
@@ -86,11 +91,6 @@ def ask_all(jobs, window, patience=15.0):
     while any(asked.answer is None for asked in all_asked) and time.monotonic() < deadline:
         time.sleep(0.02)
     return all_asked
-
-
-_WINDOW, _PART = 4, 500
-COMPILED = 600.0
-"""How long kernels may be compiled for [s]."""
 
 
 def fuzz_requests(bench, count, seed=1, huge=0.0) -> Row:
@@ -186,9 +186,6 @@ def check_node(row, node):
     at = node.output.find('Traceback')
     if at >= 0:
         row.object_to(f'the node printed: {node.output[at:][-300:]}')
-
-
-_ROUNDING = 1e-6
 
 
 class PathReference:

@@ -30,6 +30,31 @@ _SHAPES = {
     SolidPrimitive.CONE: 2,
 }
 
+NUMBERS = (
+    math.nan, math.inf, -math.inf, 1.7e308, -1.7e308, 5e-324, -0.0, 1e100, 1e15, 1e9, -1e9,
+    1e6, 1e-200, 3.2, 2.0 * math.pi, 100.0,
+)  # fmt: skip
+NAMES = (
+    '', '/', '//', 'panda_link0', '/panda_link0', 'panda_link4', 'panda_hand', 'panda_link8',
+    'panda_leftfinger', 'panda_joint1', 'panda_joint7', 'panda_finger_joint1', 'manipulator',
+    'panda_arm', 'no such name', 'Ünïcödé ☃ \U0001f9be', 'two\nlines', '%s %n {0}', "'; --",
+    '../../../etc/passwd', 'x' * 5000, '\x1b[31m', ' panda_link0', 'PANDA_LINK0', '\u202e\u0301',
+)  # fmt: skip
+HUGE = 10_000_000
+_SECONDS = (-(2**31), -1, 0, 1, 10**9, 10**9 + 1, 2**31 - 1)
+_NANOSECONDS = (0, 1, 999_999_999, 10**9, 2**32 - 1)
+
+LEFT, RIGHT = TIPS = ('left_grip', 'right_grip')
+SRDF = """
+<robot name="upper_body">
+  <group name="left"><chain base_link="pelvis" tip_link="left_grip"/></group>
+  <group name="right"><chain base_link="chest" tip_link="right_grip"/></group>
+  <group name="both"><group name="left"/><group name="right"/></group>
+</robot>
+"""
+_GROUPS = ('', 'left', 'right', 'both', 'both', 'both')
+_LINKS = (LEFT, RIGHT, 'left_hand', 'right_forearm', 'left_forearm', 'head', 'chest', 'pelvis')
+
 
 class HostileConstraints:
     """
@@ -104,21 +129,6 @@ class HostileConstraints:
 
     def _one_of(self, values):
         return values[int(self._rng.integers(len(values)))]
-
-
-NUMBERS = (
-    math.nan, math.inf, -math.inf, 1.7e308, -1.7e308, 5e-324, -0.0, 1e100, 1e15, 1e9, -1e9,
-    1e6, 1e-200, 3.2, 2.0 * math.pi, 100.0,
-)  # fmt: skip
-NAMES = (
-    '', '/', '//', 'panda_link0', '/panda_link0', 'panda_link4', 'panda_hand', 'panda_link8',
-    'panda_leftfinger', 'panda_joint1', 'panda_joint7', 'panda_finger_joint1', 'manipulator',
-    'panda_arm', 'no such name', 'Ünïcödé ☃ \U0001f9be', 'two\nlines', '%s %n {0}', "'; --",
-    '../../../etc/passwd', 'x' * 5000, '\x1b[31m', ' panda_link0', 'PANDA_LINK0', '\u202e\u0301',
-)  # fmt: skip
-HUGE = 10_000_000
-_SECONDS = (-(2**31), -1, 0, 1, 10**9, 10**9 + 1, 2**31 - 1)
-_NANOSECONDS = (0, 1, 999_999_999, 10**9, 2**32 - 1)
 
 
 class Hostile:
@@ -293,18 +303,6 @@ class Hostile:
             state.attached_collision_objects = [AttachedCollisionObject(link_name=self.name())]
         if self._rng.random() < 0.3:
             state.multi_dof_joint_state.joint_names = [self.name()]
-
-
-LEFT, RIGHT = TIPS = ('left_grip', 'right_grip')
-SRDF = """
-<robot name="upper_body">
-  <group name="left"><chain base_link="pelvis" tip_link="left_grip"/></group>
-  <group name="right"><chain base_link="chest" tip_link="right_grip"/></group>
-  <group name="both"><group name="left"/><group name="right"/></group>
-</robot>
-"""
-_GROUPS = ('', 'left', 'right', 'both', 'both', 'both')
-_LINKS = (LEFT, RIGHT, 'left_hand', 'right_forearm', 'left_forearm', 'head', 'chest', 'pelvis')
 
 
 class HostileGroups(Hostile):

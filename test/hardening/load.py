@@ -25,6 +25,8 @@ from ik_service.ros.common.conversions import pose_from_matrix
 
 _KINDS = {'compute_ik': GetPositionIK, 'compute_fk': GetPositionFK}
 
+_COMMON = {'publish_rate': 100.0, 'velocity_scaling': 0.5, 'acceleration_time': 0.2}
+
 
 class Load:
     """Clients of both services, each of which asks again as soon as it is answered."""
@@ -151,9 +153,6 @@ def _check_rate(row, stage):
     longest = max((b - a for a, b in pairwise(times)), default=0.0)
     if longest > 0.25:
         row.object_to(f'no command for {longest:.2f} s')
-
-
-_COMMON = {'publish_rate': 100.0, 'velocity_scaling': 0.5, 'acceleration_time': 0.2}
 
 
 def soak(bench, seconds, seed=1) -> Row:

@@ -15,6 +15,19 @@ from ik_service.kinematics.link_poses import link_poses
 
 _BOX, _SPHERE, _CYLINDER = 1, 2, 3
 
+TOLERANCE = 2e-5
+"""Pose error of a solution: the node's own tolerances of 1e-5 m and rad, and rounding."""
+
+_CONTRADICTS = 1e-4
+"""How far a pose may be outside its own tolerances, for what rounding makes of both."""
+
+FAR = 1e6
+"""Angle beyond which a request has to be refused [rad]."""
+
+_FINGERS = {'panda_finger_joint1', 'panda_finger_joint2'}
+LONGEST = 4000
+"""Largest number of characters of a message."""
+
 
 def outside_region(constraint, T_base_link, T_base_frame, matrix):
     """Return how far a point of a link is from the nearest of its regions [m]."""
@@ -71,20 +84,6 @@ def _euler_xyz(R):
         c = math.atan2(-sign * R[0, 1], sign * R[0, 0])
         triples.append(np.array([a, b_other, c]))
     return triples
-
-
-TOLERANCE = 2e-5
-"""Pose error of a solution: the node's own tolerances of 1e-5 m and rad, and rounding."""
-
-_CONTRADICTS = 1e-4
-"""How far a pose may be outside its own tolerances, for what rounding makes of both."""
-
-FAR = 1e6
-"""Angle beyond which a request has to be refused [rad]."""
-
-_FINGERS = {'panda_finger_joint1', 'panda_finger_joint2'}
-LONGEST = 4000
-"""Largest number of characters of a message."""
 
 
 class Reference:

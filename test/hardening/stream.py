@@ -47,7 +47,7 @@ GRACE = 0.3
 
 @dataclass(frozen=True)
 class Settings:
-    """What bounds the commands from a time on: rate [Hz], share of the speed, time to it [s]."""
+    """Bounds of the commands from a time on: rate [Hz], share of the speed, time to it [s]."""
 
     rate: float = 100.0
     velocity_scaling: float = 0.5
@@ -274,7 +274,7 @@ def _worst(values, allowed):
 
 def unasked(samples, since, bounds):
     """
-    How far the commands moved after they had come to rest, without being asked to [rad].
+    Motion of the commands after they had come to rest, without being asked to [rad].
 
     :param since: the time of the fault [s].
     :returns: the distance, or None when the commands never came to rest.

@@ -53,6 +53,9 @@ FramesToPublish = Literal['all', 'world', 'none']
 
 Measured = Callable[[], MeasuredState | None]
 
+_DESTROYING = 0.1  # time for the entities of a node [s]
+_LOCKED = LOCKED_JOINTS.name
+
 
 class CellFrames:
     """
@@ -205,10 +208,6 @@ def _transform(parent: str, child: str, T: np.ndarray) -> TransformStamped:
     at.x, at.y, at.z = position.x, position.y, position.z
     message.transform.rotation = pose.orientation
     return message
-
-
-_DESTROYING = 0.1  # time for the entities of a node [s]
-_LOCKED = LOCKED_JOINTS.name
 
 
 def run_arms(

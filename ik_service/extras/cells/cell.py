@@ -16,6 +16,9 @@ from ik_service.model.part_names import suggested
 from ik_service.ros.common.bringup import NODE_NAME
 from ik_service.ros.common.launch_arguments import Connection
 
+SIMULATED = ('joint_command', 'joint_trajectory')
+"""Command interfaces that a simulated arm takes."""
+
 
 class CellError(IkServiceError, ValueError):
     """
@@ -163,10 +166,6 @@ def _is_number(value: object) -> bool:
         return plain and math.isfinite(value)  # type: ignore[arg-type]
     except OverflowError:  # a whole number with hundreds of digits
         return False
-
-
-SIMULATED = ('joint_command', 'joint_trajectory')
-"""Command interfaces that a simulated arm takes."""
 
 
 @dataclass(frozen=True, eq=False)

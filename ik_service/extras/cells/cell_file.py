@@ -39,6 +39,15 @@ _SETTLED = {
 
 _PREFIX = re.compile(r'[A-Za-z0-9_/-]*')
 
+MOST_ARMS = 64
+ONE_PER_ARM = 'one_per_arm'
+
+_LONGEST = 2**20  # of the file [byte]
+_KEYS = ('world', 'simulate', 'processes', 'frame_rate', 'arms')
+_NAME = re.compile(r'[A-Za-z][A-Za-z0-9_]*')
+
+_COMMANDS, _STATES, _ACTION = 'command_topic', 'joint_states', 'trajectory_action'
+
 
 def read_arm(arm: CellSection, name: str, simulated: bool, forced: bool | None = None) -> ArmEntry:
     """
@@ -183,14 +192,6 @@ def _items(section: CellSection, key: str, values: list[object]) -> list[object]
     return values
 
 
-MOST_ARMS = 64
-ONE_PER_ARM = 'one_per_arm'
-
-_LONGEST = 2**20  # of the file [byte]
-_KEYS = ('world', 'simulate', 'processes', 'frame_rate', 'arms')
-_NAME = re.compile(r'[A-Za-z][A-Za-z0-9_]*')
-
-
 def read_cell(
     file: str | os.PathLike[str], simulate: bool | None = None, processes: object = None
 ) -> Cell:
@@ -278,9 +279,6 @@ def _processes(cell: CellSection, value: object, arms: int) -> int:
         reason = f'has to be a whole number from 1 on or {ONE_PER_ARM}, not {safe_repr(value)}'
         raise cell.error('processes', reason)
     return min(value, arms)
-
-
-_COMMANDS, _STATES, _ACTION = 'command_topic', 'joint_states', 'trajectory_action'
 
 
 def check_topics(cell: Cell) -> None:

@@ -26,6 +26,10 @@ _COLORS = {
     Verdict.NOT_RUN: '33',
 }
 
+_SUITE = 'ik_conformance'
+# What XML 1.0 cannot hold, in whatever way it is written.
+_NO_XML = re.compile('[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
+
 
 class Report:
     """Table of outcomes, printed row by row as they come."""
@@ -100,11 +104,6 @@ def listing(checks: Sequence[Check]) -> str:
             lines += ['', section] if lines else [section]
         lines.append(f'{_INDENT}{check.name:<{width}}  {check.summary}')
     return '\n'.join(lines)
-
-
-_SUITE = 'ik_conformance'
-# What XML 1.0 cannot hold, in whatever way it is written.
-_NO_XML = re.compile('[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
 
 
 class ReportFileError(IkServiceError):

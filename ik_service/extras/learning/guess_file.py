@@ -36,6 +36,9 @@ _TOLERANCE = 1e-9
 # What NumPy raises for a file that is no such archive, or a damaged one.
 _DAMAGE = (ValueError, EOFError, TypeError, zipfile.BadZipFile, zlib.error)
 
+_GUESSES: dict[str, type[Guess]] = {guess.kind: guess for guess in (TableGuess, NetworkGuess)}
+KINDS = tuple(_GUESSES)
+
 
 def default_path(chain: KinematicChain, kind: str) -> Path:
     """
@@ -163,10 +166,6 @@ def _description(chain: KinematicChain) -> dict[str, np.ndarray]:
         'joint_names': np.array(chain.joint_names),
         'geometry': np.concatenate([np.ravel(part) for part in geometry]),
     }
-
-
-_GUESSES: dict[str, type[Guess]] = {guess.kind: guess for guess in (TableGuess, NetworkGuess)}
-KINDS = tuple(_GUESSES)
 
 
 def load_guess(

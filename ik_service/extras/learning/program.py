@@ -25,6 +25,36 @@ from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.solver import Solver
 
+_SAMPLES = {'table': 10_000, 'network': 20_000}
+_FEWEST, _MOST = 100, 1_000_000
+# The methods with which the guess is tried: the default and two slower ones.
+_METHODS = ('levenberg_marquardt', 'pseudoinverse', 'bfgs')
+_CHECKED_POSES = 300
+
+_DESCRIPTION = """
+Trains a map from poses of an arm to starting postures for the solvers, from random postures of
+the arm, and saves it beside the robot's file. Solvers use it with seed_source='table' or
+'network'.
+
+  table     Random postures, looked up by pose. Of the few whose poses are closest to the target,
+            the one that a single solver step brings closest. Made in a second; needs SciPy.
+  network   A small neural network from pose to posture. Made in some seconds with scikit-learn;
+            using it needs nothing but NumPy.
+"""
+
+_EXAMPLES = """
+examples:
+  ik_train my_arm.urdf
+  ik_train my_robot.urdf --base-link torso --tip-link left_hand --lock waist=0.1
+  ik_train my_arm.urdf --kind network
+  ik_train my_arm.urdf --samples 100000 --output ~/arm.table.npz
+
+then, in Python:
+  iks.Solver(chain, options=iks.IkOptions(seed_source='table'))
+
+exit code: 0 saved, 1 a failure, 2 the command is wrong.
+"""
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -82,37 +112,6 @@ def mean_guess_time(guess: Guess, targets: np.ndarray) -> float:
 
 def _mean(values: Iterable[float]) -> float:
     return float(np.mean(list(values)))
-
-
-_SAMPLES = {'table': 10_000, 'network': 20_000}
-_FEWEST, _MOST = 100, 1_000_000
-# The methods with which the guess is tried: the default and two slower ones.
-_METHODS = ('levenberg_marquardt', 'pseudoinverse', 'bfgs')
-_CHECKED_POSES = 300
-
-_DESCRIPTION = """
-Trains a map from poses of an arm to starting postures for the solvers, from random postures of
-the arm, and saves it beside the robot's file. Solvers use it with seed_source='table' or
-'network'.
-
-  table     Random postures, looked up by pose. Of the few whose poses are closest to the target,
-            the one that a single solver step brings closest. Made in a second; needs SciPy.
-  network   A small neural network from pose to posture. Made in some seconds with scikit-learn;
-            using it needs nothing but NumPy.
-"""
-
-_EXAMPLES = """
-examples:
-  ik_train my_arm.urdf
-  ik_train my_robot.urdf --base-link torso --tip-link left_hand --lock waist=0.1
-  ik_train my_arm.urdf --kind network
-  ik_train my_arm.urdf --samples 100000 --output ~/arm.table.npz
-
-then, in Python:
-  iks.Solver(chain, options=iks.IkOptions(seed_source='table'))
-
-exit code: 0 saved, 1 a failure, 2 the command is wrong.
-"""
 
 
 def main(arguments: Sequence[str]) -> int:

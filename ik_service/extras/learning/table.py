@@ -32,6 +32,16 @@ _BLOCK = 16_384
 # Keeps the determinant of J Jᵀ above zero where the chain has fewer than six freedoms.
 _GRAM_DAMPING = 1e-3
 
+# Neighbours that are compared, and the share by which they may be farther away than the nearest
+# ones: more neighbours and a smaller share reach few poses more, and take longer.
+_NEIGHBOURS = 6
+_SLACK = 2.0
+# The distance that counts as much as turning by about one radian, in shares of the root mean
+# square distance of the poses from their middle.
+_LENGTH_IN_SPREADS = 0.4
+# Added to the squared singular values of the weighted Jacobian.
+_DAMPING = 0.003
+
 
 def sample_postures(chain: KinematicChain, count: int, seed: int) -> np.ndarray:
     """
@@ -84,17 +94,6 @@ def tip_poses(chain: KinematicChain, postures: np.ndarray) -> np.ndarray:
     :returns: (N, 4, 4) T_base_tip.
     """
     return np.array([chain.forward(q) for q in postures]).reshape(-1, 4, 4)
-
-
-# Neighbours that are compared, and the share by which they may be farther away than the nearest
-# ones: more neighbours and a smaller share reach few poses more, and take longer.
-_NEIGHBOURS = 6
-_SLACK = 2.0
-# The distance that counts as much as turning by about one radian, in shares of the root mean
-# square distance of the poses from their middle.
-_LENGTH_IN_SPREADS = 0.4
-# Added to the squared singular values of the weighted Jacobian.
-_DAMPING = 0.003
 
 
 class TableGuess(Guess):

@@ -44,6 +44,9 @@ _BATCH = 256
 # Poses that have to be solved, at least, for a network to be worth its name.
 _FEWEST = 50
 
+Trainer = Callable[[KinematicChain, int, int], Guess]
+"""Trains a guess for a chain: number of random postures, seed of the random numbers."""
+
 
 class TrainingError(IkServiceError):
     """Failure to train a network for a chain."""
@@ -120,10 +123,6 @@ def _layers(regressor: MLPRegressor, mean: np.ndarray, spread: np.ndarray) -> li
     vectors[0] = vectors[0] - (mean / spread) @ matrices[0]
     matrices[0] = matrices[0] / spread[:, None]
     return list(zip(matrices, vectors, strict=True))
-
-
-Trainer = Callable[[KinematicChain, int, int], Guess]
-"""Trains a guess for a chain: number of random postures, seed of the random numbers."""
 
 
 def train_guess(

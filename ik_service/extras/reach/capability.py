@@ -16,6 +16,24 @@ from ik_service.extras.reach.grid import axes_of, spacing_of
 from ik_service.extras.reach.map_group import check_place, read_group, Reader, write_group
 from ik_service.extras.scale.chain_spec import ChainSpec
 
+_SHIFT = 1e-3  # by how much of the spacing positions of two grids may differ
+
+KIND = 'capability map'
+FORMAT = 2
+"""Version of the layout; 1 had no digests of the attributes."""
+
+_UNITS = {
+    'positions': 'm',
+    'rotations': '1',
+    'reached': '1',
+    'free': '1',
+    'position_reached': '1',
+    'position_free': '1',
+    'manipulability': 'm, rad',
+    'limit_distance': '1',
+}
+_BOOLEAN = ('reached', 'free', 'position_reached', 'position_free')
+
 
 @dataclass(frozen=True)
 class Check:
@@ -42,9 +60,6 @@ class Check:
         if self.tried in (0, self.given_up):
             return float(self.found)
         return (self.found or 3) / self.tried * self.given_up
-
-
-_SHIFT = 1e-3  # by how much of the spacing positions of two grids may differ
 
 
 @dataclass(frozen=True)
@@ -162,23 +177,6 @@ def _means(found: CapabilityMap, chosen: np.ndarray) -> MapMeans:
     )
 
 
-KIND = 'capability map'
-FORMAT = 2
-"""Version of the layout; 1 had no digests of the attributes."""
-
-_UNITS = {
-    'positions': 'm',
-    'rotations': '1',
-    'reached': '1',
-    'free': '1',
-    'position_reached': '1',
-    'position_free': '1',
-    'manipulability': 'm, rad',
-    'limit_distance': '1',
-}
-_BOOLEAN = ('reached', 'free', 'position_reached', 'position_free')
-
-
 def check_map_place(path: str | os.PathLike[str]) -> None:
     """
     Check that a map can be written somewhere, before the work for it is done.
@@ -228,7 +226,7 @@ def _check(values: dict[str, Any]) -> None:
 @dataclass(frozen=True, eq=False)
 class CapabilityMap:
     """
-    What an arm can do at P positions, with R orientations at each. Its arrays are read-only.
+    Reach of an arm at P positions, with R orientations at each. Its arrays are read-only.
 
     Poses are those of the tip link in the frame of the base link. *Reached* is what the arm gets
     to within its joint limits; *free*, what it gets to without colliding with itself, which is the

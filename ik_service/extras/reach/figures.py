@@ -25,6 +25,11 @@ NAMES = 'xyz'
 
 _SAME = 1e-3  # share of the spacing by which layers at the same height may differ
 
+_SHARE_COLORS = 'viridis'
+_QUANTITY_COLORS, _LOST_COLORS = 'cividis', 'magma_r'
+_ELEVATION, _AZIMUTH = 24.0, -52.0  # of the view [°]
+_POINT_AREA = 30.0  # of a point where there are 20 positions in a row [points of print²]
+
 
 class Cuts:
     """
@@ -119,12 +124,6 @@ def common_height(first: CapabilityMap, second: CapabilityMap) -> float | None:
     if not len(rows):
         return None
     return float(heights[0][rows[np.argmax(fullness[0][rows] + fullness[1][columns])]])
-
-
-_SHARE_COLORS = 'viridis'
-_QUANTITY_COLORS, _LOST_COLORS = 'cividis', 'magma_r'
-_ELEVATION, _AZIMUTH = 24.0, -52.0  # of the view [°]
-_POINT_AREA = 30.0  # of a point where there are 20 positions in a row [points of print²]
 
 
 def draw_reach(path: Path, found: CapabilityMap) -> Path:

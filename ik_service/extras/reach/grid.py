@@ -18,6 +18,14 @@ _MARGIN = 0.05  # around where they put the tip, of the largest side
 _FLAT = 1e-9  # a side of the box that is thinner than this share of the largest is none
 _EVEN = 1e-6  # by how much of itself the distance of neighbours may vary
 
+# M. Alexa, "Super-Fibonacci spirals: fast, low-discrepancy sampling of SO(3)", CVPR 2022: φ is the
+# square root of 2, ψ the positive root of ψ⁴ = ψ + 4.
+_PHI = math.sqrt(2.0)
+_PSI = 1.533751168755204288118041
+
+_FEW_POSTURES = 20  # random ones that show about which axes the tip turns
+_PARALLEL = 1e-9  # share of the largest singular value below which there is no further axis
+
 
 def reach_box(chain: KinematicChain) -> tuple[np.ndarray, np.ndarray]:
     """
@@ -134,15 +142,6 @@ def spacing_of(axes: tuple[np.ndarray, ...]) -> float:
     """Return the distance of neighbours in a grid of cubes [m]; NaN of a single position."""
     steps = [(axis[-1] - axis[0]) / (len(axis) - 1) for axis in axes if len(axis) > 1]
     return round(float(steps[0]), 12) if steps else math.nan  # without what rounding has added
-
-
-# M. Alexa, "Super-Fibonacci spirals: fast, low-discrepancy sampling of SO(3)", CVPR 2022: φ is the
-# square root of 2, ψ the positive root of ψ⁴ = ψ + 4.
-_PHI = math.sqrt(2.0)
-_PSI = 1.533751168755204288118041
-
-_FEW_POSTURES = 20  # random ones that show about which axes the tip turns
-_PARALLEL = 1e-9  # share of the largest singular value below which there is no further axis
 
 
 def even_orientations(count: int) -> np.ndarray:

@@ -26,6 +26,12 @@ from ik_service.solvers.result import IkBatchResult
 _COMPARED = 10  # postures with which two arms are told apart
 _SAME = 1e-6  # by how much their poses may differ
 
+SEARCHES = 8
+"""Searches for a pose while places are compared; what is returned is searched for longer."""
+
+_CHUNK = 100_000  # targets that are held at a time
+_PATIENCE = 60.0  # with a solve: a busy machine must not change the answer [s]
+
 
 @dataclass(frozen=True)
 class PlaceArm:
@@ -134,16 +140,9 @@ def _check_map(chain: KinematicChain, other: KinematicChain) -> None:
     )
 
 
-SEARCHES = 8
-"""Searches for a pose while places are compared; what is returned is searched for longer."""
-
-_CHUNK = 100_000  # targets that are held at a time
-_PATIENCE = 60.0  # with a solve: a busy machine must not change the answer [s]
-
-
 class Estimate(NamedTuple):
     """
-    What solves with few searches tell about places.
+    Scores of places by solves with few searches.
 
     :ivar q: (C, K, n) the postures found [rad] or [m].
     """

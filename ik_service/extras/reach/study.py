@@ -45,6 +45,8 @@ _ORIENTATIONS = 50
 _POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 _PANDA = ('panda_link0', 'panda_hand_tcp')
 
+_ROW_BYTES = 29  # of an answer in the store, without its joint vector
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of this study."""
@@ -292,9 +294,6 @@ def _at_least(least: int) -> Callable[[str], int]:
         return value
 
     return number
-
-
-_ROW_BYTES = 29  # of an answer in the store, without its joint vector
 
 
 def plan_line(chain: KinematicChain, axes: tuple[np.ndarray, ...], arguments: Namespace) -> str:

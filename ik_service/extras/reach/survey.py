@@ -49,6 +49,11 @@ SAMPLE = 3000  # targets that are searched for once more, at most
 _PART = 1_000_000  # targets that are looked through at a time
 _PATIENCE = 60.0  # with a solve, at least: a busy machine must not change the map [s]
 
+_ROWS = 200_000  # that are read at a time
+
+MOST_POSES = 200_000_000
+"""Poses of a map, at most: what is known about each takes some bytes of memory."""
+
 
 @dataclass(frozen=True)
 class Stages:
@@ -58,13 +63,13 @@ class Stages:
     :ivar spec: chain, solver and options.
     :ivar folder: where the stores are.
     :ivar progress: whether to show bars.
-    :ivar course: other arguments of :func:`~ik_service.extras.scale.solve_to_store`.
+    :ivar arguments: other arguments of :func:`~ik_service.extras.scale.solve_to_store`.
     """
 
     spec: ChainSpec
     folder: Path
     progress: Progress
-    course: dict[str, Any]
+    arguments: dict[str, Any]
 
     @property
     def searches(self) -> int:
@@ -127,7 +132,7 @@ class Stages:
             shown = partial(self._tell, name, len(targets))
         elif not self.progress:
             shown = False
-        return solve_to_store(spec, targets, path, progress=shown, **self.course).store
+        return solve_to_store(spec, targets, path, progress=shown, **self.arguments).store
 
     def _tell(self, name: str, total: int, done: int, _count: int | None) -> None:
         cast('Callable', self.progress)(name, done, total)
@@ -142,9 +147,6 @@ class Stages:
         store = self._solve(name, ArrayTargets(poses), spec)
         found = int((store.read('status') == _SUCCESS).sum())
         return Check(len(chosen), found, int(given_up.sum()))
-
-
-_ROWS = 200_000  # that are read at a time
 
 
 def sample(given_up: np.ndarray) -> np.ndarray:
@@ -164,7 +166,7 @@ def sample(given_up: np.ndarray) -> np.ndarray:
 
 class Summary(NamedTuple):
     """
-    What is known of P positions with W poses at each.
+    Results at P positions with W poses at each.
 
     :ivar reached: (P, W) bool, reached within the joint limits.
     :ivar free: (P, W) bool, and without a collision.
@@ -212,10 +214,6 @@ def _parts(count: int, width: int) -> Iterator[tuple[int, int]]:
         yield first, min(first + size, count)
 
 
-MOST_POSES = 200_000_000
-"""Poses of a map, at most: what is known about each takes some bytes of memory."""
-
-
 def capability_map(
     spec: ChainSpec,
     store: str | os.PathLike[str],
@@ -256,8 +254,8 @@ def capability_map(
         raise ArgumentError('spec', f'has to be a ChainSpec, not {safe_repr(spec)}')
     chain = spec.build().chain
     grid = _poses(chain, spacing, positions, orientations, rotations)
-    course = {'chunk': chunk, 'client': client, 'threads': threads}
-    stages = Stages(spec, Path(store), progress, course)
+    arguments = {'chunk': chunk, 'client': client, 'threads': threads}
+    stages = Stages(spec, Path(store), progress, arguments)
     return _survey(chain, grid, stages)
 
 

@@ -40,10 +40,13 @@ _Reader = Callable[[int, int], np.ndarray]
 
 KEPT = 'the store keeps all whole chunks, and the same call goes on'
 
+_LONGEST_TASK = 8  # chunks
+_ORIGINAL = -1  # in the place of a digest: the targets are of the client's own file
+
 
 class Work:
     """
-    What is solved, as it travels to the workers.
+    Solves of a batch, as they are sent to the workers.
 
     :param sample: digest of some of them, as the client reads them.
     """
@@ -176,10 +179,6 @@ def _opened(path: str, identity: str) -> ResultStore:
     if results.attributes['id'] != identity:
         raise ClusterError(f'{path} is another folder there: the workers need the same one')
     return results
-
-
-_LONGEST_TASK = 8  # chunks
-_ORIGINAL = -1  # in the place of a digest: the targets are of the client's own file
 
 
 def check_client(client: object) -> None:

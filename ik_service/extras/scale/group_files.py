@@ -34,6 +34,12 @@ ZARR_REMEDY = 'restore its files zarr.json, or take another folder'
 
 _REMEDY = 'restore that file, or take another folder'
 
+_LOCK = '.ik_service.lock'
+_NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
+_NEW = '.new-'
+_PARTIAL = re.compile(r'.*\.[0-9a-f]{32}\.partial')  # what Zarr writes before it gets its name
+_TARGETS = re.compile(r'\.targets-[0-9a-f]{32}\.npy')
+
 
 def opening_fault(folder: Path, kind: str, error: Exception) -> str:
     """
@@ -109,13 +115,6 @@ def settings_digest(folder: Path) -> str:
 
 def _digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
-
-
-_LOCK = '.ik_service.lock'
-_NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
-_NEW = '.new-'
-_PARTIAL = re.compile(r'.*\.[0-9a-f]{32}\.partial')  # what Zarr writes before it gets its name
-_TARGETS = re.compile(r'\.targets-[0-9a-f]{32}\.npy')
 
 
 @contextmanager

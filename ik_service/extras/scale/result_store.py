@@ -48,7 +48,7 @@ _DETAILS = (*_TEXTS, 'joint_names', 'chunk')
 
 class Comparison(NamedTuple):
     """
-    How targets compare with those that were answered.
+    Comparison of targets with those that were answered.
 
     :ivar rows: number of rows that have an answer.
     :ivar changed: those whose target is another one.

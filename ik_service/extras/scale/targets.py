@@ -25,6 +25,8 @@ from ik_service.kinematics.pose_error import check_transforms
 
 _SAMPLE = 64  # rows
 
+_POSITION_BYTES = 24
+
 
 class SlicedArray(Protocol):
     """Array that can be sliced, wherever its numbers are."""
@@ -260,9 +262,6 @@ def _check(array: SlicedArray | FileTargets) -> None:
         raise ArgumentError('targets', f'have shape {shape}, have to be (N, 4, 4)')
     if np.dtype(array.dtype).kind not in 'fiu':
         raise ArgumentError('targets', f'have type {array.dtype}, have to be real numbers')
-
-
-_POSITION_BYTES = 24
 
 
 class BlockTargets(Protocol):

@@ -40,7 +40,7 @@ _STREAM = 'stream'
 @dataclass(frozen=True)
 class StoreReport:
     """
-    What a call has done.
+    Report of a call.
 
     :ivar store: the store with all answers.
     :ivar count: number of targets.

@@ -34,6 +34,14 @@ _COLUMNS = (
     'median_iterations', 'mean_searches', 'mean_time', 'median_time',
 )  # fmt: skip
 
+_ARM = 'planar_6r'
+_SEED = (0.9, -0.5, -0.3, -0.4, -0.5, -0.3)
+_TARGET = (-0.08, 0.36)  # in the frame of the base [m]
+_OPTIONS = IkOptions(task_weights=(1.0, 1.0, 0.0, 0.0, 0.0, 0.0), joint_limits='ignore')
+_ITERATIONS = 300
+_POSTURES = 10  # drawn, of the iterations
+_SHOWN = 40  # iterations of the curves
+
 
 @dataclass(frozen=True)
 class Record:
@@ -169,15 +177,6 @@ def _draw_share(axes: Axes, records: list[Record], quantity: str, scale: float =
             label=figures.method_label(record.method),
         )
     axes.set(xscale='log', ylim=(0, 102))
-
-
-_ARM = 'planar_6r'
-_SEED = (0.9, -0.5, -0.3, -0.4, -0.5, -0.3)
-_TARGET = (-0.08, 0.36)  # in the frame of the base [m]
-_OPTIONS = IkOptions(task_weights=(1.0, 1.0, 0.0, 0.0, 0.0, 0.0), joint_limits='ignore')
-_ITERATIONS = 300
-_POSTURES = 10  # drawn, of the iterations
-_SHOWN = 40  # iterations of the curves
 
 
 def draw_methods(folder: Path) -> list[Path]:

@@ -1,5 +1,5 @@
 """
-Which joints may move: the arm, the arm and the chest, everything above the hips.
+Choice of the joints that move: the arm, the arm and the chest, everything above the hips.
 
 Three cases of the same question, on a body like a person's: the more joints may move, the farther
 the hand gets, and the less each of them moves.

@@ -31,6 +31,10 @@ SPACING = 1 / 300  # of the waypoints [m]
 # From a posture and a target to the next posture.
 Move = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
+SUMMARY = 'each method through the stretched pose: joint motion, distance, manipulability'
+
+_FLOOR = 1e-6  # smallest value drawn on an axis of logarithms: the solvers' tolerance is above it
+
 
 @dataclass(frozen=True)
 class Line:
@@ -159,11 +163,6 @@ def _own(chain: KinematicChain, line: Line, method: str, iterations: int) -> Mov
 def _whole_solve(chain: KinematicChain, line: Line) -> Move:
     solver = Solver(chain, options=_ignoring_limits(line))
     return lambda target, q: solver.solve(target, q).q
-
-
-SUMMARY = 'each method through the stretched pose: joint motion, distance, manipulability'
-
-_FLOOR = 1e-6  # smallest value drawn on an axis of logarithms: the solvers' tolerance is above it
 
 
 def add_arguments(parser: ArgumentParser) -> None:

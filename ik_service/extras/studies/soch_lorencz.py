@@ -42,6 +42,15 @@ STEPS = 100
 _PLANE = (1.0, 1.0, 0.0, 0.0, 0.0, 0.0)  # the paper's task: x and y
 _NEVER_REACHED = 1e-300  # a tolerance with which no waypoint counts as reached before its step [m]
 
+SUMMARY = 'the paper’s ellipse: Jacobian inversion and extended Jacobian from a singular pose'
+
+_MORE_WEIGHTS = tuple(10.0**k for k in range(1, -11, -1))
+FIRST = 8  # steps of which the poses are drawn
+# Largest distance in the first steps with which the arm has left the singular start [points]: an
+# arm that stays there is 55 points away after 8 steps.
+_RECOVERED = 40.0
+_COLORS = ('#e69f00', '#0072b2', '#009e73', '#7b52c7', '#6e7781')  # of inversion, then by w
+
 
 @dataclass(frozen=True)
 class Run:
@@ -161,16 +170,6 @@ def distances(weight: float, steps: int, precision: type[np.floating]) -> np.nda
             break
         answer[step] = np.linalg.norm(tips(q[None])[0] - waypoint)
     return answer
-
-
-SUMMARY = 'the paper’s ellipse: Jacobian inversion and extended Jacobian from a singular pose'
-
-_MORE_WEIGHTS = tuple(10.0**k for k in range(1, -11, -1))
-FIRST = 8  # steps of which the poses are drawn
-# Largest distance in the first steps with which the arm has left the singular start [points]: an
-# arm that stays there is 55 points away after 8 steps.
-_RECOVERED = 40.0
-_COLORS = ('#e69f00', '#0072b2', '#009e73', '#7b52c7', '#6e7781')  # of inversion, then by w
 
 
 def add_arguments(_parser: ArgumentParser) -> None:

@@ -21,6 +21,15 @@ NUMBERS = Section('numbers that are none')
 _FAR = 10.0  # an unreachable target, in lengths of the arm
 _KEPT = 1e-9  # by which a joint beside the arm may differ from the seed [rad] or [m]
 
+LINKS = Section('links')
+
+FRAMES = Section('frames')
+_TRIES = 10
+
+TIPS = Section('several poses')
+
+SEEDS = Section('wrong seeds')
+
 
 @ANSWERS.check(
     'full-state',
@@ -200,9 +209,6 @@ def _spoilt(subject: Subject) -> list[IkAnswer]:
     return subject.once('not a number', ask)
 
 
-LINKS = Section('links')
-
-
 @LINKS.check(
     'link-empty',
     'An empty ik_link_name means the tip of the group',
@@ -276,10 +282,6 @@ def _near(subject: Subject, link: str) -> tuple[Poses, Posture]:
     rng = np.random.default_rng(5)
     seed = subject.arm.random_posture(rng, margin=0.15)
     return {link: subject.links_at(subject.arm.moved(seed, rng, 0.02))[link]}, seed
-
-
-FRAMES = Section('frames')
-_TRIES = 10
 
 
 @FRAMES.check(
@@ -356,9 +358,6 @@ def _unknown_frame(subject: Subject) -> str:
     return subject.ik(request, 'a pose in the frame there_is_no_such_frame').refused(
         Code.FRAME_TRANSFORM_FAILURE
     )
-
-
-TIPS = Section('several poses')
 
 
 @TIPS.check(
@@ -449,9 +448,6 @@ def _several(subject: Subject) -> tuple[str, ...]:
     if len(subject.arm.tips) < 2:
         raise NotSupportedError('the group places one link; --group names one with several')
     return subject.arm.tips
-
-
-SEEDS = Section('wrong seeds')
 
 
 @SEEDS.check(

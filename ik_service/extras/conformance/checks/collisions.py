@@ -33,6 +33,10 @@ _OBJECT = 'ik_conformance_box'
 _SIZE = 0.5  # edge of the box around the tip, in lengths of the arm
 _PAUSE = 0.1  # between two requests while the world of the server changes [s]
 
+SCENES = Section('scenes')
+_SCENE_BOX, _FAULTY_BOX = 'ik_conformance_scene_box', 'ik_conformance_faulty_box'
+_SEEDS = 50
+
 
 @COLLISIONS.check(
     'state-validity',
@@ -264,11 +268,6 @@ def ask_validity(subject: Subject, posture: Posture, asked: str) -> Any:  # noqa
     return answer
 
 
-SCENES = Section('scenes')
-_SCENE_BOX, _FAULTY_BOX = 'ik_conformance_scene_box', 'ik_conformance_faulty_box'
-_SEEDS = 50
-
-
 @SCENES.check(
     'scene-at-once',
     'A box of a scene that is applied makes the next request an error, and its removal not',
@@ -318,15 +317,15 @@ def _round_trip(subject: Subject) -> str:
         first = _got(subject)
         _apply(subject, first, 'the scene that was got')
         second = _got(subject)
-        told = [_facts(scene) for scene in (first, second)]
-        for name, value in told[0].items():
-            if told[1][name] != value:
+        facts = [_facts(scene) for scene in (first, second)]
+        for name, value in facts[0].items():
+            if facts[1][name] != value:
                 raise CheckFailedError(
                     'get_planning_scene after what was got was applied',
                     f'another {name}',
                     'the same as before',
                 )
-    return f'{len(told[0]["objects"])} objects'
+    return f'{len(facts[0]["objects"])} objects'
 
 
 @SCENES.check(
