@@ -106,17 +106,6 @@ def check_workers(client: Client, work: Work, results: ResultStore) -> None:
     _ask(client, _fault_of_targets, work)
 
 
-def opened(path: str, identity: str) -> ResultStore:
-    """
-    Return the store of a path, if it is the one that is meant; opened once in a process.
-
-    :param identity: its ``id``.
-    :raises StoreError: there is none that can be used.
-    :raises ClusterError: it is another one.
-    """
-    return _opened(path, identity)
-
-
 def _ask(client: Client, question: Callable[..., str], *about: object) -> None:
     """Ask all workers for their faults, and refuse those that have one."""
     from distributed.comm import CommClosedError
@@ -175,6 +164,7 @@ def _sample(targets: BlockTargets) -> str:
 
 @lru_cache(maxsize=4)
 def _opened(path: str, identity: str) -> ResultStore:
+    """Return the store of a path, opened once in a process; ClusterError if it is another one."""
     results = ResultStore.existing(path, writable=True)
     if results.attributes['id'] != identity:
         raise ClusterError(f'{path} is another folder there: the workers need the same one')
@@ -366,7 +356,7 @@ def _solve_chunks(
     :returns: (k, 2) sizes of the chunks; digests of their targets, if these were read from another
         file than the client reads.
     """
-    targets, results = work.targets, opened(path, identity)
+    targets, results = work.targets, _opened(path, identity)
     bounds = chunks.tolist()
     with work.tools(min(results.chunk, len(targets)), threads) as (solver, read):
         missing = (
