@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 from rclpy.expand_topic_name import expand_topic_name
 
-from ik_service.common.quoting import quote, safe_repr
+from ik_service.common.quoting import quote, safe_repr, suggested
 from ik_service.exceptions import IkServiceError
-from ik_service.model.part_names import suggested
 from ik_service.ros.common.bringup import NODE_NAME
 from ik_service.ros.common.launch_arguments import Connection
 

@@ -30,7 +30,7 @@ from ik_service.extras.scale.targets import (
     reader_of,
     sampled_rows,
 )
-from ik_service.kinematics.transform_digests import transform_digests
+from ik_service.kinematics.pose_error import transform_digests
 
 if TYPE_CHECKING:
     from distributed import Client, Future

@@ -25,7 +25,7 @@ from ik_service.extras.scale.targets import (
     FileTargets,
     reader_of,
 )
-from ik_service.kinematics.transform_digests import transform_digests
+from ik_service.kinematics.pose_error import transform_digests
 from ik_service.solvers.argument_checks import check_course
 
 if TYPE_CHECKING:

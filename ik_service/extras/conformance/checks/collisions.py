@@ -24,7 +24,7 @@ from ik_service.extras.conformance.answers import (
 )
 from ik_service.extras.conformance.check import CheckFailedError, NotSupportedError, Section
 from ik_service.extras.conformance.subject import Posture, set_posture, Subject
-from ik_service.model.geometry.collision_geometry import read_collision_geometry
+from ik_service.model.geometry.link_geometry import read_collision_geometry
 
 COLLISIONS = Section('collisions')
 _POSTURES = 200

@@ -1,14 +1,17 @@
 """Xacro files in place of URDF files: expansion, bounds and error messages."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 
-pytest.importorskip('xacro', reason='the extra xacro is not installed')
-
 import ik_service as iks
 from ik_service.arm.loader import read_robot
-from ik_service.exceptions import ArgumentError, MissingExtraError, UrdfError
-from ik_service.model.xacro import xacro_file
+from ik_service.exceptions import ArgumentError, MissingExtraError, OptionError, UrdfError
+from ik_service.model import xacro_file
+from ik_service.model.xacro_file import LONGEST_TEXT, parse_xacro_args
+
+pytest.importorskip('xacro', reason='the extra xacro is not installed')
 
 HEAD = '<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">\n'
 ARM = (
@@ -287,3 +290,38 @@ def test_a_missing_xacro_names_the_extra(arm, monkeypatch):
     monkeypatch.setattr(xacro_file, '_run', lambda request: {'missing': True})
     with pytest.raises(MissingExtraError, match=r"pip install 'ik_service\[xacro\]'"):
         iks.Robot.from_urdf(arm)
+
+
+@pytest.mark.parametrize(
+    ('text', 'arguments'),
+    [
+        ('', {}),
+        (' \n', {}),
+        ('ur_type:=ur5e', {'ur_type': 'ur5e'}),
+        ('a:=1  b:=-2.5\nc:=true', {'a': '1', 'b': '-2.5', 'c': 'true'}),
+        ("name:='left arm' empty:=", {'name': 'left arm', 'empty': ''}),
+        ('path:=/a:=b', {'path': '/a:=b'}),
+    ],
+)
+def test_arguments(text, arguments):
+    assert parse_xacro_args(text) == arguments
+
+
+@pytest.mark.parametrize(
+    ('text', 'words'),
+    [
+        ('ur5e', "has 'ur5e'"),
+        ('a=1', "has 'a=1'"),
+        (':=1', "has ':=1'"),
+        ('a := 1', "has 'a'"),
+        ('a:=1 a:=2', "names 'a' twice"),
+        ('a:="1', 'No closing quotation'),
+        ('a' * (LONGEST_TEXT + 1), 'characters'),
+        ('b' * 1000, '(1000 characters)'),
+    ],
+)
+def test_bad_texts_are_refused(text, words):
+    with pytest.raises(OptionError) as caught:
+        parse_xacro_args(text, '--xacro-args')
+    assert str(caught.value).startswith('--xacro-args: ')
+    assert words in str(caught.value)

@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 
 from ik_service.model.description import read_description
-from ik_service.model.geometry.collision_geometry import read_collision_geometry
-from ik_service.model.geometry.link_geometry import Box, Capsule, Cylinder, MeshFile, Sphere
+from ik_service.model.geometry.link_geometry import (
+    Box,
+    Capsule,
+    Cylinder,
+    MeshFile,
+    read_collision_geometry,
+    Sphere,
+)
 
 
 def robot(collision):

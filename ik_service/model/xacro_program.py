@@ -1,7 +1,7 @@
 """
 Program that expands one xacro file: a request in JSON on stdin, the answer in JSON on stdout.
 
-It runs in a process of its own, see :mod:`~ik_service.model.xacro.xacro_file`. Of this package it
+It runs in a process of its own, see :mod:`~ik_service.model.xacro_file`. Of this package it
 imports only the search for packages.
 """
 
@@ -74,7 +74,7 @@ def _use_packages(xacro: Any, request: dict[str, Any]) -> None:  # noqa: ANN401 
 
 def _finder(xacro: Any, request: dict[str, Any]) -> Callable[[str], str]:  # noqa: ANN401
     """Return a function that finds the folder of a package by its name."""
-    root = str(Path(__file__).parents[3])
+    root = str(Path(__file__).parents[2])
     sys.path.insert(0, root)
     from ik_service.model.package_folders import PackageFolders
 
