@@ -12,8 +12,7 @@ from rclpy.expand_topic_name import expand_topic_name
 
 from ik_service.common.quoting import quote, safe_repr, suggested
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.common.bringup import NODE_NAME
-from ik_service.ros.common.launch_arguments import Connection
+from ik_service.ros.common.bringup import Connection, NODE_NAME
 
 SIMULATED = ('joint_command', 'joint_trajectory')
 """Command interfaces that a simulated arm takes."""

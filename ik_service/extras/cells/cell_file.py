@@ -22,7 +22,7 @@ from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.cells.cell import ArmEntry, Cell, CellError, CellSection, SIMULATED
 from ik_service.model.robot_model import RobotModel
-from ik_service.ros.common.launch_arguments import Connection, connection, CONTROL_ARGUMENTS
+from ik_service.ros.common.bringup import Connection, connection, CONTROL_ARGUMENTS
 
 _OWN_KEYS = (
     'urdf', 'xacro_args', 'package_dirs', 'srdf', 'prefix', 'namespace', 'base', 'base_link',
