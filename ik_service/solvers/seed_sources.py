@@ -42,8 +42,8 @@ SeedLoader = Callable[[KinematicChain, str, str | None, tuple[float, ...]], Seed
 
 # Written as entry points: the module of the loader is imported when it is needed.
 _LOADERS = {
-    'table': 'ik_service.extras.learning.loading:load_guess',
-    'network': 'ik_service.extras.learning.loading:load_guess',
+    'table': 'ik_service.extras.learning.guess_file:load_guess',
+    'network': 'ik_service.extras.learning.guess_file:load_guess',
 }
 
 
