@@ -58,14 +58,14 @@ def test_a_search_gives_the_same_way_each_time(leader):
 def test_a_configuration_is_led_to_round_about_before_the_tip_swings(solver, monkeypatch):
     passage = SingularPassage(solver, NearbySolver(solver))
     module = 'ik_service.motion.tracking.singular_passage'
-    monkeypatch.setattr(f'{module}.straight_way', lambda *_: None)
+    monkeypatch.setattr(f'{module}.straight_path', lambda *_: None)
     asked = []
 
     def path(search, start, ends):
         asked.append(start)
         return np.array([start, ends[-1]])
 
-    monkeypatch.setattr(f'{module}.SelfMotionSearch.way', path)
+    monkeypatch.setattr(f'{module}.SelfMotionSearch.path', path)
     T = solver.chain.forward(READY + 0.5)
     assert not passage.solve(T, READY, 1.0, 0.3).changes
     assert not asked
