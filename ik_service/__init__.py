@@ -44,7 +44,7 @@ _HOME = {
     'Box': 'ik_service.solvers.regions',
     'Cylinder': 'ik_service.solvers.regions',
     'Sphere': 'ik_service.solvers.regions',
-    'register_solver': 'ik_service.solvers.registration',
+    'register_solver': 'ik_service.solvers.registry',
     'step_of': 'ik_service.solvers.loop.step',
     'step_kernel': 'ik_service.solvers.loop.step',
     'solve_ik': 'ik_service.solvers.solver',
@@ -160,8 +160,7 @@ if TYPE_CHECKING:
     from ik_service.solvers.loop.step import step_kernel, step_of
     from ik_service.solvers.options import IkOptions
     from ik_service.solvers.regions import Box, Cylinder, Sphere
-    from ik_service.solvers.registration import register_solver
-    from ik_service.solvers.registry import solver_names, SolverSpec
+    from ik_service.solvers.registry import register_solver, solver_names, SolverSpec
     from ik_service.solvers.result import IkBatchResult, IkResult, IkStatus, IkTrace
     from ik_service.solvers.solver import solve_ik, Solver
     from ik_service.solvers.task import Task

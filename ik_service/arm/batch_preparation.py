@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import threading
 
-from ik_service.solvers.batch_preparation import BatchKernels
+from ik_service.solvers.batch import BatchKernels
 from ik_service.solvers.solver import Solver
 
 

@@ -18,10 +18,9 @@ from ik_service.paths.search.problem import PathProblem
 from ik_service.paths.search.starts import free_starts
 from ik_service.paths.timing.timing import time_path
 from ik_service.paths.timing.timing_kernels import segment_excess
-from ik_service.solvers.all_solutions.elimination import elimination_starts
+from ik_service.solvers.all_solutions.elimination import elimination_arguments, elimination_starts
 from ik_service.solvers.all_solutions.finder import needs_elimination
-from ik_service.solvers.all_solutions.general_arm import elimination_arguments
-from ik_service.solvers.batch_targets import batch_targets
+from ik_service.solvers.batch import batch_targets
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
 from ik_service.solvers.solver import prepared

@@ -2,56 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
 from functools import cached_property, lru_cache
 from importlib import import_module
+import math
 import threading
-from time import perf_counter
-from typing import Any, NoReturn, TYPE_CHECKING
+from time import perf_counter, perf_counter_ns
+from typing import Any, NoReturn, Protocol, TYPE_CHECKING
 
 from numba.core.errors import NumbaError
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
+from ik_service.exceptions import ArgumentError
 from ik_service.jit.compiled import is_cached, is_compiled
 from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_space import JointSpace
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.kinematics.tree import KinematicTree
-from ik_service.solvers.argument_checks import check_kinds
-from ik_service.solvers.choices import LimitStrategy, Nearness
-from ik_service.solvers.collision_free import solve_free
-from ik_service.solvers.collision_test import collision_test, Collisions, CollisionTest
+from ik_service.solvers.collision_test import Bodies, collision_test, Collisions, CollisionTest
 from ik_service.solvers.loop import search
-from ik_service.solvers.loop.approach import APPROACH_STEPS
-from ik_service.solvers.loop.fields import Settings, Workspace
-from ik_service.solvers.loop.motion_bound import bound_motion
-from ik_service.solvers.loop.problem import allocate, Problem, views
-from ik_service.solvers.loop.step import STEPS
-from ik_service.solvers.loop.trace import read_trace, room_for_trace
-from ik_service.solvers.option_checks import nanoseconds
-from ik_service.solvers.options import IkOptions
-from ik_service.solvers.registry import DEFAULT_SOLVER, given, solver_spec
-from ik_service.solvers.result import few_joints_hint, HINTED, IkResult, IkStatus
-from ik_service.solvers.seed_sources import load_seed_guess, SeedGuess
-from ik_service.solvers.spec_checks import check_memory, check_parameters, step_error
+from ik_service.solvers.loop.limits import bound_motion
+from ik_service.solvers.loop.problem import allocate, Problem, Settings, views, Workspace
+from ik_service.solvers.loop.search import APPROACH_STEPS
+from ik_service.solvers.options import IkOptions, LimitStrategy, nanoseconds, Nearness
+from ik_service.solvers.registry import (
+    DEFAULT_SOLVER,
+    given,
+    solver_spec,
+    step_error,
+)
+from ik_service.solvers.result import few_joints_hint, HINTED, IkResult, IkStatus, IkTrace
 from ik_service.solvers.task import Target, Task
 
 if TYPE_CHECKING:
     from ik_service.solvers.all_solutions.solution_finder import SolutionFinder
-
-# Written as an entry point: what only trees need is imported when there is one.
-_TREE_SOLVER = 'ik_service.solvers.tree_solver:TreeSolver'
-
-
-def tree_solver() -> type[Solver]:
-    """Return the class of solvers for trees."""
-    module, _, name = _TREE_SOLVER.partition(':')
-    return getattr(import_module(module), name)
-
 
 _STATUS = tuple(IkStatus)
 _DEFAULTS = IkOptions()
@@ -61,6 +50,58 @@ _PENALTY_WEIGHT = 10.0
 _PERTURBATION = 1e-6
 # Squared error that is too large for any arm, per unit of the weights.
 _LARGEST_COST = 1e6
+# Entry points, as parts are imported when they are first needed: the solver of trees, and the
+# loaders of guesses, functions of a chain, a source, a file or None, and task weights (6,).
+_TREE_SOLVER = 'ik_service.solvers.tree_solver:TreeSolver'
+_SEED_LOADERS = {
+    'table': 'ik_service.extras.learning.loading:load_guess',
+    'network': 'ik_service.extras.learning.loading:load_guess',
+}
+# Rows of a trace, at most; a solve that takes more steps goes on unrecorded.
+_MOST_ROWS = 100_000
+
+
+class SeedGuess(Protocol):
+    """Guess of joint vectors for a chain; several threads may use it at the same time."""
+
+    def guess(self, T: np.ndarray) -> np.ndarray:
+        """
+        Return the joint vector at which to start the search for one target.
+
+        :param T: (4, 4) T_base_tip.
+        :returns: (n,) joint vector [rad] or [m].
+        """
+
+    def guess_many(self, targets: np.ndarray) -> np.ndarray:
+        """
+        Return the joint vectors at which to start the searches for many targets.
+
+        :param targets: (N, 4, 4) T_base_tip.
+        :returns: (N, n) joint vectors [rad] or [m].
+        """
+
+
+def _loaded(entry: str) -> Any:  # noqa: ANN401 - a class or a function
+    """Import what an entry point names."""
+    module, _, name = entry.partition(':')
+    return getattr(import_module(module), name)
+
+
+def check_kinds(chain: object, options: object) -> None:
+    """
+    Check the types of the chain and the options.
+
+    :param chain: has to be a :class:`~ik_service.KinematicChain` or a
+        :class:`~ik_service.KinematicTree`.
+    :param options: have to be :class:`~ik_service.IkOptions`.
+    :raises ArgumentError: naming the argument.
+    """
+    if not isinstance(chain, JointSpace):
+        raise ArgumentError(
+            'chain', f'has to be a KinematicChain or a KinematicTree, not {safe_repr(chain)}'
+        )
+    if not isinstance(options, IkOptions):
+        raise ArgumentError('options', f'have to be IkOptions, not {safe_repr(options)}')
 
 
 class _Draft:
@@ -90,7 +131,7 @@ class Solver:
     views: Callable = staticmethod(views)
 
     def __new__(cls, chain: JointSpace, *others: object, **named: object) -> Solver:  # noqa: D102
-        return object.__new__(tree_solver() if isinstance(chain, KinematicTree) else cls)
+        return object.__new__(_loaded(_TREE_SOLVER) if isinstance(chain, KinematicTree) else cls)
 
     def __init__(
         self,
@@ -124,10 +165,12 @@ class Solver:
         self._strategy = spec.strategy(self.options)
         self.guess = guess
         if guess is None and self.options.seed_source != 'given':
-            self.guess = load_seed_guess(self.chain, self.options)
-        self.parameters = spec.parameters(self.chain, self.options)
-        if type(self.parameters) not in STEPS:
-            check_parameters(spec, self.parameters)
+            load = _loaded(_SEED_LOADERS[self.options.seed_source])
+            self.guess = load(
+                self.chain, self.options.seed_source, self.options.seed_file,
+                self.options.task_weights,
+            )  # fmt: skip
+        self.parameters = spec.parameters_for(self.chain, self.options)
         self.remark = spec.remark(self.chain, self.options)
         moving = int(np.count_nonzero(chain.lower < chain.upper))
         one = not isinstance(chain, KinematicTree)
@@ -197,7 +240,7 @@ class Solver:
             settings.timeout[0] = nanoseconds(timeout)
         trace = self._no_trace
         if self._records:
-            trace = room_for_trace(settings, self.chain.n, APPROACH_STEPS)
+            trace = _room_for_trace(settings, self.chain.n)
         q: np.ndarray = self.chain.middle.copy()  # half the time of an empty one
         try:
             status, position_error, orientation_error, iterations, searches, elapsed = kernel(
@@ -226,7 +269,7 @@ class Solver:
         if status and self.hint and result.status in HINTED:
             result.hint = self.hint
         if self._records:
-            result.trace = read_trace(trace[: work.recorded[0]], self.chain.n)
+            result.trace = _read_trace(trace[: work.recorded[0]], self.chain.n)
         result.__class__ = IkResult
         return result
 
@@ -292,7 +335,7 @@ class Solver:
         """The solver for targets with tolerances, which :meth:`solve` hands over to it."""
         options = replace(self.options, seed_source='given', seed_file=None)
         tree = KinematicTree.of_chain(self.chain)
-        return tree_solver()(tree, self.name, options, collisions=self.collisions)
+        return Solver(tree, self.name, options, collisions=self.collisions)
 
     @cached_property
     def candidates(self) -> Solver:
@@ -323,9 +366,7 @@ class Solver:
         :param guessed: whether the seeds are guesses.
         """
         options, spec = self.options, self._spec
-        memory = spec.memory_rows(self.chain)
-        if not isinstance(memory, int) or memory < 0:
-            check_memory(spec, memory)
+        memory = spec.memory_for(self.chain)
         problem = self._allocate(self.chain, memory, self._strategy != LimitStrategy.IGNORE)
         _, settings, work = self.views(problem)
         settings.tolerances[:] = options.position_tolerance, options.orientation_tolerance
@@ -383,6 +424,23 @@ class Solver:
         return f'Solver({self.chain!r}, {self.name!r})'
 
 
+def _room_for_trace(settings: Settings, n: int) -> np.ndarray:
+    """Return an array (rows, 2n + 3) for all rows that a solve can record."""
+    rows = (settings.max_iterations[0] + 1) * settings.max_searches[0] + APPROACH_STEPS + 1
+    return np.empty((min(int(rows), _MOST_ROWS), 2 * n + 3))
+
+
+def _read_trace(rows: np.ndarray, n: int) -> IkTrace:
+    """Return the trace of the rows (k, 2n + 3) that were recorded."""
+    return IkTrace(
+        q=rows[:, :n],
+        step=rows[:, n : 2 * n],
+        position_error=rows[:, 2 * n],
+        orientation_error=rows[:, 2 * n + 1],
+        search=rows[:, 2 * n + 2].astype(int),
+    )
+
+
 def solve_ik(
     chain: KinematicChain | KinematicTree,
     target: Target,
@@ -424,3 +482,85 @@ def prepared(
 
 
 _prepared = lru_cache(maxsize=64)(Solver)
+
+
+def solve_free(
+    solver: Solver,
+    target: Target,
+    seed: ArrayLike | None,
+    timeout: float | None,
+    collisions: Collisions | CollisionTest,
+) -> IkResult:
+    """
+    Solve for one target, free of collisions.
+
+    :param solver: the solver.
+    :param target: as for :meth:`~ik_service.Solver.solve`.
+    :param seed: likewise.
+    :param timeout: likewise [s].
+    :param collisions: tells which solutions collide.
+    :returns: the answer; when only colliding solutions were found, the one nearest to the seed.
+    """
+    if isinstance(target, Task) and not isinstance(solver.chain, KinematicTree):
+        solver = solver.with_tolerances
+    test = collision_test(collisions, solver.chain)
+    solver = solver.candidates
+    results = [solver.solve(target, seed, timeout)]
+    if not results[0].success:
+        return results[0]
+    settings, work = solver.progress()
+    limit = int(settings.timeout[0]) if timeout is None else nanoseconds(timeout)
+    free, best, bodies, spent = False, results[0], None, 0
+    work.kept[0] = nearest = math.inf
+    try:
+        while results[-1].success:
+            began = perf_counter_ns()
+            contact = test.first_contact(results[-1].q)
+            spent += perf_counter_ns() - began + round(results[-1].solve_time * 1e9)
+            if contact is None:
+                free, best, bodies, work.kept[0] = True, results[-1], None, work.motion[0]
+                if not work.goes_on[0]:
+                    break
+            elif not free and work.motion[0] < nearest:
+                best, bodies, nearest = results[-1], contact, work.motion[0]
+            work.searched[0], work.spent[0] = results[-1].searches, spent
+            if work.searched[0] >= settings.max_searches[0] or spent >= limit:
+                break
+            results.append(solver.solve(target, seed, timeout))
+    finally:
+        work.searched[0] = work.spent[0] = 0
+    return _answer(best, bodies, results, spent)
+
+
+def _answer(
+    best: IkResult, bodies: Bodies | None, results: Sequence[IkResult], spent: int
+) -> IkResult:
+    """
+    Return the answer of a solve, with the effort of all its parts.
+
+    :param best: the best solution.
+    :param bodies: two bodies that collide there.
+    :param results: those of the parts.
+    :param spent: time that they and the test have taken [ns].
+    """
+    changes: dict[str, Any] = {'solve_time': spent * 1e-9}
+    if bodies is not None:
+        changes.update(status=IkStatus.IN_COLLISION, collision=bodies)
+    if len(results) > 1:
+        changes.update(
+            iterations=sum(result.iterations for result in results),
+            searches=results[-1].searches,
+            trace=_joined(results),
+        )
+    for name, value in changes.items():  # dataclasses.replace takes half the time of an easy solve
+        object.__setattr__(best, name, value)
+    return best
+
+
+def _joined(results: Sequence[IkResult]) -> IkTrace | None:
+    """Return the traces of the parts of a solve as one."""
+    traces = [result.trace for result in results if result.trace is not None]
+    if not traces:
+        return None
+    columns = (field.name for field in fields(IkTrace))
+    return IkTrace(*(np.concatenate([getattr(t, name) for t in traces]) for name in columns))

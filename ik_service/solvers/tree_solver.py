@@ -12,14 +12,12 @@ from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, OptionError
 from ik_service.kinematics.pose_error import check_transform, check_transforms
 from ik_service.kinematics.tree import KinematicTree, Tip
-from ik_service.solvers.collision_free import solve_free
 from ik_service.solvers.collision_test import Collisions, CollisionTest
 from ik_service.solvers.loop.tree.problem import allocate_tree, tree_views
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names, solver_spec
 from ik_service.solvers.result import IkResult
-from ik_service.solvers.seed_sources import SeedGuess
-from ik_service.solvers.solver import Solver
+from ik_service.solvers.solver import SeedGuess, solve_free, Solver
 from ik_service.solvers.task import BatchTargets, BLOCK_ROWS, Target, Task
 
 _FLOAT = np.dtype(np.float64)

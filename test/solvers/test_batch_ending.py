@@ -13,7 +13,7 @@ from support.chains import postures, targets
 import ik_service as iks
 from ik_service.exceptions import BatchInterruptedError
 from ik_service.solvers import batch as module
-from ik_service.solvers.loop import many
+from ik_service.solvers.loop import search
 
 COUNT = 4000
 
@@ -85,8 +85,8 @@ def test_ctrl_c_waits_for_one_target_of_each_thread(panda, monkeypatch, threads,
     """Also while the main thread is done and waits for another."""
     poses = np.array(targets(panda, 20, seed=50))
     options = iks.IkOptions(timeout=0.3, prefer='nearest', max_searches=10**9)
-    pressed = CtrlC(many.solve_many, idle_main)
-    monkeypatch.setattr(many, 'solve_many', pressed)
+    pressed = CtrlC(search.solve_many, idle_main)
+    monkeypatch.setattr(search, 'solve_many', pressed)
     with pytest.raises(BatchInterruptedError) as caught:
         iks.solve_ik_batch(panda, poses, options=options, threads=threads)
     solved = caught.value.partial.status != iks.IkStatus.INTERRUPTED
@@ -106,8 +106,8 @@ def test_exceptions_in_other_threads_are_raised(panda, problems, monkeypatch):
             raise MemoryError('elsewhere')
         return solve_many(*arguments)
 
-    solve_many = many.solve_many
-    monkeypatch.setattr(many, 'solve_many', fail_elsewhere)
+    solve_many = search.solve_many
+    monkeypatch.setattr(search, 'solve_many', fail_elsewhere)
     with pytest.raises(MemoryError, match='elsewhere'):
         iks.solve_ik_batch(panda, *problems, threads=2)
 
@@ -131,19 +131,19 @@ def test_any_layout_of_the_targets_is_solved_by_the_same_code(panda, layout):
     poses = np.array(targets(panda, 20, seed=52))
     poses[:, :3, :3] = np.eye(3)  # a rotation in single precision, too
     whole = iks.solve_ik_batch(panda, poses)
-    known = set(many.solve_many.overloads)
+    known = set(search.solve_many.overloads)
     again = iks.solve_ik_batch(panda, layout(poses))
-    assert set(many.solve_many.overloads) == known
+    assert set(search.solve_many.overloads) == known
     np.testing.assert_allclose(again.q, whole.q, atol=1e-2)
 
 
 def test_read_only_targets_are_solved_and_left_alone(panda):
     poses = np.array(targets(panda, 20, seed=52))
     whole = iks.solve_ik_batch(panda, poses)
-    known = set(many.solve_many.overloads)
+    known = set(search.solve_many.overloads)
     before = poses.copy()
     poses.setflags(write=False)
     again = iks.solve_ik_batch(panda, poses)
-    assert set(many.solve_many.overloads) == known
+    assert set(search.solve_many.overloads) == known
     np.testing.assert_array_equal(again.q, whole.q)
     np.testing.assert_array_equal(poses, before)

@@ -8,8 +8,7 @@ import pytest
 
 from ik_service import IkOptions
 from ik_service.exceptions import IkServiceError, OptionError
-from ik_service.solvers.choices import LimitStrategy
-from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES
+from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES, LimitStrategy
 
 ONES = (1.0,) * 6
 NO_POSITIVE_NUMBER = [0.0, -1.0, math.nan, math.inf, -math.inf, '1', None, True, [1.0], 1j,

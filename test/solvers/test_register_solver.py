@@ -13,7 +13,7 @@ import ik_service as iks
 from ik_service.exceptions import OptionError, SolverSpecError
 from ik_service.jit import code_digest
 from ik_service.solvers import registry
-from ik_service.solvers.registration import load_solvers
+from ik_service.solvers.registry import load_solvers
 
 CHAIN = planar(1.0, 0.8)
 
@@ -235,7 +235,7 @@ FIRST_STEP = """
 import ik_service as iks
 from ik_service.common.resources import urdf_path
 from ik_service.solvers.loop import search
-from ik_service.solvers.registration import load_solvers
+from ik_service.solvers.registry import load_solvers
 load_solvers(['own_step'])
 chain = iks.Robot.from_urdf(urdf_path('planar_6r')).chain('base_link', 'tool0')
 once = iks.IkOptions(max_iterations=1, max_searches=1, record_trace=True)

@@ -5,9 +5,8 @@ from support.chains import arm as arm_of
 
 import ik_service as iks
 from ik_service.exceptions import OptionError
-from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.loop.problem import views
-from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES, VARIANTS
+from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES, LimitStrategy, VARIANTS
 from ik_service.solvers.registry import given, solver_spec
 
 # A value of each option that only some methods use, other than its default, and what it needs.

@@ -27,7 +27,7 @@ from ik_service.extras.scale.targets import (
     BlockTargets,
     reader_of,
 )
-from ik_service.solvers.argument_checks import check_course
+from ik_service.solvers.batch import check_course
 
 if TYPE_CHECKING:
     from distributed import Client

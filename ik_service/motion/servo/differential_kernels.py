@@ -18,7 +18,7 @@ from ik_service.jit.compile import inner_kernel, kernel
 from ik_service.kinematics.kernels import copy_vector, fill_vector, jacobian_rows, last_frame
 from ik_service.kinematics.search_range import has_lower, has_upper
 from ik_service.motion.servo.joint_bound_kernels import free_speeds, scale_to_speeds
-from ik_service.solvers.kernels.singular_values import orthogonal_columns
+from ik_service.solvers.loop.linear_algebra import orthogonal_columns
 
 APPROACHING, HALTED, LEAVING = 1, 2, 4
 """Flags of a motion beside a singularity: parts of it are slowed down, left out, lead away."""

@@ -14,10 +14,10 @@ from ik_service.kinematics.kernels import copy_vector
 from ik_service.paths.search.continuation import converge, distance, self_motion
 from ik_service.paths.search.problem import PathProblem
 from ik_service.paths.search.selection import select
-from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.loop.iteration import set_goal
 from ik_service.solvers.loop.limits import inside
 from ik_service.solvers.loop.problem import open_problem
+from ik_service.solvers.options import LimitStrategy
 
 # Shares of the bound on the motion: that which a self-motion aims at together with the step
 # along the path, and the least one.

@@ -11,7 +11,6 @@ import math
 
 from ik_service.jit.compile import inner_kernel, kernel, merged_kernel
 from ik_service.kinematics.kernels import copy_vector, fill_vector
-from ik_service.solvers.kernels.damped_least_squares import damped_step
 from ik_service.solvers.loop.iteration import (
     errors_at,
     evaluate_pose,
@@ -19,8 +18,9 @@ from ik_service.solvers.loop.iteration import (
     step_within_limits,
     weighted_rows,
 )
+from ik_service.solvers.loop.linear_algebra import damped_step
 from ik_service.solvers.loop.problem import open_problem
-from ik_service.solvers.loop.restarts import uniform
+from ik_service.solvers.loop.search import uniform
 from ik_service.solvers.methods.levenberg_marquardt import LevenbergMarquardt
 
 _DAMPING = 0.1

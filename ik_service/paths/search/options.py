@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, fields
 
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import OptionError
-from ik_service.solvers.option_checks import (
+from ik_service.solvers.options import (
     check_choice,
     check_flag,
     check_integer,
     check_number,
+    IkOptions,
 )
-from ik_service.solvers.options import IkOptions
 
 STARTS = ('given', 'free')
 RECONFIGURATIONS = ('none', 'fewest')

@@ -25,13 +25,11 @@ from ik_service.paths.search.result import PathEnd, PathResult, PathStatus, Reco
 from ik_service.paths.search.search import joined, Outcome, PathSearch
 from ik_service.paths.search.smoothing import smoothed
 from ik_service.paths.search.starts import free_starts, starts_from
-from ik_service.solvers.argument_checks import check_kinds
-from ik_service.solvers.batch_targets import batch_targets
-from ik_service.solvers.characteristic_length import characteristic_length
-from ik_service.solvers.choices import LimitStrategy
+from ik_service.solvers.batch import batch_targets
 from ik_service.solvers.collision_test import collision_test, Collisions, CollisionTest
+from ik_service.solvers.options import characteristic_length, LimitStrategy
 from ik_service.solvers.registry import DEFAULT_SOLVER
-from ik_service.solvers.solver import prepared
+from ik_service.solvers.solver import check_kinds, prepared
 from ik_service.solvers.task import BatchTargets, BLOCK_ROWS
 
 # A joint motion that is larger than so many times the motion of the tip is one near a singular

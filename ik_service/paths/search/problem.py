@@ -14,8 +14,8 @@ import numpy as np
 from ik_service.jit.compile import CompiledKernel
 from ik_service.jit.entry import entry_point
 from ik_service.paths.search.continuation import project_rows, row_errors
-from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.loop import search
+from ik_service.solvers.options import LimitStrategy
 from ik_service.solvers.result import IkStatus
 from ik_service.solvers.solver import Solver
 

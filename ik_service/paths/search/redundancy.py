@@ -6,8 +6,8 @@ import math
 
 from ik_service.jit.compile import inner_kernel, kernel
 from ik_service.kinematics.kernels import copy_vector, fill_vector
-from ik_service.solvers.kernels.damped_least_squares import damped_step
 from ik_service.solvers.loop.iteration import evaluate_pose, set_goal, weighted_rows
+from ik_service.solvers.loop.linear_algebra import damped_step
 from ik_service.solvers.loop.problem import open_problem
 
 # Squared singular value of the Jacobian below which a direction belongs to the null space, and

@@ -17,8 +17,11 @@ from ik_service.ros.scene.avoidance import Avoidance
 from ik_service.ros.services.batch_answers import BatchAnswers
 from ik_service.ros.services.batch_request import BatchRequest
 from ik_service.ros.services.compute_ik import note_of_assumed, places_links
-from ik_service.solvers.all_solutions.argument_checks import USED_OPTIONS
-from ik_service.solvers.all_solutions.finder import DEFAULT_RESOLUTION, list_solutions
+from ik_service.solvers.all_solutions.finder import (
+    DEFAULT_RESOLUTION,
+    list_solutions,
+    USED_OPTIONS,
+)
 from ik_service.solvers.options import IkOptions
 
 LONGEST_SEARCH = 2.0

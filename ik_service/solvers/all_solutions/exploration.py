@@ -24,10 +24,7 @@ from ik_service.kinematics.kernels import (
     monotonic_ns,
     transform_fault,
 )
-from ik_service.solvers.all_solutions.arm_geometry import GENERAL, NO_FORM
-from ik_service.solvers.all_solutions.closed_forms import closed_form_starts
-from ik_service.solvers.choices import LimitStrategy
-from ik_service.solvers.kernels.damped_least_squares import damped_least_squares
+from ik_service.solvers.all_solutions.closed_forms import closed_form_starts, GENERAL, NO_FORM
 from ik_service.solvers.loop.iteration import (
     beyond_reach,
     errors_at,
@@ -37,11 +34,12 @@ from ik_service.solvers.loop.iteration import (
     weighted_rows,
     within_tolerance,
 )
-from ik_service.solvers.loop.limits import inside, start_inside, turn_towards
-from ik_service.solvers.loop.motion_bound import narrow_limits
+from ik_service.solvers.loop.limits import inside, narrow_limits, start_inside, turn_towards
+from ik_service.solvers.loop.linear_algebra import damped_least_squares
 from ik_service.solvers.loop.problem import open_problem
-from ik_service.solvers.loop.restarts import random_start, uniform
+from ik_service.solvers.loop.search import random_start, uniform
 from ik_service.solvers.methods.levenberg_marquardt import LevenbergMarquardt
+from ik_service.solvers.options import LimitStrategy
 
 # Plain number: code for the type of a member would be compiled beside that for numbers.
 _ACTIVE_SET = int(LimitStrategy.ACTIVE_SET)
@@ -91,8 +89,8 @@ def bring_home(chain, settings, work, out):
     Bring ``work.q`` by full turns to where it is inside the limits and nearest to the start.
 
     :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
-    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
+    :param settings: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers.
+    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
     :param out: (n,) out: the joint vector; where it cannot be inside, it is as it was.
     :returns: whether it is a solution inside the limits.
     """
@@ -213,7 +211,7 @@ def find_all(problem, arm, plan, target, seed, starts, given, found, radii, vali
     Find all solutions.
 
     :param problem: :class:`~ik_service.solvers.loop.problem.Problem`.
-    :param arm: :class:`~ik_service.solvers.all_solutions.arm_geometry.ClosedForm`.
+    :param arm: :class:`~ik_service.solvers.all_solutions.closed_forms.ClosedForm`.
     :param plan: :class:`Plan`.
     :param target: (4, 4) T_base_target.
     :param seed: (n,) the solutions turn towards it [rad] or [m].

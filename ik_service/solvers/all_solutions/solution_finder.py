@@ -18,21 +18,22 @@ from ik_service.kinematics.chain_arrays import ChainArrays
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.kinematics.search_range import FARTHEST_LIMIT
 from ik_service.solvers.all_solutions import exploration
-from ik_service.solvers.all_solutions.argument_checks import check_bounds
-from ik_service.solvers.all_solutions.arm_geometry import (
+from ik_service.solvers.all_solutions.closed_forms import (
     closed_form_of,
     ClosedForm,
     GENERAL,
     MOST_STARTS,
     NO_FORM,
 )
-from ik_service.solvers.all_solutions.elimination import elimination_starts, new_scratch
+from ik_service.solvers.all_solutions.elimination import (
+    elimination_of,
+    elimination_starts,
+    new_scratch,
+)
 from ik_service.solvers.all_solutions.exploration import Plan
-from ik_service.solvers.all_solutions.general_arm import elimination_of
-from ik_service.solvers.choices import LimitStrategy
-from ik_service.solvers.loop.fields import Workspace
-from ik_service.solvers.loop.problem import Problem, views
-from ik_service.solvers.options import IkOptions
+from ik_service.solvers.all_solutions.finder import check_bounds
+from ik_service.solvers.loop.problem import Problem, views, Workspace
+from ik_service.solvers.options import IkOptions, LimitStrategy
 
 DEFAULT_RESOLUTION = 0.5
 DEFAULT_MOST = 1000

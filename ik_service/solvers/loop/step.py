@@ -17,7 +17,7 @@ from ik_service.exceptions import SolverSpecError
 from ik_service.jit.code_digest import depend_on
 from ik_service.jit.compile import inner_kernel, kernel_for
 from ik_service.kinematics.chain_arrays import ChainArrays
-from ik_service.solvers.loop.fields import Settings, Workspace
+from ik_service.solvers.loop.problem import Settings, Workspace
 
 StepFunction = TypeVar('StepFunction', bound=Callable[..., None])
 ARGUMENTS = ('method', 'chain', 'settings', 'work')

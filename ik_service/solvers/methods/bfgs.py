@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from ik_service.jit.compile import inner_kernel
 from ik_service.kinematics.kernels import copy_vector, fill_vector
-from ik_service.solvers.kernels.line_search import (
+from ik_service.solvers.loop.limits import substitute_of
+from ik_service.solvers.loop.line_search import (
     best_length,
     dot,
     is_descent,
@@ -21,7 +22,6 @@ from ik_service.solvers.kernels.line_search import (
     write_gradient,
 )
 from ik_service.solvers.loop.step import step_of
-from ik_service.solvers.loop.strategies import substitute_of
 from ik_service.solvers.registry import given, SolverSpec
 
 # The curvature along a step below which it teaches nothing.

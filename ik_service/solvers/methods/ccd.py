@@ -37,18 +37,17 @@ from typing import NamedTuple
 from ik_service.jit.compile import inner_kernel
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.kernels import copy_vector, jacobian_rows, last_frame
-from ik_service.solvers.characteristic_length import (
+from ik_service.solvers.loop.iteration import errors
+from ik_service.solvers.loop.limits import inside, without_turns
+from ik_service.solvers.loop.line_search import dot
+from ik_service.solvers.loop.linear_algebra import solve_by_lu
+from ik_service.solvers.loop.step import step_of
+from ik_service.solvers.options import (
     characteristic_length,
+    IkOptions,
+    LimitStrategy,
     refuse_characteristic_length,
 )
-from ik_service.solvers.choices import LimitStrategy
-from ik_service.solvers.kernels.line_search import dot
-from ik_service.solvers.kernels.linear import solve_by_lu
-from ik_service.solvers.kernels.turns import without_turns
-from ik_service.solvers.loop.iteration import errors
-from ik_service.solvers.loop.limits import inside
-from ik_service.solvers.loop.step import step_of
-from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import given, SolverSpec
 
 # An effect of a joint below this share of the numbers it is computed from is rounding.
@@ -63,7 +62,7 @@ def turn_weights(square, settings):
     The latter is twice the squared angle, where that is small.
 
     :param square: square of the characteristic length [m²], or 1.
-    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
+    :param settings: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers.
     """
     position = settings.weights[0] * settings.weights[0]
     return position, 0.5 * square * settings.weights[3] * settings.weights[3]
@@ -78,8 +77,8 @@ def closed_form_cycle(method, chain, settings, work, q):
 
     :param method: :class:`~ik_service.solvers.methods.ccd.CyclicCoordinateDescent`.
     :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
-    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`; its frame moves with ``q``.
+    :param settings: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers.
+    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`; its frame moves with ``q``.
     :param q: (n,) joint vector [rad] or [m], in and out.
     """
     position_weight, orientation_weight = turn_weights(method.square, settings)
@@ -166,7 +165,7 @@ def within(chain, settings, i, value):
     Return the value of a variable clamped to its limits, unless they are ignored.
 
     :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
+    :param settings: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers.
     :param i: index of the variable.
     :param value: its position [rad] or [m].
     """
@@ -206,8 +205,8 @@ def linearised_cycle(method, chain, settings, work, q):
 
     :param method: :class:`~ik_service.solvers.methods.ccd.CyclicCoordinateDescent`.
     :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
-    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`, used as scratch.
+    :param settings: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers.
+    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`, used as scratch.
     :param q: (n,) joint vector [rad] or [m], in and out.
     """
     length = math.sqrt(method.square)
@@ -263,8 +262,8 @@ def extrapolate(method, chain, settings, work):
 
     :param method: :class:`~ik_service.solvers.methods.ccd.CyclicCoordinateDescent`.
     :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
-    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`; the place after the cycle is
+    :param settings: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers.
+    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`; the place after the cycle is
         in row ``AFTER`` of its memory, and its frame is that of the tip there.
     """
     best, place = work.memory[AFTER], work.memory[_PLACE]

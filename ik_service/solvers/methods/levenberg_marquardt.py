@@ -20,10 +20,10 @@ from typing import NamedTuple
 from ik_service.jit.compile import inner_kernel
 from ik_service.kinematics.kernels import copy_vector
 from ik_service.kinematics.search_range import has_lower, has_upper
-from ik_service.solvers.choices import LimitStrategy, Nearness
-from ik_service.solvers.kernels.damped_least_squares import damped_step
+from ik_service.solvers.loop.linear_algebra import damped_step
+from ik_service.solvers.loop.problem import width
 from ik_service.solvers.loop.step import step_of
-from ik_service.solvers.loop.width import width
+from ik_service.solvers.options import LimitStrategy, Nearness
 from ik_service.solvers.registry import given, SolverSpec
 
 # Keeps the 6×6 system definite where the Jacobian is singular and the error is nearly zero.

@@ -32,15 +32,15 @@ from ik_service.jit.compile import inlined_kernel
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.kernels import fill_vector
 from ik_service.kinematics.tree import KinematicTree
-from ik_service.solvers.characteristic_length import (
+from ik_service.solvers.loop.limits import without_turns
+from ik_service.solvers.loop.problem import width
+from ik_service.solvers.loop.step import step_of
+from ik_service.solvers.options import (
     characteristic_length,
+    IkOptions,
+    LimitStrategy,
     refuse_characteristic_length,
 )
-from ik_service.solvers.choices import LimitStrategy
-from ik_service.solvers.kernels.turns import without_turns
-from ik_service.solvers.loop.step import step_of
-from ik_service.solvers.loop.width import width
-from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import given, SolverSpec
 
 # Rows of memory: the metric D⁻¹, the gradient now and before, the last step, and in the first
@@ -66,8 +66,8 @@ def descend_by_two_points(square, chain, settings, work):
 
     :param square: square of the characteristic length [m²].
     :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
-    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
+    :param settings: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers.
+    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
     """
     _write_direction(square, chain, work, _is_anew(settings, work))
     length = _two_point_length(work) if work.iteration[0] > 0 else 0.0
@@ -176,7 +176,7 @@ def descend_steepest(fixed_gain, work):
     Write α Jᵀ e to ``work.step``.
 
     :param fixed_gain: α; 0 for the one that minimises the linearised error.
-    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
+    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
     """
     rows = work.rows
     moved = work.vector

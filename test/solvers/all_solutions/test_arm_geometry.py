@@ -4,7 +4,7 @@ import pytest
 from support.chains import arm, planar, snake
 from support.six_joint_arms import JOINTS, six_joint_arm, WITHOUT
 
-from ik_service.solvers.all_solutions.arm_geometry import (
+from ik_service.solvers.all_solutions.closed_forms import (
     closed_form_of,
     GENERAL,
     INTERSECTING,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ik_service.jit.compile import kernel
-from ik_service.solvers.all_solutions.trigonometric import (
+from ik_service.solvers.all_solutions.vectors import (
     first_degree_roots,
     second_degree_roots,
 )

@@ -11,8 +11,8 @@ from support.chains import arm as chain_of
 from support.chains import joint_xml, limit_xml, planar, planar_xml, robot_xml, targets, transform
 
 import ik_service as iks
-from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.loop import limits
+from ik_service.solvers.options import LimitStrategy
 
 SOLVERS = iks.solver_names()
 POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)

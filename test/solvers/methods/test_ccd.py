@@ -12,7 +12,7 @@ from support.elements import mimicking
 import ik_service as iks
 from ik_service.exceptions import OptionError
 from ik_service.kinematics.pose_error import pose_error
-from ik_service.solvers.characteristic_length import characteristic_length
+from ik_service.solvers.options import characteristic_length
 
 VARIANTS = ('classical', 'accelerated')
 POSE = (1.0,) * 6

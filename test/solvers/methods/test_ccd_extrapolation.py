@@ -10,7 +10,7 @@ from support.elements import mimicking
 
 import ik_service as iks
 from ik_service.kinematics.pose_error import pose_error
-from ik_service.solvers.characteristic_length import characteristic_length
+from ik_service.solvers.options import characteristic_length
 
 EVEN = (1.0,) * 6
 UNEVEN = (1.0, 2.0, 0.5, 1.0, 1.0, 1.0)

@@ -19,7 +19,7 @@ from ik_service.common.resources import urdf_path
 from ik_service.extras.studies.methods.single_search import SingleSearch
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.robot import Robot
-from ik_service.solvers.methods.extended_jacobian.matrix import extended_matrix
+from ik_service.solvers.methods.extended_jacobian.basic_elements import extended_matrix
 from ik_service.solvers.options import IkOptions
 
 INVERSION, EXTENDED = 'pseudoinverse', 'extended_jacobian'

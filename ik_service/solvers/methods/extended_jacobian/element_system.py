@@ -28,7 +28,7 @@ import numpy as np
 
 from ik_service.jit.compile import inlined_kernel, inner_kernel
 from ik_service.kinematics.kernels import fill_vector
-from ik_service.solvers.kernels.linear import solve_by_lu
+from ik_service.solvers.loop.linear_algebra import solve_by_lu
 from ik_service.solvers.methods.extended_jacobian.basic_elements import element_products, Elements
 
 # Shares below which a rest is no pivot: of a joint's own diagonal element, and of the largest.

@@ -6,9 +6,9 @@ from support.chains import arm_path
 
 import ik_service as iks
 from ik_service.jit.compile import kernel
-from ik_service.solvers.kernels.damped_least_squares import damped_step
+from ik_service.solvers.loop.linear_algebra import damped_step
 from ik_service.solvers.loop.problem import open_problem
-from ik_service.solvers.loop.tree.damped_step import solve_definite
+from ik_service.solvers.loop.tree.jacobian import solve_definite
 from ik_service.solvers.loop.tree.problem import allocate_tree, tree_views
 
 

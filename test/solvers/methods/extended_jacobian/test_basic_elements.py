@@ -10,11 +10,11 @@ import ik_service as iks
 from ik_service.jit.compile import kernel
 from ik_service.kinematics.kernels import last_frame
 from ik_service.solvers.methods.extended_jacobian.basic_elements import (
+    choose_elements,
     element,
     next_frame,
     start_frame,
 )
-from ik_service.solvers.methods.extended_jacobian.element_choice import choose_elements
 
 CHAINS = {
     'panda': lambda: arm_of('panda'),

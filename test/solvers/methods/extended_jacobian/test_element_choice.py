@@ -7,7 +7,7 @@ from support.chains import joint_xml, limit_xml, planar, planar_xml, robot_xml, 
 from support.elements import mean_distance as measured_distance
 
 import ik_service as iks
-from ik_service.solvers.methods.extended_jacobian.element_choice import (
+from ik_service.solvers.methods.extended_jacobian.basic_elements import (
     choose_elements,
     is_planar,
     mean_distance,

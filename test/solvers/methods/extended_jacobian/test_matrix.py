@@ -11,7 +11,7 @@ from support.elements import extended, mimicking
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, OptionError
-from ik_service.solvers.methods.extended_jacobian.matrix import extended_matrix
+from ik_service.solvers.methods.extended_jacobian.basic_elements import extended_matrix
 
 PLANE = (1.0, 1.0, 0.0, 0.0, 0.0, 0.0)
 PAPER = (0.09, 0.06, 0.09, 0.15, 0.15, 0.09)

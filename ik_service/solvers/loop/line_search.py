@@ -6,11 +6,10 @@ import math
 
 from ik_service.jit.compile import inlined_kernel, inner_kernel
 from ik_service.kinematics.kernels import last_frame
-from ik_service.solvers.choices import LimitStrategy
 from ik_service.solvers.loop.iteration import errors
-from ik_service.solvers.loop.strategies import moved
-from ik_service.solvers.loop.substitution import beyond_limits
-from ik_service.solvers.loop.width import width
+from ik_service.solvers.loop.limits import beyond_limits, moved
+from ik_service.solvers.loop.problem import width
+from ik_service.solvers.options import LimitStrategy
 
 # Trials at most, and the share of what the slope promises that a step has to win (Armijo 1966).
 _TRIALS = 12
@@ -28,8 +27,8 @@ def write_gradient(chain, settings, work, gradient):
     changes along its own direction as the angular velocity says.
 
     :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
-    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
+    :param settings: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers.
+    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
     :param gradient: (n,) out.
     """
     for i in range(work.q.shape[0]):
@@ -56,7 +55,7 @@ def best_length(work, direction, slope):
     """
     Return the length along a direction that minimises the linearised cost.
 
-    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
+    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
     :param direction: (n,).
     :param slope: slope of the cost along it.
     """
@@ -77,8 +76,8 @@ def take_step_along(chain, settings, work, direction, slope, length, trial):
     Backtracking, by the minimum of the parabola through what is known, but at least to a tenth.
 
     :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
-    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
+    :param settings: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers.
+    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
     :param direction: (n,).
     :param slope: of the cost along it, negative.
     :param length: the first one to try.
