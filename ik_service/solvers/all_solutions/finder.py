@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from functools import lru_cache
-import math
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,59 +33,6 @@ USED_OPTIONS = (
     'random_seed',
 )
 """Options that the search for all solutions uses."""
-_COARSEST = 1.0
-_MOST = 1_000_000
-
-
-def loop_options(options: IkOptions) -> IkOptions:
-    """
-    Return the options with which the loop's problem is set up.
-
-    :param options: the options of the search.
-    :raises OptionError: when one is given that does not count; lists those that do.
-    """
-    for field in fields(options):
-        unused = field.name not in (*USED_OPTIONS, 'prefer')
-        if unused and getattr(options, field.name) != field.default:
-            uses = ', '.join(USED_OPTIONS)
-            raise OptionError(field.name, f'is not used by solve_ik_all, which uses {uses}')
-    ignored = options.joint_limits == 'ignore'
-    return replace(options, joint_limits='ignore' if ignored else IkOptions.joint_limits)
-
-
-def check_turns(turns: object) -> None:
-    """
-    Check that ``turns`` is True or False.
-
-    :param turns: the argument.
-    :raises ArgumentError: when it is neither.
-    """
-    if not isinstance(turns, (bool, np.bool_)):
-        raise ArgumentError('turns', f'has to be True or False, not {safe_repr(turns)}')
-
-
-def check_bounds(resolution: object, most: object) -> tuple[float, int]:
-    """
-    Return the resolution that is worked with [rad] or [m], and the largest number of solutions.
-
-    :param resolution: number above 0.
-    :param most: whole number above 0.
-    :raises ArgumentError: naming the argument.
-    """
-    number = isinstance(resolution, (int, float, np.integer, np.floating))
-    if not number or isinstance(resolution, bool) or not 1e-3 <= resolution < math.inf:  # type: ignore[operator]
-        raise ArgumentError(
-            'resolution', f'has to be a number of at least 0.001, not {safe_repr(resolution)}'
-        )
-    whole = isinstance(most, (int, np.integer)) and not isinstance(most, bool)
-    if not whole or not 1 <= most <= _MOST:  # type: ignore[operator]
-        raise ArgumentError(
-            'max_solutions',
-            f'has to be a whole number of at least 1 and at most {_MOST}, not {safe_repr(most)}',
-        )
-    return float(min(resolution, _COARSEST)), int(most)  # type: ignore[call-overload]
-
-
 _DEFAULTS = IkOptions()
 
 
@@ -171,7 +117,8 @@ def list_solutions(
     check_kinds(chain, options)
     if not isinstance(chain, KinematicChain):
         raise ArgumentError('chain', 'has to be a KinematicChain: of a tree there is no such list')
-    check_turns(turns)
+    if not isinstance(turns, (bool, np.bool_)):
+        raise ArgumentError('turns', f'has to be True or False, not {safe_repr(turns)}')
     try:
         finder = _prepared(chain, options, resolution, max_solutions)
     except TypeError:  # from what cannot be hashed, among others
@@ -182,8 +129,19 @@ def list_solutions(
 def _finder(
     chain: KinematicChain, options: IkOptions, resolution: float, most: int
 ) -> SolutionFinder:
-    solver = Solver(chain, options=loop_options(options))
+    solver = Solver(chain, options=_loop_options(options))
     return SolutionFinder(chain, options, solver.problem, resolution, most)
+
+
+def _loop_options(options: IkOptions) -> IkOptions:
+    """Return the options of the loop's problem; raise an error for one that does not count."""
+    for field in fields(options):
+        unused = field.name not in (*USED_OPTIONS, 'prefer')
+        if unused and getattr(options, field.name) != field.default:
+            uses = ', '.join(USED_OPTIONS)
+            raise OptionError(field.name, f'is not used by solve_ik_all, which uses {uses}')
+    ignored = options.joint_limits == 'ignore'
+    return replace(options, joint_limits='ignore' if ignored else IkOptions.joint_limits)
 
 
 # Typed, because True is 1 otherwise, and would not be refused.
