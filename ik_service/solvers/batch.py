@@ -20,7 +20,6 @@ from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError, BatchInterruptedError, OptionError
 from ik_service.jit.compiled import is_cached, is_compiled
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.pose_error import check_transforms
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.solvers.collision_test import collision_test, Collisions, CollisionTest
 from ik_service.solvers.loop import search
@@ -299,9 +298,7 @@ def batch_targets(solver: Solver, targets: BatchTargets) -> tuple[Solver, np.nda
     """
     if isinstance(targets, (list, tuple)) and any(isinstance(each, Task) for each in targets):
         solver = solver.with_tolerances
-    if isinstance(solver.chain, KinematicTree):
-        return solver, solver.packed_many(targets)  # type: ignore[attr-defined]  # a TreeSolver
-    return solver, check_transforms(targets, 'targets')  # type: ignore[arg-type]  # checked
+    return solver, solver.packed_many(targets)
 
 
 class _Job:
@@ -443,33 +440,33 @@ def _solve_free_rows(
     first = Rows.unsolved(rows.targets, rows.seeds, pauses=True)
     done = slice(0, first.solve(solver, problem))
     answers = first.take(done)
-    places = np.flatnonzero(answers.status == _SUCCESS)
-    going = answers.take(places)
-    answers.status[places] = _IN_COLLISION
+    indices = np.flatnonzero(answers.status == _SUCCESS)
+    going = answers.take(indices)
+    answers.status[indices] = _IN_COLLISION
     answers.motions[:, _FOUND] = np.inf
     _, settings, _ = solver.views(problem)
     while going.size:
-        wanted = _judge(answers, places, going, test)
+        wanted = _judge(answers, indices, going, test)
         wanted &= going.counts[:, 1] < settings.max_searches[0]
         wanted &= going.states[:, _SPENT] < settings.timeout[0]
-        places, going = places[wanted], going.take(wanted)
+        indices, going = indices[wanted], going.take(wanted)
         if not _all_solved(going, solver, problem, stopped):
             return 0
-        answers.counts[places] = going.counts
+        answers.counts[indices] = going.counts
         solved = going.status == _SUCCESS
-        places, going = places[solved], going.take(solved)
+        indices, going = indices[solved], going.take(solved)
     for row in np.flatnonzero(answers.status == _IN_COLLISION):
         answers.collision[row] = test.first_contact(answers.q[row])
     rows.put(done, answers)
     return answers.size
 
 
-def _judge(answers: Rows, places: np.ndarray, going: Rows, test: CollisionTest) -> np.ndarray:
+def _judge(answers: Rows, indices: np.ndarray, going: Rows, test: CollisionTest) -> np.ndarray:
     """
     Test solutions, and make those answers that are better than what has been found before.
 
     :param answers: all rows.
-    :param places: (k,) which of these are tested.
+    :param indices: (k,) which of these are tested.
     :param going: the k rows with the solutions.
     :param test: tells which collide.
     :returns: (k,) bool, which are to go on.
@@ -479,12 +476,12 @@ def _judge(answers: Rows, places: np.ndarray, going: Rows, test: CollisionTest) 
     going.states[:, _SPENT] += (perf_counter_ns() - began) // going.size
     found = going.motions[:, _FOUND]
     going.motions[~colliding, _KEPT] = found[~colliding]
-    free = answers.status[places] == _SUCCESS
-    better = ~colliding | (~free & (found < answers.motions[places, _FOUND]))
-    answers.q[places[better]] = going.q[better]
-    answers.errors[places[better]] = going.errors[better]
-    answers.motions[places[better], _FOUND] = found[better]
-    answers.status[places[~colliding]] = _SUCCESS
+    free = answers.status[indices] == _SUCCESS
+    better = ~colliding | (~free & (found < answers.motions[indices, _FOUND]))
+    answers.q[indices[better]] = going.q[better]
+    answers.errors[indices[better]] = going.errors[better]
+    answers.motions[indices[better], _FOUND] = found[better]
+    answers.status[indices[~colliding]] = _SUCCESS
     return colliding | (going.states[:, _GOES_ON] != 0)
 
 

@@ -78,8 +78,6 @@ def check_number(name: str, value: object, zero: bool = False) -> float:
     """
     Check a number: above 0, or at least 0, and not too large.
 
-    :param name: the option.
-    :param value: its value.
     :param zero: whether 0 is valid.
     :returns: the value as a float of Python, so that equal options are written alike.
     :raises OptionError: naming the option.
@@ -112,8 +110,6 @@ def check_integer(name: str, value: object, at_least: int) -> int:
     """
     Check a whole number: at least a bound, and below 2**62.
 
-    :param name: the option.
-    :param value: its value.
     :param at_least: smallest valid number.
     :returns: the value as an int of Python.
     :raises OptionError: naming the option.
@@ -135,8 +131,6 @@ def check_choice(name: str, value: object, valid: tuple[str, ...], also: str = '
     """
     Check that a value is one of the valid choices.
 
-    :param name: the option.
-    :param value: its value.
     :param valid: the choices.
     :param also: description of other valid values, for the message.
     :raises OptionError: naming the option and the choices.
@@ -170,8 +164,6 @@ def check_flag(name: str, value: object) -> bool:
     """
     Check that a value is True or False.
 
-    :param name: the option.
-    :param value: its value.
     :returns: the value as a bool of Python.
     :raises OptionError: naming the option.
     """
@@ -184,8 +176,6 @@ def finite_numbers(name: str, values: Iterable[float]) -> tuple[float, ...]:
     """
     Return any number of finite numbers as a tuple of floats.
 
-    :param name: the option.
-    :param values: its value.
     :raises OptionError: naming the option.
     """
     numbers = _floats(values)
@@ -428,7 +418,6 @@ def refuse_characteristic_length(options: IkOptions) -> None:
     """
     Check that none is given to a variant that compares rotations with distances as they are.
 
-    :param options: the options.
     :raises OptionError: naming the variant that uses it.
     """
     if options.characteristic_length is not None:

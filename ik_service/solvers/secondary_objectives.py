@@ -86,9 +86,6 @@ def objective_value(objective, chain, settings, work, q):
     Return the objective g; ``manipulability`` overwrites the scratch of ``work``.
 
     :param objective: :class:`Objective`.
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers.
-    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
     :param q: (n,), contiguous.
     """
     kind = objective.kind
@@ -138,10 +135,6 @@ def objective_gradient(objective, chain, settings, work, q, gradient):
     Write the gradient of the objective.
 
     :param objective: :class:`Objective`.
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers.
-    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
-    :param q: (n,).
     :param gradient: (n,) out; 0 for variables that are held.
     """
     kind = objective.kind
@@ -182,8 +175,6 @@ def choose_objective(chain: KinematicChain, options: IkOptions) -> Objective:
     """
     Return the objective of the options.
 
-    :param chain: the chain.
-    :param options: the options.
     :raises OptionError: when the preferred posture does not fit the chain, or the caller's
         function cannot be compiled or does not return a number.
     """
@@ -206,7 +197,6 @@ def task_rank(chain: KinematicChain, weights: tuple[float, ...]) -> int:
     """
     Return the generic rank of the Jacobian of a task: the components it can fulfil at once.
 
-    :param chain: the chain.
     :param weights: (6,) of the task; 0 frees an axis.
     """
     lower, upper = chain.sampling_bounds()
@@ -260,9 +250,6 @@ def add_self_motion(method, chain, settings, work, cut):
     """
     Add −β (I − J⁺J) ∇g to ``work.step``, shortened until it lowers g.
 
-    :param method: the method's parameters.
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers.
     :param work: ``columns`` and ``vector`` hold the decomposition of J; ``pending`` is written.
     :param cut: the largest squared singular value that counts as zero.
     """

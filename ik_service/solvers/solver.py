@@ -22,7 +22,7 @@ from ik_service.jit.compiled import is_cached, is_compiled
 from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_space import JointSpace
-from ik_service.kinematics.pose_error import check_transform
+from ik_service.kinematics.pose_error import check_transform, check_transforms
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.solvers.collision_test import Bodies, collision_test, Collisions, CollisionTest
 from ik_service.solvers.loop import search
@@ -34,13 +34,15 @@ from ik_service.solvers.registry import (
     DEFAULT_SOLVER,
     given,
     solver_spec,
+    SolverSpec,
     step_error,
 )
 from ik_service.solvers.result import few_joints_hint, HINTED, IkResult, IkStatus, IkTrace
-from ik_service.solvers.task import Target, Task
+from ik_service.solvers.task import BatchTargets, Target, Task
 
 if TYPE_CHECKING:
     from ik_service.solvers.all_solutions.solution_finder import SolutionFinder
+    from ik_service.solvers.tree_targets import TreeTargets
 
 _STATUS = tuple(IkStatus)
 _DEFAULTS = IkOptions()
@@ -50,9 +52,8 @@ _PENALTY_WEIGHT = 10.0
 _PERTURBATION = 1e-6
 # Squared error that is too large for any arm, per unit of the weights.
 _LARGEST_COST = 1e6
-# Entry points, as parts are imported when they are first needed: the solver of trees, and the
-# loaders of guesses, functions of a chain, a source, a file or None, and task weights (6,).
-_TREE_SOLVER = 'ik_service.solvers.tree_solver:TreeSolver'
+# Entry points of the loaders of guesses, which an extra brings: functions of a chain, a source, a
+# file or None, and task weights (6,).
 _SEED_LOADERS = {
     'table': 'ik_service.extras.learning.loading:load_guess',
     'network': 'ik_service.extras.learning.loading:load_guess',
@@ -79,12 +80,6 @@ class SeedGuess(Protocol):
         :param targets: (N, 4, 4) T_base_tip.
         :returns: (N, n) joint vectors [rad] or [m].
         """
-
-
-def _loaded(entry: str) -> Any:  # noqa: ANN401 - a class or a function
-    """Import what an entry point names."""
-    module, _, name = entry.partition(':')
-    return getattr(import_module(module), name)
 
 
 def check_kinds(chain: object, options: object) -> None:
@@ -127,11 +122,6 @@ class Solver:
 
     chain: Any
     pauses = False
-    _allocate: Callable = staticmethod(allocate)
-    views: Callable = staticmethod(views)
-
-    def __new__(cls, chain: JointSpace, *others: object, **named: object) -> Solver:  # noqa: D102
-        return object.__new__(_loaded(_TREE_SOLVER) if isinstance(chain, KinematicTree) else cls)
 
     def __init__(
         self,
@@ -153,6 +143,7 @@ class Solver:
         :raises OptionError: when the method does not use an option, or one does not fit the chain.
         :raises SeedFileError: when there is no learned guess; names the command that makes it.
         :raises SolverSpecError: when a user-defined method has no step.
+        :raises ArgumentError: when there is a guess for a tree.
         """
         self.chain = chain
         self.name = solver
@@ -160,20 +151,21 @@ class Solver:
         if not (isinstance(chain, JointSpace) and isinstance(self.options, IkOptions)):
             check_kinds(chain, self.options)
         spec = solver_spec(solver)
+        self._tree: TreeTargets | None = None
+        self._allocate: Callable = allocate
+        self.views: Callable = views
+        if isinstance(chain, KinematicTree):
+            self._prepare_tree(chain, spec, guess)
         self._spec = spec = spec.of_variant(self.options) if spec.variants else spec
         spec.check_options(self.options)
         self._strategy = spec.strategy(self.options)
         self.guess = guess
         if guess is None and self.options.seed_source != 'given':
-            load = _loaded(_SEED_LOADERS[self.options.seed_source])
-            self.guess = load(
-                self.chain, self.options.seed_source, self.options.seed_file,
-                self.options.task_weights,
-            )  # fmt: skip
+            self.guess = _loaded_guess(chain, self.options)
         self.parameters = spec.parameters_for(self.chain, self.options)
         self.remark = spec.remark(self.chain, self.options)
         moving = int(np.count_nonzero(chain.lower < chain.upper))
-        one = not isinstance(chain, KinematicTree)
+        one = self._tree is None
         self.hint = few_joints_hint(moving, self.options.task_weights) if one else ''
         self._timeout = max(1, int(self.options.timeout * 1e9))
         self._records = self.options.record_trace
@@ -184,6 +176,17 @@ class Solver:
             collision_test(collisions, chain)
         self._lists = self.options.prefer == 'nearest' and one and self._effort_is_free()
         self._thread = threading.local()
+
+    def _prepare_tree(self, tree: KinematicTree, spec: SolverSpec, guess: object) -> None:
+        """Take the parts for trees, which are imported when there is one."""
+        from ik_service.solvers.loop.tree.problem import allocate_tree, tree_views
+        from ik_service.solvers.tree_targets import check_tree_solver, TreeTargets
+
+        if guess is not None:
+            raise ArgumentError('guess', 'has to be None for several tips or tolerances')
+        check_tree_solver(spec, self.options)
+        self._tree = TreeTargets(tree)
+        self._allocate, self.views = allocate_tree, tree_views
 
     def solve(
         self,
@@ -201,8 +204,10 @@ class Solver:
             out. A seed outside the limits is brought inside.
         :param timeout: time for this solve [s], instead of the options'.
         :param collisions: what the answer must be free of, instead of the solver's.
-        :returns: the best joint vector found, its errors and the status; also of a failure.
-        :raises ArgumentError: when target or seed are of another shape, not finite or not rigid.
+        :returns: the best joint vector found, its errors and the status; also of a failure. The
+            errors of several tips are the largest, and 0 within tolerances.
+        :raises ArgumentError: when target or seed are of another shape, not finite or not rigid,
+            or a tip is missing or unknown.
         :raises OptionError: when the timeout is not valid.
         :raises SolverSpecError: when the step of a user's method cannot be compiled, or raises.
         """
@@ -216,7 +221,9 @@ class Solver:
                 kernel, problem, settings, work = thread.prepared = self._prepare()
         if collisions is not None:
             return solve_free(self, target, seed, timeout, collisions)
-        if self._lists:
+        if self._tree is not None:
+            target = self._tree.packed(target)
+        elif self._lists:
             listed = self._listed(target, seed, timeout)
             if listed is not None:
                 return listed
@@ -318,6 +325,9 @@ class Solver:
         :returns: (n,) mid-range [rad] or [m], or the guess.
         :raises ArgumentError: when the target is not a rigid transform.
         """
+        if self._tree is not None:
+            self._tree.check(self._tree.packed(target))
+            return self.chain.mid_range()
         pose = target.target if isinstance(target, Task) else target
         T = check_transform(pose, 'target')  # type: ignore[arg-type]  # whatever it is
         return self.chain.mid_range() if self.guess is None else self.guess.guess(T)
@@ -329,6 +339,18 @@ class Solver:
         if self._lists:
             self._finder[1].warm_up()
         self.chain.jacobian(q)
+
+    def packed_many(self, targets: BatchTargets) -> np.ndarray:
+        """
+        Return the targets of a batch as the kernels take them, (N, …).
+
+        :param targets: (N, 4, 4); for a tree a mapping of every tip to these, or to lists with
+            tasks.
+        :raises ArgumentError: when a target is none; names the row, and the tip of a tree.
+        """
+        if self._tree is not None:
+            return self._tree.packed_many(targets)
+        return check_transforms(targets, 'targets')  # type: ignore[arg-type]  # whatever it is
 
     @cached_property
     def with_tolerances(self) -> Solver:
@@ -413,7 +435,10 @@ class Solver:
 
     def _refuse(self, target: Target, seed: ArrayLike) -> NoReturn:
         """Raise the error that says what is wrong with the arguments of a call."""
-        check_transform(target, 'target')  # type: ignore[arg-type]  # whatever it is
+        if self._tree is not None:
+            self._tree.check(np.asarray(target))
+        else:
+            check_transform(target, 'target')  # type: ignore[arg-type]  # whatever it is
         self.chain.check_q(seed, 'seed')
         raise AssertionError('a kernel refused arguments that are in order')
 
@@ -422,6 +447,13 @@ class Solver:
 
     def __repr__(self) -> str:
         return f'Solver({self.chain!r}, {self.name!r})'
+
+
+def _loaded_guess(chain: Any, options: IkOptions) -> SeedGuess:  # noqa: ANN401 - a chain
+    """Return the guess that the options ask for."""
+    module, _, name = _SEED_LOADERS[options.seed_source].partition(':')
+    load = getattr(import_module(module), name)
+    return load(chain, options.seed_source, options.seed_file, options.task_weights)
 
 
 def _room_for_trace(settings: Settings, n: int) -> np.ndarray:
@@ -493,6 +525,11 @@ def solve_free(
 ) -> IkResult:
     """
     Solve for one target, free of collisions.
+
+    A solution that collides counts as a search that has failed: the solve goes on from the next
+    start, with what is left of its searches and its time. That keeps the meaning of all options:
+    searches start close to the seed where they would otherwise, and one for the nearest solution
+    goes on until it has the nearest one that is free.
 
     :param solver: the solver.
     :param target: as for :meth:`~ik_service.Solver.solve`.

@@ -83,11 +83,7 @@ _SHORT = 1e-3
 
 
 def closed_form_of(chain: KinematicChain) -> ClosedForm:
-    """
-    Return what the closed form of an arm takes; ``GENERAL`` or ``NO_FORM`` when none fits.
-
-    :param chain: the chain.
-    """
+    """Return what the closed form of an arm takes; ``GENERAL`` or ``NO_FORM`` when none fits."""
     axes = axes_of(chain)
     home = inverse_transform(chain.forward(np.zeros(chain.n)))
     if axes is not None:
@@ -113,11 +109,7 @@ def _form(
 
 
 def axes_of(chain: KinematicChain) -> np.ndarray | None:
-    """
-    Return direction and a point of six axes at q = 0, (6, 6); None for any other arm.
-
-    :param chain: the chain.
-    """
+    """Return direction and a point of six axes at q = 0, (6, 6); None for any other arm."""
     if chain.n != 6 or len(chain.arrays.variables) != 6:
         return None
     J, T = chain.jacobian(np.zeros(6)), chain.forward(np.zeros(6))

@@ -15,6 +15,10 @@ are twelve equations with twelve. Their determinant is a trigonometric polynomia
 θ₃, here the Fourier series of its values at 20 angles, which is as precise as these are. Its 16
 roots in z = exp(iθ₃) are those of all solutions: of real ones on the unit circle, of complex ones
 in pairs beside it.
+
+Where axes meet or are parallel, the equations can have common roots that are not those of
+postures, and the determinant then vanishes for every pose. So arms with such axes are solved as if
+these missed each other by a little; the iteration that starts there is that of the arm itself.
 """
 
 from __future__ import annotations

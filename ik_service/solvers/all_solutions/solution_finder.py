@@ -49,7 +49,7 @@ _STEP = 0.9
 # Random starts in a row that find nothing new, for isolated solutions and for self-motions.
 _PATIENCE = 300
 _PATIENCE_ON_MOTIONS = 500
-# Postures at which the rank of the Jacobian is looked at, and what counts as zero.
+# Postures at which the rank of the Jacobian is computed, and what counts as zero.
 _SAMPLES = 8
 _ZERO = 1e-7
 

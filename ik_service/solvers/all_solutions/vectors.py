@@ -13,7 +13,6 @@ def vector_at(array, first):
     """
     Return three elements of an array as a vector.
 
-    :param array: (k,).
     :param first: index of the first of them.
     """
     return array[first], array[first + 1], array[first + 2]
@@ -21,23 +20,13 @@ def vector_at(array, first):
 
 @inner_kernel
 def dot(a, b):
-    """
-    Return the inner product.
-
-    :param a: vector.
-    :param b: vector.
-    """
+    """Return the inner product."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @inner_kernel
 def cross(a, b):
-    """
-    Return the cross product a × b.
-
-    :param a: vector.
-    :param b: vector.
-    """
+    """Return the cross product a × b."""
     return (
         a[1] * b[2] - a[2] * b[1],
         a[2] * b[0] - a[0] * b[2],
@@ -47,36 +36,19 @@ def cross(a, b):
 
 @inner_kernel
 def plus(a, factor, b):
-    """
-    Return a + factor · b.
-
-    :param a: vector.
-    :param factor: number.
-    :param b: vector.
-    """
+    """Return a + factor · b."""
     return a[0] + factor * b[0], a[1] + factor * b[1], a[2] + factor * b[2]
 
 
 @inner_kernel
 def times(factor, v):
-    """
-    Return factor · v.
-
-    :param factor: number.
-    :param v: vector.
-    """
+    """Return factor · v."""
     return factor * v[0], factor * v[1], factor * v[2]
 
 
 @inner_kernel
 def turned(v, axis, angle):
-    """
-    Return a vector turned about an axis through the origin (Rodrigues).
-
-    :param v: vector.
-    :param axis: unit vector.
-    :param angle: [rad].
-    """
+    """Return a vector turned about an axis through the origin (Rodrigues)."""
     c, s = math.cos(angle), math.sin(angle)
     k = cross(axis, v)
     along = (1.0 - c) * dot(axis, v)
@@ -92,10 +64,7 @@ def turned_about(p, origin, axis, angle):
     """
     Return a point turned about an axis.
 
-    :param p: point.
     :param origin: point of the axis.
-    :param axis: unit vector.
-    :param angle: [rad].
     """
     return plus(origin, 1.0, turned(plus(p, -1.0, origin), axis, angle))
 
@@ -106,10 +75,6 @@ def angle_about(axis, a, b):
     Return the angle about an axis from one vector to another; 0 where one is parallel to it.
 
     Subproblem 1 of Paden and Kahan.
-
-    :param axis: unit vector.
-    :param a: vector.
-    :param b: vector.
     """
     return math.atan2(dot(axis, cross(a, b)), dot(a, b) - dot(axis, a) * dot(axis, b))
 
@@ -120,7 +85,6 @@ def rotated(frame, v):
     Return R v.
 
     :param frame: (12,) columns of R, then a point.
-    :param v: vector.
     """
     return (
         frame[0] * v[0] + frame[3] * v[1] + frame[6] * v[2],
@@ -135,7 +99,6 @@ def rotated_back(frame, v):
     Return Rᵀ v.
 
     :param frame: (12,) columns of R, then a point.
-    :param v: vector.
     """
     return (
         frame[0] * v[0] + frame[1] * v[1] + frame[2] * v[2],
@@ -146,11 +109,7 @@ def rotated_back(frame, v):
 
 @inner_kernel
 def perpendicular(h):
-    """
-    Return a vector that is perpendicular to a unit vector, not of unit length.
-
-    :param h: unit vector.
-    """
+    """Return a vector that is perpendicular to a unit vector, not of unit length."""
     if abs(h[0]) < 0.7:
         return cross(h, (1.0, 0.0, 0.0))
     return cross(h, (0.0, 1.0, 0.0))
@@ -170,9 +129,6 @@ def first_degree_roots(a, b, d, roots):
     """
     Write the angles with a cos θ + b sin θ = d.
 
-    :param a: coefficient.
-    :param b: coefficient.
-    :param d: right side.
     :param roots: (4,) out [rad].
     :returns: their number: 0 or 2, which can be equal. Where every angle is one, 0 and π.
     """
@@ -194,11 +150,6 @@ def second_degree_roots(c0, a1, b1, a2, b2, roots):
     With z = exp(iθ) that is a polynomial of fourth degree. Its roots are found all at once by the
     iteration of Aberth (1973), and those on the unit circle are the angles.
 
-    :param c0: coefficient.
-    :param a1: coefficient.
-    :param b1: coefficient.
-    :param a2: coefficient.
-    :param b2: coefficient.
     :param roots: (4,) out [rad].
     :returns: their number, 0 to 4; equal ones are counted as often as they occur.
     """

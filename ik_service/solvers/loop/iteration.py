@@ -36,10 +36,7 @@ def record(trace, work, position_error, orientation_error, search):
     Add a row to the trace: q, step, position error, orientation error, search.
 
     :param trace: (rows, 2n + 3) out; the next row is written.
-    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
     :param position_error: [m].
-    :param orientation_error: [rad].
-    :param search: number of the search, from 0.
     """
     n = work.q.shape[0]
     row = trace[work.recorded[0]]
@@ -57,9 +54,7 @@ def numerical_rows(chain, perturbation, work):
     """
     Write the numerical Jacobian Δe / Δq to ``work.rows``.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :param perturbation: Δq of each variable in turn [rad] or [m].
-    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
     """
     for i in range(work.q.shape[0]):
         before = work.q[i]
@@ -74,14 +69,7 @@ def numerical_rows(chain, perturbation, work):
 
 @varied_kernel
 def task_rows(chain, settings, work, q):
-    """
-    Write the weighted Jacobian at any joint vector to ``work.rows``.
-
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers.
-    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
-    :param q: (n,) joint vector [rad] or [m].
-    """
+    """Write the weighted Jacobian at any joint vector to ``work.rows``."""
     last_frame(chain, q, work.axes, work.frame)
     jacobian_rows(chain, work.axes, work.frame, work.rows)
     for i in range(q.shape[0]):
@@ -96,11 +84,6 @@ def rows_at(chain, settings, work, q):
 
     So the rows are those of the variables that the strategy for the limits has put in the joints'
     place, and zero for those that it fixes.
-
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers.
-    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
-    :param q: (n,) joint vector [rad] or [m].
     """
     task_rows(chain, settings, work, q)
     for i in range(q.shape[0]):

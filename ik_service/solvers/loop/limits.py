@@ -1,11 +1,32 @@
 """
-Joint limits of starts, steps and solutions, by the default strategy.
+Joint limits of starts, steps and solutions, under each strategy.
 
-``active_set``: a variable whose step would cross a bound is fixed at the bound, what that part
-of its motion does to the pose is taken off the error, and the step is computed again for the
-others. It is free again in the next iteration, so it leaves the bound as soon as a step points
-inside. A variable that can make a full turn within its limits is turned instead of fixed.
-For the other strategies see :mod:`ik_service.solvers.loop.limits`.
+- ``ignore``: limits do not matter.
+- ``clamp``: each step is projected onto them.
+- ``active_set``: a variable whose step would cross a bound is fixed at the bound, what that part
+  of its motion does to the pose is taken off the error, and the step is computed again for the
+  others. It is free again in the next iteration, so it leaves the bound as soon as a step points
+  inside. A variable that can make a full turn within its limits is turned instead of fixed.
+- ``transform``: new variables that cannot leave the interval. q = middle + half range · sin y, or
+  a hyperbola where there is one bound only: the transformations of MINUIT (F. James and M. Roos,
+  Computer Physics Communications 10, 1975). What Korein and Badler (1982) propose, a squared slack
+  variable for each bound, is the same idea with two variables more a joint.
+- ``penalty``: a joint that is beyond its bound by v pays ½ w v², w times what a motion of that
+  length costs. In the method's own measure of a motion, whether its damping or its minimum norm,
+  the step Δq then minimises ‖Δq‖² + w (Δq + v)² for that joint, which is
+  (1 + w) (Δq + w v / (1 + w))² and a constant: a joint that is scaled by 1/√(1 + w) and moves back
+  by w v / (1 + w). The pose comes first, so a bound is a wish: a search that ends beyond one has
+  failed. With a small w joints are outside for long; with a large one the columns of the Jacobian
+  differ by √w, and it becomes as ill-conditioned as that.
+
+The last two substitute variables, which serves every method: it gets a Jacobian and an error and
+answers with a step, and nothing says that the step has to be one of the joints. The columns of the
+Jacobian are scaled by dq/dy, and the step is one of the new variables y.
+
+A bound on the motion of every joint from the seed narrows the limits of the chain for the time of
+a solve, so that every method keeps it as it keeps the limits. The chain's own limits stay in
+``work.lower`` and ``work.upper``: what draws joints to the middle of their limits goes by those.
+
 The package docstring, :mod:`ik_service.solvers.loop`, lists the arguments of these kernels.
 """
 
@@ -55,7 +76,6 @@ def untransformed(lower, upper, value):
 
     :param lower: lower limit [rad] or [m]; −inf for none.
     :param upper: upper limit [rad] or [m]; inf for none.
-    :param value: its position [rad] or [m].
     """
     if has_lower(lower) and has_upper(upper):
         half = 0.5 * (upper - lower)
@@ -71,13 +91,7 @@ def untransformed(lower, upper, value):
 
 @inner_kernel
 def off_the_bounds(chain, i, value):
-    """
-    Return a value moved a little inside its bounds.
-
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param i: index of the variable.
-    :param value: its position [rad] or [m].
-    """
+    """Return a value moved a little inside its bounds."""
     width = chain.upper[i] - chain.lower[i]
     margin = _START_INSIDE * min(width, 1.0)
     return min(max(value, chain.lower[i] + margin), chain.upper[i] - margin)
@@ -99,12 +113,7 @@ def _slope(lower, upper, value):
 
 @inner_kernel
 def substitute_transformed(chain, work):
-    """
-    Write the Jacobian of the new variables to ``work.rows``; fix those with dq/dy = 0.
-
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
-    """
+    """Write the Jacobian of the new variables to ``work.rows``; fix those with dq/dy = 0."""
     for i in range(work.q.shape[0]):
         work.scale[i] = _slope(chain.lower[i], chain.upper[i], work.q[i])
         if work.scale[i] == 0.0:
@@ -115,13 +124,7 @@ def substitute_transformed(chain, work):
 
 @inner_kernel
 def substitute_penalised(chain, settings, work):
-    """
-    Write the Jacobian and the error with the penalty; fix joints without a range.
-
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers.
-    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
-    """
+    """Write the Jacobian and the error with the penalty; fix joints without a range."""
     weight = settings.penalty
     for i in range(work.q.shape[0]):
         beyond = beyond_limits(chain, i, work.q[i])
@@ -141,13 +144,7 @@ def substitute_penalised(chain, settings, work):
 
 @inner_kernel
 def beyond_limits(chain, i, value):
-    """
-    Return the distance beyond the start of the penalty; 0 inside, negative below.
-
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param i: index of the variable.
-    :param value: its position [rad] or [m].
-    """
+    """Return the distance beyond the start of the penalty; 0 inside, negative below."""
     lower, upper = chain.lower[i], chain.upper[i]
     margin = _MARGIN * min(upper - lower, 1.0)
     if value > upper - margin:
@@ -257,10 +254,6 @@ def moved(chain, work, strategy, i, step):
     """
     Return the position of a variable after a step from ``work.q``.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
-    :param strategy: number of the :class:`~ik_service.solvers.options.LimitStrategy`.
-    :param i: index of the variable.
     :param step: the step of the variable.
     """
     value = work.q[i]
@@ -277,14 +270,7 @@ def moved(chain, work, strategy, i, step):
 
 @inner_kernel
 def substitute_of(chain, strategy, i, value):
-    """
-    Return the value of the variable that the strategy substitutes for a joint position.
-
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param strategy: number of the :class:`~ik_service.solvers.options.LimitStrategy`.
-    :param i: index of the variable.
-    :param value: its position [rad] or [m].
-    """
+    """Return the value of the variable that the strategy substitutes for a joint position."""
     if strategy == LimitStrategy.TRANSFORM:
         return untransformed(chain.lower[i], chain.upper[i], value)
     return value
@@ -292,13 +278,7 @@ def substitute_of(chain, strategy, i, value):
 
 @inner_kernel
 def take_step(chain, work, strategy):
-    """
-    Take the step, and write the actual motion to ``work.step``.
-
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
-    :param strategy: number of the :class:`~ik_service.solvers.options.LimitStrategy`.
-    """
+    """Take the step, and write the actual motion to ``work.step``."""
     for i in range(work.q.shape[0]):
         before = work.q[i]
         work.q[i] = moved(chain, work, strategy, i, work.step[i])
@@ -307,12 +287,7 @@ def take_step(chain, work, strategy):
 
 @inner_kernel
 def all_inside(chain, q):
-    """
-    Return whether every variable is within its limits.
-
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param q: (n,) joint vector [rad] or [m].
-    """
+    """Return whether every variable is within its limits."""
     for i in range(q.shape[0]):
         if not chain.lower[i] <= q[i] <= chain.upper[i]:
             return False
@@ -321,12 +296,7 @@ def all_inside(chain, q):
 
 @inner_kernel
 def bring_inside(chain, q):
-    """
-    Bring every variable within its limits.
-
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param q: (n,) joint vector [rad] or [m].
-    """
+    """Bring every variable within its limits."""
     for i in range(q.shape[0]):
         q[i] = inside(chain, i, q[i])
 
@@ -360,7 +330,6 @@ def narrow_limits(chain, settings, work, seed):
     Narrow the limits of the chain to the motions from the seed, or from where it is inside.
 
     :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`, whose limits change.
-    :param settings: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers.
     :param work: :class:`~ik_service.solvers.loop.problem.Workspace`; ``start`` is overwritten.
     :param seed: (n,) [rad] or [m].
     """
@@ -381,8 +350,6 @@ def without_turns(chain, i, motion):
     """
     Return a motion of a variable less the full turns in it, which change no pose.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param i: index of the variable.
     :param motion: its motion [rad] or [m].
     """
     turn = chain.turn[i]

@@ -26,9 +26,6 @@ def write_gradient(chain, settings, work, gradient):
     For ½ eᵀWe it is −JᵀWe: exact where the rotations have one weight, since a rotation vector
     changes along its own direction as the angular velocity says.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers.
-    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
     :param gradient: (n,) out.
     """
     for i in range(work.q.shape[0]):
@@ -55,8 +52,6 @@ def best_length(work, direction, slope):
     """
     Return the length along a direction that minimises the linearised cost.
 
-    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
-    :param direction: (n,).
     :param slope: slope of the cost along it.
     """
     square = 0.0
@@ -75,10 +70,6 @@ def take_step_along(chain, settings, work, direction, slope, length, trial):
 
     Backtracking, by the minimum of the parabola through what is known, but at least to a tenth.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers.
-    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
-    :param direction: (n,).
     :param slope: of the cost along it, negative.
     :param length: the first one to try.
     :param trial: (n,) scratch.
@@ -122,12 +113,7 @@ def _penalty(chain, settings, q):
 
 @inner_kernel
 def dot(a, b):
-    """
-    Return the inner product of two vectors.
-
-    :param a: (n,).
-    :param b: (n,).
-    """
+    """Return the inner product of two vectors."""
     total = 0.0
     for i in range(a.shape[0]):
         total += a[i] * b[i]

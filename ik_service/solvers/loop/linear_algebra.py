@@ -209,11 +209,7 @@ def squared_singular_values(columns, squares):
 
 @inner_kernel
 def largest_index(vector):
-    """
-    Return the index of the largest element, the first if there are several.
-
-    :param vector: (n,).
-    """
+    """Return the index of the largest element, the first if there are several."""
     largest = 0
     for j in range(vector.shape[0]):
         if vector[j] > vector[largest]:

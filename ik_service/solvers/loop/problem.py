@@ -262,7 +262,6 @@ def allocate(chain: KinematicChain, memory: int = 0, limited: bool = True) -> Pr
     """
     Allocate a problem, with the chain filled in.
 
-    :param chain: the chain.
     :param memory: rows of n numbers that the method keeps.
     :param limited: whether the limits of the joints count.
     :returns: the problem, for one thread; its settings are to be set yet.

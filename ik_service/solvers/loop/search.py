@@ -9,6 +9,12 @@ A solve can pause at every solution, for a judgement that is made outside. It th
 were the answer. The next call with the same arguments takes it up again, when ``work.searched``
 has the number of searches so far, ``work.spent`` the time and ``work.kept`` how far the best
 solution that was accepted is from the seed; what it finds from then on is nearer.
+
+For a target far away the damping of a step, which grows with the square of the distance, leaves
+next to nothing of it, and without damping the joints that turn would whirl. So what slides, such
+as a base that drives, goes first: in one step to where it alone minimises the error.
+
+The package docstring, :mod:`ik_service.solvers.loop`, lists the arguments of these kernels.
 """
 
 from __future__ import annotations
@@ -73,9 +79,6 @@ def random_start(chain, settings, work, radius):
     """
     Write a random posture within the limits to ``work.q``.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers.
-    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
     :param radius: largest distance of each variable from the seed [rad] or [m].
     """
     for i in range(work.q.shape[0]):
@@ -87,10 +90,7 @@ def random_position(chain, work, radius, i):
     """
     Return a random position of a variable within its limits.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
     :param radius: largest distance from the seed [rad] or [m].
-    :param i: index of the variable.
     """
     start = work.start[i]
     lower = max(chain.lower[i], start - radius)
@@ -182,11 +182,6 @@ def approach(chain, settings, work, deadline, search, best, trace):
     not lower the cost is taken back and the damping is raised, so the cost falls to a minimum
     also where that is far from zero.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers.
-    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
-    :param deadline: end of the solve by the monotonic clock [ns].
-    :param search: number of the search, from 0.
     :param best: (n,) joint vector to start from [rad] or [m].
     :param trace: (rows, 2n + 3) out, see :func:`~ik_service.solvers.loop.iteration.record`.
     :returns: the steps tried, and whether the target is reached.
@@ -227,11 +222,7 @@ def approach(chain, settings, work, deadline, search, best, trace):
 
 @inner_kernel
 def forget_substitution(work):
-    """
-    Reset the substitution of variables: a step is that of the joints themselves.
-
-    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
-    """
+    """Reset the substitution of variables: a step is that of the joints themselves."""
     fill_vector(work.scale, 1.0)
     fill_vector(work.penalty_shift, 0.0)
 
@@ -268,7 +259,6 @@ def solve(problem, method, target, seed, best, trace):
     Solve for one target.
 
     :param problem: :class:`~ik_service.solvers.loop.problem.Problem`.
-    :param method: parameters of the method.
     :param target: (4, 4) T_base_target.
     :param seed: (n,) start of the first search.
     :param best: (n,) out: the best joint vector found.
@@ -457,7 +447,6 @@ def solve_many(
     Solve for many targets, one after the other, until the time is up.
 
     :param problem: :class:`~ik_service.solvers.loop.problem.Problem`.
-    :param method: parameters of the method.
     :param targets: (N, 4, 4) T_base_target.
     :param seeds: (N, n) [rad] or [m].
     :param chained: whether each target after the first is seeded with the answer before it.
@@ -471,7 +460,6 @@ def solve_many(
         (0, 3) where they do not pause.
     :param motions: (N, 3) in and out, likewise: cost at the seed, motion from the seed to the
         solution accepted and to the one found [rad] or [m].
-    :param trace: (0, 2n + 3), for none.
     :returns: number of targets that were solved, at least one.
     """
     chain, settings, work = open_problem(problem)

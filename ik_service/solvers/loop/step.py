@@ -30,7 +30,6 @@ def step(method: tuple, chain: ChainArrays, settings: Settings, work: Workspace)
     A variable whose row of ``work.rows`` is zero has to get the step 0.
 
     :param method: the method's parameters; their type selects the implementation.
-    :param chain: the chain.
     :param settings: the settings of the loop.
     :param work: the workspace; its docstring lists inputs, outputs and scratch.
     """

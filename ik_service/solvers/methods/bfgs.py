@@ -66,9 +66,9 @@ def bfgs_step(method, chain, settings, work):
         _forget(inverse, n)
     # A bound may cut the step, and the gradient changes by what is left of it.
     for i in range(n):
-        way = substitute_of(chain, settings.limits, i, trial[i])
-        way -= substitute_of(chain, settings.limits, i, work.q[i])
-        work.memory[n + _STEP, i] = way if found else 0.0
+        taken = substitute_of(chain, settings.limits, i, trial[i])
+        taken -= substitute_of(chain, settings.limits, i, work.q[i])
+        work.memory[n + _STEP, i] = taken if found else 0.0
 
 
 @inner_kernel

@@ -30,7 +30,7 @@ class ConjugateGradient(NamedTuple):
     """
     Parameters of the method.
 
-    :ivar gain: the share of the way to the minimum along the direction that is tried first.
+    :ivar gain: the share of the distance to the minimum along the direction that is tried first.
     """
 
     gain: float

@@ -28,7 +28,7 @@ from ik_service.solvers.registry import given, SolverSpec
 
 # Keeps the 6×6 system definite where the Jacobian is singular and the error is nearly zero.
 _LEAST_DAMPING = 1e-12
-# The share of the way to the middle that a joint would go for an error of 1.
+# The share of the distance to the middle that a joint would go for an error of 1.
 _CENTRING = 2.0
 # Cost at the seed [half a squared error] below which a path is tracked: closer than about 4 cm.
 _TRACKING_COST = 1e-3
@@ -39,8 +39,8 @@ class LevenbergMarquardt(NamedTuple):
     Parameters of the method.
 
     :ivar damping: λ per unit of ½ eᵀWe.
-    :ivar centring: the share of the way to the middle of its limits that a joint would go, per
-        unit of ‖e‖, while a path is tracked; 0 for none.
+    :ivar centring: the share of the distance to the middle of its limits that a joint would go,
+        per unit of ‖e‖, while a path is tracked; 0 for none.
     """
 
     damping: float

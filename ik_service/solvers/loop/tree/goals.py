@@ -1,5 +1,5 @@
 """
-Goals of the tips: from targets to rows of :mod:`~ik_service.solvers.loop.tree.problem`.
+Goals of the tips: their rows, the errors until each tip is in its region, and random starts.
 
 The package docstring, :mod:`ik_service.solvers.loop.tree`, lists the arguments of these kernels.
 """
@@ -107,7 +107,7 @@ def _tree_beyond_reach(chain, settings, goal):
 
 @inner_kernel
 def _tip_beyond_reach(end, tolerance, goal):
-    """Whether no place within reach is in the region, whatever way the tip's point is turned."""
+    """Whether no point within reach is in the region, however the tip's point is turned."""
     dx, dy, dz = end[2] - goal[9], end[3] - goal[10], end[4] - goal[11]
     if goal[KIND] != 0.0:
         g = goal[REGION : REGION + 9]
@@ -269,7 +269,7 @@ def in_region(goal, dx, dy, dz):
 
 # Errors [m] and [rad] below which a tip has arrived but for what the others have done to it.
 _CLOSE = 0.02
-# Share of the starts at which no joint is kept: where one tip is can be in the way of another.
+# Share of the starts at which no joint is kept: where one tip is can hinder another.
 _ALL_AT_ONCE = 0.05
 
 
@@ -307,11 +307,7 @@ def _arrived(work, tip):
 
 @inner_kernel
 def _moves_arrived_only(chain, work, i):
-    """
-    Return whether every tip that a variable moves has arrived.
-
-    :param i: index of the variable.
-    """
+    """Return whether every tip that a variable moves has arrived."""
     for tip in range(work.reached.shape[0]):
         if chain.moves[tip, i] != 0.0 and not _arrived(work, tip):
             return False

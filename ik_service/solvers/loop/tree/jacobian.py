@@ -1,8 +1,10 @@
 """
-Weighted Jacobian of a tree: a row a variable, six columns a tip.
+Weighted Jacobian of a tree, a row a variable and six columns a tip, and its damped step.
 
 The columns of a tip are the derivative of its error by the joints. A component within its
-tolerance has the error 0 and a column of zeros, so steps may use the freedom.
+tolerance has the error 0 and a column of zeros, so steps may use the freedom. Of both forms of the
+step, Jᵀ(JJᵀ + λI)⁻¹ e and (JᵀJ + λI)⁻¹ Jᵀ e, the one with the smaller matrix is computed, by an
+LDLᵀ factorisation. Zeros, as between a joint and a tip that it does not move, are skipped.
 The package docstring, :mod:`ik_service.solvers.loop.tree`, lists the arguments of these kernels.
 """
 

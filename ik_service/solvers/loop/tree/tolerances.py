@@ -1,6 +1,11 @@
 """
-Regions in kernels: the vector from a region to a point, and its derivative.
+Regions of positions and tolerances of angles, and the derivatives of what is beyond them.
 
+With R = R_targetᵀ R_tip and ω the angular velocity of the tip in the target's frame, the rotation
+vector φ of R changes as Jl⁻¹(φ) ω, with the inverse of the left Jacobian of SO(3):
+I − ½ [φ]× + (1/θ² − 1 / (2 θ tan(θ/2))) [φ]×² (T. D. Barfoot, State Estimation for Robotics, 2017,
+equation 7.37). The angles of R = Rx(a) Ry(b) Rz(c) change with the inverse of the matrix whose
+columns are the axes of these three rotations.
 The package docstring, :mod:`ik_service.solvers.loop.tree`, lists the arguments of these kernels.
 """
 

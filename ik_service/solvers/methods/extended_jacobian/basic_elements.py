@@ -62,7 +62,6 @@ def start_frame(chain, state):
     """
     Write the x and y axes of the frame in which the first joint moves to ``state``.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :param state: (12,) scratch of :func:`element` and :func:`next_frame`.
     """
     for i in range(6):
@@ -74,8 +73,6 @@ def next_frame(chain, q, axes, k, state):
     """
     Update ``state`` from the frame of joint k to that of joint k + 1.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param q: (n,) joint vector [rad] or [m].
     :param axes: (m, 6) from :func:`~ik_service.kinematics.kernels.last_frame`.
     :param k: index of the joint on the path.
     :param state: (12,) updated, see :func:`start_frame`.
@@ -94,7 +91,6 @@ def element(chain, elements, axes, frame, k, state, first, second):
     """
     Write the columns of joints k and k + 1 in the rows of their element.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :param elements: :class:`Elements`.
     :param axes: (m, 6) from the forward kinematics.
     :param frame: (12,) likewise.
@@ -141,7 +137,6 @@ def element_products(chain, elements, work, diagonal, beside, right):
     """
     Write BᵀB and Bᵀd of the rows B of all elements, without their weight, by joints.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
     :param elements: :class:`Elements`.
     :param work: at the posture ``q``; ``matrix`` and ``probe`` are overwritten.
     :param diagonal: (m,) out; 0 for joints that are held.
@@ -194,7 +189,6 @@ def choose_elements(chain: KinematicChain, options: IkOptions) -> Elements:
     Rows are of position in the plane of a planar chain when the task has no orientation, which is
     the matrix of the paper, and of the whole pose otherwise.
 
-    :param chain: the chain.
     :param options: options of the extended Jacobian.
     :raises OptionError: when the displacements do not fit the chain.
     """
@@ -230,31 +224,19 @@ def choose_elements(chain: KinematicChain, options: IkOptions) -> Elements:
 
 
 def first_of_each(chain: KinematicChain) -> np.ndarray:
-    """
-    Return the index (m,) of the first joint that is moved by the variable of each joint.
-
-    :param chain: the chain.
-    """
+    """Return the index (m,) of the first joint that is moved by the variable of each joint."""
     variables = chain.arrays.variables
     return np.argmax(variables[None, :] == variables[:, None], axis=1)
 
 
 def is_planar(chain: KinematicChain) -> bool:
-    """
-    Return whether all joints turn, about parallel axes.
-
-    :param chain: the chain.
-    """
+    """Return whether all joints turn, about parallel axes."""
     joints = chain.arrays.joints
     return bool(np.all(joints[:, 7] == 0.0) and np.all(np.abs(joints[:-1, 5]) < _PARALLEL))
 
 
 def mean_distance(chain: KinematicChain) -> float:
-    """
-    Return the mean distance of consecutive joints, with the tip [m]; 1 if all are 0.
-
-    :param chain: the chain.
-    """
+    """Return the mean distance of consecutive joints, with the tip [m]; 1 if all are 0."""
     distances = np.linalg.norm(chain.arrays.joints[:, 1:4], axis=1)
     return float(distances.mean()) or 1.0
 

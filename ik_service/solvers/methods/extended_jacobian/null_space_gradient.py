@@ -37,10 +37,6 @@ def fill_square_system(method, chain, settings, work, matrix):
     Rows of J come as its right singular vectors, so that a task of which the chain can fulfil
     less than six components is one of fewer rows. A variable that is held has a row of its own.
 
-    :param method: the method's parameters.
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers.
-    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`.
     :param matrix: (n, n) out.
     """
     n = work.q.shape[0]

@@ -53,7 +53,7 @@ def solver():
 
 def evaluated(task, q):
     problem = solver().problem()
-    position, orientation, cost = evaluate(problem, solver().packed(task), q)
+    position, orientation, cost = evaluate(problem, solver().packed_many([task])[0], q)
     _, _, work = tree_views(problem)
     return position, orientation, cost, work.error.copy(), work.rows.copy()
 
