@@ -11,11 +11,9 @@ from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.many_postures import tip_poses
 from ik_service.kinematics.tree import KinematicTree
-from ik_service.paths.search.continuation import row_errors
-from ik_service.paths.search.options import PathOptions
-from ik_service.paths.search.path_solver import solve_path
-from ik_service.paths.search.problem import PathProblem
-from ik_service.paths.search.starts import free_starts
+from ik_service.paths.search.path_solver import PathOptions, solve_path
+from ik_service.paths.search.problem import PathProblem, row_errors
+from ik_service.paths.search.search import free_starts
 from ik_service.paths.timing.timing import time_path
 from ik_service.paths.timing.timing_kernels import segment_excess
 from ik_service.solvers.all_solutions.elimination import elimination_arguments, elimination_starts

@@ -11,10 +11,10 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 import ik_service as iks
 from ik_service.common.resources import urdf_path
-from ik_service.paths.search.options import PathOptions
+from ik_service.paths.search.path_solver import PathOptions
 from ik_service.paths.cartesian_path import cartesian_path, CartesianSettings
 from ik_service.paths.preparation import CartesianPathKernels
-from ik_service.paths.jumps import JumpThresholds
+from ik_service.paths.cartesian_path import JumpThresholds
 from ik_service.paths.timing.timing import time_path
 
 def kernels():

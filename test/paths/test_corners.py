@@ -7,11 +7,13 @@ import pytest
 from support.chains import arm
 
 from ik_service.common.transforms import rotation_about_axis
-from ik_service.paths.cartesian_path import cartesian_path, CartesianSettings
-from ik_service.paths.jumps import JumpThresholds
-from ik_service.paths.search.options import PathOptions
-from ik_service.paths.search.path_solver import solve_path
-from ik_service.paths.straight_lines import straight_lines
+from ik_service.paths.cartesian_path import (
+    cartesian_path,
+    CartesianSettings,
+    JumpThresholds,
+    straight_lines,
+)
+from ik_service.paths.search.path_solver import PathOptions, solve_path
 from ik_service.paths.timing.joint_curve import slopes
 from ik_service.paths.timing.timing import time_path
 

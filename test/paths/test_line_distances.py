@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 from support.chains import arm, snake
 
-from ik_service.paths.cartesian_path import cartesian_path, CartesianSettings
-from ik_service.paths.jumps import JumpThresholds
-from ik_service.paths.line_distances import distance_beside_lines
-from ik_service.paths.search.options import PathOptions
+from ik_service.paths.cartesian_path import (
+    cartesian_path,
+    CartesianSettings,
+    distance_beside_lines,
+    JumpThresholds,
+)
+from ik_service.paths.search.path_solver import PathOptions
 from ik_service.paths.timing.timing import time_path
 from ik_service.paths.timing.timing_limits import timing_limits
 

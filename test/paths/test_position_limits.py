@@ -8,15 +8,12 @@ from support.chains import arm, SHARED_ROBOTS, snake
 
 from ik_service import Robot
 from ik_service.common.transforms import rotation_about_axis
-from ik_service.paths.cartesian_path import cartesian_path, CartesianSettings
-from ik_service.paths.jumps import JumpThresholds
-from ik_service.paths.search.options import PathOptions
-from ik_service.paths.timing.joint_curve import joint_curve
-from ik_service.paths.timing.limit_easing import bounds_of_rows, eased, within_limits
+from ik_service.paths.cartesian_path import cartesian_path, CartesianSettings, JumpThresholds
+from ik_service.paths.search.path_solver import PathOptions
+from ik_service.paths.timing.joint_curve import bounds_of_rows, eased, joint_curve, within_limits
 from ik_service.paths.timing.timing import time_path
 from ik_service.paths.timing.timing_limits import timing_limits
-from ik_service.paths.trajectory.limit_check import check_limits, TrajectoryLimits
-from ik_service.paths.trajectory.value_ranges import leaves_range
+from ik_service.paths.trajectory.limit_check import check_limits, leaves_range, TrajectoryLimits
 
 ARMS = {
     'motoman_csda10f': ('motoman_csda10f.urdf', 'base_link', 'arm_right_link_tool0'),

@@ -20,10 +20,10 @@ from ik_service.common.resources import urdf_path
 from ik_service.paths.preparation import PathKernels
 from ik_service.solvers.all_solutions.exploration import find_all
 from ik_service.solvers.loop.search import solve
-from ik_service.paths.search.continuation import project_rows, row_errors
+from ik_service.paths.search.problem import project_rows, row_errors
 from ik_service.paths.search.beam import grow
-from ik_service.paths.search.redundancy import null_spaces, solve_in_null_spaces
-from ik_service.paths.search.selection import join, select
+from ik_service.paths.search.smoothing import null_spaces, solve_in_null_spaces
+from ik_service.paths.search.beam import join, select
 KERNELS = (find_all, solve, project_rows, row_errors, grow, null_spaces, solve_in_null_spaces,
            join, select)
 chain = iks.Robot.from_urdf(urdf_path('panda')).chain('panda_link0', 'panda_hand_tcp')

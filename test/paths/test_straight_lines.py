@@ -8,7 +8,7 @@ import pytest
 from ik_service.common.transforms import rigid_transform, rotation_about_axis
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.pose_error import pose_error
-from ik_service.paths.straight_lines import MOST_POSES, straight_lines
+from ik_service.paths.cartesian_path import MOST_POSES, straight_lines
 
 
 def test_steps_are_even_and_within_both_bounds():

@@ -14,7 +14,7 @@ from ik_service.cli.solve.robot_arguments import (
     number,
     Parser,
 )
-from ik_service.paths.search.options import PathOptions, STARTS
+from ik_service.paths.search.path_solver import PathOptions, STARTS
 from ik_service.solvers.registry import DEFAULT_SOLVER, load_solvers, solver_names, solver_spec
 
 _OWN = ('start', 'end', 'max_step', 'timing', 'output')

@@ -19,7 +19,7 @@ from ik_service.cli.solve.request import (
 )
 from ik_service.cli.solve.robot_choice import ArmRequest, read_chain
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.paths.search.options import PathOptions
+from ik_service.paths.search.path_solver import PathOptions
 from ik_service.solvers.options import IkOptions
 
 if TYPE_CHECKING:

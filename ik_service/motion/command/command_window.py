@@ -38,8 +38,11 @@ import numpy as np
 from ik_service.motion.command.command_step import CommandStep, cubic_changes
 from ik_service.motion.command.joint_motion import JointMotion
 from ik_service.motion.command.motion_limits import MotionLimits
-from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
-from ik_service.paths.trajectory.segments import segment_coefficients, time_powers
+from ik_service.paths.trajectory.joint_trajectory import (
+    JointTrajectory,
+    segment_coefficients,
+    time_powers,
+)
 
 _LONGEST = 0.5
 """Longest time in which a motion comes to where it rests [s]."""

@@ -1,8 +1,9 @@
-"""Joint paths through many targets: :func:`solve_path`."""
+"""Joint paths through many targets: options and :func:`solve_path`."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 import math
 import time
@@ -13,24 +14,96 @@ from numpy.typing import ArrayLike
 from ik_service.common.cores import core_count
 from ik_service.common.quoting import safe_repr
 from ik_service.common.real_arrays import real_array
-from ik_service.exceptions import ArgumentError
+from ik_service.exceptions import ArgumentError, OptionError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.paths.search.beam import Beam
-from ik_service.paths.search.options import PathOptions
 from ik_service.paths.search.problem import PathProblem
-from ik_service.paths.search.reconfigurations import Reconfigurations
 from ik_service.paths.search.result import PathEnd, PathResult, PathStatus, Reconfiguration
-from ik_service.paths.search.search import joined, Outcome, PathSearch
+from ik_service.paths.search.search import (
+    free_starts,
+    joined,
+    Outcome,
+    PathSearch,
+    Reconfigurations,
+    starts_from,
+)
 from ik_service.paths.search.smoothing import smoothed
-from ik_service.paths.search.starts import free_starts, starts_from
 from ik_service.solvers.batch import batch_targets
 from ik_service.solvers.collision_test import collision_test, Collisions, CollisionTest
-from ik_service.solvers.options import characteristic_length, LimitStrategy
+from ik_service.solvers.options import (
+    characteristic_length,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_number,
+    IkOptions,
+    LimitStrategy,
+)
 from ik_service.solvers.registry import DEFAULT_SOLVER
 from ik_service.solvers.solver import check_kinds, prepared
 from ik_service.solvers.task import BatchTargets, BLOCK_ROWS
+
+STARTS = ('given', 'free')
+RECONFIGURATIONS = ('none', 'fewest')
+USED_OPTIONS = (
+    'position_tolerance',
+    'orientation_tolerance',
+    'task_weights',
+    'joint_limits',
+    'random_seed',
+)
+"""Options of a solve that a path uses."""
+_MOST_CANDIDATES = 4096
+
+
+@dataclass(frozen=True)
+class PathOptions:
+    """
+    Options of a joint path.
+
+    :param ik: tolerances, ``task_weights``, ``joint_limits`` (other than 'ignore' they mean the
+        same) and ``random_seed`` count; others are refused.
+    :param max_step: largest motion of a joint from one row to the next [rad] or [m].
+    :param start: 'given': the path starts at the seed, or within ``max_step`` of it; 'free':
+        anywhere, near to the seed where that is no worse.
+    :param candidates: joint vectors kept for a target, at most: more find narrower ways, and take
+        longer.
+    :param smooth: whether self-motions that are not needed are taken out of the path again.
+    :param reconfigurations: where no path without a jump leads on, 'none': the path ends; or
+        'fewest': the arm changes its branch there, as seldom as possible, then with as little
+        joint motion as possible.
+    :param timeout: time for the whole path [s].
+    :raises OptionError: naming the option whose value cannot be.
+    """
+
+    ik: IkOptions = field(default_factory=IkOptions)
+    max_step: float = 0.1
+    start: str = 'given'
+    candidates: int = 256
+    smooth: bool = True
+    reconfigurations: str = 'none'
+    timeout: float = 10.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.ik, IkOptions):
+            raise OptionError('ik', f'has to be IkOptions, not {safe_repr(self.ik)}')
+        for option in fields(self.ik):
+            unused = option.name not in USED_OPTIONS
+            if unused and getattr(self.ik, option.name) != option.default:
+                raise OptionError(
+                    option.name, f'is not used by paths, which use {", ".join(USED_OPTIONS)}'
+                )
+        check_number('max_step', self.max_step)
+        check_choice('start', self.start, STARTS)
+        check_integer('candidates', self.candidates, at_least=1)
+        if self.candidates > _MOST_CANDIDATES:
+            raise OptionError('candidates', f'have to be at most {_MOST_CANDIDATES}')
+        check_flag('smooth', self.smooth)
+        check_choice('reconfigurations', self.reconfigurations, RECONFIGURATIONS)
+        check_number('timeout', self.timeout)
+
 
 # A joint motion that is larger than so many times the motion of the tip is one near a singular
 # posture.

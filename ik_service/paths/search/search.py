@@ -1,17 +1,108 @@
-"""Search for a joint path without a jump: wider where a narrow search has come to its end."""
+"""
+Search for a joint path: wider where a narrow search has come to its end, and in another branch.
+
+Reconfigurations are changes of the branch where no path without a jump leads on: steps of any
+length between two layers of the beam. What a path without a jump reaches grows with the row that
+it comes from. So each reconfiguration is tried as late as possible, which makes them the fewest
+(Wang et al., IKLink, 2024, minimise the same two costs by dynamic programming over samples of
+every row). Then each is moved to the earlier row, and to the posture before it, from which the
+whole path is cheapest.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
+import time
 
 import numpy as np
 
-from ik_service.paths.search.beam import Beam
+from ik_service.exceptions import IncompleteSolutionsError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.paths.search.beam import Beam, join
 from ik_service.paths.search.problem import PathProblem
-from ik_service.paths.search.selection import join
-from ik_service.paths.search.starts import free_starts
+from ik_service.solvers.all_solutions.finder import solve_ik_all
+
+# Motion of a joint within which the seed counts as the solution itself [rad] or [m].
+_THERE = 1e-4
+# Distance of solutions on a self-motion [rad] or [m], and the number of solutions, at most.
+_RESOLUTION = 0.5
+_MOST = 1000
+# Time for the list of solutions [s].
+_PATIENCE = 2.0
+# Searches from random postures, where there is no list of all solutions.
+_SEARCHES = 100
+_SAME = 1e-3
+
+
+def starts_from(problem: PathProblem, q: np.ndarray) -> np.ndarray:
+    """
+    Return the joint vectors at the first target that lie within a step of a given one.
+
+    :param problem: the path to be found.
+    :param q: (n,) [rad] or [m]; the only one where it is at the target.
+    :returns: (k, n) [rad] or [m].
+    """
+    start = q.copy()
+    if problem.limited:
+        np.clip(start, problem.chain.lower, problem.chain.upper, out=start)
+    row, target = start[None].copy(), problem.targets[:1]
+    there = problem.project(row, target, _THERE)
+    problem.refuse_colliding(row, there)
+    if there[0]:
+        return row
+    beam = Beam(problem, start[None], np.zeros(1))
+    return beam.layers[-1] if beam.advance(target[0], _MOST) else row[:0]
+
+
+def free_starts(problem: PathProblem, near: np.ndarray) -> np.ndarray:
+    """
+    Return joint vectors at the first target from all over its solutions.
+
+    :param problem: the path to be found.
+    :param near: (n,) those near to it come first [rad] or [m].
+    :returns: (k, n) [rad] or [m].
+    """
+    listed = isinstance(problem.chain, KinematicChain)
+    q = _listed(problem, near) if listed else _searched(problem, near)
+    fine = np.ones(len(q), bool)
+    problem.refuse_colliding(q, fine)
+    return np.ascontiguousarray(q[fine])
+
+
+def _listed(problem: PathProblem, near: np.ndarray) -> np.ndarray:
+    """Return all solutions, the nearest first, and some more where they are too many, (k, n)."""
+    began, timeout = time.monotonic(), min(_PATIENCE, max(1e-3, problem.deadline.left))
+    options = replace(problem.solver.options, timeout=timeout)
+    try:
+        return solve_ik_all(
+            problem.chain, problem.targets[0], near, options, _RESOLUTION, turns=True,
+            max_solutions=_MOST,
+        )  # fmt: skip
+    except IncompleteSolutionsError as error:
+        # There may be self-motions that it did not get to.
+        return np.vstack([np.asarray(error.partial), _searched(problem, near)])
+    finally:  # what is beyond the timeout, which kernels keep, is the compiler's
+        problem.deadline.extend(time.monotonic() - began - timeout)
+
+
+def _searched(problem: PathProblem, near: np.ndarray) -> np.ndarray:
+    """Return what searches from random postures find, the nearest first, (k, n)."""
+    chain, random = problem.chain, np.random.default_rng(problem.solver.options.random_seed)
+    lower, upper = chain.search_limits()
+    lower = np.where(np.isfinite(lower), lower, np.maximum(near - np.pi, chain.lower))
+    upper = np.where(np.isfinite(upper), upper, np.minimum(near + np.pi, chain.upper))
+    seeds = np.vstack([near, random.uniform(lower, upper, (_SEARCHES, chain.n))])
+    q, solved, _ = problem.solved(0, seeds)
+    found = q[solved]
+    found = found[np.argsort(np.abs(found - near).max(axis=1, initial=0.0), kind='stable')]
+    distinct: list[np.ndarray] = []
+    for q in found:
+        if all(np.abs(q - other).max() > _SAME for other in distinct):
+            distinct.append(q)
+    return np.array(distinct).reshape(-1, chain.n)
+
 
 # Candidates where nothing is in the way, and at most those of a start with many solutions.
 _NARROW = 16
@@ -251,3 +342,89 @@ def linked(
         return None
     row, one, two = best
     return np.concatenate([forth.way(one, row - 1), back.way(two, last - row)[::-1]]), row
+
+
+# Candidates of the beam that leads back from a reconfiguration to earlier rows for it.
+_WIDTH = 16
+
+
+class Reconfigurations:
+    """
+    Search that goes on in another branch.
+
+    :param problem: the path to be found.
+    :param candidates: number of joint vectors kept for a target, at most.
+    :param allowed: (N,) bool: rows that a reconfiguration may lead to.
+    """
+
+    def __init__(self, problem: PathProblem, candidates: int, allowed: np.ndarray) -> None:
+        self._problem = problem
+        self._candidates = candidates
+        self._rows = np.flatnonzero(allowed)
+
+    def lengthened(self, outcome: Outcome, goal: np.ndarray | None) -> Outcome:
+        """
+        Return a path that goes on with the fewest reconfigurations.
+
+        :param outcome: the path without any, which does not lead to the end.
+        :param goal: (n,) where it ends [rad] or [m]; None for any end.
+        """
+        back = None if goal is None else self._returning(goal)
+        count, beam = len(self._problem.targets), outcome.beam
+        rows: list[int] = []
+        while True:
+            first = rows[-1] if rows else 0
+            if back is not None:
+                found = linked(beam, back, count - 1, self._between(first, len(beam)), math.inf)
+                if found is not None:
+                    way, row = found
+                    return self._moved(Outcome(beam, way, rows=(*rows, row)))
+            longer = None if len(beam) == count else self._longer(beam, first)
+            if longer is None:
+                break
+            beam, row = longer
+            rows.append(row)
+        apart = goal is not None and len(beam) == count
+        way = beam.way()[: count - apart]
+        return self._moved(Outcome(beam, way, apart, tuple(row for row in rows if row < len(way))))
+
+    def _returning(self, goal: np.ndarray) -> Beam | None:
+        """Return the beam that comes back from the end; None where it is not at the target."""
+        problem = self._problem.reversed(len(self._problem.targets) - 1)
+        ends = starts_from(problem, goal)
+        if not len(ends):
+            return None
+        return PathSearch(problem, self._candidates).run(Beam(problem, ends, np.zeros(len(ends))))
+
+    def _between(self, first: int, last: int) -> list[int]:
+        """Return the rows that a reconfiguration may lead to, after a row up to another one."""
+        return self._rows[(self._rows > first) & (self._rows <= last)].tolist()
+
+    def _longer(self, beam: Beam, first: int) -> tuple[Beam, int] | None:
+        """Return a beam with a reconfiguration that goes farther, and its row; None for none."""
+        rows = self._between(first, len(beam))
+        if not rows or self._problem.out_of_time:
+            return None
+        trunk = beam.copy()
+        trunk.cut(rows[-1])
+        postures = free_starts(self._problem.reversed(rows[-1]), trunk.way()[-1])
+        if not len(postures):
+            return None
+        trunk.reconfigure(postures)
+        longer = PathSearch(self._problem, self._candidates).run(trunk)
+        return (longer, rows[-1]) if len(longer) > len(beam) else None
+
+    def _moved(self, outcome: Outcome) -> Outcome:
+        """Return the path with each reconfiguration where the path is cheapest, the last first."""
+        beam, way, rows = outcome.beam, outcome.way, list(outcome.rows)
+        for k in reversed(range(len(rows))):
+            late, first = rows[k], rows[k - 1] if k else 0
+            back = Beam(self._problem.reversed(late), way[late : late + 1], np.zeros(1))
+            while len(back) < late - first and not self._problem.out_of_time:
+                if not back.advance(self._problem.targets[late - len(back)], _WIDTH):
+                    break
+            found = linked(beam, back, late, self._between(first, late), math.inf)
+            if found is not None:
+                earlier, rows[k] = found
+                way = np.concatenate([earlier, way[late + 1 :]])
+        return Outcome(beam, way, outcome.apart, tuple(rows))

@@ -20,7 +20,7 @@ from ik_service.paths.timing.jerk_kernels import jerk_profile
 from ik_service.paths.timing.joint_curve import JointCurve
 from ik_service.paths.timing.speed_profile import Motion, Pace, slowed
 from ik_service.paths.timing.timing_limits import JointTorques
-from ik_service.paths.trajectory.segments import segment_coefficients
+from ik_service.paths.trajectory.joint_trajectory import segment_coefficients
 
 _COARSE, _CELLS = 40, 60  # cells between two rests, without those that rows add
 _LONGEST_RAMP, _SHORTEST_RAMP = 0.49, 1e-3  # of the law s(τ), as a share of its length

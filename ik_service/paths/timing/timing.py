@@ -17,11 +17,12 @@ from ik_service.kinematics.many_postures import tip_speeds
 from ik_service.kinematics.pose_error import check_transforms
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.paths.timing.jerk_timing import apart, jerk_limited_motion, JerkLimits
-from ik_service.paths.timing.joint_curve import joint_curve, JointCurve
-from ik_service.paths.timing.limit_easing import (
+from ik_service.paths.timing.joint_curve import (
     Bounds,
     bounds_of_rows,
     eased,
+    joint_curve,
+    JointCurve,
     ROUNDING,
     within_limits,
 )
@@ -32,9 +33,8 @@ from ik_service.paths.timing.timing_limits import (
     timing_limits,
     TimingLimits,
 )
-from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
-from ik_service.paths.trajectory.segments import time_powers
-from ik_service.paths.trajectory.value_ranges import leaves_range
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory, time_powers
+from ik_service.paths.trajectory.limit_check import leaves_range
 
 _PLACES = np.linspace(0.0, 1.0, 9)  # of a segment at which its speed is looked at
 

@@ -14,8 +14,7 @@ from ik_service.common.quoting import quote
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.part_names import listed
-from ik_service.paths.jumps import JumpThresholds
-from ik_service.paths.straight_lines import MOST_POSES
+from ik_service.paths.cartesian_path import JumpThresholds, MOST_POSES
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frames import FrameResolver

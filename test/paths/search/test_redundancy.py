@@ -5,7 +5,7 @@ import pytest
 from support.chains import arm, postures
 
 import ik_service as iks
-from ik_service.paths.search.redundancy import null_spaces, solve_in_null_spaces
+from ik_service.paths.search.smoothing import null_spaces, solve_in_null_spaces
 
 
 @pytest.mark.parametrize('rows', [1, 2, 3, 9])

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ik_service.paths.search.selection import join, select
+from ik_service.paths.search.beam import join, select
 
 NO_WRAP = np.zeros(2)
 

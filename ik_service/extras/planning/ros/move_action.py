@@ -12,8 +12,7 @@ from moveit_msgs.msg import MotionPlanRequest
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
 
-from ik_service.extras.planning.ros.goal_scene import GoalScene
-from ik_service.extras.planning.ros.request_planner import PlannedMotion, RequestPlanner
+from ik_service.extras.planning.ros.request_planner import GoalScene, PlannedMotion, RequestPlanner
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.ros.common.deferred_action_server import DeferredActionServer
 from ik_service.ros.motion.trajectory.goal_outcome import GoalEnd, GoalRefusedError, MOVEIT_CODES
