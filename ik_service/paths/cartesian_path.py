@@ -207,7 +207,7 @@ def first_jump(chain: JointSpace, q: np.ndarray, thresholds: JumpThresholds) -> 
 
 
 PARTS = tuple(k / 8.0 for k in range(1, 8))
-"""Parts of the way from one row to the next at which distances are taken."""
+"""Parts of the step from one row to the next at which distances are taken."""
 
 
 def distance_beside_lines(
@@ -242,14 +242,14 @@ def distances_from_lines(points: np.ndarray, there: np.ndarray) -> np.ndarray:
     :param there: (k−1, 3) a point for each line [m].
     :returns: (k−1,) distance from the line, or from the one before or after it [m].
     """
-    way, lines = np.diff(points, axis=0), np.arange(len(there))
-    square = np.maximum(np.square(way).sum(axis=1), 1e-24)
+    ahead, lines = np.diff(points, axis=0), np.arange(len(there))
+    square = np.maximum(np.square(ahead).sum(axis=1), 1e-24)
     nearest = np.full(len(there), np.inf)
     for neighbour in (-1, 0, 1):
         line = np.clip(lines + neighbour, 0, len(there) - 1)
         off = there - points[line]
-        part = np.clip((off * way[line]).sum(axis=1) / square[line], 0.0, 1.0)
-        off -= part[:, None] * way[line]
+        part = np.clip((off * ahead[line]).sum(axis=1) / square[line], 0.0, 1.0)
+        off -= part[:, None] * ahead[line]
         nearest = np.minimum(nearest, np.linalg.norm(off, axis=1))
     return nearest
 
@@ -273,7 +273,7 @@ class CartesianPath:
     :ivar poses: (k, 4, 4) T_base_tip of the rows.
     :ivar progress: way points that are passed at the end, and the part of the next line.
     :ivar waypoints: number of way points.
-    :ivar length: way of the point up to the end [m].
+    :ivar length: distance that the point moves up to the end [m].
     :ivar reason: why it ends there; empty where it is complete.
     :ivar bodies: two bodies that collide at the next row, where that is why.
     :ivar largest_step: largest motion of a joint from one row to the next [rad] or [m].

@@ -169,7 +169,7 @@ class ConstrainedSearch:
 
         :param rows: (k, n) the path [rad] or [m].
         :param units: (n,) motion of each joint that counts as 1.
-        :param seed: of the random places.
+        :param seed: of the random numbers.
         :param stopped: returns whether the time is over.
         """
         random = np.random.default_rng(seed)
@@ -247,18 +247,18 @@ def _resampled(rows: np.ndarray, spacing: float) -> np.ndarray:
     sizes = np.abs(np.diff(rows, axis=0)).max(axis=1)
     at = np.concatenate([[0.0], np.cumsum(sizes)])
     count = max(int(np.ceil(at[-1] / spacing)), 4)
-    places = np.linspace(0.0, at[-1], count + 1)
-    columns = [np.interp(places, at, column) for column in rows.T]
+    indices = np.linspace(0.0, at[-1], count + 1)
+    columns = [np.interp(indices, at, column) for column in rows.T]
     return np.stack(columns, axis=1)
 
 
 def _averaged(rows: np.ndarray, radius: int) -> np.ndarray:
     """Return the means over neighbours on either side, twice; both ends stay."""
     last = len(rows) - 1
-    places = np.arange(last + 1)
-    reach = np.minimum(np.minimum(places, last - places), radius)
+    indices = np.arange(last + 1)
+    reach = np.minimum(np.minimum(indices, last - indices), radius)
     for _ in range(2):
         sums = np.concatenate([np.zeros((1, rows.shape[1])), np.cumsum(rows, axis=0)])
         width = (2 * reach + 1)[:, None]
-        rows = (sums[places + reach + 1] - sums[places - reach]) / width
+        rows = (sums[indices + reach + 1] - sums[indices - reach]) / width
     return np.asarray(rows)

@@ -205,7 +205,7 @@ def plan_motion(
         several of these, one of which is to be met. Several postures of a pose are goals at once.
     :param collisions: what the motion must be free of: a :class:`~ik_service.CollisionChecker`.
         Its world counts as it is at first.
-    :param path_constraints: tasks of the tip that hold on the whole way; ranges of joints are
+    :param path_constraints: tasks of the tip that hold on the whole path; ranges of joints are
         those of the chain (:meth:`~ik_service.KinematicChain.with_limits`).
     :param timeout: time for all of it [s]; that for compiling does not count.
     :param random_seed: of all random numbers.

@@ -39,7 +39,7 @@ def shortened(
     :param path: (k, n) corners [rad] or [m].
     :param units: (n,) motion of each joint that counts as 1, such as its speed.
     :param line_is_free: test of the straight motions of which the path is made.
-    :param seed: of the random places.
+    :param seed: of the random numbers.
     :param stopped: returns whether the time is over.
     :returns: (m, n) corners.
     """

@@ -24,10 +24,10 @@ def select(parents, costs, children, made, wrap, bound, separation, gaps, chosen
     Choose the children farthest apart, and for each the cheapest of the parents in reach.
 
     The first is the cheapest; then always the one farthest from those chosen (Gonzalez 1985).
-    The cost of a way is the sum of its squared steps.
+    The cost of a path is the sum of its squared steps.
 
     :param parents: (k, n) candidates of the layer before [rad] or [m].
-    :param costs: (k,) cost of the way to each.
+    :param costs: (k,) cost of the path to each.
     :param children: (c, n) from ``grow``.
     :param made: (c,) bool: which of them count.
     :param wrap: (n,) turn of each variable that does not count as a difference [rad]; 0 for none.
@@ -35,7 +35,7 @@ def select(parents, costs, children, made, wrap, bound, separation, gaps, chosen
     :param separation: distance below which two children are one [rad] or [m].
     :param gaps: (c,) scratch.
     :param chosen: (K, n) out: the candidates of this layer [rad] or [m].
-    :param totals: (K,) out: cost of the way to each.
+    :param totals: (K,) out: cost of the path to each.
     :param links: (K,) int64 out: the parent of each.
     :returns: their number.
     """
@@ -62,10 +62,10 @@ def select(parents, costs, children, made, wrap, bound, separation, gaps, chosen
 @inner_kernel
 def cheapest(parents, costs, q, bound):
     """
-    Return the cost of the cheapest way to a joint vector, and the parent on it; −1 for none.
+    Return the cost of the cheapest path to a joint vector, and the parent on it; −1 for none.
 
     :param parents: (k, n) candidates [rad] or [m].
-    :param costs: (k,) cost of the way to each.
+    :param costs: (k,) cost of the path to each.
     :param q: (n,) the joint vector [rad] or [m].
     :param bound: largest motion of a joint [rad] or [m].
     """
@@ -114,15 +114,15 @@ def _farthest(children, latest, wrap, least, gaps):
 @kernel
 def join(ends, costs, others, other_costs, wrap, bound):
     """
-    Return the cheapest way from the candidates of one layer to those of another.
+    Return the cheapest path from the candidates of one layer to those of another.
 
     :param ends: (k, n) candidates of a layer [rad] or [m].
-    :param costs: (k,) cost of the way to each.
+    :param costs: (k,) cost of the path to each.
     :param others: (m, n) candidates of the next layer, found from the other end [rad] or [m].
-    :param other_costs: (m,) cost of the way to each from there.
+    :param other_costs: (m,) cost of the path to each from there.
     :param wrap: (n,) turn of each variable that does not count as a difference [rad]; 0 for none.
     :param bound: largest motion of a joint [rad] or [m].
-    :returns: the numbers of both, −1 where none is in reach, and the cost of the whole way.
+    :returns: the numbers of both, −1 where none is in reach, and the cost of the whole path.
     """
     one, other, least = -1, -1, math.inf
     for m in range(others.shape[0]):
@@ -146,12 +146,12 @@ def _without_turns(difference, turn):
     return difference
 
 
-# Shares of the bound on the motion: that which a self-motion aims at together with the step
+# Shares of the bound on the motion: that which a self-motion is meant to go together with the step
 # along the path, and the least one.
 _AIM = 0.9
 _LEAST = 0.2
 # A thorough search: how often a child is brought into reach, at most; the largest motion on the
-# way there and the one that counts as in reach, as shares of the bound; the share of the way out
+# path there and the one that counts as in reach, as shares of the bound; the share of the path out
 # of reach that a self-motion takes; and how often what is left of it is cut by a third where the
 # nearest point is looked for.
 _TRIALS = 5
@@ -325,7 +325,7 @@ _THOROUGH_CHILDREN = 6
 
 class Beam:
     """
-    Candidates of every layer, and the cheapest way to each.
+    Candidates of every layer, and the cheapest path to each.
 
     :ivar problem: the path to be found.
     :ivar layers: candidates (k, n) of each layer [rad] or [m].
@@ -351,7 +351,7 @@ class Beam:
 
     def copy(self, problem: PathProblem | None = None) -> Beam:
         """
-        Return a beam with the same layers, which can go on another way.
+        Return a beam with the same layers, which can go on differently.
 
         :param problem: the path that it goes on along; the same when left out.
         """
@@ -390,16 +390,16 @@ class Beam:
         self._costs.append(costs[order])
         self._links.append(links[order])
 
-    def graft(self, layer: int, candidate: int, way: np.ndarray) -> None:
+    def graft(self, layer: int, candidate: int, path: np.ndarray) -> None:
         """
-        Add a way that leads on from a candidate, beyond the last layer.
+        Add a path that leads on from a candidate, beyond the last layer.
 
         :param layer: layer of the candidate.
         :param candidate: its number.
-        :param way: (k, n) joint vectors at the targets from the next layer on [rad] or [m].
+        :param path: (k, n) joint vectors at the targets from the next layer on [rad] or [m].
         """
         q, cost, link = self.layers[layer][candidate], self._costs[layer][candidate], candidate
-        for k, step in enumerate(way, layer + 1):
+        for k, step in enumerate(path, layer + 1):
             cost, q = cost + float(np.square(step - q).sum()), step
             if k == len(self):
                 self.layers.append(np.empty((0, len(q))))
@@ -477,9 +477,9 @@ class Beam:
         for helper in helping:
             helper.result()
 
-    def way(self, candidate: int | None = None, layer: int | None = None) -> np.ndarray:
+    def path(self, candidate: int | None = None, layer: int | None = None) -> np.ndarray:
         """
-        Return the cheapest way to a candidate.
+        Return the cheapest path to a candidate.
 
         :param candidate: its number; that of the cheapest when left out.
         :param layer: its layer; the last one when left out.
@@ -488,15 +488,15 @@ class Beam:
         layer = len(self) - 1 if layer is None else layer
         if candidate is None:
             candidate = int(np.argmin(self._costs[layer]))
-        way = np.empty((layer + 1, self.layers[0].shape[1]))
+        path = np.empty((layer + 1, self.layers[0].shape[1]))
         for k in range(layer, -1, -1):
-            way[k] = self.layers[k][candidate]
+            path[k] = self.layers[k][candidate]
             candidate = int(self._links[k][candidate])
-        return way
+        return path
 
     def cost(self, layer: int) -> np.ndarray:
         """
-        Return the costs of the ways to the candidates of a layer.
+        Return the costs of the paths to the candidates of a layer.
 
         :param layer: its number.
         :returns: (k,): sums of squared steps.

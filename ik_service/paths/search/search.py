@@ -104,21 +104,21 @@ def _searched(problem: PathProblem, near: np.ndarray) -> np.ndarray:
     return np.array(distinct).reshape(-1, chain.n)
 
 
-# Candidates where nothing is in the way, and at most those of a start with many solutions.
+# Candidates where nothing hinders, and at most those of a start with many solutions.
 _NARROW = 16
 _MOST_STARTS = 128
 # What is tried where a search has come to its end, one after the other: to go back so many layers
 # and on from there, or, with None, to come back from the solutions of the target that it has not
 # reached; with so many times the candidates.
 _DETOURS = ((4, 30), (4, None), (4, 500), (16, None))
-# Dimension of the null spaces from which on few candidates miss ways; how many are tried then,
-# where no way was found; how many in a thorough search, where arms have self-motions at all; and
+# Dimension of the null spaces from which on few candidates miss passages; how many are tried then,
+# where no path was found; how many in a thorough search, where arms have self-motions at all; and
 # the share of the time that is left for each of both.
 _MANY_WAYS = 2
 _WIDER = (64, 256, 1024)
 _THOROUGH = (16, 64, 256)
 _FOR_REPEATS = 0.6
-# How much larger the steps are with which it is found whether it is they that are in the way.
+# How much larger the steps are with which it is found whether the steps hinder.
 _LOOSE = 1.5
 # Layers beyond the end of a search at which it is narrow again.
 _PASSED = 10
@@ -130,13 +130,13 @@ class Outcome:
     What a search has found.
 
     :ivar beam: the beam that goes farthest.
-    :ivar way: (k, n) the longest path [rad] or [m].
+    :ivar path: (k, n) the longest path [rad] or [m].
     :ivar apart: whether it leads to the last target, but not to the joint vector wanted there.
     :ivar rows: numbers of the rows that a reconfiguration leads to, in increasing order.
     """
 
     beam: Beam
-    way: np.ndarray
+    path: np.ndarray
     apart: bool = False
     rows: tuple[int, ...] = ()
 
@@ -205,7 +205,7 @@ class PathSearch:
         :param trunk: beam whose last layer has the starts.
         :param best: the other one.
         :param widths: numbers of candidates.
-        :param thorough: whether every way on is looked for.
+        :param thorough: whether every path onward is looked for.
         """
         search = PathSearch(self._problem.hurried(_FOR_REPEATS, thorough), self._most)
         for width in widths:
@@ -222,7 +222,7 @@ class PathSearch:
         Return a beam that goes back and on with more candidates where it comes to an end.
 
         :param trunk: beam whose last layer has the starts.
-        :param width: number of candidates where nothing is in the way.
+        :param width: number of candidates where nothing hinders.
         """
         count, problem = len(self._problem.targets), self._problem
         narrow = min(self._most, width)
@@ -248,30 +248,30 @@ class PathSearch:
 
     def _come_back(self, beam: Beam, kept: int, width: int) -> bool:
         """
-        Lengthen a beam by a layer, by a way that was found from the target's solutions back.
+        Lengthen a beam by a layer, by a path that was found from the target's solutions back.
 
         :param kept: number of layers up to that of the starts.
         :returns: whether the target has solutions.
         """
         row = len(beam)
         back = self._problem.reversed(row)
-        solutions = free_starts(back, beam.way()[-1])
+        solutions = free_starts(back, beam.path()[-1])
         if not len(solutions):
             return False
         other = Beam(back, solutions, np.zeros(len(solutions)))
         for layer in range(row - 1, kept - 2, -1):
             link, end = meeting(beam, layer, other)
             if link >= 0:
-                way, wrap = other.way(end)[::-1], self._problem.wrap
-                turns = np.round((beam.layers[layer][link] - way[0]) / np.where(wrap, wrap, 1.0))
-                beam.graft(layer, link, way + wrap * turns)
+                path, wrap = other.path(end)[::-1], self._problem.wrap
+                turns = np.round((beam.layers[layer][link] - path[0]) / np.where(wrap, wrap, 1.0))
+                beam.graft(layer, link, path + wrap * turns)
                 break
             if self._problem.out_of_time or not other.advance(self._problem.targets[layer], width):
                 break
         return True
 
     def _advance(self, beam: Beam, layers: int, width: int) -> None:
-        """Add layers up to a number of them, or until there is no way on or no time."""
+        """Add layers up to a number of them, or until none leads on or the time is over."""
         targets = self._problem.targets
         while len(beam) < layers and not self._problem.out_of_time:
             if not beam.advance(targets[len(beam)], width):
@@ -341,7 +341,7 @@ def linked(
     if best is None:
         return None
     row, one, two = best
-    return np.concatenate([forth.way(one, row - 1), back.way(two, last - row)[::-1]]), row
+    return np.concatenate([forth.path(one, row - 1), back.path(two, last - row)[::-1]]), row
 
 
 # Candidates of the beam that leads back from a reconfiguration to earlier rows for it.
@@ -377,16 +377,18 @@ class Reconfigurations:
             if back is not None:
                 found = linked(beam, back, count - 1, self._between(first, len(beam)), math.inf)
                 if found is not None:
-                    way, row = found
-                    return self._moved(Outcome(beam, way, rows=(*rows, row)))
+                    path, row = found
+                    return self._moved(Outcome(beam, path, rows=(*rows, row)))
             longer = None if len(beam) == count else self._longer(beam, first)
             if longer is None:
                 break
             beam, row = longer
             rows.append(row)
         apart = goal is not None and len(beam) == count
-        way = beam.way()[: count - apart]
-        return self._moved(Outcome(beam, way, apart, tuple(row for row in rows if row < len(way))))
+        path = beam.path()[: count - apart]
+        return self._moved(
+            Outcome(beam, path, apart, tuple(row for row in rows if row < len(path)))
+        )
 
     def _returning(self, goal: np.ndarray) -> Beam | None:
         """Return the beam that comes back from the end; None where it is not at the target."""
@@ -407,7 +409,7 @@ class Reconfigurations:
             return None
         trunk = beam.copy()
         trunk.cut(rows[-1])
-        postures = free_starts(self._problem.reversed(rows[-1]), trunk.way()[-1])
+        postures = free_starts(self._problem.reversed(rows[-1]), trunk.path()[-1])
         if not len(postures):
             return None
         trunk.reconfigure(postures)
@@ -416,15 +418,15 @@ class Reconfigurations:
 
     def _moved(self, outcome: Outcome) -> Outcome:
         """Return the path with each reconfiguration where the path is cheapest, the last first."""
-        beam, way, rows = outcome.beam, outcome.way, list(outcome.rows)
+        beam, path, rows = outcome.beam, outcome.path, list(outcome.rows)
         for k in reversed(range(len(rows))):
             late, first = rows[k], rows[k - 1] if k else 0
-            back = Beam(self._problem.reversed(late), way[late : late + 1], np.zeros(1))
+            back = Beam(self._problem.reversed(late), path[late : late + 1], np.zeros(1))
             while len(back) < late - first and not self._problem.out_of_time:
                 if not back.advance(self._problem.targets[late - len(back)], _WIDTH):
                     break
             found = linked(beam, back, late, self._between(first, late), math.inf)
             if found is not None:
                 earlier, rows[k] = found
-                way = np.concatenate([earlier, way[late + 1 :]])
-        return Outcome(beam, way, outcome.apart, tuple(rows))
+                path = np.concatenate([earlier, path[late + 1 :]])
+        return Outcome(beam, path, outcome.apart, tuple(rows))

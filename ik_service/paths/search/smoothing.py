@@ -339,41 +339,41 @@ _ASTRAY = 0.1
 _REACHES = (1, 3, 10)
 
 
-def smoothed(problem: PathProblem, way: np.ndarray, held: np.ndarray) -> np.ndarray:
+def smoothed(problem: PathProblem, path: np.ndarray, held: np.ndarray) -> np.ndarray:
     """
     Return a path without the self-motions that are not needed.
 
     :param problem: the path's targets and bounds.
-    :param way: (k, n) a path through the first of them without a jump [rad] or [m].
+    :param path: (k, n) a path through the first of them without a jump [rad] or [m].
     :param held: (k,) bool: rows that stay.
     """
-    steps = np.abs(np.diff(way, axis=0)).max(axis=1, initial=0.0)
+    steps = np.abs(np.diff(path, axis=0)).max(axis=1, initial=0.0)
     stride = int(_STEP / max(float(np.median(steps)), 1e-9)) if len(steps) else 0
-    stride = min(stride, len(way) // _LEAST_ROWS)
+    stride = min(stride, len(path) // _LEAST_ROWS)
     while stride >= _LEAST_STRIDE and problem.redundancy > 0 and not problem.out_of_time:
-        found = _smoothed_coarsely(problem, way, held, stride)
+        found = _smoothed_coarsely(problem, path, held, stride)
         if found is not None:
-            way = found
+            path = found
             break
         stride //= 2
-    return Smoothing(problem, way, held).run()
+    return Smoothing(problem, path, held).run()
 
 
 def _smoothed_coarsely(
-    problem: PathProblem, way: np.ndarray, held: np.ndarray, stride: int
+    problem: PathProblem, path: np.ndarray, held: np.ndarray, stride: int
 ) -> np.ndarray | None:
     """Return a path with the self-motions of one row in a stride; None if it fails."""
-    rows = np.unique(np.append(np.arange(0, len(way), stride), [len(way) - 1]))
+    rows = np.unique(np.append(np.arange(0, len(path), stride), [len(path) - 1]))
     thinned, kept = problem.thinned(rows, stride), held
     for reach in _REACHES:
-        few = Smoothing(thinned, np.ascontiguousarray(way[rows]), kept[rows]).run()
-        found = _between(rows, few, len(way))
+        few = Smoothing(thinned, np.ascontiguousarray(path[rows]), kept[rows]).run()
+        found = _between(rows, few, len(path))
         if problem.limited:
             np.clip(found, problem.chain.lower, problem.chain.upper, out=found)
-        found[kept] = way[kept]
+        found[kept] = path[kept]
         faulty = _faulty(problem, found)
         if not faulty.any():
-            shorter = _cost(found) < _cost(way)
+            shorter = _cost(found) < _cost(path)
             return found if shorter else None
         near = np.convolve(faulty, np.ones(2 * reach * stride + 1))
         kept = kept | _whole(near[reach * stride : -reach * stride] > 0.5, rows)

@@ -32,11 +32,11 @@ _SCALE = 0.7  # share of the fastest multiple of a profile with which it begins
 _ROUNDS, _FINE = 4, 1.002
 _PLACES, _SHARES = np.array([0.0, 0.5, 1.0]), np.array([1.0, 4.0, 1.0]) / 6.0  # Simpson's rule
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)  # for the durations of cells
-_SAMPLES, _TORQUE_SAMPLES = 32, 4  # parts of a cell at whose ends its motion is looked at
+_SAMPLES, _TORQUE_SAMPLES = 32, 4  # parts of a cell at whose ends its motion is sampled
 _HELD = 0.99  # share of a limit of torque with which a posture can be held, and moved
 _BISECTIONS = 50
 _CLOSEST = 5e-5  # rows whose polynomials have jerks with enough digits [s]
-_FULL_RAMP = 0.6  # way on a ramp of length 1 up to a slope of 1
+_FULL_RAMP = 0.6  # distance on a ramp of length 1 up to a slope of 1
 # Share of the duration that limits of acceleration and jerk cost at least, and the length of a
 # phase of constant jerk that is none, as a share of the other ones.
 _COST, _SHORT = 2e-3, 1e-3
@@ -182,7 +182,7 @@ class _Law:
         u = np.where(second, 1.0 - tau, tau) / self._ramp
         x = np.minimum(u, 1.0)
         v, ramp = self._slope, self._ramp
-        s = v * ramp * (_ramp_way(x) + u - x)
+        s = v * ramp * (_ramp_distance(x) + u - x)
         bend = (v / ramp) * 12.0 * x * (1.0 - x) ** 2
         return [
             np.where(second, self._length - s, s),
@@ -198,20 +198,20 @@ class _Law:
         :param s: (k,) the values, from 0 to the length.
         """
         second = s > 0.5 * self._length
-        way = np.where(second, self._length - s, s) / (self._slope * self._ramp)
+        distance = np.where(second, self._length - s, s) / (self._slope * self._ramp)
         low, high = np.zeros_like(s), np.ones_like(s)
         for _ in range(_BISECTIONS):
             middle = 0.5 * (low + high)
-            below = _ramp_way(middle) < way
+            below = _ramp_distance(middle) < distance
             low, high = np.where(below, middle, low), np.where(below, high, middle)
-        tau = self._ramp * np.where(way < _FULL_RAMP, low, way + 1.0 - _FULL_RAMP)
+        tau = self._ramp * np.where(distance < _FULL_RAMP, low, distance + 1.0 - _FULL_RAMP)
         tau = np.where(second, 1.0 - tau, tau)
         tau[0], tau[-1] = 0.0, 1.0
         return tau
 
 
-def _ramp_way(u: np.ndarray) -> np.ndarray:
-    """Return the way on a ramp of length 1 up to a slope of 1, by its parameter."""
+def _ramp_distance(u: np.ndarray) -> np.ndarray:
+    """Return the distance on a ramp of length 1 up to a slope of 1, by its parameter."""
     return u**3 * (2.0 - 2.0 * u + 0.6 * u * u)
 
 
@@ -602,7 +602,7 @@ def line_motion(
     :param velocity: the largest velocity.
     :param acceleration: the largest acceleration; may be inf.
     :param jerk: the largest jerk; may be inf.
-    :returns: (k,) times of the ends of the phases, and (3, k) way, velocity and acceleration.
+    :returns: (k,) times of the ends of the phases, and (3, k) distance, velocity and acceleration.
     """
     least = length / velocity
     acceleration = min(acceleration, velocity / (_COST * least))
@@ -622,8 +622,8 @@ def line_motion(
     for h, j in phases:
         t, s, v, a = points[-1]
         if h > _SHORT * ramp:
-            way = s + h * (v + h * (0.5 * a + h * j / 6.0))
-            points.append((t + h, way, v + h * (a + 0.5 * h * j), a + h * j))
+            distance = s + h * (v + h * (0.5 * a + h * j / 6.0))
+            points.append((t + h, distance, v + h * (a + 0.5 * h * j), a + h * j))
     points[-1] = (points[-1][0], length, 0.0, 0.0)
     found = np.array(points).T
     return found[0], found[1:]

@@ -203,8 +203,8 @@ def _leaving(
     for part in (slice(0, 3), slice(3, 6)):
         line, at = twists[rows, part], t * twists[rows, part] + off[:, :, part]
         nearest = _from_lines(at, line)
-        for other, way in ((before, twists[before, part]), (after, -line)):
-            distance = _from_lines(at + way, twists[other, part])
+        for other, shift in ((before, twists[before, part]), (after, -line)):
+            distance = _from_lines(at + shift, twists[other, part])
             nearest = np.where(other == rows, nearest, np.minimum(nearest, distance))
         away = np.maximum(away, nearest.max(axis=0))
     leaving[rows] = away > tolerance
@@ -254,15 +254,15 @@ def _kinks(chain: KinematicChain, q: np.ndarray, s: np.ndarray, tolerance: float
 def _deviations(q: np.ndarray, s: np.ndarray) -> np.ndarray:
     """Return (k−4, n): rows less the cubic through the two rows on either side of each."""
     count = len(q)
-    places = {o: slice(2 + o, count - 2 + o) for o in (-2, -1, 0, 1, 2)}
-    away = q[places[0]].copy()
+    rows = {o: slice(2 + o, count - 2 + o) for o in (-2, -1, 0, 1, 2)}
+    away = q[rows[0]].copy()
     for o in (-2, -1, 1, 2):
         weight = np.ones(count - 4)
         for other in (-2, -1, 1, 2):
             if other != o:
-                weight *= s[places[0]] - s[places[other]]
-                weight /= s[places[o]] - s[places[other]]
-        away -= weight[:, None] * q[places[o]]
+                weight *= s[rows[0]] - s[rows[other]]
+                weight /= s[rows[o]] - s[rows[other]]
+        away -= weight[:, None] * q[rows[o]]
     return away
 
 

@@ -274,12 +274,12 @@ class _Limits:
     def _rest_to_rest(self, alone: np.ndarray) -> np.ndarray:
         """Return the durations of segments at both ends of which the motion rests."""
         curve = self.curve
-        way = np.abs(curve.secants[alone]) * curve.h[alone, None]
-        by_velocity = _PEAK_VELOCITY / self._rates(way)
-        by_acceleration = np.zeros_like(way)
-        moved = way > 0.0
-        limits = np.broadcast_to(self.strongest, way.shape)
-        by_acceleration[moved] = np.sqrt(_PEAK_ACCELERATION * way[moved] / limits[moved])
+        distance = np.abs(curve.secants[alone]) * curve.h[alone, None]
+        by_velocity = _PEAK_VELOCITY / self._rates(distance)
+        by_acceleration = np.zeros_like(distance)
+        moved = distance > 0.0
+        limits = np.broadcast_to(self.strongest, distance.shape)
+        by_acceleration[moved] = np.sqrt(_PEAK_ACCELERATION * distance[moved] / limits[moved])
         durations = np.maximum(by_velocity, by_acceleration.max(axis=1))
         if self.pace is not None:
             paced = _PEAK_VELOCITY * curve.h[alone] / self.pace[alone]

@@ -36,7 +36,7 @@ from ik_service.paths.timing.timing_limits import (
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory, time_powers
 from ik_service.paths.trajectory.limit_check import leaves_range
 
-_PLACES = np.linspace(0.0, 1.0, 9)  # of a segment at which its speed is looked at
+_PLACES = np.linspace(0.0, 1.0, 9)  # of a segment at which its speed is sampled
 
 
 class LinkSpeed:
@@ -70,7 +70,7 @@ class LinkSpeed:
 
     def along(self, curve: JointCurve) -> np.ndarray:
         """
-        Return the largest way of the link in every segment of a curve, by its parameter, (k−1,).
+        Return the largest speed of the link in every segment, by the curve's parameter, (k−1,).
 
         :param curve: the curve.
         """

@@ -190,8 +190,8 @@ class _Samples:
         """Raise an error where a motion, (points, n) or (points, samples, n), is beyond limits."""
         limits = self.limits
         q, velocity, acceleration = motion
-        place, share, more = allowances
-        self._check('position', q, limits.lower, limits.upper, place)
+        distance, share, more = allowances
+        self._check('position', q, limits.lower, limits.upper, distance)
         fastest, most = limits.velocity, limits.acceleration
         self._check('velocity', velocity, -fastest, fastest, share * fastest)
         self._check('acceleration', acceleration, -most, most, more * most)

@@ -1,4 +1,4 @@
-"""Action ``move_action``: plan, and move; watch the way, and plan again."""
+"""Action ``move_action``: plan, and move; watch the motion, and plan again."""
 
 from __future__ import annotations
 

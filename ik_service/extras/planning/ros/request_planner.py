@@ -167,7 +167,7 @@ class PlannedMotion:
     :ivar posture: (m,) full posture of the start [rad] or [m].
     :ivar trajectory: the trajectory of the group's joints.
     :ivar planning_time: time that it took [s].
-    :ivar message: what the client is told.
+    :ivar message: message to the client.
     """
 
     arm: Arm
@@ -262,7 +262,7 @@ class RequestPlanner:
 
     def watch(self, planned: PlannedMotion, scene: GoalScene | None = None) -> MotionWatch:
         """
-        Return a watch of the way of a motion.
+        Return a watch of the rest of a motion.
 
         :param planned: the motion.
         :param scene: the scene with which it was planned; None for the known world.
@@ -329,7 +329,7 @@ class MotionWatch:
 
     def obstacle(self, time: float) -> str:
         """
-        Return what is in the way, in a sentence; empty for nothing, or nothing new.
+        Return an obstacle, in a sentence; empty for nothing, or nothing new.
 
         :param time: how far the motion is [s].
         """
