@@ -17,8 +17,8 @@ from robots import random_chain
 
 import ik_service as iks
 from ik_service.jit.compile import kernel
-from ik_service.kinematics import chain_kernels
-from ik_service.kinematics.chain_arrays import ChainArrays
+from ik_service.kinematics import kernels
+from ik_service.kinematics.kernels import ChainArrays
 
 LENGTHS = (6, 7, 30, 60)
 
@@ -88,7 +88,7 @@ def all_poses(
 ) -> None:
     """Forward kinematics of every posture."""
     for k in range(postures.shape[0]):
-        chain_kernels.forward(chain, postures[k], axes, frame, pose)
+        kernels.forward(chain, postures[k], axes, frame, pose)
 
 
 @kernel
@@ -102,7 +102,7 @@ def all_jacobians(
 ) -> None:
     """Jacobian of every posture."""
     for k in range(postures.shape[0]):
-        chain_kernels.jacobian(chain, postures[k], axes, frame, rows, matrix)
+        kernels.jacobian(chain, postures[k], axes, frame, rows, matrix)
 
 
 if __name__ == '__main__':

@@ -16,11 +16,14 @@ some arms need the elimination. The process gives way to others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 import os
 import sys
 import threading
 
+from ik_service.arm.arm import Arm
+from ik_service.arm.group import SolverSettings
 from ik_service.common.child_process import ChildFailedError, ChildProcess
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import CompilationError
@@ -129,6 +132,144 @@ class Compiler:
                 child.wait_for(f'^{DONE}$', _PATIENCE)
             finally:
                 self._child = None
+
+
+class KernelPreparation:
+    """
+    Compilation of kernels, once, whatever the arm. Thread-safe.
+
+    :param on_ready: called once, in a thread of its own, when they are ready.
+    :param on_error: called with an exception that ends the preparation; the next :meth:`begin`
+        tries again.
+    :param pause: before another try where the compiler had no place [s].
+    """
+
+    def __init__(
+        self,
+        on_ready: Callable[[], object],
+        on_error: Callable[[Exception], object],
+        pause: float = 5.0,
+    ) -> None:
+        self._on_ready, self._on_error = on_ready, on_error
+        self._pause = pause
+        self._turn, self._report = threading.Lock(), threading.Lock()
+        self._is_ready = False
+        self._ended = threading.Event()
+
+    def begin(self, compiled: Callable[[], object]) -> None:
+        """
+        Begin the compilation, in a thread of its own; nothing happens where it is done.
+
+        :param compiled: compiles them, or loads their code; returns when they are ready.
+        """
+        if not self._is_ready:
+            work = partial(self._prepare, compiled)
+            threading.Thread(target=work, name='kernel preparation', daemon=True).start()
+
+    def end(self) -> None:
+        """From now on, nothing is called any more."""
+        with self._report:
+            self._ended.set()
+
+    def _prepare(self, compiled: Callable[[], object]) -> None:
+        with self._turn:
+            while not (self._is_ready or self._ended.is_set()):
+                try:
+                    compiled()
+                except CompilationError:  # the compiler is busy with others, or ends
+                    self._ended.wait(self._pause)
+                    continue
+                except Exception as error:
+                    self._tell(partial(self._on_error, error))
+                    return
+                self._is_ready = True
+                self._tell(self._on_ready)
+
+    def _tell(self, news: Callable[[], object]) -> None:
+        with self._report:
+            if not self._ended.is_set():
+                news()
+
+
+MOST_TREE_REQUESTS = 2
+"""Requests that may wait for the compiler; the node has a thread more, for all other requests."""
+
+
+class TreePreparation:
+    """
+    Compilation of the kernels of trees, which depend on the method only. Thread-safe.
+
+    :ivar compile: compiles a solver, or loads its code; returns when it is ready.
+    """
+
+    def __init__(self) -> None:
+        self.compile: Callable[[Solver], object] = lambda solver: solver.warm_up()
+        self._compiled: set[str] = set()
+        self._places = threading.Semaphore(MOST_TREE_REQUESTS)
+
+    def begin(self, arm: Arm, settings: SolverSettings) -> None:
+        """
+        Begin the compilation, in a thread of its own.
+
+        :param arm: the arm.
+        :param settings: name and options of the solver.
+        """
+        prepared = arm.group.tree_solvers[arm.group.tip_links, settings]
+
+        def prepare() -> None:
+            with suppress(CompilationError):  # whoever needs it is told so by :meth:`finish`
+                self._prepare(prepared.solver)
+
+        threading.Thread(target=prepare, name='tree preparation', daemon=True).start()
+
+    def finish(self, solver: Solver) -> None:
+        """
+        Return when a solver is compiled; at once where it is not that of a tree.
+
+        :param solver: the solver.
+        :raises CompilationError: it could not be compiled, or too many others wait.
+        """
+        if solver.name in self._compiled or not isinstance(solver.chain, KinematicTree):
+            return
+        if not self._places.acquire(blocking=False):
+            raise CompilationError(
+                f'{solver.name} is still being compiled for several poses and for tolerances, and '
+                f'{MOST_TREE_REQUESTS} other requests wait for it; try again in a minute'
+            )
+        try:
+            self._prepare(solver)
+        finally:
+            self._places.release()
+
+    def _prepare(self, solver: Solver) -> None:
+        if solver.name not in self._compiled:
+            self.compile(solver)
+            self._compiled.add(solver.name)
+
+
+class BatchPreparation:
+    """
+    Compilation of the kernels of batches, which depend on the method only. Thread-safe.
+
+    :ivar compile: compiles them, or loads their code; returns when they are ready.
+    """
+
+    def __init__(self) -> None:
+        self.compile: Callable[[BatchKernels], object] = lambda kernels: kernels.warm_up()
+        self._turn = threading.Lock()
+        self._ready: set[str] = set()
+
+    def finish(self, solver: Solver) -> None:
+        """
+        Return when the kernels of a solver are ready.
+
+        :param solver: the solver of a chain.
+        :raises CompilationError: they could not be compiled.
+        """
+        with self._turn:
+            if solver.name not in self._ready:
+                self.compile(BatchKernels(solver))
+                self._ready.add(solver.name)
 
 
 def main() -> None:

@@ -8,11 +8,46 @@ import threading
 
 import numpy as np
 
-from ik_service.arm.joint_checks import check_lengths, check_near, FARTHEST
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, UnknownJointError
 from ik_service.model.joint import JointLimits
 from ik_service.model.robot_model import RobotModel
+
+FARTHEST = 1e6
+"""Largest joint position [rad or m]; beyond, its pose would lose its precision."""
+
+MOST_NAMES = 10_000
+"""Joints that a message may name; a robot has far fewer."""
+
+
+def check_lengths(names: Sequence[str], values: Sequence[float], what: str) -> None:
+    """
+    Check how many joints and positions a message holds, before anything else is done with it.
+
+    :param names: the joints.
+    :param values: their positions.
+    :param what: the name of the message, for the error.
+    :raises ArgumentError: there are more than :data:`MOST_NAMES`, or the lengths differ.
+    """
+    if len(names) > MOST_NAMES:
+        raise ArgumentError(what, f'names {len(names)} joints, more than {MOST_NAMES}')
+    if len(names) != len(values):
+        raise ArgumentError(what, f'has {len(names)} names, but {len(values)} positions')
+
+
+def check_near(names: Sequence[str], values: np.ndarray) -> None:
+    """
+    Check positions [rad] or [m].
+
+    :param names: the joints.
+    :param values: (n,) their positions.
+    :raises ArgumentError: a joint is at NaN, infinity or beyond :data:`FARTHEST`; naming it.
+    """
+    for name, value in zip(names, values.tolist(), strict=True):
+        if not abs(value) <= FARTHEST:
+            fault = f'beyond ±{FARTHEST:g}' if math.isfinite(value) else 'which is not finite'
+            raise ArgumentError('joint_state', f'joint {quote(name)} is at {value:g}, {fault}')
+
 
 Mimic = tuple[int, int, float, float]
 """Indices of a mimic joint and of the joint that it follows, multiplier and offset."""
@@ -110,8 +145,8 @@ class PostureSpace:
         :returns: the indices that were written.
         :raises UnknownJointError: the robot has no such movable joint.
         :raises ArgumentError: a joint is named twice, the lengths differ or exceed
-            :data:`~ik_service.arm.joint_checks.MOST_NAMES`, or a value is not finite or farther
-            than :data:`~ik_service.arm.joint_checks.FARTHEST`.
+            :data:`~ik_service.arm.joint_state.MOST_NAMES`, or a value is not finite or farther
+            than :data:`~ik_service.arm.joint_state.FARTHEST`.
         """
         check_lengths(names, values, 'joint_state')
         indices = self.indices(names)
@@ -240,7 +275,7 @@ class JointStateBuffer:
             is not that of the names.
         :raises ArgumentError: the lengths differ or a joint is named twice, and nothing of the
             message is taken; or joints of the chain are not finite or farther than
-            :data:`~ik_service.arm.joint_checks.FARTHEST`, and the others are taken. Such a
+            :data:`~ik_service.arm.joint_state.FARTHEST`, and the others are taken. Such a
             position of a joint outside the chain is left out, as drivers send NaN for what they
             do not measure.
         """
@@ -345,3 +380,29 @@ class JointStateBuffer:
                     j = self._postures.names.index(name)
                     self._positions[j] = previous._positions[i]
                     self._arrivals[j] = previous._arrivals[i]
+
+
+def known_positions(
+    postures: PostureSpace,
+    names: Sequence[str],
+    values: Sequence[float],
+    used: np.ndarray | None,
+) -> tuple[Sequence[str], Sequence[float]]:
+    """
+    Return a joint state without the joints at NaN that do not matter.
+
+    :param postures: the full postures of the robot.
+    :param names: the joints.
+    :param values: their positions [rad] or [m].
+    :param used: indices of the joints that matter, in the full posture; None for all.
+    :returns: the joints and positions that are left; all of them where NaN matters.
+    :raises ArgumentError: the lengths differ, or a joint is named twice.
+    :raises UnknownJointError: the robot has no such movable joint.
+    """
+    if used is None:
+        return names, values
+    check_lengths(names, values, 'joint_state')
+    matter = set(used.tolist())
+    indices = postures.indices(names).tolist()
+    kept = [k for k, i in enumerate(indices) if i in matter or not np.isnan(values[k])]
+    return [names[k] for k in kept], [values[k] for k in kept]

@@ -19,8 +19,8 @@ from ik_service.collision.posture_test import PostureTest
 from ik_service.collision.scene import Pair, Scene
 from ik_service.collision.shapes import Shape
 from ik_service.collision.world import AttachedObject, World, WorldObject
+from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
-from ik_service.common.real_arrays import real_array
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import (
     ArgumentError,

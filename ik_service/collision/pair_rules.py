@@ -32,9 +32,10 @@ from ik_service.collision.scene_arrays import (
 )
 from ik_service.common.regular_file import read_regular
 from ik_service.jit.kernel_cache import cache_folder
-from ik_service.kinematics.search_range import sampling_bounds
+from ik_service.kinematics.joint_space import sampling_bounds
 from ik_service.model.groups.semantics import Semantics
 from ik_service.model.joint import JointType
+from ik_service.model.multi_dof import is_inside_joint
 
 if TYPE_CHECKING:
     from ik_service.collision.checked_robot import CheckedRobot
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 _LONGEST = 64 * 2**20  # of a file [byte]
 _DIGEST = 64  # characters
 _SAME_ORIGIN = 1e-9  # [m]
-_RULES = b'adjacent or of one origin, one joint, nearly always'  # by which the pairs are found
+_RULES = b'adjacent or about one point, one joint, nearly always'  # by which the pairs are found
 
 
 def model_digest(model: CheckedRobot) -> str:
@@ -229,26 +230,31 @@ def _adjacent(model: CheckedRobot) -> Iterator[frozenset[str]]:
     """
     Yield the pairs of links on one rigid body, or on two with one joint between them.
 
-    Joints that share their origin count as one, as those of a planar or universal joint do, where
-    the bodies between them have no geometry.
+    Joints that turn about one point, as those of a spherical wrist, count as one where the bodies
+    between them have no geometry; so do the parts of a planar or floating joint.
     """
     solid = {part.body for part in model.parts}
-    arrays = model.bodies.arrays
+    bodies, joints = model.bodies, model.robot.joints
+    parents = bodies.arrays.parents
+    inside = {body for link, body in bodies.body_of.items() if is_inside_joint(link, joints)}
     neighbours = {(body, body) for body in solid}
     for body in solid:
-        child, other = body, int(arrays.parents[body - 1]) if body else 0
-        while other > 0 and other not in solid and _same_origin(arrays, child):
-            child, other = other, int(arrays.parents[other - 1])
+        child, other = body, int(parents[body - 1]) if body else 0
+        while other > 0 and other not in solid:
+            if other not in inside and not _about_one_point(bodies.arrays, child, other):
+                break
+            child, other = other, int(parents[other - 1])
         neighbours |= {(body, other), (other, body)}
     links = dict.fromkeys(part.owner for part in model.parts)
     for a, b in combinations(links, 2):
-        if (model.bodies.body_of[a], model.bodies.body_of[b]) in neighbours:
+        if (bodies.body_of[a], bodies.body_of[b]) in neighbours:
             yield frozenset((a, b))
 
 
-def _same_origin(arrays: BodyArrays, body: int) -> bool:
-    """Return whether the joint above a body has its origin where that of its parent has it."""
-    return float(np.abs(arrays.before[body - 1, 9:]).max()) < _SAME_ORIGIN
+def _about_one_point(arrays: BodyArrays, child: int, parent: int) -> bool:
+    """Return whether the joints above a body and above its parent turn about the same point."""
+    apart = np.abs(arrays.before[child - 1, 9:]).max() >= _SAME_ORIGIN
+    return not (apart or arrays.moves[[child - 1, parent - 1], 1].any())
 
 
 def _moved_by_one_joint(model: CheckedRobot) -> Iterator[frozenset[str]]:

@@ -16,8 +16,8 @@ from ik_service.collision.part import ContactPoint
 from ik_service.collision.scene import Pair, Scene
 from ik_service.collision.scene_arrays import line_joints, LineJoints, RobotArrays
 from ik_service.collision.workspace import Workspace
+from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
-from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
 
 _LEAST_ROWS = 64  # postures that a thread is worth starting for
@@ -122,6 +122,22 @@ class PostureTest:
         scene, base = self._scene(), self._base()
         return PostureTest(
             self.joint_names, self._columns, lambda: base, lambda: scene, self._statistics
+        )
+
+    def of_motion(self) -> PostureTest:
+        """
+        Return the checks without contacts that no motion changes.
+
+        Those are the contacts of links that never move with objects of the world, such as of a
+        base with the table that it stands on.
+        """
+        scene = self._scene
+        return PostureTest(
+            self.joint_names,
+            self._columns,
+            self._base,
+            lambda: scene().of_motion,
+            self._statistics,
         )
 
     def lines(self) -> LineTest:

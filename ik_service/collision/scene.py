@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 import math
@@ -253,6 +254,13 @@ class Scene:
                 return place == FREE, count
             if self._first_of(workspace, workspace.near_pair()) or self.first_contact(workspace):
                 return False, count
+
+    @cached_property
+    def of_motion(self) -> Scene:
+        """The same without contacts of parts that never move: those that no motion changes."""
+        scene = copy(self)
+        scene._still_pairs = []
+        return scene
 
     def _collisions(self, workspace: Workspace) -> Iterator[tuple[Part, Part, CoalContact]]:
         """Yield the pairs of parts that collide, and where."""

@@ -1,4 +1,4 @@
-"""Direct calls of the machine code of kernels, without Numba's dispatch on argument types."""
+"""Machine code of kernels: direct calls without Numba's dispatch, and whether there is any yet."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numba.core import types
 import numpy as np
 
 from ik_service.jit.compile import CompiledKernel
+from ik_service.jit.kernel_cache import KernelCache
 
 
 def entry_point(compiled: CompiledKernel, *arguments: object) -> Callable:
@@ -59,3 +60,28 @@ def _type_of(argument: object) -> types.Type:
     if isinstance(argument, tuple):
         return types.BaseTuple.from_types(signature_of(argument), type(argument))
     return numba.typeof(argument)
+
+
+def is_compiled(compiled: CompiledKernel, *arguments: object) -> bool:
+    """
+    Return whether this process has the machine code of a kernel for arguments of these types.
+
+    :param compiled: a :func:`kernel`.
+    :param arguments: examples of the arguments.
+    """
+    dispatcher: Any = compiled
+    return signature_of(arguments) in dispatcher.overloads
+
+
+def is_cached(compiled: CompiledKernel, *arguments: object) -> bool:
+    """
+    Return whether the machine code of a kernel for arguments of these types is on disk.
+
+    :param compiled: a :func:`kernel`.
+    :param arguments: examples of the arguments.
+    """
+    dispatcher: Any = compiled
+    cache = dispatcher._cache
+    if not isinstance(cache, KernelCache):
+        return False
+    return cache.holds(signature_of(arguments), dispatcher.targetctx.codegen())

@@ -10,15 +10,15 @@ compiled anew in each process.
 Numba's own disk cache checks nothing, and looks only at the file of the function that is called,
 not at the files of the functions it calls in turn. Kernels here call each other across files, so
 the cache folder is named after a digest of all source with kernels in it: a changed file can never
-meet stale code. Steps that users register lie in other folders: files of kernels with such a step
-in them carry a digest of its code, see :mod:`ik_service.jit.code_digest`. The folder lies
-in the user's cache, so a read-only installation is cached as well; set ``NUMBA_CACHE_DIR`` to move
-it.
+meet stale code. Steps that users register lie in other folders, and can call functions and use
+constants of further files: files of kernels with such a step in them carry a digest of all its
+code, see :func:`code_of`. The folder lies in the user's cache, so a read-only installation is
+cached as well; set ``NUMBA_CACHE_DIR`` to move it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 import functools
 import hashlib
@@ -27,19 +27,20 @@ from pathlib import Path
 import pickle
 import sys
 import time
-from typing import Any
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, cast
 import uuid
 
 import llvmlite
 import numba
+from numba.core import types
 from numba.core.caching import _Cache
 from numba.core.codegen import CPUCodegen
 from numba.core.compiler import CompileResult
 from numba.core.cpu import CPUContext
 from numba.core.serialize import dumps
 from numba.core.typing.templates import signature
-
-from ik_service.jit.code_digest import code_of, file_digest, foreign_types
+import numpy as np
 
 SOURCE_FOLDERS = (
     'collision',
@@ -48,8 +49,8 @@ SOURCE_FOLDERS = (
     'jit',
     'kinematics',
     'motion',
+    'paths',
     'solvers',
-    'trajectory',
 )
 """Folders of the package whose source holds kernels, with all that is below them."""
 
@@ -244,3 +245,116 @@ def _remove_half_written(folder: Path) -> None:
 def _file_name(name: str) -> str:
     """Return the name of a function for a file, without the mark of local functions."""
     return name.replace('<', '').replace('>', '')[-150:]
+
+
+_PACKAGE = __name__.partition('.')[0]
+_LIBRARIES = frozenset({_PACKAGE, 'builtins', 'math', 'numba', 'numpy'})
+"""Modules left out: the package's own source has a digest, releases have versions."""
+
+_CONTAINED: dict[type, Callable] = {}
+
+
+def depend_on(kind: type, function: Callable) -> None:
+    """
+    Declare that kernels for arguments of a type contain a function.
+
+    :param kind: a NamedTuple type.
+    :param function: the Python function.
+    """
+    _CONTAINED[kind] = function
+
+
+def foreign_types(signature: tuple) -> list[type]:
+    """
+    Return the NamedTuple types from outside the package with declared functions in kernels.
+
+    :param signature: Numba's types of the arguments of a kernel.
+    """
+    kinds = (
+        numba_type.instance_class
+        for numba_type in signature
+        if isinstance(numba_type, (types.NamedTuple, types.NamedUniTuple))
+    )
+    return [
+        kind
+        for kind in kinds
+        if kind in _CONTAINED and kind.__module__.partition('.')[0] != _PACKAGE
+    ]
+
+
+def code_of(kind: type) -> str | None:
+    """
+    Return the digest of all code that kernels contain for a type; None where there is none.
+
+    :param kind: a type of which :func:`depend_on` was told.
+    """
+    digest = hashlib.sha256(
+        f'{kind.__module__}.{kind.__qualname__} {kind.__annotations__}'.encode()
+    )
+    try:
+        for part in _parts(cast(FunctionType, _CONTAINED[kind]), set()):
+            digest.update(hashlib.sha256(part).digest())
+    except Exception:  # whatever an object raises that cannot be pickled
+        return None
+    return digest.hexdigest()
+
+
+@functools.cache
+def file_digest(path: str) -> str:
+    """
+    Return the digest of a source file; empty where there is none.
+
+    :param path: the file.
+    """
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return ''
+
+
+def _parts(function: FunctionType, seen: set[int]) -> Iterator[bytes]:
+    """Yield everything that the machine code of a function depends on."""
+    if id(function) in seen:
+        return
+    seen.add(id(function))
+    code = function.__code__
+    yield file_digest(code.co_filename).encode()
+    used: set[str] = set()
+    for part in _nested(code):
+        yield part.co_code
+        yield repr([c for c in part.co_consts if not isinstance(c, CodeType)]).encode()
+        used.update(part.co_names)
+    space = function.__globals__
+    for name in sorted(used & space.keys()):
+        yield name.encode()
+        yield from _value(space[name], used, seen)
+    for cell in function.__closure__ or ():
+        yield from _value(cell.cell_contents, used, seen)
+
+
+def _value(value: object, used: set[str], seen: set[int]) -> Iterator[bytes]:
+    """Yield what code depends on by a global or a variable of an enclosing function."""
+    if isinstance(value, ModuleType):
+        if value.__name__.partition('.')[0] not in _LIBRARIES:
+            yield file_digest(value.__file__ or '').encode()
+            for name in sorted(used & vars(value).keys()):
+                yield from _value(vars(value)[name], used, seen)
+        return
+    function = getattr(value, 'py_func', value)
+    home = str(getattr(function, '__module__', ''))
+    if not callable(function):
+        yield dumps(value)
+    elif home.partition('.')[0] in _LIBRARIES or isinstance(function, np.ufunc):
+        yield f'{home}.{getattr(function, "__name__", "")}'.encode()
+    elif isinstance(function, FunctionType):
+        yield from _parts(function, seen)
+    else:  # a class, such as an enumeration
+        yield file_digest(getattr(sys.modules.get(home), '__file__', None) or '').encode()
+
+
+def _nested(code: CodeType) -> Iterator[CodeType]:
+    """Yield a function's code and that of the functions inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _nested(constant)

@@ -136,7 +136,7 @@ def joint_constants(path: JointPath, variables: Sequence[str]) -> tuple[np.ndarr
 
     :param path: a path with at least one motion.
     :param variables: names of the variables, in their order.
-    :returns: the (m, 8) array of :class:`~ik_service.kinematics.chain_arrays.ChainArrays`, and the
+    :returns: the (m, 8) array of :class:`~ik_service.kinematics.kernels.ChainArrays`, and the
         (2,) cosine and sine of the last rotation about z.
     """
     count = len(path.motions)

@@ -10,11 +10,41 @@ little cheaper, but ill-conditioned for nearly parallel axes, as in calibrated a
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from numba.core import types
+import numpy as np
 
 from ik_service.jit.compile import inner_kernel, kernel, varied_kernel
+
+
+class ChainArrays(NamedTuple):
+    """
+    Constants of a chain as arrays: m joints on the path, moved by n variables.
+
+    Frames are written as 12 numbers: the x, y and z axes, then the origin.
+
+    :ivar base: (12,) the frame in which the first joint moves, in the base frame.
+    :ivar joints: (m, 8) for each joint its angle offset [rad], the translation to the next joint
+        (3) [m], the cosine and sine of the rotation about x to the next joint, and how far it
+        turns [rad] and slides [m] per unit of its variable.
+    :ivar variables: (m,) index of the variable that moves each joint.
+    :ivar tip: (2,) cosine and sine of the last rotation about z, to the tip frame.
+    :ivar lower: (n,) lower limits of the variables.
+    :ivar upper: (n,) upper limits.
+    :ivar turn: (n,) 2π for variables whose full turns do not change any pose, else 0.
+    :ivar reach: (4,) a point of the base frame and the distance from it that the tip cannot
+        exceed [m].
+    """
+
+    base: np.ndarray
+    joints: np.ndarray
+    variables: np.ndarray
+    tip: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    turn: np.ndarray
+    reach: np.ndarray
 
 
 @inner_kernel
@@ -77,7 +107,7 @@ def last_frame(chain, q, axes, frame):
     """
     Forward kinematics up to the last joint, with the axis and origin of every joint.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param q: (n,) variables.
     :param axes: (m, 6) out: direction and origin of every joint's axis, in the base frame.
     :param frame: (12,) out: the frame behind the last joint, which is the tip's but for its last
@@ -124,7 +154,7 @@ def jacobian_rows(chain, axes, frame, rows):
     A turning joint with axis a and origin r contributes (a × (e − r), a), a sliding one (a, 0);
     e is the tip. A variable that moves several joints has the sum of their contributions.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param axes: (m, 6) from :func:`last_frame`.
     :param frame: (12,) from :func:`last_frame`.
     :param rows: (n, 6) out: linear before angular, in the base frame.
@@ -144,6 +174,110 @@ def jacobian_rows(chain, axes, frame, rows):
         row[3] += turns * ax
         row[4] += turns * ay
         row[5] += turns * az
+
+
+FAR = 1e6
+"""Farther out [rad], an angle that is added to another loses more than 1e-10 rad by rounding."""
+
+
+@kernel
+def forward(chain, q, axes, frame, pose):
+    """
+    Write the pose of the tip.
+
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param q: (n,) variables.
+    :param axes: (m, 6) scratch.
+    :param frame: (12,) scratch.
+    :param pose: (4, 4) out: T_base_tip.
+    :returns: whether all of q is finite and near enough for full precision.
+    """
+    last_frame(chain, q, axes, frame)
+    c = chain.tip[0]
+    s = chain.tip[1]
+    for i in range(3):
+        x = frame[i]
+        y = frame[3 + i]
+        pose[i, 0] = c * x + s * y
+        pose[i, 1] = c * y - s * x
+        pose[i, 2] = frame[6 + i]
+        pose[i, 3] = frame[9 + i]
+        pose[3, i] = 0.0
+    pose[3, 3] = 1.0
+    return all_near(q)
+
+
+@kernel
+def jacobian(chain, q, axes, frame, rows, matrix):
+    """
+    Write the geometric Jacobian in its usual form.
+
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param q: (n,) variables.
+    :param axes: (m, 6) scratch.
+    :param frame: (12,) scratch.
+    :param rows: (n, 6) scratch.
+    :param matrix: (6, n) out.
+    :returns: whether all of q is finite and near enough for full precision.
+    """
+    last_frame(chain, q, axes, frame)
+    jacobian_rows(chain, axes, frame, rows)
+    for i in range(rows.shape[0]):
+        for j in range(6):
+            matrix[j, i] = rows[i, j]
+    return all_near(q)
+
+
+@kernel
+def fill_poses(chain, q, axes, frame, poses):
+    """
+    Write the poses of the tip in many postures.
+
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param q: (N, n) variables.
+    :param axes: (m, 6) scratch.
+    :param frame: (12,) scratch.
+    :param poses: (N, 4, 4) out: T_base_tip.
+    """
+    for k in range(q.shape[0]):
+        forward(chain, q[k], axes, frame, poses[k])
+
+
+@kernel
+def fill_speeds(chain, q, velocities, axes, frame, columns, speeds):
+    """
+    Write the speed of the origin of the tip in many postures.
+
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param q: (N, n) variables.
+    :param velocities: (N, n) of the variables.
+    :param axes: (m, 6) scratch.
+    :param frame: (12,) scratch.
+    :param columns: (n, 6) scratch: the columns of the Jacobian, linear before angular.
+    :param speeds: (N,) out [m/s].
+    """
+    for k in range(q.shape[0]):
+        last_frame(chain, q[k], axes, frame)
+        jacobian_rows(chain, axes, frame, columns)
+        x = y = z = 0.0
+        for i in range(columns.shape[0]):
+            x += columns[i, 0] * velocities[k, i]
+            y += columns[i, 1] * velocities[k, i]
+            z += columns[i, 2] * velocities[k, i]
+        speeds[k] = math.sqrt(x * x + y * y + z * z)
+
+
+@inner_kernel
+def all_near(vector):
+    """
+    Return whether every element is finite and small enough to add angles to it precisely.
+
+    :param vector: (n,) [rad] or [m].
+    """
+    for i in range(vector.shape[0]):
+        if not abs(vector[i]) <= FAR:
+            return False
+    return True
 
 
 @inner_kernel

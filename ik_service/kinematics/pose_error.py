@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.real_arrays import real_array
+from ik_service.common.arguments import real_array
 from ik_service.exceptions import ArgumentError
 from ik_service.jit.compile import kernel
 from ik_service.kinematics.kernels import frame_error, transform_fault

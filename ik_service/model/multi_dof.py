@@ -46,6 +46,17 @@ def part_names(name: str, joints: Container[str]) -> tuple[str, ...]:
     return ()
 
 
+def is_inside_joint(link: str, joints: Container[str]) -> bool:
+    """
+    Return whether a link is one of the virtual ones between the parts of a joint.
+
+    :param link: name of the link.
+    :param joints: names of the robot's joints.
+    """
+    name, _, part = link.rpartition('/')
+    return bool(part) and link.removesuffix('_link') in part_names(name, joints)
+
+
 def planar_joints(
     name: str,
     parent: str,

@@ -12,7 +12,7 @@ import numpy as np
 
 from ik_service.exceptions import OptionError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.joint_speeds import joint_speeds
+from ik_service.kinematics.joint_space import joint_speeds
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.motion.command.motion_limits import averaging_window, LONGEST_RAMP, MotionLimits
 

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.joint_speeds import joint_speeds
+from ik_service.kinematics.joint_space import joint_speeds
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.motion.aim import Aim, REST, Step, Tick
 from ik_service.motion.aim_store import AimStore

@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ik_service.jit.compiled import is_cached, is_compiled
-from ik_service.jit.entry import entry_point
-from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.many_postures import tip_poses
+from ik_service.jit.entry import entry_point, is_cached, is_compiled
+from ik_service.kinematics.chain import KinematicChain, tip_poses
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.paths.search.path_solver import PathOptions, solve_path
 from ik_service.paths.search.problem import PathProblem, row_errors

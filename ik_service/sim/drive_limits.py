@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ik_service.kinematics.search_range import search_limits
+from ik_service.kinematics.joint_space import search_limits
 from ik_service.model.robot_model import RobotModel
 
 

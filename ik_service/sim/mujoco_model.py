@@ -28,7 +28,7 @@ import mujoco
 import numpy as np
 
 from ik_service.exceptions import SimulationError
-from ik_service.kinematics.search_range import sampling_bounds, search_limits
+from ik_service.kinematics.joint_space import sampling_bounds, search_limits
 from ik_service.model.geometry.inertias import (
     complete_inertias,
     CompletedInertias,

@@ -14,11 +14,11 @@ from numba.core.errors import NumbaError
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.cores import core_count
+from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
-from ik_service.common.real_arrays import real_array
+from ik_service.common.threads import core_count
 from ik_service.exceptions import ArgumentError, BatchInterruptedError, OptionError
-from ik_service.jit.compiled import is_cached, is_compiled
+from ik_service.jit.entry import is_cached, is_compiled
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.solvers.collision_test import collision_test, Collisions, CollisionTest

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
+from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
-from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import OptionError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import KinematicTree

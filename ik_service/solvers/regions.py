@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
-from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
 
 

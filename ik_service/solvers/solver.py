@@ -15,11 +15,10 @@ from numba.core.errors import NumbaError
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
-from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
-from ik_service.jit.compiled import is_cached, is_compiled
-from ik_service.jit.entry import entry_point
+from ik_service.jit.entry import entry_point, is_cached, is_compiled
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_space import JointSpace
 from ik_service.kinematics.pose_error import check_transform, check_transforms

@@ -11,8 +11,8 @@ from typing import get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
-from ik_service.common.real_arrays import real_array
 from ik_service.common.transforms import quaternion_xyzw_from_rotation
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.joint_space import frozen

@@ -1,4 +1,4 @@
-"""Joint states merged from several publishers."""
+"""Arm: joint states merged from several publishers, full postures, poses of links, hands."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import re
 
 import numpy as np
 import pytest
+from support.arm_helpers import panda_arm, posture_of, TREE, tree_arm
 
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from support.arm_helpers import panda_arm, tree_arm
-
-from ik_service.arm.arm import MeasuredState
-from ik_service.exceptions import ArgumentError
+from ik_service.arm.arm import Arm, ArmSettings, MeasuredState
+from ik_service.arm.hands import Hand
+from ik_service.arm.joint_state import PostureSpace
+from ik_service.common.transforms import inverse_transform
+from ik_service.exceptions import ArgumentError, UnknownJointError, UnknownLinkError
+from ik_service.robot import Robot
 
 ARM = ('shoulder', 'elbow', 'wrist')
 
@@ -127,3 +128,120 @@ def test_another_arm_keeps_the_joints_of_the_same_name(measured):
     np.testing.assert_array_equal(again.joints()[0], [0.5, 1.0, 0.25])
     assert again.joints()[1] == 10.0
     assert MeasuredState(panda_arm(), measured).joints() is None
+
+
+@pytest.fixture
+def space():
+    return PostureSpace(Robot.from_urdf(TREE), {'shoulder': 0.5})
+
+
+def test_names_are_all_movable_joints_in_order(space):
+    assert space.names == ('turntable', 'shoulder', 'elbow', 'wrist', 'grip', 'grip_too', 'pan')
+
+
+def test_near_zero_is_within_the_limits(space):
+    assert space.by_name(space.near_zero()) == {
+        'turntable': 0.0,
+        'shoulder': 0.0,
+        'elbow': 0.1,
+        'wrist': 0.0,
+        'grip': 0.0,
+        'grip_too': 0.0,
+        'pan': 0.2,
+    }
+
+
+def test_complete_sets_locked_and_mimic_joints(space):
+    posture = np.zeros(7)
+    space.overlay(posture, ['grip', 'grip_too', 'shoulder'], [0.02, 0.5, 1.0])
+    assert space.complete(posture) is posture
+    values = space.by_name(posture)
+    assert (values['grip'], values['grip_too'], values['shoulder']) == (0.02, 0.02, 0.5)
+
+
+def test_indices_of_many_name_lists(space):
+    for _ in range(3):
+        for first in space.names:
+            for second in space.names:
+                if first != second:
+                    posture = np.zeros(7)
+                    space.overlay(posture, [first, second], [1.0, 2.0])
+                    values = space.by_name(posture)
+                    assert (values[first], values[second]) == (1.0, 2.0)
+
+
+def test_refusals(space):
+    with pytest.raises(UnknownJointError, match='tail'):
+        space.indices(['elbow', 'tail'])
+    with pytest.raises(ArgumentError, match=r'elbow.*twice'):
+        space.indices(['elbow', 'elbow'])
+    with pytest.raises(UnknownJointError, match='tail'):
+        PostureSpace(Robot.from_urdf(TREE), {'tail': 0.0})
+
+
+@pytest.mark.parametrize('locked', [{}, {'turntable': 0.7, 'grip': 0.01}])
+def test_every_link_is_where_forward_kinematics_puts_it(locked):
+    arm = tree_arm(locked=locked)
+    posture = posture_of(arm, 5)
+    poses = arm.link_poses(posture)
+    for link in arm.robot.links:
+        T = arm.link_frames.root_from_link(link, posture)
+        np.testing.assert_allclose(T, poses[link], atol=1e-14)
+        for other, T_link_other in arm.link_frames.beside(link).items():
+            expected = inverse_transform(poses[link]) @ poses[other]
+            np.testing.assert_allclose(T_link_other, expected, atol=1e-14)
+
+
+@pytest.mark.parametrize('link', ['world', 'table', 'base', 'tool', 'finger_2', 'neck'])
+def test_joints_that_move_a_link(link):
+    for arm in (tree_arm(), tree_arm(locked={'turntable': 0.1, 'grip': 0.02})):
+        expected = arm.joints_that_move([link])
+        assert arm.link_frames.moving(link).tolist() == expected.tolist()
+        assert arm.link_frames.stands_still(link) == (len(expected) == 0)
+
+
+def test_unknown_links_are_refused():
+    frames = tree_arm().link_frames
+    for call in (frames.beside, frames.moving, lambda link: frames.root_from_link(link, None)):
+        with pytest.raises(UnknownLinkError):
+            call('tail')
+
+
+FINGERS = (
+    '<group name="grippers"><joint name="grip"/><joint name="pan"/></group>'
+    '<group name="claw"><joint name="grip"/></group>'
+)
+END = '<end_effector name="claw" parent_link="hand" group="claw"/>'
+
+
+def hands(srdf, **settings):
+    robot = Robot.from_urdf(TREE, srdf=f'<robot name="tree">{srdf}</robot>')
+    return Arm(robot, ArmSettings('base', 'tool', **settings)).hands
+
+
+def test_groups_of_the_same_joints_are_one_hand():
+    arm = panda_arm()
+    assert arm.hands == (Hand('hand', ('panda_finger_joint1',)),)
+    (group,) = arm.hand_groups().values()
+    assert group.chain.joint_names == ('panda_finger_joint1',)
+    assert not panda_arm(locked={'panda_finger_joint1': 0.0}).hands
+
+
+def test_a_group_without_a_tip_is_a_hand_and_that_of_an_end_effector():
+    both, claw = Hand('grippers', ('grip', 'pan')), Hand('claw', ('grip',))
+    assert hands(FINGERS) == (both,)  # the other group has a tip
+    assert {*hands(FINGERS + END)} == {both, claw}
+    assert hands('<group name="neck"><joint name="pan"/></group>') == ()
+    neck = '<group name="neck"><joint name="pan"/></group>'
+    end = '<end_effector name="n" parent_link="hand" group="neck"/>'
+    assert hands(neck + end) == (Hand('neck', ('pan',)),)
+
+
+@pytest.mark.parametrize('joint', ['turntable', 'wrist'])
+def test_joints_without_limits_and_those_of_the_arm_open_no_hand(joint):
+    group = f'<group name="claw"><joint name="grip"/><joint name="{joint}"/></group>'
+    assert hands(group + END) == ()
+
+
+def test_a_robot_without_groups_has_no_hands():
+    assert tree_arm().hands == ()

@@ -1,4 +1,6 @@
-"""Solvers that are compiled by another process, so that the node goes on."""
+"""Kernels that are compiled by another process or in the background, so that the node goes on."""
+
+from __future__ import annotations
 
 import os
 import subprocess
@@ -7,13 +9,20 @@ import threading
 import time
 
 import pytest
-from support.chains import planar
+from support.chains import arm_path, planar
 
 import ik_service as iks
 import ik_service.arm.compilation as compiling
-from ik_service.arm.compilation import Compiler
-from ik_service.exceptions import IkServiceError
+from ik_service.arm.compilation import (
+    Compiler,
+    KernelPreparation,
+    MOST_TREE_REQUESTS,
+    TreePreparation,
+)
+from ik_service.exceptions import CompilationError, IkServiceError
 from ik_service.kinematics.tree import KinematicTree
+from ik_service.robot import Robot
+from ik_service.solvers.solver import Solver
 
 PREPARE = """
 import ik_service as iks
@@ -126,3 +135,104 @@ def test_an_ended_compiler_compiles_nothing_more():
     compiler.end()
     with pytest.raises(IkServiceError, match='ending'):
         compiler.prepare(FakeSolver('bfgs'))
+
+
+PATIENCE = 60.0  # for another thread [s]
+
+
+class Compilation:
+    """A compiler that goes as the test says, and what is heard of it."""
+
+    def __init__(self, *faults):
+        self.faults = list(faults)
+        self.begun, self.goes = threading.Semaphore(0), threading.Semaphore(0)
+        self.ready, self.errors = threading.Semaphore(0), []
+        self.failed = threading.Event()
+        self.preparation = KernelPreparation(self.ready.release, self._fail, 0.01)
+
+    def begin(self):
+        self.preparation.begin(self.compile)
+        assert self.begun.acquire(timeout=PATIENCE)
+
+    def compile(self):
+        self.begun.release()
+        assert self.goes.acquire(timeout=PATIENCE)
+        if self.faults:
+            raise self.faults.pop(0)
+
+    def _fail(self, error):
+        self.errors.append(error)
+        self.failed.set()
+
+
+def test_it_is_told_once_when_they_are_ready_also_for_arms_that_come_meanwhile():
+    compilation = Compilation()
+    compilation.begin()
+    compilation.preparation.begin(compilation.compile)  # another arm
+    assert not compilation.ready.acquire(blocking=False)
+    compilation.goes.release()
+    assert compilation.ready.acquire(timeout=PATIENCE)
+    compilation.preparation.begin(compilation.compile)
+    assert not compilation.begun.acquire(timeout=0.1)
+    assert not compilation.ready.acquire(blocking=False)
+
+
+def test_a_busy_compiler_is_asked_again():
+    compilation = Compilation(CompilationError('others wait'), CompilationError('others wait'))
+    compilation.goes.release(3)
+    compilation.begin()
+    assert compilation.ready.acquire(timeout=PATIENCE)
+    assert not compilation.errors
+
+
+@pytest.mark.parametrize('fault', [RuntimeError('no room'), ValueError('no such arm')])
+def test_another_error_is_told_and_the_next_arm_is_another_try(fault):
+    compilation = Compilation(fault)
+    compilation.goes.release(2)
+    compilation.begin()
+    assert compilation.failed.wait(PATIENCE)
+    assert compilation.errors == [fault]
+    compilation.begin()
+    assert compilation.ready.acquire(timeout=PATIENCE)
+
+
+def test_after_the_end_nothing_is_told():
+    compilation = Compilation()
+    compilation.begin()
+    compilation.preparation.end()
+    compilation.goes.release()
+    compilation.preparation.begin(compilation.compile)
+    assert not compilation.ready.acquire(timeout=0.1)
+
+
+def test_a_chain_is_not_waited_for():
+    preparation = TreePreparation()
+    preparation.compile = lambda solver: pytest.fail('a chain was compiled')
+    preparation.finish(Solver(Robot.from_urdf(arm_path('panda')).chain(None, 'panda_hand_tcp')))
+
+
+def test_only_so_many_requests_wait_for_the_compiler():
+    tree = Robot.from_urdf(arm_path('upper_body')).tree(None, ['left_grip', 'right_grip'])
+    solver, preparation = Solver(tree), TreePreparation()
+    begun, done = threading.Semaphore(0), threading.Event()
+
+    def compile_slowly(_):
+        begun.release()
+        assert done.wait(10.0)
+
+    preparation.compile = compile_slowly
+    waiting = [
+        threading.Thread(target=preparation.finish, args=(solver,))
+        for _ in range(MOST_TREE_REQUESTS)
+    ]
+    for thread in waiting:
+        thread.start()
+    for _ in waiting:
+        assert begun.acquire(timeout=10.0)
+    with pytest.raises(CompilationError, match='still being compiled for several poses'):
+        preparation.finish(solver)
+    done.set()
+    for thread in waiting:
+        thread.join(10.0)
+    preparation.compile = lambda solver: pytest.fail('it was compiled twice')
+    preparation.finish(solver)

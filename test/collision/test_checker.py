@@ -200,6 +200,14 @@ def test_what_never_moves_collides_as_well():
     test = checker.for_joints(['to_b'])
     assert test.first_contact([0.0]) == ('a', 'floor')
     assert test.colliding([[0.0], [1.0]]).tolist() == [True, True]
+    moving = test.of_motion()
+    assert moving.first_contact([0.0]) == ('b', 'floor')
+    checker.add('floor', Box((0.05, 0.05, 0.02)), at(0, 0, -0.055))
+    assert test.contacts([0.0]) == (('a', 'floor'),)
+    assert moving.contacts([0.0]) == moving.contact_points([0.0]) == ()
+    assert moving.colliding([[0.0], [1.0]]).tolist() == [False, False]
+    assert moving.lines().free(np.array([[0.0], [1.0]]), 0.01)[0]
+    assert not test.lines().free(np.array([[0.0], [1.0]]), 0.01)[0]
     checker.move('floor', at(0, 0, -0.061))
     assert checker.contacts({}) == ()
 

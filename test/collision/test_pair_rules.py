@@ -54,6 +54,30 @@ def test_links_whose_joints_are_apart_are_checked_across_an_empty_link():
     assert checker.in_collision([0.0, np.pi / 2])
 
 
+@pytest.mark.parametrize('kinds', [('revolute', 'prismatic'), ('prismatic', 'prismatic')])
+def test_links_that_slide_apart_are_checked_across_an_empty_link(kinds):
+    text = (
+        f'<robot name="r"><link name="base">{solid(xyz="0 0 0.5")}</link><link name="turn"/>'
+        f'<link name="rod">{solid()}</link>'
+        + hinge('shoulder', 'base', 'turn', kind=kinds[0])
+        + hinge('extend', 'turn', 'rod', kind=kinds[1])
+        + '</robot>'
+    )
+    checker = CollisionChecker(Robot.from_urdf(text))
+    assert names(checker) == {}
+    assert checker.in_collision([0.0, 0.5])
+
+
+@pytest.mark.parametrize('kind', ['planar', 'floating'])
+def test_links_on_one_joint_of_several_degrees_of_freedom_are_neighbours(kind):
+    text = (
+        f'<robot name="r"><link name="floor">{solid()}</link><link name="base">{solid()}</link>'
+        + hinge('move', 'floor', 'base', kind=kind)
+        + '</robot>'
+    )
+    assert names(CollisionChecker(Robot.from_urdf(text))) == {'basefloor': 'adjacent'}
+
+
 def covered(limits='lower="0.4" upper="1"'):
     """A robot whose link a collides with c always, and with d at home only."""
     cover = solid('<sphere radius="0.4"/>')

@@ -9,7 +9,7 @@ import time
 import pytest
 from support.harness import until
 
-from ik_service.common.periodic_thread import PeriodicThread
+from ik_service.common.periodic_calls import PeriodicThread
 from ik_service.common.stall_watch import InterpreterWatch, StallWatch
 
 

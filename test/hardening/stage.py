@@ -18,7 +18,7 @@ from support.harness import until
 from hardening.lying_arm import LyingArm
 from hardening.stream import Bounds, check, Settings
 from hardening.workplace import REPOSITORY
-from ik_service.kinematics.joint_speeds import joint_speeds
+from ik_service.kinematics.joint_space import joint_speeds
 from ik_service.motion.tracking.nearby_solver import NearbySolver
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.qos import DESCRIPTION_QOS

@@ -5,7 +5,7 @@ import pytest
 from support.follower_helpers import RATE, READY, Rig
 
 import ik_service as iks
-from ik_service.kinematics.joint_speeds import FALLBACK_LINEAR_SPEED, FALLBACK_SPEED
+from ik_service.kinematics.joint_space import FALLBACK_LINEAR_SPEED, FALLBACK_SPEED
 from ik_service.motion.settings import FollowerState
 
 

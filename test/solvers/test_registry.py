@@ -11,7 +11,7 @@ from support.chains import planar, ROOT, targets, within_limits
 
 import ik_service as iks
 from ik_service.exceptions import OptionError, SolverSpecError, UnknownSolverError
-from ik_service.jit import code_digest
+from ik_service.jit import kernel_cache as code_digest
 from ik_service.solvers import registry
 from ik_service.solvers.options import METHOD_OPTIONS
 from ik_service.solvers.registry import DEFAULT_SOLVER, load_solvers, solver_spec

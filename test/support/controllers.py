@@ -13,7 +13,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_service.common.periodic_thread import PeriodicThread
+from ik_service.common.periodic_calls import PeriodicThread
 from support.trajectory_controller import Point, Trajectory, TrajectoryController
 
 RATE = 100.0  # cycles of the arm's control loop a second [Hz]

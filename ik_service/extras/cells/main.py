@@ -8,7 +8,7 @@ from functools import partial
 import sys
 
 from ik_service.cli.ros_arguments import split_ros_arguments
-from ik_service.common.switch_interval import switch_interval
+from ik_service.common.threads import switch_interval
 from ik_service.exceptions import UnknownArmError
 from ik_service.extras.cells.arguments import (
     arms_command,

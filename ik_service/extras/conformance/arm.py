@@ -7,10 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ik_service.arm.links import attached_links, links_below
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.joint_space import sampled_range
-from ik_service.kinematics.search_range import search_limits
+from ik_service.kinematics.joint_space import sampled_range, search_limits
+from ik_service.kinematics.link_poses import attached_links, links_below
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.model.joint import JointType
 from ik_service.robot import Robot

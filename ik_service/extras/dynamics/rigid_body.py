@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
-from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError, MissingExtraError
 from ik_service.kinematics.chain import KinematicChain
 

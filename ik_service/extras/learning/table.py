@@ -167,7 +167,7 @@ def _goal_map(tip: np.ndarray) -> np.ndarray:
     That frame differs from the tip's by a rotation about z. The block is a row vector of its rows,
     to be multiplied from the left.
 
-    :param tip: (2,) cosine and sine, see :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param tip: (2,) cosine and sine, see :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :returns: (12, 12).
     """
     c, s = tip

@@ -9,8 +9,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
-from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import check_transform

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.cores import core_count
+from ik_service.common.arguments import whole_number
 from ik_service.common.quoting import safe_repr
-from ik_service.common.whole_numbers import whole_number
+from ik_service.common.threads import core_count
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.reach.base_scores import BaseScores
 from ik_service.extras.reach.capability import CapabilityMap

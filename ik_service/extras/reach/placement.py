@@ -11,8 +11,8 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ik_service.common.arguments import whole_number
 from ik_service.common.quoting import safe_repr
-from ik_service.common.whole_numbers import whole_number
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.reach.base_scores import BaseScores
 from ik_service.extras.reach.place_arm import read_arm

@@ -11,7 +11,7 @@ def fill_products(chain, q, rows, axes, frame, columns, products):
     """
     Write the product of the Jacobian with its transpose for many postures.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param q: (N, n) variables.
     :param rows: (r,) rows of the Jacobian that count.
     :param axes: (m, 6) scratch.

@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.real_arrays import real_array
+from ik_service.common.arguments import real_array
 from ik_service.common.transforms import rotation_from_rpy
 from ik_service.exceptions import ArgumentError
 

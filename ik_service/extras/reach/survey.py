@@ -16,9 +16,8 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
+from ik_service.common.arguments import real_array, whole_number
 from ik_service.common.quoting import safe_repr
-from ik_service.common.real_arrays import real_array
-from ik_service.common.whole_numbers import whole_number
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.reach.capability import CapabilityMap
 from ik_service.extras.reach.grid import cubic_axes, grid_positions

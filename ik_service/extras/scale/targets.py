@@ -12,8 +12,8 @@ from typing import cast, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
-from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.scale.array_targets import array_targets, ArrayTargets, SlicedArray
 from ik_service.kinematics.grid_poses import write_grid_poses

@@ -11,8 +11,8 @@ from typing import cast, TYPE_CHECKING
 
 import numpy as np
 
+from ik_service.common.arguments import whole_number
 from ik_service.common.quoting import safe_repr
-from ik_service.common.whole_numbers import whole_number
 from ik_service.exceptions import ArgumentError, StoreInterruptedError
 from ik_service.extras.scale.array_targets import FileTargets
 from ik_service.extras.scale.chain_spec import ChainSpec

@@ -10,9 +10,9 @@ from ik_service.arm.arm import Arm
 from ik_service.arm.hands import Hand
 from ik_service.extras.viewer.link.path_link import ExecutionEnd, joint_motion, PathLink
 from ik_service.extras.viewer.link.task_queue import TaskQueue
-from ik_service.extras.viewer.panel.gripper_buttons import GripperButtons
+from ik_service.extras.viewer.panel.joint_widgets import GripperButtons
 from ik_service.extras.viewer.robot_display import RobotDisplay
-from ik_service.kinematics.joint_speeds import joint_speeds
+from ik_service.kinematics.joint_space import joint_speeds
 
 OPEN, CLOSE = 'Open', 'Close'
 LOWER, UPPER = 'Lower limits', 'Upper limits'
@@ -23,13 +23,7 @@ Positions = Mapping[str, float]
 
 
 class Grippers:
-    """
-    Hands of one arm after the other. To be used from one thread.
-
-    :param link: executes trajectories.
-    :param tasks: brings their ends.
-    :param refuse: called with the reason why something is not possible.
-    """
+    """Hands of one arm after the other. To be used from one thread."""
 
     def __init__(self, link: PathLink, tasks: TaskQueue, refuse: Callable[[str], object]) -> None:
         self._link, self._tasks, self._refuse = link, tasks, refuse
@@ -37,24 +31,14 @@ class Grippers:
         self._choices: dict[str, dict[str, Positions]] = {}
 
     def show(self, display: RobotDisplay, buttons: GripperButtons) -> None:
-        """
-        Take another robot.
-
-        :param display: the robot.
-        :param buttons: get those of its hands.
-        """
+        """Take another robot."""
         arm = display.view.arm
         self._display = display
         self._choices = {hand.name: gripper_choices(arm, hand) for hand in arm.hands}
         buttons.build({name: [*choices] for name, choices in self._choices.items()})
 
     def move(self, name: str, choice: str) -> None:
-        """
-        Move the joints of a hand.
-
-        :param name: name of the hand.
-        :param choice: one of those of its buttons.
-        """
+        """Move the joints of a hand."""
         goal = self._choices.get(name, {}).get(choice)
         if goal is None or self._display is None:  # of the robot before
             return
@@ -86,8 +70,6 @@ def gripper_choices(arm: Arm, hand: Hand) -> dict[str, Positions]:
     Open and closed are the states of its group that are called so, else those limits of its
     joints between which the fingers move apart; where neither tells, the limits are offered.
 
-    :param arm: the arm that the hand belongs to.
-    :param hand: the hand.
     :returns: positions by joint [rad] or [m], within the limits.
     """
     limits = {name: arm.robot.joints[name].limits for name in hand.joint_names}

@@ -15,7 +15,6 @@ def main(args: list[str] | None = None) -> int:
     Run the program.
 
     :param args: the command line after the program's name; ``None`` takes it from ``sys.argv``.
-    :returns: the exit code.
     """
     if shows_help(args, 'ik_viewer', 'The arm in a browser.', 'page.md'):
         return 0
@@ -25,8 +24,8 @@ def main(args: list[str] | None = None) -> int:
         from ik_service.extras.viewer.server.page import close, serve
 
         with runtime.ros(args):
+            from ik_service.extras.viewer.link.task_queue import LimitedLog
             from ik_service.extras.viewer.link.viewer_node import ViewerNode
-            from ik_service.extras.viewer.server.limited_log import LimitedLog
             from ik_service.extras.viewer.settings import declare_settings
             from ik_service.extras.viewer.viewer import Viewer
 

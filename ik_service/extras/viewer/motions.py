@@ -13,13 +13,16 @@ import time
 
 import numpy as np
 
+from ik_service.arm.arm import Arm
+from ik_service.arm.group import ArmGroup
 from ik_service.extras.viewer.link.path_link import Execution, ExecutionEnd, joint_motion, PathLink
 from ik_service.extras.viewer.link.target import Target
-from ik_service.extras.viewer.link.task_queue import TaskQueue
+from ik_service.extras.viewer.link.task_queue import Newest, TaskQueue
+from ik_service.extras.viewer.panel.joint_widgets import home_state, state_choices
 from ik_service.extras.viewer.panel.measures import random_reachable_pose
-from ik_service.extras.viewer.panel.named_states import home_state, state_choices
 from ik_service.extras.viewer.panel.panel import Panel
 from ik_service.extras.viewer.robot_display import RobotDisplay
+from ik_service.kinematics.joint_space import joint_speeds
 
 _NO_STATES = 'no joint states have come yet'
 _PERIOD = 0.2  # shortest time between two motions of a slider that is being moved [s]
@@ -31,11 +34,6 @@ class Motions:
 
     Whatever is asked for last counts.
 
-    :param target: gets the poses.
-    :param link: gets the joint positions.
-    :param tasks: brings the ends of motions.
-    :param panel: shows what was asked for.
-    :param refuse: called with the reason why something is not possible.
     :ivar state: named state that was asked for last; empty for something else.
     """
 
@@ -47,15 +45,15 @@ class Motions:
         panel: Panel,
         refuse: Callable[[str], object],
     ) -> None:
-        self._target, self._link, self._tasks = target, link, tasks
+        self._target, self._link, self._newest = target, link, Newest(tasks)
         self._panel, self._refuse = panel, refuse
         self._display: RobotDisplay | None = None
         self._home: Mapping[str, float] | None = None
         self._states: Mapping[str, Mapping[str, float]] = {}
-        self._goal: np.ndarray | None = None  # the joint positions that were asked for last
+        self._group: ArmGroup | None = None  # the joints that were asked for last
+        self._goal: np.ndarray | None = None  # their positions
         self._is_due = False  # whether they have yet to be sent
         self._sent_at = -math.inf
-        self._number = 0  # of the last motion
         self._execution: Execution | None = None
         self.state = ''
 
@@ -65,11 +63,7 @@ class Motions:
         return self._execution is not None and self._link.can_execute()
 
     def show(self, display: RobotDisplay) -> None:
-        """
-        Take another robot; what was asked for is dropped.
-
-        :param display: the robot.
-        """
+        """Take another robot; what was asked for is dropped."""
         self._display = display
         self._states = state_choices(display.view.arm)
         self._home = home_state(display.view.arm)
@@ -93,33 +87,25 @@ class Motions:
                 self._home = dict(zip(names, q.tolist(), strict=True))
 
     def step(self, now: float) -> None:
-        """
-        Send the joint positions that are due.
-
-        :param now: on the monotonic clock [s].
-        """
-        display, goal = self._display, self._goal
-        if not self._is_due or display is None or goal is None or now - self._sent_at < _PERIOD:
+        """Send the joint positions that are due."""
+        display, goal, group = self._display, self._goal, self._group
+        if not self._is_due or now - self._sent_at < _PERIOD:
             return
-        self._is_due, q = False, display.joints()
+        if display is None or goal is None or group is None:
+            return
+        self._is_due, q = False, display.joints(group.indices)
         if q is None:
             return
         self._sent_at = now
-        self._number += 1
-        number = self._number
-
-        def on_end(end: ExecutionEnd) -> None:
-            self._tasks.post(lambda: self._end(end) if number == self._number else None)
-
-        motion = joint_motion(display.view.arm.chain.joint_names, q, goal, display.view.speeds)
-        self._execution = self._link.execute(motion, on_end)
+        self._newest.drop()
+        motion = joint_motion(group.chain.joint_names, q, goal, joint_speeds(group.chain))
+        self._execution = self._link.execute(motion, self._newest.taking(self._end))
 
     def drag(self, T_root_target: np.ndarray, is_going_on: bool) -> None:
         """
         Take the pose of the gizmo as the target.
 
         :param T_root_target: (4, 4) [m].
-        :param is_going_on: False at the end of the drag.
         """
         if self._display is not None:
             self._give_way()
@@ -134,11 +120,7 @@ class Motions:
             self._move(self._home, 'home')
 
     def go_to_state(self, name: str) -> None:
-        """
-        Go to a named state.
-
-        :param name: one of those that the panel offers.
-        """
+        """Go to a named state."""
         positions = self._states.get(name)
         if positions is None:  # it was chosen just before another robot came
             return
@@ -148,11 +130,7 @@ class Motions:
         self.state = name
 
     def go_to_random_pose(self, rng: np.random.Generator) -> None:
-        """
-        Go to a random pose within reach.
-
-        :param rng: random numbers.
-        """
+        """Go to a random pose within reach."""
         if self._display is not None:
             view = self._display.view
             self.go_to_pose(random_reachable_pose(view.arm.chain, rng, 0.1 * view.size))
@@ -186,23 +164,25 @@ class Motions:
     ) -> bool:
         """Ask for joint positions, unless that is refused; ``kept`` is for the other joints."""
         display = self._display
-        q = None if display is None else display.joints()
-        if display is None or q is None:
+        group = None if display is None else _group_of(positions, display.view.arm)
+        q = None if display is None or group is None else display.joints(group.indices)
+        if display is None or group is None or q is None:
             self._refuse(f'the arm cannot go to {where}: {_NO_STATES}')
             return False
         if not self._link.can_execute():
             self._refuse(f'the arm cannot go to {where}: no node offers execute_trajectory')
             return False
-        chain = display.view.arm.chain
         self._target.clear()
         self.state = ''
-        self._goal = chain.joint_vector(positions, q if kept is None else kept)
+        kept = kept if group is self._group else None
+        self._group = group
+        self._goal = group.chain.joint_vector(positions, q if kept is None else kept)
         self._is_due = True
-        names = chain.joint_names
+        names = group.chain.joint_names
         self._panel.sliders.show(
             dict(zip(names, self._goal.tolist(), strict=True)), time.monotonic()
         )
-        display.show_preview(display.poses_at(self._goal))
+        display.show_preview(display.poses_at(self._goal, group.indices))
         return True
 
     def _give_way(self) -> None:
@@ -223,3 +203,9 @@ class Motions:
         if wanted and not end.is_success:
             self.state = ''
             self._refuse(f'the arm has not got there: {end.reason}')
+
+
+def _group_of(positions: Mapping[str, float], arm: Arm) -> ArmGroup | None:
+    """Return the group that moves to positions of joints: the default one, where it has them."""
+    groups = (arm.group, *arm.groups.values())
+    return next((g for g in groups if positions.keys() <= {*g.chain.joint_names}), None)

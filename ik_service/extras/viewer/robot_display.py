@@ -11,20 +11,19 @@ from ik_service.arm.arm import MeasuredState
 from ik_service.common.transforms import inverse_transform
 from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.world_picture import WorldPicture
-from ik_service.extras.viewer.panel.error_history import ErrorHistory
 from ik_service.extras.viewer.panel.measures import (
     joint_positions,
     JointPosition,
     lag,
     manipulability,
+    SolveReport,
     tracking_error,
 )
-from ik_service.extras.viewer.panel.panel import Panel
+from ik_service.extras.viewer.panel.panel import ErrorHistory, Panel
 from ik_service.extras.viewer.panel.panel_html import Figures
-from ik_service.extras.viewer.panel.solve_report import SolveReport
+from ik_service.extras.viewer.panel.widgets import set_properties
 from ik_service.extras.viewer.scene.robot_view import RobotView
-from ik_service.extras.viewer.scene.scene import OnDrag, Poses, RobotScene
-from ik_service.extras.viewer.scene.trail import Trail
+from ik_service.extras.viewer.scene.scene import OnDrag, Poses, RobotScene, Trail
 
 _VISIBLE = 1e-3  # smallest visible difference of a joint from its command [rad] or [m]
 _COMMAND_TIMEOUT = 0.5  # age up to which a command is in force [s]
@@ -34,10 +33,7 @@ class RobotDisplay:
     """
     Display of one robot. To be used from one thread, except for the two states.
 
-    :param server: serves the page.
-    :param view: the robot.
     :param on_drag: called when the gizmo is dragged; see :class:`RobotScene`.
-    :ivar view: the robot.
     :ivar measured: state from ``joint_states``; thread-safe.
     :ivar commanded: state from ``joint_command``; thread-safe.
     """
@@ -69,9 +65,13 @@ class RobotDisplay:
         found = self.measured.joints()
         return None if found is None else found[1]
 
-    def joints(self) -> np.ndarray | None:
-        """Return the chain's measured positions (n,) [rad] or [m]; None while some are missing."""
-        found = self.measured.joints()
+    def joints(self, indices: np.ndarray | None = None) -> np.ndarray | None:
+        """
+        Return measured positions [rad] or [m]; None while some are missing.
+
+        :param indices: (n,) of the joints in the full posture; None for those of the chain.
+        """
+        found = self.measured.joints(indices)
         return None if found is None else found[0]
 
     def tip_pose(self) -> np.ndarray | None:
@@ -92,15 +92,16 @@ class RobotDisplay:
         """Pose T_root_link (4, 4) of each link as it is drawn [m]."""
         return self._poses
 
-    def poses_at(self, q: np.ndarray) -> Poses:
+    def poses_at(self, q: np.ndarray, indices: np.ndarray | None = None) -> Poses:
         """
-        Return the pose of each link if the chain's joints were elsewhere than measured.
+        Return the pose of each link if joints were elsewhere than measured.
 
         :param q: (n,) their positions [rad] or [m].
+        :param indices: (n,) of these in the full posture; None for those of the chain.
         :returns: (4, 4) T_root_link by link [m].
         """
         posture = self._posture.copy()
-        posture[self.view.arm.indices] = q
+        posture[self.view.arm.indices if indices is None else indices] = q
         return self.view.arm.link_poses(self.view.arm.postures.complete(posture))
 
     def joint_positions(self) -> list[JointPosition]:
@@ -109,12 +110,7 @@ class RobotDisplay:
         return joint_positions(self.view.arm.chain, posture[self.view.arm.indices])
 
     def take_solve_outcome(self, is_reachable: bool, message: str) -> None:
-        """
-        Take in the response of ``compute_ik`` for the target.
-
-        :param is_reachable: whether it is a solution.
-        :param message: its message.
-        """
+        """Take in the response of ``compute_ik`` for the target."""
         self._is_reachable, self._message = is_reachable, message
 
     def show_preview(self, poses: Poses) -> None:
@@ -126,11 +122,7 @@ class RobotDisplay:
         self._scene.preview.place(poses, beside=self._poses)
 
     def show_world(self, picture: WorldPicture) -> None:
-        """
-        Show the world and the collisions.
-
-        :param picture: as the IK node knows them.
-        """
+        """Show the world and the collisions."""
         self._scene.world.show(picture.parts, self._poses)
         self._scene.arm.highlight(picture.colliding_links)
 
@@ -140,13 +132,7 @@ class RobotDisplay:
         self._trail_is_new = True
 
     def draw(self, now: float, target: Target, panel: Panel) -> None:
-        """
-        Draw the present state.
-
-        :param now: on the monotonic clock [s].
-        :param target: the target.
-        :param panel: its switches say what is drawn.
-        """
+        """Draw the present state."""
         q = self.joints()
         scene = self._scene
         scene.arm.visible = q is not None
@@ -158,12 +144,11 @@ class RobotDisplay:
             self._poses = self.view.arm.link_poses(posture)
             scene.arm.place(self._poses)
             scene.world.place(self._poses)
-        if scene.world.visible != panel.shows_objects:
-            scene.world.visible = panel.shows_objects
+        set_properties(scene.world, visible=panel.objects_switch.value)
         scene.show_collision_shapes(
-            self.view.collision_parts, self._poses, panel.shows_collision_shapes
+            self.view.collision_parts, self._poses, panel.solid_switch.value
         )
-        scene.show_tip(self._poses[self.view.arm.chain.tip_link], panel.shows_tip)
+        scene.show_tip(self._poses[self.view.arm.chain.tip_link], panel.tip_switch.value)
         self._draw_ghosts(now, panel)
         chain = self.view.arm.chain
         tip = self._poses[chain.tip_link]
@@ -171,15 +156,12 @@ class RobotDisplay:
         self._trail_is_new |= self._trail.add(tip[:3, 3])
         if self._trail_is_new:
             self._trail_is_new = False
-            scene.show_trail(self._trail, panel.shows_trail)
+            scene.show_trail(self._trail, panel.trail_switch.value)
 
     def refresh(self, now: float, target: Target, panel: Panel, solve: SolveReport | None) -> None:
         """
         Show the live values in the panel.
 
-        :param now: on the monotonic clock [s].
-        :param target: the target.
-        :param panel: shows them.
         :param solve: figures of the node's last solve; None without any.
         """
         self._trail_is_new = True  # its switch may have been used
@@ -206,7 +188,7 @@ class RobotDisplay:
         is_apart = (
             command is not None and np.abs(command - self._posture[indices]).max() > _VISIBLE
         )
-        ghost.visible = panel.shows_ghost and bool(is_apart)
+        ghost.visible = panel.ghost_switch.value and bool(is_apart)
         if ghost.visible and command is not None:
             ghost.place(self.poses_at(command), beside=self._poses)
         preview.visible = panel.sliders.is_held(now)

@@ -16,9 +16,6 @@ class Settings:
     """
     Settings of the viewer.
 
-    :ivar host: address to serve the page at.
-    :ivar allowed_hosts: further host names that it is served under.
-    :ivar port: TCP port.
     :ivar port_search: whether the next free port is taken when this one is in use.
     :ivar rate: update rate of the page [Hz].
     :ivar reach: path of a map of the reach; empty for none.
@@ -123,7 +120,6 @@ def declare_settings(node: Node) -> Settings:
     """
     Declare the parameters of a viewer, and return their values.
 
-    :param node: the node.
     :raises OptionError: a value is invalid.
     """
     values = declare_parameters(
@@ -145,7 +141,6 @@ def parse_hosts(text: str) -> tuple[str, ...]:
     """
     Parse a list of host names.
 
-    :param text: the names, separated by commas.
     :returns: the names as :func:`~ik_service.extras.viewer.server.access_policy.host_name` does.
     :raises OptionError: one is no host name.
     """

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from functools import partial
 import threading
 import time
 import traceback
+from typing import Any
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
@@ -20,17 +21,15 @@ from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError
 from ik_service.extras.viewer.grippers import Grippers
 from ik_service.extras.viewer.link.node_monitor import NodeMonitor
-from ik_service.extras.viewer.link.path_link import PathLink
+from ik_service.extras.viewer.link.path_link import message_of, PathLink, refusal_of
+from ik_service.extras.viewer.link.remote_parameters import Field, Value
 from ik_service.extras.viewer.link.robot_source import RobotSelection, select_robot
-from ik_service.extras.viewer.link.service_requests import ServiceRequests
-from ik_service.extras.viewer.link.servo_link import ServoLink
 from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.link.viewer_node import ViewerNode
 from ik_service.extras.viewer.link.world_picture import NO_WORLD, read_world_picture, WorldPicture
 from ik_service.extras.viewer.motions import Motions
 from ik_service.extras.viewer.panel.panel import Actions, notify, Panel
-from ik_service.extras.viewer.panel.parameter_fields import Field, Value
 from ik_service.extras.viewer.path.path_form import PathForm
 from ik_service.extras.viewer.path.path_scene import PathScene
 from ik_service.extras.viewer.path.paths import Paths
@@ -39,123 +38,19 @@ from ik_service.extras.viewer.robot_display import RobotDisplay
 from ik_service.extras.viewer.scene.robot_view import load_in_background, RobotView
 from ik_service.extras.viewer.scene.scene import add_surroundings
 from ik_service.extras.viewer.settings import Settings
-from ik_service.extras.viewer.teleop.hand_form import HandForm
-from ik_service.extras.viewer.teleop.motion import PARAMETERS
-from ik_service.extras.viewer.teleop.teleop import Teleop
+from ik_service.extras.viewer.teleop.servo_link import PARAMETERS, ServoLink
+from ik_service.extras.viewer.teleop.teleop import HandForm, Teleop
 from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.requests.errors import ErrorCode
 from ik_service.ros.requests.frames import FrameResolver, Frames
-
-
-class MotionTabs:
-    """
-    Paths and motion by hand. To be used from one thread, except for :meth:`stop`.
-
-    :param server: the page's server.
-    :param panel: holds the tabs.
-    :param node: the ROS node.
-    :param link: the services and the action for paths.
-    :param tasks: brings what is done in the tabs.
-    :param monitor: knows the IK node.
-    :param target: the target of the page.
-    :param motions: other motions of the page.
-    :param refuse: called with the reason why something is not possible.
-    """
-
-    def __init__(
-        self,
-        server: viser.ViserServer,
-        panel: Panel,
-        node: ViewerNode,
-        link: PathLink,
-        tasks: TaskQueue,
-        monitor: NodeMonitor,
-        target: Target,
-        motions: Motions,
-        refuse: Callable[[str], object],
-    ) -> None:
-        self._tasks, self._monitor, self._motions = tasks, monitor, motions
-        self._servo = ServoLink(node)
-        self._paths = Paths(
-            partial(PathForm, server.gui, panel.path_tab),
-            lambda display: PathScene(server, display.view),
-            link,
-            tasks,
-            target,
-            motions,
-            refuse,
-        )
-        self._teleop = Teleop(partial(HandForm, server.gui, panel.hand_tab), self._servo)
-
-        @server.on_client_connect
-        async def _(_client: viser.ClientHandle) -> None:
-            tasks.post(self._paths.hide_preview)
-
-        @server.on_client_disconnect
-        async def _(client: viser.ClientHandle) -> None:
-            self._teleop.leave(client.client_id)
-
-    def show(self, display: RobotDisplay) -> None:
-        """
-        Take another robot.
-
-        :param display: the robot.
-        """
-        self._paths.show(display)
-        self._teleop.show(display.view.arm.chain)
-
-    def connect(self) -> None:
-        """Look for the services and parameters of a node that is new on the graph."""
-        self._servo.connect(self._monitor.facts.node)
-        self._monitor.read_parameters(PARAMETERS, self._teleop.take_parameters)
-
-    def step(self, now: float, is_connected: bool) -> None:
-        """
-        Do what is due.
-
-        :param now: on the monotonic clock [s].
-        :param is_connected: whether the IK node takes requests.
-        """
-        self._paths.step(now)
-        self._teleop.step(is_connected, self._paths.is_running)
-
-    def draw(self) -> None:
-        """Draw the path, and show the state in the tabs."""
-        self._paths.draw()
-        self._teleop.draw()
-
-    def stop(self) -> None:
-        """Stop the arm, whatever moves it; from any thread."""
-        self._teleop.stop()
-        self._tasks.post(self._after_stop, self._servo.stop(self._monitor.facts.node))
-
-    def release(self) -> None:
-        """End the motion by hand until the button that is held was released."""
-        self._teleop.stop()
-
-    def close(self) -> None:
-        """End the motion by hand."""
-        self._teleop.close()
-
-    def _after_stop(self, is_asked: bool) -> None:
-        self._paths.stop()
-        if is_asked:
-            self._motions.drop()  # as the node does with the target
-        else:
-            self._motions.stop()
-
 
 _IDLE_PERIOD = 0.2  # time between two steps while no page is open [s]
 _PANEL_PERIOD = 0.2  # time between two updates of the panel [s]
+_REQUEST_PERIOD = 0.1  # shortest time between two requests to the solver [s]
 
 
 class Viewer:
-    """
-    Running viewer; everything in it happens in the thread that calls :meth:`run`.
-
-    :param server: serves the page.
-    :param node: the ROS node.
-    :param settings: the settings.
-    """
+    """Running viewer; everything in it happens in the thread that calls :meth:`run`."""
 
     def __init__(self, server: viser.ViserServer, node: ViewerNode, settings: Settings) -> None:
         self._server, self._node = server, node
@@ -183,34 +78,38 @@ class Viewer:
         self._display: RobotDisplay | None = None
         self._world = NO_WORLD
         self._selection: RobotSelection | None = None
-        self._requests = ServiceRequests(node, self._tasks, self._target)
-        link = PathLink(node)
-        self._motions = Motions(self._target, link, self._tasks, self._panel, self._refuse)
-        self._grippers = Grippers(link, self._tasks, self._refuse)
-        self._tabs = MotionTabs(
-            server,
-            self._panel,
-            node,
+        self._requested_at = 0.0  # time of the last request to the solver [s]
+        link, tasks, panel = PathLink(node), self._tasks, self._panel
+        self._motions = Motions(self._target, link, tasks, panel, self._refuse)
+        self._grippers = Grippers(link, tasks, self._refuse)
+        self._servo = ServoLink(node)
+        self._paths = Paths(
+            partial(PathForm, server.gui, panel.path_tab),
+            lambda display: PathScene(server, display.view),
             link,
-            self._tasks,
-            self._monitor,
+            tasks,
             self._target,
             self._motions,
             self._refuse,
         )
+        self._teleop = Teleop(partial(HandForm, server.gui, panel.hand_tab), self._servo)
         self._rng = np.random.default_rng()
         self._pause = ''
         self._refreshed_at = 0.0
         self._subscribe()
 
-    def run(self, stop: threading.Event) -> None:
-        """
-        Run until an event is set.
+        @server.on_client_connect
+        async def _(_client: viser.ClientHandle) -> None:
+            tasks.post(self._paths.hide_preview)
 
-        :param stop: the event.
-        """
+        @server.on_client_disconnect
+        async def _(client: viser.ClientHandle) -> None:
+            self._teleop.leave(client.client_id)
+
+    def run(self, stop: threading.Event) -> None:
+        """Run until an event is set."""
         due = time.monotonic()
-        with closing(self._tabs):
+        with closing(self._teleop):
             while not stop.wait(max(0.0, due - time.monotonic())):
                 period = self._period if self._server.get_clients() else _IDLE_PERIOD
                 due = max(due + period, time.monotonic())
@@ -226,7 +125,8 @@ class Viewer:
         if self._world is not NO_WORLD and not self._node.is_world_known():
             self._show_world(NO_WORLD)
         self._select_robot()
-        self._tabs.step(now, status.is_connected)
+        self._paths.step(now)
+        self._teleop.step(status.is_connected, self._paths.is_running)
         display = self._display
         is_watched = bool(self._server.get_clients())
         if display is not None:
@@ -234,14 +134,15 @@ class Viewer:
             self._motions.remember_home()
             self._motions.step(now)
             self._publish_target(display)
-            self._requests.step(now, display)
+            self._request_ik(now, display)
             if is_watched:
                 with self._server.atomic():
                     display.draw(now, self._target, self._panel)
                     self._reach.draw(now, display, self._target)
         if is_watched:
             with self._server.atomic():
-                self._tabs.draw()
+                self._paths.draw()
+                self._teleop.draw()
         if is_watched and now - self._refreshed_at >= _PANEL_PERIOD:
             self._refreshed_at = now
             with self._server.atomic():
@@ -329,12 +230,13 @@ class Viewer:
     def _on_connected(self) -> None:
         """Drop the target, which a node that is new on the graph does not know."""
         self._motions.drop()
-        self._tabs.connect()
+        self._servo.connect(self._monitor.facts.node)
+        self._monitor.read_parameters(PARAMETERS, self._teleop.take_parameters)
 
     def _on_stopped(self) -> None:
         """Drop what else would move the arm after a stop, whoever asked for it."""
         self._target.clear_received()
-        self._tabs.release()
+        self._teleop.stop()
 
     # The robot
 
@@ -360,9 +262,11 @@ class Viewer:
         self._display.show_world(self._world)
         self._motions.show(self._display)
         self._grippers.show(self._display, self._panel.grippers)
-        self._tabs.show(self._display)
+        self._paths.show(self._display)
+        self._teleop.show(view.arm.chain)
         self._reach.show(view.arm.chain)
         self._panel.show_remarks(view.remarks)
+        self._panel.form.show_joints(view.arm.chain.n)
         self._server.gui.set_panel_label(view.arm.robot.name)
         self._monitor.update_facts(has_robot=True, robot_error='')
 
@@ -378,7 +282,7 @@ class Viewer:
         return Actions(
             home=lambda: post(self._motions.go_home),
             random_pose=lambda: post(self._motions.go_to_random_pose, self._rng),
-            stop=lambda: self._tabs.stop(),
+            stop=self._stop,
             move_gripper=lambda *choice: post(self._grippers.move, *choice),
             go_to_state=lambda name: post(self._motions.go_to_state, name),
             move_joints=lambda joints: post(self._motions.move_joints, joints),
@@ -387,6 +291,18 @@ class Viewer:
             clear_trail=lambda: post(self._clear_trail),
             resume_demo=self._node.resume_demo,
         )
+
+    def _stop(self) -> None:
+        """Stop the arm, whatever moves it; from any thread."""
+        self._teleop.stop()
+        self._tasks.post(self._after_stop, self._servo.stop(self._monitor.facts.node))
+
+    def _after_stop(self, is_asked: bool) -> None:
+        self._paths.stop()
+        if is_asked:
+            self._motions.drop()  # as the node does with the target
+        else:
+            self._motions.stop()
 
     def _on_drag(self, T_root_target: np.ndarray, is_going_on: bool) -> None:
         self._tasks.post(self._motions.drag, T_root_target, is_going_on)
@@ -423,6 +339,25 @@ class Viewer:
         pose = None if self._motions.is_executing else self._target.take_unpublished()
         if pose is not None:
             self._node.publish_target(pose, display.view.arm.chain.base_link)
+
+    def _request_ik(self, now: float, display: RobotDisplay) -> None:
+        """Ask the solver whether the target can be reached, unless an answer is still to come."""
+        chain, pose = display.view.arm.chain, self._target.unsolved()
+        if pose is None or now - self._requested_at < _REQUEST_PERIOD:
+            return
+
+        def on_response(response: Any) -> None:  # noqa: ANN401 (moveit_msgs has no types)
+            self._tasks.post(take, response.error_code)
+
+        def take(code: Any) -> None:  # noqa: ANN401
+            if display is self._display:  # no other robot has come meanwhile
+                is_reached = code.val == ErrorCode.SUCCESS
+                text = message_of(code) if is_reached else refusal_of('compute_ik', code)
+                display.take_solve_outcome(is_reached, text)
+
+        if self._node.request_ik(pose, chain.base_link, chain.tip_link, on_response):
+            self._requested_at = now
+            self._target.mark_solved()
 
     def _on_error(self, error: Exception) -> None:
         text = ''.join(traceback.format_exception(error))

@@ -80,6 +80,7 @@ class Semantics:
     :ivar remarks: what was left out or looks wrong without being an error, a sentence each.
     :ivar unchecked_links: links that are checked against no other, but for the enabled pairs.
     :ivar enabled_pairs: pairs that are checked although one of their links is unchecked.
+    :ivar text: the SRDF that it was read from.
     """
 
     robot_name: str = ''
@@ -92,6 +93,7 @@ class Semantics:
     remarks: tuple[str, ...] = ()
     unchecked_links: tuple[str, ...] = ()
     enabled_pairs: frozenset[frozenset[str]] = frozenset()
+    text: str = field(default='', compare=False, repr=False)
 
     def __post_init__(self) -> None:
         states = {
@@ -124,4 +126,5 @@ class Semantics:
             self.remarks,
             self.unchecked_links,
             self.enabled_pairs,
+            self.text,
         )

@@ -106,6 +106,7 @@ def parse_srdf(text: str) -> Semantics:
         remarks=tuple(dict.fromkeys(parts.remarks)),
         unchecked_links=tuple(dict.fromkeys(parts.unchecked_links)),
         enabled_pairs=frozenset(parts.enabled_pairs),
+        text=text,
     )
 
 

@@ -6,7 +6,7 @@ from collections import deque
 
 import numpy as np
 
-from ik_service.common.finite_times import check_time
+from ik_service.common.arguments import check_time
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.joint import JointType
 from ik_service.motion.settings import FollowerState

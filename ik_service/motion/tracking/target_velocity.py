@@ -19,9 +19,8 @@ from statistics import median
 
 import numpy as np
 
-from ik_service.common.finite_times import check_time
+from ik_service.common.arguments import check_time, real_array
 from ik_service.common.quoting import safe_repr
-from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
 from ik_service.jit.entry import entry_point
 from ik_service.kinematics.pose_error import pose_error

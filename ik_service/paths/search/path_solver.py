@@ -11,9 +11,9 @@ import time
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.cores import core_count
+from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
-from ik_service.common.real_arrays import real_array
+from ik_service.common.threads import core_count
 from ik_service.exceptions import ArgumentError, OptionError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import pose_error

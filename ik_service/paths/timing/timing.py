@@ -9,11 +9,10 @@ from types import NoneType
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
-from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError, TrajectoryError
-from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.many_postures import tip_speeds
+from ik_service.kinematics.chain import KinematicChain, tip_speeds
 from ik_service.kinematics.pose_error import check_transforms
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.paths.timing.jerk_timing import apart, jerk_limited_motion, JerkLimits

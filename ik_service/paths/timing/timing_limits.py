@@ -10,11 +10,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
-from ik_service.common.real_arrays import real_array
 from ik_service.exceptions import ArgumentError
-from ik_service.kinematics.joint_space import frozen, JointSpace
-from ik_service.kinematics.joint_speeds import joint_speeds
+from ik_service.kinematics.joint_space import frozen, joint_speeds, JointSpace
 from ik_service.model.motion_bounds import MotionBounds
 
 ACCELERATION_TIME = 0.2

@@ -21,8 +21,7 @@ from rclpy.publisher import Publisher
 from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 
-from ik_service.common.periodic_calls import PeriodicCalls
-from ik_service.common.periodic_thread import periodic_call
+from ik_service.common.periodic_calls import periodic_call, PeriodicCalls
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.qos import MARKERS_QOS
 from ik_service.ros.markers.marker_messages import color_message, locked_marker, point

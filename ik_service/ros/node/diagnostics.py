@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
-from ik_service.arm.description_fault import DescriptionFault
+from ik_service.arm.loader import DescriptionFault
 from ik_service.motion.settings import FollowerState
 from ik_service.robot import Robot
 from ik_service.ros.motion.following.follower_interface import FollowerInterface

@@ -24,6 +24,13 @@ ROBOT_DESCRIPTION_SEMANTIC = ParameterSpec(
     'SRDF text, or the path of an SRDF file; empty: see srdf',
     read_only=True,
 )
+PUBLISH_ROBOT_DESCRIPTION_SEMANTIC = ParameterSpec(
+    'publish_robot_description_semantic',
+    True,
+    'Publish the SRDF on the topic robot_description_semantic where a parameter gives it, as '
+    'move_group does',
+    read_only=True,
+)
 GROUP_NAMES = ParameterSpec(
     'group_names',
     ['manipulator', 'arm', '{robot}_arm', '{robot}_manipulator'],

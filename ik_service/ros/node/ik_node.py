@@ -22,11 +22,10 @@ from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import Arm, ArmSettings, MeasuredState
 from ik_service.arm.compilation import Compiler
-from ik_service.arm.description_fault import DescriptionFault
 from ik_service.arm.group import SolverSettings
-from ik_service.arm.loader import ArmLoader
+from ik_service.arm.loader import ArmLoader, DescriptionFault
 from ik_service.common.fault_logger import FaultLogger
-from ik_service.common.periodic_thread import periodic_call
+from ik_service.common.periodic_calls import periodic_call
 from ik_service.common.stall_watch import StallWatch, TICK_LASTS
 from ik_service.exceptions import IkServiceError
 from ik_service.motion.settings import FollowerSettings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from ik_service.common.stall_watch import InterpreterWatch
-from ik_service.common.switch_interval import switch_interval
+from ik_service.common.threads import switch_interval
 from ik_service.ros.common.help_text import shows_help
 from ik_service.ros.common.runtime import GRACE, ros, run, StopRequest
 

@@ -15,6 +15,7 @@ from ik_service.ros.node.frame_parameters import TF_TIMEOUT, TOOL_FRAMES_TEXT, X
 from ik_service.ros.node.group_parameters import (
     GROUP_NAMES,
     GROUPS_TEXT,
+    PUBLISH_ROBOT_DESCRIPTION_SEMANTIC,
     ROBOT_DESCRIPTION_SEMANTIC,
     SRDF,
 )
@@ -45,6 +46,13 @@ ROBOT_DESCRIPTION = ParameterSpec(
     'robot_description',
     '',
     'URDF or xacro text; on the topic of that name, xacro is refused. Empty: see urdf',
+    read_only=True,
+)
+PUBLISH_ROBOT_DESCRIPTION = ParameterSpec(
+    'publish_robot_description',
+    False,
+    'Publish the URDF on the topic robot_description where a parameter gives it, as '
+    'robot_state_publisher does',
     read_only=True,
 )
 PACKAGE_DIRS = ParameterSpec(
@@ -218,8 +226,10 @@ UNDECLARED = frozenset({'record_trace'})
 ARM_PARAMETERS: tuple[ParameterSpec, ...] = (
     URDF,
     ROBOT_DESCRIPTION,
+    PUBLISH_ROBOT_DESCRIPTION,
     SRDF,
     ROBOT_DESCRIPTION_SEMANTIC,
+    PUBLISH_ROBOT_DESCRIPTION_SEMANTIC,
     XACRO_ARGS,
     PACKAGE_DIRS,
     BASE_LINK,

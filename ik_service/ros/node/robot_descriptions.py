@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from std_msgs.msg import String
 
 from ik_service.arm.arm import Arm
-from ik_service.arm.description_fault import DescriptionFault
 from ik_service.arm.loader import (
     ArmLoader,
+    DescriptionFault,
     read_robot,
     Source,
     source_of,
@@ -19,24 +20,36 @@ from ik_service.arm.loader import (
 )
 from ik_service.exceptions import IkServiceError, SrdfError
 from ik_service.model.package_folders import parse_package_dirs
+from ik_service.model.urdf_part import whole_urdf
 from ik_service.model.xacro.xacro_arguments import parse_xacro_args
 from ik_service.robot import Robot
 from ik_service.ros.common.qos import DESCRIPTION_QOS
 from ik_service.ros.node.frame_parameters import XACRO_ARGS
-from ik_service.ros.node.group_parameters import ROBOT_DESCRIPTION_SEMANTIC, SRDF
-from ik_service.ros.node.parameter_table import PACKAGE_DIRS, ROBOT_DESCRIPTION, URDF
+from ik_service.ros.node.group_parameters import (
+    PUBLISH_ROBOT_DESCRIPTION_SEMANTIC,
+    ROBOT_DESCRIPTION_SEMANTIC,
+    SRDF,
+)
+from ik_service.ros.node.parameter_table import (
+    PACKAGE_DIRS,
+    PUBLISH_ROBOT_DESCRIPTION,
+    ROBOT_DESCRIPTION,
+    URDF,
+)
 from ik_service.ros.node.parameters import NodeParameters
+
+_URDF_TOPIC, _SRDF_TOPIC = 'robot_description', 'robot_description_semantic'
 
 
 class RobotDescriptions:
     """
     Source of the robot that a node works with; a new description is built in the background.
 
-    What a parameter gives does not change; what none gives is taken from the topics
-    ``robot_description`` and ``robot_description_semantic``, as often as it changes. Without a
-    semantic description there are the groups that parameters and known names give. When
-    parameters that shape the arm change, it is built again from the descriptions in use, which
-    are not read again.
+    What a parameter gives does not change, and is published for others; what none gives is taken
+    from the topics ``robot_description`` and ``robot_description_semantic``, as often as it
+    changes. Without a semantic description there are the groups that parameters and known names
+    give. When parameters that shape the arm change, it is built again from the descriptions in
+    use, which are not read again.
 
     :param node: the node.
     :param parameters: its parameters.
@@ -68,6 +81,7 @@ class RobotDescriptions:
         self._newest: Arm | None = None
         self._failed: tuple[Source, Source] | None = None
         self._given = bool(urdf), bool(srdf)
+        self._publishers: dict[str, Publisher] = {}
 
     def start(self) -> None:
         """
@@ -80,14 +94,19 @@ class RobotDescriptions:
                 self._node.get_logger().warning(
                     f'both {path.name} and {text.name} are given; {path.name} is used'
                 )
-        has_urdf, has_srdf = self._given
-        if has_urdf:
+        topics = (
+            (_URDF_TOPIC, self._on_description, PUBLISH_ROBOT_DESCRIPTION),
+            (_SRDF_TOPIC, self._on_semantics, PUBLISH_ROBOT_DESCRIPTION_SEMANTIC),
+        )
+        for given, (topic, callback, published) in zip(self._given, topics, strict=True):
+            if not given:
+                self._node.create_subscription(String, topic, callback, DESCRIPTION_QOS)
+            elif self._parameters[published]:
+                publisher = self._node.create_publisher(String, topic, DESCRIPTION_QOS)
+                self._publishers[topic] = publisher
+        if self._given[0]:
             arm = self._build()
             self._loader.submit(lambda: arm)
-        else:
-            self._subscribe('robot_description', self._on_description)
-        if not has_srdf:
-            self._subscribe('robot_description_semantic', self._on_semantics)
 
     def rebuild(self) -> None:
         """Build the arm anew, as parameters that shape it have changed."""
@@ -117,14 +136,11 @@ class RobotDescriptions:
         """Reason why there is no arm yet, in words."""
         if self._received[0]:
             return 'compiling for the robot description'
-        topic = self._node.resolve_topic_name('robot_description')
+        topic = self._node.resolve_topic_name(_URDF_TOPIC)
         return (
             f'waiting for a robot description on the topic {topic}; '
             'the parameter urdf or robot_description gives one at once'
         )
-
-    def _subscribe(self, topic: str, callback: Callable[[String], None]) -> None:
-        self._node.create_subscription(String, topic, callback, DESCRIPTION_QOS)
 
     def _on_description(self, message: String) -> None:
         self._take((message.data, self._received[1]))
@@ -156,7 +172,14 @@ class RobotDescriptions:
             raise
         self._good_before, self._good = good, (sources, robot)
         self._newest = arm
+        self._publish(robot)
         return arm
+
+    def _publish(self, robot: Robot) -> None:
+        """Publish what parameters give, for clients that take it from topics."""
+        for topic, publisher in self._publishers.items():
+            text = whole_urdf(robot) if topic == _URDF_TOPIC else robot.semantics.text
+            publisher.publish(String(data=text))
 
     def _go_back(
         self, sources: tuple[Source, Source], good: tuple[tuple[Source, Source], Robot] | None

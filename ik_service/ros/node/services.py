@@ -20,8 +20,8 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.compilation import KernelPreparation
 from ik_service.arm.group import SolverSettings
-from ik_service.arm.kernel_preparation import KernelPreparation
 from ik_service.common.fault_logger import FaultLogger, refusal_logger
 from ik_service.paths.preparation import CartesianPathKernels
 from ik_service.ros.common.qos import BATCH_QOS, SERVICE_QOS

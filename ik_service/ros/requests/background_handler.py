@@ -5,7 +5,7 @@ from __future__ import annotations
 from moveit_msgs.srv import GetCartesianPath
 
 from ik_service.arm.arm import MeasuredState
-from ik_service.common.background_workers import BackgroundWorkers
+from ik_service.common.threads import BackgroundWorkers
 from ik_service.ros.requests.service_handler import Around, require_arm, ServiceHandler
 from ik_service.ros.services.compute_ik import IkHandler
 

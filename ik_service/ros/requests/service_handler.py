@@ -12,8 +12,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import MeasuredState
-from ik_service.arm.joint_state import PostureSpace
-from ik_service.arm.known_positions import known_positions
+from ik_service.arm.joint_state import known_positions, PostureSpace
 from ik_service.exceptions import ArgumentError, UnknownJointError
 from ik_service.ros.node.solve_record import SolveRecord, StampedTime
 from ik_service.ros.requests.errors import ErrorCode, RequestError

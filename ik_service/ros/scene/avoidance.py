@@ -68,6 +68,8 @@ class Avoidance:
         """
         Return the checks of postures of some joints; None where nothing is checked.
 
+        As with MoveIt, what no motion changes does not count: the base may stand on a table.
+
         :param joint_names: names of the joints.
         """
         if self.checker is None:
@@ -76,7 +78,7 @@ class Avoidance:
         key = tuple(joint_names), tuple(others.values())
         test = self.tests.get(key)
         if test is None:
-            test = self.checker.for_joints(joint_names, others)
+            test = self.checker.for_joints(joint_names, others).of_motion()
             if len(self.tests) >= _MOST_TESTS:
                 self.tests.clear()
             self.tests[key] = test

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 import threading
 from typing import TypeVar
 
@@ -152,6 +153,23 @@ class KnownWorld:
             return ''  # a large scene is on its way, for which no command may wait
         try:
             return self._refresh(measured)
+        finally:
+            self._lock.release()
+
+    def drop_posture(self, measured: MeasuredState) -> None:
+        """
+        Drop the posture that a scene has given the robot once the arm has moved.
+
+        :param measured: the measured state.
+        """
+        old = self.settings
+        if old.posture is None or old.posture.counts(measured):
+            return
+        if not self._lock.acquire(blocking=False):
+            return  # a scene is on its way; the next time will do
+        try:
+            if self.settings is old:
+                self.settings = replace(old, posture=None)
         finally:
             self._lock.release()
 

@@ -24,7 +24,7 @@ class MonitoredScenePublisher:
     Publisher of ``monitored_planning_scene``.
 
     A whole scene when the world has changed or somebody new listens; where only the arm has moved,
-    its state as a difference. It does nothing while nobody listens.
+    its state as a difference. While nobody listens it only notices that the arm moves.
 
     :param node: the node that publishes.
     :param measured: returns the measured state of the arm; None before there is one.
@@ -54,6 +54,8 @@ class MonitoredScenePublisher:
             self._sent = ()
         self._subscribers = subscribers
         measured, began = self._measured(), self._clock()
+        if measured is not None:
+            self._collisions.known.drop_posture(measured)
         if not subscribers or measured is None or began < self._next:
             return
         known = self._collisions.known

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 import math
 
 from geometry_msgs.msg import TransformStamped
@@ -27,11 +28,10 @@ from ik_service.exceptions import ArgumentError, IkServiceError, UnknownLinkErro
 from ik_service.ros.common.conversions import matrix_from_transform
 from ik_service.ros.requests.virtual_joints import read_multi_dof
 from ik_service.ros.scene.object_changes import operation_of, REMOVE
-from ik_service.ros.scene.world_draft import SceneSettings, WorldDraft
+from ik_service.ros.scene.world_draft import ScenePosture, SceneSettings, WorldDraft
 
 MOST_TRANSFORMS = 1_000
 """Fixed frames of a scene, at most."""
-_SAME = 0.01  # positions that are told apart [rad] or [m]
 
 
 def apply_scene(scene: PlanningScene, draft: WorldDraft) -> list[str]:
@@ -39,8 +39,8 @@ def apply_scene(scene: PlanningScene, draft: WorldDraft) -> list[str]:
     Change a draft of the known world by a scene, in the order in which MoveIt does.
 
     A whole scene replaces all there is; a difference changes what it fills in. Positions of joints
-    are checked and not taken: the arm is where the joint states say. Objects to be removed that
-    there are not are remarked.
+    belong to the scene until the arm moves; requests begin where the joint states say. Objects to
+    be removed that there are not are remarked.
 
     :param scene: the scene.
     :param draft: the draft; of no use after an exception.
@@ -74,9 +74,10 @@ def _change_settings(scene: PlanningScene, draft: WorldDraft, whole: bool) -> No
     if len(name) > LONGEST_NAME:
         raise ArgumentError('name', f'has {len(name)} characters, at most {LONGEST_NAME}')
     if whole or given:
-        draft.take(SceneSettings(name, _fixed_frames(given, draft)))
+        posture = None if whole else old.posture
+        draft.take(SceneSettings(name, _fixed_frames(given, draft), posture))
     elif name != old.name:
-        draft.take(SceneSettings(name, old.fixed))
+        draft.take(replace(old, name=name))
     if draft.measured is None:
         return
     known = draft.measured.arm.robot.name
@@ -115,7 +116,7 @@ def _change_state(state: RobotState, draft: WorldDraft) -> None:
     joints = state.joint_state.name or state.multi_dof_joint_state.joint_names
     if joints and draft.measured is not None:
         with _naming('robot_state'):
-            _check_joints(state, draft)
+            _change_posture(state, draft)
     if joints and not state.is_diff:
         draft.clear(attached=True)
     for number, message in enumerate(state.attached_collision_objects):
@@ -124,20 +125,19 @@ def _change_state(state: RobotState, draft: WorldDraft) -> None:
             _change_attached(message, draft)
 
 
-def _check_joints(state: RobotState, draft: WorldDraft) -> None:
+def _change_posture(state: RobotState, draft: WorldDraft) -> None:
     assert draft.measured is not None
-    measured = draft.measured.posture()
-    given, arm = measured.copy(), draft.measured.arm
+    arm = draft.measured.arm
+    given = draft.settings.posture_of(draft.measured)
     arm.postures.overlay(given, state.joint_state.name, state.joint_state.position)
     if state.multi_dof_joint_state.joint_names:
         read_multi_dof(arm, state.multi_dof_joint_state, given)
-    away = np.flatnonzero(np.abs(given - measured) > _SAME)
-    if len(away):
-        names = ', '.join(arm.postures.names[i] for i in away[:3].tolist())
-        draft.remarks.append(
-            f'the positions of {names} in robot_state differ from the joint states, which take '
-            'precedence'
-        )
+    arm.postures.complete(given)
+    posture = ScenePosture(given, draft.measured.posture(), arm)
+    if posture.differs:
+        draft.take(replace(draft.settings, posture=posture))
+    elif draft.settings.posture is not None:
+        draft.take(replace(draft.settings, posture=None))
 
 
 def _change_attached(message: AttachedCollisionObject, draft: WorldDraft) -> None:

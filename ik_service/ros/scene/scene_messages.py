@@ -105,13 +105,13 @@ class KnownScene:
 
     def state(self, stamp: Time, attached: bool = True) -> RobotState:
         """
-        Return the measured state.
+        Return the state of the robot in the scene.
 
         :param stamp: time of the scene.
         :param attached: whether the attached objects belong to it.
         """
         state, arm = RobotState(), self.measured.arm
-        write_solution(state, arm, self.measured.posture(), stamp)
+        write_solution(state, arm, self.settings.posture_of(self.measured), stamp)
         if attached:
             state.attached_collision_objects = [
                 self._attached(held) for held in self.world.attached.values()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 import numpy as np
 
-from ik_service.arm.arm import MeasuredState
+from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.collision.shapes import Mesh, PlacedShape
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.common.transforms import inverse_transform
@@ -53,6 +53,37 @@ _ROOT = '', np.eye(4)  # in place of no anchor
 _ROUNDING = 1e-12
 
 
+_SAME = 1e-3  # positions that are not told apart [rad] or [m]
+
+
+@dataclass(frozen=True)
+class ScenePosture:
+    """
+    Posture of the robot in a scene that is not the measured one; counts until the arm moves.
+
+    :ivar posture: (m,) full posture [rad] or [m].
+    :ivar measured: (m,) where the arm was measured when the scene was applied.
+    :ivar arm: the arm.
+    """
+
+    posture: np.ndarray
+    measured: np.ndarray
+    arm: Arm
+
+    @property
+    def differs(self) -> bool:
+        """Whether it differs from the measured one."""
+        return not _are_same(self.posture, self.measured)
+
+    def counts(self, measured: MeasuredState) -> bool:
+        """
+        Return whether the arm has not moved since the scene was applied.
+
+        :param measured: the measured state.
+        """
+        return measured.arm is self.arm and _are_same(measured.posture(), self.measured)
+
+
 @dataclass(frozen=True)
 class SceneSettings:
     """
@@ -60,10 +91,22 @@ class SceneSettings:
 
     :ivar name: its name.
     :ivar fixed: (4, 4) T_root_frame [m] of frames that count where tf knows none of that name.
+    :ivar posture: where it has the robot; None for where that is measured.
     """
 
     name: str = ''
     fixed: Mapping[str, np.ndarray] = field(default_factory=dict)
+    posture: ScenePosture | None = None
+
+    def posture_of(self, measured: MeasuredState) -> np.ndarray:
+        """
+        Return (m,) the full posture of the robot in the scene, a copy [rad] or [m].
+
+        :param measured: the measured state.
+        """
+        if self.posture is not None and self.posture.counts(measured):
+            return self.posture.posture.copy()
+        return measured.posture()
 
 
 class WorldDraft:
@@ -307,6 +350,10 @@ def _kept_attached(new: AttachedObject, old: WorldObject | AttachedObject) -> At
     ):
         return old
     return AttachedObject(new.name, old.solid, new.link, new.touch_links, new.pose)
+
+
+def _are_same(posture: np.ndarray, other: np.ndarray) -> bool:
+    return bool(np.abs(posture - other).max(initial=0.0) <= _SAME)
 
 
 def _is_close(T: np.ndarray, other: np.ndarray) -> bool:

@@ -11,7 +11,7 @@ from moveit_msgs.srv import GetCartesianPath
 import numpy as np
 
 from ik_service.arm.arm import Arm
-from ik_service.arm.joint_checks import FARTHEST
+from ik_service.arm.joint_state import FARTHEST
 from ik_service.common.transforms import inverse_transform, UNIT_TOLERANCE
 from ik_service.ros.common.conversions import matrices_from_poses
 from ik_service.ros.requests.chain_start import ChainStart

@@ -11,8 +11,7 @@ import numpy as np
 
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import SolverSettings
-from ik_service.arm.link_constraints import beyond, Bound, SLACK
-from ik_service.arm.path_tests import AllTests, BoundTest
+from ik_service.arm.link_constraints import AllTests, beyond, Bound, BoundTest, SLACK
 from ik_service.exceptions import ArgumentError, TrajectoryError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.motion_bounds import MotionBounds

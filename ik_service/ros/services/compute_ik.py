@@ -9,9 +9,9 @@ from moveit_msgs.srv import GetPositionIK
 import numpy as np
 
 from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.compilation import TreePreparation
 from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
 from ik_service.arm.task_solving import moving_only, solve_tasks
-from ik_service.arm.tree_preparation import TreePreparation
 from ik_service.exceptions import ChainError, CompilationError, ConstraintError
 from ik_service.ros.node.solve_record import SolveRecord
 from ik_service.ros.requests.chain_start import (

@@ -8,7 +8,7 @@ from moveit_msgs.srv import GetCartesianPath
 import numpy as np
 
 from ik_service.arm.arm import MeasuredState
-from ik_service.arm.batch_preparation import BatchPreparation
+from ik_service.arm.compilation import BatchPreparation
 from ik_service.exceptions import CompilationError
 from ik_service.ros.requests.background_handler import IkRowsHandler
 from ik_service.ros.requests.chain_start import chain_start, ChainStart, constrained_solver

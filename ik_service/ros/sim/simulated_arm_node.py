@@ -20,7 +20,7 @@ from trajectory_msgs.msg import JointTrajectory as Message
 
 from ik_service.arm.loader import read_robot, Source, source_of
 from ik_service.common.fault_logger import FaultLogger
-from ik_service.common.periodic_thread import PeriodicThread
+from ik_service.common.periodic_calls import PeriodicThread
 from ik_service.exceptions import IkServiceError, TrajectoryError
 from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.xacro.xacro_arguments import parse_xacro_args

@@ -37,8 +37,8 @@ import math
 import numpy as np
 
 from ik_service.jit.compile import inner_kernel
+from ik_service.kinematics.joint_space import has_lower, has_upper
 from ik_service.kinematics.kernels import fill_vector
-from ik_service.kinematics.search_range import has_lower, has_upper
 from ik_service.solvers.loop.problem import Settings, width, Workspace
 from ik_service.solvers.options import LimitStrategy
 
@@ -329,7 +329,7 @@ def narrow_limits(chain, settings, work, seed):
     """
     Narrow the limits of the chain to the motions from the seed, or from where it is inside.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`, whose limits change.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`, whose limits change.
     :param work: :class:`~ik_service.solvers.loop.problem.Workspace`; ``start`` is overwritten.
     :param seed: (n,) [rad] or [m].
     """

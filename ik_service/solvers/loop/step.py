@@ -14,9 +14,9 @@ import inspect
 from typing import TypeVar
 
 from ik_service.exceptions import SolverSpecError
-from ik_service.jit.code_digest import depend_on
 from ik_service.jit.compile import inner_kernel, kernel_for
-from ik_service.kinematics.chain_arrays import ChainArrays
+from ik_service.jit.kernel_cache import depend_on
+from ik_service.kinematics.kernels import ChainArrays
 from ik_service.solvers.loop.problem import Settings, Workspace
 
 StepFunction = TypeVar('StepFunction', bound=Callable[..., None])

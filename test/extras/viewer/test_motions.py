@@ -9,12 +9,15 @@ pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_ser
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
 from support.arm_helpers import panda_arm
+from support.tree_robots import arm_xml, group_xml, srdf_xml, state_xml
 
+from ik_service.arm.arm import Arm, ArmSettings
 from ik_service.extras.viewer.link.path_link import ExecutionEnd, joint_motion
 from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.motions import Motions
-from ik_service.extras.viewer.panel.named_states import MID_RANGE
+from ik_service.extras.viewer.panel.joint_widgets import MID_RANGE
+from ik_service.robot import Robot
 
 
 class Link:
@@ -37,8 +40,8 @@ class Link:
 class Page:
     """Everything around the motions, in place of a viewer."""
 
-    def __init__(self):
-        self.arm = panda_arm()
+    def __init__(self, arm=None):
+        self.arm = arm or panda_arm()
         self.q = self.arm.chain.mid_range()
         self.link, self.tasks, self.target = Link(), TaskQueue(_raise), Target()
         self.refusals, self.shown, self.offered, self.previews = [], [], [], []
@@ -57,9 +60,9 @@ class Page:
         )
         self.display = SimpleNamespace(
             view=SimpleNamespace(arm=self.arm, size=1.0, speeds=np.full(chain.n, 2.0)),
-            joints=lambda: self.q,
+            joints=lambda indices=None: self.q,
             tip_pose=lambda: chain.forward(self.q),
-            poses_at=lambda q: q,
+            poses_at=lambda q, indices=None: q,
             joint_positions=list,
             base_from_root=lambda: np.eye(4),
             show_preview=self.previews.append,
@@ -105,6 +108,22 @@ def test_a_named_state_moves_the_joints(page):
     page.end(is_success=True)
     assert not page.motions.is_executing
     assert not page.refusals
+
+
+def test_a_state_of_another_group_moves_the_joints_of_that_group():
+    text = srdf_xml(
+        group_xml('left', 'chain:base>l2'),
+        group_xml('right', 'chain:base>r1'),
+        state_xml('ready', 'right', j_r1=-0.5),
+    )
+    page = Page(Arm(Robot.from_urdf(arm_xml('base r:r1', joints=2), srdf=text), ArmSettings()))
+    page.q = np.zeros(1)  # of that group
+    page.motions.go_to_state('right: ready')
+    page.step()
+    trajectory, _ = page.link.sent[-1]
+    assert trajectory.joint_names == ['j_r1']
+    assert trajectory.points[0].positions.tolist() == [-0.5]
+    assert page.motions.state == 'right: ready'
 
 
 def test_home_is_the_state_of_that_kind(page):

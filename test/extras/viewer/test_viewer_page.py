@@ -24,7 +24,7 @@ pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 from support.harness import Bench, START_TIMEOUT, until
 
 import ik_service as iks
-from ik_service.extras.viewer.panel.panel import HOLD_TIME
+from ik_service.extras.viewer.panel.joint_widgets import HOLD_TIME
 from ik_service.ros.common.conversions import pose_from_matrix
 
 pytestmark = [pytest.mark.browser, pytest.mark.dds, pytest.mark.slow]

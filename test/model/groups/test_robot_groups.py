@@ -138,6 +138,7 @@ def test_pickled_robots_keep_their_groups(robot):
     assert copy.groups == mine.groups
     assert list(copy.groups) == list(mine.groups)
     assert copy.semantics == mine.semantics
+    assert copy.semantics.text == SRDF
     assert len(copy.semantics.remarks) == 1
 
 

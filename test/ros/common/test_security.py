@@ -22,7 +22,8 @@ _PARTS_OF_ACTIONS = {
 }
 # Used with other settings than here, or where tf2_ros or tf2_msgs is installed.
 _COMMANDS = {'joint_command', 'position_commands', 'velocity_commands'}
-SOMETIMES = _COMMANDS | {'robot_description', 'tf', 'tf_static', '~/stop', '~/enable'}
+_DESCRIPTIONS = {'robot_description', 'robot_description_semantic'}
+SOMETIMES = _COMMANDS | _DESCRIPTIONS | {'tf', 'tf_static', '~/stop', '~/enable'}
 OPENSSL = (
     'req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca -keyout ca.key.pem -out ca.pem',
     'req -newkey rsa:2048 -nodes -subj /CN=enclave -keyout key.pem -out own.csr',

@@ -30,6 +30,8 @@ READ_ONLY = {
     'robot_description',
     'srdf',
     'robot_description_semantic',
+    'publish_robot_description',
+    'publish_robot_description_semantic',
     'base_link',
     'tip_link',
     'locked_joints',

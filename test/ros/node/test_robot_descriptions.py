@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
@@ -34,7 +36,7 @@ class Graph:
 
     def __init__(self, **given):
         self.given = given
-        self.topics, self.built, self.fault = {}, [], None
+        self.topics, self.published, self.built, self.fault = {}, {}, [], None
         self.descriptions = RobotDescriptions(self, self, self, [self._check])
         self.descriptions.start()
 
@@ -43,6 +45,11 @@ class Graph:
 
     def create_subscription(self, _kind, topic, callback, _qos):
         self.topics[topic] = callback
+
+    def create_publisher(self, _kind, topic, _qos):
+        return SimpleNamespace(
+            publish=lambda message: self.published.update({topic: message.data})
+        )
 
     def get_logger(self):
         return self
@@ -124,3 +131,16 @@ def test_the_folders_of_packages_are_those_of_the_parameter():
     graph.descriptions._checks = [graph._check]
     graph.send('robot_description', urdf('one'))
     assert [str(folder) for folder in robots[0].package_dirs] == ['/a', '/b']
+
+
+def test_what_parameters_give_is_published_and_not_subscribed_to():
+    texts = {'robot_description': urdf('one'), 'robot_description_semantic': srdf('one')}
+    graph = Graph(**texts, publish_robot_description=True)
+    assert graph.published == texts
+    assert not graph.topics
+    semantic = {'robot_description_semantic': srdf('one')}
+    assert Graph(**texts).published == semantic, 'the URDF is for robot_state_publisher'
+    graph = Graph(**semantic)
+    graph.send('robot_description', urdf('one'))
+    assert graph.published == semantic
+    assert not Graph(**texts, publish_robot_description_semantic=False).published

@@ -239,15 +239,44 @@ def test_a_zero_quaternion_is_no_rotation_and_remarked(scenes):
     ]
 
 
-def test_another_robots_name_and_other_joint_positions_are_remarked(scenes):
-    scene = diff(robot_model_name='panda')
-    scene.robot_state.joint_state.name = ['elbow']
-    scene.robot_state.joint_state.position = [1.0]
-    scenes.server.measured.update(['shoulder', 'elbow', 'wrist', 'slide'], [0.0] * 4, now=0.0)
-    assert scenes.apply(scene)
+def test_another_robots_name_is_remarked(scenes):
+    assert scenes.apply(diff(robot_model_name='panda'))
     assert "'panda'" in scenes.log[0]
-    assert 'elbow' in scenes.log[1]
-    assert scenes.server.measured.posture()[1] == 0.0
+
+
+def test_joint_positions_belong_to_the_scene_until_the_arm_moves(scenes):
+    measured, known = scenes.server.measured, scenes.server.collisions.known
+    joints = ['shoulder', 'elbow', 'wrist', 'slide']
+    measured.update(joints, [0.0] * 4, now=0.0)
+
+    def told():
+        state = scenes.get().robot_state.joint_state
+        return dict(zip(state.name, state.position, strict=True))
+
+    def put(**positions):
+        scene = diff()
+        scene.robot_state.joint_state.name = [*positions]
+        scene.robot_state.joint_state.position = [*positions.values()]
+        assert scenes.apply(scene)
+
+    put(elbow=1.0)
+    put(wrist=0.5)
+    scenes.put(ball('x'))
+    assert [told()[joint] for joint in joints] == [0.0, 1.0, 0.5, 0.0]
+    assert measured.posture()[1] == 0.0, 'requests begin where the arm is'
+    again = scenes.get()
+    assert scenes.apply(again)
+    assert scenes.get() == again
+    known.drop_posture(measured)
+    assert told()['elbow'] == 1.0
+    measured.update(joints, [0.1, 0.0, 0.0, 0.0], now=1.0)
+    assert told()['elbow'] == 0.0
+    known.drop_posture(measured)
+    measured.update(joints, [0.0] * 4, now=2.0)
+    assert told()['elbow'] == 0.0, 'it does not come back'
+    put(elbow=1.0)
+    put(elbow=0.0)
+    assert known.settings.posture is None
 
 
 # What is refused
@@ -348,6 +377,15 @@ def test_a_request_that_follows_sees_the_scene(checked):
     assert solved(checked.server.solve(request))['elbow'] < 0.0
     checked.put(CollisionObject(id='lamp', operation=REMOVE))
     checked.put(ball('lamp', LEFT))  # a new one, which nothing allows
+    assert solved(checked.server.solve(request))['elbow'] > 0.0
+
+
+def test_the_base_may_touch_objects_as_no_motion_changes_that(checked):
+    checked.put(ball('table', (0.0, 0.0, -0.11), shape=TINY))
+    assert checked.contacts() == (('base', 'table'),)
+    request = with_seed(ik_request(T_TOOL, avoid_collisions=True), LEFT_SEED, LEFT_SEED.values())
+    assert solved(checked.server.solve(request))['elbow'] < 0.0
+    checked.put(ball('lamp', LEFT))
     assert solved(checked.server.solve(request))['elbow'] > 0.0
 
 

@@ -16,7 +16,7 @@ from shape_msgs.msg import SolidPrimitive
 from support.arm_helpers import ik_request, refused, Server, solved, together, with_seed
 
 from ik_service.arm.arm import Arm, ArmSettings
-from ik_service.arm.tree_preparation import TreePreparation
+from ik_service.arm.compilation import TreePreparation
 from ik_service.common.resources import urdf_path
 from ik_service.common.transforms import inverse_transform
 from ik_service.robot import Robot

@@ -25,8 +25,8 @@ from support.contract import options_with
 
 import ik_service as iks
 from ik_service.jit.compile import kernel
+from ik_service.kinematics.joint_space import FARTHEST_LIMIT
 from ik_service.kinematics.pose_error import pose_error
-from ik_service.kinematics.search_range import FARTHEST_LIMIT
 from ik_service.solvers.loop import limits
 from ik_service.solvers.options import LimitStrategy
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from moveit_msgs.msg import PlannerInterfaceDescription
 from moveit_msgs.srv import GetMotionPlan, QueryPlannerInterfaces
 
-from ik_service.common.background_workers import BackgroundWorkers
+from ik_service.common.threads import BackgroundWorkers
 from ik_service.extras.planning.ros.motion_request import PLANNERS
 from ik_service.extras.planning.ros.request_planner import RequestPlanner
 from ik_service.ros.requests.frames import Frames

@@ -18,38 +18,127 @@ from rcl_interfaces.msg import ParameterEvent
 from ik_service.exceptions import OptionError
 from ik_service.extras.viewer.link.remote_parameters import (
     changed_values,
+    Field,
     OnFields,
     OnResult,
     OnValues,
     RemoteParameters,
+    Value,
 )
 from ik_service.extras.viewer.link.robot_source import needs_service, RobotSources
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.link.viewer_node import ViewerNode
-from ik_service.extras.viewer.panel.connection_status import (
-    connection_status,
-    ConnectionFacts,
-    ConnectionStatus,
-)
-from ik_service.extras.viewer.panel.parameter_fields import Field, Value
-from ik_service.extras.viewer.panel.solve_report import SolveReport
+from ik_service.extras.viewer.panel.measures import SolveReport
+from ik_service.extras.viewer.panel.panel_html import Level, StatusText
 from ik_service.extras.viewer.panel.solver_form import SPEED
 from ik_service.ros.demo.take_over import STOPS
 from ik_service.ros.node.frame_parameters import TOOL_FRAMES
+
+DIAGNOSTICS_TIMEOUT = 3.5
+"""Silence after which a node that publishes diagnostics once a second counts as gone [s]."""
+
+CHANGE_TIMEOUT = 1.0
+"""Time that a change of parameters may take until the node counts as busy [s]."""
+
+STATES_TIMEOUT = 1.0
+"""Age of the joint states from which on the arm counts as silent [s]."""
+
+
+@dataclass(frozen=True)
+class ConnectionFacts:
+    """
+    Observations of the node and the arm; times on the monotonic clock [s].
+
+    :ivar node: full name of the node that offers ``compute_ik``; empty before one was seen.
+    :ivar diagnostics_at: time of the node's last diagnostics; None without any.
+    :ivar changing_since: time of the oldest change of parameters that the node has not answered;
+        None when it has answered all.
+    :ivar is_warning: whether it reports so with a warning or an error.
+    :ivar states_at: time of the last joint state; None without any.
+    :ivar robot_error: why the robot cannot be shown; empty when it can.
+    """
+
+    node: str = ''
+    is_offered: bool = False
+    diagnostics_at: float | None = None
+    changing_since: float | None = None
+    activity: str = ''
+    is_warning: bool = False
+    states_at: float | None = None
+    has_robot: bool = False
+    robot_error: str = ''
+
+
+@dataclass(frozen=True)
+class ConnectionStatus(StatusText):
+    """Status that the page shows."""
+
+    is_connected: bool = False
+
+
+def connection_status(facts: ConnectionFacts, now: float) -> ConnectionStatus:
+    """Return the status that observations amount to."""
+    heard_at = facts.diagnostics_at
+    is_silent = heard_at is not None and now - heard_at > DIAGNOSTICS_TIMEOUT
+    if facts.robot_error:
+        return ConnectionStatus(
+            Level.BAD, 'The robot cannot be shown', facts.robot_error, facts.is_offered
+        )
+    since = facts.changing_since
+    if facts.is_offered and since is not None and now - since > CHANGE_TIMEOUT:
+        return ConnectionStatus(
+            Level.WAITING,
+            'The IK node is busy',
+            f'changing parameters for {now - since:.0f} s; a solver that is chosen for the first '
+            'time has to be compiled',
+            True,
+        )
+    if not facts.is_offered or is_silent:
+        return _without_node(facts, now)
+    if not facts.has_robot:
+        return ConnectionStatus(
+            Level.WAITING,
+            'Waiting for a robot description',
+            'from the node, the topic robot_description, or the parameter urdf',
+            True,
+        )
+    if facts.states_at is None or now - facts.states_at > STATES_TIMEOUT:
+        return _without_states(facts, now)
+    level = Level.WAITING if facts.is_warning else Level.GOOD
+    return ConnectionStatus(level, f'Connected to {facts.node}', facts.activity, True)
+
+
+def _without_node(facts: ConnectionFacts, now: float) -> ConnectionStatus:
+    if not facts.node:
+        return ConnectionStatus(
+            Level.WAITING,
+            'Waiting for an IK node',
+            'no node on the ROS graph offers compute_ik yet',
+            False,
+        )
+    since = '' if facts.diagnostics_at is None else f' for {now - facts.diagnostics_at:.0f} s'
+    return ConnectionStatus(
+        Level.BAD,
+        'The IK node is gone',
+        f'nothing received from {facts.node}{since}; this page continues when it is back',
+        False,
+    )
+
+
+def _without_states(facts: ConnectionFacts, now: float) -> ConnectionStatus:
+    if facts.states_at is None:
+        detail = 'nothing received on joint_states yet'
+    else:
+        detail = f'nothing received on joint_states for {now - facts.states_at:.0f} s'
+    return ConnectionStatus(Level.BAD, 'No joint states', detail, True)
+
 
 _SOLVE = 'last_solve.'  # prefix of the keys that describe the last solve
 
 
 @dataclass(frozen=True)
 class Entry:
-    """
-    Status of one part of a node, from a diagnostics message.
-
-    :ivar name: ``<node>: <part>``.
-    :ivar is_warning: whether its level is above OK.
-    :ivar message: its sentence.
-    :ivar values: its values by key.
-    """
+    """Status of one part of a node, from a diagnostics message."""
 
     name: str
     is_warning: bool
@@ -62,10 +151,6 @@ class NodeReport:
     """
     State of the IK node; texts are empty where the diagnostics hold none.
 
-    :ivar base_link: base link of the chain.
-    :ivar tip_link: tip link of the chain.
-    :ivar activity: what the node is doing, in a sentence.
-    :ivar is_warning: whether that is a warning or an error.
     :ivar solve: figures of the last solve; None without any.
     :ivar stops: how often the arm was stopped; None where that is not counted.
     """
@@ -79,12 +164,7 @@ class NodeReport:
 
 
 def read_report(entries: Iterable[Entry], node: str) -> NodeReport | None:
-    """
-    Return the state that a node reports; None when the message is from another node.
-
-    :param entries: the parts of the message.
-    :param node: the node's name, without its namespace.
-    """
+    """Return the state that a node reports; None when the message is from another node."""
     parts = {
         entry.name.removeprefix(f'{node}: '): entry
         for entry in entries
@@ -157,16 +237,9 @@ class NodeMonitor:
     """
     State of the IK node. To be used from one thread, that of the task queue.
 
-    :param node: the own node.
     :param tasks: brings what arrives in other threads.
-    :param own: the viewer's own parameters about the robot.
-    :param on_fields: called with the node's parameters when they were read.
-    :param on_values: called with parameters of it that have changed.
     :param on_connected: called when the node appears on the graph, or is back.
     :param on_stopped: called when the node reports another stop of the arm, whoever asked for it.
-    :ivar facts: what is known of the node and the arm.
-    :ivar sources: the known descriptions of the robot.
-    :ivar report: the node's last report.
     """
 
     def __init__(
@@ -192,11 +265,7 @@ class NodeMonitor:
         self.report = NodeReport()
 
     def step(self, now: float) -> ConnectionStatus:
-        """
-        Query the graph from time to time; return the status of the connection.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Query the graph from time to time; return the status of the connection."""
         if now - self._queried_at >= _GRAPH_PERIOD:
             self._queried_at = now
             self._query_graph(now)
@@ -219,7 +288,6 @@ class NodeMonitor:
         """
         Set parameters of the node.
 
-        :param values: the values by name.
         :param on_result: called with the values, and why the node refuses them; empty when it has
             taken them.
         """
@@ -243,7 +311,6 @@ class NodeMonitor:
         """
         Request parameters of the node.
 
-        :param names: the names; the node need not have them.
         :param on_values: called with those that it has, unless it does not answer.
         """
         if self._parameters is not None and self._parameters.is_ready():
@@ -255,12 +322,7 @@ class NodeMonitor:
             )
 
     def on_diagnostics(self, message: DiagnosticArray, now: float) -> None:
-        """
-        Take in diagnostics.
-
-        :param message: may be about other nodes as well.
-        :param now: on the monotonic clock [s].
-        """
+        """Take in diagnostics."""
         entries = [
             Entry(
                 status.name,
@@ -284,27 +346,15 @@ class NodeMonitor:
         )
 
     def on_description(self, text: str) -> None:
-        """
-        Take in a robot description.
-
-        :param text: the URDF from the topic ``robot_description``.
-        """
+        """Take in a robot description."""
         self.sources = replace(self.sources, topic=text)
 
     def on_semantics(self, text: str) -> None:
-        """
-        Take in a semantic description.
-
-        :param text: the SRDF from the topic ``robot_description_semantic``.
-        """
+        """Take in a semantic description."""
         self.sources = replace(self.sources, semantic_topic=text)
 
     def on_parameters(self, event: ParameterEvent) -> None:
-        """
-        Take in changed parameters.
-
-        :param event: may be of another node.
-        """
+        """Take in changed parameters."""
         if event.node != self.facts.node:
             return
         if event.new_parameters:  # it has just started

@@ -37,7 +37,6 @@ class PathSettings:
 
     :ivar max_step: largest distance of two points that are solved [m].
     :ivar speed: largest speed of the tip [m/s]; 0 for as fast as the joints can.
-    :ivar avoid_collisions: whether the path ends before a collision.
     """
 
     max_step: float
@@ -51,7 +50,6 @@ class PathAnswer:
     Response of ``compute_cartesian_path``.
 
     :ivar message: the motion as it was received, to be executed; None where there is none.
-    :ivar fraction: the part of the path that it covers.
     :ivar reason: why it ends there, or why there is none; empty where the node does not say.
     """
 
@@ -75,7 +73,6 @@ class ExecutionEnd:
     End of an execution.
 
     :ivar is_success: whether the arm has come to the end of the trajectory.
-    :ivar is_canceled: whether it was cancelled.
     :ivar reason: what the node says; may be empty.
     """
 
@@ -88,8 +85,6 @@ class Execution:
     """
     Execution of a trajectory by the node.
 
-    :param client: the action's client.
-    :param message: the motion.
     :param on_end: called once, in the thread that spins, when it has ended or was refused.
     """
 
@@ -145,7 +140,6 @@ def joint_motion(
     """
     Return the motion of joints to a posture, as fast as they can; the node makes it slower.
 
-    :param names: names of the joints.
     :param start: (n,) where they are [rad] or [m].
     :param goal: (n,) where they go [rad] or [m].
     :param speeds: (n,) largest speeds [rad/s] or [m/s].
@@ -162,11 +156,7 @@ def joint_motion(
 
 
 class PathLink:
-    """
-    Client of the services and the action for paths.
-
-    :param node: the ROS node.
-    """
+    """Client of the services and the action for paths."""
 
     def __init__(self, node: ViewerNode) -> None:
         self._ik = RequestClient(node, GetPositionIK, 'compute_ik')
@@ -192,9 +182,7 @@ class PathLink:
         """
         Request the joints' positions where a path starts, from ``compute_ik``.
 
-        :param chain: the chain.
         :param T_base_tip: (4, 4) the pose of its tip [m].
-        :param avoid_collisions: whether they have to be free of collisions.
         :param on_answer: called, in the thread that spins, with (n,) positions [rad] or [m], or
             None and the reason.
         :returns: whether it was sent; see :meth:`RequestClient.send`.
@@ -228,10 +216,8 @@ class PathLink:
         """
         Request the motion of the tip along straight lines, from ``compute_cartesian_path``.
 
-        :param chain: the chain.
         :param start: (n,) positions of its joints where the first line starts [rad] or [m].
         :param way_points: (k, 4, 4) T_base_tip at the end of each line [m].
-        :param settings: of the path.
         :param on_answer: called with the answer in the thread that spins.
         :returns: whether it was sent; see :meth:`RequestClient.send`.
         """
@@ -258,7 +244,6 @@ class PathLink:
         """
         Let the node move the arm along a trajectory.
 
-        :param message: the motion.
         :param on_end: called once, in the thread that spins, when it has ended or was refused.
         """
         return Execution(self._action, message, on_end)
@@ -274,12 +259,7 @@ def message_of(code: Any) -> str:  # noqa: ANN401 (moveit_msgs has no types)
 
 
 def refusal_of(service: str, code: Any) -> str:  # noqa: ANN401 (moveit_msgs has no types)
-    """
-    Return why a service has refused a request.
-
-    :param service: its name.
-    :param code: a ``MoveItErrorCodes``.
-    """
+    """Return why a service has refused a request."""
     return message_of(code) or f'{service} answers {code.val}'
 
 

@@ -1,8 +1,12 @@
-"""Parameters of another node, read and set through its services."""
+"""Parameters of another node: as fields of a form, read and set through its services."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+import math
+import re
 from typing import Any
 
 from rcl_interfaces.msg import ParameterDescriptor, ParameterEvent, ParameterType
@@ -11,8 +15,116 @@ from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
 from rclpy.task import Future
 
-from ik_service.extras.viewer.panel.parameter_fields import Field, Kind, Value
+from ik_service.exceptions import OptionError
 from ik_service.ros.parameters.parameter_declaration import choices_of
+
+Value = bool | int | float | str | tuple[float, ...]
+
+
+class Kind(Enum):
+    """Type of a field's value."""
+
+    BOOL = 'true or false'
+    INTEGER = 'a whole number'
+    NUMBER = 'a number'
+    TEXT = 'text'
+    NUMBERS = 'numbers, separated by commas'
+
+
+_UNITS = {
+    'position_tolerance': 'm',
+    'orientation_tolerance': 'rad',
+    'timeout': 's',
+    'max_joint_motion': 'rad or m',
+    'perturbation': 'rad or m',
+    'element_displacements': 'm and rad',
+    'characteristic_length': 'm',
+    'preferred_posture': 'rad or m',
+}
+"""Units of the solver's options; the others have none."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """
+    Parameter as a field.
+
+    :ivar bounds: lowest and highest value of a number; None without.
+    :ivar choices: valid values of a text; empty when any will do.
+    """
+
+    name: str
+    kind: Kind
+    value: Value
+    description: str = ''
+    bounds: tuple[float, float] | None = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Name without the prefix, with spaces, and its unit where it has one."""
+        name = self.name.rpartition('.')[2]
+        unit = _UNITS.get(name, '')
+        return name.replace('_', ' ') + (f' [{unit}]' if unit else '')
+
+    @property
+    def text(self) -> str:
+        """Value as text that :meth:`parse` reads."""
+        if isinstance(self.value, tuple):
+            return ', '.join(f'{number:g}' for number in self.value)
+        return f'{self.value:g}' if isinstance(self.value, float) else str(self.value)
+
+    def with_value(self, value: Value) -> Field:
+        """Return the same field with another value."""
+        return replace(self, value=value)
+
+    def parse(self, text: str) -> Value:
+        """
+        Return the value that a text stands for.
+
+        :raises OptionError: it is none, or out of bounds.
+        """
+        try:
+            value = self._read(text.strip())
+        except ValueError as error:
+            raise OptionError(self.name, f'has to be {self.kind.value}, not {text!r}') from error
+        if self.choices and value not in self.choices:
+            raise OptionError(self.name, f'has to be one of {", ".join(self.choices)}')
+        if (
+            self.bounds
+            and isinstance(value, (int, float))
+            and not self.bounds[0] <= value <= self.bounds[1]
+        ):
+            low, high = self.bounds
+            raise OptionError(self.name, f'has to be from {low:g} to {high:g}, not {text}')
+        return value
+
+    def _read(self, text: str) -> Value:
+        if self.kind is Kind.BOOL:
+            return _switch(text)
+        if self.kind is Kind.INTEGER:
+            return int(text)
+        if self.kind is Kind.NUMBER:
+            return _finite(text)
+        if self.kind is Kind.NUMBERS:
+            return tuple(
+                _finite(word) for word in re.split(r'[,\s]+', text.strip('[]() ')) if word
+            )
+        return text
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
+
+
+def _switch(text: str) -> bool:
+    if text.lower() not in ('true', 'false'):
+        raise ValueError(text)
+    return text.lower() == 'true'
+
 
 _KINDS = {
     ParameterType.PARAMETER_BOOL: Kind.BOOL,
@@ -28,12 +140,7 @@ OnResult = Callable[[Mapping[str, Value], str], object]
 
 
 class RemoteParameters:
-    """
-    Parameters of one node. All callbacks are called in the thread that spins.
-
-    :param node: the own node.
-    :param remote: full name of the other one.
-    """
+    """Parameters of one node. All callbacks are called in the thread that spins."""
 
     def __init__(self, node: Node, remote: str) -> None:
         self.remote = remote
@@ -50,14 +157,7 @@ class RemoteParameters:
         on_fields: OnFields,
         on_values: OnValues,
     ) -> None:
-        """
-        Request parameters with their descriptions.
-
-        :param names: the names; the node need not have them.
-        :param prefixes: prefixes of further parameters, with their dots.
-        :param on_fields: called with the parameters that can be changed.
-        :param on_values: called with all parameters that were read.
-        """
+        """Request parameters with their descriptions."""
 
         def on_list(future: Future) -> None:
             listed = _response(future)
@@ -75,7 +175,6 @@ class RemoteParameters:
         """
         Set parameters.
 
-        :param values: the values by name.
         :param on_result: called with the values, and why the node refuses them; empty when it has
             taken them.
         """
@@ -111,11 +210,7 @@ class RemoteParameters:
 
 
 def changed_values(event: ParameterEvent) -> dict[str, Value]:
-    """
-    Return the parameters that an event reports as changed.
-
-    :param event: an event of any node.
-    """
+    """Return the parameters that an event reports as changed."""
     return {
         parameter.name: _plain(parameter_value_to_python(parameter.value))
         for parameter in event.changed_parameters

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ik_service.arm.arm import ArmSettings
 from ik_service.arm.loader import Source, source_of, srdf_source
-from ik_service.common.number_parsing import parse_positions
+from ik_service.common.arguments import parse_positions
 from ik_service.model.description_file import is_xacro, is_xacro_text
 from ik_service.ros.node.frame_parameters import TOOL_FRAMES, tool_frames_of
 
@@ -25,10 +25,6 @@ class RobotSources:
     :ivar node: the same parameters of the IK node, its ``locked_joints`` and ``tool_frames``.
     :ivar served: the text that the IK node answers ``get_urdf`` with, where the viewer must not or
         cannot read what those name; empty until it comes, None where it is not needed.
-    :ivar topic: text from the topic ``robot_description``.
-    :ivar semantic_topic: text from the topic ``robot_description_semantic``.
-    :ivar reported_base: base link in the node's diagnostics.
-    :ivar reported_tip: tip link in the node's diagnostics.
     """
 
     own: tuple[tuple[str, str], ...] = ()
@@ -51,13 +47,11 @@ class RobotSelection:
         link.
     :ivar locked_joints: joints that do not move, as the node's parameter gives them.
     :ivar xacro_args: arguments of a xacro file, as the viewer's own parameter gives them.
-    :ivar package_dirs: folders of more packages, as the parameter gives them.
     :ivar tool_frames: further links of the robot, as the node's parameter gives them.
     :ivar trusted: whether the viewer's own parameters name the source; others may name files too,
         but none that would be run, see :func:`~ik_service.arm.loader.read_robot`.
     :ivar file: the file that a text was made from, beside which meshes are looked for; else None.
     :ivar srdf: its SRDF, as text or as the path of a file; empty without one.
-    :ivar srdf_trusted: the same as ``trusted`` for ``srdf``.
     """
 
     source: Source
@@ -84,11 +78,7 @@ class RobotSelection:
 
 
 def select_robot(sources: RobotSources) -> RobotSelection | None:
-    """
-    Return the robot to show; None while no description is known.
-
-    :param sources: the known descriptions.
-    """
+    """Return the robot to show; None while no description is known."""
     own, node = dict(sources.own), dict(sources.node)
     urdf, text = _given(own, node, 'urdf', 'robot_description') or ('', sources.topic)
     trusted = bool(own.get('urdf') or own.get('robot_description'))

@@ -36,8 +36,6 @@ class Target:
         Set the target from the gizmo, which is drawn there already.
 
         :param T_base_tip: (4, 4) [m].
-        :param is_going_on: False at the end of the drag.
-        :param now: on the monotonic clock [s].
         """
         self._dragged_at = now if is_going_on else -math.inf
         if self.pose is None or not np.array_equal(self.pose, T_base_tip):  # not at either end
@@ -49,7 +47,6 @@ class Target:
         Take over a target that another program has published, unless the gizmo is being dragged.
 
         :param T_base_tip: (4, 4) [m].
-        :param now: on the monotonic clock [s].
         """
         if not self.is_dragged(now):
             self.pose, self._is_received = T_base_tip, True
@@ -75,11 +72,7 @@ class Target:
         self._is_unsolved = False
 
     def is_dragged(self, now: float) -> bool:
-        """
-        Whether the gizmo is being dragged.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Whether the gizmo is being dragged."""
         return now - self._dragged_at < _DRAG_TIMEOUT
 
     def unsolved(self) -> np.ndarray | None:

@@ -44,8 +44,6 @@ class ViewerNode(Node):
     """
     ROS node of the viewer.
 
-    :ivar ik: client of ``compute_ik``.
-    :ivar urdf: client of ``get_urdf``.
     :ivar state_group: callbacks of topics of which only the newest message counts, three of them,
         for :meth:`poll_states`.
     :ivar main_executor: serves all but the joint states and commands; to be spun.
@@ -96,14 +94,6 @@ class ViewerNode(Node):
         The callbacks are called in the thread that spins :attr:`main_executor`, except for the
         first two, which :meth:`poll_states` calls.
 
-        :param on_state: takes messages on ``joint_states``.
-        :param on_command: takes messages on ``joint_command``.
-        :param on_target: takes targets that others publish on ``target_pose``.
-        :param on_diagnostics: takes messages on ``diagnostics``.
-        :param on_description: takes texts on ``robot_description``.
-        :param on_semantics: takes texts on ``robot_description_semantic``.
-        :param on_parameters: takes the parameter events of all nodes.
-        :param on_world: takes messages on ``world_markers``.
         :param on_pause: takes why the demo is paused; an empty text when it is not.
         """
 
@@ -141,11 +131,7 @@ class ViewerNode(Node):
             self._resume.call_async(Trigger.Request())
 
     def parameters_of(self, remote: str) -> RemoteParameters:
-        """
-        Return the parameters of another node.
-
-        :param remote: its full name.
-        """
+        """Return the parameters of another node."""
         parameters = RemoteParameters(self, remote)
         self.main_executor.wake()  # it waits for what was there when it began to wait
         return parameters
@@ -155,7 +141,6 @@ class ViewerNode(Node):
         Publish a target.
 
         :param T_base_tip: (4, 4) [m].
-        :param base_link: the frame that it is in.
         """
         message = self._stamped(T_base_tip, base_link)
         self._own_stamps.append((message.header.stamp.sec, message.header.stamp.nanosec))
@@ -168,10 +153,6 @@ class ViewerNode(Node):
         Send a request to ``compute_ik``; see :meth:`RequestClient.send`.
 
         :param T_base_tip: (4, 4) the pose of the tip [m].
-        :param base_link: the frame that it is in.
-        :param tip_link: the tip.
-        :param on_response: called with the response.
-        :returns: whether it was sent.
         """
         request = GetPositionIK.Request()
         request.ik_request.ik_link_name = tip_link
@@ -206,13 +187,7 @@ def _taking_text(take: Callable[[str], None]) -> Callable[[String], None]:
 
 
 class RequestClient:
-    """
-    Service client with at most one request under way.
-
-    :param node: the node that it belongs to.
-    :param kind: the service's type.
-    :param name: the service's name.
-    """
+    """Service client with at most one request under way."""
 
     def __init__(self, node: Node, kind: type, name: str) -> None:
         self._client: Client = node.create_client(kind, name)
@@ -231,7 +206,6 @@ class RequestClient:
         """
         Send a request.
 
-        :param request: the request.
         :param on_response: called with the response in the thread that spins.
         :returns: whether it was sent: not without a server, and not while a response is waited
             for.

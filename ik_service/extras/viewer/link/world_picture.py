@@ -29,9 +29,6 @@ class WorldPicture:
     The world and the collisions as the IK node knows them.
 
     :ivar parts: shapes of the objects; the link of an object of the world is the root.
-    :ivar colliding_links: names of the links in contact.
-    :ivar contacts: a text for each pair of bodies in contact.
-    :ivar remarks: sentences about what is not shown or not checked.
     """
 
     parts: tuple[Part, ...] = ()
@@ -47,7 +44,6 @@ def read_world_picture(array: MarkerArray) -> WorldPicture:
     """
     Read the markers of the topic ``world_markers``.
 
-    :param array: the markers.
     :raises WorldPictureError: one of them is faulty.
     :raises RequestError: the pose of one of them is faulty.
     """

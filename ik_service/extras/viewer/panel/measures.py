@@ -1,4 +1,4 @@
-"""Measures of the arm's state: distances to limits, pose errors, lag and manipulability."""
+"""Measures of the arm: distances to limits, pose errors, lag, manipulability and solves."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import math
 import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.joint_space import search_limits
 from ik_service.kinematics.pose_error import pose_error
-from ik_service.kinematics.search_range import search_limits
 from ik_service.model.joint import JointType
 
 
@@ -19,9 +19,7 @@ class JointPosition:
     """
     Position of a joint between its limits.
 
-    :ivar name: the joint's name.
     :ivar value: its position [rad] or [m].
-    :ivar unit: ``rad`` or ``m``.
     :ivar lower: its lower limit; −inf without one.
     :ivar upper: its upper limit; inf without one.
     """
@@ -58,9 +56,7 @@ class Lag:
     """
     Lag of an arm behind its commands.
 
-    :ivar joint: name of the joint that lags most.
     :ivar distance: its distance from the command [rad] or [m].
-    :ivar unit: ``rad`` or ``m``.
     :ivar seconds: time that the slowest joint needs at full speed to catch up [s].
     """
 
@@ -74,7 +70,6 @@ def joint_positions(chain: KinematicChain, q: np.ndarray) -> list[JointPosition]
     """
     Return the positions of a chain's joints with their limits.
 
-    :param chain: the chain.
     :param q: (n,) positions [rad] or [m].
     """
     rows = zip(chain.joint_names, q, joint_units(chain), chain.lower, chain.upper, strict=True)
@@ -85,11 +80,7 @@ def joint_positions(chain: KinematicChain, q: np.ndarray) -> list[JointPosition]
 
 
 def joint_units(chain: KinematicChain) -> tuple[str, ...]:
-    """
-    Return ``rad`` or ``m`` for every joint of a chain.
-
-    :param chain: the chain.
-    """
+    """Return ``rad`` or ``m`` for every joint of a chain."""
     kinds = [chain.robot.joints[name].type for name in chain.joint_names]
     return tuple('m' if kind is JointType.PRISMATIC else 'rad' for kind in kinds)
 
@@ -126,7 +117,6 @@ def lag(chain: KinematicChain, q: np.ndarray, q_command: np.ndarray, speeds: np.
     """
     Return the lag of an arm behind its commands.
 
-    :param chain: the chain.
     :param q: (n,) measured positions [rad] or [m].
     :param q_command: (n,) commanded ones.
     :param speeds: (n,) the joints' largest speeds [rad/s] or [m/s], all finite.
@@ -144,8 +134,6 @@ def random_reachable_pose(
     """
     Return the pose of the tip at a random posture within the limits.
 
-    :param chain: the chain.
-    :param rng: the random number generator.
     :param floor: lowest height of the tip in the base frame [m]; given up after 100 attempts, for
         an arm that hangs or lies in a plane.
     :param margin: share of each joint's range that is left out at both ends.
@@ -158,3 +146,26 @@ def random_reachable_pose(
         if T[2, 3] >= floor:
             break
     return T
+
+
+@dataclass(frozen=True)
+class SolveReport:
+    """
+    Figures of a node's last solve.
+
+    :ivar solve_time: time in the solver [s].
+    :ivar status: name of the :class:`~ik_service.solvers.result.IkStatus`; empty when unknown.
+    :ivar solver: name of the method; empty when unknown.
+    :ivar source: interface that asked for it, such as ``compute_ik``; empty when unknown.
+    :ivar position_error: of the pose found [m]; None when unknown.
+    :ivar orientation_error: of the pose found [rad]; None when unknown.
+    """
+
+    iterations: int
+    searches: int
+    solve_time: float
+    status: str = ''
+    solver: str = ''
+    source: str = ''
+    position_error: float | None = None
+    orientation_error: float | None = None

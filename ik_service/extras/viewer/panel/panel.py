@@ -2,157 +2,103 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-import math
-import time
 
 import numpy as np
 import viser
 from viser import uplot
 
-from ik_service.extras.viewer.panel.connection_status import ConnectionStatus
-from ik_service.extras.viewer.panel.error_history import CEILING, ErrorHistory, FLOOR
-from ik_service.extras.viewer.panel.gripper_buttons import GripperButtons
+from ik_service.extras.viewer.link.node_monitor import ConnectionStatus
+from ik_service.extras.viewer.link.remote_parameters import Value
+from ik_service.extras.viewer.panel.joint_widgets import GripperButtons, JointSliders, NamedStates
 from ik_service.extras.viewer.panel.measures import JointPosition
-from ik_service.extras.viewer.panel.named_states import NamedStates
 from ik_service.extras.viewer.panel.panel_html import (
     banner,
     collision_lines,
     Figures,
     figures_table,
     joints_table,
+    Level,
     remark_lines,
+    StatusText,
 )
-from ik_service.extras.viewer.panel.parameter_fields import Value
 from ik_service.extras.viewer.panel.solver_form import SolverForm
-from ik_service.extras.viewer.panel.status_text import Level, StatusText
-from ik_service.extras.viewer.panel.widgets import set_value
-from ik_service.kinematics.search_range import sampling_bounds
+from ik_service.extras.viewer.panel.widgets import call_on_click, set_properties
 
-HOLD_TIME = 3.0
-"""Time that the sliders keep their positions after somebody has moved one [s]."""
+SPAN = 20.0
+"""Length of the history [s]."""
 
-OnMove = Callable[[dict[str, float]], object]
+FLOOR = 1e-3
+"""Value that smaller errors are shown as [mm] and [°]: a logarithmic axis needs an end."""
+
+CEILING = 1e4
+"""Value that larger errors are shown as, at the upper end of the axis [mm] and [°]."""
+
+_BELOW = FLOOR / 10.0  # NaN would be drawn
+_NUDGE = 1e-6  # [s]
 
 
-class JointSliders:
+class ErrorHistory:
     """
-    Sliders for the joints of a chain. To be used from one thread.
+    Pose errors of the last seconds, for a plot with a logarithmic axis.
 
-    :param gui: the page's GUI.
-    :param container: the tab that holds them.
-    :param on_move: called, in a thread of the server, with the position [rad] or [m] by name of a
-        joint whose slider somebody has moved.
-    :ivar sliders: the sliders by joint [°] or [mm].
+    :param period: shortest time between two points [s].
     """
 
-    def __init__(self, gui: viser.GuiApi, container: viser.GuiTabHandle, on_move: OnMove) -> None:
-        self._gui, self._container, self._on_move = gui, container, on_move
-        self.sliders: dict[str, viser.GuiSliderHandle] = {}
-        self._factors: dict[str, float] = {}  # units of a slider per radian or metre
-        self._held_until = -math.inf
+    def __init__(self, period: float = 0.1) -> None:
+        self._period = period
+        self._rows: deque[tuple[float, float, float]] = deque()
+        self._nudge = 0.0
 
-    def build(self, positions: Sequence[JointPosition]) -> None:
+    def add(self, now: float, position: float, orientation: float) -> bool:
         """
-        Replace the sliders by those of other joints.
+        Add a point.
 
-        :param positions: the joints, their positions and their limits.
+        :param position: position error [m].
+        :param orientation: orientation error [rad].
+        :returns: whether it was added; one that comes too soon is not.
         """
-        for slider in self.sliders.values():
-            slider.remove()
-        self.sliders = {}
-        self._factors = {joint.name: _factor(joint) for joint in positions}
-        with self._container:
-            for joint in positions:
-                self.sliders[joint.name] = self._add(joint)
+        if self._rows and now - self._rows[-1][0] < self._period:
+            return False
+        self._rows.append((now, 1e3 * position, float(np.degrees(orientation))))
+        while self._rows[0][0] < now - SPAN:
+            self._rows.popleft()
+        return True
 
-    def show(self, positions: Mapping[str, float], now: float) -> None:
+    def clear(self) -> None:
+        """Remove all points."""
+        self._rows.clear()
+
+    def series(self, now: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """
-        Show positions, and keep them for :data:`HOLD_TIME`.
+        Return the points as columns.
 
-        :param positions: positions by joint [rad] or [m]; joints without a slider do not matter.
-        :param now: on the monotonic clock [s].
+        :returns: (K,) times relative to now [s], from -:data:`SPAN` to 0, as the axis of the plot
+            goes from the first to the last; and the errors then: (K,) [mm] and (K,) [°], below
+            :data:`FLOOR`, where nothing is drawn, before the first point.
         """
-        self.hold(now)
-        for name, position in positions.items():
-            if name in self.sliders:
-                self._put(name, position)
-
-    def hold(self, now: float) -> None:
-        """
-        Keep their positions for :data:`HOLD_TIME`.
-
-        :param now: on the monotonic clock [s].
-        """
-        self._held_until = now + HOLD_TIME
-
-    def is_held(self, now: float) -> bool:
-        """
-        Whether they show positions that somebody has set, and not the arm's.
-
-        :param now: on the monotonic clock [s].
-        """
-        return now < self._held_until
-
-    def release(self) -> None:
-        """Follow the arm again."""
-        self._held_until = -math.inf
-
-    def follow(self, positions: Sequence[JointPosition], now: float) -> None:
-        """
-        Show the positions of the joints, unless the sliders are held.
-
-        :param positions: one for each slider.
-        :param now: on the monotonic clock [s].
-        """
-        if self.is_held(now):
-            return
-        for joint in positions:
-            self._put(joint.name, joint.value)
-
-    def enable(self, enabled: bool) -> None:
-        """
-        Enable or disable the sliders.
-
-        :param enabled: whether they can be moved.
-        """
-        for slider in self.sliders.values():
-            if slider.disabled == enabled:
-                slider.disabled = not enabled
-
-    def _put(self, name: str, position: float) -> None:
-        slider = self.sliders[name]
-        value = min(max(position * self._factors[name], slider.min), slider.max)
-        set_value(slider, round(value, 1))
-
-    def _add(self, joint: JointPosition) -> viser.GuiSliderHandle:
-        factor = _factor(joint)
-        widest = 1.0 if joint.unit == 'm' else math.pi  # where the limits are no limits
-        bounds = sampling_bounds(joint.lower, joint.upper, widest)
-        lower, upper = (factor * float(bound) for bound in bounds)
-        label = f'{joint.name} [{"mm" if joint.unit == "m" else "°"}]'
-        low, high = _tenths(lower, math.ceil), _tenths(upper, math.floor)
-        start = min(max(round(factor * joint.value, 1), low), high)
-        slider = self._gui.add_slider(label, low, max(low, high), 0.1, start)
-
-        @slider.on_update
-        async def _(event: viser.GuiEvent) -> None:
-            if event.client_id is not None:  # a person, and not this program
-                self.hold(time.monotonic())  # before the arm's positions overwrite this one
-                self._on_move({joint.name: slider.value / factor})
-
-        return slider
+        # The page lays the axis of time out anew only when its ends change, and before the panel
+        # has a width it would have no labels.
+        self._nudge = _NUDGE - self._nudge
+        start = -SPAN - self._nudge
+        rows = [row for row in self._rows if row[0] > now - SPAN]
+        if not rows:
+            return np.array([start, 0.0]), np.full(2, _BELOW), np.full(2, _BELOW)
+        time, position, orientation = np.array(rows).T
+        time = np.minimum(time - now, 0.0)
+        return (
+            np.concatenate([[start, time[0]], time, [0.0]]),
+            _drawn(position),
+            _drawn(orientation),
+        )
 
 
-def _factor(joint: JointPosition) -> float:
-    """Return the units of a joint's slider per radian or metre."""
-    return 1e3 if joint.unit == 'm' else math.degrees(1.0)
-
-
-def _tenths(value: float, towards: Callable[[float], int]) -> float:
-    """Return a limit rounded to tenths, into the range."""
-    return towards(round(10.0 * value, 6)) / 10.0
+def _drawn(errors: np.ndarray) -> np.ndarray:
+    """Return errors (K,) as (K + 3,): nothing before the first of them, the last until now."""
+    shown = np.clip(errors, FLOOR, CEILING)
+    return np.concatenate([[_BELOW, _BELOW], shown, shown[-1:]])
 
 
 _INK, _GRID = '#868e96', 'rgba(134,142,150,0.25)'  # to be seen on light and dark pages
@@ -176,14 +122,8 @@ class Actions:
 
     :ivar home: sends the arm to the posture that it was in first.
     :ivar random_pose: sends the arm to a random pose within its reach.
-    :ivar stop: stops the arm.
-    :ivar go_to_state: sends the arm to a named state.
-    :ivar move_gripper: opens or closes a hand, by its name.
     :ivar move_joints: sends the arm to joint positions, by name [rad] or [m].
-    :ivar change: changes parameters of the node.
     :ivar change_text: changes parameters of the node to texts that were typed.
-    :ivar clear_trail: clears the trail of the tip.
-    :ivar resume_demo: lets the demo go on.
     """
 
     home: Callable[[], object]
@@ -202,23 +142,16 @@ class Panel:
     """
     Panel beside the scene. To be used from one thread.
 
-    :param server: the page's server.
-    :param actions: callbacks of its buttons and fields.
-    :ivar states: menu of the named states.
-    :ivar grippers: buttons of the hands.
-    :ivar form: form of the node's parameters.
-    :ivar sliders: sliders of the joints.
     :ivar path_tab: empty tab for paths.
     :ivar hand_tab: empty tab for motion by hand.
     :ivar reach_tab: empty tab for maps of the reach.
     :ivar collisions: pairs of bodies in contact; hidden while there are none.
-    :ivar objects_switch: checkbox of the objects; hidden while there are none.
     """
 
     def __init__(self, server: viser.ViserServer, actions: Actions) -> None:
-        gui = self._gui = server.gui
+        gui = server.gui
         gui.add_html(_ALWAYS_SEEN)
-        self._stop = gui.add_button('Stop', icon=viser.Icon.HAND_STOP, color='red')
+        stop = gui.add_button('Stop', icon=viser.Icon.HAND_STOP, color='red')
         self._banner = gui.add_html('')
         self._pause = gui.add_html('', visible=False)
         self._resume = gui.add_button(
@@ -226,7 +159,8 @@ class Panel:
         )
         self.collisions = gui.add_html('', visible=False)
         self._remarks = gui.add_html('', visible=False)
-        self._buttons = gui.add_button_group('Go', ('Home', 'Random pose'))
+        moves = {'Home': actions.home, 'Random pose': actions.random_pose}
+        go = gui.add_button_group('Go', (*moves,))
         self.states = NamedStates(gui, actions.go_to_state)
         below_states = self.states.menu.order + 0.5  # widgets are numbered in steps of 1
         self.grippers = GripperButtons(gui, below_states, actions.move_gripper)
@@ -241,63 +175,37 @@ class Panel:
         self.reach_tab = tabs.add_tab('Reach')
         options = tabs.add_tab('Options')
         with tabs.add_tab('View'):
-            self._ghost = gui.add_checkbox('Commanded arm', True)
-            self._trail = gui.add_checkbox('Trail of the tip', True)
-            self._clear = gui.add_button('Clear trail')
-            self._tip = gui.add_checkbox('Axes of the tip', False)
-            self._solid = gui.add_checkbox('Collision shapes', False)
+            self.ghost_switch = gui.add_checkbox('Commanded arm', True)
+            self.trail_switch = gui.add_checkbox('Trail of the tip', True)
+            clear = gui.add_button('Clear trail')
+            self.tip_switch = gui.add_checkbox('Axes of the tip', False)
+            self.solid_switch = gui.add_checkbox('Collision shapes', False)
             self.objects_switch = gui.add_checkbox('Objects', True, visible=False)
         self.form = SolverForm(gui, main, options, actions.change, actions.change_text)
         self.sliders = JointSliders(gui, joints, actions.move_joints)
-        self._shown: dict[str, str] = {}
-        self._listen(actions)
+        call_on_click(stop, actions.stop)
+        call_on_click(self._resume, actions.resume_demo)
+        call_on_click(clear, actions.clear_trail)
 
-    @property
-    def shows_ghost(self) -> bool:
-        """Whether the commanded state is to be shown."""
-        return self._ghost.value
-
-    @property
-    def shows_trail(self) -> bool:
-        """Whether the trail of the tip is to be shown."""
-        return self._trail.value
-
-    @property
-    def shows_tip(self) -> bool:
-        """Whether the axes of the tip are to be shown."""
-        return self._tip.value
-
-    @property
-    def shows_collision_shapes(self) -> bool:
-        """Whether the shapes that collisions are checked with are to be shown."""
-        return self._solid.value
-
-    @property
-    def shows_objects(self) -> bool:
-        """Whether the objects around the arm and on it are to be shown."""
-        return self.objects_switch.value
+        @go.on_click
+        async def _(event: viser.GuiEvent[viser.GuiButtonGroupHandle]) -> None:
+            moves[event.target.value]()
 
     def show_status(self, status: ConnectionStatus) -> None:
-        """
-        Show the status of the connection, and enable what needs the node.
-
-        :param status: the status.
-        """
-        self._put('banner', self._banner, banner(status, _BANNER_LINES))
+        """Show the status of the connection, and enable what needs the node."""
+        set_properties(self._banner, content=banner(status, _BANNER_LINES))
         self.form.enable(status.is_connected)
         self.sliders.enable(status.is_connected)
         self.states.enable(status.is_connected)
         self.grippers.enable(status.is_connected)
 
     def show_collisions(self, contacts: Sequence[str], remarks: Sequence[str]) -> None:
-        """
-        Show which bodies are in contact.
-
-        :param contacts: a text for each pair.
-        :param remarks: what is not shown or not checked.
-        """
-        self._put('collisions', self.collisions, collision_lines(contacts, remarks))
-        self.collisions.visible = bool(contacts or remarks)
+        """Show which bodies are in contact."""
+        set_properties(
+            self.collisions,
+            content=collision_lines(contacts, remarks),
+            visible=bool(contacts or remarks),
+        )
 
     def show_pause(self, reason: str) -> None:
         """
@@ -306,29 +214,20 @@ class Panel:
         :param reason: why; empty while it is not.
         """
         text = StatusText(Level.WAITING, 'The demo is paused', reason)
-        self._put('pause', self._pause, banner(text) if reason else '')
+        set_properties(self._pause, content=banner(text) if reason else '')
         for widget in (self._pause, self._resume):
-            if widget.visible != bool(reason):
-                widget.visible = bool(reason)
+            set_properties(widget, visible=bool(reason))
 
     def show_remarks(self, remarks: Sequence[str]) -> None:
-        """
-        Show what of the robot is not used or not drawn as described.
-
-        :param remarks: sentences.
-        """
-        self._put('remarks', self._remarks, remark_lines(remarks) if remarks else '')
-        self._remarks.visible = bool(remarks)
+        """Show what of the robot is not used or not drawn as described."""
+        set_properties(
+            self._remarks, content=remark_lines(remarks) if remarks else '', visible=bool(remarks)
+        )
 
     def show_figures(self, figures: Figures, positions: Sequence[JointPosition]) -> None:
-        """
-        Show the live values.
-
-        :param figures: the values.
-        :param positions: the joints, their positions and their limits.
-        """
-        self._put('figures', self._figures, figures_table(figures))
-        self._put('joints', self._joints, joints_table(positions))
+        """Show the live values."""
+        set_properties(self._figures, content=figures_table(figures))
+        set_properties(self._joints, content=joints_table(positions))
 
     def show_errors(self, series: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
         """
@@ -338,42 +237,9 @@ class Panel:
         """
         self._plot.data = series
 
-    def _put(self, name: str, widget: viser.GuiHtmlHandle, content: str) -> None:
-        if self._shown.get(name) != content:
-            self._shown[name] = content
-            widget.content = content
-
-    def _listen(self, actions: Actions) -> None:
-        moves = {
-            'Home': actions.home,
-            'Random pose': actions.random_pose,
-        }
-
-        @self._buttons.on_click
-        async def _(event: viser.GuiEvent[viser.GuiButtonGroupHandle]) -> None:
-            moves[event.target.value]()
-
-        @self._stop.on_click
-        async def _(_event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
-            actions.stop()
-
-        @self._resume.on_click
-        async def _(_event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
-            actions.resume_demo()
-
-        @self._clear.on_click
-        async def _(_event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
-            actions.clear_trail()
-
 
 def notify(server: viser.ViserServer, title: str, body: str) -> None:
-    """
-    Show a message in every page that is open.
-
-    :param server: the server of the pages.
-    :param title: the message in a few words.
-    :param body: the message in a sentence.
-    """
+    """Show a message in every page that is open."""
     for client in server.get_clients().values():
         client.add_notification(title, body, color='red', auto_close_seconds=8.0)
 

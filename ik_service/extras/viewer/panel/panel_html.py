@@ -4,13 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from html import escape
 import math
 from typing import TypeVar
 
-from ik_service.extras.viewer.panel.measures import JointPosition, Lag
-from ik_service.extras.viewer.panel.solve_report import SolveReport
-from ik_service.extras.viewer.panel.status_text import Level, StatusText
+from ik_service.extras.viewer.panel.measures import JointPosition, Lag, SolveReport
+
+
+class Level(Enum):
+    """Severity of a status."""
+
+    GOOD = 'good'
+    WAITING = 'waiting'
+    BAD = 'bad'
+
+
+@dataclass(frozen=True)
+class StatusText:
+    """
+    Text about a state.
+
+    :ivar detail: in a sentence; may be empty.
+    """
+
+    level: Level
+    headline: str
+    detail: str = ''
+
 
 T = TypeVar('T')
 
@@ -41,12 +62,6 @@ class Figures:
 
     :ivar position_error: distance of the tip from the target [m].
     :ivar orientation_error: angle between the tip and the target [rad].
-    :ivar solve: figures of the node's last solve.
-    :ivar message: message of the last response of ``compute_ik``.
-    :ivar is_reachable: whether that response was a solution.
-    :ivar lag: lag of the arm behind its commands.
-    :ivar manipulability: Yoshikawa's manipulability of the posture.
-    :ivar smallest_singular_value: that of the Jacobian.
     """
 
     position_error: float | None = None
@@ -63,7 +78,6 @@ def banner(text: StatusText, lines: int = 1) -> str:
     """
     Return a status as a coloured box.
 
-    :param text: the status.
     :param lines: of the detail for which there is always room, so that nothing below moves.
     """
     color, ground = _COLORS[text.level], _GROUNDS[text.level]
@@ -81,7 +95,6 @@ def collision_lines(contacts: Sequence[str], remarks: Sequence[str]) -> str:
     Return the pairs of bodies in contact and remarks about the world, a line each.
 
     :param contacts: a text for each pair; those beyond the first three are only counted.
-    :param remarks: sentences.
     """
     lines = [f'collision: {escape(text)}' for text in contacts[:_MOST_CONTACTS]]
     more = len(contacts) - len(lines)
@@ -94,11 +107,7 @@ def collision_lines(contacts: Sequence[str], remarks: Sequence[str]) -> str:
 
 
 def remark_lines(remarks: Sequence[str]) -> str:
-    """
-    Return remarks about the robot, behind a line that counts them and opens them.
-
-    :param remarks: sentences; those beyond the first twenty are only counted.
-    """
+    """Return remarks about the robot, behind a line that counts them and opens them."""
     shown = [escape(remark) for remark in remarks[:_MOST_REMARKS]]
     if len(remarks) > len(shown):
         shown.append(f'and {len(remarks) - len(shown)} more, in the log')
@@ -112,11 +121,7 @@ def remark_lines(remarks: Sequence[str]) -> str:
 
 
 def figures_table(figures: Figures) -> str:
-    """
-    Return the live values as a table.
-
-    :param figures: the values.
-    """
+    """Return the live values as a table."""
     solve, behind = figures.solve, figures.lag
     rows = [
         (
@@ -151,11 +156,7 @@ def figures_table(figures: Figures) -> str:
 
 
 def joints_table(positions: Sequence[JointPosition]) -> str:
-    """
-    Return the joints as a table: a bar between the limits, and the distance to the nearer one.
-
-    :param positions: the joints, their positions and their limits.
-    """
+    """Return the joints as a table: a bar between the limits, and the distance to the nearer."""
     rows = ''.join(
         f'<tr><td style="white-space:nowrap;max-width:9em;overflow:hidden;'
         f'text-overflow:ellipsis" title="{escape(joint.name)}">{escape(joint.name)}</td>'
@@ -206,7 +207,6 @@ def quantity_text(value: float, unit: str) -> str:
     Return a joint's position, or a difference of positions, in degrees or millimetres.
 
     :param value: the position [rad] or [m].
-    :param unit: ``rad`` or ``m``.
     """
     return f'{1e3 * value:.1f} mm' if unit == 'm' else f'{math.degrees(value):.1f}°'
 
@@ -221,11 +221,7 @@ def time_text(seconds: float) -> str:
 
 
 def framed(content: str) -> str:
-    """
-    Return HTML in the font and margin of the panel.
-
-    :param content: the HTML.
-    """
+    """Return HTML in the font and margin of the panel."""
     return f'<div style="{_FONT};margin:0.25em 0.75em">{content}</div>'
 
 

@@ -3,23 +3,56 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import viser
 
-from ik_service.extras.viewer.panel.parameter_fields import (
-    Field,
-    is_position_only,
-    Kind,
-    switched_weights,
-    Value,
-)
-from ik_service.extras.viewer.panel.widgets import set_value
+from ik_service.extras.viewer.link.remote_parameters import Field, Kind, Value
+from ik_service.extras.viewer.panel.panel_html import banner, Level, StatusText
+from ik_service.extras.viewer.panel.widgets import set_properties, set_value
+
+
+def is_position_only(weights: Sequence[float]) -> bool:
+    """
+    Return whether task weights leave the whole orientation free.
+
+    :param weights: (6,) task weights, linear before angular.
+    """
+    return len(weights) == 6 and not any(weights[3:])
+
+
+def switched_weights(
+    weights: Sequence[float], position_only: bool, before: Sequence[float]
+) -> tuple[float, ...]:
+    """
+    Return the task weights with the orientation freed or bound.
+
+    :param weights: (6,) those in force.
+    :param before: (6,) what they were when the orientation counted last.
+    """
+    if position_only:
+        return (*weights[:3], 0.0, 0.0, 0.0)
+    angular = before[3:] if any(before[3:]) else (1.0, 1.0, 1.0)
+    return (*weights[:3], *angular)
+
+
+def with_free_axis(weights: Sequence[float], axis: int | None) -> tuple[float, ...]:
+    """
+    Return task weights that leave one axis free.
+
+    :param weights: (6,) those in force; axes without a weight get 1.
+    :param axis: 0 to 2 along x, y, z of the base, 3 to 5 about them; None for none.
+    """
+    return tuple(0.0 if i == axis else weight or 1.0 for i, weight in enumerate(weights))
+
 
 SOLVER, WEIGHTS, SPEED = 'solver.name', 'solver.task_weights', 'velocity_scaling'
 """Parameters with their own fields at the top of the panel."""
 
 _TYPING_DELAY = 0.25  # the page sends typed text a little later than the click on Apply [s]
+
+_POSITION_ONLY, _FREE_AXIS = 'position only', 'free axis'  # widgets beside those of parameters
+_NONE, _AXES = '–', ('x', 'y', 'z', 'about x', 'about y', 'about z')
 
 Change = Callable[[Mapping[str, Value]], object]
 ChangeText = Callable[[Mapping[str, str]], object]
@@ -29,12 +62,9 @@ class SolverForm:
     """
     Form of a node's parameters. To be used from one thread.
 
-    :param gui: the page's GUI.
-    :param main: container of the solver, position only and the speed.
-    :param rest: container of all other parameters.
     :param on_change: called, in a thread of the server, with changed parameters by name.
     :param on_text: the same, with texts that were typed and have yet to be parsed.
-    :ivar widgets: the input widgets by parameter, and that of position only.
+    :ivar widgets: the input widgets by parameter, and those of free axes.
     """
 
     def __init__(
@@ -51,6 +81,8 @@ class SolverForm:
         self.widgets: dict[str, viser.GuiInputHandle] = {}
         self._built: list[viser.GuiFolderHandle] = []
         self._bound_weights: tuple[float, ...] = (1.0,) * 6
+        self._joints = 6
+        self._few_joints: viser.GuiHtmlHandle | None = None
 
     @property
     def fields(self) -> Mapping[str, Field]:
@@ -66,11 +98,7 @@ class SolverForm:
         return field.value
 
     def show(self, fields: list[Field]) -> None:
-        """
-        Show parameters; those that are shown already only get their new values.
-
-        :param fields: the parameters.
-        """
+        """Show parameters; those that are shown already only get their new values."""
         shapes = [field.with_value('') for field in fields]
         same = shapes == [field.with_value('') for field in self._fields.values()]
         self._fields = {field.name: field for field in fields}
@@ -79,12 +107,13 @@ class SolverForm:
         for field in fields:
             self._put(field)
 
-    def put(self, values: Mapping[str, Value]) -> None:
-        """
-        Show values that have changed in the node.
+    def show_joints(self, count: int) -> None:
+        """Offer to free an axis, where so few joints move that most poses are out of reach."""
+        self._joints = count
+        self._show_weights()
 
-        :param values: the values by name; unknown parameters are ignored.
-        """
+    def put(self, values: Mapping[str, Value]) -> None:
+        """Show values that have changed in the node."""
         for name, value in values.items():
             if name in self._fields:
                 self._fields[name] = self._fields[name].with_value(value)
@@ -95,14 +124,9 @@ class SolverForm:
         self.put({name: field.value for name, field in self._fields.items()})
 
     def enable(self, enabled: bool) -> None:
-        """
-        Enable or disable the fields.
-
-        :param enabled: whether they can be changed.
-        """
+        """Enable or disable the fields."""
         for widget in self.widgets.values():
-            if widget.disabled == enabled:
-                widget.disabled = not enabled
+            set_properties(widget, disabled=not enabled)
 
     def _build(self) -> None:
         for folder in self._built:
@@ -133,7 +157,17 @@ class SolverForm:
         else:
             hint = 'Leave the orientation of the tip free: the last three task weights are 0'
             switch = gui.add_checkbox('Position only', False, hint=hint)
-            self.widgets['position only'] = switch
+            self.widgets[_POSITION_ONLY] = switch
+            hint = 'Direction of the base along or about which the tip may be anywhere'
+            axis = gui.add_dropdown('Free axis', (_NONE, *_AXES), hint=hint, visible=False)
+            self.widgets[_FREE_AXIS] = axis
+            self._few_joints = gui.add_html('', visible=False)
+
+            @axis.on_update
+            async def _(event: viser.GuiEvent) -> None:
+                if event.client_id is not None:
+                    free = None if axis.value == _NONE else _AXES.index(axis.value)
+                    self._on_change({WEIGHTS: with_free_axis(self.weights, free)})
 
             @switch.on_update
             async def _(event: viser.GuiEvent) -> None:
@@ -166,6 +200,20 @@ class SolverForm:
             fields = self._fields
             self._on_text({n: text for n, text in typed.items() if text != fields[n].text})
 
+    def _show_weights(self) -> None:
+        weights, few = self.weights, self._few_joints
+        if few is None or _POSITION_ONLY not in self.widgets:
+            return
+        set_value(self.widgets[_POSITION_ONLY], is_position_only(weights))
+        free = [name for name, weight in zip(_AXES, weights, strict=True) if not weight]
+        axis = self.widgets[_FREE_AXIS]
+        set_properties(axis, visible=self._joints < 6)
+        set_value(axis, free[0] if len(free) == 1 else _NONE)
+        count = 6 - len(free)
+        headline = f'{self._joints} joints cannot meet all {count} axes of most targets'
+        text = StatusText(Level.WAITING, headline, 'free an axis, or take the position only')
+        set_properties(few, content=banner(text), visible=self._joints < count)
+
     def _watch(self, name: str, widget: viser.GuiInputHandle) -> None:
         self.widgets[name] = widget
 
@@ -178,7 +226,7 @@ class SolverForm:
         if field.name == WEIGHTS and len(self.weights) == 6:
             if any(self.weights[3:]):
                 self._bound_weights = self.weights
-            set_value(self.widgets['position only'], is_position_only(self.weights))
+            self._show_weights()
         widget = self.widgets.get(field.name)
         if widget is None:
             return

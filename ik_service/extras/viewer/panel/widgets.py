@@ -9,23 +9,13 @@ import viser
 
 
 def set_value(widget: viser.GuiInputHandle[Any], value: object) -> None:
-    """
-    Set the value of a widget in all pages.
-
-    :param widget: the widget.
-    :param value: a value of its type.
-    """
+    """Set the value of a widget in all pages."""
     # viser has a method between getter and setter of this property, and mypy sees no setter then.
     widget.value = value  # type: ignore[misc]
 
 
 def set_properties(widget: object, **properties: object) -> None:
-    """
-    Set properties of a widget where they differ, since each assignment is sent to the pages.
-
-    :param widget: the widget.
-    :param properties: values by name.
-    """
+    """Set properties of a widget where they differ, since each assignment is sent to the pages."""
     for name, value in properties.items():
         if getattr(widget, name) != value:
             setattr(widget, name, value)
@@ -35,7 +25,6 @@ def call_on_click(button: viser.GuiButtonHandle, action: Callable[[], object]) -
     """
     Call a function when a button is clicked.
 
-    :param button: the button.
     :param action: the function; called in a thread of the server.
     """
 

@@ -1,68 +1,156 @@
-"""Tab in which a path is drawn, previewed and executed."""
+"""Tab in which a path is drawn, previewed and executed, and the state that it shows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 import viser
 
 from ik_service.extras.viewer.link.path_link import PathSettings
-from ik_service.extras.viewer.panel.panel_html import banner
+from ik_service.extras.viewer.link.task_queue import Post
+from ik_service.extras.viewer.panel.panel_html import banner, Level, StatusText
 from ik_service.extras.viewer.panel.widgets import call_on_click, set_properties, set_value
-from ik_service.extras.viewer.path.path_state import path_text, PathState, percentage
-from ik_service.extras.viewer.path.way_points_file import NAME
+from ik_service.extras.viewer.path.way_points import NAME
+
+if TYPE_CHECKING:
+    from ik_service.extras.viewer.path.paths import Paths
+
+FEWEST_POINTS = 2
+
+
+@dataclass(frozen=True)
+class PathState:
+    """
+    State of the path and the arm.
+
+    :ivar obstacle: why there is nothing to draw on; empty where the arm is known.
+    :ivar failure: why there is no preview; empty where there is one or none was asked for.
+    :ivar duration: of the previewed motion [s]; 0 without one.
+    :ivar time: that is shown of it [s].
+    :ivar fraction: the part of the path that the motion covers, 0 to 1.
+    :ivar distance: how far the arm is from the start, in words; empty where it is there.
+    :ivar progress: share of the motion that is executed, 0 to 1; None while none is.
+    :ivar outcome: how the last execution has ended; None when something was done since.
+    """
+
+    has_planner: bool = True
+    has_executor: bool = True
+    obstacle: str = ''
+    points: int = 0
+    is_planning: bool = False
+    failure: str = ''
+    duration: float = 0.0
+    time: float = 0.0
+    is_playing: bool = False
+    fraction: float = 1.0
+    reason: str = ''
+    distance: str = ''
+    is_approaching: bool = False
+    progress: float | None = None
+    outcome: StatusText | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the arm goes along the path."""
+        return self.progress is not None
+
+    @property
+    def has_motion(self) -> bool:
+        """Whether there is a preview of this very path."""
+        return self.duration > 0.0
+
+    @property
+    def can_draw(self) -> bool:
+        """Whether way points can be changed."""
+        return not self.obstacle and not self.is_running
+
+    @property
+    def can_preview(self) -> bool:
+        """Whether a motion can be computed."""
+        return self.can_draw and self.points >= FEWEST_POINTS and self.has_planner
+
+    @property
+    def can_go_to_start(self) -> bool:
+        """Whether the arm can go to where the motion starts, and is not there."""
+        return self.can_draw and self.has_motion and bool(self.distance)
+
+    @property
+    def can_execute(self) -> bool:
+        """Whether the arm can be sent along the path."""
+        waits = self.is_planning or self.is_approaching or self.distance
+        return self.can_draw and self.has_motion and self.has_executor and not waits
+
+
+def path_text(state: PathState) -> StatusText:
+    """Return what the page says about a path."""
+    if state.obstacle:
+        return StatusText(Level.WAITING, 'No arm to draw a path for', state.obstacle)
+    if state.progress is not None:
+        percent = f'{100.0 * state.progress:.0f} % of {state.duration:.1f} s'
+        return StatusText(Level.GOOD, 'The arm goes along the path', percent)
+    missing = _missing(state)
+    if missing:
+        return StatusText(Level.BAD, 'Not offered by the IK node', missing)
+    if state.is_planning:
+        return StatusText(Level.WAITING, 'Computing the motion')
+    if state.failure:
+        return StatusText(Level.BAD, 'No motion along this path', state.failure)
+    if state.is_approaching:
+        detail = 'the preview is computed anew when it is there'
+        return StatusText(Level.WAITING, 'The arm goes to the start', detail)
+    if state.outcome is not None:
+        return state.outcome
+    return _motion_text(state) if state.has_motion else _drawing_text(state.points)
+
+
+def _missing(state: PathState) -> str:
+    offered = {
+        'service compute_cartesian_path': state.has_planner,
+        'action execute_trajectory': state.has_executor,
+    }
+    names = [f'the {name}' for name, is_there in offered.items() if not is_there]
+    if not names:
+        return ''
+    verb = 'is' if len(names) == 1 else 'are'
+    return (
+        f'{" and ".join(names)} {verb} not on the graph: a node that has just started may still '
+        'compile its kernels, and an older one has none'
+    )
+
+
+def _motion_text(state: PathState) -> StatusText:
+    if state.distance:
+        return StatusText(Level.WAITING, 'The arm is not where the path starts', state.distance)
+    if state.fraction < 1.0:
+        headline = f'The path ends after {percentage(state.fraction)}'
+        return StatusText(Level.WAITING, headline, state.reason)
+    return StatusText(Level.GOOD, 'Ready to execute', f'{state.duration:.1f} s for the whole path')
+
+
+def _drawing_text(points: int) -> StatusText:
+    if points >= FEWEST_POINTS:
+        return StatusText(Level.GOOD, f'{points} way points', 'the preview shows the motion')
+    texts = ('move the gizmo to where the path starts, and add a way point', 'one more is needed')
+    return StatusText(Level.WAITING, 'Draw a path', texts[points])
+
+
+def percentage(share: float) -> str:
+    """Return a share that is less than the whole in percent, never rounded up to the whole."""
+    return f'{min(int(100.0 * share), 99)} %'
+
 
 _SPEED, _STEP = 100.0, 5.0  # [mm/s], [mm]
 _LEAST_DURATION = 0.1  # range of the slider while there is nothing to preview [s]
 
 
-@dataclass(frozen=True)
-class PathActions:
-    """
-    Callbacks of the tab; all are called in threads of the server.
-
-    :ivar add: adds a way point where the gizmo is.
-    :ivar circle: makes the last three way points a circle.
-    :ivar undo: takes the last of these steps back.
-    :ivar clear: removes all way points.
-    :ivar save: sends the way points as a file; called with a function that takes its text.
-    :ivar load: takes the way points of the content of a file.
-    :ivar preview: computes the motion along the path.
-    :ivar seek: shows the arm at a time of that motion [s].
-    :ivar play: lets the shown arm run along the path, or stops that.
-    :ivar go_to_start: sends the arm to the first way point.
-    :ivar execute: sends the arm along the path.
-    :ivar cancel: stops the execution.
-    """
-
-    add: Callable[[], object]
-    circle: Callable[[], object]
-    undo: Callable[[], object]
-    clear: Callable[[], object]
-    save: Callable[[Callable[[str], object]], object]
-    load: Callable[[bytes], object]
-    preview: Callable[[], object]
-    seek: Callable[[float], object]
-    play: Callable[[], object]
-    go_to_start: Callable[[], object]
-    execute: Callable[[], object]
-    cancel: Callable[[], object]
-
-
 class PathForm:
-    """
-    Tab of the path. To be used from one thread.
-
-    :param gui: the page's GUI.
-    :param container: the tab.
-    :param actions: callbacks of its buttons.
-    """
+    """Tab of the path. To be used from one thread."""
 
     def __init__(
-        self, gui: viser.GuiApi, container: viser.GuiTabHandle, actions: PathActions
+        self, gui: viser.GuiApi, container: viser.GuiTabHandle, post: Post, paths: Paths
     ) -> None:
-        self._shown = ''
         with container:
             self._text = gui.add_html('')
             self._add = gui.add_button(
@@ -93,7 +181,7 @@ class PathForm:
             self._cancel = gui.add_button(
                 'Cancel', icon=viser.Icon.HAND_STOP, color='red', visible=False
             )
-        self._listen(actions)
+        self._listen(post, paths)
 
     @property
     def settings(self) -> PathSettings:
@@ -105,15 +193,8 @@ class PathForm:
         )
 
     def show(self, state: PathState) -> None:
-        """
-        Show a state.
-
-        :param state: the state.
-        """
-        text = path_text(state)
-        content = banner(text)
-        if self._shown != content:
-            self._shown = self._text.content = content
+        """Show a state."""
+        set_properties(self._text, content=banner(path_text(state)))
         set_properties(self._add, disabled=not state.can_draw)
         set_properties(self._load, disabled=not state.can_draw)
         set_properties(self._save, disabled=not state.points)
@@ -131,33 +212,33 @@ class PathForm:
         if state.progress is not None:
             set_properties(self._progress, value=float(round(100.0 * state.progress)))
 
-    def _listen(self, actions: PathActions) -> None:
+    def _listen(self, post: Post, paths: Paths) -> None:
         for button, action in (
-            (self._add, actions.add),
-            (self._preview, actions.preview),
-            (self._play, actions.play),
-            (self._go, actions.go_to_start),
-            (self._execute, actions.execute),
-            (self._cancel, actions.cancel),
+            (self._add, paths.add),
+            (self._preview, paths.preview),
+            (self._play, paths.play),
+            (self._go, paths.go_to_start),
+            (self._execute, paths.execute),
+            (self._cancel, paths.stop),
         ):
-            call_on_click(button, action)
-        edits = {'Circle': actions.circle, 'Undo': actions.undo, 'Clear': actions.clear}
+            call_on_click(button, partial(post, action))
+        edits = {'Circle': paths.close_circle, 'Undo': paths.undo, 'Clear': paths.clear}
 
         @self._edit.on_click
         async def _(event: viser.GuiEvent[viser.GuiButtonGroupHandle]) -> None:
-            edits[event.target.value]()
+            post(edits[event.target.value])
 
         @self._save.on_click
         async def _(event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
             client = event.client
             if client is not None:
-                actions.save(lambda text: client.send_file_download(NAME, text.encode()))
+                post(paths.save, lambda text: client.send_file_download(NAME, text.encode()))
 
         @self._load.on_upload
         async def _(event: viser.GuiEvent[viser.GuiUploadButtonHandle]) -> None:
-            actions.load(event.target.value.content)
+            post(paths.load, event.target.value.content)
 
         @self._time.on_update
         async def _(event: viser.GuiEvent[viser.GuiSliderHandle[float]]) -> None:
             if event.client_id is not None:  # a person, and not this program
-                actions.seek(event.target.value)
+                post(paths.seek, event.target.value)

@@ -8,8 +8,7 @@ import viser
 from ik_service.common.transforms import quaternion_wxyz_from_rotation
 from ik_service.extras.viewer.path.preview import Preview
 from ik_service.extras.viewer.path.way_points import Drawing
-from ik_service.extras.viewer.scene.arm_model import ArmModel
-from ik_service.extras.viewer.scene.part_nodes import Style
+from ik_service.extras.viewer.scene.models import ArmModel, Style
 from ik_service.extras.viewer.scene.robot_view import RobotView
 from ik_service.extras.viewer.scene.scene import Poses
 
@@ -25,12 +24,7 @@ _NO_LINE = np.zeros((1, 2, 3), dtype=np.float32)
 
 
 class PathScene:
-    """
-    Nodes of a path in the scene. To be used from one thread.
-
-    :param server: the page's server.
-    :param view: the robot.
-    """
+    """Nodes of a path in the scene. To be used from one thread."""
 
     def __init__(self, server: viser.ViserServer, view: RobotView) -> None:
         self._scene, self._view = server.scene, view
@@ -51,7 +45,6 @@ class PathScene:
         """
         Show way points, numbered, and the line between them.
 
-        :param drawing: the way points.
         :param corners: (k, 4, 4) T_base_tip, which straight lines join [m].
         """
         for mark in self._marks:
@@ -75,7 +68,6 @@ class PathScene:
         Show the arm on the path, translucent and named a preview, where it is not the arm itself.
 
         :param poses: T_root_link (4, 4) by link [m]; None to hide it.
-        :param measured: those of the arm.
         """
         if poses is None:
             if self._ghost is not None and self._label is not None:

@@ -11,18 +11,25 @@ import numpy as np
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.viewer.link.path_link import Execution, ExecutionEnd, PathLink, PathSettings
 from ik_service.extras.viewer.link.target import Target
-from ik_service.extras.viewer.link.task_queue import TaskQueue
+from ik_service.extras.viewer.link.task_queue import Newest, Post, TaskQueue
 from ik_service.extras.viewer.motions import Motions
 from ik_service.extras.viewer.panel.measures import joint_units
-from ik_service.extras.viewer.panel.panel_html import quantity_text
-from ik_service.extras.viewer.panel.status_text import Level, StatusText
-from ik_service.extras.viewer.path.path_form import PathActions, PathForm
+from ik_service.extras.viewer.panel.panel_html import Level, quantity_text, StatusText
+from ik_service.extras.viewer.path.path_form import path_text, PathForm, PathState
 from ik_service.extras.viewer.path.path_scene import PathScene
-from ik_service.extras.viewer.path.path_state import path_text, PathState
-from ik_service.extras.viewer.path.planner import PathPlanner, START_TOLERANCES
-from ik_service.extras.viewer.path.preview import Preview, START_TOLERANCE
-from ik_service.extras.viewer.path.way_points import is_near, WayPointError, WayPoints
-from ik_service.extras.viewer.path.way_points_file import read_way_points, way_points_text
+from ik_service.extras.viewer.path.preview import (
+    PathPlanner,
+    Preview,
+    START_TOLERANCE,
+    START_TOLERANCES,
+)
+from ik_service.extras.viewer.path.way_points import (
+    is_near,
+    read_way_points,
+    way_points_text,
+    WayPointError,
+    WayPoints,
+)
 from ik_service.extras.viewer.robot_display import RobotDisplay
 
 _REST = 0.3  # time without motion that counts as rest [s]
@@ -64,8 +71,6 @@ class StartApproach:
         Whether the arm has come to rest at the start just now; the wait ends then.
 
         :param q: (n,) its joints' positions [rad] or [m].
-        :param display: the arm.
-        :param now: on the monotonic clock [s].
         """
         if self._start is None or display is None:
             return False
@@ -87,7 +92,6 @@ class Playback:
 
     :ivar duration: of the motion [s]; 0 without one.
     :ivar time: that is shown of it [s].
-    :ivar is_playing: whether it runs.
     """
 
     def __init__(self) -> None:
@@ -112,22 +116,14 @@ class Playback:
         self.time, self.is_playing = min(max(time, 0.0), self.duration), False
 
     def toggle(self, now: float) -> None:
-        """
-        Run on, at the end from the start again, or stand.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Run on, at the end from the start again, or stand."""
         self.is_playing = not self.is_playing and self.duration > 0.0
         self._stepped_at = now
         if self.is_playing and self.time >= self.duration:
             self.time = 0.0
 
     def step(self, now: float) -> None:
-        """
-        Run on to the present; it stands when it has come to the end.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Run on to the present; it stands when it has come to the end."""
         if self.is_playing:
             self.time = min(self.time + now - self._stepped_at, self.duration)
             self._stepped_at = now
@@ -138,8 +134,6 @@ class PathRun:
     """
     One execution after the other. To be used from one thread.
 
-    :param executor: the node.
-    :param tasks: brings the ends.
     :param on_end: called with the end of each execution that was not dropped.
     """
 
@@ -149,10 +143,9 @@ class PathRun:
         tasks: TaskQueue,
         on_end: Callable[[ExecutionEnd], object],
     ) -> None:
-        self._executor, self._tasks, self._on_end = executor, tasks, on_end
+        self._executor, self._newest, self._on_end = executor, Newest(tasks), on_end
         self._execution: Execution | None = None
         self._preview: Preview | None = None
-        self._number = 0
         self._time = 0.0
 
     @property
@@ -166,19 +159,12 @@ class PathRun:
         return self._preview is not None
 
     def start(self, preview: Preview) -> None:
-        """
-        Send the arm along a path.
-
-        :param preview: the motion.
-        """
-        self._number += 1
-        number = self._number
-
-        def on_end(end: ExecutionEnd) -> None:
-            self._tasks.post(lambda: self._end(end) if number == self._number else None)
-
+        """Send the arm along a path."""
+        self._newest.drop()
         self._preview, self._time = preview, 0.0
-        self._execution = self._executor.execute(preview.answer.message, on_end)
+        self._execution = self._executor.execute(
+            preview.answer.message, self._newest.taking(self._end)
+        )
 
     def cancel(self) -> None:
         """Ask the node to stop the arm; the end follows."""
@@ -187,7 +173,7 @@ class PathRun:
 
     def drop(self) -> None:
         """Forget the execution, as the node has gone."""
-        self._number += 1
+        self._newest.drop()
         self._execution = self._preview = None
 
     def step(self, q: np.ndarray) -> None:
@@ -215,18 +201,13 @@ class Paths:
     Only :meth:`execute` and :meth:`go_to_start` move the arm. A preview counts for the way points
     and settings that it was made of, and is executed from where it starts.
 
-    :param make_form: returns the tab.
     :param make_scene: returns the nodes of the path in the scene, for a robot.
-    :param link: the services of the node.
     :param tasks: brings their answers, and what is done in the tab.
-    :param target: where the gizmo is.
-    :param motions: sends the arm to the start.
-    :param refuse: called with the reason why something is not possible.
     """
 
     def __init__(
         self,
-        make_form: Callable[[PathActions], PathForm],
+        make_form: Callable[[Post, Paths], PathForm],
         make_scene: Callable[[RobotDisplay], PathScene],
         link: PathLink,
         tasks: TaskQueue,
@@ -247,7 +228,7 @@ class Paths:
         self._failure = ''
         self._looked_at = -math.inf  # when somebody last asked for the preview, or moved in it
         self._outcome: StatusText | None = None
-        self._form = make_form(self._actions(tasks))
+        self._form = make_form(tasks.post, self)
 
     @property
     def is_running(self) -> bool:
@@ -255,11 +236,7 @@ class Paths:
         return self._run.is_running
 
     def show(self, display: RobotDisplay) -> None:
-        """
-        Take another robot; the path of the one before is forgotten.
-
-        :param display: the robot.
-        """
+        """Take another robot; the path of the one before is forgotten."""
         if self._scene is not None:
             self._scene.remove()
         self._display, self._scene = display, self._make_scene(display)
@@ -268,11 +245,7 @@ class Paths:
         self._drop_preview()
 
     def step(self, now: float) -> None:
-        """
-        Send requests that are due, and look where the arm is.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Send requests that are due, and look where the arm is."""
         if self._asked is not None and self._asked != self._form.settings:
             self._drop_preview()
         self._planner.step()
@@ -348,20 +321,12 @@ class Paths:
         self._edit(self._points.clear)
 
     def save(self, send: Callable[[str], object]) -> None:
-        """
-        Send the way points as a file.
-
-        :param send: takes its text.
-        """
+        """Send the way points as a file."""
         if self._display is not None and len(self._points):
             send(way_points_text(self._points.drawing, *self._ends(self._display)))
 
     def load(self, content: bytes) -> None:
-        """
-        Take the way points of a file in place of those that are there.
-
-        :param content: of the file.
-        """
+        """Take the way points of a file in place of those that are there."""
         display = self._display
         if display is None:
             self._refuse_in(self.state())
@@ -489,20 +454,3 @@ class Paths:
         chain = self._display.view.arm.chain
         unit = joint_units(chain)[chain.joint_names.index(joint)]
         return f'{joint} is {quantity_text(distance, unit)} away from there'
-
-    def _actions(self, tasks: TaskQueue) -> PathActions:
-        post = tasks.post
-        return PathActions(
-            add=lambda: post(self.add),
-            circle=lambda: post(self.close_circle),
-            undo=lambda: post(self.undo),
-            clear=lambda: post(self.clear),
-            save=lambda send: post(self.save, send),
-            load=lambda content: post(self.load, content),
-            preview=lambda: post(self.preview),
-            seek=lambda shown: post(self.seek, shown),
-            play=lambda: post(self.play),
-            go_to_start=lambda: post(self.go_to_start),
-            execute=lambda: post(self.execute),
-            cancel=lambda: post(self.stop),
-        )

@@ -1,13 +1,17 @@
-"""Timed motion along a path, before it is executed."""
+"""Timed motion along a path before it is executed, requested from the IK node."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 import math
 
 import numpy as np
 
-from ik_service.extras.viewer.link.path_link import PathAnswer
+from ik_service.exceptions import TrajectoryError
+from ik_service.extras.viewer.link.path_link import PathAnswer, PathLink, PathSettings
+from ik_service.extras.viewer.link.task_queue import Newest, TaskQueue
+from ik_service.extras.viewer.path.way_points import is_near
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
@@ -24,11 +28,9 @@ class Preview:
     """
     Trajectory that a service has found for a path.
 
-    :ivar trajectory: the motion of the chain's joints.
     :ivar fraction: the part of the path that it covers, 0 to 1.
     :ivar reason: why it ends there; empty where nothing was said.
     :ivar tips: (k, 3) positions of the tip at the trajectory's points, in the base frame [m].
-    :ivar answer: the answer that it is of.
     """
 
     trajectory: JointTrajectory
@@ -78,7 +80,6 @@ def make_preview(chain: KinematicChain, answer: PathAnswer) -> Preview:
     """
     Return the preview of an answer.
 
-    :param chain: the chain that moves.
     :param answer: holds a motion of all of the chain's joints, in any order.
     :raises TrajectoryError: it holds none, or one of other joints.
     """
@@ -88,3 +89,113 @@ def make_preview(chain: KinematicChain, answer: PathAnswer) -> Preview:
     fraction = min(max(fraction, 0.0), 1.0)
     fraction = 1.0 if fraction > 1.0 - _ROUNDING else fraction
     return Preview(trajectory, fraction, answer.reason, tips, answer)
+
+
+START_TOLERANCES = (2e-3, 1e-2)
+"""Distances of the tip from the first way point at which it is there [m], [rad]."""
+
+
+@dataclass(frozen=True)
+class _Question:
+    """Path that a preview is wanted of; start: (n,) joint positions, None while unknown."""
+
+    chain: KinematicChain
+    corners: np.ndarray
+    settings: PathSettings
+    start: np.ndarray | None
+
+
+class PathPlanner:
+    """
+    Requests for the preview of one path after the other. To be used from one thread.
+
+    A path starts where the arm is, if its tip is at the first way point, and else at the joint
+    positions that ``compute_ik`` has for that.
+    """
+
+    def __init__(
+        self,
+        link: PathLink,
+        tasks: TaskQueue,
+        on_preview: Callable[[Preview], object],
+        on_failure: Callable[[str], object],
+    ) -> None:
+        self._link, self._newest = link, Newest(tasks)
+        self._on_preview, self._on_failure = on_preview, on_failure
+        self._question: _Question | None = None
+        self._is_sent = False
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a preview is under way."""
+        return self._question is not None
+
+    def ask(
+        self,
+        chain: KinematicChain,
+        corners: np.ndarray,
+        settings: PathSettings,
+        q: np.ndarray,
+    ) -> None:
+        """
+        Request the preview of a path, instead of any that is under way.
+
+        :param corners: (k, 4, 4) T_base_tip, two at least, which straight lines join [m].
+        :param q: (n,) the joints' measured positions [rad] or [m].
+        """
+        self.drop()
+        start = q if is_near(chain.forward(q), corners[0], START_TOLERANCES) else None
+        self._question = _Question(chain, corners, settings, start)
+
+    def drop(self) -> None:
+        """Drop the preview that is under way."""
+        self._question, self._is_sent = None, False
+        self._newest.drop()
+
+    def step(self) -> None:
+        """Send the request that is due, unless a response is still to come."""
+        question = self._question
+        if question is None or self._is_sent:
+            return
+        if question.start is None:
+            self._is_sent = self._link.request_start(
+                question.chain,
+                question.corners[0],
+                question.settings.avoid_collisions,
+                self._newest.taking(self._take_start),
+            )
+        else:
+            self._is_sent = self._link.request_path(
+                question.chain,
+                question.start,
+                question.corners[1:],
+                question.settings,
+                self._newest.taking(self._take_path),
+            )
+
+    def _take_start(self, q: np.ndarray | None, reason: str) -> None:
+        question = self._question
+        assert question is not None  # an answer to an earlier one does not come here
+        if q is None:
+            self._fail(f'the arm cannot be where the path starts: {reason}')
+            return
+        self._question = replace(question, start=q)
+        self._is_sent = False
+
+    def _take_path(self, answer: PathAnswer) -> None:
+        question = self._question
+        assert question is not None
+        if answer.message is None:
+            self._fail(answer.reason or 'the arm cannot leave the first way point on this path')
+            return
+        try:
+            preview = make_preview(question.chain, answer)
+        except TrajectoryError as error:
+            self._fail(f'the answer cannot be used: the trajectory {error}')
+            return
+        self.drop()
+        self._on_preview(preview)
+
+    def _fail(self, reason: str) -> None:
+        self.drop()
+        self._on_failure(reason)

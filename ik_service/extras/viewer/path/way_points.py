@@ -1,15 +1,16 @@
-"""Way points of a path that is drawn with the gizmo."""
+"""Way points of a path that is drawn with the gizmo, and their file."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+import json
 import math
 
 import numpy as np
 
 from ik_service.common.transforms import rigid_transform, rotation_about_axis
-from ik_service.exceptions import IkServiceError
+from ik_service.exceptions import ArgumentError, IkServiceError
 from ik_service.kinematics.pose_error import pose_error
 
 MOST_POINTS = 99
@@ -39,11 +40,7 @@ class Drawing:
 
 
 class WayPoints:
-    """
-    Way points of a path, with the steps in which they were drawn. To be used from one thread.
-
-    :ivar drawing: the points and circles.
-    """
+    """Way points of a path, with the steps in which they were drawn. For one thread."""
 
     def __init__(self) -> None:
         self.drawing = Drawing()
@@ -83,11 +80,7 @@ class WayPoints:
         self._put(Drawing(drawing.points, drawing.circles | {first}))
 
     def replace(self, drawing: Drawing) -> None:
-        """
-        Replace all way points; this too can be undone.
-
-        :param drawing: those in their place.
-        """
+        """Replace all way points; this too can be undone."""
         self._put(drawing)
 
     def undo(self) -> None:
@@ -182,3 +175,70 @@ def _between(start: np.ndarray, end: np.ndarray, share: float) -> np.ndarray:
     if angle < 1e-12:
         return start[:3, :3]
     return rotation_about_axis(turn / angle, share * angle) @ start[:3, :3]
+
+
+NAME = 'way_points.json'
+LONGEST = 2**20
+"""Longest file that is read [byte]."""
+
+_ROUNDING = 1e-6  # of rotation matrices in the file
+_FARTHEST = 1e6  # bound of a plausible coordinate [m]
+
+
+def way_points_text(drawing: Drawing, base_link: str, tip_link: str) -> str:
+    """Return way points as the text of a file."""
+    content = {
+        'base_link': base_link,
+        'tip_link': tip_link,
+        'T_base_tip': [T.tolist() for T in drawing.points],
+        'circles': sorted(drawing.circles),
+    }
+    return json.dumps(content, indent=1)
+
+
+def read_way_points(content: bytes, base_link: str, tip_link: str) -> Drawing:
+    """
+    Read the way points of a file.
+
+    :raises ArgumentError: it is no such file, is damaged, or belongs to other links.
+    """
+    if len(content) > LONGEST:
+        raise ArgumentError(NAME, f'is longer than {LONGEST:,} bytes')
+    try:
+        found = json.loads(content)
+        ends = found['base_link'], found['tip_link']
+        T = np.array(found['T_base_tip'], dtype=float).reshape(-1, 4, 4)
+        circles = frozenset(int(number) for number in found['circles'])
+        drawing = Drawing(tuple(T), circles)
+        _check(drawing)
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise ArgumentError(NAME, f'is no file of way points: {error}') from error
+    except WayPointError as error:
+        raise ArgumentError(NAME, f'holds a circle that is none: {error}') from error
+    if ends != (base_link, tip_link):
+        raise ArgumentError(
+            NAME,
+            f'is of {str(ends[1])[:80]} in {str(ends[0])[:80]}; here it is {tip_link} in '
+            f'{base_link}',
+        )
+    return drawing
+
+
+def _check(drawing: Drawing) -> None:
+    """Check that poses are rigid, and that circles have three points of their own each."""
+    T = np.array(drawing.points).reshape(-1, 4, 4)
+    R = T[:, :3, :3]
+    is_rigid = (
+        (np.abs(T) <= _FARTHEST).all()  # not NaN
+        and (np.abs(R @ R.transpose(0, 2, 1) - np.eye(3)) <= _ROUNDING).all()
+        and (np.linalg.det(R) > 0.0).all()
+        and (T[:, 3] == (0.0, 0.0, 0.0, 1.0)).all()
+    )
+    if not is_rigid or not 0 < len(T) <= MOST_POINTS:
+        raise ValueError(f'1 to {MOST_POINTS} rigid transforms are needed')
+    free = 0
+    for first in sorted(drawing.circles):
+        if not free <= first <= len(T) - 3:
+            raise ValueError('a circle has no three points of its own')
+        circle_poses(*T[first : first + 3])
+        free = first + 3

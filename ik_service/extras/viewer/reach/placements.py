@@ -1,18 +1,83 @@
-"""Places for the base of the arm in the page: a file of ``ik_place`` is loaded and drawn."""
+"""Places for the base of the arm: a file of ``ik_place`` is loaded and drawn."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+import json
+import os
+from pathlib import Path
 
 import numpy as np
 import viser
 
+from ik_service.common.regular_file import read_regular
 from ik_service.common.transforms import quaternion_wxyz_from_rotation
-from ik_service.extras.viewer.link.task_queue import TaskQueue
-from ik_service.extras.viewer.panel.panel_html import banner
-from ik_service.extras.viewer.panel.status_text import Level, StatusText
+from ik_service.exceptions import ArgumentError
+from ik_service.extras.viewer.link.task_queue import Reader, TaskQueue
+from ik_service.extras.viewer.panel.panel_html import banner, Level, StatusText
 from ik_service.extras.viewer.panel.widgets import call_on_click
-from ik_service.extras.viewer.reach.places_file import Places, read_places
-from ik_service.extras.viewer.reach.reader import Reader
 from ik_service.kinematics.chain import KinematicChain
+
+LONGEST = 64 * 2**20
+"""Longest file that is read [byte]."""
+
+MOST_PLACES = 20
+"""Places that are shown, at most; the best ones."""
+
+_ROUNDING = 1e-6  # of rotation matrices in the file
+_FARTHEST = 1e6  # bound of a plausible coordinate [m]
+
+
+@dataclass(frozen=True)
+class Places:
+    """
+    Where the base of an arm may stand, best first.
+
+    :ivar T_world_base: (k, 4, 4) [m].
+    :ivar shares: (k,) share of the poses that are reached from there, 0 to 1.
+    :ivar T_world_tip: (K, 4, 4) the poses [m].
+    """
+
+    ends: tuple[str, str]
+    T_world_base: np.ndarray
+    shares: np.ndarray
+    T_world_tip: np.ndarray
+
+
+def read_places(path: str | os.PathLike[str]) -> Places:
+    """
+    Read a file that ``ik_place --output`` has written; of many places only the first ones.
+
+    :raises ArgumentError: there is none, it is damaged, or holds something else.
+    """
+    found = Path(path).expanduser()
+    try:
+        content = json.loads(read_regular(found, LONGEST))
+        places, robot = content['places'][:MOST_PLACES], content['robot']
+        read = Places(
+            (str(robot['base_link']), str(robot['tip_link'])),
+            _transforms([place['T_world_base'] for place in places]),
+            np.array([float(place['share']) for place in places]),
+            _transforms(content['poses']['T_world_tip']),
+        )
+    except OSError as error:
+        raise ArgumentError(str(found), f'cannot be read: {error.strerror or error}') from error
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise ArgumentError(str(found), f'is no file of ik_place: {error}') from error
+    if not len(read.shares) or not ((read.shares >= 0.0) & (read.shares <= 1.0)).all():
+        raise ArgumentError(str(found), 'is no file of ik_place: it has no places with shares')
+    return read
+
+
+def _transforms(values: object) -> np.ndarray:
+    """Return rigid transforms (N, 4, 4)."""
+    T = np.array(values, dtype=float).reshape(-1, 4, 4)
+    R = T[:, :3, :3]
+    is_rigid = np.abs(R @ R.transpose(0, 2, 1) - np.eye(3)) <= _ROUNDING
+    if not (is_rigid.all() and (np.abs(T) <= _FARTHEST).all()):  # NaN among them
+        raise ValueError('a transform is not rigid')
+    return T
+
 
 _PLACE, _POSE = 0.18, 0.06  # length of the axes of a place and of a pose [m]
 
@@ -22,8 +87,6 @@ class PlacesScene:
     Frames where the base may stand, and of the poses that are to be reached.
 
     To be used from one thread.
-
-    :param scene: the scene of the page.
     """
 
     def __init__(self, scene: viser.SceneApi) -> None:
@@ -65,8 +128,6 @@ class Placements:
     """
     Part of the tab of the reach. To be used from the thread of the task queue.
 
-    :param server: the page's server.
-    :param container: the tab.
     :param tasks: brings what was read, and what is done in the tab.
     """
 
@@ -84,11 +145,7 @@ class Placements:
         call_on_click(self._button, lambda: tasks.post(self.load, self._path.value))
 
     def show(self, chain: KinematicChain) -> None:
-        """
-        Take another arm.
-
-        :param chain: its chain.
-        """
+        """Take another arm."""
         self._chain = chain
         if self._places is not None:
             self._take(self._places)

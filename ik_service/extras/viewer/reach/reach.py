@@ -9,101 +9,35 @@ import math
 import numpy as np
 import viser
 
-from ik_service.common.quoting import truncate
 from ik_service.common.transforms import quaternion_wxyz_from_rotation
-from ik_service.exceptions import IkServiceError
-from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.extras.viewer.link.target import Target
-from ik_service.extras.viewer.link.task_queue import TaskQueue
+from ik_service.extras.viewer.link.task_queue import Reader, TaskQueue
 from ik_service.extras.viewer.panel.panel import Panel
-from ik_service.extras.viewer.panel.panel_html import framed
-from ik_service.extras.viewer.panel.status_text import Level, StatusText
-from ik_service.extras.viewer.reach.comparison import COLORS, compare, Comparison
-from ik_service.extras.viewer.reach.own_survey import FINENESSES, OwnSurvey
+from ik_service.extras.viewer.panel.panel_html import framed, Level, StatusText
 from ik_service.extras.viewer.reach.placements import Placements
-from ik_service.extras.viewer.reach.reach_form import ReachActions, ReachForm
-from ik_service.extras.viewer.reach.reach_map import Quantity, ReachMap, read_map
-from ik_service.extras.viewer.reach.reader import Reader
-from ik_service.extras.viewer.reach.selection import drawn, place_text
+from ik_service.extras.viewer.reach.reach_form import ReachForm
+from ik_service.extras.viewer.reach.reach_map import (
+    difference,
+    FINENESSES,
+    OwnSurvey,
+    Quantity,
+    ReachMap,
+    read_map,
+)
+from ik_service.extras.viewer.reach.selection import (
+    COLORS,
+    compare,
+    Comparison,
+    drawn,
+    place_text,
+    viridis,
+)
 from ik_service.extras.viewer.robot_display import RobotDisplay
-from ik_service.extras.viewer.scene.colormap import viridis
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.robot import Robot
-
-_CLOSE = 1e-6  # of poses [m], and of limits [rad] or [m]
-_POSTURES = (0.25, 0.5, 0.8)  # at which poses are compared, as shares of the joints' ranges
-
-
-def difference(found: ReachMap, chain: KinematicChain) -> str:
-    """
-    Return why a map does not belong to a chain.
-
-    :param found: the map.
-    :param chain: the chain that is shown.
-    :returns: a sentence; empty where it belongs to it, as far as the map tells.
-    """
-    for what, of_map, of_arm in (
-        ('base', found.base_link, chain.base_link),
-        ('tip', found.tip_link, chain.tip_link),
-    ):
-        if of_map != of_arm:
-            return (
-                f'the map is of another arm: its {what} link is {truncate(of_map)}, '
-                f'and the {what} link here is {truncate(of_arm)}'
-            )
-    if found.spec is None:
-        return ''
-    try:
-        other = chain_of(found.spec)
-    except IkServiceError as error:
-        return f'the arm of the map cannot be built: {error}'
-    return _chain_difference(other, chain)
-
-
-def chain_of(spec: ChainSpec) -> KinematicChain:
-    """
-    Return the chain of a specification, without preparing its solver or reading its meshes.
-
-    :param spec: the specification.
-    :raises IkServiceError: it is faulty.
-    """
-    robot = Robot.from_urdf(spec.urdf)
-    return robot.chain(spec.base_link or None, spec.tip_link or None, dict(spec.locked) or None)
-
-
-def _chain_difference(other: KinematicChain, chain: KinematicChain) -> str:
-    if other.joint_names != chain.joint_names:
-        names = truncate(', '.join(other.joint_names))
-        return f'the map is of another arm: the joints that move there are {names}'
-    for share in _POSTURES:
-        q = _posture(chain, share)
-        if not np.allclose(other.forward(q), chain.forward(q), atol=_CLOSE):
-            return 'the map is of another arm: the same joint positions put its tip elsewhere'
-    for name, *limits in zip(
-        chain.joint_names, other.lower, chain.lower, other.upper, chain.upper, strict=True
-    ):
-        if not np.allclose(limits[::2], limits[1::2], atol=_CLOSE):
-            return (
-                f'the map is of an arm with other joint limits: {name} goes from '
-                f'{limits[0]:.4g} to {limits[2]:.4g} there, and from {limits[1]:.4g} to '
-                f'{limits[3]:.4g} here'
-            )
-    return ''
-
-
-def _posture(chain: KinematicChain, share: float) -> np.ndarray:
-    """Return joint positions (n,) in the limits; around 0 where there are none."""
-    lower, upper = chain.sampling_bounds()
-    return lower + share * (upper - lower)
 
 
 class PointCloud:
-    """
-    Point cloud that is replaced as a whole. To be used from one thread.
-
-    :param scene: the scene of the page.
-    :param name: path of its node.
-    """
+    """Point cloud that is replaced as a whole. To be used from one thread."""
 
     def __init__(self, scene: viser.SceneApi, name: str) -> None:
         self._scene, self._name = scene, name
@@ -159,11 +93,7 @@ _STOPS = 9  # colours of the bar, between which browsers blend
 
 
 def color_bar(quantity: Quantity) -> str:
-    """
-    Return a bar with the colours of a quantity, and numbers with the unit below.
-
-    :param quantity: the quantity.
-    """
+    """Return a bar with the colours of a quantity, and numbers with the unit below."""
     colors = ','.join(map(_css, viridis(np.linspace(0.0, 1.0, _STOPS))))
     ends = (quantity.text(share * quantity.highest) for share in (0.0, 0.5, 1.0))
     numbers = ''.join(f'<span>{escape(text)}</span>' for text in ends)
@@ -179,7 +109,6 @@ def arms_key(comparison: Comparison, least: float) -> str:
     """
     Return the colours of a comparison, with the volume of each.
 
-    :param comparison: the comparison.
     :param least: share of the orientations from which on a place counts as reached [%].
     """
     one, other = comparison.names
@@ -211,8 +140,6 @@ class Reach:
     """
     Tab of the reach and its point cloud. To be used from the thread of the task queue.
 
-    :param server: the page's server.
-    :param panel: holds the tab.
     :param tasks: brings what was read, and what is done in the tab.
     :param log: called with the reason why a map is not shown.
     :param path: of the map that is loaded first; empty for none.
@@ -229,13 +156,7 @@ class Reach:
         makes: bool = False,
     ) -> None:
         self._log, self._tasks = log, tasks
-        actions = ReachActions(
-            load=lambda path: tasks.post(self.load, path),
-            compare=lambda path: tasks.post(self.compare, path),
-            change=lambda: tasks.post(self._change),
-            make=lambda fineness: tasks.post(self.make, fineness),
-        )
-        self._form = ReachForm(server.gui, panel.reach_tab, actions, path)
+        self._form = ReachForm(server.gui, panel.reach_tab, tasks.post, self, path)
         self._cloud = PointCloud(server.scene, '/reach')
         self._placements = Placements(server, panel.reach_tab, tasks)
         self._reader = Reader(tasks)
@@ -253,11 +174,7 @@ class Reach:
             self.load(path)
 
     def show(self, chain: KinematicChain) -> None:
-        """
-        Take another arm.
-
-        :param chain: its chain.
-        """
+        """Take another arm."""
         self._placements.show(chain)
         self._chain = chain
         found = self._map
@@ -266,11 +183,7 @@ class Reach:
             self._start(lambda: found)
 
     def load(self, path: str) -> None:
-        """
-        Load a map in place of the one that is shown.
-
-        :param path: its file or folder.
-        """
+        """Load a map in place of the one that is shown."""
         self._makes = self._is_unasked = False
         self._drop_survey()
         self._drop_map()
@@ -286,7 +199,7 @@ class Reach:
         """
         Make a map of the arm that is shown, in the background, in place of the one that is shown.
 
-        :param fineness: one of :data:`~ik_service.extras.viewer.reach.own_survey.FINENESSES`.
+        :param fineness: one of :data:`~ik_service.extras.viewer.reach.reach_map.FINENESSES`.
         """
         chain = self._chain
         self._makes = self._is_unasked = False
@@ -332,8 +245,6 @@ class Reach:
         """
         Draw what is due, and tell what the map says about the place of the gizmo.
 
-        :param now: on the monotonic clock [s].
-        :param display: the robot.
         :param target: the target; without one the gizmo is at the tip.
         """
         self._cloud.move(display.root_from_base())
@@ -404,7 +315,8 @@ class Reach:
 
     # Drawing
 
-    def _change(self) -> None:
+    def change(self) -> None:
+        """Draw anew what is chosen."""
         if self._map is not None and self._is_own:
             self._form.adjust()
             self._is_changed = True

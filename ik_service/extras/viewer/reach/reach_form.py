@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import viser
 
-from ik_service.extras.viewer.panel.panel_html import banner, framed
-from ik_service.extras.viewer.panel.status_text import StatusText
+from ik_service.extras.viewer.link.task_queue import Post
+from ik_service.extras.viewer.panel.panel_html import banner, framed, StatusText
 from ik_service.extras.viewer.panel.widgets import call_on_click, set_properties, set_value
-from ik_service.extras.viewer.reach.own_survey import FINENESSES
-from ik_service.extras.viewer.reach.reach_map import Quantity
+from ik_service.extras.viewer.reach.reach_map import FINENESSES, Quantity
 from ik_service.extras.viewer.reach.selection import Cut, Look
+
+if TYPE_CHECKING:
+    from ik_service.extras.viewer.reach.reach import Reach
 
 ARMS = 'which arm reaches'
 """Colouring by a comparison, where there is one."""
@@ -25,39 +27,23 @@ _POINT_SIZE, _LARGEST_POINT = 10.0, 100.0  # [mm]
 _OFFSET_STEP = 0.005  # [m]
 
 
-@dataclass(frozen=True)
-class ReachActions:
-    """
-    Callbacks of the tab; all are called in threads of the server.
-
-    :ivar load: loads the map at a path.
-    :ivar compare: loads the map at a path to compare with; removes it where the path is empty.
-    :ivar change: draws anew what is chosen.
-    :ivar make: makes a map of the arm that is shown, of a fineness.
-    """
-
-    load: Callable[[str], object]
-    compare: Callable[[str], object]
-    change: Callable[[], object]
-    make: Callable[[str], object]
-
-
 class ReachForm:
     """
     Tab of the reach. To be used from one thread.
 
-    :param gui: the page's GUI.
-    :param container: the tab.
-    :param actions: callbacks of its widgets.
     :param path: of the map that is loaded first; empty for none.
     """
 
     def __init__(
-        self, gui: viser.GuiApi, container: viser.GuiTabHandle, actions: ReachActions, path: str
+        self,
+        gui: viser.GuiApi,
+        container: viser.GuiTabHandle,
+        post: Post,
+        reach: Reach,
+        path: str,
     ) -> None:
         self._quantities: Sequence[Quantity] = ()
         self._can_compare = False
-        self._shown: dict[int, str] = {}
         with container:
             self._text = gui.add_html('')
             self._here = gui.add_html('', visible=False)
@@ -83,7 +69,7 @@ class ReachForm:
             hint = 'Another map; both bases are put at the same place'
             self._other = gui.add_text('Compare with', '', hint=hint, visible=False)
             self._compare = gui.add_button('Compare', icon=viser.Icon.GIT_COMPARE, visible=False)
-        self._listen(actions)
+        self._listen(post, reach)
 
     @property
     def is_shown(self) -> bool:
@@ -139,19 +125,11 @@ class ReachForm:
         self.adjust()
 
     def switch(self, is_shown: bool) -> None:
-        """
-        Show or hide the map.
-
-        :param is_shown: whether it is to be shown.
-        """
+        """Show or hide the map."""
         set_value(self._show, is_shown)
 
     def offer_comparison(self, is_there: bool) -> None:
-        """
-        Offer to colour by a comparison, and choose that.
-
-        :param is_there: whether there is a comparison.
-        """
+        """Offer to colour by a comparison, and choose that."""
         self._can_compare = is_there
         names = tuple(quantity.name for quantity in self._quantities)
         self._color.options = (ARMS, *names) if is_there else names
@@ -171,12 +149,8 @@ class ReachForm:
         set_properties(self._offset, visible=self.look.cut is not Cut.NONE)
 
     def show(self, text: StatusText) -> None:
-        """
-        Show the state of the tab.
-
-        :param text: the state.
-        """
-        self._put(self._text, banner(text))
+        """Show the state of the tab."""
+        set_properties(self._text, content=banner(text))
 
     def show_progress(self, share: float | None) -> None:
         """
@@ -189,12 +163,8 @@ class ReachForm:
             set_properties(self._progress, value=float(round(100.0 * share)))
 
     def show_key(self, content: str) -> None:
-        """
-        Show the legend.
-
-        :param content: its HTML.
-        """
-        self._put(self._key, content)
+        """Show the legend."""
+        set_properties(self._key, content=content)
 
     def show_here(self, content: str) -> None:
         """
@@ -202,27 +172,21 @@ class ReachForm:
 
         :param content: HTML; empty for nothing.
         """
-        set_properties(self._here, visible=bool(content))
-        self._put(self._here, framed(content))
+        set_properties(self._here, visible=bool(content), content=framed(content))
 
     @property
     def _controls(self) -> tuple[object, ...]:
         looks = (self._key, self._show, self._color, self._least, self._cut, self._size)
         return (*looks, self._offset, self._other, self._compare)
 
-    def _put(self, widget: viser.GuiHtmlHandle, content: str) -> None:
-        if self._shown.get(id(widget)) != content:
-            self._shown[id(widget)] = content
-            widget.content = content
-
-    def _listen(self, actions: ReachActions) -> None:
-        call_on_click(self._load, lambda: actions.load(self._path.value))
-        call_on_click(self._make, lambda: actions.make(self._fineness.value))
-        call_on_click(self._compare, lambda: actions.compare(self._other.value))
+    def _listen(self, post: Post, reach: Reach) -> None:
+        call_on_click(self._load, lambda: post(reach.load, self._path.value))
+        call_on_click(self._make, lambda: post(reach.make, self._fineness.value))
+        call_on_click(self._compare, lambda: post(reach.compare, self._other.value))
 
         async def changed(event: viser.GuiEvent) -> None:
             if event.client_id is not None:  # a person, and not this program
-                actions.change()
+                post(reach.change)
 
         for widget in (self._show, self._color, self._least, self._cut, self._offset, self._size):
             widget.on_update(changed)

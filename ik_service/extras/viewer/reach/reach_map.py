@@ -1,19 +1,29 @@
-"""Map of the reach of an arm, as the page shows it."""
+"""Map of the reach of an arm: read from a file, or made, and compared with the arm."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 import math
 import os
 from pathlib import Path
+import tempfile
+import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ik_service.common.quoting import truncate
 from ik_service.common.regular_file import open_regular
+from ik_service.common.threads import BackgroundWorkers
 from ik_service.exceptions import ArgumentError, IkServiceError
+from ik_service.extras.reach.grid import reach_box
+from ik_service.extras.reach.orientations import chooses_orientation
+from ik_service.extras.reach.survey import capability_map
 from ik_service.extras.scale.chain_spec import ChainSpec
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.robot import Robot
+from ik_service.solvers.options import IkOptions
 
 if TYPE_CHECKING:
     from ik_service.extras.reach.capability import CapabilityMap
@@ -22,82 +32,6 @@ if TYPE_CHECKING:
 LONGEST = 256 * 2**20
 """Longest file that is read [byte]."""
 _FARTHEST = 1e6  # bound of a plausible coordinate [m]
-
-
-@dataclass(frozen=True)
-class ReachFile:
-    """
-    Positions that the tip of an arm can reach.
-
-    :ivar path: path of the file.
-    :ivar points: (N, 3) in the frame of the base link [m].
-    :ivar fraction: (N,) fraction of the orientations that can be reached there, 0 to 1.
-    :ivar spacing: distance of neighbours [m]; 0 where there are none.
-    :ivar base_link: base link of the arm.
-    :ivar tip_link: tip link of the arm.
-    """
-
-    path: Path
-    points: np.ndarray
-    fraction: np.ndarray
-    spacing: float
-    base_link: str
-    tip_link: str
-
-
-def read_reach(path: Path) -> ReachFile:
-    """
-    Read a file of reachable positions.
-
-    :param path: the archive ``reach.npz``.
-    :raises ArgumentError: there is no such file, it is damaged, or it holds something else.
-    """
-    try:
-        found = _load(path)
-    except IkServiceError:
-        raise
-    except FileNotFoundError as error:
-        raise ArgumentError(str(path), 'there is no such file') from error
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise ArgumentError(str(path), f'it cannot be read: {reason}') from error
-    except KeyError as error:
-        raise _wrong_content(path, error.args[0]) from error
-    except Exception as error:  # what a damaged archive raises depends on where the damage is
-        raise ArgumentError(str(path), f'it cannot be read: {error}') from error
-    _check(found)
-    return found
-
-
-def _load(path: Path) -> ReachFile:
-    with open_regular(path, LONGEST) as file:
-        archive = np.load(file, allow_pickle=False)
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise _wrong_content(path, 'it is a single array')
-        return ReachFile(
-            path,
-            np.asarray(archive['points'], dtype=float),
-            np.asarray(archive['reachable'], dtype=float),
-            float(np.max(archive['spacing'])),
-            str(archive['base_link'].item()),
-            str(archive['tip_link'].item()),
-        )
-
-
-def _check(found: ReachFile) -> None:
-    shapes = found.points.shape, found.fraction.shape
-    count = len(found.fraction) if found.fraction.ndim == 1 else 0
-    if not count or shapes != ((count, 3), (count,)):
-        raise _wrong_content(found.path, f'points and reachable have the shapes {shapes}')
-    numbers = (found.points, found.fraction, found.spacing)
-    if not all((np.abs(values) <= _FARTHEST).all() for values in numbers) or found.spacing < 0.0:
-        raise _wrong_content(found.path, 'it holds implausible numbers')  # NaN among them
-    if found.fraction.min() < 0.0 or found.fraction.max() > 1.0:
-        raise _wrong_content(found.path, 'reachable is a fraction, 0 to 1')
-
-
-def _wrong_content(path: Path, reason: object) -> ArgumentError:
-    return ArgumentError(str(path), f'not a file of ik_study reach: {reason}')
 
 
 MOST_POINTS = 5_000_000
@@ -109,11 +43,8 @@ class Quantity:
     """
     What is known about each position.
 
-    :ivar name: what it is, in a few words.
     :ivar unit: unit of the values; empty for none.
     :ivar values: (N,) NaN where it is not known.
-    :ivar highest: upper end of the colours and of the threshold.
-    :ivar digits: decimal places that matter.
     """
 
     name: str
@@ -123,11 +54,7 @@ class Quantity:
     digits: int
 
     def text(self, value: float) -> str:
-        """
-        Return a value with its unit.
-
-        :param value: the value.
-        """
+        """Return a value with its unit."""
         unit = f' {self.unit}' if self.unit else ''
         return f'{value:.{self.digits}f}{unit}'
 
@@ -137,13 +64,9 @@ class ReachMap:
     """
     What an arm can do at N positions.
 
-    :ivar path: file or folder that it was read from.
-    :ivar base_link: link in whose frame the positions are.
-    :ivar tip_link: link that is brought there.
     :ivar points: (N, 3) float32 [m].
     :ivar is_reached: (N,) bool, whether the tip gets there.
     :ivar spacing: distance of neighbours [m]; 0 where there is no grid.
-    :ivar quantities: what is known, the share of orientations first.
     :ivar spec: the chain that it was made with; None where the file does not tell.
     """
 
@@ -161,7 +84,6 @@ def read_map(path: str | os.PathLike[str]) -> ReachMap:
     """
     Read a capability map, or a file ``reach.npz`` of ``ik_study reach``.
 
-    :param path: folder of the one, or the other.
     :raises IkServiceError: there is none, it is damaged, or holds something else.
     :raises MissingExtraError: zarr is not installed, which a capability map needs.
     """
@@ -179,8 +101,6 @@ def of_capability_map(path: Path, found: CapabilityMap) -> ReachMap:
     """
     Return what the page shows of a capability map.
 
-    :param path: its folder.
-    :param found: the map.
     :raises ArgumentError: it has no positions, too many of them, or implausible numbers.
     """
     points = found.positions.astype(np.float32)
@@ -222,11 +142,199 @@ def _largest(values: np.ndarray) -> float:
 
 
 def _of_survey(path: Path) -> ReachMap:
-    """Read a file of ``ik_study reach``, which holds positions that are reached and no others."""
-    found = read_reach(path)
-    points = found.points.astype(np.float32)
-    share = _share('orientations reached', found.fraction)
+    """
+    Read a file of ``ik_study reach``, which holds positions that are reached and no others.
+
+    :raises ArgumentError: it is damaged, or holds something else.
+    """
+    try:
+        with open_regular(path, LONGEST) as file:
+            archive = np.load(file, allow_pickle=False)
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise _wrong_content(path, 'it is a single array')
+            points = np.asarray(archive['points'], dtype=float)
+            fraction = np.asarray(archive['reachable'], dtype=float)
+            spacing = float(np.max(archive['spacing']))
+            ends = str(archive['base_link'].item()), str(archive['tip_link'].item())
+    except IkServiceError:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ArgumentError(str(path), f'it cannot be read: {reason}') from error
+    except KeyError as error:
+        raise _wrong_content(path, error.args[0]) from error
+    except Exception as error:  # what a damaged archive raises depends on where the damage is
+        raise ArgumentError(str(path), f'it cannot be read: {error}') from error
+    shapes = points.shape, fraction.shape
+    if not fraction.size or shapes != ((fraction.size, 3), (fraction.size,)):
+        raise _wrong_content(path, f'points and reachable have the shapes {shapes}')
+    if spacing < 0.0 or not all((np.abs(n) <= _FARTHEST).all() for n in (points, spacing)):
+        raise _wrong_content(path, 'it holds implausible numbers')  # NaN among them
+    if not ((fraction >= 0.0) & (fraction <= 1.0)).all():
+        raise _wrong_content(path, 'reachable is a fraction, 0 to 1')
+    share = _share('orientations reached', fraction)
     everywhere = np.ones(len(points), dtype=bool)
-    return ReachMap(
-        path, found.base_link, found.tip_link, points, everywhere, found.spacing, (share,)
-    )
+    return ReachMap(path, *ends, points.astype(np.float32), everywhere, spacing, (share,))
+
+
+def _wrong_content(path: Path, reason: object) -> ArgumentError:
+    return ArgumentError(str(path), f'not a file of ik_study reach: {reason}')
+
+
+_CLOSE = 1e-6  # of poses [m], and of limits [rad] or [m]
+
+
+_POSTURES = (0.25, 0.5, 0.8)  # at which poses are compared, as shares of the joints' ranges
+
+
+def difference(found: ReachMap, chain: KinematicChain) -> str:
+    """
+    Return why a map does not belong to a chain.
+
+    :returns: a sentence; empty where it belongs to it, as far as the map tells.
+    """
+    for what, of_map, of_arm in (
+        ('base', found.base_link, chain.base_link),
+        ('tip', found.tip_link, chain.tip_link),
+    ):
+        if of_map != of_arm:
+            return (
+                f'the map is of another arm: its {what} link is {truncate(of_map)}, '
+                f'and the {what} link here is {truncate(of_arm)}'
+            )
+    if found.spec is None:
+        return ''
+    try:
+        other = chain_of(found.spec)
+    except IkServiceError as error:
+        return f'the arm of the map cannot be built: {error}'
+    return _chain_difference(other, chain)
+
+
+def chain_of(spec: ChainSpec) -> KinematicChain:
+    """
+    Return the chain of a specification, without preparing its solver or reading its meshes.
+
+    :raises IkServiceError: it is faulty.
+    """
+    robot = Robot.from_urdf(spec.urdf)
+    return robot.chain(spec.base_link or None, spec.tip_link or None, dict(spec.locked) or None)
+
+
+def _chain_difference(other: KinematicChain, chain: KinematicChain) -> str:
+    if other.joint_names != chain.joint_names:
+        names = truncate(', '.join(other.joint_names))
+        return f'the map is of another arm: the joints that move there are {names}'
+    for share in _POSTURES:
+        q = _posture(chain, share)
+        if not np.allclose(other.forward(q), chain.forward(q), atol=_CLOSE):
+            return 'the map is of another arm: the same joint positions put its tip elsewhere'
+    for name, *limits in zip(
+        chain.joint_names, other.lower, chain.lower, other.upper, chain.upper, strict=True
+    ):
+        if not np.allclose(limits[::2], limits[1::2], atol=_CLOSE):
+            return (
+                f'the map is of an arm with other joint limits: {name} goes from '
+                f'{limits[0]:.4g} to {limits[2]:.4g} there, and from {limits[1]:.4g} to '
+                f'{limits[3]:.4g} here'
+            )
+    return ''
+
+
+def _posture(chain: KinematicChain, share: float) -> np.ndarray:
+    """Return joint positions (n,) in the limits; around 0 where there are none."""
+    lower, upper = chain.sampling_bounds()
+    return lower + share * (upper - lower)
+
+
+_CHUNK = 1000  # targets between two reports
+_POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+# Stages of a survey, with their shares of the time it takes for a Panda.
+_STAGES = {
+    'positions': (0.0, 0.15),
+    'poses': (0.15, 0.25),
+    'positions again': (0.4, 0.1),
+    'poses again': (0.5, 0.5),
+}
+
+
+@dataclass(frozen=True)
+class Fineness:
+    """Grid of a map."""
+
+    points: int
+    orientations: int
+
+
+FINENESSES = {
+    'coarse': Fineness(14, 12),
+    'medium': Fineness(20, 24),
+    'fine': Fineness(30, 50),
+}
+"""Grids to choose from; from one to the next a map takes about six times as long."""
+
+
+class SurveyDroppedError(IkServiceError):
+    """The survey was dropped, as another map was asked for."""
+
+
+class OwnSurvey:
+    """
+    Survey of an arm, which gives way to all other threads.
+
+    :param report: called with the share that is done, 0 to 1.
+    """
+
+    def __init__(
+        self, chain: KinematicChain, fineness: Fineness, report: Callable[[float], object]
+    ) -> None:
+        self._chain, self._fineness, self._report = chain, fineness, report
+        self._dropped = threading.Event()
+
+    def drop(self) -> None:
+        """Let :meth:`run` end soon; from any thread."""
+        self._dropped.set()
+
+    def run(self) -> ReachMap:
+        """
+        Make the map.
+
+        :raises SurveyDroppedError: it was dropped.
+        :raises IkServiceError: the arm reaches endlessly far, or cannot be rebuilt.
+        :raises MissingExtraError: zarr is not installed.
+        """
+        return BackgroundWorkers('survey', 1).run(self._run)
+
+    def _run(self) -> ReachMap:
+        chain, fineness = self._chain, self._fineness
+        turns = chooses_orientation(chain)
+        low, high = reach_box(chain)
+        with tempfile.TemporaryDirectory(prefix='ik_reach_') as folder:
+            found = capability_map(
+                self._spec(turns),
+                folder,
+                spacing=float((high - low).max()) / (fineness.points - 1) or 1.0,
+                orientations=fineness.orientations if turns else 1,
+                chunk=_CHUNK,
+                threads=1,
+                progress=self._tell,
+            )
+        return of_capability_map(Path('the map of this arm'), found)
+
+    def _spec(self, turns: bool) -> ChainSpec:
+        chain, robot = self._chain, self._chain.robot
+        if not isinstance(robot, Robot):
+            raise ArgumentError('robot', 'has no description that a survey could be made of')
+        return ChainSpec(
+            urdf=robot.urdf_text,
+            base_link=chain.base_link,
+            tip_link=chain.tip_link,
+            options=IkOptions() if turns else IkOptions(task_weights=_POSITION_ONLY),
+            locked=tuple(sorted(chain.locked.items())),
+        )
+
+    def _tell(self, name: str, done: int, total: int) -> None:
+        if self._dropped.is_set():
+            raise SurveyDroppedError('another map was asked for')
+        start, share = _STAGES[name]
+        self._report(start + share * done / max(total, 1))

@@ -1,4 +1,4 @@
-"""Choice of the positions of a map that are drawn, and their colours."""
+"""Positions of one map or of two that are drawn, and their colours."""
 
 from __future__ import annotations
 
@@ -7,8 +7,28 @@ from enum import Enum
 
 import numpy as np
 
+from ik_service.exceptions import ArgumentError
 from ik_service.extras.viewer.reach.reach_map import Quantity, ReachMap
-from ik_service.extras.viewer.scene.colormap import viridis
+
+# Every sixteenth colour of the map "viridis" (Stéfan van der Walt and Nathaniel Smith, 2015, CC0).
+_VIRIDIS = (
+    '440154 48186a 472d7b 424086 3b528b 33638d 2c728e 26828e 21918c '
+    '1fa088 28ae80 3fbc73 5ec962 84d44b addc30 d8e219 fde725'
+)
+_COLORS = np.array([list(bytes.fromhex(color)) for color in _VIRIDIS.split()], dtype=float)
+
+
+def viridis(values: np.ndarray) -> np.ndarray:
+    """
+    Return the colours of values, dark where they are small.
+
+    :param values: (N,) 0 to 1.
+    :returns: (N, 3) red, green and blue, 0 to 255.
+    """
+    knots = np.linspace(0.0, 1.0, len(_COLORS))
+    colors = [np.interp(values, knots, channel) for channel in _COLORS.T]
+    return np.stack(colors, axis=-1).round().astype(np.uint8)
+
 
 _NO_GRID = 0.02  # thickness of a layer where there is no grid [m]
 
@@ -38,9 +58,6 @@ class Look:
     """
     What of a map is drawn.
 
-    :ivar quantity: number of the quantity that colours the positions.
-    :ivar least: value from which on positions are drawn.
-    :ivar cut: what a plane leaves.
     :ivar offset: coordinate of the plane in the frame of the base [m].
     """
 
@@ -56,7 +73,6 @@ def chosen(points: np.ndarray, spacing: float, look: Look) -> np.ndarray:
 
     :param points: (N, 3) [m].
     :param spacing: of the grid [m]; 0 without one.
-    :param look: what is drawn.
     :returns: (N,) bool.
     """
     cut, axis = look.cut, look.cut.axis
@@ -78,8 +94,6 @@ def drawn(found: ReachMap, look: Look) -> tuple[np.ndarray, np.ndarray]:
 
     Those that are not reached, or where the quantity is not known, are never drawn.
 
-    :param found: the map.
-    :param look: what is drawn.
     :returns: (k, 3) float32 [m], and (k, 3) red, green and blue, 0 to 255.
     """
     quantity = found.quantities[look.quantity]
@@ -93,7 +107,6 @@ def nearest(found: ReachMap, position: np.ndarray) -> int | None:
     """
     Return the number of the position of a map nearest to one.
 
-    :param found: the map.
     :param position: (3,) in the frame of the base [m].
     :returns: the number; None where the map has nothing around.
     """
@@ -108,7 +121,6 @@ def place_text(found: ReachMap, position: np.ndarray) -> str:
     """
     Return what a map says about a position, as a sentence.
 
-    :param found: the map.
     :param position: (3,) in the frame of the base [m].
     """
     number = nearest(found, position)
@@ -122,3 +134,93 @@ def place_text(found: ReachMap, position: np.ndarray) -> str:
 def _value_text(quantity: Quantity, number: int) -> str:
     value = float(quantity.values[number])
     return f'{quantity.name} {"not known" if np.isnan(value) else quantity.text(value)}'
+
+
+COLORS = np.array([(25, 113, 194), (232, 89, 12), (134, 142, 150)], dtype=np.uint8)
+"""Colours of places that only the first arm, only the second, or both reach."""
+
+_FAR = 2.0**31  # cells from the base, beyond which they cannot be numbered
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """
+    Places that at least one of two arms reaches, both bases at the same place.
+
+    :ivar points: (N, 3) float32, the middle of each place [m].
+    :ivar shares: (2, N) share of the orientations that each arm reaches there [%].
+    :ivar is_reached: (2, N) bool, whether the tip of each gets there.
+    :ivar spacing: side of a place [m].
+    """
+
+    names: tuple[str, str]
+    points: np.ndarray
+    shares: np.ndarray
+    is_reached: np.ndarray
+    spacing: float
+
+    def drawn(self, look: Look) -> tuple[np.ndarray, np.ndarray]:
+        """
+        Return the places that are drawn and their colours; see :data:`COLORS`.
+
+        An arm reaches a place with at least ``look.least`` per cent of the orientations.
+
+        :returns: (k, 3) float32 [m], and (k, 3) red, green and blue, 0 to 255.
+        """
+        kinds = self._kinds(look.least)
+        mask = (kinds >= 0) & chosen(self.points, self.spacing, look)
+        return self.points[mask], COLORS[kinds[mask]]
+
+    def volumes(self, least: float) -> tuple[float, float, float]:
+        """
+        Return the volumes that only the first arm, only the second, and both reach [m³].
+
+        :param least: share of the orientations from which on a place counts as reached [%].
+        """
+        kinds = self._kinds(least)
+        one, other, both = (float((kinds == kind).sum()) * self.spacing**3 for kind in range(3))
+        return one, other, both
+
+    def _kinds(self, least: float) -> np.ndarray:
+        """Return (N,) the row of :data:`COLORS` of each place; -1 for no colour."""
+        first, second = self.is_reached & (self.shares >= least)
+        return np.select([first & second, first, second], [2, 0, 1], -1)
+
+
+def compare(one: ReachMap, other: ReachMap) -> Comparison:
+    """
+    Put two maps side by side, in cubes as large as the coarser grid's.
+
+    :raises ArgumentError: one of them is no grid.
+    """
+    for found in (one, other):
+        if found.spacing <= 0.0:
+            raise ArgumentError(str(found.path), 'is no grid, and cannot be compared')
+    spacing = max(one.spacing, other.spacing)
+    cells, rows = _cells(np.concatenate([one.points, other.points]), spacing)
+    split = len(one.points)
+    shares, is_reached = np.zeros((2, len(cells))), np.zeros((2, len(cells)), dtype=bool)
+    for arm, found, numbers in ((0, one, rows[:split]), (1, other, rows[split:])):
+        reached = found.is_reached
+        np.maximum.at(shares[arm], numbers[reached], found.quantities[0].values[reached])
+        is_reached[arm, numbers[reached]] = True
+    points = (cells * spacing).astype(np.float32)
+    return Comparison(_names(one, other), points, shares, is_reached, spacing)
+
+
+def _cells(points: np.ndarray, spacing: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the cells (M, 3) that points are in, and the number (N,) of that of each point."""
+    places = points.astype(float) / spacing
+    if np.abs(places).max() > _FAR:
+        raise ArgumentError('map', f'is too large for places of {spacing:g} m')
+    # Away from the borders of cells, where a grid that begins at half a spacing would alternate.
+    whole = np.rint(places - (places[0] - np.rint(places[0]))).astype(np.int64)
+    cells, rows = np.unique(whole, axis=0, return_inverse=True)
+    offset = places[0] - np.rint(places[0])
+    return cells + offset, rows.reshape(-1)
+
+
+def _names(one: ReachMap, other: ReachMap) -> tuple[str, str]:
+    if one.path.stem != other.path.stem:
+        return one.path.stem, other.path.stem
+    return f'{one.path.stem} (1)', f'{other.path.stem} (2)'

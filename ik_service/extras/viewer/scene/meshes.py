@@ -12,11 +12,13 @@ import numpy as np
 
 from ik_service.common.regular_file import open_regular, read_regular
 from ik_service.exceptions import MissingExtraError
-from ik_service.extras.viewer.scene.visuals import Color
 from ik_service.model.geometry.collada import collada_unit
 from ik_service.model.geometry.gltf import read_gltf
 from ik_service.model.geometry.link_geometry import MeshFile
 from ik_service.model.geometry.mesh_files import MeshError, MeshFiles, read_beside
+
+Color = tuple[float, float, float]
+
 
 LARGEST_FILE = 100 * 2**20
 """Longest mesh file that is read [byte]."""
@@ -34,7 +36,6 @@ class Mesh:
     Triangles of one colour.
 
     :ivar vertices: (V, 3) [m].
-    :ivar faces: (F, 3) indices of vertices.
     :ivar color: red, green and blue, 0 to 1; None where the file names none.
     """
 
@@ -49,7 +50,6 @@ class MeshLoader:
 
     :param urdf: the file of the URDF; None when it came as text.
     :param report: called with a sentence about a mesh that cannot be shown.
-    :param package_dirs: more folders in which packages lie.
     :ivar faults: names of the files that cannot be shown, by what is wrong with them.
     """
 
@@ -67,11 +67,7 @@ class MeshLoader:
         self._sum = 0
 
     def get(self, mesh: MeshFile) -> tuple[Mesh, ...]:
-        """
-        Return the meshes of a file; none when it cannot be shown, which has been reported then.
-
-        :param mesh: the file and its scale.
-        """
+        """Return the meshes of a file; none, and a report, when it cannot be shown."""
         if mesh.filename in self._bad:
             return ()
         if mesh not in self._meshes:
@@ -106,9 +102,6 @@ def read_mesh(path: Path, scale: tuple[float, float, float]) -> tuple[Mesh, ...]
     """
     Read a mesh file.
 
-    :param path: the file.
-    :param scale: factors along x, y and z.
-    :returns: a mesh for each colour.
     :raises MeshError: it cannot be read.
     :raises MissingExtraError: trimesh is not installed.
     """
@@ -137,11 +130,7 @@ def _by_gltf(path: Path, scale: tuple[float, float, float]) -> Iterator[Mesh]:
 
 
 class _Beside(Mapping[str, bytes]):
-    """
-    Files that a mesh file names, such as its colours; trimesh itself would open any file.
-
-    :param mesh: the mesh file.
-    """
+    """Files that a mesh file names, such as its colours; trimesh itself would open any file."""
 
     def __init__(self, mesh: Path) -> None:
         self._mesh = mesh

@@ -4,15 +4,94 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+import math
+from xml.etree import ElementTree
 
 import numpy as np
 
 from ik_service.common.revolved_surface import capsule_surface
-from ik_service.extras.viewer.scene.meshes import Mesh, MeshLoader
-from ik_service.extras.viewer.scene.visuals import Color, RobotVisuals, Visual
+from ik_service.extras.viewer.scene.meshes import Color, Mesh, MeshLoader
+from ik_service.model.description import RobotDescription
 from ik_service.model.geometry.collision_geometry import read_collision_geometry
-from ik_service.model.geometry.link_geometry import Box, Capsule, Cylinder, MeshFile, Sphere
+from ik_service.model.geometry.link_geometry import (
+    Box,
+    Capsule,
+    Cylinder,
+    Geometry,
+    MeshFile,
+    numbers,
+    parsed_element,
+    Sphere,
+)
+from ik_service.model.part_names import named
 from ik_service.robot import Robot
+
+
+@dataclass(frozen=True)
+class Visual:
+    """
+    Visible part of a link.
+
+    :ivar T_link_geometry: (4, 4) pose of the shape's centre in the link's frame [m].
+    :ivar color: red, green and blue, 0 to 1; None where the URDF names none.
+    """
+
+    link: str
+    geometry: Geometry
+    T_link_geometry: np.ndarray
+    color: Color | None
+
+
+@dataclass(frozen=True)
+class RobotVisuals:
+    """Visible parts of a robot."""
+
+    visuals: tuple[Visual, ...]
+    warnings: tuple[str, ...]
+
+
+def read_visuals(description: RobotDescription) -> RobotVisuals:
+    """Read the visible parts of a robot."""
+    colors = dict(_colors(description.root))
+    visuals: list[Visual] = []
+    warnings: list[str] = []
+    for link, element in description.elements_of_links('visual'):
+        try:
+            visuals.append(_visual(link, element, colors))
+        except ValueError as error:
+            warnings.append(f'{named("link", link)}: a visual is not shown: {error}')
+    return RobotVisuals(tuple(visuals), tuple(warnings))
+
+
+def _visual(link: str, element: ElementTree.Element, colors: dict[str, Color]) -> Visual:
+    geometry, T_link_geometry = parsed_element(element)
+    color = None
+    material = element.find('material')
+    if material is not None:
+        own = material.find('color')
+        color = colors.get(material.get('name', '')) if own is None else _color(own)
+    return Visual(link, geometry, T_link_geometry, color)
+
+
+def _colors(root: ElementTree.Element) -> Iterator[tuple[str, Color]]:
+    """Yield the names and colours of the robot's materials."""
+    for material in root.findall('material'):
+        color = material.find('color')
+        if color is None:
+            continue
+        try:
+            yield material.get('name', ''), _color(color)
+        except ValueError:  # what refers to it is drawn in the colour for none
+            continue
+
+
+def _color(element: ElementTree.Element) -> Color:
+    rgba = numbers(element, 'rgba')
+    if len(rgba) not in (3, 4) or not all(map(math.isfinite, rgba)):
+        raise ValueError(f'<color> rgba: {element.get("rgba")} is no colour')
+    red, green, blue = (min(max(value, 0.0), 1.0) for value in rgba[:3])
+    return red, green, blue
+
 
 _PLACEHOLDER = Box((0.08, 0.08, 0.08))  # for a mesh that cannot be shown
 _BONE, _KNUCKLE = 0.02, 0.035  # radii of a skeleton's links and joints [m]
@@ -25,8 +104,6 @@ class Part:
     """
     Part to draw.
 
-    :ivar link: the link that it moves with.
-    :ivar geometry: its shape.
     :ivar T_link_geometry: (4, 4) pose of the shape in the link's frame [m].
     :ivar color: red, green and blue, 0 to 1; None where nothing names one.
     :ivar opacity: 0 to 1; None for opaque.
@@ -43,7 +120,6 @@ def robot_parts(robot: Robot, visuals: RobotVisuals, loader: MeshLoader) -> tupl
     """
     Return the parts that a robot is drawn as.
 
-    :param robot: the robot.
     :param visuals: its visuals; without any it is drawn as a skeleton.
     :param loader: reads the meshes; one that it cannot read is drawn as a box.
     """
@@ -56,7 +132,6 @@ def collision_parts(robot: Robot, loader: MeshLoader) -> tuple[Part, ...]:
     """
     Return the shapes that collisions are checked with; faulty ones are left out.
 
-    :param robot: the robot.
     :param loader: reads the meshes; one that it cannot read is drawn as a box.
     """
     return tuple(
@@ -68,12 +143,7 @@ def collision_parts(robot: Robot, loader: MeshLoader) -> tuple[Part, ...]:
 
 
 def skeleton(robot: Robot, links: frozenset[str] | set[str]) -> tuple[Part, ...]:
-    """
-    Return cylinders from the frames of links to the joints below them, and balls at the joints.
-
-    :param robot: the robot.
-    :param links: the links that are drawn.
-    """
+    """Return cylinders from frames of links to the joints below them, and balls at joints."""
     parts = []
     for joint in robot.joints.values():
         if joint.parent not in links:

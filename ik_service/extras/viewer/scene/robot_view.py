@@ -13,11 +13,10 @@ from ik_service.arm.arm import Arm
 from ik_service.arm.loader import build_arm
 from ik_service.exceptions import SrdfError
 from ik_service.extras.viewer.link.robot_source import RobotSelection
+from ik_service.extras.viewer.link.task_queue import LimitedLog
 from ik_service.extras.viewer.scene.meshes import MeshLoader
-from ik_service.extras.viewer.scene.parts import collision_parts, Part, robot_parts
-from ik_service.extras.viewer.scene.visuals import read_visuals
-from ik_service.extras.viewer.server.limited_log import LimitedLog
-from ik_service.kinematics.joint_speeds import joint_speeds
+from ik_service.extras.viewer.scene.parts import collision_parts, Part, read_visuals, robot_parts
+from ik_service.kinematics.joint_space import joint_speeds
 from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.part_names import listed
 from ik_service.model.xacro.xacro_arguments import parse_xacro_args
@@ -30,11 +29,8 @@ class RobotView:
     """
     Robot to show.
 
-    :ivar arm: its kinematics.
-    :ivar parts: the parts that it is drawn as.
     :ivar size: approximate reach of its tip [m].
     :ivar speeds: (n,) largest speeds of the chain's joints [rad/s] or [m/s].
-    :ivar collision_parts: the shapes that collisions are checked with.
     :ivar remarks: what of the description is not used or not drawn as described, and why.
     """
 
@@ -58,7 +54,6 @@ def build_robot_view(selection: RobotSelection, report: Callable[[str], object])
     """
     Read a robot and compile its kinematics; takes seconds.
 
-    :param selection: the robot.
     :param report: called with a sentence about each part that cannot be shown.
     :raises IkServiceError: the description or the chain is faulty.
     """
@@ -90,10 +85,7 @@ def load_in_background(
     """
     Build a view in a thread of its own, in which the callbacks are called.
 
-    :param selection: the robot.
     :param report: called with a sentence about each part that cannot be shown.
-    :param on_loaded: called with the robot and its view.
-    :param on_failed: called with the robot and the error.
     """
 
     def work() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 import math
 
 import numpy as np
 import viser
-from viser import SceneApi
 
 from ik_service.common.transforms import (
     normalized_quaternion,
@@ -15,110 +15,54 @@ from ik_service.common.transforms import (
     rigid_transform,
     rotation_from_quaternion_xyzw,
 )
-from ik_service.extras.viewer.scene.arm_model import ArmModel, GHOST, PREVIEW, SOLID
-from ik_service.extras.viewer.scene.meshes import Mesh
-from ik_service.extras.viewer.scene.part_nodes import add_part, part_color
+from ik_service.extras.viewer.scene.models import ArmModel, GHOST, PREVIEW, SOLID, WorldModel
 from ik_service.extras.viewer.scene.parts import Part
-from ik_service.extras.viewer.scene.trail import Trail
 
 
-class WorldModel:
+class Trail:
     """
-    Objects of the world, and attached ones, in a scene. To be used from one thread.
+    Past positions of the tip, as a chain of line segments.
 
-    :param scene: the scene.
-    :param name: path of its node in the scene.
+    :param step: distance after which a new segment begins [m].
     """
 
-    def __init__(self, scene: SceneApi, name: str) -> None:
-        self._scene, self._name = scene, name
-        self._root = scene.add_frame(name, show_axes=False)
-        self._bodies: list[_Body] = []
+    def __init__(self, length: int = 300, step: float = 0.004) -> None:
+        self._points: deque[np.ndarray] = deque(maxlen=length + 1)
+        self._step = step
 
-    @property
-    def visible(self) -> bool:
-        """Whether the parts are shown."""
-        return self._root.visible
-
-    @visible.setter
-    def visible(self, visible: bool) -> None:
-        self._root.visible = visible
-
-    def show(self, parts: Sequence[Part], poses: Mapping[str, np.ndarray]) -> None:
+    def add(self, point: np.ndarray) -> bool:
         """
-        Show parts instead of those before; what has not changed is left alone.
+        Add a position.
 
-        :param parts: the parts.
-        :param poses: (4, 4) T_root_link by link [m]; parts of other links are not shown.
+        :param point: (3,) [m].
         """
-        parts = [part for part in parts if part.link in poses]
-        for body in self._bodies[len(parts) :]:
-            body.remove()
-        del self._bodies[len(parts) :]
-        for number, part in enumerate(parts):
-            T = poses[part.link] @ part.T_link_geometry
-            if number < len(self._bodies):
-                if self._bodies[number].turn_into(part, T):
-                    continue
-                self._bodies.pop(number).remove()
-            self._bodies.insert(number, _Body(self._scene, f'{self._name}/{number}', part, T))
-
-    def place(self, poses: Mapping[str, np.ndarray]) -> None:
-        """
-        Move the parts with their links.
-
-        :param poses: (4, 4) T_root_link by link [m].
-        """
-        for body in self._bodies:
-            body.move(poses[body.part.link] @ body.part.T_link_geometry)
-
-    def remove(self) -> None:
-        """Remove all parts from the scene."""
-        self.show((), {})
-        self._root.remove()
-
-
-class _Body:
-    """
-    Part in the scene.
-
-    :param scene: the scene.
-    :param name: path of its node.
-    :param part: the part.
-    :param T: (4, 4) pose of its shape in the root's frame [m].
-    """
-
-    def __init__(self, scene: SceneApi, name: str, part: Part, T: np.ndarray) -> None:
-        self.part, self._T = part, T
-        self._node = add_part(scene, name, part, T)
-
-    def turn_into(self, part: Part, T: np.ndarray) -> bool:
-        """Take another part's colour and pose, if it looks alike otherwise; return whether."""
-        old = self.part
-        if part.opacity != old.opacity or not _is_same_shape(part.geometry, old.geometry):
+        if self._points and np.linalg.norm(point - self._points[-1]) < self._step:
             return False
-        if part_color(part) != part_color(old):
-            self._node.color = part_color(part)
-        self.part = part
-        self.move(T)
+        self._points.append(np.array(point, dtype=np.float32))
         return True
 
-    def move(self, T: np.ndarray) -> None:
-        if not np.array_equal(T, self._T):
-            self._T = T
-            self._node.wxyz = np.array(quaternion_wxyz_from_rotation(T[:3, :3]))
-            self._node.position = T[:3, 3]
+    def clear(self) -> None:
+        """Remove all positions."""
+        self._points.clear()
 
-    def remove(self) -> None:
-        self._node.remove()
+    def segments(self) -> np.ndarray:
+        """Return (N, 2, 3) starts and ends of the segments, the oldest first [m]."""
+        points = np.array(self._points, dtype=np.float32).reshape(-1, 3)
+        return np.stack([points[:-1], points[1:]], axis=1)
 
+    def colors(self, newest: tuple[int, int, int], oldest: tuple[int, int, int]) -> np.ndarray:
+        """
+        Return the colours of both ends of the segments.
 
-def _is_same_shape(one: object, other: object) -> bool:
-    if isinstance(one, Mesh) and isinstance(other, Mesh):
-        return np.array_equal(one.vertices, other.vertices) and np.array_equal(
-            one.faces, other.faces
-        )
-    return type(one) is type(other) and one == other
+        :param newest: red, green and blue where the tip is, 0 to 255.
+        :param oldest: red, green and blue at the other end, 0 to 255.
+        :returns: (N, 2, 3), 0 to 255.
+        """
+        count = max(len(self._points), 1)
+        share = np.linspace(0.0, 1.0, count)[:, None]
+        ends = np.array(oldest) + share * (np.array(newest) - np.array(oldest))
+        ends = ends.astype(np.uint8)
+        return np.stack([ends[:-1], ends[1:]], axis=1)
 
 
 Poses = Mapping[str, np.ndarray]
@@ -139,16 +83,9 @@ class RobotScene:
     """
     Nodes of one robot in the scene. To be used from one thread.
 
-    :param server: the page's server.
-    :param links: the robot's links.
-    :param parts: the parts that it is drawn as.
     :param size: approximate reach of its tip [m].
     :param on_drag: called, in a thread of the server, with the pose (4, 4) of the gizmo in the
         root's frame [m], and whether the drag goes on.
-    :ivar arm: the arm in its measured state.
-    :ivar ghost: the arm in its commanded state.
-    :ivar preview: the arm in the posture of the sliders.
-    :ivar world: the objects around the arm and on it.
     """
 
     def __init__(
@@ -210,12 +147,7 @@ class RobotScene:
             self._error_line.visible = False
 
     def show_trail(self, trail: Trail, visible: bool) -> None:
-        """
-        Draw the trail of the tip.
-
-        :param trail: the trail.
-        :param visible: whether it is to be seen.
-        """
+        """Draw the trail of the tip."""
         segments = trail.segments()
         self._trail.visible = visible and len(segments) > 0
         if self._trail.visible:
@@ -227,7 +159,6 @@ class RobotScene:
         Draw the axes of the tip: x red, y green, z blue.
 
         :param T_root_tip: (4, 4) its pose [m].
-        :param visible: whether they are to be seen.
         """
         self._tip.visible = visible
         if visible:
@@ -240,7 +171,6 @@ class RobotScene:
 
         :param parts: the shapes; they are sent to the pages when they are first to be seen.
         :param poses: (4, 4) T_root_link by link [m].
-        :param visible: whether they are to be seen.
         """
         if visible and self._solid is None:
             self._solid = ArmModel(self._server.scene, '/solid', self._links, parts, SOLID)
@@ -271,11 +201,7 @@ class RobotScene:
 
 
 def add_surroundings(server: viser.ViserServer) -> None:
-    """
-    Add the ground and the sky to an empty scene.
-
-    :param server: the server of the page.
-    """
+    """Add the ground and the sky to an empty scene."""
     scene = server.scene
     share = np.linspace(0.0, 1.0, 256)[:, None, None]
     sky = (np.array(_SKY) + share * (np.array(_HORIZON) - np.array(_SKY))).astype(np.uint8)

@@ -43,7 +43,6 @@ def access_control(policy: AccessPolicy, report: Callable[[str], object]) -> Ite
     viser has no setting for it, but starts its server by ``websockets.asyncio.server.serve``,
     which calls a function with each request before anything else happens.
 
-    :param policy: decides about requests.
     :param report: called with a sentence about each refused request, from the server's thread.
     :raises AccessControlError: no server was started in this way, so that no request is checked.
     """
@@ -134,8 +133,6 @@ def _security_headers(host: str) -> dict[str, str]:
 
     It is not shown inside foreign pages, which could make people click on hidden buttons, and
     connects to its own server only, since viser's page runs programs that its server sends.
-
-    :param host: value of the request's header ``Host``, which was accepted.
     """
     servers = f"'self' ws://{host} wss://{host}"
     return {

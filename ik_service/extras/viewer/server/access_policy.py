@@ -32,11 +32,7 @@ class Headers(Protocol):
     """HTTP headers, whose names are case-insensitive."""
 
     def get_all(self, key: str) -> Sequence[str]:
-        """
-        Return the values of all headers of a name.
-
-        :param key: the name.
-        """
+        """Return the values of all headers of a name."""
         ...
 
 
@@ -46,8 +42,6 @@ class Request:
     HTTP request.
 
     :ivar path: path and query, as they stand in the request line.
-    :ivar headers: its headers.
-    :ivar local_address: address of this machine that received it.
     """
 
     path: str
@@ -60,10 +54,7 @@ class AccessPolicy:
     Rules for requests to the page.
 
     :param names: host names and addresses that the page is served under, from :func:`host_name`.
-    :param secured: further ones, also behind a proxy that adds TLS.
     :param token: secret that each request has to carry; empty for none.
-    :param cookie: name of the cookie that carries it.
-    :param any_address: whether every address of this machine is served.
     :ivar token: the secret; empty for none.
     """
 
@@ -81,19 +72,11 @@ class AccessPolicy:
         self._any_address = any_address
 
     def page_refusal(self, request: Request) -> str:
-        """
-        Return why a file of the page is not served; empty when it is.
-
-        :param request: the request for it.
-        """
+        """Return why a file of the page is not served; empty when it is."""
         return self._host_refusal(request) or self._origin_refusal(request, is_required=False)
 
     def socket_refusal(self, request: Request) -> str:
-        """
-        Return why a websocket is not opened; empty when it is.
-
-        :param request: the request for it.
-        """
+        """Return why a websocket is not opened; empty when it is."""
         return (
             self._host_refusal(request)
             or self._origin_refusal(request, is_required=True)
@@ -101,11 +84,7 @@ class AccessPolicy:
         )
 
     def token_refusal(self, request: Request) -> str:
-        """
-        Return why the token of a request is not accepted; empty when it is.
-
-        :param request: the request.
-        """
+        """Return why the token of a request is not accepted; empty when it is."""
         if not self.token or self._is_token(_query_token(request.path)):
             return ''
         cookies = '; '.join(request.headers.get_all('Cookie'))
@@ -116,11 +95,7 @@ class AccessPolicy:
         return 'the token is missing or not that of this start; ik_viewer prints the whole address'
 
     def has_token_in_address(self, request: Request) -> bool:
-        """
-        Whether the address of a request holds the token.
-
-        :param request: the request.
-        """
+        """Whether the address of a request holds the token."""
         return bool(self.token) and self._is_token(_query_token(request.path))
 
     def new_cookie(self) -> str:
@@ -132,8 +107,6 @@ class AccessPolicy:
         Return the path of a request without all of its query but the token.
 
         The page's program takes settings from its query, such as the server that it connects to.
-
-        :param request: the request.
         """
         path = request.path.partition('?')[0]
         return f'{path}?{_TOKEN}={self.token}' if self.has_token_in_address(request) else path
@@ -181,9 +154,7 @@ def access_policy(
     Return the policy of a page.
 
     :param host: address that the page is bound to, or one of :data:`EVERYWHERE`.
-    :param port: its port.
     :param allowed: further host names, from :func:`host_name`.
-    :param own_name: the name of this machine.
     :param token: the secret that is required unless the page is bound to loopback and has no
         further names.
     """
@@ -199,11 +170,7 @@ def access_policy(
 
 
 def is_loopback(host: str) -> bool:
-    """
-    Whether an address can be reached from this machine only.
-
-    :param host: a name or an address.
-    """
+    """Whether an address can be reached from this machine only."""
     if host == 'localhost':
         return True
     try:
@@ -216,7 +183,6 @@ def host_name(text: str) -> str:
     """
     Return a host name or address as it stands in a ``Host`` header, without port.
 
-    :param text: the name or address.
     :returns: in lower case, an IPv6 address in its shortest form and in brackets; empty when it
         is no host.
     """
@@ -225,11 +191,7 @@ def host_name(text: str) -> str:
 
 
 def split_host(text: str) -> tuple[str, str] | None:
-    """
-    Split the text of a ``Host`` header into name and port; None when it is no host.
-
-    :param text: the value of the header.
-    """
+    """Split the text of a ``Host`` header into name and port; None when it is no host."""
     parts = _HOST.fullmatch(text.lower()) if text.isascii() else None
     if parts is None:
         return None

@@ -25,8 +25,6 @@ def free_port(host: str, port: int, search: bool) -> int:
     """
     Return a port that can be bound.
 
-    :param host: address of this machine to bind.
-    :param port: the preferred port; 0 for any.
     :param search: whether the next free one is taken when it is in use.
     :raises PortError: it is in use, or the address is none of this machine's.
     """
@@ -76,7 +74,6 @@ class Page:
     """
     Page that is served.
 
-    :ivar server: its server.
     :ivar address: its address for a browser, with the token where one is required.
     """
 
@@ -94,8 +91,6 @@ def serve(
     """
     Start the server of an empty page, which serves its own program in a browser and no other.
 
-    :param host: address of this machine to bind.
-    :param port: TCP port; 0 for any free one.
     :param search: whether the next free port is taken when that one is in use.
     :param allowed_hosts: further host names that the page is served under, of
         :func:`ik_service.extras.viewer.server.access_policy.host_name`.
@@ -120,11 +115,7 @@ def serve(
 
 
 def close(page: Page) -> None:
-    """
-    Stop the server of a page.
-
-    :param page: the page.
-    """
+    """Stop the server of a page."""
     _stop(page.server)
 
 

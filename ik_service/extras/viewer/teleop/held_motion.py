@@ -7,7 +7,7 @@ import math
 import threading
 import time
 
-from ik_service.extras.viewer.teleop.motion import HandMotion
+from ik_service.extras.viewer.teleop.servo_link import HandMotion
 
 HOLD_RATE = 10.0
 """Rate at which a page says that a button is held [Hz]."""
@@ -29,8 +29,6 @@ class HeldMotion:
     It ends by itself when the page says nothing any more. A button that is held while motion is
     refused or stopped moves nothing until it was released. One page moves the arm at a time.
 
-    :param clock: monotonic clock [s].
-    :ivar news: notified when a motion begins, and at the end.
     :ivar obstacle: why the arm may not be moved by hand; empty where it may.
     """
 
@@ -58,8 +56,6 @@ class HeldMotion:
         """
         Take the message that a button is held; the first one counts as a click at least.
 
-        :param owner: number of the page.
-        :param motion: the motion that the button stands for.
         :returns: why nothing moves; empty when it does.
         """
         with self.news:
@@ -79,8 +75,6 @@ class HeldMotion:
         """
         Take the message that a button was released or, by the keyboard, clicked.
 
-        :param owner: number of the page.
-        :param motion: the motion that the button stands for.
         :returns: as :meth:`press`.
         """
         with self.news:
@@ -98,11 +92,7 @@ class HeldMotion:
             self._blocked_until = self._clock() + GRACE
 
     def leave(self, owner: int) -> None:
-        """
-        End the motion of a page that has gone.
-
-        :param owner: its number.
-        """
+        """End the motion of a page that has gone."""
         with self.news:
             if owner == self._owner:
                 self._motion = None
@@ -138,7 +128,6 @@ class CommandRepeater:
 
     It is a thread of its own, so that nothing else in the viewer delays commands.
 
-    :param held: the motion.
     :param publish: called with each command, in that thread.
     """
 

@@ -1,17 +1,137 @@
-"""Motion of the arm by the buttons of the page."""
+"""Tab with the buttons that move the arm by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 import math
 import time
 
-from ik_service.extras.viewer.link.servo_link import JOGS, ServoLink, TWISTS
-from ik_service.extras.viewer.panel.status_text import Level, StatusText
-from ik_service.extras.viewer.teleop.hand_form import HandActions, HandButton, HandForm
-from ik_service.extras.viewer.teleop.held_motion import CommandRepeater, HeldMotion
-from ik_service.extras.viewer.teleop.motion import HandMotion, read_units, SpeedUnits
+import viser
+
+from ik_service.extras.viewer.panel.panel_html import banner, Level, StatusText
+from ik_service.extras.viewer.panel.widgets import set_properties
+from ik_service.extras.viewer.teleop.held_motion import CommandRepeater, HeldMotion, HOLD_RATE
+from ik_service.extras.viewer.teleop.servo_link import (
+    AXES,
+    HandMotion,
+    JOGS,
+    read_units,
+    ServoLink,
+    SpeedUnits,
+    TWISTS,
+)
 from ik_service.kinematics.chain import KinematicChain
+
+BASE, TOOL = 'base', 'tool'
+_SLOW = 20  # share of the largest speed at first [%]
+
+# Two buttons in a row instead of one, those beside this element; without it they are below.
+_PAIRS = (
+    '<style>div:has(> div > .ik-pairs) > div:has(> button) '
+    '{display: inline-block; width: calc(50% - 1.25em); margin-right: 0}</style>'
+)
+
+
+@dataclass(frozen=True)
+class HandButton:
+    """
+    Button for a motion.
+
+    :ivar sign: 1 or −1.
+    :ivar axis: 0 to 2 along x, y, z; 3 to 5 about them.
+    :ivar joint: name of the joint that moves instead; empty for an axis.
+    """
+
+    sign: int
+    axis: int = 0
+    joint: str = ''
+
+    @property
+    def label(self) -> str:
+        """What the button says."""
+        turn = '↻ ' if self.axis >= 3 else ''
+        return f'{"+" if self.sign > 0 else "−"} {self.joint or turn + AXES[self.axis % 3]}'
+
+
+OnButton = Callable[[int, HandButton], object]
+
+
+class HandForm:
+    """
+    Tab of the motion by hand. To be used from one thread.
+
+    :param on_hold: called, in a thread of the server, with the number of the page, again and again
+        while a button is held.
+    :param on_click: the same, when a button is released, or clicked by the keyboard.
+    """
+
+    def __init__(
+        self,
+        gui: viser.GuiApi,
+        container: viser.GuiTabHandle,
+        on_hold: OnButton,
+        on_click: OnButton,
+    ) -> None:
+        self._gui, self._on_hold, self._on_click = gui, on_hold, on_click
+        self._joint_buttons: list[viser.GuiButtonHandle] = []
+        with container:
+            self._text = gui.add_html('')
+            self._speed = gui.add_slider('Speed [%]', 1, 100, 1, _SLOW)
+            self._frame = gui.add_dropdown('Axes of the', (BASE, TOOL))
+            self._axes = gui.add_folder('Tip')
+            self._joints = gui.add_folder('Joints', expand_by_default=False)
+        for folder in (self._axes, self._joints):
+            with folder:
+                gui.add_html(f'<div class="ik-pairs">{_PAIRS}</div>')
+        with self._axes:
+            self._axis_buttons = [
+                self._add(HandButton(sign, axis)) for axis in range(6) for sign in (-1, 1)
+            ]
+
+    @property
+    def share(self) -> float:
+        """Share of the largest speed that is wanted, 0 to 1."""
+        return self._speed.value / 100.0
+
+    @property
+    def is_tool_frame(self) -> bool:
+        """Whether the axes are the tool's, and not the base's."""
+        return self._frame.value == TOOL
+
+    def build(self, joints: Sequence[str]) -> None:
+        """Replace the buttons of the joints."""
+        for button in self._joint_buttons:
+            button.remove()
+        with self._joints:
+            self._joint_buttons = [
+                self._add(HandButton(sign, joint=joint)) for joint in joints for sign in (-1, 1)
+            ]
+
+    def show(self, text: StatusText, can_turn: bool, can_jog: bool) -> None:
+        """Show a state."""
+        set_properties(self._text, content=banner(text))
+        for buttons, enabled in ((self._axis_buttons, can_turn), (self._joint_buttons, can_jog)):
+            for button in buttons:
+                set_properties(button, disabled=not enabled)
+
+    def _add(self, what: HandButton) -> viser.GuiButtonHandle:
+        button = self._gui.add_button(what.label, disabled=True)
+
+        async def on_hold(event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
+            if event.client_id is not None:
+                self._on_hold(event.client_id, what)
+
+        if hasattr(button, 'on_hold'):  # older versions of viser tell of clicks only
+            button.on_hold(on_hold, callback_hz=HOLD_RATE)
+
+        @button.on_click
+        async def _(event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
+            if event.client_id is not None:
+                self._on_click(event.client_id, what)
+
+        return button
+
 
 _SHOWN = 2.0  # time that a refusal or a warning of the node stays to be seen [s]
 _NO_WARNING = 0  # of the codes of ServoStatus
@@ -22,15 +142,11 @@ class Teleop:
     Motion of the arm for as long as a button of a page is held.
 
     Buttons may be pressed in any thread; all else is to be used from one.
-
-    :param make_form: returns the tab.
-    :param link: takes the commands.
-    :param clock: monotonic clock [s].
     """
 
     def __init__(
         self,
-        make_form: Callable[[HandActions], HandForm],
+        make_form: Callable[[OnButton, OnButton], HandForm],
         link: ServoLink,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -41,35 +157,22 @@ class Teleop:
         self._repeater = CommandRepeater(self._held, link.publish)
         self._refusal, self._refused_at = '', -math.inf
         self._warning, self._warned_at = '', -math.inf
-        self._form = make_form(HandActions(self._hold, self._click))
+        self._form = make_form(self._hold, self._click)
         link.subscribe(self._take_status)
 
     def show(self, chain: KinematicChain) -> None:
-        """
-        Take another robot.
-
-        :param chain: the chain that moves.
-        """
+        """Take another robot."""
         if self._chain is not None:
             self._held.stop()
         self._chain = chain
         self._form.build(chain.joint_names)
 
     def take_parameters(self, values: Mapping[str, object]) -> None:
-        """
-        Take in the node's parameters that commands depend on.
-
-        :param values: parameters by name; others do not matter.
-        """
+        """Take in the node's parameters that commands depend on."""
         self._units = read_units(values, self._units)
 
     def step(self, is_connected: bool, is_busy: bool) -> None:
-        """
-        Allow or forbid motion.
-
-        :param is_connected: whether there is a node that takes commands.
-        :param is_busy: whether the arm goes along a path.
-        """
+        """Allow or forbid motion."""
         self._held.allow(self._obstacle(is_connected, is_busy))
 
     def draw(self) -> None:
@@ -94,11 +197,7 @@ class Teleop:
         self._held.stop()
 
     def leave(self, page: int) -> None:
-        """
-        End the motion of a page that has gone; from any thread.
-
-        :param page: its number.
-        """
+        """End the motion of a page that has gone; from any thread."""
         self._held.leave(page)
 
     def close(self) -> None:

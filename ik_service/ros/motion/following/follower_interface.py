@@ -77,7 +77,7 @@ class MeasuredCollisions:
         positions = self._measured.posture()[self._indices]
         if self._test is None or positions.tobytes() != self._positions:
             others = dict(zip(self._others, positions.tolist(), strict=True))
-            self._test = checker.for_joints(self._names, others)
+            self._test = checker.for_joints(self._names, others).of_motion()
             self._positions = positions.tobytes()
         return self._test.first_contact(q)
 

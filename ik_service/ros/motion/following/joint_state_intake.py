@@ -10,8 +10,7 @@ from sensor_msgs.msg import JointState
 from ik_service.arm.arm import MeasuredState
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.quoting import quote
-from ik_service.common.unknown_names import nearest
-from ik_service.exceptions import IkServiceError
+from ik_service.exceptions import IkServiceError, nearest
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.motion.following.stamps import StampConverter
 

@@ -5,7 +5,7 @@ The modules here are the variants, by the types of a tree's arguments, of the fe
 :mod:`ik_service.solvers.loop` that know the goal or its size; all else is the same code. Arguments
 that most kernels here take, where they do not say otherwise:
 
-- ``chain``: :class:`~ik_service.kinematics.tree_arrays.TreeArrays`;
+- ``chain``: :class:`~ik_service.kinematics.tree.TreeArrays`;
 - ``settings``: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers;
 - ``work``: :class:`~ik_service.solvers.loop.tree.problem.TreeWorkspace`;
 - ``target``: (11t, 4) blocks of the t tips, see :attr:`~ik_service.solvers.task.Task.block`;

@@ -24,8 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ik_service.jit.compile import inlined_kernel, variant
-from ik_service.kinematics.tree import KinematicTree
-from ik_service.kinematics.tree_arrays import TreeArrays
+from ik_service.kinematics.tree import KinematicTree, TreeArrays
 from ik_service.solvers.loop.problem import (
     INTEGERS,
     open_problem,
@@ -54,7 +53,7 @@ class TreeProblem(NamedTuple):
     :ivar twelves: (…, 12) all fields with a frame in a row.
     :ivar wides: (…, 6t) all fields with a row of six numbers for each tip.
     :ivar goals: (t, 43) goals of the tips.
-    :ivar joints: (m, 8), see :class:`~ik_service.kinematics.tree_arrays.TreeArrays`.
+    :ivar joints: (m, 8), see :class:`~ik_service.kinematics.tree.TreeArrays`.
     :ivar variables: (m,) int64, likewise.
     :ivar spans: (t + 1,) int64, likewise.
     """

@@ -1,8 +1,19 @@
-"""The IK node as the page knows it, without ROS."""
-
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+
+from ik_service.extras.viewer.link.node_monitor import (
+    connection_status,
+    ConnectionFacts,
+    DIAGNOSTICS_TIMEOUT,
+    Entry,
+    Level,
+    NodeReport,
+    read_report,
+    STATES_TIMEOUT,
+)
+from ik_service.extras.viewer.panel.measures import SolveReport
 
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
@@ -13,7 +24,124 @@ from rcl_interfaces.msg import Parameter, ParameterEvent
 from ik_service.extras.viewer.link import node_monitor as module
 from ik_service.extras.viewer.link.node_monitor import NodeMonitor
 from ik_service.extras.viewer.link.task_queue import TaskQueue
-from ik_service.extras.viewer.panel.connection_status import Level
+
+NOW = 100.0
+CONNECTED = ConnectionFacts(
+    node='/ik_service',
+    is_offered=True,
+    diagnostics_at=NOW - 0.5,
+    activity='all is well',
+    states_at=NOW - 0.01,
+    has_robot=True,
+)
+
+
+def test_all_connected():
+    status = connection_status(CONNECTED, NOW)
+    assert (status.level, status.headline) == (Level.GOOD, 'Connected to /ik_service')
+    assert status.detail == 'all is well'
+    assert status.is_connected
+
+
+def test_a_warning_of_the_node_shows():
+    assert connection_status(replace(CONNECTED, is_warning=True), NOW).level is Level.WAITING
+
+
+@pytest.mark.parametrize(
+    ('change', 'level', 'words', 'is_connected'),
+    [
+        ({'node': '', 'is_offered': False}, Level.WAITING, 'Waiting for an IK node', False),
+        ({'is_offered': False}, Level.BAD, 'The IK node is gone', False),
+        (
+            {'diagnostics_at': NOW - DIAGNOSTICS_TIMEOUT - 0.1},
+            Level.BAD,
+            'The IK node is gone',
+            False,
+        ),
+        ({'has_robot': False}, Level.WAITING, 'Waiting for a robot description', True),
+        ({'states_at': None}, Level.BAD, 'No joint states', True),
+        ({'states_at': NOW - STATES_TIMEOUT - 0.1}, Level.BAD, 'No joint states', True),
+        ({'robot_error': 'no mesh'}, Level.BAD, 'The robot cannot be shown', True),
+    ],
+)
+def test_the_status_names_what_is_missing(change, level, words, is_connected):
+    status = connection_status(replace(CONNECTED, **change), NOW)
+    assert (status.level, status.headline, status.is_connected) == (level, words, is_connected)
+    assert status.detail
+
+
+def test_a_node_without_diagnostics_is_connected_as_long_as_it_offers_its_service():
+    assert connection_status(replace(CONNECTED, diagnostics_at=None), NOW).level is Level.GOOD
+    gone = connection_status(replace(CONNECTED, diagnostics_at=None, is_offered=False), NOW)
+    assert gone.headline == 'The IK node is gone'
+
+
+SOLVE = {
+    'last_solve.status': 'SUCCESS',
+    'last_solve.iterations': '4',
+    'last_solve.searches': '1',
+    'last_solve.solve_time': '7.23e-06',
+    'last_solve.position_error': '5e-08',
+    'last_solve.orientation_error': '1.1e-07',
+    'last_solve.solver': 'levenberg_marquardt',
+    'last_solve.source': 'target_pose',
+    'last_solve.stamp': '100.5',
+}
+ROBOT = Entry('ik: robot description', False, 'in use', {'base_link': 'base', 'tip_link': 'tool'})
+FOLLOWING = Entry('ik: following', True, 'cannot be reached', SOLVE)
+OTHER = Entry('camera: following', False, 'a rabbit', SOLVE)
+
+
+def solve_of(*parts):
+    entries = [Entry(f'ik: {number}', False, '', values) for number, values in enumerate(parts)]
+    return read_report(entries, 'ik').solve
+
+
+def test_the_parts_of_a_report():
+    assert read_report([OTHER, ROBOT, FOLLOWING], 'ik') == NodeReport(
+        'base',
+        'tool',
+        'cannot be reached',
+        True,
+        SolveReport(4, 1, 7.23e-6, 'SUCCESS', 'levenberg_marquardt', 'target_pose', 5e-8, 1.1e-7),
+    )
+
+
+def test_before_there_is_a_robot():
+    waiting = Entry('ik: robot description', True, 'waiting for one', {})
+    assert read_report([waiting], 'ik') == NodeReport(activity='waiting for one', is_warning=True)
+
+
+def test_reports_of_other_nodes_are_ignored():
+    assert read_report([OTHER], 'ik') is None
+    assert read_report([], 'ik') is None
+
+
+def test_the_newest_solve_of_several_parts_counts():
+    newer = {**SOLVE, 'last_solve.stamp': '1000.25', 'last_solve.iterations': '9'}
+    assert solve_of(newer, SOLVE).iterations == 9
+    assert solve_of(SOLVE, newer).iterations == 9
+    assert solve_of({**SOLVE, 'last_solve.stamp': 'soon'}, newer).iterations == 9
+
+
+def test_a_node_that_reports_no_solve():  # MoveIt's, for example, or ours before its first solve
+    assert solve_of({'requests': '3'}) is None
+
+
+@pytest.mark.parametrize('key', ['iterations', 'searches', 'solve_time'])
+@pytest.mark.parametrize('value', ['', 'none', 'nan', 'inf', '-1', None])
+def test_a_wrong_or_missing_figure_is_no_solve(key, value):
+    values = {**SOLVE, f'last_solve.{key}': value}
+    if value is None:
+        del values[f'last_solve.{key}']
+    assert solve_of(values) is None
+
+
+def test_a_solve_without_errors_has_none():
+    solve = solve_of({**SOLVE, 'last_solve.position_error': 'inf'})
+    assert solve.position_error is None
+    assert solve.orientation_error == 1.1e-7
+
 
 NAME = '/ik_service'
 

@@ -1,6 +1,6 @@
 import threading
 
-from ik_service.extras.viewer.link.task_queue import TaskQueue
+from ik_service.extras.viewer.link.task_queue import LimitedLog, TaskQueue
 
 
 def test_calls_are_made_in_order_by_the_thread_that_runs_them():
@@ -28,3 +28,11 @@ def test_calls_that_add_calls_do_not_keep_it_forever():
     tasks.post(lambda: tasks.post(tasks.post, print))
     tasks.run_pending()
     tasks.run_pending()
+
+
+def test_each_message_is_logged_once_up_to_a_number():
+    lines = []
+    log = LimitedLog(lines.append, most=3)
+    for message in ('a', 'a', 'b', 'a', 'c', 'd', 'b'):
+        log(message)
+    assert lines == ['a', 'b', 'c (further ones are not logged)']

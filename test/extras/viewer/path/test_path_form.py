@@ -1,9 +1,4 @@
-"""Tab of the path on a served page: who may use it, and what it shows."""
-
 from __future__ import annotations
-
-from dataclasses import fields
-from functools import partial
 
 import pytest
 
@@ -14,10 +9,48 @@ from support.harness import until
 from support.page_client import serving
 from support.page_socket import page_socket
 
-from ik_service.extras.viewer.path.path_form import PathActions, PathForm
-from ik_service.extras.viewer.path.path_state import PathState
+from ik_service.extras.viewer.panel.panel_html import Level
+from ik_service.extras.viewer.path.path_form import (
+    path_text,
+    PathForm,
+    PathState,
+    percentage,
+)
 
-READY = PathState(points=2, duration=3.0, time=1.0)
+READY = PathState(points=2, duration=3.0)
+
+
+def test_what_the_node_lacks_is_named():
+    lacking = PathState(has_planner=False, has_executor=False)
+    assert path_text(lacking).level is Level.BAD
+    assert 'service compute_cartesian_path and the action execute' in path_text(lacking).detail
+    no_action = PathState(points=2, duration=3.0, has_executor=False)
+    assert 'action execute_trajectory is not' in path_text(no_action).detail
+    assert no_action.can_preview
+    assert not no_action.can_execute
+
+
+@pytest.mark.parametrize(
+    'obstacle',
+    [
+        {'distance': 'far'},
+        {'is_planning': True},
+        {'is_approaching': True},
+        {'progress': 0.5},
+        {'obstacle': 'no states'},
+        {'duration': 0.0},
+        {'has_executor': False},
+    ],
+)
+def test_only_a_motion_from_where_the_arm_rests_can_be_executed(obstacle):
+    assert READY.can_execute
+    assert not PathState(**{'points': 2, 'duration': 3.0, **obstacle}).can_execute
+
+
+def test_a_part_of_the_path_never_looks_whole():
+    assert percentage(0.9999) == '99 %'
+    assert path_text(PathState(points=2, duration=1.0, fraction=0.437)).headline.endswith('43 %')
+    assert path_text(READY).headline == 'Ready to execute'
 
 
 class Tab:
@@ -26,12 +59,11 @@ class Tab:
     def __init__(self, client):
         self.served, self.done = client.served, []
         gui = client.served.server.gui
-        names = [field.name for field in fields(PathActions)]
-        actions = PathActions(**{name: partial(self._do, name) for name in names})
-        self.form = PathForm(gui, gui.add_tab_group().add_tab('path'), actions)
+        container = gui.add_tab_group().add_tab('path')
+        self.form = PathForm(gui, container, lambda name, *_: self.done.append(name), self)
 
-    def _do(self, name, *_arguments):
-        self.done.append(name)
+    def __getattr__(self, name):  # stands for the paths' own methods
+        return name
 
 
 @pytest.fixture(scope='module')

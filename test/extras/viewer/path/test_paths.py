@@ -1,9 +1,9 @@
-"""Paths of the page, with services that answer when the test says so."""
-
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
+from ik_service.extras.viewer.path.paths import Playback
 
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
@@ -15,6 +15,34 @@ from ik_service.extras.viewer.link.path_link import PathAnswer, PathSettings
 from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.path.paths import Paths
+
+
+def test_it_runs_to_the_end_and_begins_anew_from_there():
+    playback = Playback()
+    playback.load(2.0)
+    playback.toggle(now=10.0)
+    playback.step(now=11.5)
+    assert (playback.time, playback.is_playing) == (1.5, True)
+    playback.step(now=12.5)
+    assert (playback.time, playback.is_playing) == (2.0, False)
+    playback.toggle(now=20.0)
+    assert (playback.time, playback.is_playing) == (0.0, True)
+
+
+def test_seeking_stops_it_within_the_motion():
+    playback = Playback()
+    playback.load(2.0)
+    playback.toggle(now=10.0)
+    playback.seek(5.0)
+    playback.step(now=11.0)
+    assert (playback.time, playback.is_playing) == (2.0, False)
+
+
+def test_without_a_motion_nothing_runs():
+    playback = Playback()
+    playback.toggle(now=1.0)
+    assert not playback.is_playing
+
 
 SETTINGS = PathSettings(max_step=0.005, speed=0.1, avoid_collisions=True)
 
@@ -56,8 +84,8 @@ class Page:
         )
         self.paths.show(self.display)
 
-    def _make_form(self, actions):
-        self.actions = actions
+    def _make_form(self, post, paths):
+        self.post = post
         return self.form
 
     def step(self, seconds=0.0):
@@ -67,7 +95,7 @@ class Page:
 
     def do(self, *names):
         for name in names:
-            getattr(self.actions, name)()
+            self.post(getattr(self.paths, name))
             self.step()
 
     def draw(self, *postures):
@@ -133,7 +161,7 @@ def test_the_arm_of_a_preview_is_hidden_when_a_page_opens_and_back_when_it_is_mo
     ready.paths.draw()
     ready.paths.hide_preview()
     ready.paths.draw()
-    ready.actions.seek(0.1)
+    ready.paths.seek(0.1)
     ready.step()
     ready.paths.draw()
     assert [poses is not None for poses in ready.ghosts] == [True, False, True]
@@ -245,11 +273,11 @@ def test_a_trajectory_of_other_joints_is_refused(page):
 
 
 def test_while_the_arm_goes_along_the_path_it_cannot_be_changed_or_begun_again(ready):
-    ready.do('execute', 'execute', 'add', 'clear', 'circle', 'preview', 'go_to_start')
+    ready.do('execute', 'execute', 'add', 'clear', 'close_circle', 'preview', 'go_to_start')
     assert len(ready.link.executed) == 1
     assert ready.state.points == 2
     assert len(ready.refusals) == 6
-    ready.do('cancel')
+    ready.do('stop')
     assert ready.link.canceled == 1
     ready.link.end(is_success=False, is_canceled=True, reason='as asked')
     ready.step()
@@ -286,7 +314,7 @@ def test_a_faulty_drawing_is_refused_with_the_reason(page):
     page.draw(page.q)
     page.do('add')
     assert 'is here already' in page.refusals[-1]
-    page.do('circle')
+    page.do('close_circle')
     assert 'three way points' in page.refusals[-1]
 
 
@@ -298,18 +326,18 @@ def test_another_robot_has_no_path(ready):
 def test_way_points_are_saved_and_loaded_and_wrong_files_are_refused():
     page, files = Page(), []
     page.draw(page.q, page.q + 0.1, page.q + 0.2)
-    page.do('circle')
+    page.do('close_circle')
     drawn = page.paths._points.corners()
-    page.actions.save(files.append)
+    page.paths.save(files.append)
     page.do('clear')
     other = files[0].replace(page.chain.tip_link, 'nose')
     for wrong in (other, '{}', '[', files[0].replace('"circles": [', '"circles": [1,')):
-        page.actions.load(wrong.encode())
+        page.paths.load(wrong.encode())
         page.step()
     assert len(page.refusals) == 4
     assert 'nose' in page.refusals[0]
     assert page.paths.state().points == 0
-    page.actions.load(files[0].encode())
+    page.paths.load(files[0].encode())
     page.step()
     assert np.allclose(page.paths._points.corners(), drawn)
     page.do('undo')

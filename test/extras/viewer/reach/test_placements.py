@@ -13,8 +13,7 @@ from support.reach_maps import arm
 
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.viewer.link.task_queue import TaskQueue
-from ik_service.extras.viewer.reach.placements import Placements
-from ik_service.extras.viewer.reach.places_file import MOST_PLACES, read_places
+from ik_service.extras.viewer.reach.placements import MOST_PLACES, Placements, read_places
 from ik_service.robot import Robot
 
 SLOW = 120.0  # of a thread that reads a file [s]

@@ -16,12 +16,10 @@ from support.reach_maps import arm, made_map
 from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.panel.panel import Actions, Panel
-from ik_service.extras.viewer.reach.comparison import COLORS
-from ik_service.extras.viewer.reach.own_survey import Fineness, FINENESSES
 from ik_service.extras.viewer.reach.reach import Reach
 from ik_service.extras.viewer.reach.reach_form import ARMS
-from ik_service.extras.viewer.reach.selection import Cut
-from ik_service.extras.viewer.server.page import close, serve
+from ik_service.extras.viewer.reach.reach_map import Fineness, FINENESSES
+from ik_service.extras.viewer.reach.selection import COLORS, Cut
 from ik_service.robot import Robot
 
 SLOW = 120.0  # of a thread that reads a file [s]
@@ -74,7 +72,7 @@ class Page:
     def change(self, **values):
         for name, value in values.items():
             getattr(self.form, f'_{name}').value = value
-        self.reach._change()
+        self.reach.change()
         self.step()
 
     @property
@@ -89,10 +87,8 @@ def _raise(error):
 
 
 @pytest.fixture
-def page():
-    served = serve('127.0.0.1', 0, False)
-    yield Page(served.server)
-    close(served)
+def page(server):
+    return Page(server)
 
 
 @pytest.fixture

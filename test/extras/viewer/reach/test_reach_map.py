@@ -1,14 +1,25 @@
+from argparse import ArgumentParser, Namespace
+from contextlib import suppress
 from dataclasses import replace
+import os
 from pathlib import Path
 import sys
 
 import numpy as np
 import pytest
-from support.reach_files import write_reach
-from support.reach_maps import grid, made_map
+from support import made_maps
+from support.reach_files import CONTENT, POINTS, write_reach
+from support.reach_maps import arm, grid, made_map
 
 from ik_service.exceptions import ArgumentError, IkServiceError, MissingExtraError
-from ik_service.extras.viewer.reach.reach_map import of_capability_map, read_map
+from ik_service.extras.scale.chain_spec import ChainSpec
+from ik_service.extras.studies.reach import reach
+from ik_service.extras.viewer.reach.reach_map import (
+    difference,
+    of_capability_map,
+    read_map,
+)
+from ik_service.robot import Robot
 
 
 def test_the_quantities_of_a_capability_map_have_units_and_ranges():
@@ -72,3 +83,155 @@ def test_implausible_positions_are_refused(positions):
 def test_positions_that_are_no_grid_have_no_spacing():
     scattered = grid()[[0, 7, 30, 31]]
     assert of_capability_map(Path('m'), made_map(positions=scattered)).spacing == 0.0
+
+
+URDF = """<robot name="r"><link name="base"/><link name="tip"/>
+  <joint name="j" type="continuous"><parent link="base"/><child link="tip"/></joint></robot>"""
+
+
+def test_a_file_is_read(tmp_path):
+    path = write_reach(tmp_path)
+    found = read_map(path)
+    assert np.allclose(found.points, POINTS)
+    assert np.array_equal(found.quantities[0].values, 100.0 * CONTENT['reachable'])
+    assert (found.path, found.spacing) == (path, 0.1)
+    assert (found.base_link, found.tip_link) == ('base', 'tip')
+
+
+def test_a_file_of_the_study_is_read(tmp_path, monkeypatch):
+    pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
+    surveyed = made_maps.made_map(
+        URDF, (np.array([0.0, 0.2]),) * 3, np.arange(8) - 1, orientations=10
+    )
+    monkeypatch.setattr(reach, 'capability_map', lambda *_, **__: surveyed)
+    monkeypatch.setattr(reach, 'draw_reach', lambda path, *_: path)
+    urdf = tmp_path / 'r.urdf'
+    urdf.write_text(URDF)
+    parser = ArgumentParser()
+    reach.add_arguments(parser)
+    reach.run(parser.parse_args(['--urdf', str(urdf)], Namespace(output=tmp_path)))
+    found = read_map(tmp_path / 'reach.npz')
+    assert np.allclose(found.points, surveyed.positions[1:])
+    assert np.allclose(found.quantities[0].values, 10.0 * np.arange(7))
+    assert (found.spacing, found.base_link, found.tip_link) == (0.2, 'base', 'tip')
+
+
+@pytest.mark.parametrize(
+    ('changes', 'complaint'),
+    [
+        ({'points': None}, 'not a file of ik_study reach: .*points'),
+        ({'tip_link': None}, 'not a file of ik_study reach: .*tip_link'),
+        ({'points': POINTS[:2]}, 'shapes'),
+        ({'points': POINTS[:, :2]}, 'shapes'),
+        ({'points': np.zeros((0, 3)), 'reachable': np.zeros(0)}, 'shapes'),
+        ({'reachable': np.array(0.5)}, 'shapes'),
+        ({'points': POINTS * np.nan}, 'numbers'),
+        ({'points': POINTS * 1e9}, 'numbers'),
+        ({'spacing': np.full(3, np.inf)}, 'numbers'),
+        ({'spacing': np.full(3, -1.0)}, 'numbers'),
+        ({'spacing': np.zeros(0)}, 'cannot be read'),
+        ({'reachable': np.array([0.0, 0.5, 7.0])}, '0 to 1'),
+        ({'base_link': np.array(['a', 'b'])}, 'cannot be read'),
+        ({'points': np.array([['x', 'y', 'z']])}, 'cannot be read'),
+        ({'points': np.array([None] * 3)}, 'cannot be read'),  # a pickle, which is not opened
+    ],
+)
+def test_a_file_with_other_content_is_refused(tmp_path, changes, complaint):
+    with pytest.raises(ArgumentError, match=rf'reach\.npz: .*{complaint}'):
+        read_map(write_reach(tmp_path, **changes))
+
+
+def test_a_missing_file_is_an_error(tmp_path):
+    with pytest.raises(ArgumentError, match='there is no such file'):
+        read_map(tmp_path / 'reach.npz')
+
+
+def test_a_pipe_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / 'reach.npz')
+    with pytest.raises(ArgumentError, match='cannot be read: it is a pipe, and a regular file'):
+        read_map(tmp_path / 'reach.npz')
+
+
+@pytest.mark.parametrize('fraction', [0.0, 0.3, 0.6, 0.95])
+def test_half_a_file_is_refused(tmp_path, fraction):
+    path = write_reach(tmp_path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: round(fraction * len(whole))])
+    with pytest.raises(ArgumentError, match=r'reach\.npz: it cannot be read'):
+        read_map(path)
+
+
+@pytest.mark.parametrize('seed', range(20))
+def test_flipped_bytes_raise_no_other_error(tmp_path, seed):
+    path = write_reach(tmp_path)
+    data = np.frombuffer(path.read_bytes(), dtype=np.uint8).copy()
+    rng = np.random.default_rng(seed)
+    places = rng.integers(0, len(data), 12)
+    data[places] = rng.integers(0, 256, 12)
+    path.write_bytes(data.tobytes())
+    with suppress(ArgumentError):
+        assert np.isfinite(read_map(path).points).all()
+
+
+def test_a_single_array_is_refused(tmp_path):
+    path = tmp_path / 'reach.npz'
+    with path.open('wb') as file:
+        np.save(file, POINTS)
+    with pytest.raises(ArgumentError, match='not a file of ik_study reach'):
+        read_map(path)
+
+
+PANDA = Path(__file__).parents[4] / 'urdf' / 'panda.urdf'
+ENDS = ('panda_link0', 'panda_hand_tcp')
+
+
+def of_spec(spec):
+    return of_capability_map(Path('m'), made_map(spec=spec))
+
+
+@pytest.fixture
+def chain():
+    return Robot.from_urdf(arm()).chain('base', 'tip')
+
+
+def test_a_map_belongs_to_its_arm(chain):
+    assert difference(of_spec(ChainSpec.of(arm())), chain) == ''
+
+
+@pytest.mark.parametrize(
+    ('other', 'reason'),
+    [
+        (arm(height=0.6), 'of another arm: the same joint positions put its tip elsewhere'),
+        (
+            arm(lower=-0.9),
+            'other joint limits: j goes from -0.9 to 1 there, and from -1 to 1 here',
+        ),
+        (
+            arm().replace('"base"', '"foot"'),
+            'its base link is foot, and the base link here is base',
+        ),
+        (arm().replace('"tip"', '"nose"'), 'its tip link is nose, and the tip link here is tip'),
+        (arm().replace('"j"', '"k"'), 'the joints that move there are k'),
+    ],
+)
+def test_a_map_of_another_arm_says_what_differs(chain, other, reason):
+    assert reason in difference(of_spec(ChainSpec.of(other)), chain)
+
+
+def test_a_joint_that_is_locked_makes_another_arm():
+    spec = ChainSpec.of(PANDA, *ENDS, locked={'panda_joint3': 0.1})
+    panda = Robot.from_urdf(PANDA)
+    assert 'joints' in difference(of_spec(spec), panda.chain(*ENDS))
+    assert difference(of_spec(spec), panda.chain(*ENDS, {'panda_joint3': 0.1})) == ''
+    assert 'elsewhere' in difference(of_spec(spec), panda.chain(*ENDS, {'panda_joint3': 0.2}))
+
+
+def test_a_map_without_a_description_is_judged_by_its_links(chain):
+    found = replace(of_spec(ChainSpec.of(arm(height=0.6))), spec=None)
+    assert difference(found, chain) == ''
+
+
+def test_a_damaged_description_is_a_reason(chain):
+    found = of_spec(ChainSpec.of(arm()))
+    faulty = replace(found, spec=replace(found.spec, urdf='<robot'))
+    assert 'cannot be built' in difference(faulty, chain)

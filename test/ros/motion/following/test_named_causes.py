@@ -14,7 +14,7 @@ from support.cell import NAMES, NODE, READY
 from support.node_helpers import Arm, start_panda, status
 from support.trajectory_helpers import AWAY, message, Player, smooth
 
-from ik_service.common.unknown_names import nearest
+from ik_service.exceptions import nearest
 from ik_service.ros.common.conversions import pose_from_matrix
 
 

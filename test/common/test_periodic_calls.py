@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 from support.harness import until
 
-from ik_service.common.periodic_calls import PeriodicCall, PeriodicCalls
-from ik_service.common.periodic_thread import periodic_call, PeriodicThread
+from ik_service.common.periodic_calls import (
+    periodic_call,
+    PeriodicCall,
+    PeriodicCalls,
+    PeriodicThread,
+)
 
 
 class StepClock:

@@ -1,11 +1,12 @@
-"""Threads for long work, which give way to all others."""
+"""Cores, switch interval and background threads of a process that sends commands."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 import os
+import sys
 import threading
 from typing import TypeVar
 
@@ -38,3 +39,33 @@ def _give_way() -> None:
     """Lower the priority of this thread; on Linux that is possible for one alone."""
     with suppress(OSError, AttributeError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+
+
+SWITCH_INTERVAL = 5e-4
+"""
+Longest time that a thread keeps the interpreter from the others [s].
+
+A tenth of Python's default: a command that is due waits at most so long for a callback.
+"""
+
+
+@contextmanager
+def switch_interval(seconds: float = SWITCH_INTERVAL) -> Iterator[None]:
+    """
+    Change the interpreter's switch interval for the time of a ``with`` block.
+
+    For programs, and not for libraries: it holds for the whole process.
+
+    :param seconds: the interval [s].
+    """
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(seconds)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def core_count() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0))

@@ -1,3 +1,4 @@
+import math
 from pathlib import Path
 
 import numpy as np
@@ -5,11 +6,86 @@ import pytest
 
 pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
+from support.tree_robots import arm_xml, group_xml, srdf_xml, state_xml
+
 from ik_service import Robot
 from ik_service.arm.arm import Arm, ArmSettings
 from ik_service.arm.group import GroupSettings
-from ik_service.extras.viewer.panel.named_states import MID_RANGE, NamedStates, NONE, state_choices
-from ik_service.extras.viewer.server import page
+from ik_service.extras.viewer.panel.joint_widgets import (
+    HOLD_TIME,
+    JointSliders,
+    MID_RANGE,
+    NamedStates,
+    NONE,
+    state_choices,
+)
+from ik_service.extras.viewer.panel.measures import JointPosition
+
+
+@pytest.fixture
+def sliders(server):
+    tab = server.gui.add_tab_group().add_tab('joints')
+    return JointSliders(server.gui, tab, print)
+
+
+def positions(elbow=0.5, lift=0.25, wheel=0.0):
+    return [
+        JointPosition('elbow', elbow, 'rad', -1.234, 2.0),
+        JointPosition('lift', lift, 'm', 0.0, 0.5),
+        JointPosition('wheel', wheel, 'rad', -math.inf, math.inf),
+    ]
+
+
+def values(sliders):
+    return {name: slider.value for name, slider in sliders.sliders.items()}
+
+
+def test_the_sliders_follow_the_arm_in_degrees_and_millimetres(sliders):
+    sliders.build(positions())
+    sliders.follow(positions(elbow=1.0, lift=0.1), now=0.0)
+    assert values(sliders) == pytest.approx({'elbow': 57.3, 'lift': 100.0, 'wheel': 0.0})
+
+
+def test_the_ranges_of_the_sliders_are_inside_the_limits(sliders):
+    sliders.build(positions(elbow=-5.0, wheel=9.0))
+    elbow = sliders.sliders['elbow']
+    assert math.radians(elbow.min) >= -1.234
+    assert math.radians(elbow.max) <= 2.0
+    sliders.follow(positions(elbow=7.0, lift=-1.0, wheel=-9.0), now=0.0)
+    assert values(sliders) == {'elbow': elbow.max, 'lift': 0.0, 'wheel': -180.0}
+
+
+def test_a_joint_without_range_has_a_slider(sliders):
+    sliders.build([JointPosition('stuck', 0.0, 'rad', 0.0, 0.0)])
+    assert values(sliders) == {'stuck': 0.0}
+
+
+def test_they_keep_their_positions_for_a_while_after_a_move(sliders):
+    sliders.build(positions())
+    before = values(sliders)
+    sliders.hold(now=10.0)
+    sliders.follow(positions(elbow=1.0), now=10.0 + HOLD_TIME / 2)
+    assert values(sliders) == before
+    assert sliders.is_held(10.0 + HOLD_TIME / 2)
+    sliders.follow(positions(elbow=1.0), now=10.1 + HOLD_TIME)
+    assert values(sliders)['elbow'] == pytest.approx(57.3)
+    sliders.hold(now=20.0)
+    sliders.release()
+    assert not sliders.is_held(20.1)
+
+
+def test_positions_that_are_shown_are_kept_for_a_while(sliders):
+    sliders.build(positions())
+    sliders.show({'elbow': -0.5, 'lift': 9.0, 'of the hand': 1.0}, now=10.0)
+    sliders.follow(positions(elbow=1.0), now=10.0 + HOLD_TIME / 2)
+    assert values(sliders) == pytest.approx({'elbow': -28.6, 'lift': 500.0, 'wheel': 0.0})
+
+
+def test_another_robot_gets_other_sliders(sliders):
+    sliders.build(positions())
+    sliders.build([JointPosition('knee', 0.0, 'rad', -1.0, 1.0)])
+    assert [*values(sliders)] == ['knee']
+
 
 URDF = Path(__file__).parents[4] / 'urdf'
 PANDA = ArmSettings('panda_link0', 'panda_hand_tcp')
@@ -27,10 +103,8 @@ def turned(value):
 
 
 @pytest.fixture
-def states():
-    served = page.serve('127.0.0.1', 0, False)
-    yield NamedStates(served.server.gui, print)
-    page.close(served)
+def states(server):
+    return NamedStates(server.gui, print)
 
 
 def test_a_known_arm_has_its_states_and_a_way_home():
@@ -67,6 +141,24 @@ def test_locked_joints_are_left_out():
     choices = state_choices(Arm(Robot.from_urdf(URDF / 'panda.urdf'), settings))
     assert all('panda_joint3' not in positions for positions in choices.values())
     assert len(choices['ready']) == 6
+
+
+def test_states_of_other_groups_bear_the_name_of_the_group():
+    text = srdf_xml(
+        group_xml('left', 'chain:base>l2'),
+        group_xml('right', 'chain:base>r1'),
+        group_xml('both', 'group:left', 'group:right'),
+        state_xml('ready', 'left', j_l1=0.5, j_l2=0.5),
+        state_xml('ready', 'right', j_r1=-0.5),
+        state_xml('up', 'both', j_l1=0.1, j_l2=0.1, j_r1=0.1),
+    )
+    arm = Arm(Robot.from_urdf(arm_xml('base r:r1', joints=2), srdf=text), ArmSettings())
+    assert arm.group.name == 'left'
+    choices = state_choices(arm)
+    assert [*choices] == ['ready', 'up', MID_RANGE, 'right: ready', 'right: up', 'both: up']
+    assert choices['ready'] == {'j_l1': 0.5, 'j_l2': 0.5}
+    assert choices['right: ready'] == {'j_r1': -0.5}
+    assert choices['both: up'] == {'j_l1': 0.1, 'j_l2': 0.1, 'j_r1': 0.1}
 
 
 def test_many_and_long_names_are_cut():

@@ -1,6 +1,9 @@
 import numpy as np
+import pytest
 
-from ik_service.extras.viewer.scene.trail import Trail
+pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
+
+from ik_service.extras.viewer.scene.scene import Trail
 
 
 def test_segments_have_a_least_length_and_the_oldest_are_dropped():

@@ -1,0 +1,135 @@
+"""Checked conversion of arguments and of text to numbers and arrays."""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ik_service.common.quoting import quote, safe_repr
+from ik_service.exceptions import ArgumentError, OptionError
+
+_REAL = 'fiu'  # kinds of NumPy's types that hold real numbers
+
+
+def real_array(values: ArrayLike, argument: str) -> np.ndarray:
+    """
+    Return numbers as a contiguous array of floats, a copy; NaN and infinity may be among them.
+
+    :param values: numbers in any nesting that NumPy understands.
+    :param argument: their name in the error.
+    :raises ArgumentError: they are no real numbers, such as complex ones, truth values or text,
+        or no array can be made of them.
+    """
+    if type(values) is np.ndarray and values.dtype == np.float64:
+        return np.array(values, order='C')
+    try:
+        array = np.asarray(values)
+    except Exception as error:  # also what an object raises that is asked for its array
+        raise ArgumentError(argument, f'has to be numbers: {safe_repr(error, str)}') from error
+    if array.dtype.kind == 'O':
+        array = _from_objects(array, argument)
+    if array.dtype.kind not in _REAL:
+        raise ArgumentError(argument, f'has to be real numbers, not {array.dtype}')
+    with np.errstate(over='ignore'):  # of a longer float: infinity, as is told then
+        return np.array(array, dtype=np.float64, order='C')
+
+
+def _from_objects(array: np.ndarray, argument: str) -> np.ndarray:
+    """Return floats from Python objects, such as whole numbers beyond 64 bits."""
+    floats = np.empty(array.shape)
+    for place, value in np.ndenumerate(array):
+        if isinstance(value, (bool, np.bool_)) or not isinstance(
+            value, (int, float, np.integer, np.floating)
+        ):
+            raise ArgumentError(argument, f'has to be numbers, not {safe_repr(value)}')
+        try:
+            floats[place] = value
+        except OverflowError as error:
+            raise ArgumentError(argument, f'{safe_repr(value)} is beyond all numbers') from error
+    return floats
+
+
+def whole_number(value: object, argument: str, least: int = 1, most: int | None = None) -> int:
+    """
+    Return a whole number of Python, of NumPy or of whatever else is one.
+
+    :param value: the number; truth values and floats are none.
+    :param argument: its name in the error.
+    :param least: it has to be at least this.
+    :param most: and at most this, where there is such a bound.
+    :raises ArgumentError: it is no whole number, or beyond the bounds.
+    """
+    try:
+        number = None if isinstance(value, (bool, np.bool_)) else operator.index(value)  # type: ignore[arg-type]
+    except Exception:  # whatever an object raises that is asked for its number
+        number = None
+    if number is None or number < least or (most is not None and number > most):
+        bounds = f'of at least {least}' if most is None else f'from {least} to {most}'
+        raise ArgumentError(argument, f'has to be a whole number {bounds}, not {safe_repr(value)}')
+    return number
+
+
+def check_time(time: float, argument: str) -> None:
+    """
+    Refuse what is no time: compared with NaN, nothing would ever be too old.
+
+    :param time: the time [s].
+    :param argument: its name in the error.
+    :raises ArgumentError: it is no finite number.
+    """
+    try:
+        finite = math.isfinite(time)
+    except (TypeError, ValueError, OverflowError):
+        finite = False
+    if not finite:
+        raise ArgumentError(argument, f'has to be a time in seconds, not {safe_repr(time)}')
+
+
+def parse_positions(text: str, option: str) -> dict[str, float]:
+    """
+    Parse joint positions such as ``'torso=0.1, head=0'``.
+
+    :param text: joint names and positions [rad] or [m]; may be empty.
+    :param option: name of the option or parameter, for the message.
+    :returns: position by joint name [rad] or [m].
+    :raises OptionError: a part of it is not a name, an equals sign and a finite number, or a
+        joint stands twice.
+    """
+    positions: dict[str, float] = {}
+    for part in filter(None, map(str.strip, text.split(','))):
+        name, _, number = map(str.strip, part.partition('='))
+        try:
+            value = float(number)
+        except ValueError:
+            value = math.nan
+        if not name or not math.isfinite(value):
+            raise OptionError(
+                option, f"has to look like 'torso=0.1, head=0', but has {quote(part)}"
+            )
+        if name in positions:
+            raise OptionError(option, f'names joint {quote(name)} twice')
+        positions[name] = value
+    return positions
+
+
+def parse_numbers(text: str, option: str) -> tuple[float, ...]:
+    """
+    Parse numbers such as ``'0.1, -2'``.
+
+    :param text: numbers, separated by commas.
+    :param option: name of the option or parameter, for the message.
+    :raises OptionError: a part of it is not a finite number.
+    """
+    numbers = []
+    for part in map(str.strip, text.split(',')):
+        try:
+            number = float(part)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise OptionError(option, f"has to look like '0.1, -2', but has {quote(part)}")
+        numbers.append(number)
+    return tuple(numbers)
