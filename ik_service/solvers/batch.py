@@ -321,12 +321,7 @@ class _Job:
         self._stopped = False
 
     def run(self, progress: Callable[[int, int], object] | None, threads: int) -> None:
-        """
-        Solve all chunks, until the callback returns False.
-
-        :param progress: called with the number of targets done and N, or None.
-        :param threads: number of threads, at least 1.
-        """
+        """Solve all chunks, until the callback returns False."""
         total = self._rows.size
         chunks = deque(_chunks(total, threads))
         done = 0
@@ -429,11 +424,6 @@ def _solve_free_rows(
 
     All are solved and tested; those that collide go on from where they were, and so on.
 
-    :param rows: the rows; those that are not answered stay as they are.
-    :param solver: the solver whose solves pause.
-    :param problem: of this thread.
-    :param test: tells which solutions collide.
-    :param stopped: whether the batch is to end.
     :returns: the number of rows answered: at least one, but 0 when the batch is to end.
     """
     rows = rows.take(slice(0, LARGEST_ROUND))
@@ -465,10 +455,7 @@ def _judge(answers: Rows, indices: np.ndarray, going: Rows, test: CollisionTest)
     """
     Test solutions, and make those answers that are better than what has been found before.
 
-    :param answers: all rows.
     :param indices: (k,) which of these are tested.
-    :param going: the k rows with the solutions.
-    :param test: tells which collide.
     :returns: (k,) bool, which are to go on.
     """
     began = perf_counter_ns()

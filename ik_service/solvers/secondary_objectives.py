@@ -247,12 +247,7 @@ _HALVINGS = 12
 
 @inner_kernel
 def add_self_motion(method, chain, settings, work, cut):
-    """
-    Add −β (I − J⁺J) ∇g to ``work.step``, shortened until it lowers g.
-
-    :param work: ``columns`` and ``vector`` hold the decomposition of J; ``pending`` is written.
-    :param cut: the largest squared singular value that counts as zero.
-    """
+    """Add −β (I − J⁺J) ∇g to ``work.step``, shortened until it lowers g."""
     n = work.q.shape[0]
     gradient, motion = work.memory[_GRADIENT], work.memory[_MOTION]
     for j in range(6):

@@ -574,9 +574,6 @@ def _answer(
     """
     Return the answer of a solve, with the effort of all its parts.
 
-    :param best: the best solution.
-    :param bodies: two bodies that collide there.
-    :param results: those of the parts.
     :param spent: time that they and the test have taken [ns].
     """
     changes: dict[str, Any] = {'solve_time': spent * 1e-9}

@@ -175,12 +175,7 @@ def grow(
     beyond, and its self-motions lead as far as the bound and the limits let them.
 
     :param problem: :class:`~ik_service.solvers.loop.problem.Problem`, or that of a tree.
-    :param strategy: number of the LimitStrategy.
     :param bound: largest motion of a joint [rad] or [m].
-    :param thorough: whether the search is thorough.
-    :param target: as the kernels of the solver take it.
-    :param layer: number of the layer, for the random numbers.
-    :param first: number of the first of the candidates, likewise.
     :param parents: (k, n) the candidates [rad] or [m].
     :param before: (k, n) where each of them came from [rad] or [m].
     :param children: (k, s, n) out: of each the step alone, the step begun where the last one leads

@@ -370,9 +370,6 @@ class _PathSolver:
         Take self-motions out of a path, in place.
 
         :param path: (k, n) the path [rad] or [m].
-        :param ends: whether its first and its last row stay.
-        :param rows: numbers of the rows that reconfigurations lead to, which stay, as those before
-            them do.
         """
         for first, end in pairwise((0, *rows, len(path))):
             if end - first < 3:

@@ -199,14 +199,7 @@ class PathSearch:
         return len(PathSearch(problem, self._most).widened(trunk)) > len(best)
 
     def _repeated(self, trunk: Beam, best: Beam, widths: tuple[int, ...], thorough: bool) -> Beam:
-        """
-        Return the longest beam of those with more and more candidates, and of another one.
-
-        :param trunk: beam whose last layer has the starts.
-        :param best: the other one.
-        :param widths: numbers of candidates.
-        :param thorough: whether every path onward is looked for.
-        """
+        """Return the longest beam of those with more and more candidates, and of another one."""
         search = PathSearch(self._problem.hurried(_FOR_REPEATS, thorough), self._most)
         for width in widths:
             if width > self._most or search._problem.out_of_time:
@@ -250,7 +243,6 @@ class PathSearch:
         """
         Lengthen a beam by a layer, by a path that was found from the target's solutions back.
 
-        :param kept: number of layers up to that of the starts.
         :returns: whether the target has solutions.
         """
         row = len(beam)

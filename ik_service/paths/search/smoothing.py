@@ -406,7 +406,6 @@ def _between(rows: np.ndarray, few: np.ndarray, count: int) -> np.ndarray:
 
     :param rows: (m,) numbers of the rows, from 0 to ``count`` − 1.
     :param few: (m, n) the rows.
-    :param count: number of all rows.
     :returns: (count, n).
     """
     slopes = np.gradient(few, rows, axis=0)

@@ -161,23 +161,14 @@ def _slowness(excess: np.ndarray) -> float:
 
 
 class _Law:
-    """
-    Law s(τ) from rest to rest: ramps of degree 5 at both ends, and a constant slope between them.
-
-    :param length: length of s.
-    :param ramp: share of τ of each ramp, below 0.5.
-    """
+    """Law s(τ) from rest to rest: ramps of degree 5, and a constant slope between them."""
 
     def __init__(self, length: float, ramp: float) -> None:
         self._length, self._ramp = length, ramp
         self._slope = length / (1.0 - 0.8 * ramp)
 
     def at(self, tau: np.ndarray) -> list[np.ndarray]:
-        """
-        Return s and its first three derivatives.
-
-        :param tau: the places, of any shape.
-        """
+        """Return s and its first three derivatives."""
         second = tau > 0.5
         u = np.where(second, 1.0 - tau, tau) / self._ramp
         x = np.minimum(u, 1.0)
@@ -240,7 +231,6 @@ class _Cells:
         :param rows: (m + 1,) numbers of those that are edges.
         :param edges: (M + 1,) places of which the measure is known.
         :param measure: (M + 1,) the measure up to each of them.
-        :param count: number of cells, without those that rows add.
         """
         at_rows = np.interp(tau[rows], edges, measure)
         spans = np.diff(at_rows)
@@ -290,10 +280,8 @@ class _Problem:
     """
     Optimisation of the speed over some cells.
 
-    :param cells: the cells.
     :param derivatives: positions of the joints at places of the cells (N, p, n), and their first
         three derivatives by τ.
-    :param limits: limits of the joints.
     :param slowest: (N, p) lower bounds of dt/dτ.
     """
 
@@ -320,7 +308,6 @@ class _Problem:
         Return the profile b = τ̇² (N + 2,) of least time, as coefficients of a spline.
 
         :param profile: (N + 2,) one of the right shape; positive.
-        :param gap: share of the time that may be lost.
         """
         profile = self._within(profile)
         count, places, rows = self._forms.shape[:3]
@@ -376,7 +363,6 @@ def _static(torques: JointTorques, q: np.ndarray) -> np.ndarray:
     """
     Return the torques (k, n) of an arm at rest.
 
-    :param torques: torques and their limits.
     :param q: (k, n) joint vectors.
     :raises TrajectoryError: they leave no room to move.
     """
@@ -396,7 +382,6 @@ def _torque_forms(
     """
     Return torques as shares of their limits, (N, p, m, 4) forms of (b, b' / 2, b'' / 2, 1).
 
-    :param torques: the torques; None for none.
     :param q: (N, p, n) joint vectors along the curve.
     :param first: (N, p, n) their derivatives by τ.
     :param second: (N, p, n) their second derivatives.
@@ -419,15 +404,7 @@ def _at_edges(values: np.ndarray) -> np.ndarray:
 
 
 class _Piece:
-    """
-    Part of a curve between two rows of rest.
-
-    :param curve: the curve.
-    :param first: number of the row at which it starts.
-    :param last: number of the row at which it ends.
-    :param limits: limits of the joints.
-    :param pace: bound on the speed along the curve.
-    """
+    """Part of a curve between two rows of rest."""
 
     def __init__(
         self, curve: JointCurve, first: int, last: int, limits: JerkLimits, pace: Pace

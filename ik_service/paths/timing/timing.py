@@ -226,10 +226,6 @@ def _timed(
     """
     Return the motion along a curve, within position limits and the speed of the link.
 
-    :param chain: the chain.
-    :param curve: the curve.
-    :param reach: the position limits.
-    :param bound: bound on the speed of the link.
     :param motion_along: returns the fastest motion along a curve, and (k−1,) the numbers of its
         points at the rows but the last.
     """
@@ -257,9 +253,6 @@ class _Bound:
     """
     Bound on the speed of the origin of a link, also between the points of a trajectory.
 
-    :param chain: the chain.
-    :param curve: the curve that is timed.
-    :param link: the link; None for the tip.
     :param speed: the largest speed [m/s]; None for no bound.
     """
 
@@ -272,11 +265,7 @@ class _Bound:
             self._slower = np.ones(len(curve.h))
 
     def pace(self, curve: JointCurve) -> np.ndarray | None:
-        """
-        Return the largest ṡ in every segment (k−1,) that keeps the bound; None for no bound.
-
-        :param curve: the curve, of the same rows.
-        """
+        """Return the largest ṡ in every segment (k−1,) that keeps the bound; None for no bound."""
         if self._speed is None:
             return None
         return self._speed / (self._slower * np.maximum(self._link.along(curve), 1e-12))
@@ -285,7 +274,6 @@ class _Bound:
         """
         Return whether it is kept, or no further round helps; if not, slow down where it is not.
 
-        :param trajectory: a motion at the last :meth:`pace`.
         :param starts: (k−1,) numbers of its points at the rows of the curve but the last.
         """
         excess = self._excess(trajectory)
@@ -296,11 +284,7 @@ class _Bound:
         return False
 
     def within(self, trajectory: JointTrajectory) -> JointTrajectory:
-        """
-        Return a trajectory slowed down as a whole by what still exceeds the bound.
-
-        :param trajectory: the trajectory.
-        """
+        """Return a trajectory slowed down as a whole by what still exceeds the bound."""
         factor = float(self._excess(trajectory).max())
         velocities, accelerations = trajectory.velocities, trajectory.accelerations
         if factor <= _FINE or velocities is None or accelerations is None:

@@ -165,7 +165,6 @@ def _farthest(scaled: np.ndarray, limits: TrajectoryLimits) -> np.ndarray:
     Elsewhere they are those at the start.
 
     :param scaled: (k, 6, n) polynomials, over a parameter from 0 to 1.
-    :param limits: the limits.
     """
     positions = np.repeat(scaled[:, :1], 2, axis=1)
     beyond = leaves_range(scaled, limits.lower, limits.upper, _POSITIONS)

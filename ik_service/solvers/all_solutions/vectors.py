@@ -10,11 +10,7 @@ from ik_service.jit.compile import inner_kernel
 
 @inner_kernel
 def vector_at(array, first):
-    """
-    Return three elements of an array as a vector.
-
-    :param first: index of the first of them.
-    """
+    """Return three elements of an array as a vector."""
     return array[first], array[first + 1], array[first + 2]
 
 
@@ -61,11 +57,7 @@ def turned(v, axis, angle):
 
 @inner_kernel
 def turned_about(p, origin, axis, angle):
-    """
-    Return a point turned about an axis.
-
-    :param origin: point of the axis.
-    """
+    """Return a point turned about an axis."""
     return plus(origin, 1.0, turned(plus(p, -1.0, origin), axis, angle))
 
 

@@ -56,7 +56,6 @@ def transformed(lower, upper, y):
 
     :param lower: lower limit [rad] or [m]; −inf for none.
     :param upper: upper limit [rad] or [m]; inf for none.
-    :param y: the new variable.
     """
     if has_lower(lower) and has_upper(upper):
         value = 0.5 * (lower + upper) + 0.5 * (upper - lower) * math.sin(y)
@@ -251,11 +250,7 @@ def turn_towards(chain, seed, q, strategy):
 
 @inner_kernel
 def moved(chain, work, strategy, i, step):
-    """
-    Return the position of a variable after a step from ``work.q``.
-
-    :param step: the step of the variable.
-    """
+    """Return the position of a variable after a step from ``work.q``."""
     value = work.q[i]
     if strategy == LimitStrategy.ACTIVE_SET:
         fixed_at = work.fixed_at[i]

@@ -49,11 +49,7 @@ def _held_back(chain, strategy, value, i, slope):
 
 @inlined_kernel
 def best_length(work, direction, slope):
-    """
-    Return the length along a direction that minimises the linearised cost.
-
-    :param slope: slope of the cost along it.
-    """
+    """Return the length along a direction that minimises the linearised cost."""
     square = 0.0
     for j in range(width(work)):
         moved = 0.0
@@ -70,8 +66,6 @@ def take_step_along(chain, settings, work, direction, slope, length, trial):
 
     Backtracking, by the minimum of the parabola through what is known, but at least to a tenth.
 
-    :param slope: of the cost along it, negative.
-    :param length: the first one to try.
     :param trial: (n,) scratch.
     :returns: whether there was such a step.
     """
@@ -122,9 +116,5 @@ def dot(a, b):
 
 @inner_kernel
 def is_descent(slope):
-    """
-    Return whether the cost falls along a direction of this slope.
-
-    :param slope: slope of the cost along the direction.
-    """
+    """Return whether the cost falls along a direction of this slope."""
     return slope < 0.0 and math.isfinite(slope)

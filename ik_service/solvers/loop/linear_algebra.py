@@ -18,7 +18,6 @@ def damped_least_squares(rows, e, damping, step):
 
     :param rows: (n, 6) the rows of Jᵀ.
     :param e: (6,).
-    :param damping: λ, above 0.
     :param step: (n,) out.
     """
     a00 = a11 = a22 = a33 = a44 = a55 = damping

@@ -179,12 +179,7 @@ def settings_views(floats: np.ndarray, integers: np.ndarray) -> Settings:
 
 @inlined_kernel
 def read_settings(floats, integers):
-    """
-    Return the settings, those of one number as numbers, which are only read.
-
-    :param floats: of the problem.
-    :param integers: of the problem.
-    """
+    """Return the settings, those of one number as numbers, which are only read."""
     return Settings(
         floats[0:2], floats[2:8], floats[8], floats[9], floats[10], floats[11], floats[12],
         integers[0], integers[1], integers[2], integers[3], integers[4], integers[5],

@@ -142,11 +142,7 @@ def slide_ahead(chain, settings, work):
 
 @inner_kernel
 def _keep_slides(chain, work, clear):
-    """
-    Return whether any variable only slides.
-
-    :param clear: whether to make the rows of the others zero.
-    """
+    """Return whether any variable only slides."""
     count = 0
     for i in range(work.q.shape[0]):
         turns = slides = 0.0
@@ -449,7 +445,6 @@ def solve_many(
     :param problem: :class:`~ik_service.solvers.loop.problem.Problem`.
     :param targets: (N, 4, 4) T_base_target.
     :param seeds: (N, n) [rad] or [m].
-    :param chained: whether each target after the first is seeded with the answer before it.
     :param budget: time after which no further target is begun [ns].
     :param best: (N, n) out: the best joint vectors found [rad] or [m].
     :param status: (N,) int64 out: ``IkStatus.number``.

@@ -243,12 +243,7 @@ def memory_rows(n: int) -> int:
 
 @inner_kernel
 def extrapolate(method, chain, settings, work):
-    """
-    Write the step to ``work.step``: to the extrapolated posture, or that of the cycle alone.
-
-    :param work: row ``AFTER`` of its memory has the posture after the cycle, and its frame is that
-        of the tip there.
-    """
+    """Write the step to ``work.step``: to the extrapolated posture, or that of the cycle alone."""
     best, posture = work.memory[AFTER], work.memory[_EXTRAPOLATED]
     disagreement = _disagreement(method, settings, work)
     known = _remember_cycle(chain, work)

@@ -169,11 +169,7 @@ def _best_length(square, work):
 
 @inlined_kernel
 def descend_steepest(fixed_gain, work):
-    """
-    Write α Jᵀ e to ``work.step``.
-
-    :param fixed_gain: α; 0 for the one that minimises the linearised error.
-    """
+    """Write α Jᵀ e to ``work.step``."""
     rows = work.rows
     moved = work.vector
     fill_vector(moved, 0.0)

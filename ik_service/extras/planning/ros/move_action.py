@@ -277,12 +277,7 @@ class MoveAction:
 
 
 class _Goal:
-    """
-    Goal from its acceptance to its result.
-
-    :param server: the server of the action.
-    :param handle: the server's handle.
-    """
+    """Goal from its acceptance to its result."""
 
     def __init__(self, server: DeferredActionServer, handle: ServerGoalHandle) -> None:
         self.server, self.handle = server, handle

@@ -253,11 +253,7 @@ def point_offset(frame, goal):
 
 @inner_kernel
 def in_region(goal, dx, dy, dz):
-    """
-    Return a vector in the frame of the region.
-
-    :param dx: x in the base frame; ``dy`` and ``dz`` likewise.
-    """
+    """Return a vector in the frame of the region."""
     g = goal[REGION : REGION + 9]
     return (
         g[0] * dx + g[1] * dy + g[2] * dz,

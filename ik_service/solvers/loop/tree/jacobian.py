@@ -199,7 +199,6 @@ def solve_definite(matrix, vector):
     """
     Solve a symmetric positive definite system by LDLᵀ, in place.
 
-    :param matrix: its lower triangle, as large as the vector or larger; overwritten.
     :param vector: (s,) right side, overwritten with the solution.
     """
     size = vector.shape[0]

@@ -47,7 +47,6 @@ def beyond(value, tolerance):
     Return what a value is beyond its tolerance on either side, with its sign.
 
     :param value: [m] or [rad].
-    :param tolerance: likewise; may be infinite.
     """
     return max(value - tolerance, 0.0) + min(value + tolerance, 0.0)
 
@@ -58,18 +57,13 @@ def counts(value, tolerance):
     Return 1.0 where the derivative of :func:`beyond` is 1, or the tolerance 0, else 0.0.
 
     :param value: [m] or [rad].
-    :param tolerance: likewise.
     """
     return 1.0 if tolerance == 0.0 or abs(value) > tolerance else 0.0
 
 
 @inner_kernel
 def region_excess(goal, margin, x, y, z):
-    """
-    Return the shortest vector from a region to a point (x, y, z) [m], all in its frame.
-
-    :param x: of the point; ``y`` and ``z`` likewise.
-    """
+    """Return the shortest vector from a region to a point (x, y, z) [m], all in its frame."""
     kind = goal[KIND]
     if kind == _BOX:
         return (
@@ -97,7 +91,6 @@ def region_derivative(goal, margin, x, y, z, matrix):
     """
     Write the derivative of :func:`region_excess` by the point.
 
-    :param x: of the point; ``y`` and ``z`` likewise.
     :param matrix: (9,) out: 3 × 3, row by row.
     """
     fill_vector(matrix, 0.0)

@@ -74,7 +74,6 @@ def next_frame(chain, q, axes, k, state):
     Update ``state`` from the frame of joint k to that of joint k + 1.
 
     :param axes: (m, 6) from :func:`~ik_service.kinematics.kernels.last_frame`.
-    :param k: index of the joint on the path.
     :param state: (12,) updated, see :func:`start_frame`.
     """
     angle = chain.joints[k, 0] + chain.joints[k, 6] * q[chain.variables[k]]
@@ -94,7 +93,6 @@ def element(chain, elements, axes, frame, k, state, first, second):
     :param elements: :class:`Elements`.
     :param axes: (m, 6) from the forward kinematics.
     :param frame: (12,) likewise.
-    :param k: index of the first joint of the element on the path.
     :param state: (12,) at the frame of joint k.
     :param first: (6,) out: column of joint k, linear before angular, in its frame.
     :param second: (6,) out: column of joint k + 1, in the same frame.
@@ -138,7 +136,6 @@ def element_products(chain, elements, work, diagonal, beside, right):
     Write BᵀB and Bᵀd of the rows B of all elements, without their weight, by joints.
 
     :param elements: :class:`Elements`.
-    :param work: at the posture ``q``; ``matrix`` and ``probe`` are overwritten.
     :param diagonal: (m,) out; 0 for joints that are held.
     :param beside: (m,) out: of a joint and the next one; the last is 0.
     :param right: (m,) out.

@@ -78,8 +78,6 @@ def solve_elements(elements: Elements, chain, work):
     """
     Write the solution x to ``work.step``.
 
-    :param elements: the elements.
-    :param work: at the posture ``q``; ``memory`` and all scratch but ``columns`` are overwritten.
     :returns: whether the problem has one solution; if not, the step is of no use.
     """
     system = _open(work)
