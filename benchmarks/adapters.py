@@ -15,7 +15,7 @@ import numpy as np
 from robots import BenchRobot
 
 import ik_service as iks
-from ik_service.extras.studies.paths.methods import AbsentPeerError
+from ik_service.extras.studies.paths import AbsentPeerError
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from verifier import Problems, Verifier
 
 import ik_service as iks
 from ik_service.common.transforms import rpy_from_rotation
-from ik_service.extras.studies.paths.methods import revolute_path
+from ik_service.extras.studies.paths import revolute_path
 
 _CHAINS = 'panda,iiwa14,ur5,abb_irb120,xarm6,xarm7'
 _PUBLISHED = {'xarm6', 'xarm7'}

@@ -25,7 +25,7 @@ from tracking import Follower
 from verifier import Verifier
 
 import ik_service as iks
-from ik_service.extras.studies.paths.paths import wandering_path
+from ik_service.extras.studies.paths import wandering_path
 
 _JUMP = 0.1  # [rad]
 _SHARED = 'panda,iiwa14,abb_yumi_right,schunk_lwa4d,kinova_gen3,ur5'

@@ -17,7 +17,7 @@ from adapters import AbsentPeerError, Adapter, gather, require
 import numpy as np
 from robots import BenchRobot
 
-from ik_service.extras.studies.paths.methods import (
+from ik_service.extras.studies.paths import (
     revolute_path,
     roboticstoolbox_solver,
     trac_ik_solver,

@@ -10,7 +10,7 @@ import numpy as np
 
 import ik_service as iks
 from ik_service.common.resources import urdf_path
-from ik_service.extras.studies.paths.methods import plain_urdf
+from ik_service.extras.studies.paths import plain_urdf
 
 SHARED = Path(__file__).resolve().parents[2] / 'shared' / 'robots'
 

@@ -19,7 +19,7 @@ from published_arms import published_arms
 from records import progress, save
 from robots import BenchRobot, chosen_robots
 
-from ik_service.extras.studies.paths.paths import random_postures
+from ik_service.extras.studies.paths import random_postures
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.motion.target_follower import TargetFollower

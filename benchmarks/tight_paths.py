@@ -21,7 +21,7 @@ from robots import BenchRobot, chosen_robots
 from scipy.interpolate import PchipInterpolator
 
 import ik_service as iks
-from ik_service.extras.studies.paths.paths import poses_along, random_postures
+from ik_service.extras.studies.paths import poses_along, random_postures
 
 _CHAINS = 'panda,iiwa14,abb_yumi_right,schunk_lwa4d,kinova_gen3'
 _STEPS = (0.05, 0.08, 0.09, 0.095, 0.0975)

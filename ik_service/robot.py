@@ -10,9 +10,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ik_service.exceptions import ChainError, UnknownGroupError
-from ik_service.model.description_file import load_srdf_text, takes_xacro_args
-from ik_service.model.groups.named_states import named_states
-from ik_service.model.groups.planning_group import PlanningGroup
+from ik_service.model.description import load_srdf_text, takes_xacro_args
+from ik_service.model.groups.planning_group import named_states, PlanningGroup
 from ik_service.model.groups.robot_groups import (
     choice_remarks,
     default_tip,
@@ -20,8 +19,7 @@ from ik_service.model.groups.robot_groups import (
     refused_groups,
     robot_groups,
 )
-from ik_service.model.groups.semantics import Semantics
-from ik_service.model.groups.srdf import parse_srdf
+from ik_service.model.groups.srdf import parse_srdf, Semantics
 from ik_service.model.groups.srdf_check import checked_semantics
 from ik_service.model.joint import Joint
 from ik_service.model.robot_model import RobotModel
@@ -81,7 +79,7 @@ class Robot(RobotModel):
         Read a robot from a URDF, and its planning groups from an SRDF.
 
         Revolute, continuous, prismatic and fixed joints are read as they are, planar and floating
-        ones as series of one-degree-of-freedom joints (:mod:`ik_service.model.multi_dof`).
+        ones as series of one-degree-of-freedom joints (:mod:`ik_service.model.joint`).
 
         :param urdf: path of a URDF or xacro file, or URDF text; text is what contains ``<``, a
             xacro file is called ``*.xacro``. It is a program, to be trusted like one.

@@ -40,7 +40,7 @@ EXTRAS = {
     'planning': set(),
     'reach': {'scale'},
     'scale': set(),
-    'studies': {'reach', 'scale'},
+    'studies': {'reach'},
     'viewer': {'reach', 'scale'},
 }
 """Folders of ``extras/``: which other ones each imports, besides all of the core."""

@@ -11,17 +11,15 @@ import numpy as np
 from ik_service.arm.group import ArmGroup, GroupSettings
 from ik_service.arm.hands import hands_of
 from ik_service.arm.joint_state import JointStateBuffer, PostureSpace
-from ik_service.common.quoting import quote
+from ik_service.common.quoting import listed, quote
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_path import joint_motion
 from ik_service.kinematics.link_poses import attached_links, link_poses
-from ik_service.model.groups.named_states import named_states
-from ik_service.model.groups.planning_group import PlanningGroup
+from ik_service.model.groups.planning_group import named_states, PlanningGroup
 from ik_service.model.joint import Joint
 from ik_service.model.motion_bounds import MotionBounds
-from ik_service.model.part_names import listed
 from ik_service.model.robot_model import RobotModel
 from ik_service.model.tool_frame import ToolFrame
 from ik_service.robot import Robot

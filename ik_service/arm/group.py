@@ -9,12 +9,11 @@ from typing import TypeVar
 import numpy as np
 
 from ik_service.arm.joint_state import PostureSpace
-from ik_service.common.quoting import quote
+from ik_service.common.quoting import listed, quote
 from ik_service.exceptions import ChainError, OptionError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.link_poses import attached_links, links_below
 from ik_service.kinematics.tree import KinematicTree, Tip
-from ik_service.model.part_names import listed
 from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.solver import Solver

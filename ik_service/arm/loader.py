@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 from ik_service.arm.arm import Arm, ArmSettings
 from ik_service.arm.group import ArmGroup, SolverSettings
+from ik_service.common.quoting import named, named_file
 from ik_service.exceptions import IkServiceError, SrdfError, UrdfError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.model.bounded_xml import MAX_BYTES
-from ik_service.model.description_file import is_xacro, is_xacro_text
-from ik_service.model.part_names import named, named_file
+from ik_service.model.description import is_xacro, is_xacro_text, MAX_BYTES
 from ik_service.robot import Robot
 
 Source = str | Path
@@ -90,7 +89,7 @@ def read_robot(
                 'name its file in the parameter urdf',
                 'robot_description',
             )
-        from ik_service.model.xacro.xacro_file import expand_xacro_text  # not loaded otherwise
+        from ik_service.model.xacro_file import expand_xacro_text  # not loaded otherwise
 
         source = expand_xacro_text(source, MAX_BYTES, xacro_args, package_dirs)
     return Robot.from_urdf_text(source, file).with_package_dirs(package_dirs)

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.collision.check_statistics import CheckStatistics
 from ik_service.collision.checked_robot import CheckedRobot
-from ik_service.collision.coal_shapes import load_coal
 from ik_service.collision.part import ContactPoint
-from ik_service.collision.posture_test import PostureTest
+from ik_service.collision.posture_test import CheckStatistics, PostureTest
 from ik_service.collision.scene import Pair, Scene
-from ik_service.collision.shapes import Shape
+from ik_service.collision.shapes import load_coal, Shape
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr

@@ -6,20 +6,61 @@ extents, a rounding radius [m], and its kind. A rounded box is a box with a sphe
 it, so spheres are rounded boxes without extents, and capsules those with one; a cylinder has its
 radius, again its radius and half its height; a plane is at the origin of its frame, z is its
 normal.
+
+Large meshes are cut into pieces of neighbouring triangles: Coal keeps Python's lock while it
+prepares a mesh, which would stop all threads for seconds, and with them the commands of an arm.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 import hashlib
 import math
 
 import numpy as np
 
-from ik_service.collision.mesh_pieces import clusters
 from ik_service.collision.shapes import Capsule, Cone, Mesh, Plane, Shape
 from ik_service.common.transforms import rigid_transform, rotation_from_z_to
 from ik_service.solvers.regions import Box, Cylinder, Sphere
+
+_LARGEST = 1000  # triangles of a piece
+
+
+def pieces_of(shape: Shape) -> Iterator[Shape]:
+    """
+    Yield the pieces of a large mesh, or a shape as it is.
+
+    :param shape: the shape.
+    """
+    if not isinstance(shape, Mesh) or len(shape.triangles) <= _LARGEST:
+        yield shape
+        return
+    for cluster in clusters(shape.vertices[shape.triangles], _LARGEST):
+        corners, triangles = np.unique(shape.triangles[cluster], return_inverse=True)
+        yield Mesh(shape.vertices[corners], triangles.reshape(-1, 3))
+
+
+def clusters(corners: np.ndarray, largest: int) -> Iterator[np.ndarray]:
+    """
+    Yield groups of neighbouring triangles: halves, halved again and again.
+
+    :param corners: (m, 3, 3) corners of the triangles [m].
+    :param largest: triangles of a group, at most.
+    :returns: indices of the triangles of each group.
+    """
+    middles = corners.mean(axis=1)
+    pending = [np.arange(len(corners))]
+    while pending:
+        group = pending.pop()
+        if len(group) <= largest:
+            yield group
+            continue
+        own = middles[group]
+        axis = int(np.argmax(np.ptp(own, axis=0)))
+        order = np.argpartition(own[:, axis], len(group) // 2)
+        pending += [group[order[len(group) // 2 :]], group[order[: len(group) // 2]]]
+
 
 ROUNDED_BOX, CYLINDER, PLANE = 0, 1, 2
 _MOST_COVERS = 32  # spheres that cover a mesh, but for rounding

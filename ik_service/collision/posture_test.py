@@ -1,4 +1,4 @@
-"""Collision checks of some joints, while the others stay where they are."""
+"""Collision checks of some joints, while the others stay where they are, and their duration."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 import math
+from threading import Lock
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.collision.check_statistics import CheckStatistics
 from ik_service.collision.part import ContactPoint
 from ik_service.collision.scene import Pair, Scene
 from ik_service.collision.scene_arrays import line_joints, LineJoints, RobotArrays
@@ -19,6 +19,47 @@ from ik_service.collision.workspace import Workspace
 from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
+
+
+class CheckStatistics:
+    """Number and duration of checks. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._count = 0
+        self._sum = 0.0
+        self._longest = 0.0
+
+    def add(self, seconds: float, count: int = 1) -> None:
+        """
+        Count checks.
+
+        :param seconds: how long they took together.
+        :param count: how many they were.
+        """
+        each = seconds / count
+        with self._lock:
+            self._count += count
+            self._sum += seconds
+            if each > self._longest:
+                self._longest = each
+
+    @property
+    def count(self) -> int:
+        """Number of checks."""
+        return self._count
+
+    @property
+    def mean(self) -> float:
+        """Their mean duration [s]; 0 before the first one."""
+        with self._lock:
+            return self._sum / self._count if self._count else 0.0
+
+    @property
+    def longest(self) -> float:
+        """The longest one [s]; of postures that are checked together their mean counts."""
+        return self._longest
+
 
 _LEAST_ROWS = 64  # postures that a thread is worth starting for
 

@@ -11,12 +11,10 @@ from operator import is_
 
 import numpy as np
 
-from ik_service.collision.allowed_collisions import AllowedCollisions
 from ik_service.collision.checked_robot import CheckedRobot
-from ik_service.collision.coal_shapes import CoalContact
 from ik_service.collision.kernels import FREE
-from ik_service.collision.link_padding import LinkPadding
 from ik_service.collision.part import ATTACHED, ContactPoint, LINK, Part
+from ik_service.collision.rules import AllowedCollisions, LinkPadding
 from ik_service.collision.scene_arrays import (
     grown,
     LineJoints,
@@ -26,6 +24,7 @@ from ik_service.collision.scene_arrays import (
     world_arrays,
     WorldArrays,
 )
+from ik_service.collision.shapes import CoalContact
 from ik_service.collision.workspace import Workspace
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.exceptions import CollisionObjectError, UnknownLinkError

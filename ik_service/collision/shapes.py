@@ -1,17 +1,18 @@
-"""Shapes of objects: capsules, and those of ``shape_msgs``."""
+"""Shapes of objects: capsules and those of ``shape_msgs``; all of them as Coal has them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
-from ik_service.exceptions import ArgumentError, CollisionObjectError
+from ik_service.exceptions import ArgumentError, CollisionObjectError, MissingExtraError
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.solvers.regions import Box, Cylinder, length, Sphere
 
@@ -200,3 +201,65 @@ def _rows_of_three(array: np.ndarray, name: str) -> np.ndarray:
     if array.ndim != 2 or array.shape[1] != 3:
         raise ArgumentError(name, f'has shape {array.shape}, has to be rows of three')
     return array
+
+
+CoalShape = Any
+"""A ``coal.CollisionGeometry``; Coal has no types."""
+CoalPlace = Any
+"""A ``coal.Transform3s``."""
+CoalContact = Any
+"""A ``coal.Contact``."""
+
+
+def load_coal() -> Any:  # noqa: ANN401 - a module without types
+    """
+    Return the module of Coal.
+
+    :raises MissingExtraError: it is not installed.
+    """
+    try:
+        import coal
+    except ImportError as error:
+        raise MissingExtraError('coal', 'collision') from error
+    return coal
+
+
+def coal_place(T: np.ndarray) -> CoalPlace:
+    """
+    Return a pose as Coal has it.
+
+    :param T: (4, 4).
+    """
+    return load_coal().Transform3s(T[:3, :3], T[:3, 3])
+
+
+def coal_shape(shape: Shape) -> CoalShape:
+    """
+    Return a shape as Coal has it.
+
+    :param shape: the shape.
+    """
+    coal = load_coal()
+    if isinstance(shape, Box):
+        return coal.Box(*shape.size)
+    if isinstance(shape, Sphere):
+        return coal.Sphere(shape.radius)
+    if isinstance(shape, Cylinder):
+        return coal.Cylinder(shape.radius, shape.height)
+    if isinstance(shape, Capsule):
+        return coal.Capsule(shape.radius, shape.length)
+    if isinstance(shape, Cone):
+        return coal.Cone(shape.radius, shape.height)
+    if isinstance(shape, Plane):
+        return coal.Plane(np.array(shape.coefficients[:3]), -shape.coefficients[3])
+    return _coal_mesh(shape)
+
+
+def _coal_mesh(mesh: Mesh) -> CoalShape:
+    model = load_coal().BVHModelOBBRSS()
+    model.beginModel(len(mesh.triangles), len(mesh.vertices))
+    model.addVertices(mesh.vertices)
+    model.addTriangles(mesh.triangles)
+    model.endModel()
+    model.computeLocalAABB()
+    return model

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ik_service.collision.coal_shapes import CoalContact, CoalPlace, load_coal
 from ik_service.collision.kernels import body_displacements, near_on_line, near_pairs
 from ik_service.collision.part import Part
 from ik_service.collision.scene_arrays import (
@@ -20,6 +19,7 @@ from ik_service.collision.scene_arrays import (
     world_arrays,
     WorldArrays,
 )
+from ik_service.collision.shapes import CoalContact, CoalPlace, load_coal
 from ik_service.exceptions import ArgumentError
 from ik_service.jit.entry import entry_point
 

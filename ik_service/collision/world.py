@@ -11,11 +11,9 @@ from typing import Any, cast, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.collision.allowed_collisions import AllowedCollisions, NOTHING_ALLOWED
-from ik_service.collision.link_padding import LinkPadding, NO_PADDING
-from ik_service.collision.part import OBJECT, Part
+from ik_service.collision.part import OBJECT, Part, Solid
+from ik_service.collision.rules import AllowedCollisions, LinkPadding, NO_PADDING, NOTHING_ALLOWED
 from ik_service.collision.shapes import checked_pose, Mesh, placed_shapes, PlacedShape, Shape
-from ik_service.collision.solid import Solid
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import CollisionObjectError, UnknownObjectError
 

@@ -1,13 +1,35 @@
-"""Joints of a robot and their limits, as immutable values."""
+"""
+Joints of a robot and their limits, as immutable values.
+
+Mimic joints are resolved to the joints that move independently; planar and floating joints are
+series of joints with one degree of freedom each. Their order is fixed, so that a joint vector
+means the same wherever a robot is read:
+
+- planar ``J``: ``J/x``, ``J/y`` (prismatic), ``J/theta`` (continuous). The plane is normal to the
+  joint's axis n. Its directions x and y are those of the joint frame turned by the smallest
+  rotation that takes z to n: for n = z they are the frame's own, for n = −z they are x and −y.
+- floating ``J``: ``J/trans_x``, ``J/trans_y``, ``J/trans_z`` (prismatic, along the joint frame's
+  axes), then ``J/rot_z``, ``J/rot_y``, ``J/rot_x`` (continuous), so that the rotation is
+  R = Rz(rot_z) Ry(rot_y) Rx(rot_x), URDF's roll, pitch and yaw.
+
+Between them lie virtual links without extent, each named after the joint that carries it:
+``J/x_link``, ``J/trans_x_link``, …; the last joint carries the child link itself. All of these
+joints are unlimited: URDF gives planar and floating joints no limits per degree of freedom.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 import math
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ik_service.common.quoting import named
+from ik_service.common.transforms import rotation_from_z_to
+from ik_service.exceptions import UrdfError
 
 
 class JointType(Enum):
@@ -53,6 +75,10 @@ class JointLimits:
     effort: float = math.inf
 
 
+STILL = JointLimits(lower=0.0, upper=0.0, velocity=0.0)
+"""Limits of a joint that does not move."""
+
+
 @dataclass(frozen=True, eq=False)
 class Joint:
     """
@@ -93,3 +119,191 @@ class Joint:
     def movable(self) -> bool:
         """Whether the joint moves at all, be it on its own or by following another one."""
         return self.type is not JointType.FIXED
+
+
+def resolve_mimics(joints: Mapping[str, Joint]) -> dict[str, Mimic]:
+    """
+    Return for each movable joint the independent joint that its value depends on.
+
+    :param joints: the robot's joints by name.
+    :returns: by name, in the joints' order: value = multiplier · value of an independent joint
+        + offset. A joint that moves on its own depends on itself, with multiplier 1 and offset 0.
+    :raises UrdfError: a joint follows one that does not exist or is fixed, or follows itself.
+    """
+    resolved: dict[str, Mimic] = {}
+    for joint in joints.values():
+        if joint.movable:
+            _resolve(joint, joints, resolved)
+    return {name: resolved[name] for name in joints if name in resolved}
+
+
+def settled_mimics(joints: Iterable[Joint]) -> list[Joint]:
+    """
+    Return joints of which all that follow others can do so; the others are faulty, and fixed.
+
+    :param joints: the joints of a robot, with different names.
+    """
+    joints = list(joints)
+    settled = {joint.name: joint for joint in joints}
+    resolved: dict[str, Mimic] = {}
+    for name in settled:
+        if settled[name].movable:
+            try:
+                _resolve(settled[name], settled, resolved)
+            except _FollowerError as error:
+                for follower, reason in error.reasons():
+                    settled[follower] = _without_motion(settled[follower], reason)
+    return [joint if joint.mimic is None else settled[joint.name] for joint in joints]
+
+
+def _without_motion(joint: Joint, reason: str) -> Joint:
+    fault = f'cannot be used: {reason}'
+    return replace(joint, type=JointType.FIXED, limits=STILL, mimic=None, fault=fault)
+
+
+class _FollowerError(UrdfError):
+    """
+    Joints that cannot follow others.
+
+    :ivar followers: their names, each followed by the one before; the last one is at fault.
+    """
+
+    def __init__(self, reason: str, followers: list[str]) -> None:
+        super().__init__(reason, named('joint', followers[-1]))
+        self.followers = followers
+
+    def reasons(self) -> list[tuple[str, str]]:
+        """Return for each follower why it cannot be used."""
+        *others, faulty = self.followers
+        after = f'<mimic> needs {self.element}, which cannot be used: {self.reason}'
+        return [(faulty, self.reason), *((name, after) for name in others)]
+
+
+def _resolve(joint: Joint, joints: Mapping[str, Joint], resolved: dict[str, Mimic]) -> None:
+    """Follow a joint's sources up to one that is resolved; then fill in all between."""
+    followers: dict[str, Mimic] = {}
+    while joint.name not in resolved and joint.mimic is not None:
+        if joint.name in followers:
+            others = [name for name in followers if name != joint.name]
+            raise _FollowerError('follows itself by <mimic>', [*others, joint.name])
+        followers[joint.name] = joint.mimic
+        joint = _source([*followers], joint.mimic, joints)
+    known = resolved.setdefault(joint.name, Mimic(joint.name))
+    names = [*followers]
+    while names:
+        known = resolved[names[-1]] = _compose(names, followers[names[-1]], known)
+        names.pop()
+
+
+def _source(followers: list[str], mimic: Mimic, joints: Mapping[str, Joint]) -> Joint:
+    source = joints.get(mimic.joint)
+    wanted = f'<mimic> names {named("joint", mimic.joint)}'
+    if source is None:
+        raise _FollowerError(f'{wanted}, which does not exist', followers)
+    if source.fault:
+        raise _FollowerError(f'{wanted}, which {source.fault}', followers)
+    if not source.movable:
+        raise _FollowerError(f'{wanted}, which is fixed', followers)
+    return source
+
+
+def _compose(followers: list[str], mimic: Mimic, source: Mimic) -> Mimic:
+    multiplier = mimic.multiplier * source.multiplier
+    offset = mimic.multiplier * source.offset + mimic.offset
+    if not (math.isfinite(multiplier) and math.isfinite(offset)):
+        raise _FollowerError('<mimic> exceeds the range of numbers', followers)
+    return Mimic(source.joint, multiplier, offset)
+
+
+_X, _Y, _Z = np.eye(3)
+PLANAR_PARTS = ('x', 'y', 'theta')
+"""Names of a planar joint's parts, after its own and a slash."""
+FLOATING_PARTS = ('trans_x', 'trans_y', 'trans_z', 'rot_z', 'rot_y', 'rot_x')
+"""Names of a floating joint's parts, after its own and a slash."""
+
+
+def part_names(name: str, joints: Container[str]) -> tuple[str, ...]:
+    """
+    Return the joints that a planar or floating joint was expanded into; empty for another name.
+
+    :param name: name of the planar or floating joint.
+    :param joints: names of the robot's joints.
+    """
+    for parts in (PLANAR_PARTS, FLOATING_PARTS):
+        names = tuple(f'{name}/{part}' for part in parts)
+        if all(part in joints for part in names):
+            return names
+    return ()
+
+
+def is_inside_joint(link: str, joints: Container[str]) -> bool:
+    """
+    Return whether a link is one of the virtual ones between the parts of a joint.
+
+    :param link: name of the link.
+    :param joints: names of the robot's joints.
+    """
+    name, _, part = link.rpartition('/')
+    return bool(part) and link.removesuffix('_link') in part_names(name, joints)
+
+
+def planar_joints(
+    name: str,
+    parent: str,
+    child: str,
+    T_parent_joint: NDArray[np.float64],
+    normal: NDArray[np.float64],
+) -> list[Joint]:
+    """
+    Return the joints that stand for a planar joint.
+
+    :param name: name of the planar joint.
+    :param parent: its parent link.
+    :param child: its child link.
+    :param T_parent_joint: (4, 4) pose of the joint frame in the parent link's frame [m].
+    :param normal: (3,) unit normal of the plane, in the joint frame.
+    """
+    x, y, _ = rotation_from_z_to(normal).T
+    parts = [
+        ('x', JointType.PRISMATIC, x),
+        ('y', JointType.PRISMATIC, y),
+        ('theta', JointType.CONTINUOUS, normal),
+    ]
+    return _series(name, parent, child, T_parent_joint, parts)
+
+
+def floating_joints(
+    name: str, parent: str, child: str, T_parent_joint: NDArray[np.float64]
+) -> list[Joint]:
+    """
+    Return the joints that stand for a floating joint.
+
+    :param name: name of the floating joint.
+    :param parent: its parent link.
+    :param child: its child link.
+    :param T_parent_joint: (4, 4) pose of the joint frame in the parent link's frame [m].
+    """
+    parts = [
+        ('trans_x', JointType.PRISMATIC, _X),
+        ('trans_y', JointType.PRISMATIC, _Y),
+        ('trans_z', JointType.PRISMATIC, _Z),
+        ('rot_z', JointType.CONTINUOUS, _Z),
+        ('rot_y', JointType.CONTINUOUS, _Y),
+        ('rot_x', JointType.CONTINUOUS, _X),
+    ]
+    return _series(name, parent, child, T_parent_joint, parts)
+
+
+def _series(
+    name: str,
+    parent: str,
+    child: str,
+    T_parent_joint: NDArray[np.float64],
+    parts: Sequence[tuple[str, JointType, NDArray[np.float64]]],
+) -> list[Joint]:
+    joints = []
+    links = [parent, *(f'{name}/{suffix}_link' for suffix, _, _ in parts[:-1]), child]
+    for index, (suffix, kind, axis) in enumerate(parts):
+        T = T_parent_joint if index == 0 else np.eye(4)
+        joints.append(Joint(f'{name}/{suffix}', kind, links[index], links[index + 1], T, axis))
+    return joints

@@ -8,11 +8,10 @@ import os
 
 import yaml
 
-from ik_service.common.quoting import quote
+from ik_service.common.quoting import listed, named_file, quote
 from ik_service.common.regular_file import read_regular
 from ik_service.exceptions import JointLimitsError
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
-from ik_service.model.part_names import listed, named_file
 
 MAX_BYTES = 1_000_000
 """Greatest length of a file [byte]."""

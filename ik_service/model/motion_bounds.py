@@ -9,10 +9,9 @@ from typing import Protocol
 
 import numpy as np
 
-from ik_service.common.quoting import quote
+from ik_service.common.quoting import listed, quote
 from ik_service.exceptions import JointLimitsError
 from ik_service.model.joint import Joint, JointLimits, JointType
-from ik_service.model.part_names import listed
 
 
 class NamedJoints(Protocol):

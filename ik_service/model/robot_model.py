@@ -10,14 +10,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast, TYPE_CHECKING
 
+from ik_service.common.quoting import listed, named
 from ik_service.exceptions import UnknownJointError, UnknownLinkError, UrdfError
-from ik_service.model.description import read_description, RobotDescription
-from ik_service.model.description_file import load_text
-from ik_service.model.joint import Joint
-from ik_service.model.mimic import resolve_mimics
+from ik_service.model.description import load_text, read_description, RobotDescription
+from ik_service.model.joint import Joint, resolve_mimics
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.model.package_folders import checked_folders
-from ik_service.model.part_names import listed, named
 from ik_service.model.tool_frame import tool_joints, ToolFrame
 from ik_service.model.urdf import parse_urdf
 
@@ -165,7 +163,7 @@ class RobotModel:
         Read a robot from a URDF.
 
         Revolute, continuous, prismatic and fixed joints are read as they are, planar and floating
-        ones as series of one-degree-of-freedom joints (:mod:`ik_service.model.multi_dof`).
+        ones as series of one-degree-of-freedom joints (:mod:`ik_service.model.joint`).
         Geometry, inertia and extensions are ignored. A missing origin is the identity, a missing
         axis x. A joint that is faulty is fixed, and named in :attr:`remarks`; chains that need it
         are refused.
@@ -258,7 +256,7 @@ class RobotModel:
     @cached_property
     def remarks(self) -> tuple[str, ...]:
         """Parts of the description that are not used, and why; a sentence each."""
-        from ik_service.model.geometry.collision_geometry import (
+        from ik_service.model.geometry.link_geometry import (
             read_collision_geometry,  # slow to import
         )
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ik_service.common.quoting import quote, safe_repr
+from ik_service.common.quoting import listed, quote, safe_repr
 from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.exceptions import ToolFrameError
 from ik_service.model.joint import Joint, JointLimits, JointType
-from ik_service.model.part_names import listed
 
 MOST_TOOLS = 1000
 """Tool frames that a robot may get at once."""

@@ -19,13 +19,20 @@ from xml.etree.ElementTree import Element
 import numpy as np
 from numpy.typing import NDArray
 
+from ik_service.common.quoting import listed, named
 from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.exceptions import UrdfError
 from ik_service.model.description import RobotDescription
-from ik_service.model.joint import Joint, JointLimits, JointType, Mimic
-from ik_service.model.mimic import settled_mimics
-from ik_service.model.multi_dof import floating_joints, planar_joints
-from ik_service.model.part_names import listed, named
+from ik_service.model.joint import (
+    floating_joints,
+    Joint,
+    JointLimits,
+    JointType,
+    Mimic,
+    planar_joints,
+    settled_mimics,
+    STILL,
+)
 
 MAX_LINKS = 2048
 """Most links, and most joints."""
@@ -56,7 +63,6 @@ _WITHOUT_BOUND = ('velocity', 'effort')
 _ESCAPES = str.maketrans(
     {'&': '&amp;', '<': '&lt;', '"': '&quot;', '\t': '&#9;', '\n': '&#10;', '\r': '&#13;'}
 )
-_STILL = JointLimits(lower=0.0, upper=0.0, velocity=0.0)
 
 
 class Description(NamedTuple):
@@ -311,7 +317,7 @@ def _joints_from(entry: Any, checked: _CheckedJoint) -> list[Joint]:  # noqa: AN
     """Convert one joint of urdf_parser_py: into one joint, or three or six."""
     ends = (entry.name, entry.parent, entry.child)
     T = _transform(entry.origin)
-    fixed = Joint(ends[0], JointType.FIXED, *ends[1:], T, np.array([1.0, 0.0, 0.0]), _STILL)
+    fixed = Joint(ends[0], JointType.FIXED, *ends[1:], T, np.array([1.0, 0.0, 0.0]), STILL)
     if checked.fault:
         return [replace(fixed, fault=checked.fault, placed=checked.placed)]
     if entry.type == 'fixed':

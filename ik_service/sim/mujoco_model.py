@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 import mujoco
 import numpy as np
 
+from ik_service.common.quoting import listed
 from ik_service.exceptions import SimulationError
 from ik_service.kinematics.joint_space import sampling_bounds, search_limits
 from ik_service.model.geometry.inertias import (
@@ -36,7 +37,6 @@ from ik_service.model.geometry.inertias import (
     NOMINAL_MASS,
 )
 from ik_service.model.joint import JointType
-from ik_service.model.part_names import listed
 from ik_service.model.robot_model import RobotModel
 from ik_service.sim.drive_limits import DriveLimits
 

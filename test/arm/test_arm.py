@@ -7,6 +7,9 @@ import re
 
 import numpy as np
 import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
 from support.arm_helpers import panda_arm, posture_of, TREE, tree_arm
 
 from ik_service.arm.arm import Arm, ArmSettings, MeasuredState

@@ -9,7 +9,7 @@ from argparse import ArgumentParser
 from ik_service.cli.demo import main as demo
 from ik_service.exceptions import UrdfError
 from ik_service.extras.learning import program as train
-from ik_service.extras.studies.reach import reach
+from ik_service.extras.reach import study
 
 
 @pytest.fixture
@@ -40,9 +40,9 @@ def chain_of_demo(words):
 
 def chain_of_reach(words):
     parser = ArgumentParser()
-    reach.add_arguments(parser)
+    study.add_arguments(parser)
     arguments = parser.parse_args(['--urdf', *words])
-    return reach._spec(arguments, arguments.urdf, None, None).build().chain
+    return study._spec(arguments, arguments.urdf, None, None).build().chain
 
 
 @pytest.mark.parametrize('chain', [chain_of_train, chain_of_demo, chain_of_reach])

@@ -9,8 +9,8 @@ from support.pinocchio_collisions import PinocchioCollisions
 from support.solid_arms import at, cube, solid, write_stl
 
 from ik_service import Box, Capsule, CollisionChecker, Cone, Cylinder, Mesh, Plane, Robot, Sphere
-from ik_service.collision.coal_shapes import coal_place, coal_shape
 from ik_service.collision.pair_rules import random_postures
+from ik_service.collision.shapes import coal_place, coal_shape
 from ik_service.common.transforms import rigid_transform, rotation_about_axis
 
 coal = pytest.importorskip('coal', reason='Coal comes with the extra collision')

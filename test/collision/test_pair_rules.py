@@ -7,8 +7,7 @@ from support.solid_arms import at, BOX, folding_arm_xml, hinge, slider, solid
 
 from ik_service import Box, CollisionChecker, Robot
 from ik_service.collision import pair_rules
-from ik_service.collision.pair_rules import random_postures
-from ik_service.collision.pair_texts import home_text, left_out_text, srdf_lines
+from ik_service.collision.pair_rules import home_text, left_out_text, random_postures, srdf_lines
 
 pytest.importorskip('coal', reason='Coal comes with the extra collision')
 

@@ -8,7 +8,7 @@ from support.repository import REPOSITORY
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from ik_service.extras.conformance.check import Verdict
-from ik_service.extras.conformance.table import CHECKS
+from ik_service.extras.conformance.run import CHECKS
 
 PAGE = (REPOSITORY / 'docs' / 'conformance.md').read_text(encoding='utf-8')
 

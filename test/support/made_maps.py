@@ -8,9 +8,8 @@ import json
 import numpy as np
 
 from ik_service.extras.reach import CapabilityMap
-from ik_service.extras.reach.check import Check
-from ik_service.extras.reach.grid import grid_positions
-from ik_service.extras.reach.orientations import even_orientations
+from ik_service.extras.reach.capability import Check
+from ik_service.extras.reach.grid import even_orientations, grid_positions
 from ik_service.extras.scale import ChainSpec
 
 

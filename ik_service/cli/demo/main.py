@@ -26,7 +26,7 @@ from ik_service.common.ros_installation import require_ros
 from ik_service.exceptions import IkServiceError, MissingExtraError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.package_folders import PACKAGE_DIRS_HELP, parse_package_dirs
-from ik_service.model.xacro.xacro_arguments import parse_xacro_args, XACRO_HELP
+from ik_service.model.xacro_file import parse_xacro_args, XACRO_HELP
 from ik_service.robot import Robot
 from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names
 

@@ -264,7 +264,7 @@ def notes_about_collisions(collisions: CollisionChecker | None) -> list[str]:
         return []
     if not collisions.has_geometry:
         return ['no link of the robot has a collision shape, so nothing can collide']
-    from ik_service.collision.pair_texts import home_text, left_out_text
+    from ik_service.collision.pair_rules import home_text, left_out_text
 
     left_out = left_out_text(collisions)
     notes = [f'links that are not checked with each other are {left_out}' if left_out else '']

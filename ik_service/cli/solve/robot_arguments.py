@@ -10,7 +10,7 @@ from typing import NoReturn
 from ik_service.cli.solve.options import UsageError
 from ik_service.common.resources import share_folder
 from ik_service.model.package_folders import PACKAGE_DIRS_HELP
-from ik_service.model.xacro.xacro_arguments import XACRO_HELP
+from ik_service.model.xacro_file import XACRO_HELP
 
 _LARGEST = 1e9  # of any number [m] or [rad]: far beyond use
 

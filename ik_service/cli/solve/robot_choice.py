@@ -13,6 +13,7 @@ import numpy as np
 
 from ik_service.cli.solve.options import UsageError
 from ik_service.cli.solve.robot_arguments import our_arms
+from ik_service.common.quoting import listed
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import (
     ChainError,
@@ -22,8 +23,7 @@ from ik_service.exceptions import (
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.joint import JointType
 from ik_service.model.package_folders import parse_package_dirs
-from ik_service.model.part_names import listed
-from ik_service.model.xacro.xacro_arguments import parse_xacro_args
+from ik_service.model.xacro_file import parse_xacro_args
 from ik_service.robot import Robot
 
 

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 import math
 from pathlib import Path
 
-from ik_service.common.quoting import quote, safe_repr
+from ik_service.common.quoting import quote, safe_repr, suggested
 from ik_service.exceptions import IkServiceError
-from ik_service.model.part_names import suggested
 
 
 class CellError(IkServiceError, ValueError):

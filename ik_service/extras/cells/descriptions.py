@@ -7,15 +7,15 @@ import os
 
 import numpy as np
 
+from ik_service.common.quoting import suggested
 from ik_service.exceptions import IkServiceError, JointLimitsError, UrdfError
 from ik_service.extras.cells.cell import ArmEntry, Cell
 from ik_service.extras.cells.separation import check_robots
-from ik_service.model.description_file import is_xacro, load_srdf_text, load_text
+from ik_service.model.description import is_xacro, load_srdf_text, load_text
 from ik_service.model.joint_limits_file import joint_limits_text, load_joint_limits
-from ik_service.model.name_prefix import prefixed_srdf, prefixed_urdf
 from ik_service.model.package_folders import own_package
-from ik_service.model.part_names import suggested
 from ik_service.model.robot_model import RobotModel
+from ik_service.model.urdf_writing import prefixed_srdf, prefixed_urdf
 from ik_service.sim.start_positions import fault_of_start
 
 

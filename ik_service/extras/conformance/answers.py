@@ -1,18 +1,46 @@
-"""Answers of ``compute_ik``, and what may be expected of them."""
+"""Answers of MoveIt's services: their codes, their solutions, and how these are judged."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 import math
+from types import ModuleType
+from typing import Any
 
+from moveit_msgs.msg import MoveItErrorCodes
 from moveit_msgs.srv import GetPositionIK
 import numpy as np
 
 from ik_service.common.quoting import truncate
 from ik_service.extras.conformance.check import CheckFailedError, NotSupportedError
-from ik_service.extras.conformance.names import code_name, HAS_MESSAGE, SUCCESS
 from ik_service.ros.requests.errors import ErrorCode as Code
+
+COMPUTE_IK, COMPUTE_FK = 'compute_ik', 'compute_fk'
+STATE_VALIDITY = 'check_state_validity'
+CARTESIAN_PATH = 'compute_cartesian_path'
+PLAN, PLANNERS, MOVE = 'plan_kinematic_path', 'query_planner_interface', 'move_action'
+JOINT_STATES = 'joint_states'
+COLLISION_OBJECT = 'collision_object'
+APPLY_SCENE, GET_SCENE = 'apply_planning_scene', 'get_planning_scene'
+
+SUCCESS = int(MoveItErrorCodes.SUCCESS)
+HAS_MESSAGE = hasattr(MoveItErrorCodes(), 'message')  # ROS 2 Humble has only the number
+
+_NAMES = {
+    value: name
+    for name in dir(MoveItErrorCodes)
+    if name.isupper() and isinstance(value := getattr(MoveItErrorCodes, name), int)
+}
+
+
+def code_name(code: int) -> str:
+    """
+    Return an error code in words, such as ``NO_IK_SOLUTION (-31)``.
+
+    :param code: value of ``MoveItErrorCodes``.
+    """
+    return f'{_NAMES.get(code, "unknown code")} ({code})'
 
 
 @dataclass(frozen=True)
@@ -87,29 +115,29 @@ class IkAnswer:
                 raise self.fail('finite positions', f'SUCCESS with {name} at {value}')
         return found
 
-    def refused(self, *codes: int, also: str = '') -> None:
+    def refused(self, *codes: int) -> str:
         """
-        Make sure that it is a certain error, without a solution.
+        Make sure that it is a certain error, without a solution; return the error in words.
 
         :param codes: the error codes that it may be.
-        :param also: what else is expected, in words.
         :raises CheckFailedError: it is another one, or holds joint positions.
         """
-        expected = ' or '.join(map(code_name, codes)) + also
         if self.code not in codes:
-            raise self.fail(expected)
+            raise self.fail(' or '.join(map(code_name, codes)))
         self.without_solution()
+        return code_name(self.code)
 
-    def no_success(self, why: str) -> None:
+    def no_success(self, why: str) -> str:
         """
-        Make sure that it is any error.
+        Make sure that it is any error, without a solution; return the error in words.
 
         :param why: why SUCCESS would be wrong.
-        :raises CheckFailedError: it is SUCCESS.
+        :raises CheckFailedError: it is SUCCESS, or holds joint positions.
         """
         if self.solved:
             raise self.fail(f'an error, as {why}')
         self.without_solution()
+        return code_name(self.code)
 
     def without_solution(self) -> None:
         """
@@ -134,6 +162,46 @@ class IkAnswer:
         """
         if self.code in codes:
             raise NotSupportedError(f'{feature}: {self.text}')
+
+
+def require_success(code: int, asked: str) -> None:
+    """
+    Make sure that an error code is SUCCESS.
+
+    :param code: the error code.
+    :param asked: the request, in words.
+    :raises CheckFailedError: it is another one.
+    """
+    if code != SUCCESS:
+        raise CheckFailedError(asked, code_name(code), 'SUCCESS')
+
+
+def require_error(code: int, asked: str, *codes: int) -> str:
+    """
+    Make sure that an error code is an error; return it in words.
+
+    :param code: the error code.
+    :param asked: the request, in words.
+    :param codes: the errors that it may be; any when left out.
+    :raises CheckFailedError: it is SUCCESS, or another error.
+    """
+    if code == SUCCESS or (codes and code not in codes):
+        expected = ' or '.join(map(code_name, codes)) or 'an error'
+        raise CheckFailedError(asked, code_name(code), expected)
+    return code_name(code)
+
+
+def moveit_type(module: ModuleType, name: str) -> Any:  # noqa: ANN401 - a class without types
+    """
+    Return a type of ``moveit_msgs``.
+
+    :param module: its module of messages, services or actions.
+    :param name: its name.
+    :raises NotSupportedError: this build of ``moveit_msgs`` lacks it.
+    """
+    if not hasattr(module, name):
+        raise NotSupportedError(f'moveit_msgs has no {name} here')
+    return getattr(module, name)
 
 
 def offset(T: np.ndarray, T_wanted: np.ndarray) -> tuple[float, float]:

@@ -47,6 +47,29 @@ class Check:
     rough: bool = False
 
 
+class Section(list[Check]):
+    """
+    Checks of one section, in their order.
+
+    :param name: what they are about.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def check(
+        self, name: str, summary: str, source: str, *, moveit: str = '', rough: bool = False
+    ) -> Callable[[Callable[[Subject], str]], Callable[[Subject], str]]:
+        """Return a decorator that adds a function as a :class:`Check`."""
+
+        def add(run: Callable[[Subject], str]) -> Callable[[Subject], str]:
+            self.append(Check(name, self.name, summary, run, source, moveit, rough))
+            return run
+
+        return add
+
+
 class CheckFailedError(IkServiceError):
     """
     Answer that is not what it has to be.

@@ -153,9 +153,9 @@ def main(arguments: Sequence[str]) -> int:
     require_ros()
     from ik_service.extras.conformance.connection import connected
     from ik_service.extras.conformance.preparation import Choice, prepare
+    from ik_service.extras.conformance.report import listing
+    from ik_service.extras.conformance.run import chosen_checks
     from ik_service.extras.conformance.subject import Settings
-    from ik_service.extras.conformance.table import chosen_checks
-    from ik_service.extras.conformance.text import listing
 
     checks = chosen_checks(options.only, options.gentle)
     if options.list:
@@ -179,9 +179,8 @@ def _run(
 ) -> int:
     from ik_service.cli.formatting import labelled
     from ik_service.extras.conformance.check import Verdict
-    from ik_service.extras.conformance.files import write_json, write_junit
+    from ik_service.extras.conformance.report import Report, write_json, write_junit
     from ik_service.extras.conformance.run import run_checks
-    from ik_service.extras.conformance.text import Report
 
     for label, text in about.items():
         print('\n'.join(labelled(label.capitalize(), text)))
@@ -202,7 +201,7 @@ def _run(
 
 def _about(subject: Subject, source: str) -> dict[str, str]:
     """Return what the checks are run on, in words."""
-    from ik_service.extras.conformance.names import COMPUTE_IK
+    from ik_service.extras.conformance.answers import COMPUTE_IK
 
     arm, connection = subject.arm, subject.connection
     servers = ', '.join(connection.servers_of(COMPUTE_IK)) or 'a node that cannot be found'

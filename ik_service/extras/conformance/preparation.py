@@ -15,10 +15,10 @@ from rclpy.parameter import parameter_value_to_python
 from std_msgs.msg import String
 
 from ik_service.exceptions import IkServiceError
+from ik_service.extras.conformance.answers import COMPUTE_IK, SUCCESS
 from ik_service.extras.conformance.arm import TestedArm
 from ik_service.extras.conformance.check import NoAnswerError
 from ik_service.extras.conformance.connection import Connection
-from ik_service.extras.conformance.names import COMPUTE_IK, SUCCESS
 from ik_service.extras.conformance.subject import Settings, Subject
 from ik_service.robot import Robot
 from ik_service.ros.common.qos import DESCRIPTION_QOS

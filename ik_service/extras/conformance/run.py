@@ -1,8 +1,8 @@
-"""Checks of a server, one after the other."""
+"""All checks of a server, and a run of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 import time
 
 from ik_service.exceptions import IkServiceError
@@ -14,8 +14,67 @@ from ik_service.extras.conformance.check import (
     Outcome,
     Verdict,
 )
+from ik_service.extras.conformance.checks import (
+    answers,
+    collisions,
+    constraints,
+    forward,
+    lines,
+    load,
+    motions,
+    plans,
+    solutions,
+)
 from ik_service.extras.conformance.checks.load import ALIVE
 from ik_service.extras.conformance.subject import Subject
+
+CHECKS: tuple[Check, ...] = (
+    *forward.FORWARD,
+    *solutions.SOLUTIONS,
+    *answers.ANSWERS,
+    *answers.LINKS,
+    *answers.FRAMES,
+    *answers.TIPS,
+    *constraints.CONSTRAINTS,
+    *solutions.TIMES,
+    *collisions.COLLISIONS,
+    *collisions.SCENES,
+    *lines.LINES,
+    *plans.PLANS,
+    *motions.MOTIONS,
+    *load.CLIENTS,
+    # What may end a weak server comes last.
+    *answers.NUMBERS,
+    *answers.SEEDS,
+    *load.HUGE,
+    *load.ALIVE,
+)
+"""All checks."""
+
+
+class UnknownCheckError(IkServiceError):
+    """Name of a check or section that does not exist."""
+
+
+def chosen_checks(names: Sequence[str], gentle: bool) -> tuple[Check, ...]:
+    """
+    Return the checks to run.
+
+    :param names: names of checks and of sections; empty for all.
+    :param gentle: whether to leave out what may end a weak server.
+    :raises UnknownCheckError: there is no such check or section; lists them.
+    """
+    sections = dict.fromkeys(check.section for check in CHECKS)
+    for name in names:
+        if name not in sections and all(name != check.name for check in CHECKS):
+            listed = ', '.join([*sections, *(check.name for check in CHECKS)])
+            raise UnknownCheckError(f'there is no check or section {name!r}; there are: {listed}')
+    return tuple(
+        check
+        for check in CHECKS
+        if (not names or check.name in names or check.section in names)
+        and not (gentle and check.rough)
+    )
 
 
 def run_checks(checks: Iterable[Check], subject: Subject) -> Iterator[Outcome]:
@@ -30,7 +89,7 @@ def run_checks(checks: Iterable[Check], subject: Subject) -> Iterator[Outcome]:
     """
     gone = ''
     for check in checks:
-        if gone and check is not ALIVE:
+        if gone and check not in ALIVE:
             yield Outcome(check, Verdict.NOT_RUN, gone)
             continue
         outcome = _outcome(check, subject)

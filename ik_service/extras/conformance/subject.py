@@ -10,14 +10,14 @@ import zlib
 
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PoseStamped
+from moveit_msgs.msg import RobotState, RobotTrajectory
 from moveit_msgs.srv import GetPositionFK, GetPositionIK
 import numpy as np
 
-from ik_service.extras.conformance.answers import IkAnswer, offset
+from ik_service.extras.conformance.answers import COMPUTE_FK, COMPUTE_IK, IkAnswer, offset
 from ik_service.extras.conformance.arm import TestedArm
 from ik_service.extras.conformance.check import NotSupportedError
 from ik_service.extras.conformance.connection import Connection
-from ik_service.extras.conformance.names import COMPUTE_FK, COMPUTE_IK
 from ik_service.kinematics.link_poses import link_poses
 from ik_service.ros.common.conversions import pose_from_matrix
 
@@ -136,11 +136,7 @@ class Subject:
         else:
             wanted.ik_link_names = list(stamped)
             wanted.pose_stamped_vector = list(stamped.values())
-        if seed is None:
-            wanted.robot_state.is_diff = True
-        else:
-            joints = wanted.robot_state.joint_state
-            joints.name, joints.position = list(seed), [float(value) for value in seed.values()]
+        set_posture(wanted.robot_state, seed)
         return request
 
     def ordinary_request(self, purpose: str) -> tuple[GetPositionIK.Request, Poses, Posture]:
@@ -193,12 +189,7 @@ class Subject:
         """
         request = GetPositionFK.Request(fk_link_names=list(links))
         request.header.frame_id = frame
-        if posture is None:
-            request.robot_state.is_diff = True
-        else:
-            joints = request.robot_state.joint_state
-            joints.name = list(posture)
-            joints.position = [float(value) for value in posture.values()]
+        set_posture(request.robot_state, posture)
         answer, _ = self.connection.ask(GetPositionFK, COMPUTE_FK, request, asked)
         return answer
 
@@ -281,6 +272,34 @@ class Subject:
         if name not in self._kept:
             self._kept[name] = value()
         return self._kept[name]
+
+
+def set_posture(state: RobotState, posture: Posture | None) -> None:
+    """
+    Write a posture into a message.
+
+    :param state: the message, changed.
+    :param posture: the posture; None for the present one.
+    """
+    if posture is None:
+        state.is_diff = True
+    else:
+        state.joint_state.name = list(posture)
+        state.joint_state.position = [float(value) for value in posture.values()]
+
+
+def trajectory_postures(trajectory: RobotTrajectory, start: Posture) -> list[Posture]:
+    """
+    Return the postures at the points of a trajectory.
+
+    :param trajectory: the trajectory.
+    :param start: positions of the joints that it does not move.
+    """
+    joints = trajectory.joint_trajectory
+    return [
+        {**start, **dict(zip(joints.joint_names, point.positions, strict=True))}
+        for point in joints.points
+    ]
 
 
 def largest_step(a: Posture, b: Posture, names: Sequence[str]) -> float:

@@ -18,7 +18,7 @@ from ik_service.extras.learning.sampling import sample_postures, tip_poses
 from ik_service.extras.learning.training import train_guess
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.package_folders import PACKAGE_DIRS_HELP, parse_package_dirs
-from ik_service.model.xacro.xacro_arguments import parse_xacro_args, XACRO_HELP
+from ik_service.model.xacro_file import parse_xacro_args, XACRO_HELP
 from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.solver import Solver

@@ -1,21 +1,260 @@
-"""Capability map of an arm: what it can do at each position of its surroundings."""
+"""Capability map of an arm: what it can do at each position; its files, and comparisons."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 import math
 import os
+from typing import Any
 
 import numpy as np
 
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
-from ik_service.extras.reach.check import Check
-from ik_service.extras.reach.comparison import compare, MapComparison
 from ik_service.extras.reach.grid import axes_of, spacing_of
-from ik_service.extras.reach.map_file import read_map, write_map
+from ik_service.extras.reach.map_group import check_place, read_group, Reader, write_group
 from ik_service.extras.scale.chain_spec import ChainSpec
+
+
+@dataclass(frozen=True)
+class Check:
+    """
+    Sample of the targets that were given up, searched for more thoroughly.
+
+    :ivar tried: targets that were given up, and searched for once more.
+    :ivar found: those of them that were reached then.
+    :ivar given_up: how many targets there are that were given up.
+    """
+
+    tried: int
+    found: int
+    given_up: int
+
+    @property
+    def missed(self) -> float:
+        """
+        Estimated number of reachable targets that the survey misses.
+
+        Where the sample has none, this is the number that is not exceeded with 95 % confidence:
+        three in place of none were found (the "rule of three").
+        """
+        if self.tried in (0, self.given_up):
+            return float(self.found)
+        return (self.found or 3) / self.tried * self.given_up
+
+
+_SHIFT = 1e-3  # by how much of the spacing positions of two grids may differ
+
+
+@dataclass(frozen=True)
+class MapMeans:
+    """
+    Means of a map over some positions; NaN where there are none.
+
+    :ivar share: share of the orientations that are free, 0 to 1.
+    :ivar manipulability: as of the map.
+    :ivar limit_distance: as of the map.
+    """
+
+    share: float
+    manipulability: float
+    limit_distance: float
+
+
+@dataclass(frozen=True, eq=False)
+class MapComparison:
+    """
+    Comparison of two maps; tuples hold the first map's value, then the second's.
+
+    Positions count that are reached, without a collision where the maps were made with them.
+
+    :ivar positions: (U, 3) the positions of both grids [m].
+    :ivar free: 2 times (U,) bool, which of them count.
+    :ivar share: 2 times (U,) share of the orientations that are free there, 0 to 1.
+    :ivar spacing: of the grid [m].
+    :ivar volumes: [m³]; 0 of flat grids.
+    :ivar shared: volume that both reach [m³].
+    :ivar means: over all positions of each.
+    :ivar shared_means: over the positions that both reach.
+    """
+
+    positions: np.ndarray
+    free: tuple[np.ndarray, np.ndarray]
+    share: tuple[np.ndarray, np.ndarray]
+    spacing: float
+    volumes: tuple[float, float]
+    shared: float
+    means: tuple[MapMeans, MapMeans]
+    shared_means: tuple[MapMeans, MapMeans]
+
+    @property
+    def overlap(self) -> float:
+        """Share of what either reaches that both do, 0 to 1; NaN where neither does."""
+        either = int((self.free[0] | self.free[1]).sum())
+        return int((self.free[0] & self.free[1]).sum()) / either if either else math.nan
+
+
+def compare(first: CapabilityMap, second: CapabilityMap) -> MapComparison:
+    """
+    Compare two maps.
+
+    :param first: a map.
+    :param second: one whose grid has the same spacing, and positions at the same places.
+    :raises ArgumentError: the positions are no such grids.
+    """
+    spacing = _common_spacing(first, second)
+    origin = first.positions[0]
+    cells = [_cells(found.positions, origin, spacing) for found in (first, second)]
+    union, places = np.unique(np.concatenate(cells), axis=0, return_inverse=True)
+    places = places.reshape(-1)
+    rows = places[: len(cells[0])], places[len(cells[0]) :]
+    free, share = [], []
+    for found, at in zip((first, second), rows, strict=True):
+        free.append(_placed(found.position_free, at, len(union)))
+        share.append(_placed(found.free.mean(axis=1), at, len(union)))
+    both = free[0] & free[1]
+    return MapComparison(
+        positions=origin + union * spacing,
+        free=(free[0], free[1]),
+        share=(share[0], share[1]),
+        spacing=spacing,
+        volumes=(first.volume, second.volume),
+        shared=float(both.sum()) * min(first.cell, second.cell),
+        means=(_means(first, first.position_free), _means(second, second.position_free)),
+        shared_means=(_means(first, both[rows[0]]), _means(second, both[rows[1]])),
+    )
+
+
+def _common_spacing(first: CapabilityMap, second: CapabilityMap) -> float:
+    spacings = first.spacing, second.spacing
+    if not all(map(math.isfinite, spacings)):
+        raise ArgumentError('maps', 'have to be of grids, to be compared')
+    if abs(spacings[0] - spacings[1]) > _SHIFT * spacings[0]:
+        raise ArgumentError(
+            'maps', f'have to be of one spacing, and not of {spacings[0]} m and {spacings[1]} m'
+        )
+    return spacings[0]
+
+
+def _cells(positions: np.ndarray, origin: np.ndarray, spacing: float) -> np.ndarray:
+    """Return the numbers of positions along x, y and z of the grid, (P, 3)."""
+    steps = (positions - origin) / spacing
+    cells = np.rint(steps)
+    if np.abs(steps - cells).max() > _SHIFT:
+        raise ArgumentError('maps', 'have grids that lie beside each other, and not on each other')
+    return cells
+
+
+def _placed(values: np.ndarray, places: np.ndarray, count: int) -> np.ndarray:
+    everywhere = np.zeros(count, values.dtype)
+    everywhere[places] = values
+    return everywhere
+
+
+def _means(found: CapabilityMap, chosen: np.ndarray) -> MapMeans:
+    if not chosen.any():
+        return MapMeans(math.nan, math.nan, math.nan)
+    return MapMeans(
+        float(found.free[chosen].mean()),
+        float(found.manipulability[chosen].mean()),
+        float(found.limit_distance[chosen].mean()),
+    )
+
+
+KIND = 'capability map'
+FORMAT = 2
+"""Version of the layout; 1 had no digests of the attributes."""
+
+_UNITS = {
+    'positions': 'm',
+    'rotations': '1',
+    'reached': '1',
+    'free': '1',
+    'position_reached': '1',
+    'position_free': '1',
+    'manipulability': 'm, rad',
+    'limit_distance': '1',
+}
+_BOOLEAN = ('reached', 'free', 'position_reached', 'position_free')
+
+
+def check_map_place(path: str | os.PathLike[str]) -> None:
+    """
+    Check that a map can be written somewhere, before the work for it is done.
+
+    :param path: folder of the group.
+    :raises StoreError: something else is there, or the disk refuses.
+    :raises MissingExtraError: zarr is not installed.
+    """
+    check_place(path, KIND)
+
+
+def write_map(found: CapabilityMap, path: str | os.PathLike[str]) -> None:
+    """
+    Write a map; an existing one is replaced once the new one is whole.
+
+    :param found: the map.
+    :param path: folder of the group.
+    :raises StoreError: something else is there, or the disk refuses.
+    :raises MissingExtraError: zarr is not installed.
+    """
+    arrays = {name: (getattr(found, name), unit) for name, unit in _UNITS.items()}
+    write_group(path, KIND, FORMAT, arrays, {
+        'chain': found.spec.to_json(),
+        'base_link': found.base_link,
+        'tip_link': found.tip_link,
+        'spacing': None if np.isnan(found.spacing) else found.spacing,
+        'searches': found.searches,
+        'missed_positions': asdict(found.missed_positions),
+        'missed_poses': asdict(found.missed_poses),
+    })  # fmt: skip
+
+
+def read_map(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """
+    Return the attributes of a map.
+
+    :param path: folder of the group.
+    :raises StoreError: there is none, it is of another version, or damaged.
+    :raises MissingExtraError: zarr is not installed.
+    """
+    return read_group(path, KIND, FORMAT, _read)
+
+
+def _read(numbers: Reader, attributes: dict[str, Any]) -> dict[str, Any]:
+    values = {
+        'spec': ChainSpec.from_json(attributes['chain']),
+        'base_link': attributes['base_link'],
+        'tip_link': attributes['tip_link'],
+        'missed_positions': Check(**attributes['missed_positions']),
+        'missed_poses': Check(**attributes['missed_poses']),
+        'searches': int(attributes['searches']),
+        **{name: numbers(name) for name in _UNITS},
+    }
+    _check(values)
+    return values
+
+
+def _check(values: dict[str, Any]) -> None:
+    """Check the shapes and types of what was read."""
+    for name in ('base_link', 'tip_link'):
+        if not isinstance(values[name], str):
+            raise ArgumentError(name, f'has to be a name, not {safe_repr(values[name])}')
+    positions, rotations = len(values['positions']), len(values['rotations'])
+    shapes = {
+        'positions': (positions, 3),
+        'rotations': (rotations, 3, 3),
+        'reached': (positions, rotations),
+        'free': (positions, rotations),
+    }
+    for name in _UNITS:
+        array, shape = values[name], shapes.get(name, (positions,))
+        if array.shape != shape:
+            raise ArgumentError(name, f'has shape {array.shape}, has to be {shape}')
+        kind = np.dtype(bool if name in _BOOLEAN else float)
+        if array.dtype != kind:
+            raise ArgumentError(name, f'has type {array.dtype}, has to be {kind}')
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 import os
@@ -15,13 +15,71 @@ from ik_service.common.arguments import whole_number
 from ik_service.common.quoting import safe_repr
 from ik_service.common.threads import core_count
 from ik_service.exceptions import ArgumentError
-from ik_service.extras.reach.base_scores import BaseScores
 from ik_service.extras.reach.capability import CapabilityMap
-from ik_service.extras.reach.look_up_kernels import look_up
 from ik_service.extras.reach.map_group import read_group, Reader, write_group
+from ik_service.extras.reach.reach_kernels import look_up
 from ik_service.extras.reach.region import around, Region
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.kinematics.pose_error import check_transform
+
+
+@dataclass(frozen=True)
+class BaseScores:
+    """
+    Scores of places.
+
+    :ivar share: (C,) share of the poses that are reached.
+    :ivar quality: (C,) the least quality of a posture at a pose that is reached, 0 to 1; 0 where
+        none is reached.
+    :ivar miss: (C,) mean distance from the poses [m].
+    """
+
+    share: np.ndarray
+    quality: np.ndarray
+    miss: np.ndarray
+
+    def order(self) -> np.ndarray:
+        """Return the numbers of the places, the best first; equal ones stay as they are."""
+        return np.lexsort((self.miss, -self.quality, -self.share))
+
+    def take(self, chosen: np.ndarray | slice) -> BaseScores:
+        """
+        Return the scores of some of the places.
+
+        :param chosen: their numbers.
+        """
+        return BaseScores(self.share[chosen], self.quality[chosen], self.miss[chosen])
+
+    @classmethod
+    def joined(cls, parts: Sequence[BaseScores]) -> BaseScores:
+        """
+        Return scores one after the other.
+
+        :param parts: one or more.
+        """
+        return cls(
+            np.concatenate([part.share for part in parts]),
+            np.concatenate([part.quality for part in parts]),
+            np.concatenate([part.miss for part in parts]),
+        )
+
+
+def tip_poses(bases: np.ndarray, poses: np.ndarray) -> np.ndarray:
+    """
+    Return poses of the tip as seen from bases.
+
+    :param bases: (C, 4, 4) T_world_base.
+    :param poses: (K, 4, 4) T_world_tip.
+    :returns: (C · K, 4, 4) T_base_tip; those of a base come together.
+    """
+    turned = bases[:, :3, :3].swapaxes(1, 2)
+    seen = np.zeros((len(bases), len(poses), 4, 4))
+    seen[..., :3, :3] = turned[:, None] @ poses[None, :, :3, :3]
+    offset = poses[None, :, :3, 3] - bases[:, None, :3, 3]
+    seen[..., :3, 3] = (turned[:, None] @ offset[..., None])[..., 0]
+    seen[..., 3, 3] = 1.0
+    return seen.reshape(-1, 4, 4)
+
 
 KIND = 'inverse map'
 FORMAT = 2

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ik_service.extras.reach.posture_kernels import fill_products
+from ik_service.extras.reach.reach_kernels import fill_products
 from ik_service.kinematics.chain import KinematicChain
 
 LARGEST_MARGIN = 0.5

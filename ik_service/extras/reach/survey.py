@@ -9,24 +9,25 @@ of them, and what that misses is measured on a sample, which is searched for tho
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 import os
 from pathlib import Path
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, cast, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
 from ik_service.common.arguments import real_array, whole_number
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
-from ik_service.extras.reach.capability import CapabilityMap
-from ik_service.extras.reach.grid import cubic_axes, grid_positions
-from ik_service.extras.reach.orientations import chain_orientations
+from ik_service.extras.reach.capability import CapabilityMap, Check
+from ik_service.extras.reach.grid import chain_orientations, cubic_axes, grid_positions
 from ik_service.extras.reach.postures import PostureMeasure
-from ik_service.extras.reach.stages import Progress, Stages
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.extras.scale.result_store import ResultStore
-from ik_service.extras.scale.targets import PoseGrid
+from ik_service.extras.scale.targets import ArrayTargets, BlockTargets, PoseGrid
+from ik_service.extras.scale.to_store import solve_to_store
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.result import IkStatus
 
@@ -35,8 +36,130 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-_ROWS = 200_000  # that are read at a time
+SEARCHES = 20
+"""Searches for a target, where the options of the specification leave that open."""
+THOROUGH_SEARCHES = 200
+"""Searches for a target of the sample; as many as the default solver makes."""
+
+Progress = bool | Callable[[str, int, int], object]
+"""Whether to show bars; or a function of what is solved for, the number done, and all of them."""
+
 _SUCCESS, _IN_COLLISION = IkStatus.SUCCESS.number, IkStatus.IN_COLLISION.number
+_SAMPLE = 3000  # targets that are searched for once more, at most
+_PART = 1_000_000  # targets that are looked through at a time
+_PATIENCE = 60.0  # with a solve, at least: a busy machine must not change the map [s]
+
+
+@dataclass(frozen=True)
+class Stages:
+    """
+    Batches of a survey.
+
+    :ivar spec: chain, solver and options.
+    :ivar folder: where the stores are.
+    :ivar progress: whether to show bars.
+    :ivar course: other arguments of :func:`~ik_service.extras.scale.solve_to_store`.
+    """
+
+    spec: ChainSpec
+    folder: Path
+    progress: Progress
+    course: dict[str, Any]
+
+    @property
+    def searches(self) -> int:
+        """Number of searches for a target before it is given up."""
+        return self.spec.options.max_searches or SEARCHES
+
+    def positions(self, targets: BlockTargets) -> ResultStore:
+        """
+        Solve for positions, with whatever orientation.
+
+        :param targets: the positions, as poses.
+        """
+        return self._solve('positions', targets, self._spec(self.searches, turns=False))
+
+    def poses(self, targets: BlockTargets) -> ResultStore:
+        """
+        Solve for poses.
+
+        :param targets: the poses.
+        """
+        return self._solve('poses', targets, self._spec(self.searches))
+
+    def check_positions(self, targets: BlockTargets, free: np.ndarray) -> Check:
+        """
+        Search once more for some positions that were given up.
+
+        :param targets: the positions, as poses.
+        :param free: (P,) bool, those for which :meth:`positions` has an answer.
+        """
+        spec = self._spec(max(self.searches, THOROUGH_SEARCHES), turns=False)
+        return self._check('positions again', targets, ~free, spec)
+
+    def check_poses(self, targets: BlockTargets, free: np.ndarray) -> Check:
+        """
+        Search once more for some poses that were given up.
+
+        :param targets: the poses.
+        :param free: (N,) bool, those for which :meth:`poses` has an answer.
+        """
+        spec = self._spec(max(self.searches, THOROUGH_SEARCHES))
+        return self._check('poses again', targets, ~free, spec)
+
+    def _spec(self, searches: int, turns: bool = True) -> ChainSpec:
+        options = self.spec.options
+        weights = options.task_weights
+        return replace(
+            self.spec,
+            options=replace(
+                options,
+                max_searches=searches,
+                timeout=max(options.timeout, _PATIENCE),
+                task_weights=weights if turns else (*weights[:3], 0.0, 0.0, 0.0),
+            ),
+        )
+
+    def _solve(self, name: str, targets: BlockTargets, spec: ChainSpec) -> ResultStore:
+        path = self.folder / name.replace(' ', '_')
+        shown: Any = name
+        if callable(self.progress):
+            shown = partial(self._tell, name, len(targets))
+        elif not self.progress:
+            shown = False
+        return solve_to_store(spec, targets, path, progress=shown, **self.course).store
+
+    def _tell(self, name: str, total: int, done: int, _count: int | None) -> None:
+        cast('Callable', self.progress)(name, done, total)
+
+    def _check(
+        self, name: str, targets: BlockTargets, given_up: np.ndarray, spec: ChainSpec
+    ) -> Check:
+        chosen = _sample(given_up)
+        if not len(chosen):
+            return Check(0, 0, 0)
+        poses = np.concatenate([targets.block(i, i + 1) for i in chosen.tolist()])
+        store = self._solve(name, ArrayTargets(poses), spec)
+        found = int((store.read('status') == _SUCCESS).sum())
+        return Check(len(chosen), found, int(given_up.sum()))
+
+
+_ROWS = 200_000  # that are read at a time
+
+
+def _sample(given_up: np.ndarray) -> np.ndarray:
+    """Return the numbers (k,) of the targets that are searched for once more, of (N,) given up."""
+    total = int(np.count_nonzero(given_up))
+    # Not all numbers first, of which there may be very many.
+    rng = np.random.default_rng(0)
+    ranks = np.sort(rng.choice(total, min(total, _SAMPLE), replace=False, shuffle=False))
+    chosen, before = [np.empty(0, int)], 0
+    for first in range(0, len(given_up), _PART):
+        numbers = first + np.flatnonzero(given_up[first : first + _PART])
+        here = slice(*np.searchsorted(ranks, (before, before + len(numbers))))
+        chosen.append(numbers[ranks[here] - before])
+        before += len(numbers)
+    return np.concatenate(chosen)
 
 
 class Summary(NamedTuple):
@@ -112,7 +235,7 @@ def capability_map(
     The map does not depend on interruptions, chunks, threads or workers.
 
     :param spec: chain, solver and options, and whether collisions count. Where it leaves
-        ``max_searches`` open, there are :data:`~ik_service.extras.reach.stages.SEARCHES`.
+        ``max_searches`` open, there are :data:`~ik_service.extras.reach.survey.SEARCHES`.
     :param store: folder in which the answers are kept; the same one goes on.
     :param spacing: distance of neighbours in a grid around all that the arm can reach [m].
     :param positions: (P, 3) in the frame of the base link [m]; instead of that grid.
@@ -122,7 +245,7 @@ def capability_map(
     :param chunk: targets that are held and written at a time.
     :param client: as for :func:`~ik_service.extras.scale.solve_to_store`.
     :param threads: likewise.
-    :param progress: see :data:`~ik_service.extras.reach.stages.Progress`.
+    :param progress: see :data:`~ik_service.extras.reach.survey.Progress`.
     :raises ArgumentError: an argument has another shape or type, or there are too many poses.
     :raises ChainError: the arm reaches endlessly far, and no positions are given.
     :raises StoreError: the store holds something else, is written by somebody else, or cannot be

@@ -25,7 +25,7 @@ from ik_service.extras.scale.result_store import ResultStore
 from ik_service.extras.scale.solving import BlockSolver, solve_and_write
 from ik_service.extras.scale.store_files import disk_errors, targets_name
 from ik_service.extras.scale.targets import block_reader, BlockTargets, reader_of
-from ik_service.kinematics.transform_digests import transform_digests
+from ik_service.kinematics.pose_error import transform_digests
 
 if TYPE_CHECKING:
     from distributed import Client, Future

@@ -37,7 +37,7 @@ from ik_service.extras.scale.store_files import (
     sync_file,
 )
 from ik_service.extras.scale.target_comparison import Comparison
-from ik_service.kinematics.transform_digests import transform_digests
+from ik_service.kinematics.pose_error import transform_digests
 
 if TYPE_CHECKING:
     from zarr import Array, Group

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ik_service.extras.scale.chain_spec import ChainSpec
-from ik_service.kinematics.pose_error import mark_rigid
-from ik_service.kinematics.transform_digests import transform_digests
+from ik_service.kinematics.pose_error import mark_rigid, transform_digests
 from ik_service.solvers.batch import Rows, solve_rows
 from ik_service.solvers.collision_test import collision_test
 from ik_service.solvers.solver import prepared

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, TYPE_CHECKING
 
 from ik_service.exceptions import ArgumentError
-from ik_service.kinematics.transform_digests import transform_digests
+from ik_service.kinematics.pose_error import transform_digests
 
 if TYPE_CHECKING:
     from ik_service.extras.scale.result_store import ResultStore

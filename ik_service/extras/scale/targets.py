@@ -16,8 +16,7 @@ from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.scale.array_targets import array_targets, ArrayTargets, SlicedArray
-from ik_service.kinematics.grid_poses import write_grid_poses
-from ik_service.kinematics.pose_error import check_transforms
+from ik_service.kinematics.pose_error import check_transforms, write_grid_poses
 
 _POSITION_BYTES = 24
 

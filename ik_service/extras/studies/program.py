@@ -17,21 +17,20 @@ import numpy as np
 from ik_service.drawing import figures
 from ik_service.exceptions import ArgumentError, IkServiceError, UnknownStudyError
 
-_FOLDERS = {
-    'soch-lorencz': 'paper',
-    'step-size': 'methods',
-    'movable-joints': 'methods',
-    'unreachable': 'methods',
-    'singularity': 'methods',
-    'convergence': 'methods',
-    'variants': 'methods',
-    'joint-limits': 'methods',
-    'objectives': 'methods',
-    'tracking': 'tracking',
-    'reach': 'reach',
-    'paths': 'paths',
-}
-STUDY_NAMES = tuple(_FOLDERS)
+STUDY_NAMES = (
+    'soch-lorencz',
+    'step-size',
+    'movable-joints',
+    'unreachable',
+    'singularity',
+    'convergence',
+    'variants',
+    'joint-limits',
+    'objectives',
+    'tracking',
+    'reach',
+    'paths',
+)
 
 
 class Study(Protocol):
@@ -68,12 +67,13 @@ def load_study(name: str) -> Study:
     """
     if name not in STUDY_NAMES:
         raise UnknownStudyError(name, STUDY_NAMES)
-    module = name.replace('-', '_')
-    return cast(Study, import_module(f'ik_service.extras.studies.{_FOLDERS[name]}.{module}'))
+    module = _REACH_STUDY if name == _REACH else f'{__package__}.{name.replace("-", "_")}'
+    return cast(Study, import_module(module))
 
 
 _ALL = 'all'
 _REACH = 'reach'  # whose points can be shown in RViz
+_REACH_STUDY = 'ik_service.extras.reach.study'
 _OUTPUT = Path('figures')
 _USAGE = 'ik_study NAME [--output DIR] [options]'
 
@@ -194,7 +194,7 @@ def _require_ros() -> None:
 
 def _publish(archive: Path) -> None:
     """Show the reachable points of an archive in RViz until Ctrl-C."""
-    from ik_service.extras.studies.reach.reach_figure import share_colors
+    from ik_service.extras.reach.figures import share_colors
     from ik_service.ros.markers.reach_cloud_publisher import published_cloud
 
     with np.load(archive) as reach:

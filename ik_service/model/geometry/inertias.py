@@ -17,8 +17,8 @@ from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 
+from ik_service.common.quoting import named
 from ik_service.exceptions import UrdfError
-from ik_service.model.part_names import named
 from ik_service.model.robot_model import RobotModel
 
 DENSITY = 1000.0

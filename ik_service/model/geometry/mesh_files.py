@@ -1,5 +1,5 @@
 """
-Paths of the mesh files that a robot description names.
+Mesh files that a robot description names: their paths, and the unit of length of Collada files.
 
 A description may come from anybody, and the content of a mesh is shown in the page. So a mesh has
 to lie, once all links are followed, in one of these folders: an installed package, the package
@@ -11,12 +11,15 @@ the folder of its own manifest counts too. Packages are found by
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 import errno
+import math
 import os
 from pathlib import Path
 import re
+from typing import BinaryIO
 from urllib.parse import unquote
 
 from ik_service.common.regular_file import read_regular
@@ -189,3 +192,39 @@ def _error(filename: str, fault: str) -> MeshError:
     shown = filename if len(filename) <= _SHOWN else filename[:_SHOWN] + '…'
     shown = _UNPRINTABLE.sub('�', shown)
     return MeshError(shown, fault)
+
+
+_HEAD = 2**20  # bytes from the start within which the <asset> of a file ends
+_COMMENT = re.compile(rb'<!--.*?-->', re.DOTALL)
+_ASSET = re.compile(rb'<(?:\w+:)?asset\b.*?</(?:\w+:)?asset\s*>', re.DOTALL)
+_UNIT = re.compile(rb'<(?:\w+:)?unit\b[^>]*?\bmeter\s*=\s*["\']([^"\']*)["\']', re.DOTALL)
+
+
+def collada_unit(file: BinaryIO) -> float:
+    """
+    Return the metres of a unit of a Collada file.
+
+    Of the ``<asset>`` of a document its ``<unit>`` counts, and ``<up_axis>`` does not: a URDF says
+    itself how a mesh is turned, and RViz turns none either.
+
+    :param file: the file, open at its start; it is there again afterwards.
+    :returns: 1 where the file states no unit.
+    :raises ValueError: the unit is no length.
+    """
+    head = file.read(_HEAD)
+    file.seek(0)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        head = head.decode('utf-16', 'replace').encode()
+    head = _COMMENT.sub(b'', head)
+    asset = _ASSET.search(head)
+    found = _UNIT.search(asset[0]) if asset else None
+    if found is None:
+        return 1.0
+    text = found[1].decode('ascii', 'replace').strip()
+    try:
+        unit = float(text)
+    except ValueError:
+        unit = math.nan
+    if not 0.0 < unit < math.inf:
+        raise ValueError(f'its <unit meter="{text[:40]}"> is no length')
+    return unit

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ik_service.model.groups.semantics import EndEffector, GroupElements, Positions, Semantics
+from ik_service.model.groups.srdf import EndEffector, GroupElements, Positions, Semantics
 from ik_service.model.robot_model import RobotModel
 
 _SEPARATORS = ('_', '/', '-')

@@ -7,16 +7,19 @@ from dataclasses import replace
 from itertools import compress
 import re
 
-from ik_service.common.quoting import safe_repr
+from ik_service.common.quoting import named, safe_repr
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.model.groups.default_tip import are_equal_arms, moved_leaves, tip_candidates
 from ik_service.model.groups.default_tip import default_tip as tip_by_names
-from ik_service.model.groups.group_joints import variables_between
-from ik_service.model.groups.group_resolution import group_between, resolve_groups, states_of
+from ik_service.model.groups.group_resolution import (
+    group_between,
+    resolve_groups,
+    states_of,
+    variables_between,
+)
 from ik_service.model.groups.known_groups import known_semantics
 from ik_service.model.groups.planning_group import PlanningGroup
-from ik_service.model.groups.semantics import Semantics
-from ik_service.model.part_names import named
+from ik_service.model.groups.srdf import Semantics
 from ik_service.model.robot_model import RobotModel
 
 DEFAULT_GROUP = 'manipulator'

@@ -12,16 +12,16 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from ik_service.model.groups.group_joints import joints_of_groups
-from ik_service.model.groups.semantics import (
+from ik_service.common.quoting import listed, named, suggested
+from ik_service.model.groups.group_resolution import joints_of_groups
+from ik_service.model.groups.srdf import (
     EndEffector,
     GroupElements,
     Positions,
     Semantics,
     VirtualJoint,
 )
-from ik_service.model.multi_dof import FLOATING_PARTS, part_names, PLANAR_PARTS
-from ik_service.model.part_names import listed, named, suggested
+from ik_service.model.joint import FLOATING_PARTS, part_names, PLANAR_PARTS
 from ik_service.model.robot_model import RobotModel
 
 _Part = TypeVar('_Part')

@@ -14,8 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
+from ik_service.common.quoting import listed
 from ik_service.exceptions import TrajectoryError
-from ik_service.model.part_names import listed
 
 
 def segment_coefficients(

@@ -12,9 +12,9 @@ import yaml
 from ik_service.common.regular_file import read_regular
 from ik_service.common.shared_parameters import is_for, sections
 from ik_service.exceptions import ArgumentError
-from ik_service.model.description_file import is_xacro, load_text
+from ik_service.model.description import is_xacro, load_text
 from ik_service.model.package_folders import own_package, parse_package_dirs
-from ik_service.model.xacro.xacro_arguments import parse_xacro_args
+from ik_service.model.xacro_file import parse_xacro_args
 
 NODE_NAME = 'ik_service'
 BUNDLED_URDF = Path('urdf') / 'panda.urdf'

@@ -11,8 +11,13 @@ from visualization_msgs.msg import MarkerArray
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.world import World
-from ik_service.model.geometry.collision_geometry import CollisionGeometry, read_collision_geometry
-from ik_service.model.geometry.link_geometry import Geometry, MeshFile, Sphere
+from ik_service.model.geometry.link_geometry import (
+    CollisionGeometry,
+    Geometry,
+    MeshFile,
+    read_collision_geometry,
+    Sphere,
+)
 from ik_service.model.geometry.mesh_files import MeshError, MeshFiles
 from ik_service.ros.common.qos import MARKERS_QOS
 from ik_service.ros.markers.world_markers import TOPIC, world_marker_array, WorldScene

@@ -26,7 +26,7 @@ from ik_service.collision.world import Color, World
 from ik_service.common.revolved_surface import capsule_surface, cone_surface
 from ik_service.common.transforms import rigid_transform
 from ik_service.model.geometry import link_geometry
-from ik_service.model.geometry.collision_geometry import CollisionGeometry
+from ik_service.model.geometry.link_geometry import CollisionGeometry
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.markers.marker_messages import color_message, locked_marker, point
 

@@ -20,8 +20,8 @@ from ik_service.arm.loader import (
 )
 from ik_service.exceptions import IkServiceError, SrdfError
 from ik_service.model.package_folders import parse_package_dirs
-from ik_service.model.urdf_part import whole_urdf
-from ik_service.model.xacro.xacro_arguments import parse_xacro_args
+from ik_service.model.urdf_writing import whole_urdf
+from ik_service.model.xacro_file import parse_xacro_args
 from ik_service.robot import Robot
 from ik_service.ros.common.qos import DESCRIPTION_QOS
 from ik_service.ros.node.frame_parameters import XACRO_ARGS

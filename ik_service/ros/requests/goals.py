@@ -12,10 +12,9 @@ import numpy as np
 
 from ik_service.arm.arm import Arm
 from ik_service.arm.group import ArmGroup
-from ik_service.common.quoting import quote
+from ik_service.common.quoting import listed, quote
 from ik_service.common.transforms import inverse_transform
 from ik_service.kinematics.tree import Tip
-from ik_service.model.part_names import listed
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 

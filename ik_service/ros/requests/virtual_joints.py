@@ -3,7 +3,7 @@ Joints of a robot state with several degrees of freedom.
 
 They are the virtual joints of an SRDF, which hold the robot's root in a frame beside it, and the
 planar and floating joints of the URDF, whose degrees of freedom are joints of their own here
-(:mod:`ik_service.model.multi_dof`).
+(:mod:`ik_service.model.joint`).
 """
 
 from __future__ import annotations

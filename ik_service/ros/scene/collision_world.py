@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.collision.checker import CollisionChecker
-from ik_service.collision.pair_texts import home_text, left_out_text
+from ik_service.collision.pair_rules import home_text, left_out_text
 from ik_service.collision.posture_test import PostureTest
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.common.fault_logger import FaultLogger

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 import numpy as np
 
+from ik_service.collision.part import Solid
 from ik_service.collision.shapes import PlacedShape
-from ik_service.collision.solid import Solid
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.common.quoting import quote
 from ik_service.common.transforms import inverse_transform

@@ -20,8 +20,13 @@ from moveit_msgs.msg import (
 import numpy as np
 
 from ik_service.arm.arm import Arm
-from ik_service.collision.allowed_collisions import AllowedCollisions, LONGEST_NAME, MOST_NAMES
-from ik_service.collision.link_padding import LinkPadding, NO_PADDING
+from ik_service.collision.rules import (
+    AllowedCollisions,
+    LinkPadding,
+    LONGEST_NAME,
+    MOST_NAMES,
+    NO_PADDING,
+)
 from ik_service.collision.world import Color, MOST_OBJECTS
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, IkServiceError, UnknownLinkError

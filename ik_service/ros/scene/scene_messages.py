@@ -28,13 +28,13 @@ from shape_msgs.msg import Plane as PlaneMessage
 from std_msgs.msg import ColorRGBA
 
 from ik_service.arm.arm import MeasuredState
+from ik_service.collision.checked_robot import RigidBodies
 from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.pair_rules import given_pairs
-from ik_service.collision.rigid_bodies import RigidBodies
 from ik_service.collision.shapes import Cone, Mesh, PlacedShape, Plane, Shape
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.exceptions import CollisionObjectError
-from ik_service.model.geometry.collision_geometry import read_collision_geometry
+from ik_service.model.geometry.link_geometry import read_collision_geometry
 from ik_service.robot import Robot
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.requests.ik_answer import write_solution

@@ -5,7 +5,7 @@ from __future__ import annotations
 from moveit_msgs.srv import GetGroupUrdf
 
 from ik_service.model.groups.planning_group import PlanningGroup
-from ik_service.model.urdf_part import partial_urdf, whole_urdf
+from ik_service.model.urdf_writing import partial_urdf, whole_urdf
 from ik_service.robot import Robot
 from ik_service.ros.requests.goals import group_of
 from ik_service.ros.requests.service_handler import require_arm, ServiceHandler

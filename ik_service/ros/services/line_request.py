@@ -10,10 +10,9 @@ import numpy as np
 
 from ik_service.arm.arm import MeasuredState
 from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
-from ik_service.common.quoting import quote
+from ik_service.common.quoting import listed, quote
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.model.part_names import listed
 from ik_service.paths.cartesian_path import JumpThresholds, MOST_POSES
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.requests.errors import ErrorCode, RequestError

@@ -23,7 +23,7 @@ from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.periodic_calls import PeriodicThread
 from ik_service.exceptions import IkServiceError, TrajectoryError
 from ik_service.model.package_folders import parse_package_dirs
-from ik_service.model.xacro.xacro_arguments import parse_xacro_args
+from ik_service.model.xacro_file import parse_xacro_args
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.common.node_options import NodeOptions
 from ik_service.ros.common.node_with_actions import NodeWithActions

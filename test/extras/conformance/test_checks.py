@@ -16,9 +16,8 @@ from support.tree_robots import group_xml, srdf_xml, tree_xml
 from ik_service import Robot
 from ik_service.extras.conformance.arm import TestedArm
 from ik_service.extras.conformance.check import Verdict
-from ik_service.extras.conformance.run import run_checks
+from ik_service.extras.conformance.run import CHECKS, run_checks
 from ik_service.extras.conformance.subject import Settings, Subject
-from ik_service.extras.conformance.table import CHECKS
 from ik_service.ros.requests.errors import ErrorCode
 
 PATIENCE = 60.0  # on a machine that is busy, an answer may come late

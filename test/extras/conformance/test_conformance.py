@@ -100,7 +100,7 @@ def run(*words):
 
 
 def test_the_list_names_every_check_with_what_it_asks():
-    from ik_service.extras.conformance.table import CHECKS
+    from ik_service.extras.conformance.run import CHECKS
 
     done = run('--list')
     assert done.returncode == 0

@@ -17,9 +17,8 @@ from support.faulty_server import faulty_server, MovingArm
 from ik_service import Robot
 from ik_service.extras.conformance.arm import TestedArm
 from ik_service.extras.conformance.check import Verdict
-from ik_service.extras.conformance.run import run_checks
+from ik_service.extras.conformance.run import CHECKS, run_checks
 from ik_service.extras.conformance.subject import Settings, Subject
-from ik_service.extras.conformance.table import CHECKS
 from ik_service.ros.requests.errors import ErrorCode
 
 MOTIONS = [check for check in CHECKS if check.section == 'motions']

@@ -12,7 +12,7 @@ from ik_service.common.resources import urdf_path
 from ik_service.common.transforms import rigid_transform, rotation_from_rpy
 from ik_service.exceptions import ArgumentError, StoreError
 from ik_service.extras.reach import capability_map, InverseMap, place, Region, search_places
-from ik_service.extras.reach.base_scores import tip_poses
+from ik_service.extras.reach.inverse_map import tip_poses
 from ik_service.extras.scale import ChainSpec
 
 zarr = pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')

@@ -2,16 +2,21 @@
 
 from argparse import ArgumentParser
 from contextlib import contextmanager
-from pathlib import Path
+import math
+import subprocess
 import sys
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from ik_service.cli.programs import ik_study
 from ik_service.drawing import figures
-from ik_service.exceptions import IkServiceError, MissingExtraError
+from ik_service.exceptions import IkServiceError, MissingExtraError, UnknownStudyError
 from ik_service.extras.studies import program as study
+from ik_service.extras.studies.arms import ARMS, load_arm, manipulability, random_postures
+from ik_service.extras.studies.program import load_study, STUDY_NAMES
+from ik_service.extras.studies.tables import read_csv, write_csv
 
 
 def write_one(arguments):
@@ -126,7 +131,6 @@ def test_every_study_has_the_interface_of_a_study(name):
     module.add_arguments(parser)
     parser.parse_args([])  # with its defaults alone it can be run
     assert callable(module.run)
-    assert Path(module.__file__).name == f'{name.replace("-", "_")}.py'
 
 
 def test_reachable_points_are_shown_in_rviz(tmp_path, monkeypatch, capsys):
@@ -161,3 +165,75 @@ def test_without_ros_publishing_is_refused_before_anything_is_computed(
     assert ik_study(words) == 1
     assert '--publish: needs ROS 2' in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_names_of_the_studies():
+    assert len(set(STUDY_NAMES)) == len(STUDY_NAMES)
+    assert {'soch-lorencz', 'step-size', 'movable-joints', 'unreachable'} < set(STUDY_NAMES)
+    assert {'singularity', 'convergence', 'tracking', 'reach'} < set(STUDY_NAMES)
+
+
+def test_an_unknown_name_carries_the_valid_ones():
+    with pytest.raises(UnknownStudyError, match='unknown study') as caught:
+        load_study('soch_lorencz')
+    assert caught.value.valid == STUDY_NAMES
+
+
+def test_listing_needs_neither_matplotlib_nor_ros():
+    probe = (
+        'import sys\n'
+        'from ik_service.cli.programs import ik_study\n'
+        'assert ik_study([]) == 0\n'
+        "loaded = {name.split('.')[0] for name in sys.modules}\n"
+        "assert not loaded & {'matplotlib', 'rclpy', 'mujoco', 'sklearn'}, loaded\n"
+    )
+    done = subprocess.run([sys.executable, '-c', probe], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_is_written_is_read_again(tmp_path):
+    rows = [('panda', 3, 0.1, math.nan), ('ur5e', np.int64(4), np.float64(2.0) / 3.0, math.inf)]
+    path = write_csv(tmp_path / 'table.csv', ('arm', 'count', 'share', 'odd'), rows)
+    first, second = read_csv(path)
+    assert first['arm'] == 'panda'
+    assert (first['count'], second['count']) == (3, 4)
+    assert isinstance(first['count'], int)
+    assert second['share'] == pytest.approx(2.0 / 3.0, rel=1e-9)
+    assert math.isnan(first['odd'])
+    assert second['odd'] == math.inf
+
+
+def test_truth_values_are_0_and_1(tmp_path):
+    path = write_csv(tmp_path / 'table.csv', ('a', 'b'), [(True, np.False_)])
+    assert path.read_text() == 'a,b\n1,0\n'
+
+
+def test_text_with_commas_survives(tmp_path):
+    path = write_csv(tmp_path / 'table.csv', ('a',), [('one, two',)])
+    assert read_csv(path) == [{'a': 'one, two'}]
+
+
+def test_rows_of_another_length_are_refused(tmp_path):
+    with pytest.raises(ValueError, match='1 values for 2 columns'):
+        write_csv(tmp_path / 'table.csv', ('a', 'b'), [(1,)])
+
+
+@pytest.mark.parametrize('name', ARMS)
+def test_postures_lie_within_the_limits_and_repeat(name):
+    chain = load_arm(name)
+    postures = random_postures(chain, 50, 3)
+    assert postures.shape == (50, chain.n)
+    assert np.all((chain.lower <= postures) & (postures <= chain.upper))
+    np.testing.assert_array_equal(postures, random_postures(chain, 50, 3))
+    assert np.ptp(postures, axis=0).min() > 1.0
+
+
+def test_manipulability_is_the_product_of_the_singular_values():
+    chain = load_arm('panda')
+    q = random_postures(chain, 1, 0)[0]
+    values = np.linalg.svd(chain.jacobian(q), compute_uv=False)
+    assert manipulability(chain, q) == pytest.approx(values.prod(), rel=1e-9)
+
+
+def test_manipulability_of_a_stretched_arm_is_zero():
+    assert manipulability(load_arm('planar_6r'), np.zeros(6), slice(0, 2)) == 0.0

@@ -8,8 +8,14 @@ import pytest
 from support.tree_robots import group_xml, srdf_xml, state_xml
 
 from ik_service.exceptions import IkServiceError, SrdfError
-from ik_service.model.groups.semantics import EndEffector, GroupElements, Semantics, VirtualJoint
-from ik_service.model.groups.srdf import MAX_MEMBERS, parse_srdf
+from ik_service.model.groups.srdf import (
+    EndEffector,
+    GroupElements,
+    MAX_MEMBERS,
+    parse_srdf,
+    Semantics,
+    VirtualJoint,
+)
 
 LONGEST_TIME = 3.0  # [s]
 

@@ -8,7 +8,7 @@ from support.six_joint_arms import arm_of, X, Y, Z
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, OptionError
-from ik_service.extras.studies.paths.paths import poses_along, wandering_path
+from ik_service.extras.studies.paths import poses_along, wandering_path
 
 HOME = np.array([0.0, -0.4, 0.1, -2.0, 0.0, 1.8, 0.8])
 UR_HOME = np.array([0.0, -1.2, 1.5, -1.8, -1.57, 0.0])

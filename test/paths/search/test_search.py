@@ -13,7 +13,7 @@ from support.small_arms import TWO_LINKS
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, OptionError
-from ik_service.extras.studies.paths.paths import poses_along, random_postures
+from ik_service.extras.studies.paths import poses_along, random_postures
 from ik_service.paths.search import search
 from ik_service.paths.search.beam import join, select
 

@@ -15,7 +15,7 @@ from ik_service.collision.shapes import Box, Mesh, Plane, Sphere
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.common.transforms import rigid_transform
 from ik_service.model.geometry import link_geometry
-from ik_service.model.geometry.collision_geometry import CollisionGeometry
+from ik_service.model.geometry.link_geometry import CollisionGeometry
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.markers import world_markers
 from ik_service.ros.markers.world_markers import (

@@ -130,7 +130,7 @@ def test_an_object_that_cannot_be_built_is_refused(around, monkeypatch):
     def fail(*_):
         raise RuntimeError('out of cheese')
 
-    monkeypatch.setattr('ik_service.collision.solid.coal_shape', fail)
+    monkeypatch.setattr('ik_service.collision.part.coal_shape', fail)
     with pytest.raises(CollisionObjectError, match='out of cheese'):
         around.put(ball('lamp', AT_UPPER))
     assert not around.world.known.world.objects

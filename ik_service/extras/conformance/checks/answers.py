@@ -1,35 +1,32 @@
-"""Checks of what an answer holds: the full state, the right code, and a reason."""
+"""Checks of requests: names, frames, seeds, several poses; and of what an answer holds."""
 
 from __future__ import annotations
 
 import math
 
+from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import MoveItErrorCodes as Code
 from moveit_msgs.srv import GetPositionIK
 import numpy as np
 
-from ik_service.common.transforms import rigid_transform
-from ik_service.extras.conformance.answers import IkAnswer
-from ik_service.extras.conformance.check import Check, CheckFailedError, NotSupportedError
-from ik_service.extras.conformance.names import HAS_MESSAGE
-from ik_service.extras.conformance.subject import Subject
+from ik_service.common.transforms import inverse_transform, rigid_transform
+from ik_service.extras.conformance.answers import HAS_MESSAGE, IkAnswer
+from ik_service.extras.conformance.check import CheckFailedError, NotSupportedError, Section
+from ik_service.extras.conformance.checks.forward import answered_poses
+from ik_service.extras.conformance.subject import Poses, Posture, Subject
+from ik_service.ros.common.conversions import pose_from_matrix
 
-_SECTION = 'answers'
+ANSWERS = Section('answers')
+NUMBERS = Section('numbers that are none')
 _FAR = 10.0  # an unreachable target, in lengths of the arm
 _KEPT = 1e-9  # by which a joint beside the arm may differ from the seed [rad] or [m]
 
 
-def unreachable_request(subject: Subject) -> GetPositionIK.Request:
-    """
-    Return a request for a pose far beyond the reach of the arm.
-
-    :param subject: the server.
-    """
-    [seed] = subject.postures(1, 'unreachable')
-    far = rigid_transform(position=(_FAR * subject.arm.reach() + 1.0, 0.0, 0.0))
-    return subject.request(dict.fromkeys(subject.arm.tips, far), seed)
-
-
+@ANSWERS.check(
+    'full-state',
+    'A solution has every movable joint of the robot; those beside the arm as in the seed',
+    "answer table: solved; MoveIt's server: solution",
+)
 def _full_state(subject: Subject) -> str:
     arm, rng = subject.arm, np.random.default_rng(3)
     seed = dict(arm.random_posture(rng, margin=0.15))
@@ -56,12 +53,23 @@ def _full_state(subject: Subject) -> str:
     return f'{len(found)} joints, {len(beside)} of them beside the arm'
 
 
+@ANSWERS.check(
+    'unreachable',
+    'A pose out of reach is answered with NO_IK_SOLUTION or TIMED_OUT, without positions',
+    'answer table: unsolvable',
+)
 def _unreachable(subject: Subject) -> str:
-    answer = subject.ik(unreachable_request(subject), 'a pose ten lengths of the arm away')
-    answer.refused(Code.NO_IK_SOLUTION, Code.TIMED_OUT)
-    return answer.text.partition(':')[0]
+    return subject.ik(unreachable_request(subject), 'a pose ten lengths of the arm away').refused(
+        Code.NO_IK_SOLUTION, Code.TIMED_OUT
+    )
 
 
+@ANSWERS.check(
+    'reasons',
+    'Errors come with a message, which names what is wrong',
+    'answer table: the messages',
+    moveit='it never fills in message and source',
+)
 def _reasons(subject: Subject) -> str:
     if not HAS_MESSAGE:
         raise NotSupportedError('MoveItErrorCodes has no message on this distribution')
@@ -87,51 +95,22 @@ def _reasons(subject: Subject) -> str:
     return f'{len(asked)} of {len(asked)} errors come with their reason'
 
 
-def _not_a_number(subject: Subject) -> str:
-    for answer in _spoilt(subject):
-        answer.no_success('no pose has such numbers')
-    return 'refused'
-
-
-def _not_a_number_code(subject: Subject) -> str:
-    for answer in _spoilt(subject):
-        answer.refused(Code.INVALID_GOAL_CONSTRAINTS)
-    return 'INVALID_GOAL_CONSTRAINTS'
-
-
-def _spoilt(subject: Subject) -> list[IkAnswer]:
-    """Return the answers to poses with a number that is none."""
-
-    def ask() -> list[IkAnswer]:
-        found = []
-        for part, axes in (('position', 'xyz'), ('orientation', 'xyzw')):
-            for axis in axes:
-                for number in (math.nan, math.inf):
-                    request, _, _ = subject.ordinary_request('numbers')
-                    setattr(getattr(subject.first_pose(request).pose, part), axis, number)
-                    text = f'a pose with {part}.{axis} {number}'
-                    found.append(subject.ik(request, text))
-        return found
-
-    return subject.once('not a number', ask)
-
-
-def _zero_quaternion(subject: Subject) -> str:
-    request, _, _ = subject.ordinary_request('zero')
-    quaternion = subject.first_pose(request).pose.orientation
-    quaternion.x = quaternion.y = quaternion.z = quaternion.w = 0.0
-    answer = subject.ik(request, 'a pose with the quaternion 0, 0, 0, 0')
-    answer.refused(Code.INVALID_GOAL_CONSTRAINTS)
-    return 'INVALID_GOAL_CONSTRAINTS'
-
-
+@ANSWERS.check(
+    'unknown-group',
+    'An unknown group is answered with INVALID_GROUP_NAME',
+    'answer table: unknown group_name',
+)
 def _unknown_group(subject: Subject) -> str:
     request, _, _ = subject.ordinary_request('group')
     request.ik_request.group_name = 'there_is_no_such_group'
-    subject.ik(request, 'the group there_is_no_such_group').refused(Code.INVALID_GROUP_NAME)
-    return 'INVALID_GROUP_NAME'
+    return subject.ik(request, 'the group there_is_no_such_group').refused(Code.INVALID_GROUP_NAME)
 
 
+@ANSWERS.check(
+    'known-groups',
+    "The planning groups of the robot's SRDF, or of its maker, are solved by their names",
+    'GetPositionIK: group_name',
+)
 def _known_groups(subject: Subject) -> str:
     names = [name for name, group in subject.arm.robot.groups.items() if not group.fault]
     refused = []
@@ -155,72 +134,376 @@ def _known_groups(subject: Subject) -> str:
     return f'{", ".join(known)}' + (f'; not: {", ".join(refused)}' if refused else '')
 
 
-CHECKS = (
-    Check(
-        'full-state',
-        _SECTION,
-        'A solution has every movable joint of the robot; those beside the arm as in the seed',
-        _full_state,
-        "answer table: solved; MoveIt's server: solution",
-    ),
-    Check(
-        'unreachable',
-        _SECTION,
-        'A pose out of reach is answered with NO_IK_SOLUTION or TIMED_OUT, without positions',
-        _unreachable,
-        'answer table: unsolvable',
-    ),
-    Check(
-        'reasons',
-        _SECTION,
-        'Errors come with a message, which names what is wrong',
-        _reasons,
-        'answer table: the messages',
-        moveit='it never fills in message and source',
-    ),
-    Check(
-        'unknown-group',
-        _SECTION,
-        'An unknown group is answered with INVALID_GROUP_NAME',
-        _unknown_group,
-        'answer table: unknown group_name',
-    ),
-    Check(
-        'known-groups',
-        _SECTION,
-        "The planning groups of the robot's SRDF, or of its maker, are solved by their names",
-        _known_groups,
-        'GetPositionIK: group_name',
-    ),
+@NUMBERS.check(
+    'not-a-number',
+    'NaN or infinity in the pose is never a SUCCESS',
+    'answer table: NaN or infinity in the pose',
+    moveit='NaN in an orientation passes all comparisons, and can come out as SUCCESS',
+    rough=True,
 )
+def _not_a_number(subject: Subject) -> str:
+    for answer in _spoilt(subject):
+        answer.no_success('no pose has such numbers')
+    return 'refused'
 
-NUMBERS = (
-    Check(
-        'not-a-number',
-        'numbers that are none',
-        'NaN or infinity in the pose is never a SUCCESS',
-        _not_a_number,
-        'answer table: NaN or infinity in the pose',
-        moveit='NaN in an orientation passes all comparisons, and can come out as SUCCESS',
-        rough=True,
-    ),
-    Check(
-        'not-a-number-code',
-        'numbers that are none',
-        'NaN or infinity in the pose is answered with INVALID_GOAL_CONSTRAINTS',
-        _not_a_number_code,
-        'answer table: NaN or infinity in the pose',
-        moveit='it does not look, so the search fails with NO_IK_SOLUTION at best',
-        rough=True,
-    ),
-    Check(
-        'zero-quaternion',
-        'numbers that are none',
-        'The quaternion 0, 0, 0, 0 is answered with INVALID_GOAL_CONSTRAINTS',
-        _zero_quaternion,
-        'answer table: zero quaternion',
-        moveit='it takes the quaternion as it is',
-        rough=True,
-    ),
+
+@NUMBERS.check(
+    'not-a-number-code',
+    'NaN or infinity in the pose is answered with INVALID_GOAL_CONSTRAINTS',
+    'answer table: NaN or infinity in the pose',
+    moveit='it does not look, so the search fails with NO_IK_SOLUTION at best',
+    rough=True,
 )
-"""Checks with numbers that are none; the last but those of load, for weak servers."""
+def _not_a_number_code(subject: Subject) -> str:
+    for answer in _spoilt(subject):
+        answer.refused(Code.INVALID_GOAL_CONSTRAINTS)
+    return 'INVALID_GOAL_CONSTRAINTS'
+
+
+@NUMBERS.check(
+    'zero-quaternion',
+    'The quaternion 0, 0, 0, 0 is answered with INVALID_GOAL_CONSTRAINTS',
+    'answer table: zero quaternion',
+    moveit='it takes the quaternion as it is',
+    rough=True,
+)
+def _zero_quaternion(subject: Subject) -> str:
+    request, _, _ = subject.ordinary_request('zero')
+    quaternion = subject.first_pose(request).pose.orientation
+    quaternion.x = quaternion.y = quaternion.z = quaternion.w = 0.0
+    return subject.ik(request, 'a pose with the quaternion 0, 0, 0, 0').refused(
+        Code.INVALID_GOAL_CONSTRAINTS
+    )
+
+
+def unreachable_request(subject: Subject) -> GetPositionIK.Request:
+    """
+    Return a request for a pose far beyond the reach of the arm.
+
+    :param subject: the server.
+    """
+    [seed] = subject.postures(1, 'unreachable')
+    far = rigid_transform(position=(_FAR * subject.arm.reach() + 1.0, 0.0, 0.0))
+    return subject.request(dict.fromkeys(subject.arm.tips, far), seed)
+
+
+def _spoilt(subject: Subject) -> list[IkAnswer]:
+    """Return the answers to poses with a number that is none."""
+
+    def ask() -> list[IkAnswer]:
+        found = []
+        for part, axes in (('position', 'xyz'), ('orientation', 'xyzw')):
+            for axis in axes:
+                for number in (math.nan, math.inf):
+                    request, _, _ = subject.ordinary_request('numbers')
+                    setattr(getattr(subject.first_pose(request).pose, part), axis, number)
+                    text = f'a pose with {part}.{axis} {number}'
+                    found.append(subject.ik(request, text))
+        return found
+
+    return subject.once('not a number', ask)
+
+
+LINKS = Section('links')
+
+
+@LINKS.check(
+    'link-empty',
+    'An empty ik_link_name means the tip of the group',
+    "MoveIt's server: ik_link_name",
+)
+def _empty_name(subject: Subject) -> str:
+    tip = subject.single_tip()
+    request, poses, _ = subject.ordinary_request('empty name')
+    request.ik_request.ik_link_name = ''
+    answer = subject.ik(request, f'a pose of {tip}, with an empty ik_link_name')
+    answer.supported('no default tip', (Code.INVALID_LINK_NAME,))
+    found = subject.inside_limits(answer)
+    at = subject.links_at(found)
+    placed = [link for link, T in at.items() if subject.places(T, poses[tip])]
+    if not placed:
+        raise answer.fail('some link at the pose', 'SUCCESS with no link of the robot there')
+    return f'places {tip if tip in placed else placed[0]}'
+
+
+@LINKS.check(
+    'link-attached',
+    'A link that is rigidly attached to the tip is placed',
+    "answer table: ik_link_name; MoveIt's server: ik_link_name",
+)
+def _attached(subject: Subject) -> str:
+    tip = subject.single_tip()
+    others = subject.arm.attached_to(tip)
+    if not others:
+        raise NotSupportedError(f'no other link is rigidly attached to {tip}')
+    for link in others[:3]:
+        poses, seed = _near(subject, link)
+        request = subject.request(poses, seed)
+        answer = subject.ik(request, f'a pose of {link}, which is rigidly attached to {tip}')
+        subject.reached(answer, poses)
+    return ', '.join(others[:3])
+
+
+@LINKS.check(
+    'link-other',
+    'Another link that the arm moves is placed, or refused',
+    'answer table: ik_link_name',
+)
+def _other(subject: Subject) -> str:
+    subject.single_tip()
+    between = subject.arm.links_between()
+    if not between:
+        raise NotSupportedError('no other link is moved by the arm')
+    link = between[len(between) // 2]
+    poses, seed = _near(subject, link)
+    answer = subject.ik(subject.request(poses, seed), f'a pose of {link}, in the middle')
+    answer.supported(f'link {link}', (Code.INVALID_LINK_NAME, Code.NO_IK_SOLUTION))
+    subject.reached(answer, poses)
+    return link
+
+
+@LINKS.check(
+    'link-unknown',
+    'An unknown link is answered with INVALID_LINK_NAME',
+    'answer table: unknown ik_link_name',
+    moveit='an unknown link is answered with NO_IK_SOLUTION, as any other failure',
+)
+def _unknown_link(subject: Subject) -> str:
+    subject.single_tip()
+    request, _, _ = subject.ordinary_request('unknown link')
+    request.ik_request.ik_link_name = 'there_is_no_such_link'
+    return subject.ik(request, 'the link there_is_no_such_link').refused(Code.INVALID_LINK_NAME)
+
+
+def _near(subject: Subject, link: str) -> tuple[Poses, Posture]:
+    """Return a pose of a link, and a seed near it."""
+    rng = np.random.default_rng(5)
+    seed = subject.arm.random_posture(rng, margin=0.15)
+    return {link: subject.links_at(subject.arm.moved(seed, rng, 0.02))[link]}, seed
+
+
+FRAMES = Section('frames')
+_TRIES = 10
+
+
+@FRAMES.check(
+    'frame-empty',
+    'An empty frame_id is the root link of the robot',
+    "MoveIt's server: Frame",
+)
+def _empty(subject: Subject) -> str:
+    request, poses, _ = subject.ordinary_request('frames')
+    for frame in ('', subject.arm.robot.root_link):
+        subject.first_pose(request).header.frame_id = frame
+        asked = f'a pose near its seed, in the frame {frame!r}'
+        subject.reached(subject.ik(request, asked), poses)
+    return f"'' and {subject.arm.robot.root_link}"
+
+
+@FRAMES.check(
+    'frame-fixed-link',
+    'A link that is rigidly attached to the root can be the frame',
+    'answer table: frame',
+)
+def _fixed(subject: Subject) -> str:
+    robot = subject.arm.robot
+    links = subject.arm.attached_to(robot.root_link)
+    if not links:
+        raise NotSupportedError(f'no link is rigidly attached to {robot.root_link}')
+    request, poses, seed = subject.ordinary_request('fixed frame')
+    T_root_link = subject.links_at(seed)[links[0]]
+    pose = subject.first_pose(request)
+    pose.header.frame_id = links[0]
+    T = inverse_transform(T_root_link) @ poses[subject.arm.tips[0]]
+    pose.pose = pose_from_matrix(T)
+    subject.reached(subject.ik(request, f'a pose near its seed, in the frame {links[0]}'), poses)
+    return links[0]
+
+
+@FRAMES.check(
+    'frame-moving-link',
+    'A link that the arm moves can be the frame; it is where it is now',
+    "answer table: frame; MoveIt's server: Frame",
+)
+def _moving(subject: Subject) -> str:
+    tip, links = subject.arm.tips[0], subject.arm.links_between()
+    if not links:
+        raise NotSupportedError('no link but the tip is moved by the arm')
+    frame = links[0]
+    asked = f'a pose in the frame {frame}, which is where compute_fk says that it is now'
+    for goal in subject.postures(_TRIES, 'moving frame'):
+        # Without a seed: both services then start from the present state.
+        before = answered_poses(subject.fk([frame], None, asked), [frame], asked)[frame]
+        poses = subject.tips_at(goal)
+        request = subject.request(poses)
+        pose = subject.first_pose(request)
+        pose.header.frame_id = frame
+        pose.pose = pose_from_matrix(inverse_transform(before) @ poses[tip])
+        answer = subject.ik(request, asked)
+        after = answered_poses(subject.fk([frame], None, asked), [frame], asked)[frame]
+        if not subject.places(after, before):
+            raise NotSupportedError('the arm moves')
+        if answer.solved:
+            subject.reached(answer, poses)
+            return frame
+    raise answer.fail(f'SUCCESS for one of {_TRIES} poses')
+
+
+@FRAMES.check(
+    'frame-unknown',
+    'An unknown frame is answered with FRAME_TRANSFORM_FAILURE',
+    "answer table: frame; MoveIt's server: Frame",
+)
+def _unknown_frame(subject: Subject) -> str:
+    request, _, _ = subject.ordinary_request('unknown frame')
+    subject.first_pose(request).header.frame_id = 'there_is_no_such_frame'
+    return subject.ik(request, 'a pose in the frame there_is_no_such_frame').refused(
+        Code.FRAME_TRANSFORM_FAILURE
+    )
+
+
+TIPS = Section('several poses')
+
+
+@TIPS.check(
+    'one-pose',
+    'One pose in pose_stamped_vector wins over pose_stamped',
+    "MoveIt's server: pose_stamped_vector",
+)
+def _one_pose(subject: Subject) -> str:
+    tip = subject.single_tip()
+    request, poses = _in_the_vector(subject)
+    request.ik_request.ik_link_names = [tip]
+    answer = subject.ik(request, 'one pose in pose_stamped_vector, another in pose_stamped')
+    subject.reached(answer, poses)
+    return 'pose_stamped_vector wins'
+
+
+@TIPS.check(
+    'one-pose-no-link',
+    'One pose in pose_stamped_vector without ik_link_names is for the tip of the group',
+    "MoveIt's server: compute_ik, beyond",
+)
+def _one_pose_of_the_tip(subject: Subject) -> str:
+    tip = subject.single_tip()
+    request, poses = _in_the_vector(subject)
+    named = subject.ik(request, 'one pose in pose_stamped_vector, and no ik_link_names')
+    at = subject.links_at(subject.inside_limits(named))
+    placed = [link for link, T in at.items() if subject.places(T, poses[tip])]
+    if not placed:
+        raise named.fail('the tip at the pose', 'SUCCESS with no link of the robot there')
+    return f'places {tip if tip in placed else placed[0]}'
+
+
+@TIPS.check(
+    'sizes-differ',
+    'Two poses for none, one or three links are answered with INVALID_LINK_NAME',
+    'answer table: several poses',
+)
+def _sizes(subject: Subject) -> str:
+    request, _, _ = subject.ordinary_request('sizes')
+    wanted, pose = request.ik_request, subject.first_pose(request)
+    wanted.pose_stamped_vector = [pose, pose]
+    for names in ([], [subject.arm.tips[0]], [subject.arm.tips[0]] * 3):
+        wanted.ik_link_names = names
+        answer = subject.ik(request, f'2 poses for {len(names)} links')
+        answer.refused(Code.INVALID_LINK_NAME)
+    return 'INVALID_LINK_NAME'
+
+
+@TIPS.check(
+    'several-tips',
+    'Poses of all tips of a group are met together',
+    'answer table: several poses',
+)
+def _together(subject: Subject) -> str:
+    tips = _several(subject)
+    for number in range(10):
+        request, poses, _ = subject.ordinary_request(f'together {number}')
+        answer = subject.ik(request, f'poses of {" and ".join(tips)}, near their seed')
+        subject.reached(answer, poses)
+    return ', '.join(tips)
+
+
+@TIPS.check(
+    'several-tips-apart',
+    'When one of several poses cannot be met, there is no SUCCESS',
+    'answer table: several poses',
+)
+def _apart(subject: Subject) -> str:
+    tips = _several(subject)
+    request, _, _ = subject.ordinary_request('apart')
+    request.ik_request.pose_stamped_vector[1].pose.position.x += 10.0 * subject.arm.reach() + 1.0
+    return subject.ik(request, f'poses of {tips[0]} and {tips[1]} that are too far apart').refused(
+        Code.NO_IK_SOLUTION, Code.TIMED_OUT
+    )
+
+
+def _in_the_vector(subject: Subject) -> tuple[GetPositionIK.Request, Poses]:
+    """Return a request whose pose is in pose_stamped_vector, and another one in pose_stamped."""
+    request, poses, _ = subject.ordinary_request('vector')
+    wanted = request.ik_request
+    wanted.pose_stamped_vector = [wanted.pose_stamped]
+    wanted.pose_stamped, wanted.ik_link_name = PoseStamped(), ''
+    wanted.pose_stamped.pose.position.x = 1e3
+    return request, poses
+
+
+def _several(subject: Subject) -> tuple[str, ...]:
+    if len(subject.arm.tips) < 2:
+        raise NotSupportedError('the group places one link; --group names one with several')
+    return subject.arm.tips
+
+
+SEEDS = Section('wrong seeds')
+
+
+@SEEDS.check(
+    'seed-lengths',
+    'A seed with more names than positions is answered with INVALID_ROBOT_STATE',
+    'answer table: wrong lengths',
+    moveit='it logs an error, and solves from the present state',
+)
+def _lengths(subject: Subject) -> str:
+    request, _, _ = subject.ordinary_request('lengths')
+    joints = request.ik_request.robot_state.joint_state
+    joints.position = list(joints.position)[:-1]
+    names, positions = len(joints.name), len(joints.position)
+    return subject.ik(request, f'a seed with {names} names and {positions} positions').refused(
+        Code.INVALID_ROBOT_STATE
+    )
+
+
+@SEEDS.check(
+    'seed-not-a-number',
+    'NaN or infinity in the seed is answered with INVALID_ROBOT_STATE',
+    'answer table: NaN in the seed',
+    moveit='it does not look at the numbers of a seed',
+    rough=True,
+)
+def _seed_not_a_number(subject: Subject) -> str:
+    name = subject.arm.joint_names[0]
+    for number in (math.nan, math.inf):
+        request, _, _ = subject.ordinary_request('nan')
+        joints = request.ik_request.robot_state.joint_state
+        joints.position[joints.name.index(name)] = number
+        answer = subject.ik(request, f'a seed with {name} at {number}')
+        answer.refused(Code.INVALID_ROBOT_STATE)
+    return 'INVALID_ROBOT_STATE'
+
+
+@SEEDS.check(
+    'seed-unknown-joint',
+    'An unknown joint in the seed is answered with INVALID_ROBOT_STATE',
+    'answer table: unknown joint',
+    moveit='it throws an exception, which may end the process',
+    rough=True,
+)
+def _unknown_joint(subject: Subject) -> str:
+    request, _, _ = subject.ordinary_request('unknown joint')
+    joints = request.ik_request.robot_state.joint_state
+    joints.name = [*joints.name, 'there_is_no_such_joint']
+    joints.position = [*joints.position, 0.1]
+    return subject.ik(request, 'a seed with the joint there_is_no_such_joint').refused(
+        Code.INVALID_ROBOT_STATE
+    )

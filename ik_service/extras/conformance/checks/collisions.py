@@ -1,33 +1,44 @@
-"""Checks of collisions: of the arm with itself, and with objects of the world."""
+"""Checks of collisions: of the arm with itself, with objects of the world, and of scenes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+import math
 import time
 from typing import Any
 
 from geometry_msgs.msg import Pose
-from moveit_msgs import srv
+from moveit_msgs import msg, srv
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 from moveit_msgs.msg import MoveItErrorCodes as Code
 from shape_msgs.msg import SolidPrimitive
 
-from ik_service.extras.conformance.answers import IkAnswer
-from ik_service.extras.conformance.check import Check, CheckFailedError, NotSupportedError
-from ik_service.extras.conformance.names import COLLISION_OBJECT, STATE_VALIDITY
-from ik_service.extras.conformance.subject import Posture, Subject
-from ik_service.model.geometry.collision_geometry import read_collision_geometry
+from ik_service.extras.conformance.answers import (
+    APPLY_SCENE,
+    COLLISION_OBJECT,
+    GET_SCENE,
+    IkAnswer,
+    moveit_type,
+    STATE_VALIDITY,
+)
+from ik_service.extras.conformance.check import CheckFailedError, NotSupportedError, Section
+from ik_service.extras.conformance.subject import Posture, set_posture, Subject
+from ik_service.model.geometry.link_geometry import read_collision_geometry
 
-_SECTION = 'collisions'
+COLLISIONS = Section('collisions')
 _POSTURES = 200
 _REFUSED = (Code.GOAL_IN_COLLISION, Code.NO_IK_SOLUTION, Code.TIMED_OUT)
 _OBJECT = 'ik_conformance_box'
 _SIZE = 0.5  # edge of the box around the tip, in lengths of the arm
 _PAUSE = 0.1  # between two requests while the world of the server changes [s]
-_VALIDITY = getattr(srv, 'GetStateValidity', None)  # other builds of moveit_msgs may lack it
 
 
+@COLLISIONS.check(
+    'state-validity',
+    'check_state_validity finds valid postures among random ones',
+    'GetStateValidity',
+)
 def _validity(subject: Subject) -> str:
     valid, invalid = random_states(subject)
     if not valid:
@@ -36,6 +47,11 @@ def _validity(subject: Subject) -> str:
     return f'{len(invalid)} of {len(valid) + len(invalid)} random postures are not valid'
 
 
+@COLLISIONS.check(
+    'state-contacts',
+    'check_state_validity names the bodies that touch',
+    'GetStateValidity: contacts',
+)
 def _contacts(subject: Subject) -> str:
     _, invalid = random_states(subject)
     if not invalid:
@@ -48,6 +64,27 @@ def _contacts(subject: Subject) -> str:
     return f'{pairs[0][0]} and {pairs[0][1]}'
 
 
+@COLLISIONS.check(
+    'avoid-collisions',
+    'With avoid_collisions, the poses of valid seeds are solved by valid postures',
+    'answer table: avoid_collisions',
+)
+def _free(subject: Subject) -> str:
+    valid, _ = random_states(subject)
+    if not valid:
+        raise NotSupportedError('check_state_validity finds no posture valid')
+    for seed in valid[:20]:
+        answer = _avoiding(subject, seed, 'the pose of a valid seed, with avoid_collisions')
+        found, _, _ = subject.reached(answer, subject.tips_at(seed))
+        _require_valid(subject, found, answer)
+    return f'{len(valid[:20])} poses'
+
+
+@COLLISIONS.check(
+    'self-collision',
+    'With avoid_collisions, the pose of a colliding seed gets another posture, or an error',
+    'answer table: avoid_collisions',
+)
 def _self_collision(subject: Subject) -> str:
     _, invalid = random_states(subject)
     if not invalid:
@@ -65,44 +102,11 @@ def _self_collision(subject: Subject) -> str:
     return f'{solved} of {len(invalid[:20])} colliding poses solved without a collision'
 
 
-def _free(subject: Subject) -> str:
-    valid, _ = random_states(subject)
-    if not valid:
-        raise NotSupportedError('check_state_validity finds no posture valid')
-    for seed in valid[:20]:
-        answer = _avoiding(subject, seed, 'the pose of a valid seed, with avoid_collisions')
-        found, _, _ = subject.reached(answer, subject.tips_at(seed))
-        _require_valid(subject, found, answer)
-    return f'{len(valid[:20])} poses'
-
-
-def _world(subject: Subject) -> str:
-    if not subject.settings.change_world:
-        raise NotSupportedError('it adds an object to the world of the server: --change-world')
-    valid, _ = random_states(subject)
-    if not valid:
-        raise NotSupportedError('check_state_validity finds no posture valid')
-    seed = valid[0]
-    T, size = subject.tips_at(seed)[subject.arm.tips[0]], box_size(subject)
-    free = _avoiding(subject, seed, 'the pose of a valid seed, with avoid_collisions')
-    subject.reached(free, subject.tips_at(seed))
-    with _box(subject, T[:3, 3].tolist(), size) as remove:
-        asked = f'the same pose inside a box of {size:.2g} m that was added'
-        blocked = _until(subject, seed, asked, lambda answer: not answer.solved)
-        if blocked.solved:
-            raise blocked.fail('an error, as the tip is inside the box')
-        blocked.refused(*_REFUSED)
-        if ask_validity(subject, seed, asked).valid:
-            raise CheckFailedError(
-                'check_state_validity of the tip inside the box', 'valid', 'not valid'
-            )
-        remove()
-        asked = 'the same pose after the box was removed'
-        again = _until(subject, seed, asked, lambda answer: answer.solved)
-        subject.reached(again, subject.tips_at(seed))
-    return f'{blocked.text.partition(":")[0]} inside the box'
-
-
+@COLLISIONS.check(
+    'attached-object',
+    'With avoid_collisions, a box on the tip in robot_state that hits the arm is an error',
+    'answer table: avoid_collisions; RobotState: attached_collision_objects',
+)
 def _attached(subject: Subject) -> str:
     valid, _ = random_states(subject)
     if not valid:
@@ -119,8 +123,39 @@ def _attached(subject: Subject) -> str:
     answer = subject.ik(
         request, f'the pose of a valid seed, with a box of {size:.2g} m on the tip'
     )
-    answer.no_success('the box is around the links above the tip')
-    return answer.text.partition(':')[0]
+    return answer.no_success('the box is around the links above the tip')
+
+
+@COLLISIONS.check(
+    'world-object',
+    'A box around the tip makes a pose an error; without the box it is solved again',
+    'answer table: avoid_collisions',
+)
+def _world(subject: Subject) -> str:
+    if not subject.settings.change_world:
+        raise NotSupportedError('it adds an object to the world of the server: --change-world')
+    valid, _ = random_states(subject)
+    if not valid:
+        raise NotSupportedError('check_state_validity finds no posture valid')
+    seed = valid[0]
+    T, size = subject.tips_at(seed)[subject.arm.tips[0]], box_size(subject)
+    free = _avoiding(subject, seed, 'the pose of a valid seed, with avoid_collisions')
+    subject.reached(free, subject.tips_at(seed))
+    with _box(subject, T[:3, 3].tolist(), size) as remove:
+        asked = f'the same pose inside a box of {size:.2g} m that was added'
+        blocked = _until(subject, seed, asked, lambda answer: not answer.solved)
+        if blocked.solved:
+            raise blocked.fail('an error, as the tip is inside the box')
+        refused = blocked.refused(*_REFUSED)
+        if ask_validity(subject, seed, asked).valid:
+            raise CheckFailedError(
+                'check_state_validity of the tip inside the box', 'valid', 'not valid'
+            )
+        remove()
+        asked = 'the same pose after the box was removed'
+        again = _until(subject, seed, asked, lambda answer: answer.solved)
+        subject.reached(again, subject.tips_at(seed))
+    return f'{refused} inside the box'
 
 
 def box_size(subject: Subject) -> float:
@@ -191,6 +226,7 @@ def _avoiding(subject: Subject, seed: Posture, asked: str) -> IkAnswer:
     """Ask for the pose of a seed, free of collisions."""
     request = subject.request(subject.tips_at(seed), seed)
     request.ik_request.avoid_collisions = True
+    request.ik_request.robot_state.is_diff = True
     return subject.ik(request, asked)
 
 
@@ -227,57 +263,220 @@ def ask_validity(subject: Subject, posture: Posture, asked: str) -> Any:  # noqa
     :param asked: the request, in words.
     :raises NotSupportedError: there is no such service.
     """
-    if _VALIDITY is None:
-        raise NotSupportedError('moveit_msgs has no GetStateValidity here')
-    request = _VALIDITY.Request(group_name=subject.group_name)
-    joints = request.robot_state.joint_state
-    joints.name = list(posture)
-    joints.position = [float(value) for value in posture.values()]
-    answer, _ = subject.connection.ask(_VALIDITY, STATE_VALIDITY, request, asked)
+    kind = moveit_type(srv, 'GetStateValidity')
+    request = kind.Request(group_name=subject.group_name)
+    set_posture(request.robot_state, posture)
+    answer, _ = subject.connection.ask(kind, STATE_VALIDITY, request, asked)
     return answer
 
 
-CHECKS = (
-    Check(
-        'state-validity',
-        _SECTION,
-        'check_state_validity finds valid postures among random ones',
-        _validity,
-        'GetStateValidity',
-    ),
-    Check(
-        'state-contacts',
-        _SECTION,
-        'check_state_validity names the bodies that touch',
-        _contacts,
-        'GetStateValidity: contacts',
-    ),
-    Check(
-        'avoid-collisions',
-        _SECTION,
-        'With avoid_collisions, the poses of valid seeds are solved by valid postures',
-        _free,
-        'answer table: avoid_collisions',
-    ),
-    Check(
-        'self-collision',
-        _SECTION,
-        'With avoid_collisions, the pose of a colliding seed gets another posture, or an error',
-        _self_collision,
-        'answer table: avoid_collisions',
-    ),
-    Check(
-        'attached-object',
-        _SECTION,
-        'With avoid_collisions, a box on the tip in robot_state that hits the arm is an error',
-        _attached,
-        'answer table: avoid_collisions; RobotState: attached_collision_objects',
-    ),
-    Check(
-        'world-object',
-        _SECTION,
-        'A box around the tip makes a pose an error; without the box it is solved again',
-        _world,
-        'answer table: avoid_collisions',
-    ),
+SCENES = Section('scenes')
+_SCENE_BOX, _FAULTY_BOX = 'ik_conformance_scene_box', 'ik_conformance_faulty_box'
+_SEEDS = 50
+
+
+@SCENES.check(
+    'scene-at-once',
+    'A box of a scene that is applied makes the next request an error, and its removal not',
+    'ApplyPlanningScene: success',
 )
+def _at_once(subject: Subject) -> str:
+    seed = free_seed(subject)
+    with scene_box(subject, seed):
+        blocked = _avoiding(subject, seed, 'the same pose, the box of a scene around the tip')
+        refused = blocked.no_success('the tip is inside a box of a scene that is applied')
+    again = _avoiding(subject, seed, 'the same pose after a scene has removed the box')
+    subject.reached(again, subject.tips_at(seed))
+    return f'{refused} inside the box'
+
+
+@SCENES.check(
+    'scene-allowed',
+    'The scene that was got, with the box allowed to touch all, lets the pose be solved',
+    'AllowedCollisionMatrix; pymoveit2: allow_collisions',
+)
+def _allowed(subject: Subject) -> str:
+    seed = free_seed(subject)
+    with scene_box(subject, seed):
+        scene = _got(subject)
+        before = scene.allowed_collision_matrix
+        _allow(scene.allowed_collision_matrix, _SCENE_BOX)
+        _apply(subject, scene, 'the scene that was got, the box allowed to touch all')
+        asked = 'the same pose inside a box that may touch all'
+        try:
+            answer = _avoiding(subject, seed, asked)
+            subject.reached(answer, subject.tips_at(seed))
+        finally:
+            changed = _diff()
+            changed.allowed_collision_matrix = before
+            _apply(subject, changed, 'the matrix before')
+    return f'{len(scene.allowed_collision_matrix.entry_names)} names'
+
+
+@SCENES.check(
+    'scene-round-trip',
+    'A scene that was got can be applied as a whole, and changes nothing',
+    'GetPlanningScene',
+)
+def _round_trip(subject: Subject) -> str:
+    seed = free_seed(subject)
+    with scene_box(subject, seed):
+        first = _got(subject)
+        _apply(subject, first, 'the scene that was got')
+        second = _got(subject)
+        told = [_facts(scene) for scene in (first, second)]
+        for name, value in told[0].items():
+            if told[1][name] != value:
+                raise CheckFailedError(
+                    'get_planning_scene after what was got was applied',
+                    f'another {name}',
+                    'the same as before',
+                )
+    return f'{len(told[0]["objects"])} objects'
+
+
+@SCENES.check(
+    'scene-whole',
+    'Of a scene with a faulty object nothing is taken',
+    'ApplyPlanningScene: success',
+    moveit='it takes the objects before the faulty one',
+)
+def _whole_or_not(subject: Subject) -> str:
+    free_seed(subject)
+    scene = _diff()
+    good, bad = (box_object(_root(subject), [0.0, 0.0, 100.0], 0.1) for _ in range(2))
+    good.id, bad.id = _SCENE_BOX, _FAULTY_BOX
+    bad.primitives[0].dimensions[1] = math.nan
+    scene.world.collision_objects = [good, bad]
+    asked = 'a scene with a box, and one with an edge of NaN'
+    try:
+        if _ask(subject, scene, asked).success:
+            raise CheckFailedError(asked, 'success', 'no success')
+        names = {each.id for each in _got(subject).world.collision_objects} & {
+            _SCENE_BOX,
+            _FAULTY_BOX,
+        }
+        if names:
+            raise CheckFailedError(asked, f'{", ".join(sorted(names))} in the scene', 'neither')
+    finally:
+        _remove(subject, _SCENE_BOX, _FAULTY_BOX)
+    return 'neither is there'
+
+
+def free_seed(subject: Subject) -> Posture:
+    """
+    Return a posture whose pose is solved free of collisions.
+
+    :param subject: the server, and its arm.
+    :raises NotSupportedError: there is none, or no scene that may be changed.
+    """
+    if not subject.settings.change_world:
+        raise NotSupportedError('it changes the scene of the server: --change-world')
+    box_size(subject)
+    for service, name in ((APPLY_SCENE, 'ApplyPlanningScene'), (GET_SCENE, 'GetPlanningScene')):
+        if not subject.connection.offers(moveit_type(srv, name), service):
+            full_name = subject.connection.full_name(service)
+            raise NotSupportedError(f'there is no service {full_name}')
+
+    def ask() -> Posture | None:
+        for seed in subject.postures(_SEEDS, 'scenes'):
+            if _avoiding(subject, seed, 'a random pose, with avoid_collisions').solved:
+                return seed
+        return None
+
+    seed = subject.once('scene seed', ask)
+    if seed is None:
+        raise NotSupportedError(f'none of {_SEEDS} random poses is solved without collisions')
+    return seed
+
+
+@contextmanager
+def scene_box(subject: Subject, seed: Posture) -> Iterator[None]:
+    """
+    Apply a scene with a box around the tip for a ``with`` block.
+
+    :param subject: the server, and its arm.
+    :param seed: the posture of the arm whose tip is meant.
+    """
+    centre = subject.tips_at(seed)[subject.arm.tips[0]][:3, 3].tolist()
+    box = box_object(_root(subject), centre, box_size(subject))
+    box.id = _SCENE_BOX
+    scene = _diff()
+    scene.world.collision_objects = [box]
+    try:
+        _apply(subject, scene, 'a scene with a box around the tip')
+        yield
+    finally:
+        _remove(subject, _SCENE_BOX)
+
+
+def _remove(subject: Subject, *names: str) -> None:
+    """Remove what is there of these objects; nothing of ours stays in the server's scene."""
+    there = {each.id for each in _got(subject).world.collision_objects}
+    scene = _diff()
+    scene.world.collision_objects = [
+        msg.CollisionObject(id=name, operation=msg.CollisionObject.REMOVE)
+        for name in names
+        if name in there
+    ]
+    if scene.world.collision_objects:
+        _apply(subject, scene, 'a scene that removes the box')
+
+
+def _allow(matrix: Any, name: str) -> None:  # noqa: ANN401 - of moveit_msgs, without types
+    """Allow a name to touch all others of a matrix, as pymoveit2 does."""
+    names = [*matrix.entry_names]
+    rows = [[*row.enabled] for row in matrix.entry_values]
+    if name not in names:
+        names.append(name)
+        rows = [*([*row, False] for row in rows), [False] * len(names)]
+    own = names.index(name)
+    for row in rows:
+        row[own] = True
+    rows[own] = [True] * len(names)
+    matrix.entry_names = names
+    matrix.entry_values = [msg.AllowedCollisionEntry(enabled=row) for row in rows]
+
+
+def _facts(scene: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Return what a scene says, without the times of its messages."""
+    matrix, state = scene.allowed_collision_matrix, scene.robot_state
+    return {
+        'objects': {each.id: len(each.primitives) for each in scene.world.collision_objects},
+        'attached objects': {each.object.id for each in state.attached_collision_objects},
+        'matrix': {
+            frozenset((a, b))
+            for a, row in zip(matrix.entry_names, matrix.entry_values, strict=True)
+            for b, value in zip(matrix.entry_names, row.enabled, strict=True)
+            if value and a != b
+        },
+        'padding': {each.link_name: each.padding for each in scene.link_padding},
+        'scale': {each.link_name: each.scale for each in scene.link_scale},
+        'name': scene.name,
+    }
+
+
+def _diff() -> Any:  # noqa: ANN401
+    scene = msg.PlanningScene(is_diff=True)
+    scene.robot_state.is_diff = True
+    return scene
+
+
+def _root(subject: Subject) -> str:
+    return subject.arm.robot.root_link
+
+
+def _apply(subject: Subject, scene: Any, asked: str) -> None:  # noqa: ANN401
+    if not _ask(subject, scene, asked).success:
+        raise CheckFailedError(asked, 'no success', 'success')
+
+
+def _ask(subject: Subject, scene: Any, asked: str) -> Any:  # noqa: ANN401
+    kind = moveit_type(srv, 'ApplyPlanningScene')
+    request = kind.Request(scene=scene)
+    return subject.connection.ask(kind, APPLY_SCENE, request, asked)[0]
+
+
+def _got(subject: Subject) -> Any:  # noqa: ANN401
+    kind = moveit_type(srv, 'GetPlanningScene')
+    return subject.connection.ask(kind, GET_SCENE, kind.Request(), 'the whole scene')[0].scene

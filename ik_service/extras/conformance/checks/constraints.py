@@ -25,11 +25,11 @@ import numpy as np
 from shape_msgs.msg import SolidPrimitive
 
 from ik_service.common.transforms import rotation_about_axis
-from ik_service.extras.conformance.check import Check
+from ik_service.extras.conformance.check import Section
 from ik_service.extras.conformance.subject import Posture, Subject
 from ik_service.ros.common.conversions import pose_from_matrix
 
-_SECTION = 'constraints'
+CONSTRAINTS = Section('constraints')
 _REFUSED = (Code.INVALID_GOAL_CONSTRAINTS, Code.NO_IK_SOLUTION, Code.TIMED_OUT)
 _ANGLE, _RADIUS = 0.1, 0.05  # tolerances of the constraints [rad], [m]
 _TURN, _SHIFT = 0.7, 0.3  # by which a constraint is off that does not hold [rad], [m]
@@ -38,12 +38,95 @@ Asked = tuple[GetPositionIK.Request, Posture]
 Holds = Callable[[Posture], bool]
 
 
+@CONSTRAINTS.check(
+    'joint-constraint',
+    'A joint constraint that the seed meets is met',
+    'answer table: constraints given',
+)
 def _joint_kept(subject: Subject) -> str:
     return _kept(subject, *_joint(subject, 0.0), 'joint_constraints')
 
 
+@CONSTRAINTS.check(
+    'joint-constraint-binds',
+    'A joint constraint that the seed does not meet is met by another solution, or an error',
+    'answer table: constraints given',
+)
 def _joint_binding(subject: Subject) -> str:
     return _binding(subject, *_joint(subject, 1.0), 'joint_constraints')
+
+
+@CONSTRAINTS.check(
+    'joint-constraint-unknown',
+    'A constraint on an unknown joint is answered with INVALID_GOAL_CONSTRAINTS',
+    'answer table: constraints given',
+    moveit='a constraint on an unknown joint counts as satisfied',
+)
+def _unknown_joint(subject: Subject) -> str:
+    request, _ = _at_its_seed(subject)
+    request.ik_request.constraints.joint_constraints = [
+        JointConstraint(joint_name='there_is_no_such_joint', tolerance_above=1.0, weight=1.0)
+    ]
+    return subject.ik(request, 'a constraint on the joint there_is_no_such_joint').refused(
+        Code.INVALID_GOAL_CONSTRAINTS
+    )
+
+
+@CONSTRAINTS.check(
+    'orientation-constraint',
+    'An orientation constraint that the pose meets is met',
+    'answer table: constraints given',
+)
+def _orientation_kept(subject: Subject) -> str:
+    return _kept(subject, *_orientation(subject, 0.0), 'orientation_constraints')
+
+
+@CONSTRAINTS.check(
+    'orientation-constraint-binds',
+    'An orientation constraint that the pose does not meet is an error',
+    'answer table: constraints given',
+)
+def _orientation_binding(subject: Subject) -> str:
+    return _binding(subject, *_orientation(subject, _TURN), 'orientation_constraints')
+
+
+@CONSTRAINTS.check(
+    'orientation-constraint-scale',
+    'An orientation constraint off unit norm means the same rotation, or is refused',
+    "MoveIt's server: compute_ik, beyond",
+    moveit='off unit norm by more than 1e-3, it becomes the identity',
+)
+def _orientation_scaled(subject: Subject) -> str:
+    asked, holds = _orientation(subject, 0.0)
+    [constraint] = asked[0].ik_request.constraints.orientation_constraints
+    for axis in 'xyzw':
+        setattr(constraint.orientation, axis, 2.0 * getattr(constraint.orientation, axis))
+    text = 'an orientation constraint that the seed meets, its quaternion 2 × a unit one'
+    answer = subject.ik(asked[0], text)
+    if answer.code == Code.INVALID_GOAL_CONSTRAINTS:
+        answer.without_solution()
+        return 'refused'
+    if not holds(subject.inside_limits(answer)):
+        raise answer.fail('the constraint to hold', 'SUCCESS with the tip turned away')
+    return 'normalised'
+
+
+@CONSTRAINTS.check(
+    'position-constraint',
+    'A position constraint that the pose meets is met',
+    'answer table: constraints given',
+)
+def _position_kept(subject: Subject) -> str:
+    return _kept(subject, *_position(subject, 0.0), 'position_constraints')
+
+
+@CONSTRAINTS.check(
+    'position-constraint-binds',
+    'A position constraint that the pose does not meet is an error',
+    'answer table: constraints given',
+)
+def _position_binding(subject: Subject) -> str:
+    return _binding(subject, *_position(subject, _SHIFT), 'position_constraints')
 
 
 def _joint(subject: Subject, off: float) -> tuple[Asked, Holds]:
@@ -65,39 +148,6 @@ def _joint(subject: Subject, off: float) -> tuple[Asked, Holds]:
         return abs(turn) <= _ANGLE + 1e-6
 
     return (request, seed), holds
-
-
-def _unknown_joint(subject: Subject) -> str:
-    request, _ = _at_its_seed(subject)
-    request.ik_request.constraints.joint_constraints = [
-        JointConstraint(joint_name='there_is_no_such_joint', tolerance_above=1.0, weight=1.0)
-    ]
-    answer = subject.ik(request, 'a constraint on the joint there_is_no_such_joint')
-    answer.refused(Code.INVALID_GOAL_CONSTRAINTS)
-    return 'INVALID_GOAL_CONSTRAINTS'
-
-
-def _orientation_kept(subject: Subject) -> str:
-    return _kept(subject, *_orientation(subject, 0.0), 'orientation_constraints')
-
-
-def _orientation_binding(subject: Subject) -> str:
-    return _binding(subject, *_orientation(subject, _TURN), 'orientation_constraints')
-
-
-def _orientation_scaled(subject: Subject) -> str:
-    asked, holds = _orientation(subject, 0.0)
-    [constraint] = asked[0].ik_request.constraints.orientation_constraints
-    for axis in 'xyzw':
-        setattr(constraint.orientation, axis, 2.0 * getattr(constraint.orientation, axis))
-    text = 'an orientation constraint that the seed meets, its quaternion 2 × a unit one'
-    answer = subject.ik(asked[0], text)
-    if answer.code == Code.INVALID_GOAL_CONSTRAINTS:
-        answer.without_solution()
-        return 'refused'
-    if not holds(subject.inside_limits(answer)):
-        raise answer.fail('the constraint to hold', 'SUCCESS with the tip turned away')
-    return 'normalised'
 
 
 def _orientation(subject: Subject, turn: float) -> tuple[Asked, Holds]:
@@ -122,14 +172,6 @@ def _orientation(subject: Subject, turn: float) -> tuple[Asked, Holds]:
         return math.acos(min(1.0, max(-1.0, cosine))) <= math.sqrt(3.0) * _ANGLE + 1e-2
 
     return (request, seed), holds
-
-
-def _position_kept(subject: Subject) -> str:
-    return _kept(subject, *_position(subject, 0.0), 'position_constraints')
-
-
-def _position_binding(subject: Subject) -> str:
-    return _binding(subject, *_position(subject, _SHIFT), 'position_constraints')
 
 
 def _position(subject: Subject, shift: float) -> tuple[Asked, Holds]:
@@ -176,67 +218,4 @@ def _binding(subject: Subject, asked: Asked, holds: Holds, kind: str) -> str:
         if not holds(subject.inside_limits(answer)):
             raise answer.fail(f'{kind} to hold, or an error', 'SUCCESS where they do not hold')
         return 'kept'
-    answer.refused(*_REFUSED)
-    return answer.text.partition(':')[0]
-
-
-CHECKS = (
-    Check(
-        'joint-constraint',
-        _SECTION,
-        'A joint constraint that the seed meets is met',
-        _joint_kept,
-        'answer table: constraints given',
-    ),
-    Check(
-        'joint-constraint-binds',
-        _SECTION,
-        'A joint constraint that the seed does not meet is met by another solution, or an error',
-        _joint_binding,
-        'answer table: constraints given',
-    ),
-    Check(
-        'joint-constraint-unknown',
-        _SECTION,
-        'A constraint on an unknown joint is answered with INVALID_GOAL_CONSTRAINTS',
-        _unknown_joint,
-        'answer table: constraints given',
-        moveit='a constraint on an unknown joint counts as satisfied',
-    ),
-    Check(
-        'orientation-constraint',
-        _SECTION,
-        'An orientation constraint that the pose meets is met',
-        _orientation_kept,
-        'answer table: constraints given',
-    ),
-    Check(
-        'orientation-constraint-binds',
-        _SECTION,
-        'An orientation constraint that the pose does not meet is an error',
-        _orientation_binding,
-        'answer table: constraints given',
-    ),
-    Check(
-        'orientation-constraint-scale',
-        _SECTION,
-        'An orientation constraint off unit norm means the same rotation, or is refused',
-        _orientation_scaled,
-        "MoveIt's server: compute_ik, beyond",
-        moveit='off unit norm by more than 1e-3, it becomes the identity',
-    ),
-    Check(
-        'position-constraint',
-        _SECTION,
-        'A position constraint that the pose meets is met',
-        _position_kept,
-        'answer table: constraints given',
-    ),
-    Check(
-        'position-constraint-binds',
-        _SECTION,
-        'A position constraint that the pose does not meet is an error',
-        _position_binding,
-        'answer table: constraints given',
-    ),
-)
+    return answer.refused(*_REFUSED)

@@ -2,51 +2,28 @@
 
 from __future__ import annotations
 
-from moveit_msgs.msg import MoveItErrorCodes
+from moveit_msgs.msg import MoveItErrorCodes as Code
 from moveit_msgs.srv import GetPositionFK
 import numpy as np
 
 from ik_service.common.transforms import inverse_transform
-from ik_service.extras.conformance.answers import offset
-from ik_service.extras.conformance.check import Check, CheckFailedError
-from ik_service.extras.conformance.names import code_name, SUCCESS
+from ik_service.extras.conformance.answers import offset, require_error, require_success
+from ik_service.extras.conformance.check import CheckFailedError, Section
 from ik_service.extras.conformance.subject import Subject
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.requests.errors import RequestError
 
-_SECTION = 'forward kinematics'
+FORWARD = Section('forward kinematics')
 _POSTURES, _MOST_LINKS = 10, 200
 _DISTANCE, _ANGLE = 1e-5, 1e-5  # by which poses may differ [m], [rad]
 _MISSING = 'there_is_no_such_link'
 
 
-def answered_poses(
-    answer: GetPositionFK.Response, links: list[str], asked: str
-) -> dict[str, np.ndarray]:
-    """
-    Return the poses of an answer of ``compute_fk`` that has to be a success.
-
-    :param answer: the answer.
-    :param links: the links that were asked for.
-    :param asked: the request, in words.
-    :returns: (4, 4) by link.
-    :raises CheckFailedError: it is none, or has other links.
-    """
-    if answer.error_code.val != SUCCESS:
-        raise CheckFailedError(asked, code_name(answer.error_code.val), 'SUCCESS')
-    names, count = list(answer.fk_link_names), len(answer.pose_stamped)
-    if names != links or count != len(links):
-        came = f'{count} poses for {len(names)} links'
-        raise CheckFailedError(asked, came, f'a pose for each of the {len(links)} links, in order')
-    try:
-        return {
-            link: matrix_from_pose(stamped.pose)
-            for link, stamped in zip(names, answer.pose_stamped, strict=True)
-        }
-    except RequestError as error:
-        raise CheckFailedError(asked, str(error), 'poses') from error
-
-
+@FORWARD.check(
+    'fk-links',
+    'The poses of all links at random postures are those of the URDF',
+    'GetPositionFK',
+)
 def _links(subject: Subject) -> str:
     links = subject.arm.described(subject.arm.robot.links)[:_MOST_LINKS]
     worst = (0.0, 0.0)
@@ -67,6 +44,11 @@ def _links(subject: Subject) -> str:
     return f'{len(links)} links, {_POSTURES} postures, worst {worst[0] * 1e3:.1g} mm'
 
 
+@FORWARD.check(
+    'fk-frame',
+    'The pose of the tip in the frame of a link that moves is relative to that link',
+    "MoveIt's server: header.frame_id",
+)
 def _frame(subject: Subject) -> str:
     between = subject.arm.links_between()
     frame = between[0] if between else subject.arm.base_link
@@ -85,69 +67,65 @@ def _frame(subject: Subject) -> str:
     return f'{link} in {frame}'
 
 
+@FORWARD.check(
+    'fk-no-links',
+    'An empty list of links is answered with INVALID_LINK_NAME',
+    "MoveIt's server: FK",
+)
 def _no_links(subject: Subject) -> str:
     asked = 'the poses of no links at all'
-    return _refused(subject.fk([], None, asked), asked, MoveItErrorCodes.INVALID_LINK_NAME)
+    return require_error(subject.fk([], None, asked).error_code.val, asked, Code.INVALID_LINK_NAME)
 
 
+@FORWARD.check(
+    'fk-unknown-link',
+    'With an unknown link among others, the poses of the others and INVALID_LINK_NAME come',
+    "MoveIt's server: FK",
+)
 def _unknown_link(subject: Subject) -> str:
     [posture] = subject.postures(1, 'unknown link')
     tip = subject.arm.tips[0]
     asked = f'the poses of {tip} and of {_MISSING}'
     answer = subject.fk([tip, _MISSING], posture, asked)
-    note = _refused(answer, asked, MoveItErrorCodes.INVALID_LINK_NAME)
+    note = require_error(answer.error_code.val, asked, Code.INVALID_LINK_NAME)
     if list(answer.fk_link_names) != [tip] or len(answer.pose_stamped) != 1:
         came = f'INVALID_LINK_NAME with {len(answer.pose_stamped)} poses'
         raise CheckFailedError(asked, came, f'INVALID_LINK_NAME with the pose of {tip}')
     return note
 
 
+@FORWARD.check(
+    'fk-unknown-frame',
+    'An unknown frame is answered with FRAME_TRANSFORM_FAILURE',
+    "MoveIt's server: a failed transform",
+)
 def _unknown_frame(subject: Subject) -> str:
     asked = f'the pose of {subject.arm.tips[0]} in the frame there_is_no_such_frame'
     answer = subject.fk([subject.arm.tips[0]], None, asked, 'there_is_no_such_frame')
-    return _refused(answer, asked, MoveItErrorCodes.FRAME_TRANSFORM_FAILURE)
+    return require_error(answer.error_code.val, asked, Code.FRAME_TRANSFORM_FAILURE)
 
 
-def _refused(answer: GetPositionFK.Response, asked: str, code: int) -> str:
-    if answer.error_code.val != code:
-        raise CheckFailedError(asked, code_name(answer.error_code.val), code_name(code))
-    return code_name(code)
+def answered_poses(
+    answer: GetPositionFK.Response, links: list[str], asked: str
+) -> dict[str, np.ndarray]:
+    """
+    Return the poses of an answer of ``compute_fk`` that has to be a success.
 
-
-CHECKS = (
-    Check(
-        'fk-links',
-        _SECTION,
-        'The poses of all links at random postures are those of the URDF',
-        _links,
-        'GetPositionFK',
-    ),
-    Check(
-        'fk-frame',
-        _SECTION,
-        'The pose of the tip in the frame of a link that moves is relative to that link',
-        _frame,
-        "MoveIt's server: header.frame_id",
-    ),
-    Check(
-        'fk-no-links',
-        _SECTION,
-        'An empty list of links is answered with INVALID_LINK_NAME',
-        _no_links,
-        "MoveIt's server: FK",
-    ),
-    Check(
-        'fk-unknown-link',
-        _SECTION,
-        'With an unknown link among others, the poses of the others and INVALID_LINK_NAME come',
-        _unknown_link,
-        "MoveIt's server: FK",
-    ),
-    Check(
-        'fk-unknown-frame',
-        _SECTION,
-        'An unknown frame is answered with FRAME_TRANSFORM_FAILURE',
-        _unknown_frame,
-        "MoveIt's server: a failed transform",
-    ),
-)
+    :param answer: the answer.
+    :param links: the links that were asked for.
+    :param asked: the request, in words.
+    :returns: (4, 4) by link.
+    :raises CheckFailedError: it is none, or has other links.
+    """
+    require_success(answer.error_code.val, asked)
+    names, count = list(answer.fk_link_names), len(answer.pose_stamped)
+    if names != links or count != len(links):
+        came = f'{count} poses for {len(names)} links'
+        raise CheckFailedError(asked, came, f'a pose for each of the {len(links)} links, in order')
+    try:
+        return {
+            link: matrix_from_pose(stamped.pose)
+            for link, stamped in zip(names, answer.pose_stamped, strict=True)
+        }
+    except RequestError as error:
+        raise CheckFailedError(asked, str(error), 'poses') from error

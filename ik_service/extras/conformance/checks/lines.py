@@ -9,20 +9,35 @@ from moveit_msgs.msg import MoveItErrorCodes as Code
 import numpy as np
 
 from ik_service.common.transforms import rigid_transform
-from ik_service.extras.conformance.answers import offset
-from ik_service.extras.conformance.check import Check, CheckFailedError, NotSupportedError
-from ik_service.extras.conformance.names import CARTESIAN_PATH, code_name, SUCCESS
-from ik_service.extras.conformance.subject import Posture, Subject
+from ik_service.extras.conformance.answers import (
+    CARTESIAN_PATH,
+    code_name,
+    moveit_type,
+    offset,
+    require_error,
+    SUCCESS,
+)
+from ik_service.extras.conformance.check import CheckFailedError, Section
+from ik_service.extras.conformance.subject import (
+    Posture,
+    set_posture,
+    Subject,
+    trajectory_postures,
+)
 from ik_service.ros.common.conversions import pose_from_matrix
 
-_SECTION = 'straight lines'
-_TYPE = getattr(srv, 'GetCartesianPath', None)  # other builds of moveit_msgs may lack it
+LINES = Section('straight lines')
 _STEP = 0.002  # [m]
 _REST = 1e-3  # speed that counts as rest [rad/s] or [m/s]
 _FASTER = 1.001  # share of a velocity limit that may be exceeded, for rounding
 _AWAY = 50.0  # [m], which no arm reaches
 
 
+@LINES.check(
+    'line-short',
+    'A short straight line is completed, and all points of the solution lie on it',
+    'GetCartesianPath',
+)
 def _line(subject: Subject) -> str:
     answer, start, T_start, T_end = _short_line(subject)
     asked, tip = 'a short straight line', subject.single_tip()
@@ -30,13 +45,13 @@ def _line(subject: Subject) -> str:
         raise CheckFailedError(asked, f'fraction {answer.fraction:g}', 'fraction 1')
     way = T_end[:3, 3] - T_start[:3, 3]
     worst = 0.0
-    for posture in _postures(answer, start):
+    for posture in trajectory_postures(answer.solution, start):
         T = subject.links_at(posture)[tip]
         part = np.clip((T[:3, 3] - T_start[:3, 3]) @ way / max(way @ way, 1e-12), 0.0, 1.0)
         worst = max(worst, float(np.linalg.norm(T[:3, 3] - T_start[:3, 3] - part * way)))
     if worst > subject.settings.position_tolerance:
         raise CheckFailedError(asked, f'a point {worst * 1e3:.3g} mm beside it', 'points on it')
-    first, *_, last = _postures(answer, start)
+    first, *_, last = trajectory_postures(answer.solution, start)
     for posture, T, what in ((first, T_start, 'start'), (last, T_end, 'end')):
         if not subject.places(subject.links_at(posture)[tip], T):
             distance, _ = offset(subject.links_at(posture)[tip], T)
@@ -44,11 +59,62 @@ def _line(subject: Subject) -> str:
     return f'{len(answer.solution.joint_trajectory.points)} points, {worst * 1e3:.1g} mm beside'
 
 
+@LINES.check(
+    'line-timing',
+    'Its times increase, it rests at both ends, and the velocity limits are kept',
+    'GetCartesianPath: solution',
+)
 def _timing(subject: Subject) -> str:
     answer, *_ = _short_line(subject)
     asked = 'the times and velocities of a short straight line'
     seconds = require_timed(subject, answer.solution, asked, rest=_REST)
     return f'{seconds:.2f} s'
+
+
+@LINES.check(
+    'line-out-of-reach',
+    'A line that leads out of reach is answered with SUCCESS and a fraction below 1',
+    "MoveIt's server: compute_cartesian_path",
+)
+def _out_of_reach(subject: Subject) -> str:
+    asked = f'a line of {_AWAY:g} m'
+    start = subject.postures(1, 'line out of reach')[0]
+    T = subject.links_at(start)[subject.single_tip()]
+    far = rigid_transform(T[:3, :3], T[:3, 3] + [_AWAY, 0.0, 0.0])
+    answer = _ask(subject, _request(subject, start, far, max_step=0.1), asked)
+    if answer.error_code.val != SUCCESS or not 0.0 <= answer.fraction < 1.0:
+        came = f'{code_name(answer.error_code.val)}, fraction {answer.fraction:g}'
+        raise CheckFailedError(asked, came, 'SUCCESS with a fraction below 1')
+    return f'fraction {answer.fraction:.3f}'
+
+
+@LINES.check(
+    'line-step',
+    'A max_step of 0 is answered with FAILURE',
+    "MoveIt's server: compute_cartesian_path",
+)
+def _step(subject: Subject) -> str:
+    return _refused(subject, 'a max_step of 0', Code.FAILURE, max_step=0.0)
+
+
+@LINES.check(
+    'line-group',
+    'An unknown group is answered with INVALID_GROUP_NAME',
+    "MoveIt's server: compute_cartesian_path",
+)
+def _group(subject: Subject) -> str:
+    name = 'there_is_no_such_group'
+    return _refused(subject, 'an unknown group', Code.INVALID_GROUP_NAME, group_name=name)
+
+
+@LINES.check(
+    'line-frame',
+    'An unknown frame is answered with FRAME_TRANSFORM_FAILURE',
+    "MoveIt's server: compute_cartesian_path",
+)
+def _frame(subject: Subject) -> str:
+    code = Code.FRAME_TRANSFORM_FAILURE
+    return _refused(subject, 'an unknown frame', code, frame='there_is_no_such_frame')
 
 
 def require_timed(
@@ -84,39 +150,11 @@ def require_timed(
     return times[-1]
 
 
-def _out_of_reach(subject: Subject) -> str:
-    asked = f'a line of {_AWAY:g} m'
-    start = subject.postures(1, 'line out of reach')[0]
-    T = subject.links_at(start)[subject.single_tip()]
-    far = rigid_transform(T[:3, :3], T[:3, 3] + [_AWAY, 0.0, 0.0])
-    answer = _ask(subject, _request(subject, start, far, max_step=0.1), asked)
-    if answer.error_code.val != SUCCESS or not 0.0 <= answer.fraction < 1.0:
-        came = f'{code_name(answer.error_code.val)}, fraction {answer.fraction:g}'
-        raise CheckFailedError(asked, came, 'SUCCESS with a fraction below 1')
-    return f'fraction {answer.fraction:.3f}'
-
-
-def _step(subject: Subject) -> str:
-    return _refused(subject, 'a max_step of 0', Code.FAILURE, max_step=0.0)
-
-
-def _group(subject: Subject) -> str:
-    name = 'there_is_no_such_group'
-    return _refused(subject, 'an unknown group', Code.INVALID_GROUP_NAME, group_name=name)
-
-
-def _frame(subject: Subject) -> str:
-    code = Code.FRAME_TRANSFORM_FAILURE
-    return _refused(subject, 'an unknown frame', code, frame='there_is_no_such_frame')
-
-
 def _refused(subject: Subject, asked: str, code: int, **fields: Any) -> str:  # noqa: ANN401
     start = subject.postures(1, 'line')[0]
     T = subject.links_at(start)[subject.single_tip()]
     answer = _ask(subject, _request(subject, start, T, **fields), asked)
-    if answer.error_code.val != code:
-        raise CheckFailedError(asked, code_name(answer.error_code.val), code_name(code))
-    return code_name(code)
+    return require_error(answer.error_code.val, asked, code)
 
 
 def _short_line(subject: Subject) -> tuple[Any, Posture, np.ndarray, np.ndarray]:
@@ -135,15 +173,6 @@ def _short_line(subject: Subject) -> tuple[Any, Posture, np.ndarray, np.ndarray]
     return (answer, *rest)
 
 
-def _postures(answer: Any, start: Posture) -> list[Posture]:  # noqa: ANN401 - of that service
-    """Return the postures at the points of an answer."""
-    joints = answer.solution.joint_trajectory
-    return [
-        {**start, **dict(zip(joints.joint_names, point.positions, strict=True))}
-        for point in joints.points
-    ]
-
-
 def _request(
     subject: Subject,
     start: Posture,
@@ -153,64 +182,17 @@ def _request(
     group_name: str | None = None,
 ) -> Any:  # noqa: ANN401 - of that service
     """Return a request for one line, from a posture to a pose in the root link's frame."""
-    if _TYPE is None:
-        raise NotSupportedError('moveit_msgs has no GetCartesianPath here')
-    request = _TYPE.Request(max_step=max_step, link_name=subject.single_tip())
+    request = moveit_type(srv, 'GetCartesianPath').Request(
+        max_step=max_step, link_name=subject.single_tip()
+    )
     request.group_name = subject.group_name if group_name is None else group_name
     request.header.frame_id = frame
     request.waypoints = [pose_from_matrix(end)]
-    joints = request.start_state.joint_state
-    joints.name, joints.position = list(start), [float(value) for value in start.values()]
+    set_posture(request.start_state, start)
     return request
 
 
 def _ask(subject: Subject, request: Any, asked: str) -> Any:  # noqa: ANN401
-    assert _TYPE is not None  # there is a request of it
-    answer, _ = subject.connection.ask(_TYPE, CARTESIAN_PATH, request, asked)
+    kind = moveit_type(srv, 'GetCartesianPath')
+    answer, _ = subject.connection.ask(kind, CARTESIAN_PATH, request, asked)
     return answer
-
-
-CHECKS = (
-    Check(
-        'line-short',
-        _SECTION,
-        'A short straight line is completed, and all points of the solution lie on it',
-        _line,
-        'GetCartesianPath',
-    ),
-    Check(
-        'line-timing',
-        _SECTION,
-        'Its times increase, it rests at both ends, and the velocity limits are kept',
-        _timing,
-        'GetCartesianPath: solution',
-    ),
-    Check(
-        'line-out-of-reach',
-        _SECTION,
-        'A line that leads out of reach is answered with SUCCESS and a fraction below 1',
-        _out_of_reach,
-        "MoveIt's server: compute_cartesian_path",
-    ),
-    Check(
-        'line-step',
-        _SECTION,
-        'A max_step of 0 is answered with FAILURE',
-        _step,
-        "MoveIt's server: compute_cartesian_path",
-    ),
-    Check(
-        'line-group',
-        _SECTION,
-        'An unknown group is answered with INVALID_GROUP_NAME',
-        _group,
-        "MoveIt's server: compute_cartesian_path",
-    ),
-    Check(
-        'line-frame',
-        _SECTION,
-        'An unknown frame is answered with FRAME_TRANSFORM_FAILURE',
-        _frame,
-        "MoveIt's server: compute_cartesian_path",
-    ),
-)

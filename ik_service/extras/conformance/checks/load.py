@@ -8,30 +8,24 @@ from moveit_msgs.msg import MoveItErrorCodes as Code
 from moveit_msgs.srv import GetPositionIK
 import numpy as np
 
-from ik_service.extras.conformance.answers import IkAnswer
-from ik_service.extras.conformance.check import Check, CheckFailedError, NoAnswerError
-from ik_service.extras.conformance.names import COMPUTE_IK
+from ik_service.extras.conformance.answers import COMPUTE_IK, IkAnswer
+from ik_service.extras.conformance.check import CheckFailedError, NoAnswerError, Section
 from ik_service.extras.conformance.subject import Subject
 
-_SECTION = 'load'
+CLIENTS, HUGE, ALIVE = Section('clients'), Section('load'), Section('load')
 _JOINTS = 10_000
 _CHARACTERS = 1_000_000
 _LONGEST = 10_000  # characters of a reason
-_CLIENTS = (1, 4, 16)
+_CLIENTS = (1, 4, 16)  # at a time
 _EACH = 25  # requests of a client, at least
 
 
-def _many_joints(subject: Subject) -> str:
-    request, _, _ = subject.ordinary_request('many joints')
-    joints = request.ik_request.robot_state.joint_state
-    joints.name = [*joints.name, *(f'no_joint_{number}' for number in range(_JOINTS))]
-    joints.position = [*joints.position, *[0.1] * _JOINTS]
-    answer = subject.ik(request, f'a seed with {_JOINTS:,} unknown joints')
-    answer.refused(Code.INVALID_ROBOT_STATE)
-    _short(answer)
-    return f'INVALID_ROBOT_STATE after {answer.seconds * 1e3:.1f} ms'
-
-
+@HUGE.check(
+    'long-names',
+    f'Names of {_CHARACTERS:,} characters are refused with the right codes, in short words',
+    'huge requests',
+    rough=True,
+)
 def _long_names(subject: Subject) -> str:
     name = 'x' * _CHARACTERS
     asked = (
@@ -50,13 +44,40 @@ def _long_names(subject: Subject) -> str:
     return f'{len(asked)} fields'
 
 
-def _short(answer: IkAnswer) -> None:
-    if len(answer.message) > _LONGEST:
-        came = f'a message of {len(answer.message):,} characters'
-        raise answer.fail(f'a message of at most {_LONGEST:,} characters', came)
+@HUGE.check(
+    'many-joints',
+    f'A seed with {_JOINTS:,} unknown joints is answered with INVALID_ROBOT_STATE',
+    'huge requests; answer table: unknown joint',
+    moveit='it throws an exception at the first unknown joint, which may end the process',
+    rough=True,
+)
+def _many_joints(subject: Subject) -> str:
+    request, _, _ = subject.ordinary_request('many joints')
+    joints = request.ik_request.robot_state.joint_state
+    joints.name = [*joints.name, *(f'no_joint_{number}' for number in range(_JOINTS))]
+    joints.position = [*joints.position, *[0.1] * _JOINTS]
+    answer = subject.ik(request, f'a seed with {_JOINTS:,} unknown joints')
+    answer.refused(Code.INVALID_ROBOT_STATE)
+    _short(answer)
+    return f'INVALID_ROBOT_STATE after {answer.seconds * 1e3:.1f} ms'
 
 
-def _clients(subject: Subject, clients: int) -> str:
+@ALIVE.check(
+    'alive',
+    'After all other checks the server still solves',
+    'a server lives',
+    moveit='an unknown joint in the seed may have ended the process',
+)
+def _alive(subject: Subject) -> str:
+    request, poses, _ = subject.ordinary_request('alive')
+    if not subject.connection.offers(GetPositionIK, COMPUTE_IK):
+        raise CheckFailedError('a pose near its seed', 'no such service any more', 'SUCCESS')
+    answer = subject.ik(request, 'a pose near its seed, after all the others')
+    subject.reached(answer, poses)
+    return f'solved in {answer.seconds * 1e3:.2f} ms'
+
+
+def _clients(clients: int, subject: Subject) -> str:
     count = max(subject.settings.count, _EACH * clients)
     asked = [subject.ordinary_request(f'client {number}') for number in range(count)]
     poses = {id(request): wanted for request, wanted, _ in asked}
@@ -72,52 +93,16 @@ def _clients(subject: Subject, clients: int) -> str:
     return f'median {np.median(times):.2f} ms, 99 % within {np.percentile(times, 99):.2f} ms'
 
 
-def _alive(subject: Subject) -> str:
-    request, poses, _ = subject.ordinary_request('alive')
-    if not subject.connection.offers(GetPositionIK, COMPUTE_IK):
-        raise CheckFailedError('a pose near its seed', 'no such service any more', 'SUCCESS')
-    answer = subject.ik(request, 'a pose near its seed, after all the others')
-    subject.reached(answer, poses)
-    return f'solved in {answer.seconds * 1e3:.2f} ms'
-
-
-LATENCY = tuple(
-    Check(
-        f'clients-{clients}',
-        'clients',
-        f'{clients} client{" at a time is" if clients == 1 else "s at a time are"} answered, each '
+for _count in _CLIENTS:
+    CLIENTS.check(
+        f'clients-{_count}',
+        f'{_count} client{" at a time is" if _count == 1 else "s at a time are"} answered, each '
         'with a solution of its own pose; the times are informational',
-        partial(_clients, clients=clients),
         'latency',
-    )
-    for clients in _CLIENTS
-)
+    )(partial(_clients, _count))
 
-HUGE = (
-    Check(
-        'long-names',
-        _SECTION,
-        f'Names of {_CHARACTERS:,} characters are refused with the right codes, in short words',
-        _long_names,
-        'huge requests',
-        rough=True,
-    ),
-    Check(
-        'many-joints',
-        _SECTION,
-        f'A seed with {_JOINTS:,} unknown joints is answered with INVALID_ROBOT_STATE',
-        _many_joints,
-        'huge requests; answer table: unknown joint',
-        moveit='it throws an exception at the first unknown joint, which may end the process',
-        rough=True,
-    ),
-)
 
-ALIVE = Check(
-    'alive',
-    _SECTION,
-    'After all other checks the server still solves',
-    _alive,
-    'a server lives',
-    moveit='an unknown joint in the seed may have ended the process',
-)
+def _short(answer: IkAnswer) -> None:
+    if len(answer.message) > _LONGEST:
+        came = f'a message of {len(answer.message):,} characters'
+        raise answer.fail(f'a message of at most {_LONGEST:,} characters', came)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+import threading
 import time
 from typing import Any
 import zlib
@@ -11,9 +12,21 @@ import zlib
 from moveit_msgs import action
 from moveit_msgs.msg import MoveItErrorCodes as Code
 import numpy as np
+from rclpy.node import Node
+from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import JointState
 
-from ik_service.extras.conformance.answers import offset
-from ik_service.extras.conformance.check import Check, CheckFailedError, NotSupportedError
+from ik_service.extras.conformance.answers import (
+    code_name,
+    JOINT_STATES,
+    MOVE,
+    moveit_type,
+    offset,
+    require_error,
+    require_success,
+)
+from ik_service.extras.conformance.arm import TestedArm
+from ik_service.extras.conformance.check import CheckFailedError, NotSupportedError, Section
 from ik_service.extras.conformance.checks.collisions import random_states
 from ik_service.extras.conformance.checks.plans import (
     is_valid,
@@ -22,12 +35,9 @@ from ik_service.extras.conformance.checks.plans import (
     pose_goal,
 )
 from ik_service.extras.conformance.connection import SentGoal
-from ik_service.extras.conformance.measured_joints import MeasuredJoints
-from ik_service.extras.conformance.names import code_name, MOVE, SUCCESS
 from ik_service.extras.conformance.subject import largest_step, Posture, Subject
 
-_SECTION = 'motions'
-_MOVE = getattr(action, 'MoveGroup', None)  # other builds of moveit_msgs may lack it
+MOTIONS = Section('motions')
 _STEP = 0.2  # motion of the joint that moves most [rad] or [m]
 _AROUND = 0.6  # by which no joint may leave the start on its way to a pose [rad] or [m]
 _SCALING, _SLOW = 0.2, 0.05  # factors of velocity and acceleration
@@ -41,12 +51,49 @@ _PAUSE = 0.5  # in which an arm at rest is looked at [s]
 _PERIOD = 0.02  # between two looks [s]
 
 
+@MOTIONS.check(
+    'move-plan-only',
+    'With plan_only a trajectory comes back, and nothing moves',
+    'PlanningOptions: plan_only',
+)
+def _plan_only(subject: Subject) -> str:
+    asked = 'a goal with plan_only'
+    with _from_start(subject) as start, _staying(subject, asked):
+        goal = _goal(subject, joint_goal(subject, _near(subject, start)))
+        goal.planning_options.plan_only = True
+        result = _sent(subject, goal, asked).result(subject.connection.patience)
+        require_success(result.error_code.val, asked)
+        points = result.planned_trajectory.joint_trajectory.points
+        if len(points) < 2:
+            came = f'SUCCESS with {len(points)} points'
+            raise CheckFailedError(asked, came, 'a planned_trajectory')
+    return f'{len(points)} points'
+
+
+@MOTIONS.check(
+    'move-there',
+    'A goal where the arm is is a SUCCESS, and nothing moves',
+    "MoveIt's server: move_action",
+)
+def _there(subject: Subject) -> str:
+    asked = 'a goal where the arm is'
+    with _from_start(subject) as start, _staying(subject, asked):
+        result = _moved(subject, joint_goal(subject, start), asked)
+        require_success(result.error_code.val, asked)
+    return 'nothing moves'
+
+
+@MOTIONS.check(
+    'move-joints',
+    'After SUCCESS the measured joints are at the joint goal',
+    'MoveGroup',
+)
 def _joints(subject: Subject) -> str:
     asked = 'a motion to a joint goal'
     with _from_start(subject) as start:
         goal = _near(subject, start)
         result = _moved(subject, joint_goal(subject, goal), asked)
-        _require_success(result, asked)
+        require_success(result.error_code.val, asked)
         _require(
             subject,
             lambda at: largest_step(at, goal, subject.arm.joint_names) < _ARRIVED,
@@ -57,6 +104,11 @@ def _joints(subject: Subject) -> str:
     return f'planned in {result.planning_time * 1e3:.3g} ms'
 
 
+@MOTIONS.check(
+    'move-pose',
+    'After SUCCESS the measured joints put the tip at the pose',
+    'MoveGroup',
+)
 def _pose(subject: Subject) -> str:
     asked, tip = 'a motion to a pose', subject.single_tip()
     with _from_start(subject) as start:
@@ -69,33 +121,16 @@ def _pose(subject: Subject) -> str:
         goal = _goal(subject, pose_goal(subject, T))
         goal.request.path_constraints = joint_goal(subject, start, _AROUND)
         result = _sent(subject, goal, asked).result(subject.connection.patience + _LONGEST)
-        _require_success(result, asked)
+        require_success(result.error_code.val, asked)
         _require(subject, is_there, asked, f'SUCCESS, and {tip} elsewhere', f'{tip} at the pose')
     return f'planned in {result.planning_time * 1e3:.3g} ms'
 
 
-def _plan_only(subject: Subject) -> str:
-    asked = 'a goal with plan_only'
-    with _from_start(subject) as start, _staying(subject, asked):
-        goal = _goal(subject, joint_goal(subject, _near(subject, start)))
-        goal.planning_options.plan_only = True
-        result = _sent(subject, goal, asked).result(subject.connection.patience)
-        _require_success(result, asked)
-        points = result.planned_trajectory.joint_trajectory.points
-        if len(points) < 2:
-            came = f'SUCCESS with {len(points)} points'
-            raise CheckFailedError(asked, came, 'a planned_trajectory')
-    return f'{len(points)} points'
-
-
-def _there(subject: Subject) -> str:
-    asked = 'a goal where the arm is'
-    with _from_start(subject) as start, _staying(subject, asked):
-        result = _moved(subject, joint_goal(subject, start), asked)
-        _require_success(result, asked)
-    return 'nothing moves'
-
-
+@MOTIONS.check(
+    'move-goal-collides',
+    'A goal that is not valid is an error, and nothing moves',
+    'MoveGroup; GetStateValidity',
+)
 def _goal_collides(subject: Subject) -> str:
     asked = 'a motion to a posture that is not valid'
     with _from_start(subject) as start:
@@ -106,18 +141,30 @@ def _goal_collides(subject: Subject) -> str:
         if goal is None:
             raise NotSupportedError('check_state_validity finds no posture not valid')
         with _staying(subject, asked):
-            return _require_refused(_moved(subject, joint_goal(subject, goal), asked), asked)
+            return require_error(
+                _moved(subject, joint_goal(subject, goal), asked).error_code.val, asked
+            )
 
 
+@MOTIONS.check(
+    'move-pipeline',
+    'An unknown pipeline_id is an error, and nothing moves',
+    'MoveGroup',
+)
 def _pipeline(subject: Subject) -> str:
     asked = 'a motion with an unknown pipeline_id'
     with _from_start(subject) as start, _staying(subject, asked):
         goal = _goal(subject, joint_goal(subject, _near(subject, start)))
         goal.request.pipeline_id = 'there_is_no_such_name'
         result = _sent(subject, goal, asked).result(subject.connection.patience + _LONGEST)
-        return _require_refused(result, asked)
+        return require_error(result.error_code.val, asked)
 
 
+@MOTIONS.check(
+    'move-cancel',
+    'A motion that is canceled ends as PREEMPTED, with the arm at rest before the goal',
+    "MoveIt's server: move_action",
+)
 def _cancel(subject: Subject) -> str:
     asked = 'a slow motion, canceled on its way'
     names = subject.arm.joint_names
@@ -135,8 +182,7 @@ def _cancel(subject: Subject) -> str:
         began = time.monotonic()
         code = sent.result(subject.connection.patience + _LONGEST).error_code.val
         seconds = time.monotonic() - began
-        if code != Code.PREEMPTED:
-            raise CheckFailedError(asked, code_name(code), code_name(Code.PREEMPTED))
+        require_error(code, asked, Code.PREEMPTED)
         _require_rest(subject, asked)
         if largest_step(joints.posture(), end, names) < _ARRIVED:
             raise CheckFailedError(asked, 'joints at the goal', 'joints at rest before it')
@@ -149,8 +195,6 @@ def _from_start(subject: Subject) -> Iterator[Posture]:
     if not subject.settings.move:
         raise NotSupportedError('it moves the arm: --move')
     subject.single_tip()
-    if _MOVE is None:
-        raise NotSupportedError('moveit_msgs has no MoveGroup here')
     joints = _joints_of(subject)
     if not joints.wait(subject.connection.patience):
         raise NotSupportedError(f'no joint state has come of {", ".join(joints.missing())}')
@@ -170,7 +214,7 @@ def _go_back(subject: Subject, start: Posture) -> None:
         asked = 'a motion back to where the arm began'
         result = _moved(subject, joint_goal(subject, start), asked)
         time.sleep(_SETTLING)  # before the next check looks at where the arm is
-        _require_success(result, asked)
+        require_success(result.error_code.val, asked)
 
 
 @contextmanager
@@ -206,8 +250,7 @@ def _near(subject: Subject, start: Posture) -> Posture:
 
 def _goal(subject: Subject, goal: Any, scaling: float = _SCALING) -> Any:  # noqa: ANN401
     """Return a goal of the action, without types."""
-    assert _MOVE is not None
-    made = _MOVE.Goal(request=motion_request(subject, goal))
+    made = moveit_type(action, 'MoveGroup').Goal(request=motion_request(subject, goal))
     made.request.max_velocity_scaling_factor = scaling
     made.request.max_acceleration_scaling_factor = scaling
     made.planning_options.planning_scene_diff.is_diff = True
@@ -216,26 +259,14 @@ def _goal(subject: Subject, goal: Any, scaling: float = _SCALING) -> Any:  # noq
 
 
 def _sent(subject: Subject, goal: Any, asked: str) -> SentGoal:  # noqa: ANN401
-    assert _MOVE is not None
-    return subject.connection.send_goal(_MOVE, MOVE, goal, asked)
+    kind = moveit_type(action, 'MoveGroup')
+    return subject.connection.send_goal(kind, MOVE, goal, asked)
 
 
 def _moved(subject: Subject, goal: Any, asked: str) -> Any:  # noqa: ANN401
     """Return the result of a motion to a goal."""
     patience = subject.connection.patience + _LONGEST
     return _sent(subject, _goal(subject, goal), asked).result(patience)
-
-
-def _require_success(result: Any, asked: str) -> None:  # noqa: ANN401
-    if result.error_code.val != SUCCESS:
-        raise CheckFailedError(asked, code_name(result.error_code.val), 'SUCCESS')
-
-
-def _require_refused(result: Any, asked: str) -> str:  # noqa: ANN401
-    code = result.error_code.val
-    if code == SUCCESS:
-        raise CheckFailedError(asked, 'SUCCESS', 'an error')
-    return code_name(code)
 
 
 def _require(
@@ -258,54 +289,43 @@ def _require_rest(subject: Subject, asked: str) -> None:
         time.sleep(_PERIOD)
 
 
-CHECKS = (
-    Check(
-        'move-plan-only',
-        _SECTION,
-        'With plan_only a trajectory comes back, and nothing moves',
-        _plan_only,
-        'PlanningOptions: plan_only',
-    ),
-    Check(
-        'move-there',
-        _SECTION,
-        'A goal where the arm is is a SUCCESS, and nothing moves',
-        _there,
-        "MoveIt's server: move_action",
-    ),
-    Check(
-        'move-joints',
-        _SECTION,
-        'After SUCCESS the measured joints are at the joint goal',
-        _joints,
-        'MoveGroup',
-    ),
-    Check(
-        'move-pose',
-        _SECTION,
-        'After SUCCESS the measured joints put the tip at the pose',
-        _pose,
-        'MoveGroup',
-    ),
-    Check(
-        'move-goal-collides',
-        _SECTION,
-        'A goal that is not valid is an error, and nothing moves',
-        _goal_collides,
-        'MoveGroup; GetStateValidity',
-    ),
-    Check(
-        'move-pipeline',
-        _SECTION,
-        'An unknown pipeline_id is an error, and nothing moves',
-        _pipeline,
-        'MoveGroup',
-    ),
-    Check(
-        'move-cancel',
-        _SECTION,
-        'A motion that is canceled ends as PREEMPTED, with the arm at rest before the goal',
-        _cancel,
-        "MoveIt's server: move_action",
-    ),
-)
+class MeasuredJoints:
+    """
+    Measured joint positions; those of several publishers are put together.
+
+    :param node: the node that listens; it spins in another thread.
+    :param arm: the arm.
+    """
+
+    def __init__(self, node: Node, arm: TestedArm) -> None:
+        self._arm = arm
+        self._positions: dict[str, float] = {}
+        self._news = threading.Condition()
+        node.create_subscription(JointState, JOINT_STATES, self._on_state, qos_profile_sensor_data)
+
+    def wait(self, patience: float) -> bool:
+        """
+        Wait until every joint of the arm is measured; return whether that is so in time.
+
+        :param patience: how long to wait [s].
+        """
+        until = time.monotonic() + patience
+        with self._news:
+            while self.missing():
+                if not self._news.wait(max(until - time.monotonic(), 0.0)):
+                    return False
+        return True
+
+    def missing(self) -> list[str]:
+        """Return the joints of the arm that no joint state has named."""
+        return [name for name in self._arm.joint_names if name not in self._positions]
+
+    def posture(self) -> Posture:
+        """Return the latest positions; joints that are not measured stand next to 0."""
+        with self._news:
+            return self._arm.completed(self._positions)
+
+    def _on_state(self, message: JointState) -> None:
+        with self._news:
+            self._positions.update(zip(message.name, message.position, strict=False))
+            self._news.notify_all()

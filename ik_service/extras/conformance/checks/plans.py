@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 import math
 from typing import Any
 import zlib
@@ -12,26 +11,35 @@ from moveit_msgs.msg import MoveItErrorCodes as Code
 import numpy as np
 
 from ik_service.common.transforms import rigid_transform
-from ik_service.extras.conformance.answers import offset
-from ik_service.extras.conformance.check import Check, CheckFailedError, NotSupportedError
-from ik_service.extras.conformance.checks.collisions import ask_validity, random_states
-from ik_service.extras.conformance.checks.lines import require_timed
-from ik_service.extras.conformance.checks.scenes import free_seed, scene_box
-from ik_service.extras.conformance.names import (
-    code_name,
+from ik_service.extras.conformance.answers import (
+    moveit_type,
+    offset,
     PLAN,
     PLANNERS,
+    require_error,
+    require_success,
     STATE_VALIDITY,
     SUCCESS,
 )
-from ik_service.extras.conformance.subject import largest_step, LIMIT_TOLERANCE, Posture, Subject
+from ik_service.extras.conformance.check import CheckFailedError, NotSupportedError, Section
+from ik_service.extras.conformance.checks.collisions import (
+    ask_validity,
+    free_seed,
+    random_states,
+    scene_box,
+)
+from ik_service.extras.conformance.checks.lines import require_timed
+from ik_service.extras.conformance.subject import (
+    largest_step,
+    LIMIT_TOLERANCE,
+    Posture,
+    set_posture,
+    Subject,
+    trajectory_postures,
+)
 from ik_service.ros.requests.pose_goals import goal_at
 
-_SECTION = 'plans'
-# Other builds of moveit_msgs may lack them.
-_PLAN = getattr(srv, 'GetMotionPlan', None)
-_LIST = getattr(srv, 'QueryPlannerInterfaces', None)
-_VALIDITY = getattr(srv, 'GetStateValidity', None)
+PLANS = Section('plans')
 _TIME = 5.0  # allowed_planning_time [s]
 _STEP = 0.4  # between start and goal, of the joint that moves most [rad] or [m]
 _POSTURES = 50
@@ -45,21 +53,29 @@ _UNKNOWN = 'there_is_no_such_name'
 _NO_CODES = 'its service answers FAILURE to whatever cannot be planned'
 
 
+@PLANS.check(
+    'plan-planners',
+    'query_planner_interface lists pipelines and their planners',
+    'QueryPlannerInterfaces',
+)
 def _planners(subject: Subject) -> str:
-    if _LIST is None:
-        raise NotSupportedError('moveit_msgs has no QueryPlannerInterfaces here')
-    asked = 'the planners'
-    answer, _ = subject.connection.ask(_LIST, PLANNERS, _LIST.Request(), asked)
+    asked, kind = 'the planners', moveit_type(srv, 'QueryPlannerInterfaces')
+    answer, _ = subject.connection.ask(kind, PLANNERS, kind.Request(), asked)
     found = {each.pipeline_id or each.name: each for each in answer.planner_interfaces}
     if not found or '' in found or not any(len(each.planner_ids) for each in found.values()):
         raise CheckFailedError(asked, f'{len(found)} pipelines', 'names of pipelines and planners')
     return ', '.join(found)
 
 
+@PLANS.check(
+    'plan-joints',
+    'A plan leads from its start to a joint goal, within the joint limits',
+    'GetMotionPlan',
+)
 def _joints(subject: Subject) -> str:
     answer, start, goal = _short_plan(subject)
     asked, names = 'a plan to a joint goal', subject.arm.joint_names
-    postures = _postures(answer, start)
+    postures = trajectory_postures(answer.trajectory, start)
     for posture, end, what, tolerance in (
         (postures[0], start, 'start', _ROUNDING),
         (postures[-1], goal, 'goal', _JOINT_TOLERANCE + _ROUNDING),
@@ -75,9 +91,14 @@ def _joints(subject: Subject) -> str:
     return f'{len(postures)} points, planned in {answer.planning_time * 1e3:.3g} ms'
 
 
+@PLANS.check(
+    'plan-valid',
+    'check_state_validity calls the points of a plan valid',
+    'GetMotionPlan; GetStateValidity',
+)
 def _valid(subject: Subject) -> str:
     answer, start, _ = _short_plan(subject)
-    postures = _postures(answer, start)
+    postures = trajectory_postures(answer.trajectory, start)
     chosen = postures[:: max(1, len(postures) // _LOOKED_AT)]
     for posture in chosen:
         asked = 'check_state_validity of a point of a plan'
@@ -86,6 +107,11 @@ def _valid(subject: Subject) -> str:
     return f'{len(chosen)} points'
 
 
+@PLANS.check(
+    'plan-timing',
+    'Its times increase, it rests at both ends, and the velocity limits are kept',
+    'GetMotionPlan: trajectory',
+)
 def _timing(subject: Subject) -> str:
     answer, *_ = _short_plan(subject)
     asked = 'the times and velocities of a plan'
@@ -93,6 +119,11 @@ def _timing(subject: Subject) -> str:
     return f'{seconds:.2f} s'
 
 
+@PLANS.check(
+    'plan-scaling',
+    f'With scaling factors of {_SLOW:g} that share of the velocity limits is kept',
+    'MotionPlanRequest: max_velocity_scaling_factor',
+)
 def _scaling(subject: Subject) -> str:
     start, goal = near_postures(subject)
     asked = f'a plan with scaling factors of {_SLOW:g}'
@@ -103,13 +134,18 @@ def _scaling(subject: Subject) -> str:
     return f'{seconds:.2f} s'
 
 
+@PLANS.check(
+    'plan-pose',
+    'A plan to a pose of the tip ends there, within its tolerances',
+    'MotionPlanRequest: goal_constraints',
+)
 def _pose(subject: Subject) -> str:
     start, goal = near_postures(subject)
     tip = subject.single_tip()
     T = subject.links_at(goal)[tip]
     asked = 'a plan to a pose'
     answer = _planned(subject, motion_request(subject, pose_goal(subject, T), start=start), asked)
-    reached = subject.links_at(_postures(answer, start)[-1])[tip]
+    reached = subject.links_at(trajectory_postures(answer.trajectory, start)[-1])[tip]
     distance, angle = offset(reached, T)
     settings = subject.settings
     # The tolerance of the angle is about each of three axes.
@@ -122,6 +158,11 @@ def _pose(subject: Subject) -> str:
     return f'{distance * 1e3:.2g} mm, {angle:.2g} rad'
 
 
+@PLANS.check(
+    'plan-out-of-reach',
+    'A pose out of reach is an error, without a trajectory',
+    'GetMotionPlan',
+)
 def _out_of_reach(subject: Subject) -> str:
     start, _ = near_postures(subject)
     T = subject.links_at(start)[subject.single_tip()]
@@ -130,12 +171,23 @@ def _out_of_reach(subject: Subject) -> str:
     return _refused(subject, request, f'a plan to a pose {_AWAY:g} m away')
 
 
+@PLANS.check(
+    'plan-goal-collides',
+    'A goal that is not valid is an error, without a trajectory',
+    'GetMotionPlan; GetStateValidity',
+)
 def _goal_collides(subject: Subject) -> str:
     start, goal = _colliding(subject)
     request = motion_request(subject, joint_goal(subject, goal), start=start)
     return _refused(subject, request, 'a plan to a posture that is not valid')
 
 
+@PLANS.check(
+    'plan-start-collides',
+    'A start that is not valid is answered with START_STATE_IN_COLLISION',
+    'MoveItErrorCodes',
+    moveit=_NO_CODES,
+)
 def _start_collides(subject: Subject) -> str:
     goal, start = _colliding(subject)
     request = motion_request(subject, joint_goal(subject, goal), start=start)
@@ -143,6 +195,11 @@ def _start_collides(subject: Subject) -> str:
     return _refused(subject, request, asked, Code.START_STATE_IN_COLLISION)
 
 
+@PLANS.check(
+    'plan-start-constraint',
+    'A start that breaks path_constraints is an error, without a trajectory',
+    'MotionPlanRequest: path_constraints',
+)
 def _start_constraint(subject: Subject) -> str:
     start, goal = near_postures(subject)
     tolerance = 0.25 * largest_step(start, goal, subject.arm.joint_names)
@@ -151,18 +208,46 @@ def _start_constraint(subject: Subject) -> str:
     return _refused(subject, request, 'a plan whose start breaks path_constraints')
 
 
+@PLANS.check(
+    'plan-group',
+    'An unknown group is answered with INVALID_GROUP_NAME',
+    'MoveItErrorCodes',
+    moveit=_NO_CODES,
+)
 def _group(subject: Subject) -> str:
     request = _near_request(subject)
     request.group_name = _UNKNOWN
     return _refused(subject, request, 'an unknown group', Code.INVALID_GROUP_NAME)
 
 
+@PLANS.check(
+    'plan-no-goal',
+    'A request without a goal is answered with INVALID_GOAL_CONSTRAINTS',
+    'MoveItErrorCodes',
+    moveit=_NO_CODES,
+)
+def _no_goal(subject: Subject) -> str:
+    start, _ = near_postures(subject)
+    request = motion_request(subject, start=start)
+    return _refused(subject, request, 'no goal', Code.INVALID_GOAL_CONSTRAINTS)
+
+
+@PLANS.check(
+    'plan-pipeline',
+    'An unknown pipeline_id is answered with FAILURE',
+    "MoveIt's server: plan_kinematic_path",
+)
 def _pipeline(subject: Subject) -> str:
     request = _near_request(subject)
     request.pipeline_id = _UNKNOWN
     return _refused(subject, request, 'an unknown pipeline_id', Code.FAILURE)
 
 
+@PLANS.check(
+    'plan-planner',
+    'An unknown planner_id is an error, or another planner plans to the goal',
+    "MoveIt's server: plan_kinematic_path",
+)
 def _planner(subject: Subject) -> str:
     start, goal = near_postures(subject)
     request = _near_request(subject)
@@ -171,19 +256,18 @@ def _planner(subject: Subject) -> str:
     answer = _ask(subject, request, asked)
     if answer.error_code.val != SUCCESS:
         return _require_refused(answer, asked)
-    last = _postures(answer, start)[-1]
+    last = trajectory_postures(answer.trajectory, start)[-1]
     away = largest_step(last, goal, subject.arm.joint_names)
     if away > _JOINT_TOLERANCE + _ROUNDING:
         raise CheckFailedError(asked, f'an end {away:.3g} rad or m away', 'a plan, or an error')
     return 'another planner has planned'
 
 
-def _no_goal(subject: Subject) -> str:
-    start, _ = near_postures(subject)
-    request = motion_request(subject, start=start)
-    return _refused(subject, request, 'no goal', Code.INVALID_GOAL_CONSTRAINTS)
-
-
+@PLANS.check(
+    'plan-world',
+    'A box of a scene at the goal makes a plan an error; without the box it is planned',
+    'GetMotionPlan; ApplyPlanningScene',
+)
 def _world(subject: Subject) -> str:
     subject.single_tip()
     goal = free_seed(subject)
@@ -198,6 +282,12 @@ def _world(subject: Subject) -> str:
     return f'{blocked} inside the box'
 
 
+@PLANS.check(
+    'plan-not-a-number',
+    'A goal with a joint position of NaN is an error',
+    'GetMotionPlan',
+    rough=True,
+)
 def _not_a_number(subject: Subject) -> str:
     request = _near_request(subject)
     request.goal_constraints[0].joint_constraints[0].position = math.nan
@@ -205,8 +295,6 @@ def _not_a_number(subject: Subject) -> str:
 
 
 # Requests
-
-
 def near_postures(subject: Subject) -> tuple[Posture, Posture]:
     """
     Return two postures near each other, which are valid where the server says so.
@@ -237,7 +325,8 @@ def is_valid(subject: Subject, posture: Posture) -> bool:
     :param subject: the server, and its arm.
     :param posture: the posture.
     """
-    if _VALIDITY is None or not subject.connection.offers(_VALIDITY, STATE_VALIDITY):
+    kind = getattr(srv, 'GetStateValidity', None)
+    if kind is None or not subject.connection.offers(kind, STATE_VALIDITY):
         return True
     return bool(ask_validity(subject, posture, 'check_state_validity of a posture').valid)
 
@@ -254,18 +343,12 @@ def motion_request(
     :param goals: the alternative goals, as Constraints.
     :param start: the start; None for where the arm is.
     """
-    kind = getattr(msg, 'MotionPlanRequest', None)
-    if kind is None:
-        raise NotSupportedError('moveit_msgs has no MotionPlanRequest here')
+    kind = moveit_type(msg, 'MotionPlanRequest')
     request = kind(group_name=subject.group_name, num_planning_attempts=1)
     request.allowed_planning_time = _TIME
     request.max_velocity_scaling_factor = request.max_acceleration_scaling_factor = 1.0
     request.goal_constraints = list(goals)
-    if start is None:
-        request.start_state.is_diff = True
-    else:
-        joints = request.start_state.joint_state
-        joints.name, joints.position = list(start), [float(value) for value in start.values()]
+    set_posture(request.start_state, start)
     return request
 
 
@@ -318,8 +401,6 @@ def _colliding(subject: Subject) -> tuple[Posture, Posture]:
 
 
 # Answers
-
-
 def _short_plan(subject: Subject) -> tuple[Any, Posture, Posture]:
     """Return the answer to a plan between near postures, its start, and its goal."""
 
@@ -340,9 +421,9 @@ def _planned(subject: Subject, request: Any, asked: str) -> Any:  # noqa: ANN401
 
 def _require_points(answer: Any, asked: str) -> None:  # noqa: ANN401
     points = answer.trajectory.joint_trajectory.points
-    if answer.error_code.val != SUCCESS or not points:
-        came = f'{code_name(answer.error_code.val)} with {len(points)} points'
-        raise CheckFailedError(asked, came, 'SUCCESS with points')
+    require_success(answer.error_code.val, asked)
+    if not points:
+        raise CheckFailedError(asked, 'SUCCESS without points', 'SUCCESS with points')
 
 
 def _refused(subject: Subject, request: Any, asked: str, *codes: int) -> str:  # noqa: ANN401
@@ -351,148 +432,18 @@ def _refused(subject: Subject, request: Any, asked: str, *codes: int) -> str:  #
 
 def _require_refused(answer: Any, asked: str, *codes: int) -> str:  # noqa: ANN401
     """Make sure that an answer is an error without a trajectory; return its code in words."""
-    code, points = answer.error_code.val, len(answer.trajectory.joint_trajectory.points)
-    if code == SUCCESS or (codes and code not in codes):
-        expected = ' or '.join(map(code_name, codes)) or 'an error'
-        raise CheckFailedError(asked, code_name(code), expected)
+    found, points = (
+        require_error(answer.error_code.val, asked, *codes),
+        answer.trajectory.joint_trajectory.points,
+    )
     if points:
-        raise CheckFailedError(asked, f'{code_name(code)} with {points} points', 'no points')
-    return code_name(code)
-
-
-def _postures(answer: Any, start: Mapping[str, float]) -> list[Posture]:  # noqa: ANN401
-    """Return the postures at the points of an answer."""
-    joints = answer.trajectory.joint_trajectory
-    return [
-        {**start, **dict(zip(joints.joint_names, point.positions, strict=True))}
-        for point in joints.points
-    ]
+        raise CheckFailedError(asked, f'{found} with {len(points)} points', 'no points')
+    return found
 
 
 def _ask(subject: Subject, request: Any, asked: str) -> Any:  # noqa: ANN401
-    if _PLAN is None:
-        raise NotSupportedError('moveit_msgs has no GetMotionPlan here')
-    wanted = _PLAN.Request(motion_plan_request=request)
+    kind = moveit_type(srv, 'GetMotionPlan')
+    wanted = kind.Request(motion_plan_request=request)
     patience = subject.connection.patience + _TIME
-    answer, _ = subject.connection.ask(_PLAN, PLAN, wanted, asked, patience)
+    answer, _ = subject.connection.ask(kind, PLAN, wanted, asked, patience)
     return answer.motion_plan_response
-
-
-CHECKS = (
-    Check(
-        'plan-planners',
-        _SECTION,
-        'query_planner_interface lists pipelines and their planners',
-        _planners,
-        'QueryPlannerInterfaces',
-    ),
-    Check(
-        'plan-joints',
-        _SECTION,
-        'A plan leads from its start to a joint goal, within the joint limits',
-        _joints,
-        'GetMotionPlan',
-    ),
-    Check(
-        'plan-valid',
-        _SECTION,
-        'check_state_validity calls the points of a plan valid',
-        _valid,
-        'GetMotionPlan; GetStateValidity',
-    ),
-    Check(
-        'plan-timing',
-        _SECTION,
-        'Its times increase, it rests at both ends, and the velocity limits are kept',
-        _timing,
-        'GetMotionPlan: trajectory',
-    ),
-    Check(
-        'plan-scaling',
-        _SECTION,
-        f'With scaling factors of {_SLOW:g} that share of the velocity limits is kept',
-        _scaling,
-        'MotionPlanRequest: max_velocity_scaling_factor',
-    ),
-    Check(
-        'plan-pose',
-        _SECTION,
-        'A plan to a pose of the tip ends there, within its tolerances',
-        _pose,
-        'MotionPlanRequest: goal_constraints',
-    ),
-    Check(
-        'plan-out-of-reach',
-        _SECTION,
-        'A pose out of reach is an error, without a trajectory',
-        _out_of_reach,
-        'GetMotionPlan',
-    ),
-    Check(
-        'plan-goal-collides',
-        _SECTION,
-        'A goal that is not valid is an error, without a trajectory',
-        _goal_collides,
-        'GetMotionPlan; GetStateValidity',
-    ),
-    Check(
-        'plan-start-collides',
-        _SECTION,
-        'A start that is not valid is answered with START_STATE_IN_COLLISION',
-        _start_collides,
-        'MoveItErrorCodes',
-        moveit=_NO_CODES,
-    ),
-    Check(
-        'plan-start-constraint',
-        _SECTION,
-        'A start that breaks path_constraints is an error, without a trajectory',
-        _start_constraint,
-        'MotionPlanRequest: path_constraints',
-    ),
-    Check(
-        'plan-group',
-        _SECTION,
-        'An unknown group is answered with INVALID_GROUP_NAME',
-        _group,
-        'MoveItErrorCodes',
-        moveit=_NO_CODES,
-    ),
-    Check(
-        'plan-no-goal',
-        _SECTION,
-        'A request without a goal is answered with INVALID_GOAL_CONSTRAINTS',
-        _no_goal,
-        'MoveItErrorCodes',
-        moveit=_NO_CODES,
-    ),
-    Check(
-        'plan-pipeline',
-        _SECTION,
-        'An unknown pipeline_id is answered with FAILURE',
-        _pipeline,
-        "MoveIt's server: plan_kinematic_path",
-    ),
-    Check(
-        'plan-planner',
-        _SECTION,
-        'An unknown planner_id is an error, or another planner plans to the goal',
-        _planner,
-        "MoveIt's server: plan_kinematic_path",
-    ),
-    Check(
-        'plan-world',
-        _SECTION,
-        'A box of a scene at the goal makes a plan an error; without the box it is planned',
-        _world,
-        'GetMotionPlan; ApplyPlanningScene',
-    ),
-    Check(
-        'plan-not-a-number',
-        _SECTION,
-        'A goal with a joint position of NaN is an error',
-        _not_a_number,
-        'GetMotionPlan',
-        rough=True,
-    ),
-)

@@ -13,14 +13,13 @@ from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import ArmGroup, SolverSettings
 from ik_service.arm.hands import gripper_joints
 from ik_service.arm.link_constraints import Bound, OrientationBound, PositionBound
-from ik_service.common.quoting import quote
+from ik_service.common.quoting import listed, quote
 from ik_service.common.transforms import rigid_transform
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.extras.planning.constraints import PathConstraints, TaskRows
 from ik_service.extras.planning.goal_postures import LinkGoal
 from ik_service.extras.planning.motion_check import RowTest
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.model.part_names import listed
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frames import FrameResolver, Frames

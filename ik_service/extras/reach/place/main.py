@@ -9,8 +9,7 @@ from pathlib import Path
 import sys
 
 from ik_service.cli.solve.options import UsageError
-from ik_service.extras.reach.place.arguments import parse
-from ik_service.extras.reach.place.request import PlaceRequest, read_request
+from ik_service.extras.reach.place.request import parse, PlaceRequest, read_request
 from ik_service.extras.reach.place.text import place_json, place_lines
 from ik_service.extras.reach.placement import PlaceSearch, search_places
 

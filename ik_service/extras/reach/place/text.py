@@ -20,8 +20,7 @@ from ik_service.cli.solve.json_output import document
 from ik_service.cli.solve.text_output import robot_lines
 from ik_service.common.transforms import quaternion_xyzw_from_rotation
 from ik_service.extras.reach.place.request import PlaceRequest
-from ik_service.extras.reach.place_verification import Placement
-from ik_service.extras.reach.placement import PlaceSearch
+from ik_service.extras.reach.placement import Placement, PlaceSearch
 
 _HEADING = ('', 'x [m]', 'y [m]', 'z [m]', 'yaw [°]', 'reached', 'share', 'quality', 'score')
 _MOST_MISSED = 10  # poses that are not reached, in the text

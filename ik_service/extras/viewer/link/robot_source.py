@@ -10,7 +10,7 @@ from pathlib import Path
 from ik_service.arm.arm import ArmSettings
 from ik_service.arm.loader import Source, source_of, srdf_source
 from ik_service.common.arguments import parse_positions
-from ik_service.model.description_file import is_xacro, is_xacro_text
+from ik_service.model.description import is_xacro, is_xacro_text
 from ik_service.ros.node.frame_parameters import TOOL_FRAMES, tool_frames_of
 
 

@@ -17,8 +17,7 @@ from ik_service.common.quoting import truncate
 from ik_service.common.regular_file import open_regular
 from ik_service.common.threads import BackgroundWorkers
 from ik_service.exceptions import ArgumentError, IkServiceError
-from ik_service.extras.reach.grid import reach_box
-from ik_service.extras.reach.orientations import chooses_orientation
+from ik_service.extras.reach.grid import chooses_orientation, reach_box
 from ik_service.extras.reach.survey import capability_map
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.kinematics.chain import KinematicChain

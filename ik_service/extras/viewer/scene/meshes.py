@@ -12,10 +12,9 @@ import numpy as np
 
 from ik_service.common.regular_file import open_regular, read_regular
 from ik_service.exceptions import MissingExtraError
-from ik_service.model.geometry.collada import collada_unit
 from ik_service.model.geometry.gltf import read_gltf
 from ik_service.model.geometry.link_geometry import MeshFile
-from ik_service.model.geometry.mesh_files import MeshError, MeshFiles, read_beside
+from ik_service.model.geometry.mesh_files import collada_unit, MeshError, MeshFiles, read_beside
 
 Color = tuple[float, float, float]
 

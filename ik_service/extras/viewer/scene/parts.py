@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from ik_service.common.quoting import named
 from ik_service.common.revolved_surface import capsule_surface
 from ik_service.extras.viewer.scene.meshes import Color, Mesh, MeshLoader
 from ik_service.model.description import RobotDescription
-from ik_service.model.geometry.collision_geometry import read_collision_geometry
 from ik_service.model.geometry.link_geometry import (
     Box,
     Capsule,
@@ -21,9 +21,9 @@ from ik_service.model.geometry.link_geometry import (
     MeshFile,
     numbers,
     parsed_element,
+    read_collision_geometry,
     Sphere,
 )
-from ik_service.model.part_names import named
 from ik_service.robot import Robot
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ik_service.arm.arm import Arm
 from ik_service.arm.loader import build_arm
+from ik_service.common.quoting import listed
 from ik_service.exceptions import SrdfError
 from ik_service.extras.viewer.link.robot_source import RobotSelection
 from ik_service.extras.viewer.link.task_queue import LimitedLog
@@ -18,8 +19,7 @@ from ik_service.extras.viewer.scene.meshes import MeshLoader
 from ik_service.extras.viewer.scene.parts import collision_parts, Part, read_visuals, robot_parts
 from ik_service.kinematics.joint_space import joint_speeds
 from ik_service.model.package_folders import parse_package_dirs
-from ik_service.model.part_names import listed
-from ik_service.model.xacro.xacro_arguments import parse_xacro_args
+from ik_service.model.xacro_file import parse_xacro_args
 
 _LARGEST = 3.0  # size of an arm on an endless rail [m]
 

@@ -14,9 +14,8 @@ from rclpy.validate_full_topic_name import validate_full_topic_name
 
 from ik_service.arm.arm import Arm
 from ik_service.arm.group import ArmGroup
-from ik_service.common.quoting import quote
+from ik_service.common.quoting import listed, quote
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.model.part_names import listed
 from ik_service.ros.common.input_topics import InputTopic
 from ik_service.ros.motion.following.follower_interface import TARGET_TOPIC
 

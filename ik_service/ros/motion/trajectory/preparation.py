@@ -9,10 +9,9 @@ from typing import cast
 
 import numpy as np
 
-from ik_service.common.quoting import quote
+from ik_service.common.quoting import listed, quote
 from ik_service.exceptions import TrajectoryError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.model.part_names import listed
 from ik_service.motion.playback.trajectory_fit import fitted, GOAL_TOLERANCE, limits_of, per_joint
 from ik_service.motion.playback.trajectory_outcome import GOAL_TIME, TrajectoryTolerances
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory

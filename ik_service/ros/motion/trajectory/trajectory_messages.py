@@ -12,9 +12,8 @@ import numpy as np
 from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from ik_service.common.quoting import quote
+from ik_service.common.quoting import listed, quote
 from ik_service.exceptions import TrajectoryError
-from ik_service.model.part_names import listed
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.motion.trajectory.goal_outcome import GoalEnd, GoalRefusedError
 

@@ -10,8 +10,13 @@ pytest.importorskip('ompl', reason='OMPL comes with the extra plan')
 pytest.importorskip('coal', reason='Coal comes with the extra collision')
 
 from geometry_msgs.msg import Quaternion
-from moveit_msgs.msg import Constraints, MoveItErrorCodes
-from moveit_msgs.srv import QueryPlannerInterfaces
+from moveit_msgs.msg import Constraints, MoveItErrorCodes, PlanningScene
+from moveit_msgs.srv import (
+    ApplyPlanningScene,
+    GetCartesianPath,
+    GetPlanningScene,
+    QueryPlannerInterfaces,
+)
 from std_srvs.srv import Trigger
 from support.cell import Cell, NAMES, panda_chain
 from support.chains import arm_path, pose_difference
@@ -227,3 +232,34 @@ class TestCompasFab:
         end, result = mover.follow(answer.trajectory.joint_trajectory).result()
         assert end == 'succeeded', result
         require_at(cell, chain, T)
+
+    def test_plan_cartesian_motion_begins_at_the_state_of_the_scene(self, cell):
+        """The state that set_robot_cell_state applies is read back, and sent as the start."""
+        bench = cell.bench
+        scene = PlanningScene(is_diff=True)
+        scene.robot_state.is_diff = True
+        scene.robot_state.joint_state.name = [*NAMES]
+        scene.robot_state.joint_state.position = [*map(float, RIGHT)]
+        applied = bench.call(
+            ApplyPlanningScene, 'apply_planning_scene', ApplyPlanningScene.Request(scene=scene)
+        )
+        assert applied.success
+        told = bench.call(GetPlanningScene, 'get_planning_scene', GetPlanningScene.Request())
+        T = flange().forward(RIGHT)
+        T[2, 3] += 0.05
+        request = GetCartesianPath.Request(
+            start_state=told.scene.robot_state,
+            group_name='panda_arm',
+            link_name=FLANGE,
+            waypoints=[pose_from_matrix(T)],
+            max_step=0.01,
+            jump_threshold=1.57,
+            avoid_collisions=True,
+        )
+        request.header.frame_id = 'panda_link0'
+        bench.service_client(GetCartesianPath, 'compute_cartesian_path', 120.0)
+        answer = bench.call(GetCartesianPath, 'compute_cartesian_path', request)
+        assert answer.fraction == 1.0, answer.error_code
+        rows = planned_rows(answer.solution)
+        np.testing.assert_allclose(rows[0], RIGHT, atol=1e-9)
+        assert max(pose_difference(flange().forward(rows[-1]), T)) < 1e-4

@@ -12,8 +12,8 @@ from support.reach_files import CONTENT, POINTS, write_reach
 from support.reach_maps import arm, grid, made_map
 
 from ik_service.exceptions import ArgumentError, IkServiceError, MissingExtraError
+from ik_service.extras.reach import study
 from ik_service.extras.scale.chain_spec import ChainSpec
-from ik_service.extras.studies.reach import reach
 from ik_service.extras.viewer.reach.reach_map import (
     difference,
     of_capability_map,
@@ -103,13 +103,13 @@ def test_a_file_of_the_study_is_read(tmp_path, monkeypatch):
     surveyed = made_maps.made_map(
         URDF, (np.array([0.0, 0.2]),) * 3, np.arange(8) - 1, orientations=10
     )
-    monkeypatch.setattr(reach, 'capability_map', lambda *_, **__: surveyed)
-    monkeypatch.setattr(reach, 'draw_reach', lambda path, *_: path)
+    monkeypatch.setattr(study, 'capability_map', lambda *_, **__: surveyed)
+    monkeypatch.setattr(study, 'draw_reach', lambda path, *_: path)
     urdf = tmp_path / 'r.urdf'
     urdf.write_text(URDF)
     parser = ArgumentParser()
-    reach.add_arguments(parser)
-    reach.run(parser.parse_args(['--urdf', str(urdf)], Namespace(output=tmp_path)))
+    study.add_arguments(parser)
+    study.run(parser.parse_args(['--urdf', str(urdf)], Namespace(output=tmp_path)))
     found = read_map(tmp_path / 'reach.npz')
     assert np.allclose(found.points, surveyed.positions[1:])
     assert np.allclose(found.quantities[0].values, 10.0 * np.arange(7))

@@ -5,7 +5,7 @@ import pytest
 from support.reach_maps import grid, made_map
 
 from ik_service.exceptions import ArgumentError
-from ik_service.extras.studies.reach import reach_figure
+from ik_service.extras.reach import figures
 from ik_service.extras.viewer.reach.reach_map import of_capability_map
 from ik_service.extras.viewer.reach.selection import (
     COLORS,
@@ -23,7 +23,7 @@ VALUES = np.linspace(0.0, 1.0, 101)
 
 def test_the_colours_are_those_of_the_study_s_figure():
     pytest.importorskip('matplotlib', reason="matplotlib comes with the extra 'plot'")
-    expected = 255.0 * reach_figure.share_colors(VALUES)[:, :3]
+    expected = 255.0 * figures.share_colors(VALUES)[:, :3]
     assert np.abs(viridis(VALUES) - expected).max() < 7.0  # of 255: nobody sees that
 
 

@@ -1,0 +1,361 @@
+"""Checks of solutions: right, within limits and time, near the seed, and the same each time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from builtin_interfaces.msg import Duration
+from moveit_msgs.msg import MoveItErrorCodes as Code
+from moveit_msgs.srv import GetPositionFK
+import numpy as np
+
+from ik_service.common.transforms import rigid_transform
+from ik_service.extras.conformance.answers import code_name, COMPUTE_FK, IkAnswer, offset
+from ik_service.extras.conformance.check import CheckFailedError, NotSupportedError, Section
+from ik_service.extras.conformance.checks.forward import answered_poses
+from ik_service.extras.conformance.subject import largest_step, Poses, Posture, Subject
+
+SOLUTIONS = Section('solutions')
+_SOLVED = 0.9  # share of reachable poses that has to be solved
+_NEAR = 1e-3  # how far from a seed that is a solution the answer may be [rad] or [m]
+_WALK_STEP = 0.01  # of the joint that moves most [rad] or [m]
+_WALK_LENGTH = 100
+_WALK_RATIO = 1.05
+_REDUNDANT_RATIO = 20.0  # where self-motion is added; another elbow is still farther
+_SCALES = (0.01, 0.5, 2.0, 100.0, -1.0)
+
+
+@SOLUTIONS.check(
+    'round-trip',
+    'Solutions of random reachable poses put the tip there and keep all joint limits',
+    'what SUCCESS means',
+)
+def _round_trip(subject: Subject) -> str:
+    worst, solved = (0.0, 0.0), 0
+    for answer, poses in _asked_far(subject):
+        if not answer.solved:
+            answer.without_solution()
+            continue
+        found, distance, angle = subject.reached(answer, poses)
+        worst = max(worst[0], distance), max(worst[1], angle)
+        solved += 1
+        if solved == 1 and subject.connection.offers(GetPositionFK, COMPUTE_FK):
+            _same_as_fk(subject, found, poses)
+    if not solved:
+        raise answer.fail(
+            'SUCCESS for some of them', f'no SUCCESS for {subject.settings.count} of them'
+        )
+    return f'{solved} poses, worst {worst[0] * 1e3:.1g} mm, {worst[1]:.1g} rad'
+
+
+@SOLUTIONS.check(
+    'solve-rate',
+    f'At least {_SOLVED:.0%} of random reachable poses are solved, within 1 s each',
+    'what a solver is for',
+)
+def _solve_rate(subject: Subject) -> str:
+    answers = [answer for answer, _ in _asked_far(subject)]
+    solved = sum(answer.solved for answer in answers)
+    text = f'{solved} of {len(answers)} solved'
+    if solved < _SOLVED * len(answers):
+        first = next(answer for answer in answers if not answer.solved)
+        raise first.fail(
+            f'at least {_SOLVED:.0%} solved within 1 s each',
+            f'{text}; the first that is not: {first.text}',
+        )
+    return text
+
+
+@SOLUTIONS.check(
+    'seed-is-solution',
+    'A seed that solves the pose is the answer',
+    'GetPositionIK: robot_state is the seed',
+)
+def _seed_is_solution(subject: Subject) -> str:
+    names, worst = subject.arm.joint_names, 0.0
+    for posture in subject.postures(max(1, subject.settings.count // 5), 'truth'):
+        poses = subject.tips_at(posture)
+        asked = 'the pose of the seed itself'
+        answer = subject.ik(subject.request(poses, posture), asked)
+        found, _, _ = subject.reached(answer, poses)
+        step = largest_step(found, posture, names)
+        if step > _NEAR:
+            came = f'SUCCESS {step:.4g} rad or m from the seed'
+            raise answer.fail(f'the seed, within {_NEAR:g} rad or m', came)
+        worst = max(worst, step)
+    return f'worst {worst:.1g} rad or m from the seed'
+
+
+@SOLUTIONS.check(
+    'random-walk',
+    f'On a walk of small steps no joint moves by more than {_WALK_RATIO} × the step; of a '
+    f'redundant arm, which can move without its tip, by {_REDUNDANT_RATIO:g} ×',
+    'GetPositionIK: robot_state is the seed',
+)
+def _random_walk(subject: Subject) -> str:
+    arm, worst = subject.arm, 0.0
+    ratio = _REDUNDANT_RATIO if arm.redundant else _WALK_RATIO
+    walk = list(arm.walk(np.random.default_rng(7), _WALK_LENGTH, _WALK_STEP))
+    if not walk:
+        raise NotSupportedError('the arm is nearly singular in all postures that were tried')
+    for number, (posture, truth) in enumerate(walk, 1):
+        poses = subject.tips_at(truth)
+        asked = f'step {number} of a walk, from the posture before it'
+        answer = subject.ik(subject.request(poses, posture), asked)
+        found, _, _ = subject.reached(answer, poses)
+        motion = largest_step(found, posture, arm.joint_names)
+        if motion > ratio * _WALK_STEP:
+            came = f'SUCCESS with a joint that moves by {motion:.4g} rad or m'
+            raise answer.fail(
+                f'no joint to move by more than {ratio:g} × the {_WALK_STEP:g} of the walk', came
+            )
+        worst = max(worst, motion / _WALK_STEP)
+    return f'{len(walk)} steps, largest {worst:.2f} × the step of the walk'
+
+
+@SOLUTIONS.check(
+    'repeatable',
+    'The same request gives the same answer, bit by bit',
+    'determinism',
+    moveit='its solvers search on from random postures, another time from others',
+)
+def _repeatable(subject: Subject) -> str:
+    count = max(1, subject.settings.count // 10)
+    goals, seeds = subject.postures(count, 'again'), subject.postures(count, 'again, seeds')
+    for goal, seed in zip(goals, seeds, strict=True):
+        request = subject.request(subject.tips_at(goal), seed)
+        first, second = (subject.ik(request, 'the same pose twice') for _ in range(2))
+        if first.code != second.code:
+            raise second.fail(f'{first.text}, as before')
+        if first.values != second.values or first.names != second.names:
+            raise second.fail('the same positions, bit by bit', f'SUCCESS {_apart(first, second)}')
+    return f'{count} poses, bit by bit'
+
+
+@SOLUTIONS.check(
+    'quaternion-scale',
+    'A quaternion of another length than 1 means the same rotation',
+    'answer table: quaternions are normalised',
+)
+def _quaternion_scale(subject: Subject) -> str:
+    request, poses, _ = subject.ordinary_request('quaternions')
+    quaternion = subject.first_pose(request).pose.orientation
+    x, y, z, w = quaternion.x, quaternion.y, quaternion.z, quaternion.w
+    for scale in _SCALES:
+        quaternion.x, quaternion.y, quaternion.z, quaternion.w = (
+            scale * x, scale * y, scale * z, scale * w,
+        )  # fmt: skip
+        answer = subject.ik(request, f'a pose whose quaternion is {scale:g} × a unit one')
+        subject.reached(answer, poses)
+    return f'{len(_SCALES)} lengths'
+
+
+@SOLUTIONS.check(
+    'seed-outside',
+    'From a seed outside the joint limits, the solution is within them',
+    'answer table: a seed outside the limits is brought inside',
+)
+def _seed_outside(subject: Subject) -> str:
+    limited = [(n, high) for n, _, high in subject.arm.bounds() if np.isfinite(high)]
+    request, poses, _ = subject.ordinary_request('outside')
+    if not limited:
+        return 'no joint has limits'
+    name, high = limited[0]
+    joints = request.ik_request.robot_state.joint_state
+    joints.position[joints.name.index(name)] = high + 0.5
+    answer = subject.ik(request, f'a reachable pose, with a seed 0.5 beyond a limit of {name}')
+    if answer.solved:
+        subject.reached(answer, poses)
+        return 'solved within the limits'
+    raise answer.fail('SUCCESS within the limits')
+
+
+@SOLUTIONS.check(
+    'no-seed',
+    'Without a seed, whatever is_diff says, the solution starts from the present state',
+    "MoveIt's server: an empty robot_state",
+)
+def _no_seed(subject: Subject) -> str:
+    for is_diff in (True, False):
+        solved: Sequence[IkAnswer] = ()
+        for goal in subject.postures(5, 'no seed'):
+            poses = subject.tips_at(goal)
+            request = subject.request(poses)
+            request.ik_request.robot_state.is_diff = is_diff
+            asked = f'a reachable pose without a seed, is_diff {str(is_diff).lower()}'
+            answer = subject.ik(request, asked)
+            if answer.solved:
+                subject.reached(answer, poses)
+                solved = (answer,)
+                break
+        if not solved:
+            raise answer.fail('SUCCESS for one of 5 poses')
+    return 'solved'
+
+
+def _asked_far(subject: Subject) -> list[tuple[IkAnswer, Poses]]:
+    """Ask for random reachable poses from random seeds; the answers with their poses."""
+
+    def ask() -> list[tuple[IkAnswer, Poses]]:
+        found = []
+        count = subject.settings.count
+        seeds = subject.postures(count, 'seeds')
+        for goal, seed in zip(subject.postures(count, 'goals'), seeds, strict=True):
+            poses = subject.tips_at(goal)
+            answer = subject.ik(subject.request(poses, seed), 'a reachable pose, from a far seed')
+            found.append((answer, poses))
+        return found
+
+    return subject.once('far', ask)
+
+
+def _same_as_fk(subject: Subject, posture: Posture, poses: Poses) -> None:
+    """Make sure that compute_fk agrees with a solution."""
+    links, asked = list(poses), 'compute_fk where the solution of compute_ik puts the tip'
+    found = answered_poses(subject.fk(links, posture, asked), links, asked)
+    for link, T in poses.items():
+        distance, angle = offset(found[link], T)
+        if not subject.close(distance, angle):
+            came = f'{link} {distance * 1e3:.4g} mm and {angle:.4g} rad from the pose'
+            raise CheckFailedError(asked, came, 'the pose that compute_ik was asked for')
+
+
+def _apart(first: IkAnswer, second: IkAnswer) -> str:
+    a, b = first.positions(), second.positions()
+    if a.keys() != b.keys():
+        return 'with other joints'
+    return f'{largest_step(a, b, list(a)):.4g} rad or m from the first answer'
+
+
+TIMES = Section('time-outs')
+_LONG, _SHORT = 2, 0.9  # time-outs that are compared [s]
+_USED = 0.75  # share of a time-out after which a search counts as ended by it
+_CUT, _TRIES = 1000, 20  # a time-out that no search keeps [ns], and poses that it is tried with
+_LATE = 2.0  # by which an answer may come after its time-out [s]
+_UNSEEN = 'it gives up on all poses that were tried before the time is over'
+
+
+@TIMES.check(
+    'time-default',
+    'A time-out of 0 means the default of the server',
+    'answer table: timeout 0',
+)
+def _default(subject: Subject) -> str:
+    request, poses, _ = subject.ordinary_request('default time')
+    request.ik_request.timeout = Duration()
+    subject.reached(subject.ik(request, 'a pose near its seed, with a time-out of 0'), poses)
+    return 'solved'
+
+
+@TIMES.check(
+    'time-seconds',
+    f'A search in vain for {_LONG} s ends then',
+    'answer table: timeout',
+)
+def _seconds(subject: Subject) -> str:
+    answer, _ = _searched_long(subject)
+    if answer.seconds > _LONG + _LATE:
+        raise answer.fail(f'an answer after {_LONG} s', f'one after {answer.seconds:.2f} s')
+    return f'{answer.seconds:.2f} s'
+
+
+@TIMES.check(
+    'time-part-of-a-second',
+    f'A search in vain for {_SHORT} s lasts as long: nanoseconds count; or one for '
+    f'{_CUT * 1e-3:g} µs is cut short',
+    'answer table: timeout',
+    moveit='it drops the nanoseconds, so 0.9 s becomes 0: its default',
+)
+def _part_of_a_second(subject: Subject) -> str:
+    if _searched(subject) is None:
+        answer = _cut_short(subject)
+        return f'{code_name(answer.code)} with a time-out of {_CUT * 1e-3:g} µs'
+    answer = _searched_shortly(subject)
+    if not _USED * _SHORT <= answer.seconds <= _SHORT + _LATE:
+        raise answer.fail(
+            f'an answer after {_SHORT} s, as the search for {_LONG} s shows that it lasts',
+            f'one after {answer.seconds:.2f} s',
+        )
+    return f'{answer.seconds:.2f} s'
+
+
+@TIMES.check(
+    'time-code',
+    'When the time has run out, the answer is TIMED_OUT',
+    'answer table: time ran out',
+    moveit='a time-out is answered with NO_IK_SOLUTION, as any other failure',
+)
+def _code(subject: Subject) -> str:
+    shortly = _cut_short if _searched(subject) is None else _searched_shortly
+    return shortly(subject).refused(Code.TIMED_OUT)
+
+
+def _cut_short(subject: Subject) -> IkAnswer:
+    """
+    Return the answer to a reachable pose whose search was cut short by its time-out.
+
+    :raises NotSupportedError: none was, so nothing can be said about time-outs.
+    """
+
+    def ask() -> IkAnswer | None:
+        seeds = subject.postures(_TRIES, 'cut seeds')
+        for goal, seed in zip(subject.postures(_TRIES, 'cut'), seeds, strict=True):
+            request = subject.request(subject.tips_at(goal), seed)
+            request.ik_request.timeout = Duration(nanosec=_CUT)
+            answer = subject.ik(request, f'a reachable pose, within {_CUT * 1e-3:g} µs')
+            if not answer.solved:
+                return answer
+        return None
+
+    found = subject.once('cut short', ask)
+    if found is None:
+        raise NotSupportedError(_UNSEEN)
+    return found
+
+
+def _searched_shortly(subject: Subject) -> IkAnswer:
+    """Return the answer to the pose that is searched for in vain, in a part of a second."""
+
+    def ask() -> IkAnswer:
+        _, poses = _searched_long(subject)
+        request = subject.request(poses, subject.postures(1, 'time')[0])
+        request.ik_request.timeout = Duration(nanosec=int(_SHORT * 1e9))
+        return subject.ik(request, f'a pose that is searched for in vain, for {_SHORT} s')
+
+    return subject.once('searched shortly', ask)
+
+
+def _searched_long(subject: Subject) -> tuple[IkAnswer, Poses]:
+    found = _searched(subject)
+    if found is None:
+        raise NotSupportedError(_UNSEEN)
+    return found
+
+
+def _searched(subject: Subject) -> tuple[IkAnswer, Poses] | None:
+    """Return the answer to a pose that was searched for until the time was over, and the pose."""
+
+    def ask() -> tuple[IkAnswer, Poses] | None:
+        for poses in _hopeless(subject):
+            request = subject.request(poses, subject.postures(1, 'time')[0], seconds=_LONG)
+            answer = subject.ik(request, f'a pose that is searched for in vain, for {_LONG} s')
+            if not answer.solved and answer.seconds >= _USED * _LONG:
+                return answer, poses
+        return None
+
+    return subject.once('searched', ask)
+
+
+def _hopeless(subject: Subject) -> list[Poses]:
+    """Return poses without a solution, but of which a server hardly knows that at once."""
+    tip = subject.arm.tips[0]
+    postures = subject.postures(200, 'hopeless')
+    at = [(subject.links_at(posture)[tip], posture) for posture in postures]
+    base = subject.links_at(postures[0])[subject.arm.base_link][:3, 3]
+    farthest, posture = max(at, key=lambda pair: float(np.linalg.norm(pair[0][:3, 3] - base)))
+    out = farthest[:3, 3] - base
+    found: list[Poses] = []
+    for factor in (0.0, 1.05, 1.15, 1.3):
+        T = rigid_transform(farthest[:3, :3], base + factor * out)
+        found.append({**subject.tips_at(posture), tip: T})
+    return found

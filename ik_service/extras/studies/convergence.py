@@ -1,0 +1,265 @@
+"""Success, iterations and time of all methods on the same random poses."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ik_service.drawing import figures
+from ik_service.drawing.arm_shape import skeleton
+from ik_service.extras.studies.arms import ARMS, load_arm, random_postures
+from ik_service.extras.studies.single_search import Search, SingleSearch
+from ik_service.extras.studies.tables import write_csv
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.solvers.options import IkOptions
+from ik_service.solvers.registry import solver_names
+from ik_service.solvers.solver import Solver
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+SUMMARY = 'all methods on the same random poses: success, iterations, searches, time'
+
+_RANDOM_SEED = 4
+# Of every solve, which always takes the same steps: the fastest is the one that was not disturbed.
+_REPEATS = 3
+_COLUMNS = (
+    'arm', 'method', 'poses', 'success_percent', 'first_search_percent', 'mean_iterations',
+    'median_iterations', 'mean_searches', 'mean_time', 'median_time',
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Record:
+    """
+    Results of a method on N poses of an arm.
+
+    :ivar arm: name of the arm.
+    :ivar method: name of the solver.
+    :ivar success: (N,) bool.
+    :ivar iterations: (N,) over all searches.
+    :ivar searches: (N,).
+    :ivar time: (N,) in the compiled solver [s].
+    """
+
+    arm: str
+    method: str
+    success: np.ndarray
+    iterations: np.ndarray
+    searches: np.ndarray
+    time: np.ndarray
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """
+    Add the options of this study.
+
+    :param parser: of its command line.
+    """
+    parser.add_argument(
+        '--poses', type=int, default=1000, help='poses of each arm (default: %(default)s)'
+    )
+
+
+def run(arguments: Namespace) -> list[Path]:
+    """
+    Solve the poses with each method, with its default options, from the middle of the limits.
+
+    :param arguments: ``output``, ``poses``.
+    :returns: the files written.
+    """
+    folder: Path = arguments.output
+    records = []
+    for arm, chain, targets in problems(arguments.poses):
+        for method in solver_names():
+            records.append(measure(arm, chain, method, targets))
+            _print_summary(records[-1])
+    _draw(folder / 'convergence.png', records)
+    rows = [_summary(record) for record in records]
+    return [
+        folder / 'convergence.png',
+        write_csv(folder / 'convergence.csv', _COLUMNS, rows),
+        *draw_methods(folder),
+    ]
+
+
+def problems(poses: int) -> Iterator[tuple[str, KinematicChain, list[np.ndarray]]]:
+    """
+    Yield the arms with their names and random reachable poses, always the same.
+
+    :param poses: number of poses of each arm.
+    """
+    for arm in ARMS:
+        chain = load_arm(arm)
+        yield arm, chain, [chain.forward(q) for q in random_postures(chain, poses, _RANDOM_SEED)]
+
+
+def measure(
+    arm: str,
+    chain: KinematicChain,
+    method: str,
+    targets: list[np.ndarray],
+    options: IkOptions | None = None,
+) -> Record:
+    """
+    Solve all targets with a method.
+
+    :param arm: name of the arm.
+    :param chain: its chain.
+    :param method: name of the solver.
+    :param targets: (4, 4) each, T_base_tip.
+    :param options: options of the solver; the defaults when left out.
+    """
+    solver = Solver(chain, method, options)
+    solver.warm_up()
+    results = [solver.solve(target) for target in targets]
+    times = [[result.solve_time for result in results]]
+    times += [[solver.solve(target).solve_time for target in targets] for _ in range(_REPEATS - 1)]
+    return Record(
+        arm,
+        method,
+        success=np.array([result.success for result in results]),
+        iterations=np.array([result.iterations for result in results]),
+        searches=np.array([result.searches for result in results]),
+        time=np.min(times, axis=0),
+    )
+
+
+def _summary(record: Record) -> tuple[object, ...]:
+    return (
+        record.arm,
+        record.method,
+        len(record.success),
+        100.0 * record.success.mean(),
+        100.0 * (record.success & (record.searches == 1)).mean(),
+        record.iterations.mean(),
+        np.median(record.iterations),
+        record.searches.mean(),
+        record.time.mean(),
+        np.median(record.time),
+    )
+
+
+def _print_summary(record: Record) -> None:
+    print(
+        f'  {record.arm:10} {record.method:20} {100 * record.success.mean():6.1f} %  '
+        f'{record.iterations.mean():8.1f} iterations {record.searches.mean():6.1f} searches  '
+        f'{1e6 * record.time.mean():9.1f} µs mean {1e6 * np.median(record.time):8.1f} µs median',
+        flush=True,
+    )
+
+
+def _draw(path: Path, records: list[Record]) -> None:
+    with figures.sheet(path, 13, 7.6) as figure:
+        grid = figure.subplots(2, len(ARMS), sharex='row', sharey='row')
+        for number, arm in enumerate(ARMS):
+            own = [record for record in records if record.arm == arm]
+            _draw_share(grid[0, number], own, 'iterations')
+            grid[0, number].set(xlabel='iterations, over all searches')
+            grid[0, number].set_title(f'{arm}: poses reached [%]')
+            _draw_share(grid[1, number], own, 'time', scale=1e6)
+            grid[1, number].set(xlabel='time [µs]')
+        handles, labels = grid[0, 0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc='outside lower center', ncols=len(labels))
+
+
+def _draw_share(axes: Axes, records: list[Record], quantity: str, scale: float = 1.0) -> None:
+    """Draw the share of the poses that is reached within an effort, over the effort."""
+    for record in records:
+        effort = np.sort(scale * getattr(record, quantity)[record.success])
+        share = 100.0 * np.arange(1, len(effort) + 1) / len(record.success)
+        axes.step(
+            np.maximum(effort, 1e-9),
+            share,
+            where='post',
+            color=figures.method_color(record.method),
+            label=figures.method_label(record.method),
+        )
+    axes.set(xscale='log', ylim=(0, 102))
+
+
+_ARM = 'planar_6r'
+_SEED = (0.9, -0.5, -0.3, -0.4, -0.5, -0.3)
+_TARGET = (-0.08, 0.36)  # in the frame of the base [m]
+_OPTIONS = IkOptions(task_weights=(1.0, 1.0, 0.0, 0.0, 0.0, 0.0), joint_limits='ignore')
+_ITERATIONS = 300
+_POSTURES = 10  # drawn, of the iterations
+_SHOWN = 40  # iterations of the curves
+
+
+def draw_methods(folder: Path) -> list[Path]:
+    """
+    Draw ``method-<name>.png`` of every solver, and write ``method-paths.csv``.
+
+    :param folder: for the files.
+    :returns: the files written.
+    """
+    chain = load_arm(_ARM)
+    target = np.eye(4)
+    target[:2, 3] = _TARGET
+    searches = {
+        name: SingleSearch(chain, name, _ITERATIONS, _OPTIONS).run(target, np.array(_SEED))
+        for name in solver_names()
+    }
+    paths = [_draw_method(folder / f'method-{name}.png', name, searches) for name in searches]
+    columns = ('method', 'iteration', 'position_error', 'max_joint_step')
+    rows = [
+        (name, number, *values)
+        for name, search in searches.items()
+        for number, values in enumerate(
+            zip(search.position_error, search.joint_motion, strict=True)
+        )
+    ]
+    return [*paths, write_csv(folder / 'method-paths.csv', columns, rows)]
+
+
+def _draw_method(path: Path, name: str, searches: dict[str, Search]) -> Path:
+    color = figures.method_color(name)
+    with figures.sheet(path, 9.0, 3.3) as figure:
+        arm, error, motion = figure.subplots(1, 3, width_ratios=(1.1, 1, 1))
+        _draw_arm(arm, searches[name], color)
+        for other, search in searches.items():
+            own = other == name
+            style = {
+                'color': color if own else figures.BORDER,
+                'linewidth': 2.0 if own else 1.0,
+                'zorder': 3 if own else 1,
+            }
+            steps = np.arange(min(len(search.q), _SHOWN + 1))
+            error.plot(steps, 1e3 * search.position_error[steps], **style)
+            motion.plot(steps[1:], search.joint_motion[steps[1:]], **style)
+        error.set_title('Distance [mm]')
+        motion.set_title('Largest motion of a joint [rad]')
+        for axes in (error, motion):
+            axes.set(yscale='log', xlabel='iteration', xlim=(0, _SHOWN))
+        error.set_ylim(bottom=1e-3)
+        motion.set_ylim(bottom=1e-6)
+    return path
+
+
+def _draw_arm(axes: Axes, search: Search, color: str) -> None:
+    chain = load_arm(_ARM)
+    last = len(search.q) - 1
+    for number in sorted({0, *range(min(_POSTURES, last)), last}):
+        points = skeleton(chain, search.q[number]).points
+        first, final = number == 0, number == last
+        axes.plot(
+            points[:, 0],
+            points[:, 1],
+            'o-' if first or final else '-',
+            color=figures.FAINT if first else color,
+            alpha=1.0 if first or final else 0.35,
+            linewidth=2.2 if first or final else 1.1,
+            markersize=3.5,
+            zorder=3 if final else 2,
+        )
+    axes.plot(*_TARGET, 'o', color=figures.ACCENT, markersize=8, markeredgecolor='white', zorder=4)
+    axes.set_aspect('equal', adjustable='datalim')
+    axes.set_title(f'The way to the target, {last} iterations')
+    axes.tick_params(labelbottom=False, labelleft=False)

@@ -1,0 +1,222 @@
+"""
+Strategies for joint limits, and the cost of each.
+
+All methods with all strategies on the same poses, and the penalty with weights over many orders
+of magnitude: too light, and the answer lies beyond a limit; too heavy, and the penalty's curvature
+drowns that of the error, so that steps along the limit become as short as those across it.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ik_service.drawing import figures
+from ik_service.exceptions import OptionError
+from ik_service.extras.studies.arms import load_arm, random_postures
+from ik_service.extras.studies.tables import write_csv
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.solvers.options import IkOptions, JOINT_LIMIT_STRATEGIES
+from ik_service.solvers.registry import solver_names
+from ik_service.solvers.solver import Solver
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+SUMMARY = 'the strategies for joint limits with every method, and the weight of a penalty'
+
+_ARM = 'panda'
+_RANDOM_SEED = 5
+# Methods for which the penalty's weight is varied, and the weights.
+_WEIGHTED = ('levenberg_marquardt', 'pseudoinverse', 'bfgs', 'conjugate_gradient')
+_PENALTY_WEIGHTS = tuple(10.0**k for k in range(-4, 7))
+_COLUMNS = (
+    'method', 'strategy', 'penalty_weight', 'poses', 'success_percent', 'within_limits_percent',
+    'mean_iterations', 'mean_searches', 'mean_time',
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Record:
+    """
+    Results of a method with a strategy, over all poses.
+
+    :ivar method: name of the solver.
+    :ivar strategy: one of the ``joint_limits`` of :class:`~ik_service.IkOptions`.
+    :ivar weight: of the penalty; NaN for its default, and without one.
+    :ivar poses: how many.
+    :ivar success: share of them that was reached [%]; NaN where the combination is refused.
+    :ivar within: share of the answers that lie within the limits [%].
+    :ivar iterations: mean over all searches.
+    :ivar searches: mean.
+    :ivar time: mean, in the compiled solver [s].
+    """
+
+    method: str
+    strategy: str
+    weight: float
+    poses: int
+    success: float
+    within: float
+    iterations: float
+    searches: float
+    time: float
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """
+    Add the options of this study.
+
+    :param parser: of its command line.
+    """
+    parser.add_argument(
+        '--poses', type=int, default=300, help='poses to solve (default: %(default)s)'
+    )
+
+
+def run(arguments: Namespace) -> list[Path]:
+    """
+    Solve the poses with each method and strategy.
+
+    :param arguments: ``output``, ``poses``.
+    :returns: the files written.
+    """
+    folder: Path = arguments.output
+    chain = load_arm(_ARM)
+    targets = [chain.forward(q) for q in random_postures(chain, arguments.poses, _RANDOM_SEED)]
+    records = [
+        measure(chain, targets, method, strategy)
+        for method in solver_names()
+        for strategy in JOINT_LIMIT_STRATEGIES
+    ]
+    weighted = [
+        measure(chain, targets, method, 'penalty', weight)
+        for method in _WEIGHTED
+        for weight in _PENALTY_WEIGHTS
+    ]
+    for record in (*records, *weighted):
+        print(
+            f'  {record.method:20} {record.strategy:10} weight {record.weight:7.1g}  '
+            f'{record.success:6.1f} % reached  {record.within:6.1f} % within limits  '
+            f'{record.iterations:7.1f} iterations  {1e6 * record.time:8.1f} µs'
+        )
+    _draw(folder / 'joint-limits.png', records, weighted)
+    return [
+        folder / 'joint-limits.png',
+        _write(folder / 'joint-limits.csv', records),
+        _write(folder / 'joint-limits-penalty.csv', weighted),
+    ]
+
+
+def measure(
+    chain: KinematicChain,
+    targets: list[np.ndarray],
+    method: str,
+    strategy: str,
+    weight: float | None = None,
+) -> Record:
+    """
+    Solve all targets from the middle of the limits.
+
+    :param chain: the arm.
+    :param targets: (4, 4) each, T_base_tip.
+    :param method: name of the solver.
+    :param strategy: for the joint limits.
+    :param weight: of the penalty; its default when left out.
+    :returns: the results; NaN where the method refuses the strategy.
+    """
+    shown = np.nan if weight is None else weight
+    options = IkOptions(joint_limits=strategy)
+    if weight is not None:
+        options = replace(options, penalty_weight=weight)
+    try:
+        solver = Solver(chain, method, options)
+    except OptionError:
+        return Record(method, strategy, shown, len(targets), *[np.nan] * 5)
+    solver.warm_up()
+    results = [solver.solve(target) for target in targets]
+    q = np.array([result.q for result in results])
+    within = np.all((chain.lower <= q) & (q <= chain.upper), axis=1)
+    return Record(
+        method,
+        strategy,
+        shown,
+        len(targets),
+        success=100.0 * float(np.mean([result.success for result in results])),
+        within=100.0 * float(within.mean()),
+        iterations=float(np.mean([result.iterations for result in results])),
+        searches=float(np.mean([result.searches for result in results])),
+        time=float(np.mean([result.solve_time for result in results])),
+    )
+
+
+def _write(path: Path, records: list[Record]) -> Path:
+    rows = [
+        (
+            record.method, record.strategy, record.weight, record.poses, record.success,
+            record.within, record.iterations, record.searches, record.time,
+        )
+        for record in records
+    ]  # fmt: skip
+    return write_csv(path, _COLUMNS, rows)
+
+
+def _draw(path: Path, records: list[Record], weighted: list[Record]) -> None:
+    with figures.sheet(path, 13, 5.4) as figure:
+        parts = figure.subplot_mosaic([['success', 'weights'], ['effort', 'weights']])
+        for name, quantity in (('success', 'success'), ('effort', 'iterations')):
+            _draw_strategies(parts[name], records, quantity)
+        parts['success'].set_title(f'{_ARM}: poses reached [%]')
+        parts['success'].set_ylim(0, 104)
+        parts['success'].tick_params(labelbottom=False)
+        parts['effort'].set_title('Iterations, mean over all searches')
+        parts['effort'].set_yscale('log')
+        figure.legend(
+            *parts['success'].get_legend_handles_labels(),
+            loc='outside lower left',
+            ncols=len(JOINT_LIMIT_STRATEGIES),
+        )
+        _draw_weights(parts['weights'], weighted)
+
+
+def _draw_strategies(axes: Axes, records: list[Record], quantity: str) -> None:
+    methods = list(dict.fromkeys(record.method for record in records))
+    width = 0.8 / len(JOINT_LIMIT_STRATEGIES)
+    for number, strategy in enumerate(JOINT_LIMIT_STRATEGIES):
+        own = [record for record in records if record.strategy == strategy]
+        places = np.arange(len(methods)) + (number - 2) * width
+        values = [getattr(record, quantity) for record in own]
+        axes.bar(places, values, 0.9 * width, color=figures.PALETTE[number], label=strategy)
+        for place, value in zip(places, values, strict=True):
+            if np.isnan(value):
+                axes.annotate(
+                    '×',
+                    (place, 0.0),
+                    xycoords=axes.get_xaxis_transform(),
+                    ha='center',
+                    va='bottom',
+                )
+    labels = [figures.method_label(name).replace(' ', '\n') for name in methods]
+    axes.set_xticks(range(len(methods)), labels)
+    axes.grid(axis='x', visible=False)
+
+
+def _draw_weights(axes: Axes, weighted: list[Record]) -> None:
+    for method in _WEIGHTED:
+        own = [record for record in weighted if record.method == method]
+        axes.plot(
+            [record.weight for record in own],
+            [record.iterations for record in own],
+            'o-',
+            markersize=4,
+            color=figures.method_color(method),
+            label=figures.method_label(method),
+        )
+    axes.set(xscale='log', yscale='log', xlabel='weight of the penalty')
+    axes.set_title('Penalty: iterations over its weight')
+    axes.legend(loc='best')

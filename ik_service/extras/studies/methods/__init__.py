@@ -1,1 +1,0 @@
-"""Studies of the methods: steps, limits, objectives, singularities, targets out of reach."""

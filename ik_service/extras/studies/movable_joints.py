@@ -1,0 +1,191 @@
+"""
+Which joints may move: the arm, the arm and the chest, everything above the hips.
+
+Three cases of the same question, on a body like a person's: the more joints may move, the farther
+the hand gets, and the less each of them moves.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from dataclasses import dataclass
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ik_service.common.resources import urdf_path
+from ik_service.drawing import figures
+from ik_service.drawing.robot_figure import draw_robot, draw_target, prepare, View
+from ik_service.extras.studies.tables import write_csv
+from ik_service.robot import Robot
+from ik_service.solvers.options import IkOptions
+from ik_service.solvers.result import IkResult
+from ik_service.solvers.solver import solve_ik
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+SUMMARY = 'one hand, one target: with the arm, with the chest, with all above the hips'
+
+_BASE, _TIP = 'pelvis', 'right_grip'
+_WAIST = ('waist_yaw', 'waist_pitch', 'waist_roll')
+_CHEST = ('chest_pitch', 'chest_yaw')
+# The joints that are locked.
+CASES = {'arm': (*_WAIST, *_CHEST), 'arm and chest': _WAIST, 'all above the hips': ()}
+_POSTURE = {
+    'right_shoulder_pitch': 0.1, 'right_shoulder_roll': 0.15, 'right_elbow': 0.9,
+    'left_shoulder_roll': 0.12, 'left_elbow': 0.25,
+}  # fmt: skip
+# In the frame of the hips [m].
+TARGETS = {'within arm’s reach': (0.42, -0.05, 0.45), 'out of arm’s reach': (0.75, 0.12, 0.12)}
+# Short steps, and no restarts: the sum of many small motions that are each the least there is
+# stays small itself, and looks like what a person does. Damped, so that the steps come to an end
+# where the target is out of reach.
+_OPTIONS = IkOptions(
+    task_weights=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0),
+    step_gain=0.1,
+    damping=0.1,
+    max_searches=1,
+    max_iterations=1000,
+)
+_SOLVER = 'pseudoinverse'
+_VIEW = View(math.radians(-38.0), math.radians(14.0))
+_GHOST = (0.78, 0.82, 0.88)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """
+    Result of a case.
+
+    :ivar target: name of the target.
+    :ivar case: name of the case.
+    :ivar result: of the solve.
+    :ivar positions: of all joints after it, by name [rad].
+    :ivar motion: how far each joint of the chain moved, by name [rad].
+    """
+
+    target: str
+    case: str
+    result: IkResult
+    positions: dict[str, float]
+    motion: dict[str, float]
+
+
+def add_arguments(_parser: ArgumentParser) -> None:
+    """
+    Add the options of this study: it has none.
+
+    :param _parser: of its command line.
+    """
+
+
+def run(arguments: Namespace) -> list[Path]:
+    """
+    Solve the cases and draw the body before and after.
+
+    :param arguments: ``output``.
+    :returns: the files written.
+    """
+    folder: Path = arguments.output
+    robot = Robot.from_urdf(urdf_path('upper_body'))
+    answers = [answer(robot, target, case) for target in TARGETS for case in CASES]
+    for item in answers:
+        print(
+            f'  {item.target}, {item.case}: {_outcome(item.result)}; '
+            f'largest motion {math.degrees(max(item.motion.values())):.0f}°'
+        )
+    _draw(folder / 'movable-joints.png', robot, answers)
+    return [
+        folder / 'movable-joints.png',
+        _write(folder / 'movable-joints.csv', answers),
+        _write_motions(folder / 'movable-joints-motions.csv', answers),
+    ]
+
+
+def answer(robot: Robot, target: str, case: str) -> Answer:
+    """
+    Put the right hand at a target.
+
+    :param robot: the upper body.
+    :param target: one of :data:`TARGETS`.
+    :param case: one of :data:`CASES`.
+    """
+    chain = robot.chain(_BASE, _TIP, locked=dict.fromkeys(CASES[case], 0.0))
+    seed = chain.joint_vector(_POSTURE, default=np.zeros(chain.n))
+    T = np.eye(4)
+    T[:3, 3] = TARGETS[target]
+    result = solve_ik(chain, T, seed, _SOLVER, _OPTIONS)
+    reached = dict(zip(chain.joint_names, result.q.tolist(), strict=True))
+    motion = dict(zip(chain.joint_names, abs(result.q - seed).tolist(), strict=True))
+    return Answer(target, case, result, {**_POSTURE, **reached}, motion)
+
+
+def _outcome(result: IkResult) -> str:
+    if result.success:
+        return 'reached'
+    return f'{100 * result.position_error:.1f} cm short'
+
+
+def _write(path: Path, answers: list[Answer]) -> Path:
+    columns = (
+        'target', 'case', 'joints', 'status', 'position_error', 'iterations', 'searches',
+        'largest_motion', 'motion_norm',
+    )  # fmt: skip
+    rows = []
+    for item in answers:
+        motion = np.array([*item.motion.values()])
+        result = item.result
+        rows.append(
+            (
+                item.target, item.case, len(motion), result.status.name, result.position_error,
+                result.iterations, result.searches, motion.max(), np.linalg.norm(motion),
+            )
+        )  # fmt: skip
+    return write_csv(path, columns, rows)
+
+
+def _write_motions(path: Path, answers: list[Answer]) -> Path:
+    rows = [
+        (item.target, item.case, joint, motion, item.positions[joint])
+        for item in answers
+        for joint, motion in item.motion.items()
+    ]
+    return write_csv(path, ('target', 'case', 'joint', 'motion', 'position'), rows)
+
+
+def _draw(path: Path, robot: Robot, answers: list[Answer]) -> None:
+    with figures.sheet(path, 13, 8.2) as figure:
+        for part, target in zip(
+            figure.subfigures(2, 1, squeeze=False).ravel(), TARGETS, strict=True
+        ):
+            part.suptitle(f'Target {target}', x=0.012, ha='left')
+            row = part.subplots(1, 4, width_ratios=(1, 1, 1, 0.8))
+            own = [item for item in answers if item.target == target]
+            for axes, item in zip(row, own, strict=False):
+                _draw_body(axes, robot, item)
+            _draw_motions(row[-1], own)
+
+
+def _draw_body(axes: Axes, robot: Robot, item: Answer) -> None:
+    prepare(axes, (-0.36, 0.84), (-0.36, 0.82))
+    draw_robot(axes, robot, _POSTURE, _VIEW, tint=_GHOST, alpha=0.45)
+    draw_robot(axes, robot, item.positions, _VIEW)
+    draw_target(axes, np.array(TARGETS[item.target]), _VIEW, figures.ACCENT)
+    axes.set_title(f'{item.case} ({len(item.motion)} joints): {_outcome(item.result)}')
+
+
+def _draw_motions(axes: Axes, answers: list[Answer]) -> None:
+    joints = list(answers[-1].motion)
+    for item, color, marker in zip(answers, figures.PALETTE, 'osD', strict=False):
+        places = [joints.index(name) for name in item.motion]
+        degrees = np.degrees([*item.motion.values()])
+        axes.plot(degrees, places, marker, color=color, markersize=6, label=item.case, alpha=0.85)
+    axes.set_yticks(range(len(joints)), [name.removeprefix('right_') for name in joints])
+    axes.set_ylim(len(joints) - 0.4, -0.6)
+    axes.set_xlim(left=-4)
+    axes.set_title('Joint motion [°]')
+    axes.legend(loc='best')

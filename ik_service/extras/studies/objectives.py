@@ -1,0 +1,150 @@
+"""
+Secondary objectives of redundant joints: descent while the tip stays where it is.
+
+The Panda has one joint more than a pose needs. Its tip is asked to stay, and the pseudoinverse's
+null-space term (Liégeois 1977) moves the elbow until the objective is as low as it gets. A step
+along the self-motion leaves it by its curvature, that is by the square of β: with long steps the
+tip strays in between and is brought back, with short ones it stays.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ik_service.drawing import figures
+from ik_service.extras.studies.arms import load_arm, manipulability
+from ik_service.extras.studies.single_search import Search, SingleSearch
+from ik_service.extras.studies.tables import write_csv
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.solvers.options import IkOptions, OBJECTIVES
+
+SUMMARY = 'the secondary objectives of redundant joints, each minimised while the tip stays'
+
+_ARM = 'panda'
+_START = (0.5, 0.3, 1.1, -1.9, 0.7, 1.9, -0.9)
+_PREFERRED = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)
+GAINS = (1.0, 0.01)  # β
+_ITERATIONS = 20_000
+_FLOOR = 1e-12  # smallest distance drawn [m]
+
+
+@dataclass(frozen=True)
+class Descent:
+    """
+    Descent of an objective.
+
+    :ivar objective: its name.
+    :ivar gain: β.
+    :ivar search: the iterations.
+    :ivar value: (k,) the objective at each of them.
+    """
+
+    objective: str
+    gain: float
+    search: Search
+    value: np.ndarray
+
+
+def add_arguments(_parser: ArgumentParser) -> None:
+    """
+    Add the options of this study: it has none.
+
+    :param _parser: of its command line.
+    """
+
+
+def run(arguments: Namespace) -> list[Path]:
+    """
+    Lower each objective without moving the tip.
+
+    :param arguments: ``output``.
+    :returns: the files written.
+    """
+    folder: Path = arguments.output
+    chain = load_arm(_ARM)
+    descents = [descend(chain, objective, gain) for gain in GAINS for objective in OBJECTIVES]
+    for item in descents:
+        print(
+            f'  {item.objective:18} β = {item.gain:4g}  from {item.value[0]:9.4f} '
+            f'to {item.value[-1]:9.4f} in {len(item.value) - 1} iterations; tip within '
+            f'{1e9 * item.search.position_error.max():.3g} nm'
+        )
+    _draw(folder / 'objectives.png', descents)
+    return [folder / 'objectives.png', _write(folder / 'objectives.csv', descents)]
+
+
+def descend(chain: KinematicChain, objective: str, gain: float) -> Descent:
+    """
+    Lower an objective with the tip where it is.
+
+    :param chain: the arm.
+    :param objective: one of :data:`~ik_service.solvers.options.OBJECTIVES`.
+    :param gain: β, the share of the slope that a step goes down.
+    """
+    posture = _PREFERRED if objective == 'preferred_posture' else None
+    options = IkOptions(objective=objective, null_space_gain=gain, preferred_posture=posture)
+    search = SingleSearch(chain, 'pseudoinverse', _ITERATIONS, options).run(
+        chain.forward(_START), np.array(_START)
+    )
+    return Descent(
+        objective, gain, search, np.array([value(chain, objective, q) for q in search.q])
+    )
+
+
+def value(chain: KinematicChain, objective: str, q: np.ndarray) -> float:
+    """
+    Return an objective, as the solvers define it.
+
+    :param chain: an arm whose joints have limits.
+    :param objective: its name.
+    :param q: (n,) [rad] or [m].
+    """
+    half = (chain.upper - chain.lower) / 2
+    if objective == 'joint_centers':
+        return float(0.5 * np.sum(((q - chain.lower - half) / half) ** 2))
+    if objective == 'joint_limits':
+        return float(np.sum(half**2 / ((chain.upper - q) * (q - chain.lower))))
+    if objective == 'manipulability':
+        return -manipulability(chain, q)
+    return float(0.5 * np.sum((q - _PREFERRED) ** 2))
+
+
+def _write(path: Path, descents: list[Descent]) -> Path:
+    columns = (
+        'objective', 'null_space_gain', 'iterations', 'before', 'after', 'largest_tip_motion',
+        'joint_motion',
+    )  # fmt: skip
+    rows = [
+        (
+            item.objective, item.gain, len(item.value) - 1, item.value[0], item.value[-1],
+            item.search.position_error.max(), abs(item.search.q[-1] - item.search.q[0]).max(),
+        )
+        for item in descents
+    ]  # fmt: skip
+    return write_csv(path, columns, rows)
+
+
+def _draw(path: Path, descents: list[Descent]) -> None:
+    with figures.sheet(path, 11, 3.9) as figure:
+        left, right = figure.subplots(1, 2)
+        for item in descents:
+            color = figures.PALETTE[OBJECTIVES.index(item.objective)]
+            line = '-' if item.gain == GAINS[0] else (0, (4, 2))
+            steps = np.arange(len(item.value))
+            share = (item.value - item.value[-1]) / (item.value[0] - item.value[-1])
+            label = figures.method_label(item.objective) if item.gain == GAINS[0] else None
+            left.plot(steps[1:], share[1:], color=color, linestyle=line, label=label)
+            strayed = np.maximum(item.search.position_error, _FLOOR)
+            right.plot(steps[1:], strayed[1:], color=color, linestyle=line)
+        left.set_title(
+            f'Objective: share of its fall still to come (β = {GAINS[0]:g}; dashed: {GAINS[1]:g})'
+        )
+        figure.legend(*left.get_legend_handles_labels(), loc='outside lower center', ncols=4)
+        right.set(yscale='log')
+        right.set_title('Distance of the tip from where it started [m]')
+        for axes in (left, right):
+            axes.set(xscale='log', xlabel='iteration')

@@ -1,1 +1,0 @@
-"""The experiment of Šoch and Lórencz."""

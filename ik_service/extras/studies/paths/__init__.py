@@ -1,1 +1,0 @@
-"""Whole paths beside solving point by point."""

@@ -1,1 +1,0 @@
-"""Reachability of an arm: positions, and the share of the orientations reached at each."""

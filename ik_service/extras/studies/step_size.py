@@ -1,0 +1,239 @@
+"""
+Fixed step gains of pseudoinverse and transpose: too short is slow, too long diverges.
+
+The posts that introduce the pseudoinverse and the transpose multiply each step by a number h, of
+0.01 or "potentially even as low as 0.000000001". Close to the solution the error shrinks by
+|1 − h| in a step of the pseudoinverse, so that h = 2 is the end, and with the transpose by
+|1 − hσ²| along each axis of J, so that 2/σ² of the largest singular value σ is.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from dataclasses import dataclass, replace
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ik_service.drawing import figures
+from ik_service.extras.studies.arms import load_arm
+from ik_service.extras.studies.single_search import Search, SingleSearch
+from ik_service.extras.studies.tables import write_csv
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.solvers.options import IkOptions
+from ik_service.solvers.solver import solve_ik
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+SUMMARY = 'fixed steps h of pseudoinverse and transpose, from 1e-9 to too large'
+
+_ARM = 'panda'
+_SEED = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)
+_GOAL = (0.7, 0.1, 0.2, -1.7, 0.3, 2.0, 0.6)
+_POSITION = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+_TOLERANCE = 1e-5  # [m]
+_SHOWN = {
+    'pseudoinverse': (1e-9, 1e-3, 1e-2, 0.1, 0.5, 1.0, 1.9, 2.1, 3.0),
+    'transpose': (1e-9, 1e-3, 1e-2, 0.1, 0.5, 1.0, 2.0, 4.0, 8.0),
+}
+_SWEEP = tuple(np.geomspace(1e-3, 10.0, 81))
+CONVERGED, SLOW, DIVERGED = 'converged', 'slow', 'diverged'
+
+
+@dataclass(frozen=True)
+class FixedGainRun:
+    """
+    Iterations with a fixed step gain.
+
+    :ivar method: name of the solver.
+    :ivar gain: h.
+    :ivar search: the iterations.
+    :ivar outcome: CONVERGED, SLOW (still getting closer) or DIVERGED.
+    :ivar answer: status of a solve with this gain, see :class:`~ik_service.IkStatus`.
+    """
+
+    method: str
+    gain: float
+    search: Search
+    outcome: str
+    answer: str
+
+    @property
+    def iterations(self) -> int:
+        """Steps that were taken."""
+        return len(self.search.q) - 1
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """
+    Add the options of this study.
+
+    :param parser: of its command line.
+    """
+    parser.add_argument(
+        '--iterations', type=int, default=1000, help='steps to take (default: %(default)s)'
+    )
+
+
+def run(arguments: Namespace) -> list[Path]:
+    """
+    Iterate with many fixed gains, and draw the errors.
+
+    :param arguments: ``output``, ``iterations``.
+    :returns: the files written.
+    """
+    folder: Path = arguments.output
+    chain = load_arm(_ARM)
+    bounds = largest_stable_gains(chain)
+    gains = {name: sorted({*_SWEEP, *shown}) for name, shown in _SHOWN.items()}
+    runs = [
+        run_fixed_gain(chain, name, gain, arguments.iterations)
+        for name, several in gains.items()
+        for gain in several
+    ]
+    curves = [item for item in runs if item.gain in _SHOWN[item.method]]
+    _print_summary(runs, bounds)
+    _draw(folder / 'step-size.png', runs, curves, bounds)
+    return [
+        folder / 'step-size.png',
+        _write_curves(folder / 'step-size.csv', curves),
+        _write_outcomes(folder / 'step-size-outcomes.csv', runs, bounds),
+    ]
+
+
+def run_fixed_gain(
+    chain: KinematicChain, method: str, gain: float, iterations: int
+) -> FixedGainRun:
+    """
+    Iterate with a fixed step gain.
+
+    :param chain: the arm.
+    :param method: 'pseudoinverse' or 'transpose'.
+    :param gain: h.
+    :param iterations: steps at most.
+    """
+    options = IkOptions(
+        step_gain=float(gain),
+        task_weights=_POSITION,
+        joint_limits='ignore',
+        position_tolerance=_TOLERANCE,
+    )
+    target = chain.forward(_GOAL)
+    search = SingleSearch(chain, method, iterations, options).run(target, np.array(_SEED))
+    answer = solve_ik(chain, target, _SEED, method, replace(options, max_searches=1))
+    return FixedGainRun(method, float(gain), search, _outcome(search), answer.status.name)
+
+
+def largest_stable_gains(chain: KinematicChain) -> dict[str, float]:
+    """
+    Return the gain h beyond which steps diverge, by method, from the Jacobian at the solution.
+
+    :param chain: the arm.
+    """
+    reached = SingleSearch(chain, 'pseudoinverse', 100, IkOptions(task_weights=_POSITION)).run(
+        chain.forward(_GOAL), np.array(_SEED)
+    )
+    largest = float(np.linalg.norm(chain.jacobian(reached.q[-1])[:3], 2))
+    return {'pseudoinverse': 2.0, 'transpose': 2.0 / largest**2}
+
+
+def _outcome(search: Search) -> str:
+    """Outcome of a search, by the errors of its last tenth against those of the tenth before."""
+    error = search.position_error
+    if error[-1] <= _TOLERANCE:
+        return CONVERGED
+    tenth = max(1, len(error) // 10)
+    later, earlier = error[-tenth:], error[-2 * tenth : -tenth]
+    return SLOW if later.max() < earlier.min() else DIVERGED
+
+
+def _write_curves(path: Path, curves: list[FixedGainRun]) -> Path:
+    columns = ('method', 'step_gain', 'iteration', 'position_error', 'max_joint_step')
+    rows = []
+    for item in curves:
+        search = item.search
+        rows += [
+            (item.method, item.gain, k, search.position_error[k], search.joint_motion[k])
+            for k in _spread(item.iterations)
+        ]
+    return write_csv(path, columns, rows)
+
+
+def _write_outcomes(path: Path, runs: list[FixedGainRun], bounds: dict[str, float]) -> Path:
+    columns = (
+        'method', 'step_gain', 'largest_stable', 'outcome', 'iterations', 'position_error',
+        'largest_joint_step', 'answer',
+    )  # fmt: skip
+    rows = [
+        (
+            item.method, item.gain, bounds[item.method], item.outcome, item.iterations,
+            item.search.position_error[-1], item.search.joint_motion.max(), item.answer,
+        )
+        for item in runs
+    ]  # fmt: skip
+    return write_csv(path, columns, rows)
+
+
+def _spread(iterations: int) -> list[int]:
+    """All of the first iterations, and ever fewer of the later ones."""
+    later = np.geomspace(20, max(iterations, 20), 60).astype(int).tolist()
+    return sorted({k for k in (*range(20), *later) if k <= iterations})
+
+
+def _print_summary(runs: list[FixedGainRun], bounds: dict[str, float]) -> None:
+    for name, bound in bounds.items():
+        own = [item for item in runs if item.method == name]
+        fastest = min(
+            (item for item in own if item.outcome == CONVERGED), key=lambda item: item.iterations
+        )
+        last = max(item.gain for item in own if item.outcome == CONVERGED)
+        print(
+            f'  {name}: fastest with h = {fastest.gain:.2g} ({fastest.iterations} steps); '
+            f'converges up to h = {last:.3g}, theory near the solution {bound:.3g}'
+        )
+
+
+def _draw(
+    path: Path, runs: list[FixedGainRun], curves: list[FixedGainRun], bounds: dict[str, float]
+) -> None:
+    with figures.sheet(path, 15, 4.6) as figure:
+        left, middle, right = figure.subplots(1, 3, width_ratios=(1, 1, 0.85))
+        for axes, name in ((left, 'pseudoinverse'), (middle, 'transpose')):
+            _draw_curves(axes, [item for item in curves if item.method == name])
+            axes.set_title(f'{figures.method_label(name)}: distance from the target [m]')
+        _draw_counts(right, runs, bounds)
+
+
+def _draw_curves(axes: Axes, curves: list[FixedGainRun]) -> None:
+    from matplotlib import colormaps
+
+    for item, shade in zip(curves, np.linspace(0.0, 0.9, len(curves)), strict=True):
+        steps = np.array(_spread(item.iterations)[1:])
+        diverges = item.outcome == DIVERGED
+        axes.plot(
+            steps,
+            item.search.position_error[steps],
+            color=figures.ACCENT if diverges else colormaps['viridis'](shade),
+            linewidth=0.9 if diverges else 1.8,
+            alpha=0.8 if diverges else 1.0,
+            zorder=1 if diverges else 2,
+            label=f'h = {item.gain:g}' + (', diverges' if diverges else ''),
+        )
+    axes.set(xscale='log', yscale='log', xlabel='step', ylim=(_TOLERANCE, 3.0))
+    axes.legend(loc='upper left', bbox_to_anchor=(1.0, 1.0))
+
+
+def _draw_counts(axes: Axes, runs: list[FixedGainRun], bounds: dict[str, float]) -> None:
+    for name, bound in bounds.items():
+        own = [item for item in runs if item.method == name and item.gain >= _SWEEP[0]]
+        color = figures.method_color(name)
+        steps = [item.iterations if item.outcome == CONVERGED else math.nan for item in own]
+        axes.plot([item.gain for item in own], steps, color=color, label=name)
+        axes.axvline(bound, color=color, linestyle=':', linewidth=1.2)
+    axes.set(xscale='log', yscale='log', xlabel='h')
+    axes.set_title('Steps until it is within 10 µm')
+    axes.legend(loc='lower left', title='dotted: where steps diverge', alignment='left')

@@ -1,0 +1,433 @@
+"""Closed loop of follower and simulated arm, which holds a pose and follows a circle."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Iterable
+from dataclasses import dataclass
+import math
+from pathlib import Path
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+from ik_service.drawing import figures
+from ik_service.exceptions import ArgumentError
+from ik_service.extras.studies.arms import load_arm
+from ik_service.extras.studies.tables import write_csv
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.pose_error import pose_error
+from ik_service.motion.settings import FollowerState
+from ik_service.motion.target_follower import TargetFollower
+from ik_service.sim.engine_registry import ENGINES
+from ik_service.sim.simulated_arm import SimulatedArm
+from ik_service.solvers.solver import Solver
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+_PATIENCE = 20.0  # to arrive [s]
+_SETTLING = 1.5  # between arrival and measuring [s]
+_MEASURING = 0.5  # [s]
+
+
+@dataclass(frozen=True)
+class Circle:
+    """
+    A horizontal circle that starts and ends in a pose and keeps its orientation.
+
+    :ivar T_base_start: (4, 4) the pose; the centre lies at its −y side, in the base frame.
+    :ivar radius: [m].
+    :ivar duration: of one turn, at constant speed [s].
+    """
+
+    T_base_start: np.ndarray
+    radius: float
+    duration: float
+
+    def pose(self, time: float) -> np.ndarray:
+        """
+        Return the target on the circle, (4, 4) T_base_target.
+
+        :param time: since the start [s].
+        """
+        angle = 2.0 * math.pi * time / self.duration
+        T = self.T_base_start.copy()
+        T[0, 3] += self.radius * math.sin(angle)
+        T[1, 3] += self.radius * (math.cos(angle) - 1.0)
+        return T
+
+
+@dataclass(frozen=True)
+class Track:
+    """
+    Targets, tip positions and errors at K moments.
+
+    :ivar time: (K,) [s].
+    :ivar target: (K, 3) where the tip should be [m], in the base frame.
+    :ivar tip: (K, 3) where it was [m].
+    :ivar position_error: (K,) distance of the two [m].
+    :ivar orientation_error: (K,) angle between the two [rad].
+    :ivar command_error: (K,) distance of the tip that was commanded from its target [m].
+    """
+
+    time: np.ndarray
+    target: np.ndarray
+    tip: np.ndarray
+    position_error: np.ndarray
+    orientation_error: np.ndarray
+    command_error: np.ndarray
+
+
+class ClosedLoop:
+    """
+    Follower and simulated arm, as in ``ik_node`` and ``ik_sim``, without ROS between them.
+
+    The target is published, the command computed, and the arm advanced in the same tick.
+
+    :param chain: the arm.
+    :param start: (n,) where it starts [rad] or [m].
+    :param engine: name of the simulation engine.
+    :param gravity_compensation: share of the weight that the drives compensate, 0 to 1.
+    :param settings: of the follower.
+    """
+
+    def __init__(
+        self,
+        chain: KinematicChain,
+        start: np.ndarray,
+        engine: str,
+        gravity_compensation: float = 1.0,
+        **settings: float,
+    ) -> None:
+        self._chain = chain
+        self._arm = SimulatedArm(
+            chain.robot,
+            dict(zip(chain.joint_names, np.asarray(start).tolist(), strict=True)),
+            engine=engine,
+            gravity_compensation=gravity_compensation,
+        )
+        self._places = [self._arm.joint_names.index(name) for name in chain.joint_names]
+        chosen: dict[str, Any] = dict(settings)  # two of them are truth values
+        self._follower = TargetFollower(Solver(chain), **chosen)
+        self._period = 1.0 / self._follower.settings.rate
+        self._ticks = 0
+        self._measure()
+
+    def hold(self, T_base_target: np.ndarray) -> Track:
+        """
+        Go to a pose, and measure how it is held there, over half a second.
+
+        :param T_base_target: (4, 4).
+        :raises ArgumentError: the follower does not arrive there.
+        """
+        self._tick(T_base_target)
+        for _ in range(round(_PATIENCE / self._period)):
+            if self._follower.state is FollowerState.REACHED:
+                break
+            self._tick(T_base_target)
+        else:
+            raise ArgumentError('target', f'not reached: {self._follower.state.value}')
+        for _ in range(round(_SETTLING / self._period)):
+            self._tick(T_base_target)
+        rows = [self._tick(T_base_target) for _ in range(round(_MEASURING / self._period))]
+        return self._track(rows, [T_base_target] * len(rows))
+
+    def follow(self, circle: Circle) -> Track:
+        """
+        Follow a circle from where the arm is, with a target in every tick.
+
+        :param circle: it starts where the arm is.
+        """
+        count = round(circle.duration / self._period)
+        rows = [self._tick(circle.pose(k * self._period)) for k in range(count)]
+        # A tick ends a period after its target was published.
+        return self._track(rows, [circle.pose((k + 1) * self._period) for k in range(count)])
+
+    def _tick(self, T_base_target: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return where the arm is after a tick (n,), and how far the command is from a target."""
+        self._follower.set_target(T_base_target)
+        command = self._follower.tick(self._ticks * self._period)
+        distance = math.nan
+        if command is not None:
+            self._arm.command(
+                self._chain.joint_names, command.q.tolist(), command.velocity.tolist()
+            )
+            commanded = self._chain.forward(command.q)
+            distance = float(np.linalg.norm((commanded - T_base_target)[:3, 3]))
+        self._arm.step(self._period)
+        self._ticks += 1
+        return self._measure(), distance
+
+    def _measure(self) -> np.ndarray:
+        q = self._arm.positions[self._places]
+        self._follower.set_measured(q, self._ticks * self._period)
+        return q
+
+    def _track(self, rows: list[tuple[np.ndarray, float]], targets: list[np.ndarray]) -> Track:
+        poses = [self._chain.forward(q) for q, _ in rows]
+        errors = np.array(
+            [pose_error(T, target) for T, target in zip(poses, targets, strict=True)]
+        )
+        return Track(
+            self._period * np.arange(1, len(rows) + 1),
+            np.array([target[:3, 3] for target in targets]),
+            np.array([T[:3, 3] for T in poses]),
+            np.linalg.norm(errors[:, :3], axis=1),
+            np.linalg.norm(errors[:, 3:], axis=1),
+            np.array([distance for _, distance in rows]),
+        )
+
+
+SUMMARY = 'errors of simulated arms that hold a pose and follow a circle, for both engines'
+
+# Postures with the tool pointing down half a metre ahead, and with room around them [rad].
+_START = {
+    'panda': (0.0, -0.3, 0.0, -2.2, 0.0, 1.9, math.pi / 4),
+    'ur5e': (0.0, -math.pi / 2, math.pi / 2, -math.pi / 2, -math.pi / 2, 0.0),
+}
+_HELD = (0.15, 0.1, -0.1)  # from the start posture's tip, further out and lower [m]
+_LIMIT = 5e-3  # what a tracking error should stay below [m]
+_ROWS_A_SECOND = 20  # of the table of the circles
+_COMPENSATIONS = (1.0, 0.9, 0.0)  # with physics: exact, of a model that is a tenth off, and none
+
+
+@dataclass(frozen=True)
+class Case:
+    """
+    Arm, engine and gravity compensation.
+
+    :ivar arm: its name.
+    :ivar engine: the engine's.
+    :ivar compensation: share of the weight that the drives compensate, 0 to 1.
+    """
+
+    arm: str
+    engine: str
+    compensation: float
+
+    @property
+    def label(self) -> str:
+        """Name in texts."""
+        if self.compensation == 1.0:
+            return self.engine
+        share = f'{100 * self.compensation:g} %' if self.compensation else 'no'
+        return f'{self.engine}, {share} gravity compensation'
+
+    @property
+    def drawn(self) -> bool:
+        """Whether the case is drawn; those with partial compensation would hide others."""
+        return self.compensation in (0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Tracks of a case: ``held`` while holding a pose, ``circle`` along the circle."""
+
+    case: Case
+    held: Track
+    circle: Track
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """
+    Add the options of this study.
+
+    :param parser: of its command line.
+    """
+    parser.add_argument(
+        '--engine',
+        choices=ENGINES,
+        help='only this engine; mujoco needs the extra sim (default: both)',
+    )
+    parser.add_argument(
+        '--radius', type=_positive, default=0.1, help='of the circle [m] (default: %(default)s)'
+    )
+    parser.add_argument(
+        '--duration', type=_positive, default=6.0, help='of a turn [s] (default: %(default)s)'
+    )
+    parser.add_argument(
+        '--velocity-scaling',
+        type=_positive,
+        default=0.5,
+        help="share of the joints' velocity limits (default: %(default)s, as ik_node has it)",
+    )
+    parser.add_argument(
+        '--acceleration-time',
+        type=_positive,
+        default=0.2,
+        help='from rest to that speed [s] (default: %(default)s, as ik_node has it)',
+    )
+
+
+def run(arguments: Namespace) -> list[Path]:
+    """
+    Hold a pose and follow a circle with each arm and engine.
+
+    :param arguments: ``output``, ``engine``, ``radius``, ``duration``, ``velocity_scaling``,
+        ``acceleration_time``.
+    :returns: the files written.
+    :raises MissingExtraError: MuJoCo is wanted and not installed.
+    """
+    folder: Path = arguments.output
+    outcomes = [_pursue(case, arguments) for case in cases(arguments.engine)]
+    _print_summary(outcomes, arguments)
+    drawn = [outcome for outcome in outcomes if outcome.case.drawn]
+    _draw(folder / 'tracking.png', drawn)
+    return [
+        folder / 'tracking.png',
+        _write_curves(folder / 'tracking.csv', drawn),
+        _write_summary(folder / 'tracking-summary.csv', outcomes),
+    ]
+
+
+def cases(engine: str | None) -> list[Case]:
+    """
+    Return the cases; those with physics also with partial and no gravity compensation.
+
+    :param engine: only those with this engine; None for all.
+    """
+    several = [
+        Case(arm, name, compensation)
+        for arm in _START
+        for name in ENGINES
+        for compensation in (_COMPENSATIONS if name == 'mujoco' else (1.0,))
+    ]
+    return [case for case in several if engine in (None, case.engine)]
+
+
+def _pursue(case: Case, arguments: Namespace) -> Outcome:
+    chain, start = load_arm(case.arm), np.array(_START[case.arm])
+    settings = {
+        'velocity_scaling': arguments.velocity_scaling,
+        'acceleration_time': arguments.acceleration_time,
+    }
+    tracking = ClosedLoop(chain, start, case.engine, case.compensation, **settings)
+    T_start = chain.forward(start)
+    T_held = T_start.copy()
+    T_held[:3, 3] += _HELD
+    held = tracking.hold(T_held)
+    tracking.hold(T_start)
+    circle = Circle(T_start, arguments.radius, arguments.duration)
+    return Outcome(case, held, tracking.follow(circle))
+
+
+def _print_summary(outcomes: Iterable[Outcome], arguments: Namespace) -> None:
+    print(
+        f'A pose held against gravity; then a circle of {2e3 * arguments.radius:g} mm diameter '
+        f'(radius {1e3 * arguments.radius:g} mm)\nin {arguments.duration:g} s, a new target every '
+        f'10 ms, velocity_scaling {arguments.velocity_scaling:g}, acceleration_time '
+        f'{arguments.acceleration_time:g} s. Errors of the tip:'
+    )
+    print(f'{"":44}{"held, at rest":>19}{"circle: largest":>18}   rms   the commands alone')
+    for outcome in outcomes:
+        held, circle = outcome.held, outcome.circle
+        print(
+            f'  {outcome.case.arm:6}{outcome.case.label:36}'
+            f'{1e3 * held.position_error.max():9.3f} mm'
+            f'{math.degrees(held.orientation_error.max()):7.3f}°'
+            f'{1e3 * circle.position_error.max():13.2f} mm'
+            f'{1e3 * _rms(circle.position_error):6.2f}'
+            f'{1e3 * circle.command_error.max():10.2f} mm'
+        )
+
+
+def _write_curves(path: Path, outcomes: Iterable[Outcome]) -> Path:
+    columns = (
+        'arm', 'engine', 'gravity_compensation', 'time', 'target_x', 'target_y', 'tip_x', 'tip_y',
+        'position_error', 'orientation_error', 'command_error',
+    )  # fmt: skip
+    rows = []
+    for outcome in outcomes:
+        case, track = outcome.case, outcome.circle
+        for k in _shown(track):
+            rows.append(
+                (
+                    case.arm, case.engine, case.compensation, track.time[k],
+                    *track.target[k, :2], *track.tip[k, :2], track.position_error[k],
+                    track.orientation_error[k], track.command_error[k],
+                )
+            )  # fmt: skip
+    return write_csv(path, columns, rows)
+
+
+def _write_summary(path: Path, outcomes: Iterable[Outcome]) -> Path:
+    columns = (
+        'arm', 'engine', 'gravity_compensation', 'held_position_error', 'held_orientation_error',
+        'circle_largest_error', 'circle_rms_error', 'circle_largest_command_error',
+    )  # fmt: skip
+    rows = [
+        (
+            outcome.case.arm, outcome.case.engine, outcome.case.compensation,
+            outcome.held.position_error.max(), outcome.held.orientation_error.max(),
+            outcome.circle.position_error.max(), _rms(outcome.circle.position_error),
+            outcome.circle.command_error.max(),
+        )
+        for outcome in outcomes
+    ]  # fmt: skip
+    return write_csv(path, columns, rows)
+
+
+def _shown(track: Track) -> range:
+    """Return which of the moments go into the table."""
+    every = len(track.time) / track.time[-1] / _ROWS_A_SECOND
+    return range(0, len(track.time), max(1, round(every)))
+
+
+def _rms(errors: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(np.square(errors))))
+
+
+def _draw(path: Path, outcomes: list[Outcome]) -> None:
+    arms = list(dict.fromkeys(outcome.case.arm for outcome in outcomes))
+    with figures.sheet(path, 11.0, 3.6 * len(arms)) as figure:
+        grid = figure.subplots(len(arms), 2, squeeze=False, width_ratios=(1.0, 1.7))
+        for (left, right), arm in zip(grid, arms, strict=True):
+            own = [outcome for outcome in outcomes if outcome.case.arm == arm]
+            _draw_paths(left, arm, own)
+            _draw_errors(right, arm, own)
+
+
+def _draw_paths(axes: Axes, arm: str, outcomes: list[Outcome]) -> None:
+    """Draw the ways of the tip from above, their distances from the circle ten times as large."""
+    target = outcomes[0].circle.target
+    centre = (target.max(axis=0) + target.min(axis=0)) / 2
+    around = 1e3 * (target - centre)
+    axes.plot(*around[:, :2].T, color=figures.INK, linewidth=1.0, linestyle=':')
+    for outcome, color in zip(outcomes, figures.PALETTE, strict=False):
+        way = around + 1e4 * (outcome.circle.tip - target)
+        axes.plot(*way[:, :2].T, color=color, linewidth=1.4)
+    axes.set(
+        title=f'{arm} from above, errors × 10', xlabel='x [mm]', ylabel='y [mm]', aspect='equal'
+    )
+
+
+def _draw_errors(axes: Axes, arm: str, outcomes: list[Outcome]) -> None:
+    for outcome, color in zip(outcomes, figures.PALETTE, strict=False):
+        track = outcome.circle
+        axes.plot(track.time, 1e3 * track.position_error, color=color, label=outcome.case.label)
+    track = outcomes[0].circle
+    axes.plot(
+        track.time, 1e3 * track.command_error, color=figures.FAINT, linestyle='--', linewidth=1.2,
+        label='of the commands alone',
+    )  # fmt: skip
+    axes.axhline(1e3 * _LIMIT, color=figures.ACCENT, linewidth=1.0, label=f'{1e3 * _LIMIT:g} mm')
+    largest = max(outcome.circle.position_error.max() for outcome in outcomes)
+    axes.set(
+        title=f'{arm}: distance of the tip from its target [mm]',
+        xlabel='time [s]',
+        xlim=(0.0, track.time[-1]),
+        ylim=(0.0, 1.45e3 * max(largest, _LIMIT)),
+    )
+    axes.legend(loc='upper right', ncols=2)
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0.0 < value < math.inf:
+        raise ArgumentTypeError(f'a number above 0 is needed, not {text!r}')
+    return value

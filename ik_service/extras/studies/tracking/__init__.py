@@ -1,1 +1,0 @@
-"""Simulated arms that hold a pose and follow a circle."""

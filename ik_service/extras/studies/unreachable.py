@@ -1,0 +1,205 @@
+"""
+Targets outside the reach: the iterations of each method, and the result of a solve.
+
+One target lies 20 cm beyond the stretched arm; the other is a place that the arm can reach, but
+with the tool turned as it cannot be there. By itself, a method that does not damp or shorten its
+steps never comes to rest, for there is no pose at which its step is zero. What a solve returns
+is the closest pose found all the same.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from dataclasses import dataclass
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ik_service.drawing import figures
+from ik_service.extras.studies.arms import load_arm
+from ik_service.extras.studies.single_search import Search, SingleSearch
+from ik_service.extras.studies.tables import write_csv
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.solvers.registry import solver_names
+from ik_service.solvers.result import IkResult
+from ik_service.solvers.solver import Solver
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+SUMMARY = 'targets outside the reach: error and joint motion over iterations, and the answer'
+
+_ARM = 'panda'
+_SEED = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)
+_STRETCHED = (0.3, 0.9, 0.0, -0.46697, 0.0, 1.8, 0.785)
+_SHOULDER = (0.0, 0.0, 0.333)
+_BEYOND = 0.2  # [m]
+_REPEATS = 20  # of the solves that are timed: the fastest counts
+TOO_FAR, TURNED = '20 cm too far', 'tool turned the wrong way'
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """
+    Iterations and result of a method for an unreachable target.
+
+    :ivar target: TOO_FAR or TURNED.
+    :ivar method: name of the solver.
+    :ivar search: its own iterations.
+    :ivar answer: of a solve with the method's default options.
+    :ivar solve_time: the shortest of several such solves [s].
+    """
+
+    target: str
+    method: str
+    search: Search
+    answer: IkResult
+    solve_time: float
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """
+    Add the options of this study.
+
+    :param parser: of its command line.
+    """
+    parser.add_argument(
+        '--iterations', type=int, default=100, help='of each method (default: %(default)s)'
+    )
+
+
+def run(arguments: Namespace) -> list[Path]:
+    """
+    Solve for the targets with every method, and draw errors and motions.
+
+    :param arguments: ``output``, ``iterations``.
+    :returns: the files written.
+    """
+    folder: Path = arguments.output
+    chain = load_arm(_ARM)
+    attempts = [
+        attempt(chain, name, target, method, arguments.iterations)
+        for name, target in targets(chain).items()
+        for method in solver_names()
+    ]
+    for item in attempts:
+        print(f'  {item.target}, {item.method}: {item.answer.reason}')
+    _draw(folder / 'unreachable.png', attempts)
+    return [
+        folder / 'unreachable.png',
+        _write(folder / 'unreachable.csv', attempts),
+        _write_answers(folder / 'unreachable-answers.csv', attempts),
+    ]
+
+
+def targets(chain: KinematicChain) -> dict[str, np.ndarray]:
+    """
+    Return the targets, (4, 4) T_base_tip, by name.
+
+    :param chain: the arm.
+    """
+    far = chain.forward(_STRETCHED)
+    away = far[:3, 3] - _SHOULDER
+    far[:3, 3] += _BEYOND * away / np.linalg.norm(away)
+    turned = chain.forward(_STRETCHED)
+    turned[:3, :3] = turned[:3, :3] @ np.diag([1.0, -1.0, -1.0])  # half a turn about its x axis
+    return {TOO_FAR: far, TURNED: turned}
+
+
+def attempt(
+    chain: KinematicChain, name: str, target: np.ndarray, method: str, iterations: int
+) -> Attempt:
+    """
+    Solve for a target with a method.
+
+    :param chain: the arm.
+    :param name: name of the target.
+    :param target: (4, 4) T_base_tip.
+    :param method: name of the solver.
+    :param iterations: of its own search.
+    """
+    search = SingleSearch(chain, method, iterations).run(target, np.array(_SEED))
+    solver = Solver(chain, method)
+    answers = [solver.solve(target, _SEED) for _ in range(_REPEATS)]
+    fastest = min(answer.solve_time for answer in answers)
+    return Attempt(name, method, search, answers[0], fastest)
+
+
+def _write(path: Path, attempts: list[Attempt]) -> Path:
+    columns = (
+        'target', 'method', 'iteration', 'position_error', 'orientation_error', 'max_joint_step',
+    )  # fmt: skip
+    rows = []
+    for item in attempts:
+        search = item.search
+        values = zip(
+            search.position_error, search.orientation_error, search.joint_motion, strict=True
+        )
+        rows += [(item.target, item.method, number, *row) for number, row in enumerate(values)]
+    return write_csv(path, columns, rows)
+
+
+def _write_answers(path: Path, attempts: list[Attempt]) -> Path:
+    columns = (
+        'target', 'method', 'status', 'position_error', 'orientation_error', 'iterations',
+        'searches', 'solve_time',
+    )  # fmt: skip
+    rows = [
+        (
+            item.target, item.method, item.answer.status.name, item.answer.position_error,
+            item.answer.orientation_error, item.answer.iterations, item.answer.searches,
+            item.solve_time,
+        )
+        for item in attempts
+    ]  # fmt: skip
+    return write_csv(path, columns, rows)
+
+
+def _draw(path: Path, attempts: list[Attempt]) -> None:
+    names = list(dict.fromkeys(item.target for item in attempts))
+    with figures.sheet(path, 13, 8) as figure:
+        for part, name in zip(
+            figure.subfigures(len(names), 1, squeeze=False).ravel(), names, strict=True
+        ):
+            part.suptitle(f'Target: {name}', x=0.012, ha='left')
+            left, middle, right = part.subplots(1, 3)
+            own = [item for item in attempts if item.target == name]
+            for item in own:
+                style = {'color': figures.method_color(item.method), 'linewidth': 1.5}
+                left.plot(_cost(item.search), **style)
+                middle.plot(np.maximum(item.search.joint_motion[1:], 1e-8), **style)
+            left.set(yscale='log', xlabel='iteration')
+            figures.plain_numbers(left.yaxis)
+            left.set_title('Error √(d² + φ²), d in m, φ in rad')
+            middle.set(yscale='log', xlabel='iteration')
+            middle.set_title('Largest motion of a joint [rad]')
+            _draw_answers(right, own)
+
+
+def _cost(search: Search) -> np.ndarray:
+    """(k,) Length of the pose error, metres and radians side by side, as the solvers weigh it."""
+    return np.hypot(search.position_error, search.orientation_error)
+
+
+def _draw_answers(axes: Axes, attempts: list[Attempt]) -> None:
+    for place, item in enumerate(attempts):
+        answer = item.answer
+        color = figures.method_color(item.method)
+        axes.barh(place, 1e3 * item.solve_time, color=color, height=0.36)
+        text = (
+            f'{figures.method_label(item.method)}: {100 * answer.position_error:.1f} cm and '
+            f'{math.degrees(answer.orientation_error):.1f}° away'
+        )
+        axes.text(
+            0.0, place - 0.2, text, va='bottom', transform=axes.get_yaxis_transform(), fontsize=9
+        )
+    axes.set_ylim(len(attempts) - 0.4, -0.8)
+    axes.set_yticks([])
+    axes.grid(axis='y', visible=False)
+    axes.set_xscale('log')
+    axes.set_xlim(left=0.1)
+    figures.plain_numbers(axes.xaxis)
+    axes.set_title('What a solve returns, and its time [ms]')

@@ -1,0 +1,158 @@
+"""
+Accelerated and classical variants of the methods that have both.
+
+The classical variants are the methods of the textbooks. On a pose they converge slowly: distances
+and rotations have different scales, and neither a step along the transpose nor a cycle over the
+joints knows what the last one did. The accelerated variants weigh both alike, and learn from the
+steps before.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ik_service.drawing import figures
+from ik_service.extras.studies.arms import ARMS, load_arm
+from ik_service.extras.studies.convergence import add_arguments, measure, problems, Record
+from ik_service.extras.studies.single_search import Search, SingleSearch
+from ik_service.extras.studies.tables import write_csv
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.solvers.options import IkOptions, VARIANTS
+from ik_service.solvers.registry import solver_names, solver_spec
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+__all__ = ['SUMMARY', 'add_arguments', 'run']
+
+SUMMARY = 'accelerated and classical variants of transpose and ccd: success, iterations, time'
+
+# A pose that both variants reach in one search from the middle of the limits.
+_ARM = 'panda'
+_GOAL = (0.7, 0.1, 0.2, -1.7, 0.3, 2.0, 0.6)
+_ITERATIONS = 5000
+_STYLES = {'accelerated': '-', 'classical': ':'}
+_COLUMNS = (
+    'arm', 'method', 'variant', 'poses', 'success_percent', 'first_search_percent',
+    'mean_iterations', 'median_iterations', 'mean_searches', 'mean_time', 'median_time',
+    'single_search_iterations',
+)  # fmt: skip
+
+Runs = dict[tuple[str, str, str], Record]
+Searches = dict[tuple[str, str], Search]
+
+
+def methods() -> tuple[str, ...]:
+    """Return the names of the methods that have variants."""
+    return tuple(name for name in solver_names() if solver_spec(name).variants)
+
+
+def run(arguments: Namespace) -> list[Path]:
+    """
+    Solve the poses with each variant of each method, from the middle of the limits.
+
+    :param arguments: ``output``, ``poses``.
+    :returns: the files written.
+    """
+    folder: Path = arguments.output
+    runs: Runs = {}
+    for arm, chain, targets in problems(arguments.poses):
+        for name in methods():
+            for variant in VARIANTS:
+                options = IkOptions(variant=variant)
+                record = runs[arm, name, variant] = measure(arm, chain, name, targets, options)
+                _print_summary(record, variant)
+    searches = {
+        (name, variant): single_search(load_arm(_ARM), name, variant)
+        for name in methods()
+        for variant in VARIANTS
+    }
+    _draw(folder / 'variants.png', runs, searches)
+    rows = [_summary(key, record, searches) for key, record in runs.items()]
+    return [folder / 'variants.png', write_csv(folder / 'variants.csv', _COLUMNS, rows)]
+
+
+def single_search(chain: KinematicChain, method: str, variant: str) -> Search:
+    """
+    Search once for a pose of the Panda, without giving up.
+
+    :param chain: the arm.
+    :param method: one of :func:`methods`.
+    :param variant: one of :data:`~ik_service.solvers.options.VARIANTS`.
+    """
+    search = SingleSearch(chain, method, _ITERATIONS, IkOptions(variant=variant))
+    return search.run(chain.forward(_GOAL), chain.mid_range())
+
+
+def _summary(key: tuple[str, str, str], record: Record, searches: Searches) -> tuple[object, ...]:
+    arm, name, variant = key
+    return (
+        arm,
+        name,
+        variant,
+        len(record.success),
+        100.0 * record.success.mean(),
+        100.0 * (record.success & (record.searches == 1)).mean(),
+        record.iterations.mean(),
+        np.median(record.iterations),
+        record.searches.mean(),
+        record.time.mean(),
+        np.median(record.time),
+        len(searches[name, variant].q) - 1 if arm == _ARM else np.nan,
+    )
+
+
+def _print_summary(record: Record, variant: str) -> None:
+    print(
+        f'  {record.arm:10} {record.method:10} {variant:12} {100 * record.success.mean():6.1f} %  '
+        f'{record.iterations.mean():8.1f} iterations {record.searches.mean():6.1f} searches  '
+        f'{1e6 * record.time.mean():9.1f} µs mean',
+        flush=True,
+    )
+
+
+def _draw(path: Path, runs: Runs, searches: Searches) -> None:
+    with figures.sheet(path, 14, 6.4) as figure:
+        grid = figure.subplots(len(methods()), len(ARMS) + 1, sharex='col')
+        for row, name in zip(grid, methods(), strict=True):
+            for axes, arm in zip(row, ARMS, strict=False):
+                for variant in VARIANTS:
+                    _draw_share(axes, runs[arm, name, variant], variant)
+                axes.set_title(f'{figures.method_label(name)}, {arm}: poses reached [%]')
+            _draw_search(row[-1], name, searches)
+        for axes in grid[-1]:
+            axes.set(xlabel='iterations')
+        grid[0, 0].legend(loc='lower right')
+
+
+def _draw_share(axes: Axes, record: Record, variant: str) -> None:
+    """Draw the share of the poses that is reached within so many iterations."""
+    effort = np.sort(record.iterations[record.success])
+    axes.step(
+        np.maximum(effort, 1),
+        100.0 * np.arange(1, len(effort) + 1) / len(record.success),
+        where='post',
+        color=figures.method_color(record.method),
+        linestyle=_STYLES[variant],
+        label=variant,
+    )
+    axes.set(xscale='log', ylim=(0, 102))
+
+
+def _draw_search(axes: Axes, name: str, searches: Searches) -> None:
+    """Draw the distance from the target over the iterations of one search."""
+    for variant in VARIANTS:
+        error = searches[name, variant].position_error
+        axes.plot(
+            np.arange(1, len(error)),
+            1e3 * error[1:],
+            color=figures.method_color(name),
+            linestyle=_STYLES[variant],
+        )
+    axes.set(xscale='log', yscale='log')
+    axes.set_title(f'{figures.method_label(name)}, one search: distance [mm]')

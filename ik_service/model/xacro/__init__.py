@@ -1,1 +1,0 @@
-"""Expansion of xacro files."""

@@ -1,0 +1,141 @@
+"""The study of how simulated arms track."""
+
+from argparse import ArgumentParser
+import math
+
+import numpy as np
+import pytest
+
+from ik_service.exceptions import ArgumentError, MissingExtraError
+from ik_service.extras.studies import tracking
+from ik_service.extras.studies.arms import load_arm
+from ik_service.extras.studies.tables import read_csv
+from ik_service.extras.studies.tracking import Circle, ClosedLoop
+
+READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+
+
+@pytest.fixture
+def needs_mujoco():
+    pytest.importorskip('mujoco', reason='the extra sim is not installed')
+
+
+def arguments(tmp_path, *options):
+    parser = ArgumentParser()
+    tracking.add_arguments(parser)
+    parsed = parser.parse_args(options)
+    parsed.output = tmp_path
+    return parsed
+
+
+@pytest.fixture(scope='module')
+def chain():
+    return load_arm('panda')
+
+
+def test_the_circle_is_a_circle_that_keeps_its_orientation(chain):
+    circle = Circle(chain.forward(READY), 0.1, 6.0)
+    times = np.linspace(0.0, 6.0, 601)
+    poses = np.array([circle.pose(time) for time in times])
+    assert poses[0] == pytest.approx(chain.forward(READY))
+    assert poses[-1] == pytest.approx(poses[0])
+    centre = poses[:-1, :3, 3].mean(axis=0)
+    assert np.linalg.norm(poses[:, :3, 3] - centre, axis=1) == pytest.approx(0.1)
+    way = np.linalg.norm(np.diff(poses[:, :3, 3], axis=0), axis=1).sum()
+    assert way == pytest.approx(2.0 * math.pi * 0.1, rel=1e-4)
+    assert (poses[:, :3, :3] == poses[0, :3, :3]).all()
+
+
+@pytest.mark.parametrize('name', ['panda', 'ur5e'])
+@pytest.mark.parametrize('engine', ['first_order', 'mujoco'])
+def test_both_arms_track_as_they_should(name, engine, request):
+    """The bounds of the contract: 1 mm and 0.2° at rest, 5 mm along the circle."""
+    if engine == 'mujoco':
+        request.getfixturevalue('needs_mujoco')
+    chain, start = load_arm(name), np.array(tracking._START[name])
+    run = ClosedLoop(chain, start, engine, velocity_scaling=0.5)
+    target = chain.forward(start)
+    target[:3, 3] += tracking._HELD
+    held = run.hold(target)
+    assert held.position_error.max() < 1e-3
+    assert held.orientation_error.max() < math.radians(0.2)
+    run.hold(chain.forward(start))
+    circle = run.follow(Circle(chain.forward(start), 0.1, 6.0))
+    assert len(circle.time) == 600
+    assert 5e-4 < circle.position_error.max() < 5e-3
+    assert circle.position_error == pytest.approx(
+        np.linalg.norm(circle.tip - circle.target, axis=1)
+    )
+
+
+def test_physics_are_at_work(chain, needs_mujoco):
+    """Without gravity compensation the arm hangs lower, by more than the bound."""
+    target = chain.forward(READY)
+    held = ClosedLoop(chain, READY, 'mujoco', 0.0).hold(target)
+    assert held.position_error.min() > 1e-3
+    assert (held.tip[:, 2] < target[2, 3]).all()
+
+
+def test_the_lag_of_the_commands_goes_with_the_acceleration(chain):
+    slow, quick = (
+        ClosedLoop(chain, READY, 'first_order', velocity_scaling=0.5, acceleration_time=time)
+        .follow(Circle(chain.forward(READY), 0.1, 6.0))
+        .command_error.max()
+        for time in (0.2, 0.1)
+    )
+    assert quick < 0.6 * slow
+
+
+def test_a_pose_out_of_reach_is_said(chain):
+    target = chain.forward(READY)
+    target[0, 3] += 2.0
+    with pytest.raises(ArgumentError, match='target: not reached: the target cannot be reached'):
+        ClosedLoop(chain, READY, 'first_order').hold(target)
+
+
+def test_it_prints_the_figures_and_writes_what_it_drew(tmp_path, capsys, monkeypatch):
+    pytest.importorskip('matplotlib', reason='the extra plot is not installed')
+    monkeypatch.setattr(tracking, '_START', {'panda': tuple(READY)})
+    options = ('--engine', 'first_order', '--duration', '2', '--radius', '0.05')
+    files = tracking.run(arguments(tmp_path, *options))
+    assert [file.name for file in files] == [
+        'tracking.png',
+        'tracking.csv',
+        'tracking-summary.csv',
+    ]
+    assert all(file.stat().st_size > 100 for file in files)
+    (summary,) = read_csv(files[2])
+    curve = read_csv(files[1])
+    assert summary['engine'] == 'first_order'
+    assert max(row['position_error'] for row in curve) <= summary['circle_largest_error'] + 1e-9
+    assert len(curve) == 40
+    text = capsys.readouterr().out
+    assert 'radius 50 mm' in text
+    assert f'{1e3 * summary["circle_largest_error"]:.2f} mm' in text
+
+
+def test_all_cases_or_those_of_an_engine():
+    several = tracking.cases(None)
+    assert {(case.arm, case.engine) for case in several} == {
+        (arm, engine) for arm in ('panda', 'ur5e') for engine in ('first_order', 'mujoco')
+    }
+    assert {case.engine for case in tracking.cases('first_order')} == {'first_order'}
+    assert len({(case.arm, case.label) for case in several}) == len(several)
+
+
+def test_without_mujoco_the_command_for_it_is_named(chain, monkeypatch):
+    import sys
+
+    for name in [*sys.modules]:
+        if name.startswith('ik_service.sim.mujoco'):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, 'mujoco', None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'ik_service\[sim\]'"):
+        ClosedLoop(chain, READY, 'mujoco')
+
+
+@pytest.mark.parametrize('value', ['0', '-1', 'nan', 'wide'])
+def test_a_circle_that_cannot_be_is_refused(tmp_path, value, capsys):
+    with pytest.raises(SystemExit):
+        arguments(tmp_path, '--radius', value)
+    assert 'a number above 0 is needed' in capsys.readouterr().err
