@@ -32,10 +32,8 @@ import ik_service as iks  # noqa: E402
 from ik_service.cli.formatting import table  # noqa: E402
 from ik_service.common.resources import urdf_path  # noqa: E402
 from ik_service.kinematics.chain import KinematicChain  # noqa: E402
-from ik_service.motion.servo.commands import TwistCommand  # noqa: E402
-from ik_service.motion.servo.servo_aim import ServoAim  # noqa: E402
-from ik_service.motion.servo.settings import ServoSettings  # noqa: E402
-from ik_service.motion.servo.status import ServoCode  # noqa: E402
+from ik_service.motion.servo.commands import ServoSettings, TwistCommand  # noqa: E402
+from ik_service.motion.servo.servo_goal import ServoCode, ServoGoal  # noqa: E402
 from ik_service.motion.target_follower import TargetFollower  # noqa: E402
 
 PERIOD = 0.01  # of the commands [s]
@@ -91,10 +89,10 @@ def drive(arm: str, minutes: float, seed: int) -> Session:
         iks.Solver(chain), rate=1.0 / PERIOD, velocity_scaling=SCALING, exclusive=False
     )
     settings, session = ServoSettings(), Session()
-    aim, sticks = TimedAim(chain, settings), Sticks(seed, settings)
+    goal, sticks = TimedGoal(chain, settings), Sticks(seed, settings)
     q, speed, command, moved_at = np.array(start), np.zeros(chain.n), None, 0.0
     follower.set_measured(q, 0.0)
-    follower.follow_aim(aim)
+    follower.follow_goal(goal)
     for tick in range(1, round(60.0 * minutes / PERIOD)):
         now = tick * PERIOD
         if tick % round(STICKS / PERIOD) == 0:
@@ -102,7 +100,7 @@ def drive(arm: str, minutes: float, seed: int) -> Session:
             if last is None or command is None or (last.twist != command.twist).any():
                 moved_at = now
             if command is not None:
-                aim.command(command, now + settings.timeout)
+                goal.command(command, now + settings.timeout)
         follower.set_measured(q, now)
         sent = follower.tick(now)
         if sent is None:
@@ -115,21 +113,21 @@ def drive(arm: str, minutes: float, seed: int) -> Session:
             session.acceleration, float((change / limits.acceleration_now).max())
         )
         session.room = min(session.room, room(chain, sent.q))
-        code = aim.status.code
+        code = goal.status.code
         session.seconds[code] = session.seconds.get(code, 0.0) + PERIOD
-        if code is not ServoCode.NO_WARNING or aim.condition > settings.lower_threshold:
+        if code is not ServoCode.NO_WARNING or goal.condition > settings.lower_threshold:
             moved_at = now
         asked = twist_in_base(chain, command, q)
         if asked is not None and now - moved_at > STILL:
             session.steady += PERIOD
             session.angle = max(session.angle, angle(chain.jacobian(q) @ rate, asked))
         q, speed = sent.q, rate
-    session.step = aim.times
+    session.step = goal.times
     return session
 
 
-class TimedAim(ServoAim):
-    """An aim whose steps are timed."""
+class TimedGoal(ServoGoal):
+    """A goal whose steps are timed."""
 
     def __init__(self, chain: KinematicChain, settings: ServoSettings) -> None:
         super().__init__(chain, settings)

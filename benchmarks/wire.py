@@ -170,10 +170,10 @@ def stopped(wire: Wire) -> None:
 def cancelled(wire: Wire) -> None:
     """Cancel a trajectory, and play another one right after."""
     wire.run(0.3)
-    aim = wire.trajectory(0.5 * (READY + A), A, seconds=1.5)
+    goal = wire.trajectory(0.5 * (READY + A), A, seconds=1.5)
     wire.run(0.8)
-    aim.cancel()
-    while aim.outcome is None:
+    goal.cancel()
+    while goal.outcome is None:
         wire.run(0.01)
     wire.trajectory(B, seconds=2.0)
     wire.run(2.5)
@@ -195,9 +195,9 @@ def after_a_stop(wire: Wire) -> None:
 def one_after_the_other(wire: Wire) -> None:
     """Play a trajectory as soon as the one before has ended, the arm lagging by 50 ms."""
     wire.run(0.3)
-    for goal in (A, READY, B):
-        aim = wire.trajectory(goal, seconds=1.2)
-        while aim.outcome is None and wire.real < 20.0:
+    for q in (A, READY, B):
+        goal = wire.trajectory(q, seconds=1.2)
+        while goal.outcome is None and wire.real < 20.0:
             wire.run(0.01)
     wire.run(0.5)
 

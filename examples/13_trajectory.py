@@ -13,8 +13,8 @@ import numpy as np
 
 import ik_service as iks
 from ik_service.exceptions import TrajectoryError
-from ik_service.motion.playback.trajectory_aim import TrajectoryAim
 from ik_service.motion.playback.trajectory_fit import fitted
+from ik_service.motion.playback.trajectory_goal import TrajectoryGoal
 
 RATE = 100.0  # commands a second [Hz]
 
@@ -33,14 +33,14 @@ def play(velocity_scaling: float, cancel_at: float = np.inf) -> None:
     """Play the trajectory with an arm that is where it is commanded."""
     follower = iks.TargetFollower(iks.Solver(chain), rate=RATE, velocity_scaling=velocity_scaling)
     checked = fitted(trajectory, chain, ready)  # raises TrajectoryError, naming point and joint
-    aim = TrajectoryAim(checked, follower.limits, 1.0 / RATE)
+    goal = TrajectoryGoal(checked, follower.limits, 1.0 / RATE)
     q, now, off = ready, 0.0, 0.0
-    while aim.outcome is None:
+    while goal.outcome is None:
         follower.set_measured(q, now)
-        if now >= 0.1 and aim.progress is None:
-            follower.follow_aim(aim)
+        if now >= 0.1 and goal.progress is None:
+            follower.follow_goal(goal)
         if now >= cancel_at:
-            aim.cancel()
+            goal.cancel()
         command = follower.tick(now)
         q, now = q if command is None else command.q, now + 1.0 / RATE
         off = max(off, float(np.abs(chain.forward(q)[[0, 2], 3] - targets[0, [0, 2], 3]).max()))
@@ -48,7 +48,7 @@ def play(velocity_scaling: float, cancel_at: float = np.inf) -> None:
     print(
         f'scaling {velocity_scaling}: {now:.1f} s, {moved:.3f} m, {1e3 * off:.2f} mm off the line'
     )
-    print(f'  {aim.outcome.reason}')
+    print(f'  {goal.outcome.reason}')
 
 
 play(1.0)

@@ -26,8 +26,9 @@ _HOME = {
     'FollowerCommand': 'ik_service.motion.settings',
     'FollowerSettings': 'ik_service.motion.settings',
     'FollowerState': 'ik_service.motion.settings',
-    'ServoAim': 'ik_service.motion.servo.servo_aim',
-    'ServoSettings': 'ik_service.motion.servo.settings',
+    'ServoAim': 'ik_service.motion.servo.servo_goal',
+    'ServoGoal': 'ik_service.motion.servo.servo_goal',
+    'ServoSettings': 'ik_service.motion.servo.commands',
     'joint_command': 'ik_service.motion.servo.commands',
     'pose_command': 'ik_service.motion.servo.commands',
     'twist_command': 'ik_service.motion.servo.commands',
@@ -98,6 +99,7 @@ __all__ = [
     'Reconfiguration',
     'Robot',
     'ServoAim',
+    'ServoGoal',
     'ServoSettings',
     'Solver',
     'SolverSpec',
@@ -140,9 +142,13 @@ if TYPE_CHECKING:
     from ik_service.model.joint_limits_file import load_joint_limits
     from ik_service.model.motion_bounds import JointBounds, MotionBounds
     from ik_service.model.tool_frame import ToolFrame
-    from ik_service.motion.servo.commands import joint_command, pose_command, twist_command
-    from ik_service.motion.servo.servo_aim import ServoAim
-    from ik_service.motion.servo.settings import ServoSettings
+    from ik_service.motion.servo.commands import (
+        joint_command,
+        pose_command,
+        ServoSettings,
+        twist_command,
+    )
+    from ik_service.motion.servo.servo_goal import ServoAim, ServoGoal
     from ik_service.motion.settings import FollowerCommand, FollowerSettings, FollowerState
     from ik_service.motion.target_follower import TargetFollower
     from ik_service.paths.cartesian_path import straight_lines

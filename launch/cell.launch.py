@@ -18,7 +18,7 @@ from ik_service.extras.cells.arguments import spread
 from ik_service.extras.cells.cell import Cell
 from ik_service.extras.cells.cell_file import read_cell
 from ik_service.extras.cells.descriptions import describe, DescribedArm
-from ik_service.ros.common.launch_arguments import check_names, STATE_PUBLISHER
+from ik_service.ros.common.bringup import check_names, STATE_PUBLISHER
 
 FILE = 'cell.launch.py'
 CELL, PROCESSES, SIMULATE = 'cell', 'processes', 'simulate'

@@ -24,11 +24,12 @@ from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
 from ik_service import Robot
 from ik_service.exceptions import ArgumentError
-from ik_service.ros.common.bringup import Bringup, settle
-from ik_service.ros.common.launch_arguments import (
+from ik_service.ros.common.bringup import (
     ARGUMENTS,
+    Bringup,
     check_names,
     connection,
+    settle,
     STATE_PUBLISHER,
 )
 from ik_service.sim.engine_registry import ENGINES

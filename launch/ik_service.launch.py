@@ -19,12 +19,14 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
-from ik_service.ros.common.bringup import Bringup, NODE_NAME, settle
-from ik_service.ros.common.launch_arguments import (
+from ik_service.ros.common.bringup import (
     ARGUMENTS,
+    Bringup,
     check_names,
     Connection,
     connection,
+    NODE_NAME,
+    settle,
     STATE_PUBLISHER,
 )
 

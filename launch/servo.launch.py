@@ -20,7 +20,7 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import SetRemap
 
-from ik_service.ros.common.launch_arguments import ARGUMENTS, check_names, STATE_PUBLISHER
+from ik_service.ros.common.bringup import ARGUMENTS, check_names, STATE_PUBLISHER
 
 FILE = 'servo.launch.py'
 SERVO_NODE = 'servo_node'

@@ -55,12 +55,9 @@ ALLOWED_UPWARD: set[tuple[str, str]] = set()
 """Imports that point up, still to be removed: importing module, imported module."""
 
 ALLOWED_IN_ROS = {
-    'ros.clients.errors': 'it holds the errors of the client of the services',
     'ros.common.bringup': 'it reads ROS parameter files and names nodes, for launch files',
     'ros.terminal.values': 'it finds the types of messages by their names',
     'ros.demo.take_over': 'it holds names of ROS that the demo and the page share',
-    'ros.common.launch_arguments': 'it holds names and topics of ROS, for launch files',
-    'ros.common.help_text': 'it explains the arguments of ROS, for the programs of the nodes',
     'ros.requests.errors': 'it holds the error codes of the services',
     'ros.common.domain': 'it chooses the ROS domain of programs that are started together',
 }

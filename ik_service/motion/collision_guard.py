@@ -82,12 +82,7 @@ class NoCollisionTest:
     fault = 'there is no test of them'
 
     def first_contact(self, q: np.ndarray) -> tuple[str, str] | None:
-        """
-        Refuse to test a posture.
-
-        :param q: (n,) posture of the chain [rad] or [m].
-        :raises TargetRefusedError: always.
-        """
+        """Refuse to test a posture."""
         raise TargetRefusedError(self.fault)
 
 
@@ -111,7 +106,6 @@ class CollisionGuard:
     """
     Guard of the commands of a chain.
 
-    :param chain: the chain.
     :param test: tests its postures; whatever it raises counts as a collision.
     """
 
@@ -134,8 +128,6 @@ class CollisionGuard:
 
         :param start: (n,) the last command [rad] or [m].
         :param goal: (n,) where it shall lead to [rad] or [m].
-        :param limits: bounds on the motion.
-        :param dt: length of the tick [s].
         :param delay: how much longer than its braking takes the motion goes on [s].
         """
         ahead = goal - start
@@ -164,9 +156,7 @@ class CollisionGuard:
 
         :param start: (n,) the command before it [rad] or [m].
         :param resting: whether that was at rest.
-        :param motion: the motion after it.
         :param goal: (n,) where it leads to [rad] or [m].
-        :param limits: bounds on it.
         """
         if motion.at_rest:
             return _FREE

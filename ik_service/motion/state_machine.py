@@ -2,23 +2,185 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable, Iterator
+import threading
 
 import numpy as np
 
+from ik_service.common.quoting import quote
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_space import joint_speeds
 from ik_service.model.motion_bounds import MotionBounds
-from ik_service.motion.aim import Aim, REST, Step, Tick
-from ik_service.motion.aim_store import AimStore
 from ik_service.motion.collision_guard import CollisionGuard, CollisionTest
-from ik_service.motion.command.command_gate import CommandGate
-from ik_service.motion.command.command_stream import CommandStream
+from ik_service.motion.command.command_stream import CommandGate, CommandStream
 from ik_service.motion.command.motion_limits import MotionLimits
-from ik_service.motion.joint_sharing import JointSharing, SharedMotion
+from ik_service.motion.goal import MotionGoal, REST, Step, Tick
 from ik_service.motion.settings import FollowerCommand, FollowerSettings, FollowerState
 from ik_service.motion.state.joint_state_tracker import FAULTS, JointStateTracker
 from ik_service.motion.state.lag_monitor import LagMonitor
+from ik_service.motion.tracking.target_goal import TargetGoal
+from ik_service.solvers.result import IkResult
+
+
+class GoalStore:
+    """
+    Current goal and dropped target.
+
+    :ivar current: what the commands are for; None without one.
+    :ivar dropped: (4, 4) the target that a fault has ended; None without one.
+    :ivar reason: why that was dropped; empty without one.
+    :ivar released: the solution of a target that the arm was left at; None without one.
+    :ivar others: number of goals so far that were no targets.
+    :ivar version: a number that grows with every change, to notice an answer of the solver that
+        comes too late.
+    """
+
+    def __init__(self) -> None:
+        self.version = self.others = 0
+        self.current: MotionGoal | None = None
+        self.dropped: np.ndarray | None = None
+        self.reason = ''
+        self.released: IkResult | None = None
+        self._claimant: MotionGoal | None = None
+
+    @property
+    def target(self) -> TargetGoal | None:
+        """The target pose that is followed; None when there is none, or another goal."""
+        return self.current if isinstance(self.current, TargetGoal) else None
+
+    @property
+    def claim(self) -> str:
+        """Why nothing may move the arm, after a goal that lays claim to it; empty when it may."""
+        return self._claimant.claim if self._claimant is not None else ''
+
+    def next_version(self) -> int:
+        """Return the version of a goal that is going to be followed."""
+        self.version += 1
+        return self.version
+
+    def follow(self, goal: MotionGoal) -> None:
+        """Replace the current goal, and forget the dropped one."""
+        replaced, self.current = self.current, goal
+        self.others += not isinstance(goal, TargetGoal)
+        self.dropped, self.reason, self.released = None, '', None
+        if replaced is not None:
+            replaced.replaced(goal.kind)
+            self._note_claim(replaced)
+
+    def clear(self, reason: str) -> None:
+        """
+        Forget the current goal and the dropped target.
+
+        :param reason: what has ended the goal; empty when it has finished.
+        """
+        self.version += 1
+        self._end(reason)
+        self.dropped, self.reason, self.released = None, '', None
+
+    def release(self, target: TargetGoal) -> None:
+        """Forget a target that the arm has arrived at."""
+        self.clear('')
+        self.released = target.result
+
+    def drop(self, reason: str) -> None:
+        """End the current goal because of a fault, and keep a target for later."""
+        self.version += 1
+        if self.target is not None:
+            self.dropped, self.reason = self.target.T_base_tip, reason
+        self._end(reason)
+
+    def has_expired(self, now: float, timeout: float) -> bool:
+        """
+        Return whether the current target has been followed for too long.
+
+        :param timeout: for how long a target may be followed [s]; 0 for ever.
+        """
+        target = self.target
+        if target is None:
+            return False
+        if target.since is None:
+            target.since = now
+        return 0.0 < timeout < now - target.since
+
+    def _end(self, reason: str) -> None:
+        ended, self.current = self.current, None
+        if ended is not None:
+            self._note_claim(ended)
+            ended.ended(reason)
+
+    def _note_claim(self, ended: MotionGoal) -> None:
+        self._claimant = ended if ended.claim else self._claimant
+
+
+_SETTLING_TIME = 0.1
+"""
+Time after the last command of a group in which the arm catches up with it [s]. It is longer than
+the time from which the states are taken that a motion begins at.
+"""
+
+
+class JointSharing:
+    """
+    Followers of one arm. Those that share a joint exclude each other.
+
+    Only one of them has a target at a time, and only one commands: a target for another is
+    refused while the first is on its way, and takes over while that only holds; then the commands
+    of the first end, and the others begin at a state that was measured after them.
+
+    All ticks have to come from one thread, or one after the other.
+
+    :ivar lock: lock of all followers; everything else here is called while it is held.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._motions: list[Callable[[], FollowerStateMachine]] = []
+
+    def join(self, motion: Callable[[], FollowerStateMachine]) -> None:
+        """
+        Add a follower.
+
+        :param motion: returns its motion, which may be replaced by another.
+        """
+        with self.lock:
+            self._motions.append(motion)
+
+    def refusal(self, motion: FollowerStateMachine) -> str:
+        """Return why a group may not take a target; empty when it may."""
+        for other, joint in self._rivals(motion):
+            if other.busy:
+                return f'group {quote(other.group)} moves {joint}; stop it with ~/stop first'
+            if other.goals.claim:
+                return other.goals.claim
+        return ''
+
+    def take_over(self, motion: FollowerStateMachine) -> None:
+        """Let all other groups that share joints with one go, with the targets that they hold."""
+        for other, _ in self._rivals(motion):
+            other.let_go()
+
+    def free_since(self, motion: FollowerStateMachine) -> float | None:
+        """
+        Return since when the joints of a group follow no command of another any more [s].
+
+        :returns: on a monotonic clock; −inf when they never did, and None while there are such
+            commands. States from before do not tell where a motion has to begin.
+        """
+        latest = -float('inf')
+        for other, _ in self._rivals(motion):
+            if other.active:
+                return None
+            latest = max(latest, other.commanded_at + _SETTLING_TIME)
+        return latest
+
+    def _rivals(self, motion: FollowerStateMachine) -> Iterator[tuple[FollowerStateMachine, str]]:
+        """Yield the motions that share joints with one, each with the first of these joints."""
+        for find in self._motions:
+            other = find()
+            shared = [joint for joint in motion.joints if joint in other.joints]
+            if shared and other is not motion:
+                yield other, shared[0]
+
 
 RECENT = 1.0
 """Age up to which the last command tells where the arm goes [s]."""
@@ -46,10 +208,6 @@ def start_place(
     other arm has to be seen at rest first: it may be on its way to the last command, or be moved
     by somebody else.
 
-    :param arm: the measured joint states, of which the last is fresh.
-    :param gate: the last command.
-    :param limits: bounds on the motion.
-    :param now: on the clock of the joint states [s].
     :param others: when others commanded the joints last [s]; −inf for never.
     :param rested: (n,) where the arm was soon after the last command [rad] or [m]; None when that
         is not known.
@@ -70,8 +228,6 @@ def held_command(
     Return the last command, if the arm stands by it; None otherwise.
 
     :param arm: the measured joint states; there is one.
-    :param gate: the last command.
-    :param now: on the clock of the joint states [s].
     :param rested: (n,) where the arm was soon after that [rad] or [m]; None when not known.
     :returns: (n,) [rad] or [m], with continuous joints on the turn of the arm.
     """
@@ -94,85 +250,6 @@ _SWITCHED_OFF = 'following is disabled; ~/enable with data: true enables it'
 _ON_A_TRAJECTORY = 'a trajectory is being executed; cancel it, or call ~/stop, first'
 
 
-class AdmittedMotion(SharedMotion, Protocol):
-    """Motion that aims are admitted to."""
-
-    arm: JointStateTracker
-    settings: FollowerSettings
-    stream: CommandStream
-
-
-class Admission:
-    """
-    Admission of aims to the motion of a chain.
-
-    :param motion: the motion.
-    :param sharing: the followers of the arm.
-    :param collisions: tests postures of the chain.
-    :ivar disabled: whether all aims are refused.
-    :ivar other_commander: who else commands the arm; empty for nobody.
-    """
-
-    def __init__(
-        self, motion: AdmittedMotion, sharing: JointSharing, collisions: CollisionTest
-    ) -> None:
-        self._motion = motion
-        self._sharing = sharing
-        self._collisions = collisions
-        self.disabled = False
-        self.other_commander = ''
-
-    def refusal(self, aim: Aim | None = None) -> str:
-        """
-        Return why an aim may not be followed now; empty when it may.
-
-        :param aim: the aim; None for a target pose, which may wait for the first joint state.
-        """
-        motion = self._motion
-        if self.disabled:
-            return _SWITCHED_OFF
-        refusal = self.precedence(aim) or self._unguarded()
-        if refusal:
-            return refusal
-        if motion.arm.measured is None:
-            return '' if aim is None else 'no joint state has arrived yet'
-        if motion.settings.resume and aim is None:
-            return ''
-        if motion.arm.reason:
-            return motion.arm.reason
-        moves = motion.stream.active and not motion.stream.at_rest
-        return '' if moves else self.occupied()
-
-    def precedence(self, aim: Aim | None = None) -> str:
-        """
-        Return what goes before an aim: a trajectory, or a motion of other joints.
-
-        :param aim: the aim; None for a target pose.
-        """
-        current = self._motion.aims.current
-        replaced = None if aim is None else aim.replaces
-        if current is not None and current.kind == 'trajectory' and current.busy:
-            if current is replaced:
-                return ''
-            return current.claim or _ON_A_TRAJECTORY
-        if self._motion.aims.claim:
-            return self._motion.aims.claim
-        return self._sharing.refusal(self._motion)
-
-    def occupied(self) -> str:
-        """Return who else commands the arm and keeps motions from being started."""
-        other = self.other_commander if self._motion.settings.exclusive else ''
-        return other and f'{other} commands the arm too (allowed with exclusive: false)'
-
-    def _unguarded(self) -> str:
-        """Return why collisions cannot be avoided; empty when they can, or need not be."""
-        if not self._motion.settings.avoid_collisions:
-            return ''
-        fault = self._collisions.fault
-        allow = 'allowed with follow.avoid_collisions: false'
-        return fault and f'collisions cannot be checked: {fault} ({allow})'
-
-
 _HELD = 1.0
 """Time after the arrival of the arm for which commands go on [s]."""
 
@@ -190,12 +267,8 @@ class FollowerStateMachine:
     """
     States of following on one chain. Not thread-safe, and solves nothing.
 
-    :param chain: the chain.
-    :param settings: how targets are followed.
-    :param aims: what the commands are for, and the target that was dropped.
     :param sharing: the followers of the arm, of which some may share joints with this one.
     :param collisions: tests postures of the chain, for the setting ``avoid_collisions``.
-    :param group: name of the group of joints that is moved, for messages.
     :param bounds: limits of its joints beyond those of the URDF; None for none.
     :ivar joints: the joints that commands name.
     :ivar settings: those in force; see :meth:`configure`.
@@ -206,7 +279,8 @@ class FollowerStateMachine:
     :ivar stream: the commands.
     :ivar state: what is being done.
     :ivar restarting: whether the commands have to come to rest before they go anywhere.
-    :ivar admission: who may move the arm now.
+    :ivar disabled: whether all goals are refused.
+    :ivar other_commander: who else commands the arm; empty for nobody.
     :ivar displacements: how often something else moved the arm.
     :ivar unmeasured: joints that no joint state has named so far, for messages.
     """
@@ -215,21 +289,23 @@ class FollowerStateMachine:
         self,
         chain: KinematicChain,
         settings: FollowerSettings,
-        aims: AimStore,
+        goals: GoalStore,
         sharing: JointSharing,
         collisions: CollisionTest,
         group: str = '',
         bounds: MotionBounds | None = None,
     ) -> None:
         self.chain = chain
-        self.aims = aims
+        self.goals = goals
         self.group = group
         self.joints = chain.joint_names
         self._sharing = sharing
+        self._collisions = collisions
         self._guard = CollisionGuard(chain, collisions)
         self._bounds = bounds
         self.stream = CommandStream()
-        self.admission = Admission(self, sharing, collisions)
+        self.disabled = False
+        self.other_commander = ''
         self.configure(settings)
         self.speeds = self.limits.velocity
         self.arm = JointStateTracker(chain, joint_speeds(chain))
@@ -244,39 +320,81 @@ class FollowerStateMachine:
         self._return: tuple[np.ndarray, float] | None = None
 
     def configure(self, settings: FollowerSettings) -> None:
-        """
-        Put other settings into force.
-
-        :param settings: how targets are followed from now on.
-        """
+        """Put other settings into force."""
         self.settings = settings
         self.limits = settings.motion_limits(self.chain, self._bounds)
         self.stream.guard = self._guard if settings.avoid_collisions else None
 
     def tick(self, now: float) -> FollowerCommand | None:
-        """
-        Return the next command; None to publish nothing.
-
-        :param now: on the clock of the joint states [s].
-        """
+        """Return the next command; None to publish nothing."""
         self.arm.tick(now)
-        if self.aims.has_expired(now, self.settings.target_timeout):
-            self.aims.clear('target_timeout has passed')
+        if self.goals.has_expired(now, self.settings.target_timeout):
+            self.goals.clear('target_timeout has passed')
             self.state = FollowerState.TARGET_TIMED_OUT
         self._check_joint_states(now)
-        aim, measured = self.aims.current, self.arm.measured
+        goal, measured = self.goals.current, self.arm.measured
         if measured is not None and not self.stream.active:
             self._note_rest(now)
-        if aim is None:
+        if goal is None:
             return self._come_to_rest(now)
         if measured is None:
             self._await_state(now)
             return None
-        if self.restarting or not aim.ready:
+        if self.restarting or not goal.ready:
             return self._come_to_rest(now)
         if self.stream.active:
-            return self._follow(aim, measured, now)
-        return None if aim.obstacle else self._begin(aim, now)
+            return self._follow(goal, measured, now)
+        return None if goal.obstacle else self._begin(goal, now)
+
+    # Admission of goals
+
+    def refusal(self, goal: MotionGoal | None = None) -> str:
+        """
+        Return why a goal may not be followed now; empty when it may.
+
+        :param goal: the goal; None for a target pose, which may wait for the first joint state.
+        """
+        if self.disabled:
+            return _SWITCHED_OFF
+        refusal = self.precedence(goal) or self._unguarded()
+        if refusal:
+            return refusal
+        if self.arm.measured is None:
+            return '' if goal is None else 'no joint state has arrived yet'
+        if self.settings.resume and goal is None:
+            return ''
+        if self.arm.reason:
+            return self.arm.reason
+        moves = self.stream.active and not self.stream.at_rest
+        return '' if moves else self._occupied()
+
+    def precedence(self, goal: MotionGoal | None = None) -> str:
+        """
+        Return what goes before a goal: a trajectory, or a motion of other joints.
+
+        :param goal: the goal; None for a target pose.
+        """
+        current = self.goals.current
+        if current is not None and current.kind == 'trajectory' and current.busy:
+            if goal is not None and current is goal.replaces:
+                return ''
+            return current.claim or _ON_A_TRAJECTORY
+        return self.goals.claim or self._sharing.refusal(self)
+
+    def _occupied(self) -> str:
+        """Return who else commands the arm and keeps motions from being started."""
+        other = self.other_commander if self.settings.exclusive else ''
+        return other and f'{other} commands the arm too (allowed with exclusive: false)'
+
+    def _unguarded(self) -> str:
+        """Return why collisions cannot be avoided; empty when they can, or need not be."""
+        if not self.settings.avoid_collisions:
+            return ''
+        fault = self._collisions.fault
+        allow = 'allowed with follow.avoid_collisions: false'
+        return fault and f'collisions cannot be checked: {fault} ({allow})'
+
+    # Parts of a tick
 
     def _note_rest(self, now: float) -> None:
         """Note where the arm comes to rest after the last command."""
@@ -285,39 +403,31 @@ class FollowerStateMachine:
 
     def _await_state(self, now: float) -> None:
         """Let a target wait for the first joint state, but not for long."""
-        target = self.aims.target
+        target = self.goals.target
         self.state = FollowerState.NO_STATE
         if target is None or target.since is None or now - target.since <= _LONGEST_WAIT:
             return
         of = f' of {", ".join(self.unmeasured)}' if self.unmeasured else ''
-        self.aims.drop(f'no joint state{of} has arrived within {_LONGEST_WAIT:g} s')
+        self.goals.drop(f'no joint state{of} has arrived within {_LONGEST_WAIT:g} s')
         self.state = FollowerState.TARGET_DROPPED
 
-    def follow(self, aim: Aim) -> None:
-        """
-        Move for an aim from now on.
-
-        :param aim: what the commands are for.
-        """
+    def follow(self, goal: MotionGoal) -> None:
+        """Move for a goal from now on."""
         if self.restarting:
-            aim.renew()  # where it leads depends on where the arm comes to rest
-        self.aims.follow(aim)
-        self.state = self._state_with(aim)
+            goal.renew()  # where it leads depends on where the arm comes to rest
+        self.goals.follow(goal)
+        self.state = self._state_with(goal)
 
     def stop(self, reason: str = 'it was stopped') -> None:
-        """
-        Come to rest, and follow nothing.
-
-        :param reason: why.
-        """
-        self.aims.clear(reason)
-        off = self.admission.disabled
+        """Come to rest, and follow nothing."""
+        self.goals.clear(reason)
+        off = self.disabled
         self.state = FollowerState.DISABLED if off else FollowerState.IDLE
 
     def retry(self) -> None:
         """Go on to the target, if what is in the way has gone."""
-        if self.aims.current is not None:
-            self.aims.current.obstacle = ''
+        if self.goals.current is not None:
+            self.goals.current.obstacle = ''
 
     @property
     def active(self) -> bool:
@@ -326,11 +436,11 @@ class FollowerStateMachine:
 
     @property
     def busy(self) -> bool:
-        """Whether there is an aim that the commands do not rest at."""
-        aim, stream = self.aims.current, self.stream
-        if aim is None or (aim.obstacle and stream.at_rest):
+        """Whether there is a goal that the commands do not rest at."""
+        goal, stream = self.goals.current, self.stream
+        if goal is None or (goal.obstacle and stream.at_rest):
             return False
-        return aim.busy or not (stream.active and stream.at_rest) or self._lag.lagging
+        return goal.busy or not (stream.active and stream.at_rest) or self._lag.lagging
 
     @property
     def commanded_at(self) -> float:
@@ -338,31 +448,27 @@ class FollowerStateMachine:
         return self.stream.gate.sent_at
 
     def let_go(self) -> None:
-        """Forget the aim, and the target that was dropped, as another group moves the joints."""
+        """Forget the goal, and the target that was dropped, as another group moves the joints."""
         ended = self.state in (FollowerState.RELEASED, FollowerState.UNREACHABLE)
-        if self.aims.current is not None or self.aims.dropped is not None or ended:
+        if self.goals.current is not None or self.goals.dropped is not None or ended:
             self.stop('another group moves its joints')
 
     def give_way(self, reason: str) -> None:
-        """
-        Come to rest, as somebody else commands the arm and was there before.
-
-        :param reason: who.
-        """
-        if self.stream.active and self.aims.current is not None:
+        """Come to rest, as somebody else commands the arm and was there before."""
+        if self.stream.active and self.goals.current is not None:
             self._lose(FollowerState.OTHER_COMMANDER, reason, resumes=False)
 
     def seeds(self) -> list[np.ndarray]:
         """Return where the next solution shall be near to: where the joints are, and will be."""
         chain, measured, commanded = self.chain, self.arm.measured, self.stream.q
-        target = self.aims.target
+        target = self.goals.target
         if commanded is None:
             gate, now = self.stream.gate, self.arm.measured_at
             held = None if measured is None else held_command(self.arm, gate, now, self._rested)
             here = chain.mid_range() if measured is None else measured if held is None else held
             return [np.clip(here, chain.lower, chain.upper)]
         seeds = [np.clip(commanded, chain.lower, chain.upper)]
-        return seeds if target is None or target.goal is None else [*seeds, target.goal]
+        return seeds if target is None or target.posture is None else [*seeds, target.posture]
 
     def discard_late(self, delay: float, at_once: bool) -> bool:
         """
@@ -373,15 +479,15 @@ class FollowerStateMachine:
         :returns: whether it is discarded.
         """
         discarded = self.stream.discard_late(delay, 1.0 / self.settings.rate, at_once)
-        if discarded and self.aims.current is not None:
-            self.aims.current.missed()
+        if discarded and self.goals.current is not None:
+            self.goals.current.missed()
         return discarded
 
     def _check_joint_states(self, now: float) -> None:
         """Lose the target when the joint states cannot be relied on; recover afterwards."""
         fault = self.arm.fault(now, self.settings.state_timeout)
-        aims, dropped = self.aims, self.aims.dropped is not None
-        if fault is not None and (aims.current is not None or dropped):
+        goals, dropped = self.goals, self.goals.dropped is not None
+        if fault is not None and (goals.current is not None or dropped):
             self._lose(fault, self.arm.reason)
         elif fault is None and self.state in FAULTS:
             self.state = FollowerState.TARGET_DROPPED if dropped else FollowerState.IDLE
@@ -389,11 +495,11 @@ class FollowerStateMachine:
     def _lose(self, state: FollowerState, reason: str, resumes: bool = True) -> None:
         """Come to rest, and stay there unless targets are to be resumed and this one may be."""
         self.state = state
-        if self.aims.current is None:
+        if self.goals.current is None:
             return
         self.restarting = True
-        if not (resumes and self.settings.resume and self.aims.current.renew()):
-            self.aims.drop(reason)
+        if not (resumes and self.settings.resume and self.goals.current.renew()):
+            self.goals.drop(reason)
 
     def _come_to_rest(self, now: float) -> FollowerCommand | None:
         stream, command = self.stream, None
@@ -420,7 +526,9 @@ class FollowerStateMachine:
             return REST
         return Step(goal)
 
-    def _follow(self, aim: Aim, measured: np.ndarray, now: float) -> FollowerCommand | None:
+    def _follow(
+        self, goal: MotionGoal, measured: np.ndarray, now: float
+    ) -> FollowerCommand | None:
         """Go on, at the pace of the arm."""
         stream, settings, period = self.stream, self.settings, 1.0 / self.settings.rate
         commanded = stream.q
@@ -432,31 +540,31 @@ class FollowerStateMachine:
             return self._give_up('something else has moved the arm', now)
         stuck = self._lag.stuck(resting, settings)
         if stuck:
-            goal = self.limits.inside(measured, commanded)
-            self._return = np.where(self.movable, goal, commanded), now + _RETURN
+            here = self.limits.inside(measured, commanded)
+            self._return = np.where(self.movable, here, commanded), now + _RETURN
             return self._give_up(stuck, now, resumes=False)
-        if resting and self._is_over(aim, now):
-            self._end(aim)
+        if resting and self._is_over(goal, now):
+            self._end(goal)
             return None
         late = stream.resume(self.limits, now, period, self.arm.speed(now))
         if late is None:
-            self.state = self._state_with(aim)
+            self.state = self._state_with(goal)
             return None
         try:
-            step = aim.step(self._tick(commanded, measured, now, period, late))
+            step = goal.step(self._tick(commanded, measured, now, period, late))
         except Exception as error:  # the arm has to come to rest, whatever it is
             return self._give_up(f'{type(error).__name__}: {error}', now)
-        if aim.obstacle or not self.arm.current:
+        if goal.obstacle or not self.arm.current:
             step = REST
-            aim.missed()
+            goal.missed()
         command = stream.advance(step, self.limits, now, period, self._lag.pace)
-        aim.obstacle = aim.obstacle or stream.obstacle
-        self.state = self._state_with(aim)
+        goal.obstacle = goal.obstacle or stream.obstacle
+        self.state = self._state_with(goal)
         return command
 
     def _give_up(self, reason: str, now: float, resumes: bool = True) -> FollowerCommand | None:
-        """Lose the aim, and come to rest."""
-        state = FollowerState.TARGET_DROPPED if self.aims.target else FollowerState.IDLE
+        """Lose the goal, and come to rest."""
+        state = FollowerState.TARGET_DROPPED if self.goals.target else FollowerState.IDLE
         self._lose(state, reason, resumes)
         return self._come_to_rest(now)
 
@@ -468,7 +576,7 @@ class FollowerStateMachine:
         period: float,
         late: bool,
     ) -> Tick:
-        """Return what an aim may know for its next step."""
+        """Return what a goal may know for its next step."""
         stream, limits = self.stream, self.limits
         dt = min(stream.gate.elapsed(now), period)
         behind = min(max(2.0 - 2.0 * stream.behind / _BEHIND, 0.0), 1.0)
@@ -478,33 +586,33 @@ class FollowerStateMachine:
         velocity = stream.speed * limits.velocity
         return Tick(now, dt, commanded, velocity, measured, limits, leading, pace, late)
 
-    def _is_over(self, aim: Aim, now: float) -> bool:
-        """Whether an aim needs no commands any more, given that they are at rest."""
-        if aim.finished:
+    def _is_over(self, goal: MotionGoal, now: float) -> bool:
+        """Whether a goal needs no commands any more, given that they are at rest."""
+        if goal.finished:
             return True
-        waits = not aim.busy or (aim.obstacle and aim is self.aims.target)
+        waits = not goal.busy or (goal.obstacle and goal is self.goals.target)
         if self.settings.hold or not (waits and self._lag.arrived):
             self._rest_since = None
             return False
         self._rest_since = now if self._rest_since is None else self._rest_since
         return now - self._rest_since >= _HELD
 
-    def _end(self, aim: Aim) -> None:
-        """End the commands of an aim that is over; a target before an obstacle waits on."""
+    def _end(self, goal: MotionGoal) -> None:
+        """End the commands of a goal that is over; a target before an obstacle waits on."""
         self.stream.end()
         self._rest_since = None
-        target = self.aims.target
+        target = self.goals.target
         if target is None:
-            self.aims.clear(aim.obstacle)
+            self.goals.clear(goal.obstacle)
             self.state = FollowerState.IDLE
-        elif not aim.obstacle:
-            self.aims.release(target)
+        elif not goal.obstacle:
+            self.goals.release(target)
             if self.state is not FollowerState.UNREACHABLE:
                 self.state = FollowerState.RELEASED
 
-    def _begin(self, aim: Aim, now: float) -> FollowerCommand | None:
+    def _begin(self, goal: MotionGoal, now: float) -> FollowerCommand | None:
         """Start a motion where the arm is, if that is allowed and known."""
-        occupied = self.admission.occupied()
+        occupied = self._occupied()
         if occupied:
             self._lose(FollowerState.OTHER_COMMANDER, occupied)
             return None
@@ -518,15 +626,15 @@ class FollowerStateMachine:
             return None
         self._lag.reset()
         self._rest_since = None
-        aim.begin(start, lambda q: self.arm.unwrapped(q, start))
-        self.state = self._state_with(aim)
+        goal.begin(start, lambda q: self.arm.unwrapped(q, start))
+        self.state = self._state_with(goal)
         return self.stream.begin(start, now, self.limits.window)
 
-    def _state_with(self, aim: Aim) -> FollowerState:
-        """Return the state on the way with an aim, or at its end."""
+    def _state_with(self, goal: MotionGoal) -> FollowerState:
+        """Return the state on the way with a goal, or at its end."""
         commanded = self.stream.q
-        if aim.obstacle:
+        if goal.obstacle:
             return FollowerState.COLLISION_AHEAD
         if self._lag.lagging and commanded is not None:
             return FollowerState.LAGGING
-        return aim.state(commanded, self.stream.at_rest)
+        return goal.state(commanded, self.stream.at_rest)

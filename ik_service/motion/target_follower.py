@@ -12,179 +12,32 @@ itself: the target is dropped, and the next one starts where the arm is by then.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-import threading
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import TargetRefusedError
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.model.motion_bounds import MotionBounds
-from ik_service.motion.aim import Aim
-from ik_service.motion.aim_store import AimStore
 from ik_service.motion.collision_guard import CollisionTest, NoCollisionTest
 from ik_service.motion.command.motion_limits import MotionLimits
-from ik_service.motion.joint_sharing import JointSharing
+from ik_service.motion.goal import MotionGoal
 from ik_service.motion.settings import FollowerCommand, FollowerSettings, FollowerState
-from ik_service.motion.state_machine import FollowerStateMachine
+from ik_service.motion.state_machine import FollowerStateMachine, GoalStore, JointSharing
 from ik_service.motion.tracking.moving_goal import MovingGoal
 from ik_service.motion.tracking.nearby_solver import NearbySolver
-from ik_service.motion.tracking.pose_aim import PoseAim
-from ik_service.motion.tracking.singular_passage import SingularPassage, Way
-from ik_service.motion.tracking.target_trail import TargetTrail
+from ik_service.motion.tracking.singular_passage import PosturePath, SingularPassage
+from ik_service.motion.tracking.target_goal import TargetGoal
+from ik_service.motion.tracking.target_path import TargetPath
 from ik_service.motion.tracking.target_velocity import TargetVelocity
 from ik_service.solvers.result import IkResult
 from ik_service.solvers.solver import Solver
 
 
-class FollowerStatus:
-    """State of a :class:`~ik_service.motion.target_follower.TargetFollower`, its base."""
-
-    _lock: threading.Lock
-    _aims: AimStore
-    _solver: NearbySolver
-    _machine: FollowerStateMachine
-
-    @property
-    def displacements(self) -> int:
-        """Number of times that something else moved the arm."""
-        return self._machine.displacements
-
-    @property
-    def other_motions(self) -> int:
-        """Number of motions so far that were not for a target: trajectories, and servo motions."""
-        return self._aims.others
-
-    @property
-    def other_commander(self) -> str:
-        """Name of somebody else who commands the arm, to be set by the owner; empty for nobody."""
-        return self._machine.admission.other_commander
-
-    @other_commander.setter
-    def other_commander(self, name: str) -> None:
-        self._machine.admission.other_commander = name
-
-    @property
-    def settings(self) -> FollowerSettings:
-        """The settings in force."""
-        return self._machine.settings
-
-    @property
-    def measured(self) -> tuple[np.ndarray, float] | None:
-        """Last positions of the joints (n,) [rad] or [m], and their time [s]; None before any."""
-        with self._lock:
-            arm = self._machine.arm
-            return None if arm.measured is None else (arm.measured, arm.measured_at)
-
-    @property
-    def state(self) -> FollowerState:
-        """State as of the last tick or call."""
-        return self._machine.state
-
-    @property
-    def result(self) -> IkResult | None:
-        """The answer of the solver for the target, also when the arm is left there; or None."""
-        target = self._aims.target
-        return target.result if target else self._aims.released
-
-    @property
-    def target(self) -> tuple[np.ndarray, IkResult] | None:
-        """The target that is followed: T_base_tip (4, 4), and the solver's answer for it."""
-        target = self._aims.target
-        return (target.T_base_tip, target.result) if target else None
-
-    @property
-    def drop_reason(self) -> str:
-        """Why the last target was dropped; empty when none was, or another one is followed."""
-        return self._aims.reason
-
-    @property
-    def obstacle(self) -> str:
-        """Obstacle before which the commands have stopped; empty for none."""
-        aim = self._aims.current
-        return aim.obstacle if aim else ''
-
-    @property
-    def aim(self) -> Aim | None:
-        """Goal of the commands; None without one."""
-        return self._aims.current
-
-    @property
-    def motion(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """
-        Motion that steps of aims are for: (n,) positions and (n,) velocities; None at rest.
-
-        In [rad] or [m], and [rad/s] or [m/s].
-        """
-        with self._lock:
-            stream, limits = self._machine.stream, self._machine.limits
-            if not stream.active or stream.at_rest:
-                return None
-            q, speed = stream.leading
-            return q.copy(), speed * limits.velocity
-
-    @property
-    def claim(self) -> str:
-        """Why nothing may move the arm although nothing is followed; empty when it may."""
-        return self._aims.claim
-
-    @property
-    def commanded(self) -> np.ndarray | None:
-        """The last command (n,) [rad] or [m]; None while nothing is commanded."""
-        with self._lock:
-            return self._machine.stream.q
-
-    @property
-    def limits(self) -> MotionLimits:
-        """The bounds on the motion that are in force."""
-        return self._machine.limits
-
-    @property
-    def following_error(self) -> float | None:
-        """Largest distance of a joint from its command [rad] or [m]; None without a command."""
-        with self._lock:
-            stream, measured = self._machine.stream, self._machine.arm.measured
-            if not stream.active or measured is None:
-                return None
-            return float(np.abs(stream.q - measured).max())
-
-    @property
-    def active(self) -> bool:
-        """Whether there are commands; without, the arm is left alone."""
-        return self._machine.stream.active
-
-    @property
-    def idle(self) -> bool:
-        """Whether there are neither an aim nor commands."""
-        return self._aims.current is None and not self._machine.stream.active
-
-    @property
-    def violations(self) -> int:
-        """Number of commands that the gate had to correct; 0 in a healthy system."""
-        return self._machine.stream.gate.counts.total
-
-    @property
-    def state_fault(self) -> str:
-        """Why the joint states cannot be relied on; empty when they can."""
-        return self._machine.arm.reason
-
-    @property
-    def contradictory_states(self) -> bool:
-        """Whether two sources publish joint states that contradict each other."""
-        return self._machine.arm.contradictory
-
-    @property
-    def immobile_joints(self) -> tuple[str, ...]:
-        """The joints that are never moved, because their velocity limit is 0."""
-        names = self._solver.chain.joint_names
-        return tuple(
-            name for name, speed in zip(names, self._machine.speeds, strict=True) if speed <= 0
-        )
-
-
-class TargetFollower(FollowerStatus):
+class TargetFollower:
     """
-    Follower of a target pose, or of another aim, with joint commands; thread-safe.
+    Follower of a target pose, or of another goal, with joint commands; thread-safe.
 
     Solving happens in the thread that brings the target or the joint state, outside the lock, so
     that :meth:`tick` never waits for it.
@@ -213,10 +66,10 @@ class TargetFollower(FollowerStatus):
         self._sharing = sharing or JointSharing()
         self._lock = self._sharing.lock
         self._group = group
-        self._aims = AimStore()
+        self._goals = GoalStore()
         self._solver = NearbySolver(solver)
         self._passage = SingularPassage(solver, self._solver)
-        self._velocity, self._trail = TargetVelocity(), TargetTrail()
+        self._velocity, self._path = TargetVelocity(), TargetPath()
         self.configuration_changes = 0
         self._collisions = collisions or NoCollisionTest()
         self._bounds = bounds
@@ -224,8 +77,153 @@ class TargetFollower(FollowerStatus):
         self._sharing.join(lambda: self._machine)
 
     def _new_machine(self, settings: FollowerSettings) -> FollowerStateMachine:
-        around = self._aims, self._sharing, self._collisions, self._group, self._bounds
-        return FollowerStateMachine(self._solver.chain, settings, *around)
+        return FollowerStateMachine(
+            self._solver.chain,
+            settings,
+            self._goals,
+            self._sharing,
+            self._collisions,
+            self._group,
+            self._bounds,
+        )
+
+    # State
+
+    @property
+    def displacements(self) -> int:
+        """Number of times that something else moved the arm."""
+        return self._machine.displacements
+
+    @property
+    def other_motions(self) -> int:
+        """Number of motions so far that were not for a target: trajectories, and servo motions."""
+        return self._goals.others
+
+    @property
+    def other_commander(self) -> str:
+        """Name of somebody else who commands the arm, to be set by the owner; empty for nobody."""
+        return self._machine.other_commander
+
+    @other_commander.setter
+    def other_commander(self, name: str) -> None:
+        self._machine.other_commander = name
+
+    @property
+    def settings(self) -> FollowerSettings:
+        """The settings in force."""
+        return self._machine.settings
+
+    @property
+    def measured(self) -> tuple[np.ndarray, float] | None:
+        """Last positions of the joints (n,) [rad] or [m], and their time [s]; None before any."""
+        with self._lock:
+            arm = self._machine.arm
+            return None if arm.measured is None else (arm.measured, arm.measured_at)
+
+    @property
+    def state(self) -> FollowerState:
+        """State as of the last tick or call."""
+        return self._machine.state
+
+    @property
+    def result(self) -> IkResult | None:
+        """The answer of the solver for the target, also when the arm is left there; or None."""
+        target = self._goals.target
+        return target.result if target else self._goals.released
+
+    @property
+    def target(self) -> tuple[np.ndarray, IkResult] | None:
+        """The target that is followed: T_base_tip (4, 4), and the solver's answer for it."""
+        target = self._goals.target
+        return (target.T_base_tip, target.result) if target else None
+
+    @property
+    def drop_reason(self) -> str:
+        """Why the last target was dropped; empty when none was, or another one is followed."""
+        return self._goals.reason
+
+    @property
+    def obstacle(self) -> str:
+        """Obstacle before which the commands have stopped; empty for none."""
+        goal = self._goals.current
+        return goal.obstacle if goal else ''
+
+    @property
+    def goal(self) -> MotionGoal | None:
+        """Goal of the commands; None without one."""
+        return self._goals.current
+
+    @property
+    def motion(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """
+        Motion that steps of goals are for: (n,) positions and (n,) velocities; None at rest.
+
+        In [rad] or [m], and [rad/s] or [m/s].
+        """
+        with self._lock:
+            stream, limits = self._machine.stream, self._machine.limits
+            if not stream.active or stream.at_rest:
+                return None
+            q, speed = stream.leading
+            return q.copy(), speed * limits.velocity
+
+    @property
+    def claim(self) -> str:
+        """Why nothing may move the arm although nothing is followed; empty when it may."""
+        return self._goals.claim
+
+    @property
+    def commanded(self) -> np.ndarray | None:
+        """The last command (n,) [rad] or [m]; None while nothing is commanded."""
+        with self._lock:
+            return self._machine.stream.q
+
+    @property
+    def limits(self) -> MotionLimits:
+        """The bounds on the motion that are in force."""
+        return self._machine.limits
+
+    @property
+    def following_error(self) -> float | None:
+        """Largest distance of a joint from its command [rad] or [m]; None without a command."""
+        with self._lock:
+            stream, measured = self._machine.stream, self._machine.arm.measured
+            if not stream.active or measured is None:
+                return None
+            return float(np.abs(stream.q - measured).max())
+
+    @property
+    def active(self) -> bool:
+        """Whether there are commands; without, the arm is left alone."""
+        return self._machine.stream.active
+
+    @property
+    def idle(self) -> bool:
+        """Whether there are neither a goal nor commands."""
+        return self._goals.current is None and not self._machine.stream.active
+
+    @property
+    def violations(self) -> int:
+        """Number of commands that the gate had to correct; 0 in a healthy system."""
+        return self._machine.stream.gate.counts.total
+
+    @property
+    def state_fault(self) -> str:
+        """Why the joint states cannot be relied on; empty when they can."""
+        return self._machine.arm.reason
+
+    @property
+    def contradictory_states(self) -> bool:
+        """Whether two sources publish joint states that contradict each other."""
+        return self._machine.arm.contradictory
+
+    @property
+    def immobile_joints(self) -> tuple[str, ...]:
+        """The joints that are never moved, because their velocity limit is 0."""
+        names = self._solver.chain.joint_names
+        return tuple(
+            name for name, speed in zip(names, self._machine.speeds, strict=True) if speed <= 0
+        )
 
     # Inputs
 
@@ -241,17 +239,17 @@ class TargetFollower(FollowerStatus):
             q = self._solver.chain.check_q(q, 'measured')
             if not self._machine.arm.update(q, now, self._machine.stream.q):
                 return
-            target = self._aims.target
+            target = self._goals.target
             busy = self._machine.stream.active
             if target is None or target.ready or target.solving or busy:
                 return
             target.solving = True
-            version, solver, seeds = self._aims.version, self._solver, self._machine.seeds()
+            version, solver, seeds = self._goals.version, self._solver, self._machine.seeds()
         try:
             result = solver.solve(target.T_base_tip, seeds)
             with self._lock:
-                if version == self._aims.version:
-                    target.result, target.goal = result, result.q
+                if version == self._goals.version:
+                    target.result, target.posture = result, result.q
         finally:
             target.solving = False
 
@@ -281,88 +279,96 @@ class TargetFollower(FollowerStatus):
         """
         T_base_tip = check_transform(T_base_tip, 'target')
         with self._lock:
-            self._refuse(self._machine.admission.refusal())
+            self._refuse(self._machine.refusal())
             moves_at = at if self._machine.settings.feed_forward else None
             motion = self._velocity.update(T_base_tip, moves_at, twist, arrived)
-            version = self._aims.next_version()
+            version = self._goals.next_version()
             solver, passage, seeds = self._solver, self._passage, self._machine.seeds()
-            last = self._trail_end() if motion.interval > 0.0 else None
+            last = self._path_end() if motion.interval > 0.0 else None
             settings, limits = self._machine.settings, self._machine.limits
         if at is None or last is None:
             result = solver.solve(T_base_tip, seeds)
-            way = Way(result, result.q[None])
+            found = PosturePath(result, result.q[None])
         else:
-            way = passage.solve(T_base_tip, last, at, settings.branch_time)
-        result, moving = way.result, None
-        if at is not None and result.success and not (motion.still or way.changes):
+            found = passage.solve(T_base_tip, last, at, settings.branch_time)
+        result, moving = found.result, None
+        if at is not None and result.success and not (motion.still or found.changes):
             moving = MovingGoal(passage.next.position, T_base_tip, result.q, motion, at, limits)
         with self._lock:
-            if version == self._aims.version:
-                self._follow(T_base_tip, way, at, moving, last is not None)
+            if version == self._goals.version:
+                self._follow(T_base_tip, found, at, moving, last is not None)
         return result
 
-    def _trail_end(self) -> np.ndarray | None:
-        """Return where the way of the target ends by now; None where another one begins."""
-        target, machine = self._aims.target, self._machine
+    def _path_end(self) -> np.ndarray | None:
+        """Return where the path of the target ends by now; None where another one begins."""
+        target, machine = self._goals.target, self._machine
         if target is None or target.obstacle or machine.restarting or not machine.active:
             return None
-        return None if target.trail is None else target.trail.end()
+        return None if target.path is None else target.path.end()
 
     def _follow(
         self,
         T_base_tip: np.ndarray,
-        way: Way,
+        found: PosturePath,
         at: float | None,
         moving: MovingGoal | None,
         goes_on: bool,
     ) -> None:
         """Follow a target that was solved for, unless something goes before it by now."""
-        machine, trail = self._machine, None
-        self._refuse(machine.admission.precedence())
-        goal = None if machine.arm.measured is None else way.result.q
-        if at is not None and goal is not None and machine.settings.feed_forward:
-            trail = self._trail
-            trail.extend(way.points, at, way.changes) if goes_on else trail.restart(goal, at)
-            self.configuration_changes += goes_on and way.changes
-        self._aim_at(PoseAim(T_base_tip, way.result, goal, machine.movable, moving, trail))
+        machine, path = self._machine, None
+        self._refuse(machine.precedence())
+        posture = None if machine.arm.measured is None else found.result.q
+        if at is not None and posture is not None and machine.settings.feed_forward:
+            path = self._path
+            if goes_on:
+                path.extend(found.points, at, found.changes)
+            else:
+                path.restart(posture, at)
+            self.configuration_changes += goes_on and found.changes
+        self._set_goal(
+            TargetGoal(T_base_tip, found.result, posture, machine.movable, moving, path)
+        )
 
-    def follow_aim(self, aim: Aim) -> None:
+    def follow_goal(self, goal: MotionGoal) -> None:
         """
-        Move for an aim from now on; it replaces the one before.
+        Move for a goal from now on; it replaces the one before.
 
-        :param aim: what the commands are for.
+        :param goal: what the commands are for.
         :raises TargetRefusedError: when it may not be followed now; the message says why. What
             is followed already goes on then.
         """
         with self._lock:
-            if aim is self._aims.current:
+            if goal is self._goals.current:
                 return
-            self._refuse(self._machine.admission.refusal(aim))
-            self._aims.next_version()
-            self._aim_at(aim)
+            self._refuse(self._machine.refusal(goal))
+            self._goals.next_version()
+            self._set_goal(goal)
 
-    def _aim_at(self, aim: Aim) -> None:
+    follow_aim = follow_goal
+    """Former name, which programs of users call."""
+
+    def _set_goal(self, goal: MotionGoal) -> None:
         self._sharing.take_over(self._machine)
-        self._machine.follow(aim)
+        self._machine.follow(goal)
 
     def precedence(self) -> str:
-        """Return what goes before a new aim: a trajectory, or a motion of other joints."""
+        """Return what goes before a new goal: a trajectory, or a motion of other joints."""
         with self._lock:
-            return self._machine.admission.precedence()
+            return self._machine.precedence()
 
     @staticmethod
     def _refuse(reason: str) -> None:
         if reason:
             raise TargetRefusedError(reason)
 
-    def release(self, aim: Aim) -> None:
+    def release(self, goal: MotionGoal) -> None:
         """
-        Withdraw an aim; the commands come to rest, and then there are none.
+        Withdraw a goal; the commands come to rest, and then there are none.
 
-        :param aim: the aim; without effect when it is not the one that is followed.
+        :param goal: the goal; without effect when it is not the one that is followed.
         """
         with self._lock:
-            if aim is self._aims.current:
+            if goal is self._goals.current:
                 self._machine.stop('it was withdrawn')
 
     def give_way(self, reason: str) -> None:
@@ -399,9 +405,9 @@ class TargetFollower(FollowerStatus):
         :raises TargetRefusedError: when the dropped target may not be followed; it is kept.
         """
         with self._lock:
-            self._machine.admission.disabled = not enabled
+            self._machine.disabled = not enabled
             self._machine.retry()
-            dropped = self._aims.dropped
+            dropped = self._goals.dropped
         if not enabled:
             self.stop()
             return False
@@ -409,7 +415,7 @@ class TargetFollower(FollowerStatus):
             self.set_target(dropped)
         elif self.state is FollowerState.DISABLED:
             self._machine.state = FollowerState.IDLE
-        return self._aims.current is not None
+        return self._goals.current is not None
 
     def configure(self, *, solver: Solver | None = None, **settings: float) -> None:
         """
@@ -427,7 +433,7 @@ class TargetFollower(FollowerStatus):
             before, self._solver = self._solver, nearby or self._solver
             self._passage = passage or self._passage
             if self._solver.chain is not before.chain:
-                self._aims.clear('the robot was replaced')
+                self._goals.clear('the robot was replaced')
                 self._collisions = NoCollisionTest()
                 self._machine = self._new_machine(settings_now)
             self._machine.configure(settings_now)
@@ -467,3 +473,91 @@ class TargetFollower(FollowerStatus):
         """
         with self._lock:
             return self._machine.discard_late(delay, at_once)
+
+
+STATE_FAULTS = (FollowerState.STATE_STALE, FollowerState.STATE_IMPLAUSIBLE)
+"""States in which the joint states cannot be relied on."""
+
+_ALARMING = (
+    FollowerState.LAGGING,
+    FollowerState.NO_STATE,
+    FollowerState.AWAITING_REST,
+    *STATE_FAULTS,
+    FollowerState.ARM_MOVES,
+    FollowerState.TARGET_TIMED_OUT,
+    FollowerState.OTHER_COMMANDER,
+)
+_SLOW = (FollowerState.CATCHING_UP, FollowerState.RECONFIGURING)
+_AWAITED = 'waiting for a new target, or ~/enable'
+
+
+class FollowingLog:
+    """
+    Log of the states of a follower, its dropped targets and what is in its way.
+
+    :param group: name of its group, where it is not the default one; else empty.
+    """
+
+    def __init__(
+        self, follower: TargetFollower, group: str, warn: Callable[[str], object]
+    ) -> None:
+        self._follower = follower
+        self._of = f' of {group}' if group else ''
+        self._label = f'following {group}' if group else 'following'
+        self._warn = warn
+        self._slow, self._obstacles = FaultLogger(warn), FaultLogger(warn)
+        self._others = FaultLogger(warn)
+        self._logged_state: FollowerState | None = None
+        self._logged_slow = FollowerState.IDLE
+        self._logged_drop = self._logged_obstacle = ''
+
+    def log_stops(self) -> None:
+        """Log what keeps the commands from the target, or slows them down."""
+        state = self._follower.state
+        if state in _SLOW and state is not self._logged_slow:
+            self._slow.report(f'{self._label}: {state.value}')
+        self._logged_slow = state
+        obstacle = self._follower.obstacle
+        if obstacle != self._logged_obstacle:
+            self._logged_obstacle = obstacle
+            if obstacle:
+                awaited = f'; {_AWAITED}' if self._follower.target else ''
+                self._obstacles.report(f'{self._label}: {obstacle}{awaited}')
+        dropped = self._follower.drop_reason
+        if dropped != self._logged_drop:
+            self._logged_drop = dropped
+            if dropped:
+                self._warn(f'target{self._of} dropped: {dropped}; {_AWAITED}')
+
+    def log_commanders(self, others: str, namesake: str) -> None:
+        """
+        Log who else commands the arm, or may.
+
+        :param others: names of the other nodes that do; empty for none.
+        :param namesake: name of a second node of the same name; empty without one.
+        """
+        if namesake:
+            self._others.report(
+                f'{self._label}: a second {namesake} runs, or was killed in the last 20 s: end '
+                'one, or give each a name of its own',
+                'namesake',
+            )
+        elif others:
+            self._others.report(f'{self._label}: {others} commands the arm too', others)
+        else:
+            self._others.clear()
+
+    def log_state(self, state_fault: Callable[[], str]) -> None:
+        """
+        Log that following has stopped for a reason that the user should know.
+
+        :param state_fault: returns why the joint states cannot be relied on.
+        """
+        state = self._follower.state
+        if state in _ALARMING and state is not self._logged_state:
+            explained = *STATE_FAULTS, FollowerState.ARM_MOVES
+            fault = state_fault() if state in explained else ''
+            self._warn(f'{self._label}: {state.value}' + (f'; {fault}' if fault else ''))
+        elif self._logged_state in STATE_FAULTS and state not in STATE_FAULTS:
+            self._warn(f'{self._label}: the joint states are good again; {state.value}')
+        self._logged_state = state

@@ -1,10 +1,55 @@
-"""Interface of the engines that move a simulated arm."""
+"""Engines that move a simulated arm: their interface, and the one without mass."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+import math
 from typing import Protocol
 
 import numpy as np
+
+from ik_service.exceptions import ArgumentError
+from ik_service.kinematics.joint_space import search_limits
+from ik_service.model.robot_model import RobotModel
+
+
+@dataclass(frozen=True)
+class DriveLimits:
+    """
+    Limits of the m joints that move on their own, in document order.
+
+    :ivar names: the joints.
+    :ivar lower: (m,) lowest positions [rad] or [m]; −inf where unlimited.
+    :ivar upper: (m,) highest positions [rad] or [m]; inf where unlimited.
+    :ivar velocity: (m,) highest speeds [rad/s] or [m/s]; inf where the URDF gives none.
+    :ivar effort: (m,) highest efforts [Nm] or [N]; inf where the URDF gives none.
+    """
+
+    names: tuple[str, ...]
+    lower: np.ndarray
+    upper: np.ndarray
+    velocity: np.ndarray
+    effort: np.ndarray
+
+    @classmethod
+    def of(cls, robot: RobotModel) -> DriveLimits:
+        """Return the limits of a robot's joints."""
+        names = robot.independent_joint_names
+        limits = [robot.joints[name].limits for name in names]
+        return cls(
+            names,
+            np.array([limit.lower for limit in limits]),
+            np.array([limit.upper for limit in limits]),
+            np.array([limit.velocity for limit in limits]),
+            np.array([limit.effort for limit in limits]),
+        )
+
+    def middle(self) -> np.ndarray:
+        """Return mid-range positions (m,) [rad] or [m]; next to zero where a limit is missing."""
+        finite = np.isfinite(search_limits(self.lower, self.upper)).all(axis=0)
+        middle = np.clip(np.zeros_like(self.lower), self.lower, self.upper)
+        middle[finite] = self.lower[finite] + (self.upper[finite] - self.lower[finite]) / 2
+        return middle
 
 
 class Engine(Protocol):
@@ -37,7 +82,6 @@ class Engine(Protocol):
 
         :param target: (m,) commanded positions, within the limits [rad] or [m].
         :param speed: (m,) how fast these move [rad/s] or [m/s]; 0 for a target that rests.
-        :param dt: length of the step [s], above 0.
         :raises SimulationError: the simulation broke down; the joints then rest where they were.
         """
         ...
@@ -57,3 +101,49 @@ class Engine(Protocol):
         :param blocked: (m,) mask of the joints that no drive moves any more.
         """
         ...
+
+
+class FirstOrderEngine:
+    """
+    Joints without mass, see :class:`~ik_service.sim.engine.Engine`.
+
+    ẋ = ẋ_target + (target − x) / T, cut off at the joint's velocity limit. The exponential is
+    integrated exactly, so that the motion does not depend on the length of the steps. A target
+    that moves as fast as its commands say is followed without a lag; one whose commands give no
+    speed, with a lag of T.
+
+    :param position: (m,) where the joints start [rad] or [m].
+    :param time_constant: T [s]; 0 for joints that only the velocity limit holds back.
+    :raises ArgumentError: when the time constant is negative or not finite.
+    """
+
+    effort: np.ndarray | None = None
+    remarks: tuple[str, ...] = ()
+
+    def __init__(self, position: np.ndarray, limits: DriveLimits, time_constant: float) -> None:
+        if not 0.0 <= time_constant < math.inf:
+            raise ArgumentError('time_constant', f'has to be at least 0, not {time_constant!r}')
+        self._limits = limits
+        self._time_constant = time_constant
+        self._free = np.ones(len(limits.names), dtype=bool)
+        self.reset(position)
+
+    def reset(self, position: np.ndarray) -> None:
+        """Put the joints at rest at a position."""
+        self.position = np.array(position, dtype=np.float64)
+        self.velocity = np.zeros_like(self.position)
+
+    def block(self, blocked: np.ndarray) -> None:
+        """Hold some joints where they are, and release the others."""
+        self._free = ~blocked
+
+    def step(self, target: np.ndarray, speed: np.ndarray, dt: float) -> None:
+        """Advance the simulated time."""
+        constant, limits = self._time_constant, self._limits
+        share = -math.expm1(-dt / constant) if constant > 0.0 else 1.0
+        # The exponential approaches the point that the target will have reached after T.
+        ahead = np.clip(target + constant * speed, limits.lower, limits.upper)
+        furthest = limits.velocity * dt
+        way = np.clip((ahead - self.position) * share, -furthest, furthest) * self._free
+        self.position = self.position + way
+        self.velocity = way / dt

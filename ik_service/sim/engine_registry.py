@@ -6,9 +6,7 @@ import numpy as np
 
 from ik_service.exceptions import MissingExtraError, UnknownEngineError
 from ik_service.model.robot_model import RobotModel
-from ik_service.sim.drive_limits import DriveLimits
-from ik_service.sim.engine import Engine
-from ik_service.sim.first_order_engine import FirstOrderEngine
+from ik_service.sim.engine import DriveLimits, Engine, FirstOrderEngine
 
 DEFAULT_ENGINE = 'first_order'
 ENGINES = (DEFAULT_ENGINE, 'mujoco')
@@ -19,7 +17,6 @@ def check_engine(name: str) -> None:
     """
     Refuse a name that is no engine's.
 
-    :param name: the name.
     :raises UnknownEngineError: there is no such engine; the message lists those there are.
     """
     if name not in ENGINES:
@@ -37,7 +34,6 @@ def make_engine(
     Make an engine for a robot.
 
     :param name: one of :data:`ENGINES`.
-    :param robot: the robot, with m independent joints.
     :param position: (m,) where the independent joints start [rad] or [m].
     :param time_constant: time constant of the approach to a command [s].
     :param gravity_compensation: share of the weight that the drives compensate, 0 to 1; only for

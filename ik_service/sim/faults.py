@@ -58,11 +58,7 @@ class FaultSettings:
 
 
 class FaultyChannel(Generic[T]):
-    """
-    Channel that loses and delays messages, but keeps their order.
-
-    :param random: decides which are lost.
-    """
+    """Channel that loses and delays messages, but keeps their order."""
 
     def __init__(self, random: np.random.Generator) -> None:
         self._random = random
@@ -72,7 +68,6 @@ class FaultyChannel(Generic[T]):
         """
         Send a message.
 
-        :param message: the message.
         :param now: on any clock [s].
         :param lost: probability that it never arrives, 0 to 1.
         :param delay: time after which it arrives [s].
@@ -82,11 +77,7 @@ class FaultyChannel(Generic[T]):
         self._waiting.append((now + delay, message))
 
     def receive(self, now: float) -> list[T]:
-        """
-        Take the messages that have arrived, the oldest first.
-
-        :param now: on the clock of :meth:`send` [s].
-        """
+        """Take the messages that have arrived, the oldest first."""
         arrived = []
         while self._waiting and self._waiting[0][0] <= now:
             arrived.append(self._waiting.popleft()[1])

@@ -20,7 +20,6 @@ class RealTimeFactor:
     """
     Meter of how fast simulated time runs.
 
-    :param now: on a monotonic clock [s].
     :ivar simulated: total simulated time [s].
     """
 
@@ -95,9 +94,6 @@ class RealTimeSimulation:
     """
     Simulated arm in real time, behind channels with faults. Safe to share between threads.
 
-    :param faults: faults to inject.
-    :param bad_commands: log of commands that cannot be understood.
-    :param break_downs: log of breakdowns of the simulation.
     :param period: planned time between two calls of :meth:`advance` [s].
     :param now: when it begins, on the monotonic clock [s]; the present when left out.
     :ivar paused: whether the simulated time stands still; states are measured all the same.
@@ -138,7 +134,6 @@ class RealTimeSimulation:
         """
         Replace the arm.
 
-        :param arm: the arm to simulate from now on.
         :raises UnknownJointError: it does not have the joint that shall be stuck.
         """
         with self._lock:
@@ -149,7 +144,6 @@ class RealTimeSimulation:
         """
         Replace the injected faults.
 
-        :param faults: faults to inject from now on.
         :raises UnknownJointError: the arm does not have the joint that shall be stuck.
         """
         with self._lock:
@@ -164,8 +158,6 @@ class RealTimeSimulation:
         Put the arm where it started, at rest; return whether there is one.
 
         Commands that are still on their way elsewhere are ignored until their stream pauses.
-
-        :param now: on the monotonic clock [s].
         """
         with self._lock:
             if self._arm is None:
@@ -181,7 +173,6 @@ class RealTimeSimulation:
 
         :param command: names, positions [rad] or [m] and speeds [rad/s] or [m/s], as
             :meth:`.SimulatedArm.command` takes them.
-        :param now: on the monotonic clock [s].
         """
         with self._lock:
             if self._is_interrupted(command, now):
@@ -195,8 +186,6 @@ class RealTimeSimulation:
         """
         Advance to a time.
 
-        :param now: on the monotonic clock [s].
-        :param stamp: the same time in the form that the states shall carry.
         :returns: the states that arrive now: none, one or several.
         """
         with self._lock:

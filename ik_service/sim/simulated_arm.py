@@ -8,10 +8,55 @@ import math
 import numpy as np
 
 from ik_service.exceptions import ArgumentError, UnknownJointError
+from ik_service.model.joint import JointType
 from ik_service.model.robot_model import RobotModel
-from ik_service.sim.drive_limits import DriveLimits
-from ik_service.sim.engine import Engine
+from ik_service.sim.engine import DriveLimits, Engine
 from ik_service.sim.engine_registry import DEFAULT_ENGINE, make_engine
+
+# How far the given position of a mimic joint may be from where it follows to [rad] or [m].
+_APART = 1e-3
+
+
+def fault_of_start(robot: RobotModel, name: str, positions: Mapping[str, float]) -> str:
+    """
+    Return why a joint cannot start at a position; empty where it can.
+
+    A mimic joint can where it follows to; so the joint that it follows has to be given too.
+
+    :param positions: where joints shall start [rad] or [m], by name; that of this one among them.
+    """
+    joint, position = robot.joints[name], positions[name]
+    lower, upper = joint.limits.lower, joint.limits.upper
+    unit = 'm' if joint.type is JointType.PRISMATIC else 'rad'
+    if not lower <= position <= upper:
+        return f'has to be from {lower:.9g} to {upper:.9g} [{unit}], not {position:.9g}'
+    if not joint.movable:
+        return ''
+    source, multiplier, offset = robot.resolve_mimic(name)
+    if source not in positions:
+        return f'cannot be given alone, as {name} follows {source} (<mimic>): give that one'
+    right = multiplier * positions[source] + offset if source != name else position
+    if abs(position - right) > _APART:
+        return (
+            f'has to be {right:.9g} [{unit}], not {position:.9g}, as {name} follows {source} '
+            '(<mimic>); it may be left out'
+        )
+    return ''
+
+
+def check_start(robot: RobotModel, positions: Mapping[str, float], field: str) -> None:
+    """
+    Refuse positions outside of the limits, and of mimic joints those that they do not follow to.
+
+    :param positions: where joints shall start [rad] or [m], by name; names that the robot does
+        not have do not matter.
+    :raises ArgumentError: naming the joint, its position and what is right.
+    """
+    for name in positions:
+        reason = fault_of_start(robot, name, positions) if name in robot.joints else ''
+        if reason:
+            raise ArgumentError(f'{field}.{name}', reason)
+
 
 _TIMEOUT = 0.1
 """Time after which the speed of a command that has no successor no longer counts [s]."""
@@ -35,8 +80,6 @@ class CarriedSpeed:
     1 % more; each way takes the usual interval between two commands at least. So speeds larger
     than those of the positions, and commands that come late, lead no farther than the positions.
     A way that is not used up is kept, half a way at most, for commands that come late.
-
-    :param joints: m.
     """
 
     def __init__(self, joints: int) -> None:
@@ -49,7 +92,6 @@ class CarriedSpeed:
         """
         Take in a command.
 
-        :param joints: indices of the joints that it names.
         :param way: (m,) from the commanded positions before to the new ones [rad] or [m].
         :param speed: (m,) commanded speeds [rad/s] or [m/s].
         """
@@ -66,11 +108,7 @@ class CarriedSpeed:
         self._left[joints], self._interval[joints], self._age[joints] = left, interval, 0.0
 
     def step(self, dt: float) -> np.ndarray:
-        """
-        Return the mean speeds (m,) during the next step [rad/s] or [m/s].
-
-        :param dt: length of the step [s], above 0.
-        """
+        """Return the mean speeds (m,) during the next step [rad/s] or [m/s]."""
         fastest = np.where(self._age < _TIMEOUT, np.abs(self._speed), 0.0)
         way = np.minimum(fastest * dt, self._left)
         self._left, self._age = self._left - way, self._age + dt
@@ -81,7 +119,6 @@ class SimulatedArm:
     """
     Simulated arm that obeys joint commands; mimic joints follow.
 
-    :param robot: the robot.
     :param initial_positions: where joints start [rad] or [m], by name; the others start in the
         middle of their limits, or at the place nearest to zero where one is missing. Values
         outside the limits are brought inside.
@@ -151,7 +188,6 @@ class SimulatedArm:
         A position outside the limits is brought inside. Mimic joints may be named, but follow
         their own joint all the same.
 
-        :param names: names of joints.
         :param positions: where they shall go [rad] or [m], one for each name.
         :param speeds: how fast these positions move from command to command [rad/s] or [m/s], one
             for each name, or none for targets that rest. They count until the next command, for

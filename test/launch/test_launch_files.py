@@ -16,7 +16,7 @@ from launch_ros.actions import Node
 from launch_ros.utilities import evaluate_parameters
 from support.launched import ENVIRONMENT, launched, SHARE
 
-from ik_service.ros.common.launch_arguments import ARGUMENTS as EMPTY
+from ik_service.ros.common.bringup import ARGUMENTS as EMPTY
 
 ARGUMENTS = {**dict.fromkeys(EMPTY, ''), 'robot_state_publisher': 'true'}
 

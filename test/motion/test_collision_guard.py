@@ -6,7 +6,6 @@ from support.follower_helpers import READY, Rig
 from support.walls import WalledStorm, Walls
 
 from ik_service.exceptions import TargetRefusedError
-from ik_service.motion.aim import Step
 from ik_service.motion.collision_guard import (
     CollisionGuard,
     lever_lengths,
@@ -14,6 +13,7 @@ from ik_service.motion.collision_guard import (
     RESOLUTION,
 )
 from ik_service.motion.command.command_stream import CommandStream
+from ik_service.motion.goal import Step
 from ik_service.motion.settings import FollowerSettings, FollowerState
 
 AHEAD = FollowerState.COLLISION_AHEAD

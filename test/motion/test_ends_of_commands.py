@@ -6,8 +6,7 @@ from support.follower_helpers import panda_solver, pose_beside, READY, Rig
 
 import ik_service as iks
 from ik_service.exceptions import TargetRefusedError
-from ik_service.motion.playback.trajectory_aim import TrajectoryAim
-from ik_service.motion.playback.trajectory_outcome import TrajectoryEnd
+from ik_service.motion.playback.trajectory_goal import TrajectoryEnd, TrajectoryGoal
 from ik_service.motion.settings import FollowerState
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
@@ -175,12 +174,12 @@ def test_a_trajectory_of_a_stuck_arm_fails(solver):
     names = solver.chain.joint_names
     there = READY + np.array([0.5, *np.zeros(6)])
     trajectory = JointTrajectory(names, np.array([0.0, 2.0]), np.array([READY, there]))
-    aim = TrajectoryAim(trajectory, rig.follower.limits, 0.01)
-    rig.follower.follow_aim(aim)
+    goal = TrajectoryGoal(trajectory, rig.follower.limits, 0.01)
+    rig.follower.follow_goal(goal)
     rig.rest(4.0, moves=False)
-    assert aim.outcome is not None
-    assert aim.outcome.end is TrajectoryEnd.STOPPED
-    assert 'panda_joint1 has not moved' in aim.outcome.reason
+    assert goal.outcome is not None
+    assert goal.outcome.end is TrajectoryEnd.STOPPED
+    assert 'panda_joint1 has not moved' in goal.outcome.reason
 
 
 def test_an_arm_that_moves_slowly_is_not_stuck(solver):

@@ -11,9 +11,9 @@ from support.shared_storm import SharedStorm, upper_body_solvers
 from support.walls import Walls
 
 from ik_service.exceptions import TargetRefusedError
-from ik_service.motion.joint_sharing import JointSharing
-from ik_service.motion.reservation import Reservation
+from ik_service.motion.goal import Reservation
 from ik_service.motion.settings import FollowerState
+from ik_service.motion.state_machine import JointSharing
 from ik_service.motion.target_follower import TargetFollower
 
 PERIOD = 0.01
@@ -263,7 +263,7 @@ def test_targets_from_several_threads_never_make_two_commanders(solvers):
 def test_a_reservation_of_a_group_keeps_the_others_off_its_joints(solvers):
     body = Body(solvers)
     reservation = Reservation(lambda: 'somebody moves it', lambda _: None)
-    body.followers['left'].follow_aim(reservation)
+    body.followers['left'].follow_goal(reservation)
     with pytest.raises(TargetRefusedError, match="group 'left' moves"):
         body.followers['right'].set_target(body.beside('right'))
     body.followers['left'].stop()

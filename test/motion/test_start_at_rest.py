@@ -7,9 +7,8 @@ import pytest
 from support.follower_helpers import pose_beside, RATE, READY, Rig
 
 from ik_service.exceptions import TargetRefusedError
-from ik_service.motion.servo.commands import JointCommand
-from ik_service.motion.servo.servo_aim import ServoAim
-from ik_service.motion.servo.settings import ServoSettings
+from ik_service.motion.servo.commands import JointCommand, ServoSettings
+from ik_service.motion.servo.servo_goal import ServoGoal
 from ik_service.motion.settings import FollowerState
 
 PERIOD = 1.0 / RATE
@@ -52,14 +51,14 @@ class SlowRig(Rig):
 
 def stream_of(kind, rig):
     """Return what gives the follower the next message of a stream; refusals are collected."""
-    refused, aims = [], []
+    refused, goals = [], []
 
     def twist():
-        if not aims or aims[-1].end is not None:
-            aim = ServoAim(rig.chain, ServoSettings())
-            rig.follower.follow_aim(aim)
-            aims.append(aim)
-        aims[-1].command(JointCommand(np.array([1.8, 0, 0, 0, 0, 0, 0])), rig.now + 0.1)
+        if not goals or goals[-1].end is not None:
+            goal = ServoGoal(rig.chain, ServoSettings())
+            rig.follower.follow_goal(goal)
+            goals.append(goal)
+        goals[-1].command(JointCommand(np.array([1.8, 0, 0, 0, 0, 0, 0])), rig.now + 0.1)
 
     def target():
         side = 0.45 * np.sin(2.0 * (rig.now - 100.0))

@@ -1,9 +1,9 @@
-"""Short runs of the randomised stress tests of the follower, see storm.py and aim_storm.py."""
+"""Short runs of the randomised stress tests of the follower, see storm.py and goal_storm.py."""
 
 import pytest
-from support.aim_storm import AimStorm, BoundedObserver, bounds_of
+from support.goal_storm import BoundedObserver, bounds_of, GoalStorm
 from support.storm import Storm
-from support.walled_aim_storm import WalledAimStorm
+from support.walled_goal_storm import WalledAimStorm
 
 TICKS = 6000
 
@@ -32,7 +32,7 @@ def test_commands_stay_within_their_bounds_under_random_faults(solver, seed):
 
 @pytest.mark.parametrize('seed', [1, 2])
 def test_targets_references_and_hostile_velocities_together_stay_within_them_too(solver, seed):
-    storm = AimStorm(solver, seed)
+    storm = GoalStorm(solver, seed)
     seen = run(storm)
     assert seen.worst_step <= 1.0 + 1e-6
     assert seen.worst_start < 0.05
@@ -43,14 +43,14 @@ def test_targets_references_and_hostile_velocities_together_stay_within_them_too
 
 @pytest.mark.parametrize(('seed', 'jerk'), [(1, False), (2, True)])
 def test_every_joint_keeps_its_own_bounds_under_random_faults(solver, seed, jerk):
-    storm = AimStorm(solver, seed, BoundedObserver, bounds=bounds_of(solver.chain, jerk))
+    storm = GoalStorm(solver, seed, BoundedObserver, bounds=bounds_of(solver.chain, jerk))
     assert run(storm).worst_step <= 1.0 + 1e-6
 
 
 @pytest.mark.parametrize('seed', [1, 2])
 def test_in_even_ticks_the_jerk_keeps_its_bounds_whatever_is_asked_for(solver, seed):
     bounds = bounds_of(solver.chain)
-    storm = AimStorm(solver, seed, BoundedObserver, regular=True, bounds=bounds)
+    storm = GoalStorm(solver, seed, BoundedObserver, regular=True, bounds=bounds)
     seen = run(storm)
     assert 0.5 < seen.worst_jerk <= 1.0 + 1e-6
     assert seen.worst_step <= 1.0 + 1e-6

@@ -8,7 +8,7 @@ from ik_service import Robot
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import SimulationError, UnknownJointError
 from ik_service.sim.faults import FaultSettings
-from ik_service.sim.real_time_simulation import RealTimeSimulation
+from ik_service.sim.real_time_simulation import RealTimeFactor, RealTimeSimulation
 from ik_service.sim.simulated_arm import SimulatedArm
 
 ROBOT = Robot.from_urdf(
@@ -206,3 +206,14 @@ def test_a_breakdown_is_logged_and_time_goes_on(monkeypatch):
     monkeypatch.undo()
     rig.send(1.0, 1.0)
     assert rig.tick(20)[-1].positions[0] > 0.1
+
+
+def test_measures_since_the_last_measurement():
+    clock = RealTimeFactor(10.0)
+    for _ in range(10):
+        clock.add(0.1, 0.02)
+    assert clock.measure(11.0) == pytest.approx((1.0, 0.2))
+    clock.add(0.5, 0.1)
+    assert clock.measure(13.0) == pytest.approx((0.25, 0.05))
+    assert clock.measure(14.0) == (0.0, 0.0)
+    assert clock.simulated == pytest.approx(1.5)

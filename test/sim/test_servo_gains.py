@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ik_service.sim.mujoco_model import (
+from ik_service.sim.mujoco_engine import (
     FRICTION_SHARE,
     FULL_EFFORT_TIME,
     ROTOR_TIME,

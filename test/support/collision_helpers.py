@@ -15,7 +15,7 @@ from ik_service.common.transforms import rigid_transform
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.requests.frames import FrameResolver, Frames
 from ik_service.ros.scene.known_world import KnownWorld
-from ik_service.ros.scene.world_topics import WorldTopics
+from ik_service.ros.scene.scene_interfaces import WorldTopics
 from support.arm_helpers import IN_PLANE, Server
 
 # A planar arm with two elbow positions for most targets, and a finger beside its chain.

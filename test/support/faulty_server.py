@@ -33,7 +33,7 @@ from ik_service.extras.planning.ros.request_planner import RequestPlanner
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.common.qos import SERVICE_QOS
 from ik_service.ros.requests.errors import ErrorCode
-from ik_service.ros.scene.scene_services import ApplySceneHandler, GetSceneHandler
+from ik_service.ros.scene.scene_interfaces import ApplySceneHandler, GetSceneHandler
 from support.arm_helpers import FixedClock, Server
 
 _numbers = itertools.count(1)

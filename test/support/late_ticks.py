@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ik_service.motion.command.command_window import CommandWindow, PlannedMotion
-from ik_service.motion.command.joint_motion import JointMotion, MotionLimits
+from ik_service.motion.command.joint_motion import JointMotion
+from ik_service.motion.command.motion_limits import MotionLimits
 from ik_service.paths.trajectory.joint_trajectory import segment_coefficients
 
 NAMES = ('shoulder', 'elbow')

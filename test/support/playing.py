@@ -3,8 +3,8 @@
 import numpy as np
 
 import ik_service as iks
-from ik_service.motion.playback.trajectory_aim import TrajectoryAim
 from ik_service.motion.playback.trajectory_fit import fitted
+from ik_service.motion.playback.trajectory_goal import TrajectoryGoal
 from support.follower_helpers import READY, Rig
 
 AWAY = READY + np.array([0.5, 0.4, -0.3, 0.4, 0.3, 0.2, 0.6])
@@ -18,7 +18,7 @@ class Playing(Rig):
         super().__init__(solver, READY, **settings)
         self.tick(10)
         self.ends = []
-        self.aim = TrajectoryAim(
+        self.goal = TrajectoryGoal(
             fitted(trajectory, self.chain, READY),
             self.follower.limits,
             1.0 / self.rate,
@@ -26,7 +26,7 @@ class Playing(Rig):
             -np.inf if wait is None else self.now + wait,
             lambda: self.ends.append(self.now),
         )
-        self.follower.follow_aim(self.aim)
+        self.follower.follow_goal(self.goal)
 
     def until(self, condition):
         for _ in range(MOST_TICKS):
@@ -42,7 +42,7 @@ class Playing(Rig):
         assert len(self.ends) == 1
         assert not self.follower.active
         assert self.follower.violations == 0
-        return self.aim.outcome.end
+        return self.goal.outcome.end
 
 
 def chosen(trajectory, derivatives):

@@ -9,7 +9,7 @@ from moveit_msgs.msg import (
 )
 from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
 
-from ik_service.ros.scene.scene_services import ApplySceneHandler, GetSceneHandler
+from ik_service.ros.scene.scene_interfaces import ApplySceneHandler, GetSceneHandler
 from support.arm_helpers import FixedClock, Server
 from support.collision_helpers import crane_arm, crane_server
 

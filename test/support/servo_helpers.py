@@ -3,9 +3,8 @@
 import numpy as np
 
 import ik_service as iks
-from ik_service.motion.servo.commands import joint_command, twist_command
-from ik_service.motion.servo.servo_aim import ServoAim
-from ik_service.motion.servo.settings import ServoSettings
+from ik_service.motion.servo.commands import joint_command, ServoSettings, twist_command
+from ik_service.motion.servo.servo_goal import ServoGoal
 from support.chains import arm_path
 from support.follower_helpers import Rig
 
@@ -23,12 +22,12 @@ def panda():
 
 
 class ServoRig(Rig):
-    """A follower with a servo aim, and an arm that obeys it."""
+    """A follower with a servo goal, and an arm that obeys it."""
 
     def __init__(self, chain, start, settings=SPEED_UNITS, **following):
         super().__init__(iks.Solver(chain), start, **following)
         self.settings = settings
-        self.aim = ServoAim(chain, settings)
+        self.goal = ServoGoal(chain, settings)
         self.tick(10)
 
     @property
@@ -41,10 +40,10 @@ class ServoRig(Rig):
             command, _ = twist_command(np.array(twist, dtype=float), self.settings)
         else:
             command, _ = joint_command(joints, self.settings, self.chain)
-        self.aim.command(command, self.now + seconds)
-        if self.aim.end is not None:
-            self.aim.end = None
-        self.follower.follow_aim(self.aim)
+        self.goal.command(command, self.now + seconds)
+        if self.goal.end is not None:
+            self.goal.end = None
+        self.follower.follow_goal(self.goal)
 
     def drive(self, seconds, twist=None, joints=None):
         """Hold a command for some time; return how the tip has moved (3,) [m]."""
@@ -55,5 +54,5 @@ class ServoRig(Rig):
 
     def let_go(self, seconds=1.0):
         """Send nothing for some time."""
-        self.aim.command(None)
+        self.goal.command(None)
         self.tick(round(seconds * self.rate))

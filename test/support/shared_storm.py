@@ -14,7 +14,7 @@ import numpy as np
 
 import ik_service as iks
 from ik_service.exceptions import TargetRefusedError
-from ik_service.motion.joint_sharing import JointSharing
+from ik_service.motion.state_machine import JointSharing
 from ik_service.motion.target_follower import TargetFollower
 from support.chains import arm_path
 

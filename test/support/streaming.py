@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ik_service.motion.command.command_window import CommandWindow
-from ik_service.motion.command.joint_motion import JointMotion, MotionLimits
+from ik_service.motion.command.joint_motion import JointMotion
+from ik_service.motion.command.motion_limits import MotionLimits
 from support.trajectory_controller import Point, Trajectory, TrajectoryController
 
 NAMES = ('shoulder', 'elbow')

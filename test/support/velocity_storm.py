@@ -19,9 +19,9 @@ from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.loader import build_arm
 from ik_service.motion.command.commanded_joints import CommandedJoints
 from ik_service.ros.motion.following.command_channels import VelocityChannel
-from support.aim_storm import ACCELERATION, bounds_of
 from support.arm_helpers import PANDA
 from support.follower_helpers import panda_solver
+from support.goal_storm import ACCELERATION, bounds_of
 from support.storm import RAMP, Storm
 from support.window_storm import StormClock
 

@@ -22,9 +22,9 @@ from ik_service.arm.loader import build_arm
 from ik_service.motion.command.commanded_joints import CommandedJoints
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.motion.following.command_channels import TrajectoryChannel
-from support.aim_storm import ACCELERATION, bounds_of, JERK
 from support.arm_helpers import PANDA
 from support.follower_helpers import panda_solver
+from support.goal_storm import ACCELERATION, bounds_of, JERK
 from support.storm import RAMP, Storm
 
 CYCLE = 0.002

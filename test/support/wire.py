@@ -24,7 +24,7 @@ from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import build_arm
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.motion.command.commanded_joints import CommandedJoints
-from ik_service.motion.playback.trajectory_aim import TrajectoryAim
+from ik_service.motion.playback.trajectory_goal import TrajectoryGoal
 from ik_service.motion.settings import FollowerSettings
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.common.conversions import pose_from_matrix
@@ -32,7 +32,7 @@ from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.motion.following import command_channels as channels
 from ik_service.ros.motion.following.command_channels import CommandChannel, TrajectoryChannel
 from ik_service.ros.motion.following.followers import Followers
-from ik_service.ros.motion.following.node_context import NodeContext
+from ik_service.ros.motion.following.intake import NodeContext
 from support.trajectory_controller import Point, Trajectory, TrajectoryController, Version
 
 PANDA = Path(__file__).parents[2] / 'urdf' / 'panda.urdf'
@@ -222,7 +222,7 @@ class Wire:
         message.header.frame_id = self.chain.base_link
         self.followers.on_target('', message)
 
-    def trajectory(self, *points: np.ndarray, seconds: float = 1.0) -> TrajectoryAim:
+    def trajectory(self, *points: np.ndarray, seconds: float = 1.0) -> TrajectoryGoal:
         """Play a trajectory from where the arm is through positions, evenly in time."""
         start = self.follower.commanded
         rows = np.vstack([self.q if start is None else start, *points])
@@ -230,9 +230,9 @@ class Wire:
         velocities = np.zeros_like(rows)
         velocities[1:-1] = (rows[2:] - rows[:-2]) / (times[2:] - times[:-2])[:, None]
         way = JointTrajectory(self.names, times, rows, velocities)
-        aim = TrajectoryAim(way, self.follower.limits, 1.0 / self.settings.rate)
-        self.followers.default.follow_aim(aim)
-        return aim
+        goal = TrajectoryGoal(way, self.follower.limits, 1.0 / self.settings.rate)
+        self.followers.default.follow_goal(goal)
+        return goal
 
     # The publisher of commands, for the followers
 

@@ -34,10 +34,10 @@ from ik_service.extras.cells.descriptions import DescribedArm
 from ik_service.model.joint import Joint, JointType
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.ros.common.executors import SharedThreads
 from ik_service.ros.common.node_options import NodeOptions
 from ik_service.ros.common.qos import DESCRIPTION_QOS
 from ik_service.ros.common.runtime import GRACE, spinning_node, StopRequest
-from ik_service.ros.common.shared_threads import SharedThreads
 from ik_service.ros.common.tf_listener import (
     tf_message,
     TF_STATIC_QOS,

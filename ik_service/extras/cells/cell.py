@@ -10,8 +10,7 @@ import numpy as np
 from rclpy.expand_topic_name import expand_topic_name
 
 from ik_service.extras.cells.cell_section import CellError
-from ik_service.ros.common.bringup import NODE_NAME
-from ik_service.ros.common.launch_arguments import Connection
+from ik_service.ros.common.bringup import Connection, NODE_NAME
 
 SIMULATED = ('joint_command', 'joint_trajectory')
 """Command interfaces that a simulated arm takes."""

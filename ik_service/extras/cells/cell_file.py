@@ -23,7 +23,7 @@ from ik_service.exceptions import ArgumentError
 from ik_service.extras.cells.cell import ArmEntry, Cell, SIMULATED
 from ik_service.extras.cells.cell_section import CellError, CellSection
 from ik_service.extras.cells.separation import check_topics
-from ik_service.ros.common.launch_arguments import Connection, connection, CONTROL_ARGUMENTS
+from ik_service.ros.common.bringup import Connection, connection, CONTROL_ARGUMENTS
 
 _OWN_KEYS = (
     'urdf', 'xacro_args', 'package_dirs', 'srdf', 'prefix', 'namespace', 'base', 'base_link',

@@ -16,7 +16,7 @@ from ik_service.model.joint_limits_file import joint_limits_text, load_joint_lim
 from ik_service.model.package_folders import own_package
 from ik_service.model.robot_model import RobotModel
 from ik_service.model.urdf_writing import prefixed_srdf, prefixed_urdf
-from ik_service.sim.start_positions import fault_of_start
+from ik_service.sim.simulated_arm import fault_of_start
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from rclpy.publisher import Publisher
 
 from ik_service.exceptions import ArgumentError, IkServiceError
 from ik_service.extras.conformance.check import CheckFailedError, NoAnswerError, NotSupportedError
-from ik_service.ros.common.action_client import ThreadSafeActionClient
+from ik_service.ros.common.actions import ThreadSafeActionClient
 from ik_service.ros.common.qos import SERVICE_QOS
 from ik_service.ros.common.runtime import ros, spinning_node
 

@@ -35,14 +35,131 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ik_service.motion.command.command_step import CommandStep, cubic_changes
 from ik_service.motion.command.joint_motion import JointMotion
-from ik_service.motion.command.motion_limits import MotionLimits
+from ik_service.motion.command.motion_limits import clamped, MotionLimits
 from ik_service.paths.trajectory.joint_trajectory import (
     JointTrajectory,
     segment_coefficients,
     time_powers,
 )
+
+_ROUNDING = 1e-6
+"""Share by which a step may be beyond the limits of its speed and its change."""
+
+_COMING_BACK = 0.1
+"""Time constant with which a motion comes back to the commands [s]."""
+
+_LITTLE = 0.1
+"""Way that is made up for in one step, as a share of acceleration times time squared."""
+
+_NO_MOTION = 1e-12
+"""Way that counts as none [rad] or [m]."""
+
+
+@dataclass(frozen=True)
+class CommandStep:
+    """
+    Step from one way point to the next.
+
+    :ivar q: (n,) where it begins [rad] or [m].
+    :ivar velocity: (n,) velocities there [rad/s] or [m/s].
+    :ivar braking: (n,) largest decrease of the speeds, in shares of the velocity limits [1/s].
+    :ivar fastest: (n,) highest speeds that were allowed since the motion began [rad/s] or [m/s].
+    :ivar dt: how long it takes [s].
+    """
+
+    q: np.ndarray
+    velocity: np.ndarray
+    braking: np.ndarray
+    fastest: np.ndarray
+    dt: float
+
+    def may_lead_to(self, q: np.ndarray, velocity: np.ndarray, limits: MotionLimits) -> bool:
+        """
+        Return whether a cubic may lead to a way point, as to speed and acceleration.
+
+        :param q: (n,) its positions [rad] or [m].
+        :param velocity: (n,) its velocities [rad/s] or [m/s].
+        """
+        rounding = _ROUNDING * limits.unit
+        change = self.braking * limits.unit * (self.dt * (1.0 + _ROUNDING)) + rounding
+        slow = np.abs(velocity) <= self.fastest + rounding
+        even = np.abs(cubic_changes(self.q, self.velocity, q, velocity, self.dt)) <= change
+        return bool((slow & even).all())
+
+    def towards(
+        self, q: np.ndarray, velocity: np.ndarray, limits: MotionLimits, slowly: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """
+        Return where it leads when it is to come to a way point, but keeps the limits.
+
+        Its acceleration is constant.
+
+        :param q: (n,) positions of the way point [rad] or [m].
+        :param velocity: (n,) its velocities [rad/s] or [m/s].
+        :param slowly: whether it comes there slowly, and not as soon as it may.
+        :returns: positions (n,) [rad] or [m] and velocities (n,) [rad/s] or [m/s].
+        """
+        half = 0.5 * self.dt
+        motion = JointMotion(self.q + half * self.velocity)
+        begins = motion.q
+        motion.speed, motion.braking = self.velocity / limits.unit, self.braking
+        goal = self._nearer(q, velocity, limits) if slowly else q + half * velocity
+        motion.track(goal, velocity, limits, self.dt)
+        moved = motion.q - begins
+        speeds = np.where(np.abs(moved) > _NO_MOTION, moved / self.dt, 0.0)
+        gentle = self._gently(speeds, limits)
+        end = self.q + half * (self.velocity + gentle)
+        return np.where((gentle == 0.0) & (moved != 0.0), motion.q, end), gentle
+
+    def _nearer(self, q: np.ndarray, velocity: np.ndarray, limits: MotionLimits) -> np.ndarray:
+        """
+        Return where to be half a step after a way point (n,): on the way to it.
+
+        What comes back slowly stays near commands that brake as sharply as they may.
+        """
+        half = 0.5 * self.dt
+        along = self.q + half * self.velocity + self.dt * velocity
+        away = q + half * velocity - along
+        little = _LITTLE * self.braking * limits.unit * self.dt**2
+        most = np.maximum(np.abs(away) * min(self.dt / _COMING_BACK, 1.0), little)
+        return along + clamped(away, -most, most)
+
+    def _gently(self, speeds: np.ndarray, limits: MotionLimits) -> np.ndarray:
+        """
+        Return speeds (n,) at the end, or those next to them within the acceleration.
+
+        A joint that cannot rest inside its limits so gently brakes as sharply as it has to.
+        """
+        v, dt = self.velocity, self.dt
+        braking = np.maximum(self.braking * limits.unit, 1e-9)
+        room = np.where(v > 0.0, limits.upper - self.q, self.q - limits.lower)
+        needed = np.maximum(braking, v * v / (2.0 * np.maximum(room, _NO_MOTION)))
+        gentle = clamped(speeds, v - needed * dt, v + needed * dt)
+        end = self.q + 0.5 * dt * (v + gentle)
+        # Where that is beyond a limit, it has turned round before.
+        most = np.minimum(needed * dt, np.maximum(braking * dt, 2.0 * np.abs(v)))
+        sharp = np.where(limits.inside(end, self.q) == end, gentle, v - np.sign(v) * most)
+        return clamped(sharp, -self.fastest, self.fastest)
+
+
+def cubic_changes(
+    q: np.ndarray, velocity: np.ndarray, end: np.ndarray, end_velocity: np.ndarray, dt: float
+) -> np.ndarray:
+    """
+    Return the accelerations of a cubic at its start and its end, times its length, (2, n).
+
+    :param q: (n,) positions at its start [rad] or [m].
+    :param velocity: (n,) velocities there [rad/s] or [m/s].
+    :param end: (n,) positions at its end.
+    :param end_velocity: (n,) velocities there.
+    :param dt: how long it takes [s].
+    """
+    mean = (end - q) * (6.0 / dt)
+    return np.array(
+        [mean - 4.0 * velocity - 2.0 * end_velocity, 2.0 * velocity + 4.0 * end_velocity - mean]
+    )
+
 
 _LONGEST = 0.5
 """Longest time in which a motion comes to where it rests [s]."""
@@ -67,7 +184,6 @@ def way_to_rest(
 
     :param q: (n,) where they are [rad] or [m].
     :param velocity: (n,) how fast they move [rad/s] or [m/s].
-    :param limits: bounds on the motion.
     :param braking: (n,) largest decrease of the speeds since they rested, in shares of the
         velocity limits [1/s]: what was in time to stop stays so when limits change.
     :param coast: time for which they go on at most [s]; shorter where a limit is near.
@@ -108,7 +224,6 @@ def way_to(
     :param goal: (n,) where they shall rest [rad] or [m].
     :param q: (n,) where they are [rad] or [m].
     :param velocity: (n,) how fast they move [rad/s] or [m/s].
-    :param limits: bounds on the motion.
     :param braking: as of :func:`way_to_rest`.
     :param period: length of the steps in which they go there, and of the one before [s].
     :returns: as of :func:`way_to_rest`; None when that takes too long.
@@ -233,11 +348,7 @@ class PlannedMotion:
     fresh: bool = False
 
     def at(self, now: float) -> tuple[np.ndarray, np.ndarray]:
-        """
-        Return positions (n,) [rad] or [m] and velocities (n,) [rad/s] or [m/s] at a time.
-
-        :param now: on the clock of the commands [s].
-        """
+        """Return positions (n,) [rad] or [m] and velocities (n,) [rad/s] or [m/s] at a time."""
         way, t = self.trajectory, max(now - self.start, 0.0)
         assert way.velocities is not None
         if t >= way.duration:  # exactly at rest, without rounding
@@ -253,7 +364,6 @@ class PlannedMotion:
         Return whether it is over, and joints stand elsewhere than at its end.
 
         :param q: (n,) where they stand [rad] or [m].
-        :param now: on the clock of the commands [s].
         """
         far = np.abs(self.trajectory.positions[-1] - q) > _STANDS
         return now >= self.start + self.trajectory.duration and bool(far.any())
@@ -275,11 +385,7 @@ class _State:
 
 
 class CommandWindow:
-    """
-    Window of motion over the commands of n joints.
-
-    :param joint_names: names of the joints.
-    """
+    """Window of motion over the commands of n joints."""
 
     def __init__(self, joint_names: Sequence[str]) -> None:
         self._names = tuple(joint_names)
@@ -335,9 +441,6 @@ class CommandWindow:
         A command of the same tick as the one before replaces that one.
 
         :param q: (n,) the command [rad] or [m]; the first one is at rest.
-        :param limits: bounds on the motion.
-        :param now: on a monotonic clock [s].
-        :param period: time between two commands [s].
         :param coast: whether the motion goes on for a while when nothing more comes; otherwise it
             slows down at once.
         :param history: how far the window reaches into the past [s].

@@ -7,13 +7,88 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+from scipy.interpolate import CubicHermiteSpline
 
-from ik_service.motion.command.blended_windows import BlendedWindows
-from ik_service.motion.command.command_window import CommandWindow, PlannedMotion
-from ik_service.motion.command.gate import CubicMotion, PositionGate, TrajectoryGate
-from ik_service.motion.command.jerk_limited_motion import averaged
-from ik_service.motion.command.motion_limits import MotionLimits
+from ik_service.motion.command.command_window import CommandWindow, DELAY, MARGIN, PlannedMotion
+from ik_service.motion.command.gate import CubicMotion, PositionGate, TAKEN_UP, TrajectoryGate
+from ik_service.motion.command.motion_limits import largest, MotionLimits
 from ik_service.motion.settings import FollowerCommand
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
+
+LAG, BRIDGE = 0.06, 0.04
+"""
+How late the motion is executed [s]: to the next window, and one that comes a little late. Time
+from the beginning of a window to its first point [s]: the longer, the less changes a late window.
+"""
+
+INTERVAL = 0.05
+"""Time between two windows [s], a period of the commands at least."""
+
+BLENDED_HISTORY = LAG + 0.01
+"""Length of a window's past [s]."""
+
+
+class BlendedWindows:
+    """
+    Choice of the windows that are sent to a controller that blends them.
+
+    :ivar newest: the newest window, which was not sent yet; None without one.
+    """
+
+    def __init__(self) -> None:
+        self.newest: PlannedMotion | None = None
+        self._sent_at = self._before = -np.inf
+
+    @property
+    def busy(self) -> bool:
+        """Whether the newest window is still to be sent."""
+        return self.newest is not None
+
+    def has_stalled(self, now: float, period: float) -> bool:
+        """Return whether the controller has come to the way to rest of the last window."""
+        known = LAG + (DELAY - 0.5) * period + MARGIN - TAKEN_UP
+        return self._sent_at > -np.inf and now - self._sent_at > known
+
+    def is_due(self, planned: PlannedMotion, now: float, period: float) -> bool:
+        """Return whether a window is to be sent."""
+        self.newest = planned
+        return now - self._sent_at >= max(INTERVAL, period) - 0.5 * period
+
+    def sent(self, now: float) -> PlannedMotion:
+        """Take note that the newest window is sent; return it in the form for such controllers."""
+        planned = self.newest
+        assert planned is not None
+        self.newest, self._before, self._sent_at = None, self._sent_at, now
+        return delayed(planned, now)
+
+    def discard(self) -> None:
+        """Take note that the last window was not sent after all."""
+        self._sent_at = self._before
+
+
+def delayed(planned: PlannedMotion, now: float) -> PlannedMotion:
+    """
+    Return a window in the form for controllers that blend.
+
+    By its stamp it is the same motion, so that others execute it as it is.
+
+    :param planned: the window, which covers at least the last :data:`LAG` − :data:`BRIDGE`.
+    """
+    way, start = planned.trajectory, now - LAG
+    assert way.velocities is not None
+    first = start + BRIDGE
+    q, velocity = planned.at(first)
+    later = planned.start + way.times > first + 1e-4
+    return PlannedMotion(
+        start,
+        JointTrajectory(
+            way.joint_names,
+            np.concatenate([[BRIDGE], planned.start + way.times[later] - start]),
+            np.vstack([q, way.positions[later]]),
+            np.vstack([velocity, way.velocities[later]]),
+        ),
+    )
+
 
 GroupLimits = tuple[np.ndarray, MotionLimits]
 """Places (n,) of a group's joints among those of a controller, and the limits of their motion."""
@@ -23,7 +98,6 @@ class CommandedJoints:
     """
     What a controller's m joints are commanded to do.
 
-    :param names: the joints in the controller's order.
     :ivar names: the same.
     :ivar q: (m,) positions [rad] or [m]; of a joint that no group moves, where it was measured
         when the commands began.
@@ -54,18 +128,13 @@ class CommandedJoints:
         return PositionGate(len(self.names))
 
     def indices(self, names: Sequence[str]) -> np.ndarray:
-        """
-        Return the places of a group's joints (n,).
-
-        :param names: its joints, all of them among those of the controller.
-        """
+        """Return the places of a group's joints (n,)."""
         return np.array([self.names.index(name) for name in names], dtype=np.intp)
 
     def begin(self, user: int, measured: np.ndarray) -> bool:
         """
         Begin commands of a group.
 
-        :param user: number of the group.
         :param measured: (m,) where the joints are [rad] or [m], which holds for those that no
             group moves, unless others are on their way already.
         :returns: whether no others are.
@@ -102,10 +171,6 @@ class CommandedJoints:
         Return the window around the commands of all joints, of which a group's are new.
 
         :param indices: (n,) places of the group's joints.
-        :param command: its command.
-        :param limits: bounds on the motion of all joints.
-        :param now: on a monotonic clock [s].
-        :param period: time between two commands [s].
         :param coast: whether the motion goes on for a while when nothing more comes.
         :param history: how far the window reaches into the past [s].
         """
@@ -123,9 +188,7 @@ class CommandedJoints:
         """
         Return bounds on the motion of all joints, of which those of a group are given.
 
-        :param user: number of the group.
         :param indices: (n,) places of its joints.
-        :param limits: bounds on their motion, from now on.
         """
         known = self._bounds.get(user)
         if self._limits is None or known is None or known[1] is not limits:
@@ -135,13 +198,7 @@ class CommandedJoints:
         return self._limits
 
     def admit(self, planned: PlannedMotion, limits: MotionLimits, now: float) -> bool:
-        """
-        Return whether the gate lets a window pass.
-
-        :param planned: the window.
-        :param limits: bounds on the motion of all joints.
-        :param now: on the clock of the commands [s].
-        """
+        """Return whether the gate lets a window pass."""
         points = planned.trajectory
         assert points.velocities is not None
         if planned.fresh:
@@ -169,7 +226,6 @@ class CommandedJoints:
         """
         End the commands of a group; its joints are held as long as others move.
 
-        :param user: number of the group.
         :param indices: (n,) places of its joints.
         """
         self._users.discard(user)
@@ -197,3 +253,53 @@ def limits_among(groups: Sequence[GroupLimits], count: int) -> MotionLimits:
     lower, upper, velocity, acceleration, jerk = rows
     scaling = max(limits.scaling for _, limits in groups)
     return MotionLimits(lower, upper, velocity, scaling, acceleration, jerk)
+
+
+_NEAR, _FAR = 1e-4, 0.01
+"""
+Time between two points of a window that is so short that one of them is enough [s], and so long
+that there is another one between, as steps of uneven lengths have no constant acceleration.
+"""
+
+
+def averaged(planned: PlannedMotion, spans: np.ndarray) -> PlannedMotion:
+    """
+    Return the moving average of a window of motion, whose jerk is bounded at every instant.
+
+    The acceleration of the window is constant between its points. So the average is a cubic
+    between these times and the same times a span later; its acceleration is continuous, and its
+    jerk is the difference of two accelerations of the window, divided by the span (see
+    :class:`~ik_service.motion.command.joint_motion.MovingAverage`). Where two windows agree, their
+    averages agree from a span later on.
+
+    :param planned: the window; it begins a span before the average does, and ends at rest.
+    :param spans: (n,) times over which is averaged [s]; 0 for a joint that is taken as it is.
+    """
+    motion, longest = planned.trajectory, largest(spans)
+    if longest == 0.0:
+        return planned
+    assert motion.velocities is not None
+    times, rest, lags = motion.times, motion.positions[-1], np.unique([0.0, *spans])
+    path = CubicHermiteSpline(times, motion.positions - rest, motion.velocities)
+    integral = path.antiderivative()
+    moments = _apart(np.add.outer(lags, times).ravel(), times[0] + longest)
+    now = np.minimum(moments, times[-1])
+    q, velocity = path(now), path(now, 1)
+    for lag in lags[lags > 0.0]:
+        before, joints = np.minimum(moments - lag, times[-1]), spans == lag
+        q[:, joints] = (integral(now) - integral(before))[:, joints] / lag
+        velocity[:, joints] = (path(now) - path(before))[:, joints] / lag
+    q[-1], velocity[-1] = 0.0, 0.0  # without rounding
+    trajectory = JointTrajectory(motion.joint_names, moments - moments[0], rest + q, velocity)
+    return PlannedMotion(planned.start + moments[0], trajectory, planned.fresh)
+
+
+def _apart(times: np.ndarray, first: float) -> np.ndarray:
+    """Return times from a first to the last one, neither near each other nor far apart."""
+    kept = [first]
+    for time in np.sort(times[times > first]).tolist():
+        if time - kept[-1] >= _NEAR:
+            between = np.linspace(kept[-1], time, 2 + int((time - kept[-1]) // _FAR))
+            kept.extend(between[1:].tolist())
+    kept[-1] = float(times.max())
+    return np.array(kept)

@@ -9,8 +9,15 @@ import math
 import numpy as np
 
 from ik_service.motion.command.gate import JointBounds
-from ik_service.motion.command.motion_kernels import motion_kernels, state_of
-from ik_service.motion.command.speed_kernels import BRAKING, HIGH, LOW, Q, SPEED
+from ik_service.motion.command.motion_kernels import (
+    BRAKING,
+    HIGH,
+    LOW,
+    motion_kernels,
+    Q,
+    SPEED,
+    state_of,
+)
 
 LONGEST_RAMP = 2.0
 """Time in which a command comes to rest from full speed, however gentle its acceleration [s]."""
@@ -200,7 +207,6 @@ def stopping_speed_along(distance: float, braking: float, dt: float) -> float:
 
     :param distance: as the time that it takes at full speed [s]; may be inf.
     :param braking: decrease of the speed, in shares of the full speed, in a second [1/s].
-    :param dt: length of the tick [s].
     :returns: share of the full speed.
     """
     if braking <= 0.0:

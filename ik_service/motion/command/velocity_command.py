@@ -69,9 +69,6 @@ class VelocityCommand:
         :param error: (n,) how far the joints are behind their commands [rad] or [m]; None when
             that is not known.
         :param q: (n,) where the joints are, which must not leave their limits [rad] or [m].
-        :param limits: bounds on the motion.
-        :param now: on a monotonic clock [s].
-        :param period: time between two commands [s].
         """
         self._before = {**vars(self), '_before': {}}
         self._farewell = True
@@ -126,7 +123,6 @@ class VelocityCommand:
         Take note of when the last velocities were really sent.
 
         :param delay: how long it took, from the tick to the end of sending [s].
-        :param period: time between two commands [s].
         """
         if delay > _SLOW * period:
             self._sent_at += delay
@@ -170,7 +166,6 @@ def _next_rate(
     :param rate: (n,) the last rate.
     :param most: (n,) the highest one.
     :param jerk: (n,) the largest change of the rate in a second.
-    :param dt: length of the step [s].
     :param last: length of the one before [s].
     """
     jerk = np.minimum(jerk, _ANY)

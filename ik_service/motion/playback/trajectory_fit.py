@@ -52,11 +52,7 @@ def fitted(
 
 
 def limits_of(chain: KinematicChain) -> TrajectoryLimits:
-    """
-    Return the limits of a chain's robot.
-
-    :param chain: the chain.
-    """
+    """Return the limits of a chain's robot."""
     none = np.full(chain.n, np.inf)
     return TrajectoryLimits(chain.lower, chain.upper, chain.velocity, none)
 
@@ -65,7 +61,6 @@ def per_joint(chain: KinematicChain, sizes: tuple[float, float]) -> np.ndarray:
     """
     Return a size (n,) for each joint of a chain.
 
-    :param chain: the chain.
     :param sizes: that of rotary joints [rad], and that of prismatic ones [m].
     """
     kinds = [chain.robot.joints[name].type for name in chain.joint_names]

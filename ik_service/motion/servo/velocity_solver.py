@@ -11,9 +11,8 @@ from ik_service.common.resources import urdf_path
 from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.motion.command.motion_limits import MotionLimits
-from ik_service.motion.servo.differential_kernels import twist_motion
-from ik_service.motion.servo.joint_bound_kernels import bounded_joints
-from ik_service.motion.servo.settings import ServoSettings
+from ik_service.motion.servo.commands import ServoSettings
+from ik_service.motion.servo.servo_kernels import bounded_joints, twist_motion
 from ik_service.robot import Robot
 
 
@@ -96,10 +95,8 @@ class VelocitySolver:
     """
     Velocities of a chain's joints, tick by tick. Not thread-safe.
 
-    :param chain: the chain.
-    :param settings: margins and thresholds.
     :ivar condition: condition number of the Jacobian at the last tick.
-    :ivar flags: of the last twist, see :mod:`~ik_service.motion.servo.differential_kernels`.
+    :ivar flags: of the last twist, see :mod:`~ik_service.motion.servo.servo_kernels`.
     :ivar slowed_by: index of the joint that is close to its limit and slows the motion down;
         −1 for none.
     :raises OptionError: there are neither one nor n margins.
@@ -130,8 +127,6 @@ class VelocitySolver:
 
         :param twist: (6,) linear [m/s] before angular [rad/s], in the base frame.
         :param q: (n,) the last command [rad] or [m].
-        :param limits: bounds on the motion.
-        :param dt: length of the tick [s].
         :returns: (n,) [rad/s] or [m/s].
         """
         bounds = self._take(q, limits, dt)

@@ -44,7 +44,6 @@ class RestMonitor:
     Velocities of joint states are not used, as not all drivers send them. What counts is the
     difference between the mean positions of the two halves of the time, in which noise is small.
 
-    :param names: the n joints.
     :param tolerances: (n,) differences that count as noise [rad] or [m].
     :ivar reason: why the arm is not known to be at rest, as of the last :meth:`rests`.
     """
@@ -132,7 +131,6 @@ class JointStateTracker:
     """
     Tracker of the measured state of a chain.
 
-    :param chain: the chain.
     :param speeds: (n,) its joints' velocity limits [rad/s] or [m/s].
     :ivar measured: (n,) the last state that is believed [rad] or [m]; None before the first.
     :ivar noise: (n,) distances that mean nothing [rad] or [m]; inf for joints that never move.
@@ -201,7 +199,6 @@ class JointStateTracker:
         """
         Note that time passes; after a suspension of the process, states get time to come in.
 
-        :param now: on the clock of :meth:`update` [s].
         :raises ArgumentError: it is not finite.
         """
         check_time(now, 'now')
@@ -213,7 +210,6 @@ class JointStateTracker:
         """
         Return what is wrong with the joint states; None when nothing is, or none has come yet.
 
-        :param now: on the clock of :meth:`update` [s].
         :param timeout: age at which a state is no longer believed [s].
         """
         self.reason = self._plausibility.doubt
@@ -244,7 +240,6 @@ class JointStateTracker:
         """
         Return whether the arm is known to be at rest, so that a motion may start.
 
-        :param now: on the clock of :meth:`update` [s].
         :param since: when a command was sent to it last [s]; −inf for never.
         """
         if self._received is not None and self._rest.rests(self._received, since):
@@ -262,7 +257,6 @@ class JointStateTracker:
         """
         Return whether the last state is new enough to start a motion from.
 
-        :param now: on the clock of :meth:`update` [s].
         :param commanded_at: when the last command was sent [s]; a state from before it does not
             tell where that has led to.
         """
@@ -290,11 +284,7 @@ class JointStateTracker:
         return self._plausibility.position()
 
     def speed(self, now: float) -> np.ndarray | None:
-        """
-        Return how fast the joints move (n,) [rad/s] or [m/s]; None when that is not known.
-
-        :param now: on the clock of :meth:`update` [s].
-        """
+        """Return how fast the joints move (n,) [rad/s] or [m/s]; None when that is not known."""
         return self._plausibility.speed(now) if self.current else None
 
     def _continued(self, q: np.ndarray, now: float) -> np.ndarray:

@@ -89,7 +89,6 @@ class LagMonitor:
     """
     Monitor of the distance between commands and arm.
 
-    :param chain: the chain.
     :param speeds: (n,) the joints' velocity limits [rad/s] or [m/s].
     :ivar lagging: whether the arm does not keep up.
     :ivar moved: whether something else has moved an arm that had arrived.
@@ -127,7 +126,6 @@ class LagMonitor:
         Return which joint stands still away from its command; empty when none does.
 
         :param at_rest: whether the commands stand still; otherwise they have to have moved.
-        :param settings: how far and for how long it may.
         """
         worst, most = None, settings.moved_limit
         for joint in self._joints:
@@ -159,9 +157,6 @@ class LagMonitor:
         :param measured: (n,) where it is [rad] or [m].
         :param measured_at: when that was measured, on a monotonic clock [s].
         :param at_rest: whether the commands stand still.
-        :param settings: the limits of lag and lead.
-        :param limits: bounds on the motion.
-        :param now: on the clock of ``measured_at`` [s].
         """
         # Plain numbers: for so few of them arrays would take ten times as long.
         fresh, self._measured_at = measured_at > self._measured_at, measured_at

@@ -45,11 +45,7 @@ class ContradictionMonitor:
         self.joint = 0
 
     def awaits_return(self, now: float) -> bool:
-        """
-        Return whether a joint that has moved too fast may still come back.
-
-        :param now: on a monotonic clock [s].
-        """
+        """Return whether a joint that has moved too fast may still come back."""
         return now - self._fast_at <= _RETURNS_WITHIN
 
     def update(self, step: np.ndarray, size: np.ndarray, fast: np.ndarray, now: float) -> bool:
@@ -124,7 +120,6 @@ class PlausibilityMonitor:
     settling time. Steps that are too small for that, but lead back and forth again and again, are
     implausible as well.
 
-    :param names: the n joints.
     :param speeds: (n,) their largest speeds [rad/s] or [m/s].
     :param tolerances: (n,) steps that may be noise and are not counted [rad] or [m]; None for
         those of rotary joints.
@@ -193,7 +188,6 @@ class PlausibilityMonitor:
         """
         Return how fast the joints move, from the last states.
 
-        :param now: on the clock of :meth:`update` [s].
         :returns: (n,) [rad/s] or [m/s]; None when they are too old, or came all at once.
         """
         if not self._recent:

@@ -14,7 +14,7 @@ _STRENGTH = 30.0
 """Weight of a joint about halfway from there to its limit; it grows beyond all bounds there."""
 
 _NEAREST = 0.999
-"""Share of the way from there to the limit that nearer ones count as."""
+"""Share of the path from there to the limit that nearer ones count as."""
 
 _DAMPING = 1e-6
 """Damping, as a share of the largest diagonal element: of singular values up to 0.1 %."""
@@ -61,9 +61,9 @@ def least_weighted_step(
     differs = False
     for j in range(len(q)):
         differs = differs or ease[j] != 1.0
-        place = _place(q[j], lower[j], upper[j])
-        if place * _way(rows, room, j) > 0.0:
-            near = min((abs(place) - _FREE) / (1.0 - _FREE), _NEAREST)
+        position = _relative_position(q[j], lower[j], upper[j])
+        if position * _unit_step(rows, room, j) > 0.0:
+            near = min((abs(position) - _FREE) / (1.0 - _FREE), _NEAREST)
             if near > 0.0:
                 light[j] = ease[j] / (1.0 + _STRENGTH * near * near / (1.0 - near))
                 differs = True
@@ -72,14 +72,14 @@ def least_weighted_step(
     _solve(rows, light, room)
     longest = 0.0
     for j in range(len(q)):
-        step = light[j] * _way(rows, room, j)
+        step = light[j] * _unit_step(rows, room, j)
         longest = max(longest, abs(step))
         q[j] = min(max(q[j] + step, lower[j]), upper[j])
     return longest
 
 
 @short_inlined_kernel
-def _place(position, lower, upper):
+def _relative_position(position, lower, upper):
     """Return where a joint is: −1 at the lower limit, 1 at the upper one; 0 without both."""
     half = max(0.5 * (upper - lower), _NARROWEST)
     return 0.0 if math.isinf(half) else (position - 0.5 * (lower + upper)) / half
@@ -87,7 +87,7 @@ def _place(position, lower, upper):
 
 @short_inlined_kernel
 def _set_error(c, s, frame, goal, room):
-    """Write the pose error: the way, and of the rotation vector what small angles have."""
+    """Write the pose error: the path, and of the rotation vector what small angles have."""
     for i in range(3):
         room[i, _ERROR] = goal[i, 3] - frame[9 + i]
         a, b = (i + 1) % 3, (i + 2) % 3
@@ -99,12 +99,12 @@ def _set_error(c, s, frame, goal, room):
 
 
 @short_inlined_kernel
-def _way(rows, room, j):
-    """Return the way of a joint that has the weight 1."""
-    way = 0.0
+def _unit_step(rows, room, j):
+    """Return the path of a joint that has the weight 1."""
+    step = 0.0
     for i in range(6):
-        way += rows[j, i] * room[i, _RESULT]
-    return way
+        step += rows[j, i] * room[i, _RESULT]
+    return step
 
 
 @short_inlined_kernel

@@ -5,7 +5,7 @@ Of all steps that move the tip alike, the one with the least weighted sum of squ
 which joints weigh the more the nearer they come to a limit: others then move instead. T. F. Chan
 and R. V. Dubey, "A weighted least-norm solution based scheme for avoiding joint limits for
 redundant joint manipulators", IEEE Transactions on Robotics and Automation 11 (1995) 286–292,
-with weights of our own. What a joint cannot do at its limit the tip would have to leave its way
+with weights of our own. What a joint cannot do at its limit the tip would have to leave its path
 for, long after the joint could have been spared. Likewise a joint that is much slower than the
 others, such as a lift, weighs the more the slower it is: else the tip would wait for it.
 """
@@ -21,12 +21,14 @@ import numpy as np
 from ik_service.jit.entry import entry_point
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.motion.command.motion_limits import largest
-from ik_service.motion.tracking.led_ways import NEAR
 from ik_service.motion.tracking.limit_kernels import least_weighted_step
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
 from ik_service.solvers.result import IkResult
 from ik_service.solvers.solver import Solver
+
+NEAR = 0.1
+"""Motion of a joint from one target to the next that is no leap, at most [rad] or [m]."""
 
 _ASIDE = 0.5
 """Distance of the solution from where the step leads, as a share of the step, at most."""
@@ -38,10 +40,10 @@ _HEAVIEST = 1e-3
 """One over the weight that slower ones have."""
 
 _STRIDE = 0.02
-"""Motion of a joint from one posture to the next on a way that spares slow ones [rad] or [m]."""
+"""Motion of a joint from one posture to the next on a path that spares slow ones [rad] or [m]."""
 
 _SOONER = 0.8
-"""Share of the time that such a way has to need at most."""
+"""Share of the time that such a path has to need at most."""
 
 _ROUNDING = 1e-4
 """Distance that counts as none there [rad] or [m]."""
@@ -97,7 +99,7 @@ class NextSolver:
         """
         Return a solution that is reached clearly sooner, for a pose that may be far away.
 
-        The tip goes to it on the way that a direct one takes, and slow joints are spared.
+        The tip goes to it on the path that a direct one takes, and slow joints are spared.
 
         :param direct: that solution; returned where there is no better one.
         :param T_base_target: (4, 4) pose of the tip.
@@ -171,7 +173,6 @@ class NearbySolver:
     goal is the nearest pose inside. All kernels that may be needed
     are compiled by the constructor.
 
-    :param solver: method and options.
     :ivar chain: the chain of the solver.
     :ivar beside: the search that starts at the seed; it keeps the joint limits.
     :ivar next: solver for the poses of a target that moves.
@@ -212,7 +213,7 @@ class NearbySolver:
         Return a solution near the seeds, or the nearest pose found.
 
         :param T_base_target: (4, 4) pose of the tip.
-        :param seeds: (n,) each: where the arm is, and where it is on its way to [rad] or [m]; the
+        :param seeds: (n,) each: where the arm is, and where it is on its path to [rad] or [m]; the
             one whose tip is nearest to the target is taken.
         :raises ArgumentError: when one of them has another shape or is not finite.
         """

@@ -24,7 +24,54 @@ from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
 from ik_service.jit.entry import entry_point
 from ik_service.kinematics.pose_error import pose_error
-from ik_service.motion.tracking.fit_kernels import fit_motion
+from ik_service.motion.tracking.target_kernels import fit_motion
+
+_COMPARED = 16
+"""Messages whose delays are compared."""
+
+_LONGEST_DELAY = 0.1
+"""Delay of a message where the clocks of both ends agree, at most [s]."""
+
+_UNSTEADY = 0.25
+"""Difference of two delays beyond which stamps are no times [s]."""
+
+
+class TargetTimes:
+    """
+    Times of messages on the receiver's clock, unaffected by how long each travelled.
+
+    Stamps count where they go on. A clock that differs from the receiver's is put right by the
+    shortest delay of the last messages, which then counts as none. Stamps that are missing, stand
+    still or leap are not used: such a message counts from its arrival.
+    """
+
+    def __init__(self) -> None:
+        self._delays: deque[float] = deque(maxlen=_COMPARED)
+        self._stamp = 0.0
+
+    def time_of(self, stamp: float | None, arrived: float) -> float:
+        """
+        Return when a message was true.
+
+        :param stamp: its stamp on the receiver's clock [s], which the sender's may differ from;
+            None for a message without one.
+        :param arrived: when it arrived [s].
+        :returns: on the receiver's clock [s], not after the arrival.
+        """
+        if stamp is None or stamp == self._stamp:
+            self._delays.clear()
+            self._stamp = stamp or 0.0
+            return arrived
+        self._stamp, delay = stamp, arrived - stamp
+        if any(abs(delay - other) > _UNSTEADY for other in self._delays):
+            self._delays.clear()
+        self._delays.append(delay)
+        if len(self._delays) < 2:
+            return arrived
+        shortest = min(self._delays)
+        agree = 0.0 <= shortest <= _LONGEST_DELAY
+        return min(stamp if agree else stamp + shortest, arrived)
+
 
 LONGEST_AHEAD = 0.12
 """Time for which a target is believed to go on, at most [s]."""
@@ -87,10 +134,10 @@ _SHORTEST = 1e-3
 """Time within which two targets count as one [s]."""
 
 _MISFIT = 0.2
-"""Distance from the fitted motion, as a share of the way, that is too large for a motion."""
+"""Distance from the fitted motion, as a share of the displacement, that is no motion any more."""
 
 _NOISE = 1e-7
-"""Way that counts as none [m], [rad]."""
+"""Displacement that counts as none [m], [rad]."""
 
 
 @dataclass(frozen=True)
@@ -127,12 +174,12 @@ class TargetVelocity:
         self._last: np.ndarray | None = None
         self._times: deque[float] = deque(maxlen=_MOST)
         self._gaps = TargetGaps()
-        self._ways: deque[np.ndarray] = deque(maxlen=_MOST)  # (6,) from the first target on
+        self._offsets: deque[np.ndarray] = deque(maxlen=_MOST)  # (6,) from the first target on
 
     def reset(self) -> None:
         """Forget all targets."""
         self._times.clear()
-        self._ways.clear()
+        self._offsets.clear()
 
     def update(
         self,
@@ -162,7 +209,7 @@ class TargetVelocity:
         self._gaps.update(at, arrived)
         while len(self._times) > _LEAST and at - self._times[0] > _WINDOW:
             self._times.popleft()
-            self._ways.popleft()
+            self._offsets.popleft()
         if velocity is not None:
             return self._with_times(velocity, np.zeros(6))
         return self._fitted() if len(self._times) > 2 else AT_REST
@@ -172,22 +219,22 @@ class TargetVelocity:
         return TargetMotion(velocity, acceleration, interval, self._gaps.longest_ahead(interval))
 
     def _append(self, T: np.ndarray, at: float) -> None:
-        """Append a target, or begin with it when it is not on the way of those before."""
-        times, ways, last, self._last = self._times, self._ways, self._last, T
+        """Append a target, or begin with it when it is not on the motion of those before."""
+        times, offsets, last, self._last = self._times, self._offsets, self._last, T
         if last is None or not times:
             times.append(at)
-            ways.append(np.zeros(6))
+            offsets.append(np.zeros(6))
             return
         passed, step = at - times[-1], pose_error(last, T)
         if not -_LONGEST_GAP < passed <= _LONGEST_GAP or _is_leap(step, passed):
             self.reset()
             step = np.zeros(6)
-        way = ways[-1] + step if ways else step
+        offset = offsets[-1] + step if offsets else step
         if times and passed < _SHORTEST:
             at = max(at, times.pop())
-            ways.pop()
+            offsets.pop()
         times.append(at)
-        ways.append(way)
+        offsets.append(offset)
 
     def _interval(self) -> float:
         """Return the usual time between two targets [s]; 0 when it is not known."""
@@ -197,8 +244,8 @@ class TargetVelocity:
         """Return the motion that the last targets are on."""
         # Three targets are on any motion of constant acceleration, and tell nothing about it.
         motion, quadratic = np.empty((2, 6)), len(self._times) > 3
-        times, ways = np.array(self._times), np.array(self._ways)
-        self._fit(times, ways, quadratic, _NOISE, _MISFIT, motion)
+        times, offsets = np.array(self._times), np.array(self._offsets)
+        self._fit(times, offsets, quadratic, _NOISE, _MISFIT, motion)
         return self._with_times(motion[0], motion[1])
 
 
@@ -212,8 +259,8 @@ def _checked_twist(twist: np.ndarray) -> np.ndarray:
 @cache
 def _fit() -> Callable:
     """Return the machine code of the fit, compiled now or loaded."""
-    times, ways = np.array([0.0, 0.1, 0.2]), np.zeros((3, 6))
-    return entry_point(fit_motion, times, ways, True, _NOISE, _MISFIT, np.empty((2, 6)))
+    times, offsets = np.array([0.0, 0.1, 0.2]), np.zeros((3, 6))
+    return entry_point(fit_motion, times, offsets, True, _NOISE, _MISFIT, np.empty((2, 6)))
 
 
 def _is_leap(step: np.ndarray, passed: float) -> bool:

@@ -1,8 +1,8 @@
 """Client of the services for inverse kinematics, for many poses at once."""
 
-from ik_service.ros.clients.errors import BatchCancelledError, IkClientError, NoServerError
 from ik_service.ros.clients.ik_batch import IkAnswer, IkBatch
 from ik_service.ros.clients.ik_client import IkClient
+from ik_service.ros.clients.question import BatchCancelledError, IkClientError, NoServerError
 
 __all__ = [
     'BatchCancelledError',

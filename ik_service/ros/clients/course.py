@@ -15,9 +15,8 @@ from rclpy.node import Node
 from rclpy.task import Future
 
 from ik_service.ros.clients.calls import Calls
-from ik_service.ros.clients.errors import IkClientError, NoServerError
 from ik_service.ros.clients.ik_batch import IkBatch
-from ik_service.ros.clients.question import Question
+from ik_service.ros.clients.question import IkClientError, NoServerError, Question
 
 MOST_TRIES = 3
 """Number of times that an unanswered call is made."""

@@ -13,7 +13,7 @@ from rclpy.node import Node
 from rclpy.task import Future
 
 from ik_service.exceptions import ArgumentError
-from ik_service.ros.clients.errors import BatchCancelledError, IkClientError
+from ik_service.ros.clients.question import BatchCancelledError, IkClientError
 
 UNANSWERED = 0
 """Error code of a pose before its answer has come."""

@@ -26,9 +26,8 @@ from ik_service.ros.clients.calls import (
     SingleCalls,
 )
 from ik_service.ros.clients.course import Course
-from ik_service.ros.clients.errors import IkClientError
 from ik_service.ros.clients.ik_batch import IkBatch
-from ik_service.ros.clients.question import Poses, Question
+from ik_service.ros.clients.question import IkClientError, Poses, Question
 
 _PERIOD, _IDLE_PERIOD = 0.05, 0.5  # of looking after the batches, and for new ones [s]
 

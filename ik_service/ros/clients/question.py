@@ -1,4 +1,4 @@
-"""Poses and seeds of a batch, as arrays."""
+"""Errors of the client, and poses and seeds of a batch as arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,28 @@ from numpy.typing import ArrayLike
 from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
 from ik_service.common.transforms import quaternions_xyzw_from_rotations
-from ik_service.exceptions import ArgumentError
+from ik_service.exceptions import ArgumentError, IkServiceError
+
+
+class IkClientError(IkServiceError):
+    """Batch that came to no end; what was answered before is in the batch."""
+
+
+class BatchCancelledError(IkClientError):
+    """Batch that was cancelled."""
+
+
+class NoServerError(IkClientError):
+    """
+    Server that is not there, or does not answer any more.
+
+    :ivar services: full names of the services that were waited for.
+    """
+
+    def __init__(self, message: str, services: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.services = services
+
 
 _RIGID = 1e-3  # how far from the identity R Rᵀ may be
 

@@ -42,7 +42,6 @@ def read_message(data: bytes, kind: type) -> Any:  # noqa: ANN401 - whatever the
     Return a message.
 
     :param data: the bytes of a subscription with ``raw=True``.
-    :param kind: type of the message.
     :returns: an object with the fields of the type, as have those in it. Lists of numbers are
         read-only arrays, (k,); of triangles and of points likewise, (k, 3).
     :raises ArgumentError: these are not the bytes of such a message, or it has more than
@@ -80,7 +79,6 @@ class _Reader:
     """
     Reader of one message.
 
-    :param data: its bytes.
     :param order: the byte order, as for :mod:`struct`.
     """
 

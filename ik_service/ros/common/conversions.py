@@ -20,8 +20,6 @@ def matrix_from_pose(pose: Pose, field: str = 'pose') -> np.ndarray:
     """
     Return a pose message as a matrix; its quaternion is normalised.
 
-    :param pose: the message.
-    :param field: name of the message in the request, for the error.
     :returns: (4, 4) transform, positions in [m].
     :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming the field that is NaN or infinite, or
         the quaternion that is zero.
@@ -33,8 +31,6 @@ def matrix_from_transform(transform: Transform, field: str = 'transform') -> np.
     """
     Return a transform message as a matrix; raises as :func:`matrix_from_pose` does.
 
-    :param transform: the message.
-    :param field: name of the message, for the error.
     :returns: (4, 4) transform, positions in [m].
     """
     return _matrix(

@@ -51,7 +51,6 @@ class CopyFilter:
         """
         Return whether a message counts.
 
-        :param info: rclpy's information about it.
         :param reliable: whether the reliable subscription has received it.
         """
         key = info.get('source_timestamp', 0), info.get('publication_sequence_number', 0)
@@ -75,14 +74,8 @@ class InputTopic:
     """
     Subscription that receives from reliable publishers without loss, and from best-effort ones.
 
-    :param node: the node.
-    :param kind: type of the messages.
-    :param topic: name of the topic.
     :param on_message: called with each message; the two subscriptions are in one callback group,
         which has to exclude calls at the same time.
-    :param depth: messages that may wait.
-    :param group: the callback group.
-    :param wake: lets the executors notice a new subscription.
     :param raw: whether messages are given as they are serialised.
     """
 

@@ -85,7 +85,6 @@ class MotionClock:
         """
         Wait while a condition holds, which the motion ends; not for a simulation that is paused.
 
-        :param condition: the condition.
         :param longest: for how long, in real time [s].
         """
         began = since = self._real()

@@ -36,11 +36,7 @@ _WARNING = 'failed to send response'  # what rclpy warns of when the middleware 
 
 
 def retry_dropped_responses(node: Node) -> None:
-    """
-    Send dropped responses of a node again: of the services that it has now, and of no other.
-
-    :param node: the node.
-    """
+    """Send dropped responses of a node again: of the services that it has now, and of no other."""
     # Makes an exception of the warning where it is raised from this module, and nowhere else.
     warnings.filterwarnings(
         'error', message=_WARNING, category=RuntimeWarning, module=rf'{re.escape(__name__)}\Z'

@@ -9,7 +9,7 @@ the signals are caught from the first moment on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 import os
 import signal
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from rclpy.executors import Executor
     from rclpy.node import Node
 
-    from ik_service.ros.common.stream_executor import StreamExecutor
+    from ik_service.ros.common.executors import StreamExecutor
+
 
 GRACE = 0.6
 """Time that a program has for its own clean-up after a signal [s], unless it asks for more."""
@@ -61,7 +62,6 @@ def run(program: Program, name: str = 'ik_service') -> int:
         returns the exit code (``None`` is 0), soon after the event is set. An
         :class:`~ik_service.exceptions.IkServiceError` is printed as one sentence, with exit
         code 1.
-    :param name: name of the program, with which its messages begin.
     :returns: the exit code. The call does not return when threads that cannot be interrupted are
         still running: the process ends here instead.
     """
@@ -192,11 +192,7 @@ def spinning(*executors: Executor | StreamExecutor) -> Iterator[None]:
 
 @contextmanager
 def spinning_node(node: Node) -> Iterator[None]:
-    """
-    Spin a node in a thread for the time of a ``with`` block, and destroy it at the end.
-
-    :param node: the node.
-    """
+    """Spin a node in a thread for the time of a ``with`` block, and destroy it at the end."""
     from rclpy.executors import SingleThreadedExecutor
 
     from ik_service.ros.common.response_retry import retry_dropped_responses
@@ -219,3 +215,28 @@ def _spin(executor: Executor | StreamExecutor, stopping: threading.Event) -> Non
             if not stopping.is_set():  # what breaks while everything is taken down is no news
                 traceback.print_exc()
             stopping.wait(0.1)  # a fault that stays must not fill the disk
+
+
+_TEXT = """usage: {name} [--ros-args [-p PARAMETER:=VALUE] [--params-file FILE] [-r FROM:=TO] …]
+
+{summary}
+
+It runs until Ctrl-C. Its settings are ROS parameters: docs/{page} tells about
+them, and while it runs so do ros2 param list and ros2 param describe."""
+
+
+def shows_help(
+    arguments: Sequence[str] | None, name: str, summary: str, page: str = 'node.md'
+) -> bool:
+    """
+    Print the help of a program where it is asked for.
+
+    :param arguments: the command line after the program's name; that of the process for None.
+    :returns: whether it was asked for.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    own = words[: words.index('--ros-args')] if '--ros-args' in words else words
+    if not {'-h', '--help'} & {*own}:
+        return False
+    print(_TEXT.format(name=name, summary=summary, page=page))
+    return True

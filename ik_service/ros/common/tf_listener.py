@@ -54,7 +54,6 @@ class TfFrames:
     """
     Lookup of frames that transforms connect with some link of a robot.
 
-    :param source: the transforms.
     :param now: returns the node's time [ns], which may be simulated.
     :param timeout: returns the age beyond which a transform is not used [s]; 0: none is too old.
     """
@@ -76,7 +75,6 @@ class TfFrames:
         The root link is asked for first. Where it has no way to the frame, or only one that is
         too old, the other links are, such as the hand that carries a camera: the freshest counts.
 
-        :param links: links of the robot, the root first.
         :param frame: name of the frame.
         :returns: a link, and (4, 4) T_link_frame [m].
         :raises NoTransformError: no transforms connect the frame with the robot.
@@ -114,7 +112,6 @@ def tf_frames(
     """
     Listen to tf, and return what looks up its frames.
 
-    :param node: the node that listens.
     :param timeout: as for :class:`TfFrames`.
     :param source: transforms that somebody else listens for; None to listen here.
     :returns: the lookup; None where neither tf2_ros nor tf2_msgs is installed.
@@ -129,7 +126,6 @@ def transform_source(node: Node) -> TransformSource | None:
     """
     Listen to tf.
 
-    :param node: the node that listens.
     :returns: the transforms, which several nodes may look up; None where neither tf2_ros nor
         tf2_msgs is installed.
     """

@@ -71,12 +71,7 @@ class MarkerScene:
 
 
 def marker_array(scene: MarkerScene, stamp: Time) -> MarkerArray:
-    """
-    Return the markers of a scene.
-
-    :param scene: what they show.
-    :param stamp: time of the scene.
-    """
+    """Return the markers of a scene."""
     header = Header(frame_id=scene.frame_id, stamp=stamp)
     markers = [
         *_target(header, scene),
@@ -92,7 +87,6 @@ def no_markers(frame_id: str, stamp: Time) -> MarkerArray:
     Return an array that deletes all markers.
 
     :param frame_id: frame of the chain's base.
-    :param stamp: time of the deletion.
     """
     array = marker_array(MarkerScene(frame_id, np.zeros(4)), stamp)
     for marker in array.markers:
@@ -178,7 +172,6 @@ class ArmMarkerPublisher:
     It checks for changes in a thread: a check takes less time than what an executor does about a
     timer.
 
-    :param node: the node that publishes.
     :param following: returns the follower in use; None before there is one.
     :param on_error: called with what a check raised; the next one comes all the same.
     :param checks: thread that checks for several nodes; None for one of its own.

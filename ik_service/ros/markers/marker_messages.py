@@ -15,9 +15,6 @@ def locked_marker(header: Header, namespace: str, number: int, kind: int) -> Mar
     Return a marker that stays, and moves with its frame.
 
     :param header: its frame and time.
-    :param namespace: namespace, which viewers show and hide as a whole.
-    :param number: its number there.
-    :param kind: its type.
     """
     marker = Marker(header=header, ns=namespace, id=number, type=kind, frame_locked=True)
     marker.pose.orientation.w = 1.0

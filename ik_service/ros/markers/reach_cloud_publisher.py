@@ -62,7 +62,6 @@ def cloud(
     Return a cloud as markers.
 
     :param frame_id: frame of the points.
-    :param stamp: time of the markers.
     :param points: (N, 3) [m].
     :param colors: (N, 4) red, green, blue and opacity, 0 to 1.
     :param on_shell: (N,) mask of those that lie on the outside.

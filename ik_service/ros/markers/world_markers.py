@@ -12,23 +12,34 @@ square plate, and what no triangles are left for in the budget as its bounding b
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Vector3
 import numpy as np
+from rclpy.node import Node
 from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 
+from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.shapes import Box, Capsule, Cone, Cylinder, Mesh, Plane, Shape, Sphere
 from ik_service.collision.world import Color, World
 from ik_service.common.revolved_surface import capsule_surface, cone_surface
 from ik_service.common.transforms import rigid_transform
 from ik_service.model.geometry import link_geometry
-from ik_service.model.geometry.link_geometry import CollisionGeometry
+from ik_service.model.geometry.link_geometry import (
+    CollisionGeometry,
+    Geometry,
+    MeshFile,
+    read_collision_geometry,
+)
+from ik_service.model.geometry.mesh_files import MeshError, MeshFiles
 from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.ros.common.qos import MARKERS_QOS
 from ik_service.ros.markers.marker_messages import color_message, locked_marker, point
+from ik_service.ros.scene.collision_world import CollisionWorld
 
 AnyShape = Shape | link_geometry.Geometry
 """Shape of an object, or of a link as the URDF describes it."""
@@ -54,7 +65,6 @@ class TriangleBudget:
         """
         Take triangles if there are as many left.
 
-        :param count: how many.
         :returns: whether they were taken.
         """
         if count > self.left:
@@ -67,10 +77,7 @@ def fill_marker(marker: Marker, shape: AnyShape, T: np.ndarray, budget: Triangle
     """
     Give a marker the type, the size and the pose of a shape.
 
-    :param marker: the marker.
-    :param shape: the shape.
     :param T: (4, 4) pose of the shape in the marker's frame [m].
-    :param budget: triangles that may be used.
     :returns: whether the marker has this very shape: False for a mesh drawn as a box.
     """
     if isinstance(shape, _Triangulated):
@@ -190,12 +197,7 @@ class _Part:
 
 
 def world_marker_array(scene: WorldScene, stamp: Time) -> MarkerArray:
-    """
-    Return the markers of a scene.
-
-    :param scene: what they show.
-    :param stamp: time of the scene.
-    """
+    """Return the markers of a scene."""
     colliding = frozenset(name for pair in scene.contacts for name in pair)
     parts, remarks = [*_links(scene), *_attached(scene), *_objects(scene)], [*scene.remarks]
     if len(parts) > MOST_SHAPES:
@@ -305,3 +307,97 @@ def _write(marker: Marker, text: str, position: np.ndarray, line: int) -> None:
 
 def _marker(frame: str, namespace: str, number: int, stamp: Time) -> Marker:
     return locked_marker(Header(frame_id=frame, stamp=stamp), namespace, number, Marker.CUBE)
+
+
+RATE = 10.0
+"""Rate at which to look for changes [Hz]."""
+
+Pairs = tuple[tuple[str, str], ...]
+
+_PACKAGE = 'package://'
+_PLACEHOLDER = link_geometry.Sphere(0.05)
+
+
+class WorldMarkerPublisher:
+    """
+    Publisher of ``world_markers``.
+
+    It does nothing while nobody listens.
+
+    :param measured: returns the measured state of the arm; None before there is one.
+    """
+
+    def __init__(
+        self, node: Node, measured: Callable[[], MeasuredState | None], collisions: CollisionWorld
+    ) -> None:
+        self._node, self._measured, self._collisions = node, measured, collisions
+        self._publisher = node.create_publisher(MarkerArray, TOPIC, MARKERS_QOS)
+        self._subscribers = 0
+        self._arm: Arm | None = None
+        self._geometry: tuple[CollisionGeometry, ...] = ()
+        self._seen: tuple[object, ...] = ()
+        self._scene: WorldScene | None = None
+
+    def update(self, _now: float) -> None:
+        """Publish when something has changed, or there is a new subscriber."""
+        subscribers, before = self._publisher.get_subscription_count(), self._subscribers
+        self._subscribers = subscribers
+        measured = self._measured()
+        if not subscribers or measured is None:
+            return
+        scene = self._present(measured)
+        if scene is not self._scene or subscribers > before:
+            self._scene = scene
+            now = self._node.get_clock().now().to_msg()
+            self._publisher.publish(world_marker_array(scene, now))
+
+    def _present(self, measured: MeasuredState) -> WorldScene:
+        """Return the scene of now; the last one where nothing has changed."""
+        checker, fault = self._collisions.checker(), self._collisions.fault
+        around = (measured.arm, checker, fault, self._collisions.known.world)
+        q = measured.posture() if measured.joints() is not None else None
+        seen = (*around, None if q is None else q.tobytes())
+        if self._scene is not None and seen == self._seen:
+            return self._scene
+        contacts: Pairs = ()
+        if checker is not None and q is not None:
+            contacts = checker.contacts(measured.arm.postures.by_name(q))
+        last, self._seen = self._seen, seen
+        if self._scene is not None and (around, contacts) == (last[:-1], self._scene.contacts):
+            return self._scene
+        return self._make(*around, contacts)
+
+    def _make(
+        self,
+        arm: Arm,
+        checker: CollisionChecker | None,
+        fault: str,
+        world: World,
+        contacts: Pairs,
+    ) -> WorldScene:
+        if arm is not self._arm:
+            self._arm, self._geometry = arm, _link_shapes(arm)
+        links = {name for pair in contacts for name in pair}
+        shapes = [part for part in self._geometry if part.link in links]
+        remarks = []
+        if fault and (world.objects or world.attached):
+            what = 'collisions are not checked' if checker is None else 'collisions'
+            remarks.append(f'{what}: {fault}')
+        return WorldScene(arm.root_link, world, contacts, shapes, remarks)
+
+
+def _link_shapes(arm: Arm) -> tuple[CollisionGeometry, ...]:
+    """Return the collision geometry of an arm's links, its mesh files as URLs."""
+    files = MeshFiles(arm.robot.source, arm.robot.package_dirs)
+    parts = read_collision_geometry(arm.robot.description)
+    return tuple(replace(part, geometry=_located(part.geometry, files)) for part in parts)
+
+
+def _located(geometry: Geometry | None, files: MeshFiles) -> Geometry | None:
+    """Return geometry that names a mesh as RViz finds it; a small ball for one that is missing."""
+    if not isinstance(geometry, MeshFile) or geometry.filename.startswith(_PACKAGE):
+        return geometry
+    try:
+        return replace(geometry, filename=files.find(geometry.filename).as_uri())
+    except MeshError:
+        return _PLACEHOLDER

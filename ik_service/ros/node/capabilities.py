@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Protocol
 
+from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 
 from ik_service.arm.arm import MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.motion.following.followers import Followers
-from ik_service.ros.motion.following.motion_interfaces import MotionInterface
 from ik_service.ros.motion.trajectory.playback import Play
 from ik_service.ros.node.parameters import NodeParameters
 from ik_service.ros.requests.frames import Frames
@@ -28,6 +28,28 @@ from ik_service.ros.scene.collision_world import CollisionWorld
 
 GROUP = 'ik_service.capabilities'
 """Group of the entry points."""
+
+
+class MotionInterface(Protocol):
+    """Topics, services or actions of one way to move the arm."""
+
+    group: CallbackGroup | None
+    """Callbacks that need threads of their own; None for none."""
+
+    def start(self) -> None:
+        """Subscribe, and offer services and actions."""
+
+    def tick(self, now: float) -> None:
+        """Do what every period of the commands asks for; after the followers' tick."""
+
+    def end(self) -> None:
+        """End what runs, as the node ends; the ticks go on."""
+
+    def preempt(self, reason: str) -> None:
+        """Stop the goals of actions, for the reason that is given."""
+
+    def report(self) -> Mapping[str, str]:
+        """Return names and values for the diagnostics."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +106,6 @@ def capabilities(parts: NodeParts) -> list[Capability]:
     Make all capabilities that are installed.
 
     One that cannot be loaded or made is left out, with a warning.
-
-    :param parts: the parts of the node that they are for.
     """
     made = []
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):

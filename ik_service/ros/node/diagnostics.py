@@ -12,8 +12,7 @@ from ik_service.motion.settings import FollowerState
 from ik_service.robot import Robot
 from ik_service.ros.motion.following.follower_interface import FollowerInterface
 from ik_service.ros.motion.following.followers import Followers
-from ik_service.ros.node.solve_record import solve_values, SolveRecord
-from ik_service.ros.requests.service_handler import RequestStatistics
+from ik_service.ros.requests.service_handler import RequestStatistics, SolveRecord
 from ik_service.ros.scene.collision_world import CollisionWorld
 
 _SHOWN_REMARKS = 3  # the log has them all
@@ -40,8 +39,6 @@ class DiagnosticsPublisher:
     Publisher of the diagnostics of a node.
 
     :param node: the node; its name begins the name of each part.
-    :param services: the statistics of each service by its name.
-    :param collisions: the known world, and the checker of collisions.
     :param motions: returns names and values about the ways to move the arm besides targets.
     """
 
@@ -60,12 +57,7 @@ class DiagnosticsPublisher:
         self._target_solves: dict[str, SolveRecord] = {}
 
     def record_target_solve(self, following: FollowerInterface, solver: str) -> None:
-        """
-        Record the solve for the target in force, if it is a new one.
-
-        :param following: the follower of the group whose target it is.
-        :param solver: name of the method.
-        """
+        """Record the solve for the target in force, if it is a new one."""
         topic, result = following.topic, following.follower.result
         last = self._target_solves.get(topic)
         if result is not None and (last is None or result is not last.result):
@@ -78,8 +70,6 @@ class DiagnosticsPublisher:
         """
         Publish the diagnostics.
 
-        :param waiting_for: what the node waits for while there is no arm.
-        :param fault: why the newest robot description is not in use.
         :param followers: the followers of the arm in use; None without one.
         """
         array = DiagnosticArray()
@@ -165,3 +155,26 @@ def _status(name: str, level: bytes, message: str, values: Mapping[str, str]) ->
         hardware_id='',
         values=[KeyValue(key=key, value=value) for key, value in values.items()],
     )
+
+
+def solve_values(record: SolveRecord) -> dict[str, str]:
+    """
+    Return a solve as keys and values of the diagnostics; all numbers are plain decimal numbers.
+
+    ``last_solve.stamp`` is the ROS time at its end [s], ``last_solve.solve_time`` is in [s],
+    ``last_solve.position_error`` in [m] and ``last_solve.orientation_error`` in [rad];
+    ``last_solve.status`` is the name of an :class:`~ik_service.IkStatus`.
+    """
+    result = record.result
+    seconds, nanoseconds = divmod(record.stamp.nanoseconds, 10**9)
+    return {
+        'last_solve.stamp': f'{seconds}.{nanoseconds:09d}',
+        'last_solve.source': record.source,
+        'last_solve.solver': record.solver,
+        'last_solve.status': result.status.name,
+        'last_solve.iterations': str(int(result.iterations)),
+        'last_solve.searches': str(int(result.searches)),
+        'last_solve.solve_time': repr(float(result.solve_time)),
+        'last_solve.position_error': repr(float(result.position_error)),
+        'last_solve.orientation_error': repr(float(result.orientation_error)),
+    }

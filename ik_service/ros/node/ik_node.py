@@ -29,44 +29,49 @@ from ik_service.common.periodic_calls import periodic_call
 from ik_service.common.stall_watch import StallWatch, TICK_LASTS
 from ik_service.exceptions import IkServiceError
 from ik_service.motion.settings import FollowerSettings
-from ik_service.ros.common.executors import PartialExecutor, partition
+from ik_service.ros.common.actions import NodeWithActions
+from ik_service.ros.common.executors import (
+    PartialExecutor,
+    partition,
+    SharedThreads,
+    StreamExecutor,
+)
 from ik_service.ros.common.input_topics import IncompatiblePublishers
 from ik_service.ros.common.node_options import NodeOptions
-from ik_service.ros.common.node_with_actions import NodeWithActions
 from ik_service.ros.common.response_retry import retry_dropped_responses
 from ik_service.ros.common.runtime import spinning
-from ik_service.ros.common.shared_threads import SharedThreads
-from ik_service.ros.common.stream_executor import StreamExecutor
 from ik_service.ros.common.tf_listener import tf_frames, TransformSource
 from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
-from ik_service.ros.markers.world_marker_publisher import RATE, WorldMarkerPublisher
-from ik_service.ros.motion.following.command_monitor import full_name, publishers_of
-from ik_service.ros.motion.following.command_publisher import CommandPublisher
+from ik_service.ros.markers.world_markers import RATE, WorldMarkerPublisher
+from ik_service.ros.motion.following.command_publisher import (
+    CommandPublisher,
+    full_name,
+    publishers_of,
+)
 from ik_service.ros.motion.following.follower_interface import FollowerInterface
-from ik_service.ros.motion.following.follower_parameters import (
+from ik_service.ros.motion.following.followers import Followers, TargetTopics
+from ik_service.ros.motion.following.intake import NodeContext, queue_delay
+from ik_service.ros.motion.following.stop_services import StopServices
+from ik_service.ros.motion.parameters import (
+    check_servo,
     COMMAND_INTERFACE,
     COMMAND_JOINTS,
+    REPLACE_GOALS,
+    TRAJECTORY_ACTION,
     TRAJECTORY_REPLACEMENT,
 )
-from ik_service.ros.motion.following.followers import Followers
-from ik_service.ros.motion.following.motion_interfaces import MotionInterfaces
-from ik_service.ros.motion.following.node_context import NodeContext
-from ik_service.ros.motion.following.stamps import queue_delay
-from ik_service.ros.motion.following.stop_services import StopServices
-from ik_service.ros.motion.following.target_topics import TargetTopics
-from ik_service.ros.node.capabilities import capabilities, NodeParts
+from ik_service.ros.motion.servo.servo_interface import ServoInterface
+from ik_service.ros.motion.trajectory.trajectory_actions import TrajectoryActions
+from ik_service.ros.node.capabilities import capabilities, MotionInterface, NodeParts
 from ik_service.ros.node.diagnostics import DiagnosticsPublisher
-from ik_service.ros.node.frame_parameters import TF_TIMEOUT
-from ik_service.ros.node.parameter_table import PUBLISH_MARKERS
+from ik_service.ros.node.parameter_table import PUBLISH_MARKERS, TF_TIMEOUT
 from ik_service.ros.node.parameters import NodeParameters
 from ik_service.ros.node.robot_descriptions import RobotDescriptions
 from ik_service.ros.node.services import Services
 from ik_service.ros.parameters.parameter_services import ParameterServices
 from ik_service.ros.requests.frames import Frames
-from ik_service.ros.scene.collision_parameters import REQUIRE_COLLISION_CHECKING
-from ik_service.ros.scene.collision_world import CollisionWorld
-from ik_service.ros.scene.monitored_scene import MonitoredScenePublisher
-from ik_service.ros.scene.world_topics import WorldTopics
+from ik_service.ros.scene.collision_world import CollisionWorld, REQUIRE_COLLISION_CHECKING
+from ik_service.ros.scene.scene_interfaces import MonitoredScenePublisher, WorldTopics
 
 # Those for paths, batches and capabilities wait for the ones that work; all but one for changes
 # may wait for a compiler.
@@ -80,7 +85,6 @@ class NodeThreads:
 
     Each group of callbacks has threads of its own: a stop, for example, waits for no solve.
 
-    :param node: the node.
     :param states: takes the joint states of several nodes; None for a thread of its own.
     :param on_error: called with what their callback raised.
     """
@@ -107,17 +111,7 @@ class NodeThreads:
         targets: CallbackGroup,
         polled: Collection[CallbackGroup],
     ) -> Iterator[None]:
-        """
-        Spin for the time of a ``with`` block.
-
-        :param services: the services of the arm.
-        :param changes: callbacks that change parameters.
-        :param stops: callbacks that stop the arm.
-        :param motions: those of the motion interfaces.
-        :param states: those of joint states, which come all the time.
-        :param targets: those of targets, likewise.
-        :param polled: those whose messages are looked for elsewhere.
-        """
+        """Spin for the time of a ``with`` block."""
         counts = {
             **dict.fromkeys(motions, _MOTIONS),
             services.group: _SERVICES,
@@ -159,10 +153,7 @@ def announce(
     """
     Log that an arm is in use, and what it cannot do.
 
-    :param log: the node's log.
-    :param followers: the followers of the arm.
     :param old: the arm before; None for the first one.
-    :param parameters: the node's parameters.
     :param seconds: time since the node was made [s].
     """
     arm, chain = followers.arm, followers.arm.chain
@@ -201,8 +192,6 @@ def announce_late(log: RcutilsLogger, service: str, seconds: float) -> None:
     """
     Log that a service is offered later than the rest.
 
-    :param log: the node's log.
-    :param service: its name.
     :param seconds: time since the node was made [s].
     """
     log.info(f'{service} is offered after {seconds:.1f} s')
@@ -262,24 +251,26 @@ class IkNode(NodeWithActions):
         )
         commands, checks = (shared.commands, shared.checks) if shared else (None, None)
         self._markers = ArmMarkerPublisher(self, self._default_follower, self._on_error, checks)
-        self._stop = StopServices(
-            self, lambda: self._followers, lambda reason: self._motions.preempt(reason), self._wake
-        )
+        self._stop = StopServices(self, self._present_followers, self._preempt, self._wake)
         self._targets = TargetTopics(self, self._on_target, self._on_twist, self._wake)
-        self._motions = MotionInterfaces(
-            self,
-            lambda: self._followers,
-            self.parameters,
-            self._on_error,
-            self._commands.clock,
+        self._servo = ServoInterface(
+            self, self._present_followers, self.parameters, self._commands.clock
         )
+        trajectories = TrajectoryActions(
+            self,
+            self._present_followers,
+            self.parameters[TRAJECTORY_ACTION],
+            self._on_error,
+            lambda: self.parameters[REPLACE_GOALS],
+        )
+        self._motions: list[MotionInterface] = [trajectories, self._servo]
         self._tf = tf_frames(self, lambda: self.parameters[TF_TIMEOUT], transforms)
         self._frames = Frames(self._tf)
         self._errors = FaultLogger(lambda text: self.get_logger().error(text))
         warn = self.get_logger().warning
         self.collisions = CollisionWorld(
             self._frames,
-            lambda: self.measured,
+            self._present_measured,
             lambda: self.parameters[REQUIRE_COLLISION_CHECKING],
             warn,
             self.get_logger().info,
@@ -301,9 +292,9 @@ class IkNode(NodeWithActions):
                 self.parameters,
                 self._frames,
                 self.collisions,
-                lambda: self.measured,
-                lambda: self._followers,
-                self._motions.play,
+                self._present_measured,
+                self._present_followers,
+                trajectories.play,
                 self._arm_services.around,
                 self._on_error,
             )
@@ -311,16 +302,13 @@ class IkNode(NodeWithActions):
         for capability in self._capabilities:
             self._arm_services.add(capability.services, capability.late)
             if capability.motion is not None:
-                self._motions.add(capability.motion)
-        WorldTopics(self, self.collisions.known, lambda: self.measured, self._on_error, self._wake)
-        world = WorldMarkerPublisher(self, lambda: self.measured, self.collisions)
-        scene = MonitoredScenePublisher(self, lambda: self.measured, self.collisions)
-
-        def show(now: float) -> None:
-            world.update(now)
-            scene.update(now)
-
-        self._world_ticker = periodic_call(checks, show, RATE, self._on_error)
+                self._motions.append(capability.motion)
+        WorldTopics(
+            self, self.collisions.known, self._present_measured, self._on_error, self._wake
+        )
+        self._world = WorldMarkerPublisher(self, self._present_measured, self.collisions)
+        self._scene = MonitoredScenePublisher(self, self._present_measured, self.collisions)
+        self._world_ticker = periodic_call(checks, self._show_world, RATE, self._on_error)
         self._diagnostics = DiagnosticsPublisher(
             self, self._arm_services.statistics, self.collisions, self._report
         )
@@ -331,7 +319,7 @@ class IkNode(NodeWithActions):
         self._arm_services.compile_with(self._compiler.prepare)
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
         self._descriptions = RobotDescriptions(
-            self, self.parameters, self._loader, (self._commands.check, self._motions.check)
+            self, self.parameters, self._loader, (self._commands.check, self._check_servo)
         )
         self._threads = NodeThreads(self, shared.states if shared else None, self._on_error)
         self.parameters.when_changed(self._apply, self._prepare)
@@ -361,7 +349,8 @@ class IkNode(NodeWithActions):
     def running(self) -> Iterator[None]:
         """Spin in threads of its own, and send commands, for the time of a ``with`` block."""
         streams = self._state_group, self._targets.group
-        groups = self._change_group, self._stop.group, self._motions.groups, *streams
+        motions = [part.group for part in self._motions if part.group is not None]
+        groups = self._change_group, self._stop.group, motions, *streams
         polled = (self._commands.monitor.group,)  # by the ticks
         with self._threads.spinning(self._arm_services, *groups, polled), self.commanding():
             yield
@@ -375,7 +364,8 @@ class IkNode(NodeWithActions):
             finally:
                 self._loader.end()
                 self._arm_services.end()
-                self._motions.end()
+                for part in self._motions:
+                    part.end()
                 if self._followers is not None:  # to rest, while the ticker still ticks
                     self._followers.end()
                 self._compiler.end()
@@ -390,7 +380,8 @@ class IkNode(NodeWithActions):
             callback_group=self._state_group,
         )
         self._targets.start()
-        self._motions.start()
+        for part in self._motions:
+            part.start()
 
     # Callbacks
 
@@ -445,7 +436,8 @@ class IkNode(NodeWithActions):
         try:
             if followers is not None:
                 followers.tick(now)
-                self._motions.tick(now)
+                for part in self._motions:
+                    part.tick(now)
             self._commands.monitor.poll(now)
         finally:
             self._watch.end()
@@ -455,11 +447,28 @@ class IkNode(NodeWithActions):
         received = self._incompatible.report()
         stalls = {'stalls of the commands': str(self._watch.count)}
         others = {'motions besides targets': str(self._other_motions())}
-        return {**self._motions.report(), **others, **self._stop.report(), **received, **stalls}
+        motions = {name: text for part in self._motions for name, text in part.report().items()}
+        return {**motions, **others, **self._stop.report(), **received, **stalls}
 
     def _wake(self) -> None:
         """Let the threads notice a new subscription."""
         self._threads.wake()
+
+    def _present_followers(self) -> Followers | None:
+        return self._followers
+
+    def _present_measured(self) -> MeasuredState | None:
+        return self.measured
+
+    def _preempt(self, reason: str) -> None:
+        """Stop the goals of all actions."""
+        for part in self._motions:
+            part.preempt(reason)
+
+    def _show_world(self, now: float) -> None:
+        """Publish what has changed in the known world."""
+        self._world.update(now)
+        self._scene.update(now)
 
     def _default_follower(self) -> FollowerInterface | None:
         return self._followers.default if self._followers is not None else None
@@ -483,7 +492,7 @@ class IkNode(NodeWithActions):
             self._stop.replace(followers, self._use)
         self._arm_services.advertise()
         self._targets.update(followers.others)
-        self._motions.update(followers.others)
+        self._servo.update(followers.others)
         self._threads.wake()
         announce(log, followers, before, self.parameters, time.monotonic() - self._started_at)
         self._arm_services.prepare(arm, self.parameters.solver)
@@ -510,6 +519,10 @@ class IkNode(NodeWithActions):
         """Refuse, by an exception, settings that do not go with the robot in use."""
         if self._followers is not None:
             Arm(self._followers.arm.described, settings)
+
+    def _check_servo(self, arm: Arm) -> None:
+        """Refuse, by an exception, an arm that does not go with the parameters of servoing."""
+        check_servo(self.parameters, arm)
 
     def _prepare(self, solver: SolverSettings) -> None:
         """Compile the kernels of a changed solver, which may take half a minute."""

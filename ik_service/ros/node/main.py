@@ -6,8 +6,7 @@ import sys
 
 from ik_service.common.stall_watch import InterpreterWatch
 from ik_service.common.threads import switch_interval
-from ik_service.ros.common.help_text import shows_help
-from ik_service.ros.common.runtime import GRACE, ros, run, StopRequest
+from ik_service.ros.common.runtime import GRACE, ros, run, shows_help, StopRequest
 
 
 def main(args: list[str] | None = None) -> None:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from ik_service.ros.motion.following.follower_parameters import (
+from collections.abc import Mapping
+from typing import Any
+
+from ik_service.arm.group import GroupSettings
+from ik_service.exceptions import OptionError, UnknownSolverError
+from ik_service.model.tool_frame import ToolFrame
+from ik_service.ros.common.tf_listener import DEFAULT_TIMEOUT
+from ik_service.ros.motion.parameters import (
     COMMAND_INTERFACE,
     COMMAND_JOINTS,
     FOLLOWER_PARAMETERS,
     JOINT_LIMITS,
+    SERVO_PARAMETERS,
+    TRAJECTORY_PARAMETERS,
     TRAJECTORY_REPLACEMENT,
 )
-from ik_service.ros.motion.servo.servo_parameters import SERVO_PARAMETERS
-from ik_service.ros.motion.trajectory.trajectory_parameters import TRAJECTORY_PARAMETERS
-from ik_service.ros.node.frame_parameters import TF_TIMEOUT, TOOL_FRAMES_TEXT, XACRO_ARGS
-from ik_service.ros.node.group_parameters import (
-    GROUP_NAMES,
-    GROUPS_TEXT,
-    PUBLISH_ROBOT_DESCRIPTION_SEMANTIC,
-    ROBOT_DESCRIPTION_SEMANTIC,
-    SRDF,
-)
+from ik_service.ros.parameters.mapping_parameters import Entries, MappingField, MappingSpec
 from ik_service.ros.parameters.parameter_declaration import after_fields, ParameterSpec
-from ik_service.ros.scene import collision_parameters
+from ik_service.ros.scene.collision_world import REQUIRE_COLLISION_CHECKING
 from ik_service.solvers.options import (
     EXTENSIONS,
     IkOptions,
@@ -31,7 +31,121 @@ from ik_service.solvers.options import (
     SEED_SOURCES,
     VARIANTS,
 )
-from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names
+from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names, solver_spec
+
+XACRO_ARGS = ParameterSpec(
+    'xacro_args',
+    '',
+    "Arguments of urdf where it is a xacro file, such as 'ur_type:=ur5e name:=ur'",
+    read_only=True,
+)
+TOOL_FRAMES = MappingSpec(
+    'tool_frames',
+    (
+        MappingField('link', 'text', 'Link that the frame is attached to', required=True),
+        MappingField('xyz', 'numbers', 'Position in the frame of the link [m]'),
+        MappingField('rpy', 'numbers', 'Roll, pitch and yaw in the frame of the link [rad]'),
+    ),
+)
+TOOL_FRAMES_TEXT = ParameterSpec(
+    TOOL_FRAMES.name,
+    '',
+    'Frames that become links of the robot, such as the tip of a tool, in YAML: '
+    "'{tcp: {link: tool0, xyz: [0, 0, 0.1], rpy: [0, 0, 0]}}' [m, rad]; a parameter file may nest "
+    'them instead: tool_frames.tcp.link and so on',
+)
+TF_TIMEOUT = ParameterSpec(
+    'tf_timeout',
+    DEFAULT_TIMEOUT,
+    'Age beyond which a transform of tf is not used [s]; 0: none is too old',
+    (0.0, 3600.0),
+)
+
+
+def tool_frames_of(values: Mapping[str, object]) -> dict[str, ToolFrame]:
+    """
+    Return the tool frames that parameters give, to be checked with the robot.
+
+    :raises OptionError: a name or a value cannot be used, or a frame has no link.
+    """
+    entries: Mapping[str, Mapping[str, Any]] = TOOL_FRAMES.read(values)
+    return {name: ToolFrame(**fields) for name, fields in entries.items()}
+
+
+SRDF = ParameterSpec(
+    'srdf',
+    '',
+    'Path of an SRDF file, which names planning groups; wins over robot_description_semantic. '
+    'Empty: robot_description_semantic, as a parameter or else from the topic of that name',
+    read_only=True,
+)
+ROBOT_DESCRIPTION_SEMANTIC = ParameterSpec(
+    'robot_description_semantic',
+    '',
+    'SRDF text, or the path of an SRDF file; empty: see srdf',
+    read_only=True,
+)
+PUBLISH_ROBOT_DESCRIPTION_SEMANTIC = ParameterSpec(
+    'publish_robot_description_semantic',
+    True,
+    'Publish the SRDF on the topic robot_description_semantic where a parameter gives it, as '
+    'move_group does',
+    read_only=True,
+)
+GROUP_NAMES = ParameterSpec(
+    'group_names',
+    ['manipulator', 'arm', '{robot}_arm', '{robot}_manipulator'],
+    'Further names of the default planning group in compute_ik, the first of them its own; '
+    "{robot} stands for the robot's name. Groups of the robot by these names win",
+    read_only=True,
+)
+GROUPS = MappingSpec(
+    'groups',
+    (
+        MappingField('base_link', 'text', 'Link where the chain of the group starts'),
+        MappingField('tip_link', 'text', 'Link that the group places'),
+        MappingField(
+            'solver', 'text', "Method of the group's solver; that of solver.name if empty"
+        ),
+        MappingField('timeout', 'number', 'Time for a solve [s], where a request says 0'),
+    ),
+)
+GROUPS_TEXT = ParameterSpec(
+    GROUPS.name,
+    '',
+    "Planning groups of your own in YAML, '{left: {base_link: chest, tip_link: left_hand}}', and "
+    'settings for them or for those of an SRDF: solver (method) and timeout [s]; a parameter file '
+    'may nest them instead: groups.left.tip_link and so on',
+)
+
+_SHORTEST, _LONGEST = 1e-6, 60.0  # time for a solve [s], as for solver.timeout
+
+
+def group_settings(entries: Entries) -> dict[str, GroupSettings]:
+    """
+    Return the planning groups that the parameter ``groups`` describes.
+
+    :raises OptionError: a value cannot be; whether the links are there is seen with the robot.
+    """
+    return {name: _settings(name, fields) for name, fields in entries.items()}
+
+
+def _settings(name: str, fields: Mapping[str, Any]) -> GroupSettings:
+    settings, where = GroupSettings(**fields), f'{GROUPS.name}.{name}'
+    if settings.base_link and not settings.tip_link:
+        raise OptionError(f'{where}.tip_link', 'has to be given where there is a base_link')
+    timeout = settings.timeout
+    if timeout is not None and not _SHORTEST <= timeout <= _LONGEST:
+        raise OptionError(
+            f'{where}.timeout', f'has to be from {_SHORTEST:g} to {_LONGEST:g} s, not {timeout:g}'
+        )
+    if settings.solver:
+        try:
+            solver_spec(settings.solver)
+        except UnknownSolverError as error:
+            raise OptionError(f'{where}.solver', str(error)) from error
+    return settings
+
 
 SOLVER_PREFIX = 'solver.'
 
@@ -240,7 +354,6 @@ ARM_PARAMETERS: tuple[ParameterSpec, ...] = (
     GROUP_NAMES,
     JOINT_LIMITS,
 )
-_CHECKING = collision_parameters.REQUIRE_COLLISION_CHECKING
 NODE_PARAMETERS = (
     COMMAND_INTERFACE,
     COMMAND_JOINTS,
@@ -248,7 +361,7 @@ NODE_PARAMETERS = (
     *TRAJECTORY_PARAMETERS,
     PUBLISH_MARKERS,
     TF_TIMEOUT,
-    _CHECKING,
+    REQUIRE_COLLISION_CHECKING,
     *SERVO_PARAMETERS,
 )
 SOLVER_PARAMETERS = after_fields(_SOLVER, SOLVER_PREFIX)

@@ -29,12 +29,13 @@ from ik_service.exceptions import (
 from ik_service.model.joint_limits_file import load_joint_limits
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.motion.settings import FollowerSettings
-from ik_service.ros.motion.following.follower_parameters import JOINT_LIMITS
-from ik_service.ros.node.frame_parameters import TOOL_FRAMES, tool_frames_of
-from ik_service.ros.node.group_parameters import GROUP_NAMES, group_settings, GROUPS
+from ik_service.ros.motion.parameters import JOINT_LIMITS
 from ik_service.ros.node.parameter_table import (
     BASE_LINK,
     FOLLOWER_PARAMETERS,
+    GROUP_NAMES,
+    group_settings,
+    GROUPS,
     LOCKED_JOINTS,
     PARAMETERS,
     SOLVER_MODULES,
@@ -42,6 +43,8 @@ from ik_service.ros.node.parameter_table import (
     SOLVER_PARAMETERS,
     SOLVER_PREFIX,
     TIP_LINK,
+    TOOL_FRAMES,
+    tool_frames_of,
 )
 from ik_service.ros.parameters.parameter_declaration import (
     declare_parameters,
@@ -64,7 +67,6 @@ class NodeParameters:
     """
     Parameters of a node, and the settings that they stand for.
 
-    :param node: the node, which gets all of them declared.
     :ivar solver: settings of the solver, in force.
     :ivar follower: settings of the follower, in force.
     :ivar arm: base, tip, locked joints, tool frames and planning groups.

@@ -24,17 +24,15 @@ from ik_service.model.urdf_writing import whole_urdf
 from ik_service.model.xacro_file import parse_xacro_args
 from ik_service.robot import Robot
 from ik_service.ros.common.qos import DESCRIPTION_QOS
-from ik_service.ros.node.frame_parameters import XACRO_ARGS
-from ik_service.ros.node.group_parameters import (
-    PUBLISH_ROBOT_DESCRIPTION_SEMANTIC,
-    ROBOT_DESCRIPTION_SEMANTIC,
-    SRDF,
-)
 from ik_service.ros.node.parameter_table import (
     PACKAGE_DIRS,
     PUBLISH_ROBOT_DESCRIPTION,
+    PUBLISH_ROBOT_DESCRIPTION_SEMANTIC,
     ROBOT_DESCRIPTION,
+    ROBOT_DESCRIPTION_SEMANTIC,
+    SRDF,
     URDF,
+    XACRO_ARGS,
 )
 from ik_service.ros.node.parameters import NodeParameters
 

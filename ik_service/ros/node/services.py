@@ -30,7 +30,7 @@ from ik_service.ros.node.parameters import NodeParameters
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.service_handler import Around, RequestStatistics, ServiceHandler
 from ik_service.ros.scene.collision_world import CollisionWorld
-from ik_service.ros.scene.scene_services import ApplySceneHandler, GetSceneHandler
+from ik_service.ros.scene.scene_interfaces import ApplySceneHandler, GetSceneHandler
 from ik_service.ros.services.compute_cartesian_path import CartesianPathHandler
 from ik_service.ros.services.compute_fk import FkHandler
 from ik_service.ros.services.compute_ik import IkHandler
@@ -50,10 +50,8 @@ class Services:
     Those of paths and batches have kernels of their own, which are compiled while the others are
     at work.
 
-    :param node: the node that offers them.
     :param parameters: its parameters, of which the solver and the limits of the motion count.
     :param frames: frames besides the links of the robot.
-    :param collisions: the known world, and the checker of collisions.
     :param on_error: called with an unexpected exception.
     :param on_offered: called with the name of a service that is offered later than the others.
     :ivar group: callback group of the services.
@@ -110,11 +108,7 @@ class Services:
         self._compile: Callable[[Any], object] = lambda kernels: kernels.warm_up()
 
     def around(self, service: str) -> Around:
-        """
-        Return the first arguments of the handler of a service.
-
-        :param service: its name.
-        """
+        """Return the first arguments of the handler of a service."""
         refused = refusal_logger(service, self._node.get_logger().warning)
         return self._node.get_clock(), self._frames, self._on_error, refused
 
@@ -124,7 +118,6 @@ class Services:
         """
         Add services, before there is an arm.
 
-        :param services: types and handlers by their names.
         :param late: names of those that are offered once the kernels of paths are compiled.
         """
         self._handlers.update(services)
@@ -159,12 +152,7 @@ class Services:
         self._compile = self.ik.trees.compile = self.batches.preparation.compile = compiled
 
     def prepare(self, arm: Arm, solver: SolverSettings) -> None:
-        """
-        Begin to compile these kernels, and offer the services that wait for them when it is done.
-
-        :param arm: the arm.
-        :param solver: name and options of the node's solver.
-        """
+        """Begin to compile these kernels; the services that wait for them are offered then."""
         chosen = arm.group.chain_solvers['', solver].solver
         self._late[_BATCHES].begin(lambda: self.batches.preparation.finish(chosen))  # shortest
         self.ik.trees.begin(arm, solver)

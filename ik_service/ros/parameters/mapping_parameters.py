@@ -27,7 +27,7 @@ import yaml
 
 from ik_service.common.quoting import quote, safe_repr, truncate
 from ik_service.exceptions import OptionError
-from ik_service.ros.parameters.parameter_refusals import wrong_type
+from ik_service.ros.parameters.parameter_services import wrong_type
 
 LONGEST_TEXT = 200_000
 """Characters of the text of a mapping, at most."""
@@ -79,7 +79,6 @@ class MappingSpec:
         """
         Return the field that a nested parameter gives.
 
-        :param parameter: its name.
         :raises OptionError: there is no such field.
         """
         entry, _, name = parameter.removeprefix(f'{self.name}.').rpartition('.')
@@ -89,11 +88,7 @@ class MappingSpec:
         return self._field(name, truncate(parameter))
 
     def holds(self, parameter: str) -> bool:
-        """
-        Return whether a parameter is one of the nested ones.
-
-        :param parameter: its name.
-        """
+        """Return whether a parameter is one of the nested ones."""
         return parameter.startswith(f'{self.name}.')
 
     def read(self, values: Mapping[str, object]) -> Entries:
@@ -142,9 +137,6 @@ def declare_nested(
     """
     Declare the nested parameters of a mapping that the command line and parameter files give.
 
-    :param node: the node.
-    :param given: all parameters that they give to it.
-    :param spec: the mapping.
     :returns: their values by name.
     :raises OptionError: there is no such field.
     """

@@ -15,7 +15,7 @@ from ik_service.common.quoting import quote, truncate
 from ik_service.common.shared_parameters import files_for_others, given_to_all_nodes
 from ik_service.exceptions import OptionError
 from ik_service.ros.parameters.mapping_parameters import declare_nested, MappingSpec
-from ik_service.ros.parameters.parameter_refusals import no_such_parameter, wrong_type
+from ik_service.ros.parameters.parameter_services import no_such_parameter, wrong_type
 
 Value = bool | int | float | str | list[float] | list[str]
 T = TypeVar('T', bound=Value)
@@ -82,7 +82,6 @@ class ParameterSpec(Generic[T]):
         """
         Check a value against the choices; ROS enforces types and the ranges of numbers.
 
-        :param value: the value.
         :raises OptionError: it is none of them.
         """
         if self.choices and value not in self.choices:
@@ -91,11 +90,7 @@ class ParameterSpec(Generic[T]):
 
 
 class ParameterValues:
-    """
-    Values of parameters, looked up by their specification.
-
-    :param values: the values by name.
-    """
+    """Values of parameters, looked up by their specification."""
 
     def __init__(self, values: Mapping[str, object]) -> None:
         self._values = values
@@ -109,23 +104,14 @@ class ParameterValues:
         return self._values
 
     def replaced(self, changed: Mapping[str, object]) -> ParameterValues:
-        """
-        Return the values with some of them changed.
-
-        :param changed: new values by name.
-        """
+        """Return the values with some of them changed."""
         return ParameterValues({**self._values, **changed})
 
 
 def after_fields(
     specs: Mapping[str, ParameterSpec], prefix: str = ''
 ) -> tuple[ParameterSpec, ...]:
-    """
-    Return specifications, each named after the field that it stands for unless it has a name.
-
-    :param specs: specifications by the name of the field.
-    :param prefix: of these names.
-    """
+    """Return specifications, each named after its field unless it has a name."""
     return tuple(
         replace(spec, name=spec.name or f'{prefix}{field}', field=field)
         for field, spec in specs.items()
@@ -136,7 +122,6 @@ def choices_of(descriptor: ParameterDescriptor) -> tuple[str, ...]:
     """
     Return the choices of a parameter, from what :meth:`ParameterSpec.descriptor` has written.
 
-    :param descriptor: the description of the parameter.
     :returns: the choices but an empty one; none where it has no choices.
     """
     constraints = descriptor.additional_constraints
@@ -152,9 +137,7 @@ def declare_parameters(
     """
     Declare all parameters of a node.
 
-    :param node: the node.
     :param specs: the specifications of all that it has, the texts of mappings among them.
-    :param mappings: parameters whose nested form may be given as well.
     :returns: the values: defaults, or what the command line and parameter files give.
     :raises OptionError: a parameter is given a value that it cannot have, or one is given that
         the node does not have; the message names the nearest that there is. One that a file gives
@@ -168,11 +151,7 @@ def declare_parameters(
 
 
 def warn_of_files_for_others(node: Node) -> None:
-    """
-    Log which parameter files on the command line have nothing for a node.
-
-    :param node: the node.
-    """
+    """Log which parameter files on the command line have nothing for a node."""
     name = node.get_fully_qualified_name()
     for file, others in files_for_others(name):
         node.get_logger().warning(

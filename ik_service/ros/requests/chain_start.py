@@ -12,11 +12,11 @@ from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ChainError
+from ik_service.ros.requests.constraints import constrained_chain
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frames import FrameResolver, Frames
 from ik_service.ros.requests.goals import PoseGoal
 from ik_service.ros.requests.ik_answer import bring_inside
-from ik_service.ros.requests.joint_constraints import constrained_chain
 from ik_service.ros.requests.service_handler import assumed_joints, resolver_of, start_posture
 from ik_service.ros.scene.avoidance import Avoidance, avoidance, UNCHECKED
 from ik_service.ros.scene.collision_world import CollisionWorld
@@ -45,11 +45,7 @@ class ChainStart(NamedTuple):
     assumed: list[str]
 
     def seed(self, settings: SolverSettings) -> np.ndarray | None:
-        """
-        Return the (n,) seed of the solver [rad] or [m]; None for the learned one.
-
-        :param settings: those of the node's solver.
-        """
+        """Return the (n,) seed of the solver [rad] or [m]; None for the learned one."""
         learned = settings.options.seed_source != 'given' and not len(self.given)
         return None if learned else self.posture[self.chosen.indices]
 
@@ -65,11 +61,6 @@ def chain_start(
     """
     Return what the solves of a request start from.
 
-    :param request: the request.
-    :param goal: the pose that it asks for, of which only the link counts here.
-    :param group: the planning group.
-    :param measured: the measured state.
-    :param settings: name and options of the node's solver.
     :param frames: frames besides the links of the robot.
     :raises RequestError: INVALID_LINK_NAME, or INVALID_ROBOT_STATE.
     """
@@ -96,8 +87,6 @@ def check_whole(goals: Iterable[PoseGoal], settings: SolverSettings) -> None:
     """
     Refuse poses of attached objects where axes are free: a point beside the link would move.
 
-    :param goals: the poses that a request asks for.
-    :param settings: name and options of the node's solver.
     :raises RequestError: INVALID_LINK_NAME.
     """
     for goal in goals:
@@ -115,9 +104,6 @@ def constrained_solver(
     """
     Return the solver for the joint limits that joint constraints leave.
 
-    :param chosen: the chain or tree, with its solver.
-    :param constraints: the constraints of the request.
-    :param arm: the arm.
     :param posture: (m,) full posture of the start [rad] or [m].
     :raises RequestError: INVALID_GOAL_CONSTRAINTS.
     """
@@ -144,11 +130,7 @@ def avoided_collisions(
     """
     Return the collision checks of a request, with the other joints as in the answer.
 
-    :param request: the request.
-    :param arm: the arm.
-    :param chosen: chain with its solver, or group.
     :param posture: (m,) full posture of the start [rad] or [m].
-    :param collisions: the known world, and the checker of collisions.
     :param frames: frames besides the links of the robot.
     :raises RequestError: COLLISION_CHECKING_UNAVAILABLE, or INVALID_ROBOT_STATE.
     """

@@ -36,8 +36,6 @@ class RequestError(IkServiceError):
     A request that cannot be answered as it stands.
 
     :ivar code: the error code of the answer.
-    :param code: the error code of the answer.
-    :param message: the reason, in a sentence.
     """
 
     def __init__(self, code: ErrorCode, message: str) -> None:

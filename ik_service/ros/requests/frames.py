@@ -88,18 +88,13 @@ class Frames:
             self._registered = frames
 
     def remove(self, name: str) -> None:
-        """
-        Remove a registered frame, if it is there.
-
-        :param name: its name.
-        """
+        """Remove a registered frame, if it is there."""
         self.update({}, [name])
 
     def foot(self, arm: Arm, frame: str) -> tuple[str, np.ndarray]:
         """
         Return on what a frame stands in the end: a link, or a frame that is not registered.
 
-        :param arm: the arm.
         :param frame: name of the frame without a leading slash; empty for the root link.
         :returns: the link or frame, and (4, 4) T_foot_frame [m].
         """
@@ -117,7 +112,6 @@ class Frames:
         """
         Return the pose of a frame relative to a link of the robot.
 
-        :param arm: the arm.
         :param frame: name of the frame without a leading slash; empty for the root link.
         :param virtual: (4, 4) T_frame_root [m] by the parent frames of virtual joints whose
             positions a request gives; another one's are those of tf, or else the identity.
@@ -174,13 +168,7 @@ class DraftFrames(Frames):
     def update(
         self, added: Mapping[str, tuple[str, np.ndarray]], removed: Iterable[str] = ()
     ) -> None:
-        """
-        Register frames and remove others, without a copy of all.
-
-        :param added: as for :meth:`Frames.update`.
-        :param removed: likewise.
-        :raises ArgumentError: a frame is faulty; the draft is of no use then.
-        """
+        """Register frames and remove others, without a copy of all."""
         for name in removed:
             self._open.pop(name, None)
         for name, (parent, T_parent_frame) in added.items():
@@ -191,7 +179,6 @@ class FrameResolver:
     """
     Poses in the frames that one request names. Cheap to make.
 
-    :param measured: the measured state, and with it the arm.
     :param seed: (m,) full posture that the request starts from [rad] or [m], with its mimic
         joints where they belong.
     :param frames: frames besides the links of the robot.
@@ -218,7 +205,6 @@ class FrameResolver:
         """
         Return a pose that is given in some frame in the frame of a base link.
 
-        :param base_link: the base link of the chain.
         :param frame_id: empty for the robot's root link; a link; a registered frame, that of a
             virtual joint or of tf. The leading slash that frames had in ROS 1 is left out.
         :param T: (4, 4) T_frame_pose [m].

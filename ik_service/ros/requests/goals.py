@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import math
 from typing import NamedTuple
 
 from geometry_msgs.msg import PoseStamped
-from moveit_msgs.msg import PositionIKRequest
+from moveit_msgs.msg import (
+    Constraints,
+    OrientationConstraint,
+    PositionConstraint,
+    PositionIKRequest,
+    RobotState,
+)
 import numpy as np
+from shape_msgs.msg import SolidPrimitive
 
-from ik_service.arm.arm import Arm
+from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import ArmGroup
 from ik_service.common.quoting import listed, quote
 from ik_service.common.transforms import inverse_transform
+from ik_service.exceptions import IkServiceError
 from ik_service.kinematics.tree import Tip
-from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.common.conversions import matrix_from_pose, pose_from_matrix
 from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.frames import Frames
+from ik_service.ros.requests.service_handler import start_posture
+from ik_service.ros.scene.avoidance import fault_of_attached, world_of_state
+from ik_service.ros.scene.known_world import find_held, KnownWorld
+from ik_service.ros.scene.object_changes import Placing
+from ik_service.ros.scene.world_draft import attached_subframes
 
 _MOST_POSES = 64  # of a request
 _HAND_TYPED = 0.05  # by which the length of a hand-typed quaternion may be off
@@ -72,7 +86,6 @@ def group_of(arm: Arm, name: str) -> ArmGroup:
     """
     Return the planning group of a request.
 
-    :param arm: the arm.
     :param name: its name; empty for the default group.
     :raises RequestError: INVALID_GROUP_NAME, listing the groups.
     """
@@ -100,7 +113,6 @@ def pose_goals(request: PositionIKRequest, held: Held = lambda name: None) -> li
 
     A link name may also be that of an attached object or of a subframe of it.
 
-    :param request: the request.
     :param held: returns the link of an attached object and its pose there; None for all else.
     :raises RequestError: INVALID_LINK_NAME where poses and links do not go together.
     """
@@ -147,9 +159,6 @@ def goals_together(
     A pose in the frame of a link of another arm, which the other poses move, is relative to where
     that link will be.
 
-    :param goals: the poses that the request asks for.
-    :param arm: the arm.
-    :param group: the group.
     :param posture: (m,) full posture [rad] or [m], where the other tips of the group are.
     :param to_base: transforms poses into the base frame of the group.
     :returns: (4, 4) T_base_tip by link, or T_frame_tip by (frame link, link).
@@ -173,9 +182,6 @@ def joints_of(goals: Sequence[PoseGoal], arm: Arm, group: ArmGroup) -> set[str]:
     """
     Return the joints that a request may move: those of the group, and of the links it places.
 
-    :param goals: the poses that the request asks for.
-    :param arm: the arm.
-    :param group: the group.
     :raises RequestError: INVALID_LINK_NAME for a link that the group does not have.
     """
     links = [_link_of(goal, group) for goal in goals]
@@ -229,3 +235,68 @@ def _joints(arm: Arm, base_link: str, links: Sequence[str]) -> set[str]:
 
 def _bad_links(message: str) -> RequestError:
     return RequestError(ErrorCode.INVALID_LINK_NAME, message)
+
+
+_NONE = np.empty(0, dtype=np.intp)
+
+
+def held_with(
+    state: RobotState,
+    known: KnownWorld,
+    measured: MeasuredState,
+    frames: Frames,
+    field: str = 'robot_state',
+) -> Held:
+    """
+    Return what tells where attached objects are, and check those that a request attaches.
+
+    An object of the request counts before one of the same name that is known. Where it is given
+    in the frame of a link, that link stands as in the request.
+
+    :param frames: frames besides the links of the robot.
+    :raises RequestError: INVALID_ROBOT_STATE for an object or a position that is faulty.
+    """
+    attached = state.attached_collision_objects
+    if not attached:
+        return known.held
+    posture, _ = start_posture(measured, state, _NONE, field)
+    placing = Placing(measured.arm, posture, frames)
+    world = world_of_state(state, known.world, placing, field)
+    subframes: dict[str, Mapping[str, np.ndarray]] = {}
+    for number, message in enumerate(attached):
+        name = message.object.id
+        try:
+            old = subframes.get(name) or known.subframes(name)
+            subframes[name] = attached_subframes(message.object, old)
+        except IkServiceError as error:
+            raise fault_of_attached(field, number, error) from error
+
+    subframes.pop('', None)  # of all that are detached
+
+    def held(name: str) -> tuple[str, np.ndarray] | None:
+        if name in subframes or name.rpartition('/')[0] in subframes:
+            return find_held(name, world, lambda of: subframes.get(of) or known.subframes(of))
+        return known.held(name)
+
+    return held
+
+
+def goal_at(T: np.ndarray, frame: str, link: str, distance: float, angle: float) -> Constraints:
+    """
+    Return the goal of a link's pose.
+
+    :param T: (4, 4) T_frame_link [m].
+    :param frame: frame of the pose.
+    :param distance: tolerance of the position [m].
+    :param angle: tolerance of the orientation, about each axis [rad].
+    """
+    pose = pose_from_matrix(T)
+    position = PositionConstraint(link_name=link, weight=1.0)
+    orientation = OrientationConstraint(link_name=link, weight=1.0, orientation=pose.orientation)
+    position.header.frame_id = orientation.header.frame_id = frame
+    ball = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[distance])
+    position.constraint_region.primitives = [ball]
+    position.constraint_region.primitive_poses = [pose]
+    orientation.absolute_x_axis_tolerance = angle
+    orientation.absolute_y_axis_tolerance = orientation.absolute_z_axis_tolerance = angle
+    return Constraints(position_constraints=[position], orientation_constraints=[orientation])

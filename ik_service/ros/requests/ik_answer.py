@@ -43,11 +43,7 @@ class Outcome(NamedTuple):
 
 
 def code_of(status: IkStatus) -> ErrorCode:
-    """
-    Return the error code of a solve.
-
-    :param status: how it ended.
-    """
+    """Return the error code of a solve."""
     return _CODES.get(status, ErrorCode.NO_IK_SOLUTION)
 
 
@@ -62,12 +58,7 @@ def outcome_of(
     """
     Return the outcome of a solve.
 
-    :param result: the solver's result.
-    :param arm: the arm.
-    :param chosen: the chain that was solved, and its solver.
     :param posture: (m,) full posture of the start [rad] or [m]; becomes that of the solution.
-    :param notes: remarks for the client, each after a semicolon.
-    :param outside: joints that were brought inside their limits before the solve.
     """
     code, name = code_of(result.status), chosen.solver.name
     told = result.success or (code in _WITH_CLOSEST and bool(np.isfinite(result.q).all()))
@@ -84,10 +75,7 @@ def write_solution(solution: RobotState, arm: Arm, posture: np.ndarray, stamp: T
     """
     Write a full posture to the field of an answer.
 
-    :param solution: the field.
-    :param arm: the arm.
     :param posture: (m,) [rad] or [m].
-    :param stamp: time of the answer.
     """
     joints = solution.joint_state
     joints.header.frame_id = arm.root_link
@@ -106,8 +94,6 @@ def bring_inside(
     """
     Bring joints beside the chain inside their limits, unless they are ignored.
 
-    :param arm: the arm.
-    :param chosen: chain with its solver, or group, whose joints stay.
     :param posture: (m,) full posture [rad] or [m], changed in place.
     :param among: indices of the only joints that are looked at; None for all.
     :param told: whether joints of the chain, which the solver brings inside, are told too.

@@ -5,34 +5,47 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 import threading
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 from moveit_msgs.msg import MoveItErrorCodes, RobotState
+from moveit_msgs.srv import GetCartesianPath
 import numpy as np
+from rclpy.clock import Clock
+from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import MeasuredState
 from ik_service.arm.joint_state import known_positions, PostureSpace
+from ik_service.common.threads import BackgroundWorkers
 from ik_service.exceptions import ArgumentError, UnknownJointError
-from ik_service.ros.node.solve_record import SolveRecord, StampedTime
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frames import FrameResolver, Frames
 from ik_service.ros.requests.virtual_joints import read_multi_dof
 from ik_service.ros.scene.collision_world import CollisionWorld
+from ik_service.solvers.result import IkResult
+
+
+class SolveRecord(NamedTuple):
+    """
+    A solve that the diagnostics report.
+
+    :ivar stamp: ROS time at its end.
+    :ivar source: what asked for it: ``compute_ik`` or ``target_pose``.
+    :ivar solver: name of the method.
+    :ivar result: the solver's result.
+    """
+
+    stamp: Time
+    source: str
+    solver: str
+    result: IkResult
+
 
 _SOURCE = 'ik_service'
 _HAS_MESSAGE = hasattr(MoveItErrorCodes(), 'message')  # ROS 2 Humble has only the number
 
 
-class StampClock(Protocol):
-    """A clock that fills in stamps, as :class:`rclpy.clock.Clock` is one."""
-
-    def now(self) -> StampedTime:
-        """Return the time."""
-        ...
-
-
-Around = tuple[StampClock, Frames, Callable[[Exception], object], Callable[[str], object]]
+Around = tuple[Clock, Frames, Callable[[Exception], object], Callable[[str], object]]
 """Clock, frames and callbacks of a handler, in the order of its arguments."""
 
 
@@ -58,7 +71,6 @@ class RequestStatistics:
         """
         Count a request.
 
-        :param outcome: name of its error code.
         :param solve: the solve; None when there was none.
         """
         with self._lock:
@@ -72,11 +84,7 @@ class RequestStatistics:
                 self.last_solve = solve
 
     def refuse(self, message: str) -> None:
-        """
-        Keep why a request was refused, until the next one is.
-
-        :param message: the reason.
-        """
+        """Keep why a request was refused, until the next one is."""
         self._refusal = message
 
     def report(self) -> dict[str, str]:
@@ -109,7 +117,7 @@ class ServiceHandler:
 
     def __init__(
         self,
-        clock: StampClock,
+        clock: Clock,
         frames: Frames | None = None,
         on_error: Callable[[Exception], object] = lambda error: None,
         on_refused: Callable[[str], object] = lambda message: None,
@@ -161,12 +169,11 @@ class WorldHandler(ServiceHandler):
 
     :param clock: as for :class:`ServiceHandler`; so are ``frames``, ``on_error`` and
         ``on_refused``.
-    :param collisions: the known world, and the checker of collisions.
     """
 
     def __init__(
         self,
-        clock: StampClock,
+        clock: Clock,
         frames: Frames,
         on_error: Callable[[Exception], object],
         on_refused: Callable[[str], object],
@@ -177,13 +184,7 @@ class WorldHandler(ServiceHandler):
 
 
 def write_code(error_code: MoveItErrorCodes, code: ErrorCode, message: str) -> None:
-    """
-    Fill in the error code of an answer, with the message where the distribution has the field.
-
-    :param error_code: the field of the answer.
-    :param code: the error code.
-    :param message: the reason, in a sentence.
-    """
+    """Fill in the error code of an answer, and its message where the field exists."""
     error_code.val = int(code)
     if _HAS_MESSAGE:
         error_code.message = message
@@ -194,7 +195,6 @@ def require_arm(measured: MeasuredState | None) -> MeasuredState:
     """
     Return the measured state that a request is answered from.
 
-    :param measured: that of the handler.
     :raises RequestError: FAILURE, as there is none yet.
     """
     if measured is None:
@@ -215,11 +215,8 @@ def start_posture(
     says; velocities and efforts are not used. Joints that are neither measured nor given stand at
     :attr:`~ik_service.arm.arm.Arm.rest`.
 
-    :param measured: the measured state.
-    :param state: the robot state of the request.
     :param used: indices of the joints that the request uses, in the full posture: of the others
         NaN, as drivers send it for what they do not measure, counts as not given; None for all.
-    :param field: name of the message in the request, for the error.
     :returns: (m,) posture [rad] or [m], and the indices that the request gave.
     :raises RequestError: INVALID_ROBOT_STATE for an unknown joint, one named twice, lengths that
         differ, or a position that is NaN, infinite or beyond 1e6 rad or m.
@@ -257,7 +254,6 @@ def resolver_of(
     """
     Return what resolves the frames of a request.
 
-    :param measured: the measured state.
     :param state: the robot state of the request, which :func:`start_posture` has accepted.
     :param posture: (m,) the posture that it returned.
     :param frames: frames besides the links of the robot.
@@ -269,13 +265,7 @@ def resolver_of(
 
 
 def assumed_joints(measured: MeasuredState, used: np.ndarray, given: np.ndarray) -> list[str]:
-    """
-    Return the joints whose position is neither measured nor given.
-
-    :param measured: the measured state.
-    :param used: indices of the joints that matter, in the full posture.
-    :param given: indices of the joints that the request gave.
-    """
+    """Return the joints whose position is neither measured nor given."""
     unmeasured = measured.unmeasured(used)
     if not len(unmeasured):
         return []
@@ -285,3 +275,40 @@ def assumed_joints(measured: MeasuredState, used: np.ndarray, given: np.ndarray)
 
 def _invalid_state(message: str) -> RequestError:
     return RequestError(ErrorCode.INVALID_ROBOT_STATE, message)
+
+
+THREADS = 2
+"""Requests of a service that are worked on at once."""
+
+
+class BackgroundHandler(ServiceHandler):
+    """
+    Base of the handlers of poses in a row, whose threads give way to those that move the arm.
+
+    :param around: as for :class:`~ik_service.ros.requests.service_handler.ServiceHandler`.
+    """
+
+    def __init__(self, name: str, *around: *Around) -> None:
+        super().__init__(*around)
+        self._workers = BackgroundWorkers(name, THREADS)
+
+    def handle(
+        self, request: GetCartesianPath.Request, response: GetCartesianPath.Response
+    ) -> GetCartesianPath.Response:
+        """Fill in the response to a request and return it."""
+
+        def answer() -> str:
+            measured = require_arm(self.measured)
+            return self._workers.run(lambda: self._answer(request, measured, response))
+
+        self._answer_with_code(response.error_code, answer)
+        return response
+
+    def _answer(
+        self,
+        request: GetCartesianPath.Request,
+        measured: MeasuredState,
+        response: GetCartesianPath.Response,
+    ) -> str:
+        """Fill in the answer and return the message that goes with success."""
+        raise NotImplementedError

@@ -36,7 +36,6 @@ def virtual_frames(robot: RobotModel) -> dict[str, str]:
     """
     Return the virtual joints that hold the robot's root link.
 
-    :param robot: the robot.
     :returns: names of the joints by their parent frames.
     """
     semantics = getattr(robot, 'semantics', None)
@@ -50,8 +49,6 @@ def read_multi_dof(
     """
     Read a state of joints with several degrees of freedom.
 
-    :param arm: the arm.
-    :param state: the state.
     :param posture: (m,) full posture [rad] or [m]; planar and floating joints are written to it.
     :returns: (4, 4) T_frame_root [m] by the parent frames of virtual joints, and the indices in
         the posture that were written.

@@ -16,10 +16,8 @@ from ik_service.collision.world import World
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frames import Frames
-from ik_service.ros.scene.collision_parameters import REQUIRE_COLLISION_CHECKING
-from ik_service.ros.scene.collision_world import Tests
-from ik_service.ros.scene.object_changes import attached_world
-from ik_service.ros.scene.placing import Placing
+from ik_service.ros.scene.collision_world import REQUIRE_COLLISION_CHECKING, Tests
+from ik_service.ros.scene.object_changes import attached_world, Placing
 
 MOST_ATTACHED = 100
 """Objects that a request may attach."""
@@ -69,8 +67,6 @@ class Avoidance:
         Return the checks of postures of some joints; None where nothing is checked.
 
         As with MoveIt, what no motion changes does not count: the base may stand on a table.
-
-        :param joint_names: names of the joints.
         """
         if self.checker is None:
             return None
@@ -98,9 +94,6 @@ def avoidance(
     As with MoveIt, the objects that the request attaches come to those that are known, or take
     their place where joints are given and ``is_diff`` is false.
 
-    :param collisions: the known world, and the checker.
-    :param arm: the arm.
-    :param state: robot state of the request.
     :param posture: (m,) full posture of the request [rad] or [m].
     :param frames: frames besides the links.
     :raises RequestError: COLLISION_CHECKING_UNAVAILABLE where checks are required and there are
@@ -138,10 +131,7 @@ def world_of_state(
     """
     Return the world with what a robot state attaches.
 
-    :param state: the robot state of a request.
-    :param world: the known world.
     :param placing: where frames and links are in that state.
-    :param field: name of the state in the request, for the error.
     :raises RequestError: INVALID_ROBOT_STATE for an attached object that is faulty.
     """
     attached = state.attached_collision_objects
@@ -162,13 +152,7 @@ def world_of_state(
 
 
 def fault_of_attached(field: str, number: int, error: IkServiceError) -> RequestError:
-    """
-    Return the error for an attached object of a request that is faulty.
-
-    :param field: name of the robot state in the request.
-    :param number: of the object.
-    :param error: what is wrong with it.
-    """
+    """Return the error for an attached object of a request that is faulty."""
     return _invalid(f'{field}.{_ATTACHED}[{number}]: {error}')
 
 

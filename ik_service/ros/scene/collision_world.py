@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 import threading
 import time
 from weakref import WeakKeyDictionary
@@ -16,9 +17,18 @@ from ik_service.collision.posture_test import PostureTest
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import CollisionObjectError, IkServiceError
+from ik_service.ros.parameters.parameter_declaration import ParameterSpec
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.scene.known_world import KnownWorld
 from ik_service.solvers.regions import Box
+
+REQUIRE_COLLISION_CHECKING = ParameterSpec(
+    'require_collision_checking',
+    find_spec('coal') is not None,
+    'Whether requests with avoid_collisions are refused where collisions, or those of some link, '
+    'cannot be checked; false: they are solved, and the message says what was not checked. '
+    'Default: true where Coal is installed',
+)
 
 _REFRESH_PERIOD = 0.05  # of the objects in frames of tf [s]
 
@@ -50,8 +60,6 @@ class CollisionWorld:
     :param measured: returns the measured state; None while there is no arm.
     :param required: returns whether all of the robot has to be checked, or nothing counts as
         checked.
-    :param warn: logs a warning.
-    :param inform: logs what is no fault.
     :ivar known: the objects.
     """
 
@@ -73,11 +81,7 @@ class CollisionWorld:
         self._prepared: WeakKeyDictionary[Arm, _Prepared] = WeakKeyDictionary()
 
     def prepare(self, arm: Arm) -> None:
-        """
-        Make the checker of an arm, which may take some seconds.
-
-        :param arm: the arm, which need not be in use yet.
-        """
+        """Make the checker of an arm, which may take some seconds."""
         prepared = _prepared(arm)
         self._prepared[arm] = prepared
         world = self.known.world
@@ -96,11 +100,7 @@ class CollisionWorld:
             self._warn(f'collisions: {home}')
 
     def adopt(self, arm: Arm) -> None:
-        """
-        Keep the objects of the world that go with an arm, which is in use from now on.
-
-        :param arm: the arm.
-        """
+        """Keep the objects of the world that go with an arm, which is in use from now on."""
         lost = self.known.adopt(arm)
         if lost:
             self._warn(
@@ -134,7 +134,6 @@ class CollisionWorld:
         """
         Return the checker of an arm, which may stand in an earlier world and not check all links.
 
-        :param arm: the arm.
         :returns: None where there can be none.
         """
         return self._of(arm).checker
@@ -153,11 +152,7 @@ class CollisionWorld:
         return self._of(arm).fault
 
     def tests(self, arm: Arm) -> Tests:
-        """
-        Return where tests of an arm's checker may be kept.
-
-        :param arm: the arm.
-        """
+        """Return where tests of an arm's checker may be kept."""
         return self._of(arm).tests
 
     def report(self) -> dict[str, str]:

@@ -14,7 +14,7 @@ from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.requests.frames import Frames
-from ik_service.ros.scene.placing import Placing
+from ik_service.ros.scene.object_changes import Placing
 from ik_service.ros.scene.world_draft import NO_RECORD, Record, SceneSettings, WorldDraft
 
 _Object = TypeVar('_Object')
@@ -52,7 +52,6 @@ class KnownWorld:
         """
         Add, append to, move or remove an object, or remove all.
 
-        :param message: the message.
         :param measured: the measured state; None before there is an arm.
         :returns: remarks for the sender.
         :raises IkServiceError: the message is faulty; nothing has changed.
@@ -69,7 +68,6 @@ class KnownWorld:
         """
         Attach an object to a link, or detach it, or all.
 
-        :param message: the message.
         :param measured: the measured state; None before there is an arm.
         :returns: remarks for the sender.
         :raises IkServiceError: the message is faulty; nothing has changed.
@@ -127,7 +125,6 @@ class KnownWorld:
         """
         Take another robot: objects on links that it does not have, or called like one, go.
 
-        :param arm: the arm.
         :returns: the names of the objects that went.
         """
         with self._lock:
@@ -146,7 +143,6 @@ class KnownWorld:
         """
         Place what stands in frames of tf where those are now.
 
-        :param measured: the measured state.
         :returns: why some stay where they were; empty where none does.
         """
         if not self._lock.acquire(blocking=False):
@@ -262,7 +258,6 @@ def find_held(
     Return on which link an attached object, or a subframe of one, is, and its pose there.
 
     :param name: name of the object, or ``object/subframe``.
-    :param world: the objects.
     :param subframes: returns (4, 4) T_object_subframe [m] by name of an object.
     :returns: the link and (4, 4) T_link_frame [m]; None where nothing of that name is held.
     """

@@ -15,7 +15,7 @@ from ik_service.collision.shapes import Mesh, MOST_SHAPES, PlacedShape, Plane, S
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError
 from ik_service.ros.common.conversions import matrix_from_pose
-from ik_service.ros.requests.solid_primitives import solid_primitive
+from ik_service.ros.requests.constraints import solid_primitive
 
 MOST_SUBFRAMES = 100
 """Subframes of an object, at most."""
@@ -27,7 +27,6 @@ def object_of(message: CollisionObject) -> tuple[np.ndarray, list[PlacedShape]]:
 
     As with MoveIt, an object of one shape that has no pose of its own stands where its shape does.
 
-    :param message: the object.
     :returns: (4, 4) T_frame_object [m], and each shape with (4, 4) T_object_shape [m]; none for
         an object without geometry.
     :raises ArgumentError: as :func:`shapes_of`.
@@ -44,7 +43,6 @@ def shapes_of(message: CollisionObject) -> list[PlacedShape]:
     """
     Return the shapes of an object; those without a pose stand where it does.
 
-    :param message: the object.
     :returns: each shape with (4, 4) T_object_shape [m]: primitives, meshes, then planes.
     :raises ArgumentError: a shape is faulty, there are more poses than shapes, or too many
         shapes; names the field.
@@ -73,8 +71,6 @@ def moved_shape_poses(message: CollisionObject, count: int) -> list[np.ndarray]:
     """
     Return where the shapes of an object that is moved stand in its frame from then on.
 
-    :param message: the object, of which only the poses count.
-    :param count: number of its shapes.
     :returns: (4, 4) T_object_shape [m] of each shape; none where they stay.
     :raises ArgumentError: there are poses, but not as many as shapes.
     :raises RequestError: a pose is faulty; names the field.
@@ -96,7 +92,6 @@ def subframes_of(message: CollisionObject) -> dict[str, np.ndarray]:
     """
     Return the subframes of an object.
 
-    :param message: the object.
     :returns: (4, 4) T_object_subframe [m] by name.
     :raises ArgumentError: there are not as many poses as names, or too many of them.
     :raises RequestError: a pose is faulty; names the subframe.
@@ -120,8 +115,6 @@ def object_pose(pose: Pose, field: str = 'pose') -> np.ndarray:
 
     No obstacle is dropped for that; :func:`zero_quaternions` tells it.
 
-    :param pose: the message.
-    :param field: name of the message, for the error.
     :returns: (4, 4) [m].
     :raises RequestError: a number is not finite; names the field.
     """
@@ -133,11 +126,7 @@ def object_pose(pose: Pose, field: str = 'pose') -> np.ndarray:
 
 
 def zero_quaternions(message: CollisionObject) -> list[str]:
-    """
-    Return a remark on each pose of an object whose quaternion is zero, and taken as no rotation.
-
-    :param message: the object.
-    """
+    """Return a remark on each pose whose quaternion is zero, and taken as no rotation."""
     fields = [('pose', message.pose)] if has_pose(message) else []
     for kind in _KINDS:
         fields += [
@@ -153,11 +142,7 @@ def zero_quaternions(message: CollisionObject) -> list[str]:
 
 
 def has_pose(message: CollisionObject) -> bool:
-    """
-    Return whether the pose of an object is set.
-
-    :param message: the object.
-    """
+    """Return whether the pose of an object is set."""
     at, turn = message.pose.position, message.pose.orientation
     if (at.x, at.y, at.z) != (0, 0, 0):
         return True
@@ -165,11 +150,7 @@ def has_pose(message: CollisionObject) -> bool:
 
 
 def has_shapes(message: CollisionObject) -> bool:
-    """
-    Return whether an object has any geometry.
-
-    :param message: the object.
-    """
+    """Return whether an object has any geometry."""
     return bool(message.primitives or message.meshes or message.planes)
 
 

@@ -47,7 +47,6 @@ def apply_scene(scene: PlanningScene, draft: WorldDraft) -> list[str]:
     belong to the scene until the arm moves; requests begin where the joint states say. Objects to
     be removed that there are not are remarked.
 
-    :param scene: the scene.
     :param draft: the draft; of no use after an exception.
     :returns: remarks for the sender.
     :raises IkServiceError: a part of the scene is faulty or not supported; names the field.

@@ -69,7 +69,6 @@ class KnownScene:
         Return the scene as a message; a whole one with all components.
 
         :param components: which are asked for, as bits of ``PlanningSceneComponents``; 0 for all.
-        :param stamp: time of the scene.
         """
         wanted = components or ALL
         scene = PlanningScene()
@@ -107,7 +106,6 @@ class KnownScene:
         """
         Return the state of the robot in the scene.
 
-        :param stamp: time of the scene.
         :param attached: whether the attached objects belong to it.
         """
         state, arm = RobotState(), self.measured.arm
@@ -222,8 +220,6 @@ def _own_pairs(robot: Robot, names: Sequence[str], checker: CollisionChecker | N
     """
     Return which pairs of bodies are not checked where no matrix says anything about them.
 
-    :param robot: the robot.
-    :param names: n names of links and of others.
     :param checker: its checker; without one the pairs of the SRDF count.
     :returns: (n, n) bool; True on the diagonal and for links that no joint moves against each
         other.

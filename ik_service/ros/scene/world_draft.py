@@ -19,10 +19,10 @@ from ik_service.ros.scene.object_changes import (
     changed_world,
     MOVE,
     operation_of,
+    Placing,
     REMOVE,
 )
 from ik_service.ros.scene.object_messages import has_shapes, subframes_of, zero_quaternions
-from ik_service.ros.scene.placing import Placing
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,7 @@ class Record:
     kind: tuple[str, str] = ('', '')
 
     def frame_names(self, name: str) -> list[str]:
-        """
-        Return the names of the frames of an object.
-
-        :param name: its name.
-        """
+        """Return the names of the frames of an object."""
         return [name, *(f'{name}/{subframe}' for subframe in self.subframes)]
 
 
@@ -113,9 +109,7 @@ class WorldDraft:
     """
     Copy of the known world under change by one thread.
 
-    :param world: the world as it is.
     :param records: what is known of its objects; not changed.
-    :param settings: the settings as they are.
     :param frames: frames of requests; a draft of them is changed, so that one message may name
         the frames of those before it.
     :param measured: the measured state; None before there is an arm.
@@ -155,7 +149,6 @@ class WorldDraft:
         """
         Add, append to, move or remove an object, or remove all.
 
-        :param message: the message.
         :raises IkServiceError: the message is faulty.
         """
         name, before = message.id, self.world
@@ -175,7 +168,6 @@ class WorldDraft:
         """
         Attach an object to a link, or detach it, or all.
 
-        :param message: the message.
         :raises IkServiceError: the message is faulty.
         """
         body, before = message.object, self.world
@@ -204,11 +196,7 @@ class WorldDraft:
             self._set(name, None)
 
     def take(self, settings: SceneSettings) -> None:
-        """
-        Take other settings; frames that they fix count for the messages that follow.
-
-        :param settings: the settings.
-        """
+        """Take other settings; frames that they fix count for the messages that follow."""
         self.settings = settings
         if isinstance(self._frames, DraftFrames):
             self._frames.fixed = settings.fixed
@@ -235,11 +223,7 @@ class WorldDraft:
         return self.world
 
     def frames_of(self, name: str) -> dict[str, tuple[str, np.ndarray]]:
-        """
-        Return the frames of an object that there is: parent and (4, 4) pose there by name.
-
-        :param name: its name.
-        """
+        """Return the frames of an object that there is: parent and (4, 4) pose there by name."""
         held, record = self.world.attached.get(name), self.record(name)
         if held is not None:
             own = held.link, held.pose

@@ -8,6 +8,7 @@ import math
 
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
+from rclpy.clock import Clock
 
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import SolverSettings
@@ -27,31 +28,31 @@ from ik_service.paths.search.path_solver import PathOptions, USED_OPTIONS
 from ik_service.paths.timing.timing import time_path
 from ik_service.paths.timing.timing_limits import TimingLimits
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
-from ik_service.ros.requests.background_handler import BackgroundHandler
+from ik_service.ros.requests.constraints import bounds_of, constrained_chain, moved_bounds
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frames import FrameResolver, Frames
-from ik_service.ros.requests.held_objects import held_with
+from ik_service.ros.requests.goals import held_with
 from ik_service.ros.requests.ik_answer import bring_inside, write_solution
-from ik_service.ros.requests.joint_constraints import constrained_chain
-from ik_service.ros.requests.link_constraints import bounds_of, moved_bounds
 from ik_service.ros.requests.service_handler import (
     assumed_joints,
+    BackgroundHandler,
     resolver_of,
-    StampClock,
     start_posture,
 )
 from ik_service.ros.scene.avoidance import Avoidance, avoidance, UNCHECKED
 from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.ros.services.line_request import (
     check_numbers,
+    group_trajectory,
     limited_link,
     moved_point,
     MovedPoint,
+    path_message,
     scaling_of,
     thresholds_of,
     waypoints_of,
+    write_trajectory,
 )
-from ik_service.ros.services.path_answer import group_trajectory, path_message, write_trajectory
 from ik_service.solvers.collision_test import CollisionTest
 from ik_service.solvers.options import IkOptions
 
@@ -69,12 +70,8 @@ def limited_chain(
     """
     Return the chain with the limits that joint constraints leave.
 
-    :param request: the request.
-    :param arm: the arm.
-    :param point: the point that is moved.
     :param posture: (m,) full posture of the start [rad] or [m].
     :param still: (n,) bool: joints that do not move, because their velocity limit is 0.
-    :param joint_limits: strategy of the solver.
     :returns: the chain, and why the start is not within its limits; empty where it is.
     :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming what is not supported or wrong.
     """
@@ -108,9 +105,6 @@ def bounds_on_links(
     """
     Return the constraints on links that the group moves; the others hold already.
 
-    :param request: the request.
-    :param arm: the arm.
-    :param point: the point that is moved.
     :param posture: (m,) full posture of the start [rad] or [m].
     :param frames: resolves their frames.
     :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming what is not supported or wrong, or one
@@ -129,7 +123,6 @@ def fault_of_poses(bounds: Sequence[Bound], placed: Mapping[str, np.ndarray]) ->
     """
     Return what looks for a constraint that a pose of the moved link breaks.
 
-    :param bounds: the constraints.
     :param placed: (4, 4) T_link_other [m] of the links that are rigidly attached to the moved one.
     :returns: takes a pose (4, 4), and returns what it breaks in words; None where no constraint is
         on those links.
@@ -148,12 +141,7 @@ def fault_of_poses(bounds: Sequence[Bound], placed: Mapping[str, np.ndarray]) ->
 
 
 def broken(field: str, link: str) -> str:
-    """
-    Return in words that a constraint does not hold.
-
-    :param field: its field.
-    :param link: the link that it is for.
-    """
+    """Return in words that a constraint does not hold."""
     return f'path_constraints.{field} does not hold for {link}'
 
 
@@ -182,9 +170,6 @@ def path_start(
     """
     Return the start of a path: the measured state, overlaid by that of the request.
 
-    :param request: the request.
-    :param measured: the measured state.
-    :param point: the point that is moved.
     :param frames: frames besides the links of the robot.
     :param ignored: whether joint limits are ignored; else the start is brought inside them.
     :raises RequestError: INVALID_ROBOT_STATE, naming what is wrong.
@@ -225,11 +210,9 @@ class CartesianPathHandler(BackgroundHandler):
 
     :param settings: name and options of the solver, of which those count that paths use.
     :param motion: settings of the followers, of which the limits of the motion count.
-    :param clock: fills in the stamps of answers.
     :param frames: frames besides the links of the robot.
     :param on_error: called with an unexpected exception.
     :param on_refused: called with the reason why a request could not be answered as it stood.
-    :param collisions: the known world, and the checker of collisions.
     :ivar settings: may be replaced at any time.
     :ivar motion: likewise.
     """
@@ -238,7 +221,7 @@ class CartesianPathHandler(BackgroundHandler):
         self,
         settings: SolverSettings,
         motion: FollowerSettings,
-        clock: StampClock,
+        clock: Clock,
         frames: Frames,
         on_error: Callable[[Exception], object],
         on_refused: Callable[[str], object],

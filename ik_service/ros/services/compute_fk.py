@@ -7,20 +7,19 @@ from collections.abc import Callable, Sequence
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionFK
 import numpy as np
+from rclpy.clock import Clock
 
 from ik_service.arm.arm import Arm
 from ik_service.common.quoting import quote
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frames import Frames
-from ik_service.ros.requests.goals import Held
-from ik_service.ros.requests.held_objects import held_with
+from ik_service.ros.requests.goals import Held, held_with
 from ik_service.ros.requests.service_handler import (
     assumed_joints,
     require_arm,
     resolver_of,
     ServiceHandler,
-    StampClock,
     start_posture,
 )
 from ik_service.ros.scene.known_world import KnownWorld
@@ -35,7 +34,6 @@ class FkHandler(ServiceHandler):
 
     Safe to call from several threads at once; nothing raises out of :meth:`handle`.
 
-    :param clock: fills in the stamps of answers.
     :param frames: frames besides the links of the robot; None for none.
     :param on_error: called with an unexpected exception.
     :param on_refused: called with the reason why a request could not be answered as it stood.
@@ -44,7 +42,7 @@ class FkHandler(ServiceHandler):
 
     def __init__(
         self,
-        clock: StampClock,
+        clock: Clock,
         frames: Frames | None = None,
         on_error: Callable[[Exception], object] = lambda error: None,
         on_refused: Callable[[str], object] = lambda message: None,
@@ -56,12 +54,7 @@ class FkHandler(ServiceHandler):
     def handle(
         self, request: GetPositionFK.Request, response: GetPositionFK.Response
     ) -> GetPositionFK.Response:
-        """
-        Fill in the response to a request and return it.
-
-        :param request: the request.
-        :param response: the response.
-        """
+        """Fill in the response to a request and return it."""
         self._answer_with_code(response.error_code, lambda: self._compute(request, response))
         return response
 

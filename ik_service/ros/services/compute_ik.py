@@ -7,32 +7,38 @@ from collections.abc import Callable
 from moveit_msgs.msg import PositionIKRequest
 from moveit_msgs.srv import GetPositionIK
 import numpy as np
+from rclpy.clock import Clock
 
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.compilation import TreePreparation
 from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
 from ik_service.arm.task_solving import moving_only, solve_tasks
 from ik_service.exceptions import ChainError, CompilationError, ConstraintError
-from ik_service.ros.node.solve_record import SolveRecord
 from ik_service.ros.requests.chain_start import (
     avoided_collisions,
     chain_start,
     check_whole,
     constrained_solver,
 )
+from ik_service.ros.requests.constraints import bounds_of, moved_bounds
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frames import Frames
-from ik_service.ros.requests.goals import goals_together, group_of, joints_of, pose_goals, PoseGoal
-from ik_service.ros.requests.held_objects import held_with
+from ik_service.ros.requests.goals import (
+    goals_together,
+    group_of,
+    held_with,
+    joints_of,
+    pose_goals,
+    PoseGoal,
+)
 from ik_service.ros.requests.ik_answer import bring_inside, Outcome, outcome_of, write_solution
-from ik_service.ros.requests.link_constraints import bounds_of, moved_bounds
 from ik_service.ros.requests.service_handler import (
     assumed_joints,
     RequestStatistics,
     require_arm,
     resolver_of,
     ServiceHandler,
-    StampClock,
+    SolveRecord,
     start_posture,
     write_code,
 )
@@ -50,8 +56,6 @@ class IkHandler(ServiceHandler):
 
     Safe to call from several threads at once; nothing raises out of :meth:`handle`.
 
-    :param settings: name and options of the solver.
-    :param clock: fills in the stamps of answers.
     :param frames: frames besides the links of the robot; None for none.
     :param on_error: called with an unexpected exception.
     :param on_refused: called with the reason why a request could not be answered as it stood.
@@ -63,7 +67,7 @@ class IkHandler(ServiceHandler):
     def __init__(
         self,
         settings: SolverSettings,
-        clock: StampClock,
+        clock: Clock,
         frames: Frames | None = None,
         on_error: Callable[[Exception], object] = lambda error: None,
         on_refused: Callable[[str], object] = lambda message: None,
@@ -78,12 +82,7 @@ class IkHandler(ServiceHandler):
     def handle(
         self, request: GetPositionIK.Request, response: GetPositionIK.Response
     ) -> GetPositionIK.Response:
-        """
-        Fill in the response to a request and return it.
-
-        :param request: the request.
-        :param response: the response.
-        """
+        """Fill in the response to a request and return it."""
         measured = self.measured
         try:
             outcome = self.outcome(request.ik_request, require_arm(measured))
@@ -108,9 +107,6 @@ class IkHandler(ServiceHandler):
         """
         Return the outcome of a request.
 
-        :param request: the request.
-        :param measured: the measured state that it is answered for.
-        :param goals: the poses, where they are not those that the request holds.
         :raises RequestError: the request cannot be answered as it stands.
         """
         arm = measured.arm
@@ -140,8 +136,6 @@ class IkHandler(ServiceHandler):
         """
         Return the poses that a request asks for.
 
-        :param request: the request.
-        :param measured: the measured state that it is answered for.
         :raises RequestError: INVALID_LINK_NAME where poses and links do not go together;
             INVALID_ROBOT_STATE for an attached object that is faulty.
         """
@@ -158,9 +152,6 @@ class IkHandler(ServiceHandler):
         """
         Return the collision checks of a request; see :func:`avoided_collisions`.
 
-        :param request: the request.
-        :param arm: the arm.
-        :param chosen: chain with its solver, or group.
         :param posture: (m,) full posture of the start [rad] or [m].
         """
         around = self._collisions, self._frames
@@ -235,13 +226,7 @@ def _timeout(request: PositionIKRequest) -> float:
 
 
 def places_links(request: PositionIKRequest, goals: list[PoseGoal], group: ArmGroup) -> bool:
-    """
-    Return whether a request places several links, or limits where links may be.
-
-    :param request: the request.
-    :param goals: the poses that it asks for.
-    :param group: the planning group.
-    """
+    """Return whether a request places several links, or limits where links may be."""
     constraints = request.constraints
     return (
         len(goals) > 1
@@ -263,11 +248,7 @@ def _notes(goals: list[PoseGoal], seconds: float, assumed: list[str]) -> str:
 
 
 def note_of_assumed(joints: list[str]) -> list[str]:
-    """
-    Return the remark on joints that are assumed to stand in the middle of their range, if any.
-
-    :param joints: their names.
-    """
+    """Return the remark on joints assumed in the middle of their range, if any."""
     if not joints:
         return []
     where = 'neither measured nor in the seed, so taken at mid-range'

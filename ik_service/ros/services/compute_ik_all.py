@@ -8,15 +8,13 @@ import numpy as np
 from ik_service.arm.arm import MeasuredState
 from ik_service.exceptions import ArgumentError, IncompleteSolutionsError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.ros.requests.background_handler import IkRowsHandler
 from ik_service.ros.requests.chain_start import chain_start, ChainStart, constrained_solver
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.goals import group_of, PoseGoal
 from ik_service.ros.requests.ik_answer import bring_inside
 from ik_service.ros.scene.avoidance import Avoidance
-from ik_service.ros.services.batch_answers import BatchAnswers
-from ik_service.ros.services.batch_request import BatchRequest
 from ik_service.ros.services.compute_ik import note_of_assumed, places_links
+from ik_service.ros.services.compute_ik_batch import BatchAnswers, BatchRequest, IkRowsHandler
 from ik_service.solvers.all_solutions.finder import (
     DEFAULT_RESOLUTION,
     list_solutions,

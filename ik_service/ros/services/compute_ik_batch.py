@@ -2,25 +2,242 @@
 
 from __future__ import annotations
 
+import array
+from dataclasses import dataclass
 import time
 
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import PoseStamped
+from moveit_msgs.msg import PositionIKRequest, RobotState
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
+from trajectory_msgs.msg import JointTrajectoryPoint
 
-from ik_service.arm.arm import MeasuredState
+from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.compilation import BatchPreparation
+from ik_service.arm.joint_state import FARTHEST
+from ik_service.common.transforms import inverse_transform, UNIT_TOLERANCE
 from ik_service.exceptions import CompilationError
-from ik_service.ros.requests.background_handler import IkRowsHandler
+from ik_service.ros.common.conversions import matrices_from_poses
 from ik_service.ros.requests.chain_start import chain_start, ChainStart, constrained_solver
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.goals import group_of, PoseGoal
 from ik_service.ros.requests.ik_answer import bring_inside, code_of
-from ik_service.ros.requests.service_handler import Around
-from ik_service.ros.services.batch_answers import BatchAnswers
-from ik_service.ros.services.batch_request import BatchRequest
+from ik_service.ros.requests.service_handler import Around, BackgroundHandler
 from ik_service.ros.services.compute_ik import IkHandler, note_of_assumed, places_links
 from ik_service.solvers.batch import solve_ik_batch
 from ik_service.solvers.result import IkBatchResult, IkStatus
+
+MOST_POSES = 10_000
+"""Poses of a request."""
+_FARTHEST_POSE = 1e6  # beyond, the matrix of a pose loses its precision [m]
+
+
+@dataclass(frozen=True)
+class BatchRequest:
+    """
+    Poses and seeds of a request.
+
+    :ivar question: what holds for all poses, with the seed of the first row that has a sound one.
+    :ivar request: the request.
+    :ivar poses: (N, 7) positions [m] and quaternions (x, y, z, w) as given.
+    :ivar seeds: (N, k) a seed for each pose [rad] or [m]; None where one is for all.
+    """
+
+    question: PositionIKRequest
+    request: GetCartesianPath.Request
+    poses: np.ndarray
+    seeds: np.ndarray | None
+
+    @classmethod
+    def of(cls, request: GetCartesianPath.Request) -> BatchRequest:
+        """
+        Return what a request asks for.
+
+        :raises RequestError: FAILURE for more than :data:`MOST_POSES`.
+        """
+        count = len(request.waypoints)
+        if count > MOST_POSES:
+            raise RequestError(
+                ErrorCode.FAILURE,
+                f'waypoints has {count} elements; at most {MOST_POSES} are solved in one call',
+            )
+        question = PositionIKRequest(
+            group_name=request.group_name,
+            ik_link_name=request.link_name,
+            robot_state=request.start_state,
+            constraints=request.path_constraints,
+            avoid_collisions=request.avoid_collisions,
+        )
+        question.pose_stamped.header.frame_id = request.header.frame_id
+        seeds = _seeds_of(request.start_state, count)
+        batch = cls(question, request, _rows_of(request), seeds)
+        if seeds is not None:
+            sound = np.abs(seeds).max(axis=1) <= FARTHEST
+            batch.seed(int(np.argmax(sound)))
+        return batch
+
+    def seed(self, row: int) -> None:
+        """Make the seed of a row that of the question."""
+        if self.seeds is not None:
+            joints = self.question.robot_state.joint_state
+            joints.position = array.array('d', self.seeds[row].tobytes())
+
+    def goals(self, row: int, common: PoseGoal) -> list[PoseGoal]:
+        """
+        Return what the question asks for with the pose of a row.
+
+        :param common: link and frame of all.
+        """
+        pose = PoseStamped(header=common.pose.header, pose=self.request.waypoints[row])
+        return [PoseGoal(common.link, pose, f'waypoints[{row}]', common.T_link_point)]
+
+    def ordinary(self, arm: Arm, start: ChainStart) -> np.ndarray:
+        """
+        Return which rows differ from the question in ordinary poses and seeds of the chain only.
+
+        The others have to be asked one by one: they may be at fault, or need more than a solve.
+
+        :returns: (N,) bool.
+        """
+        with np.errstate(invalid='ignore', over='ignore'):
+            near = np.abs(self.poses[:, :3]).max(axis=1, initial=0.0) <= _FARTHEST_POSE
+            lengths = np.sqrt((self.poses[:, 3:] ** 2).sum(axis=1))
+            rows = near & (np.abs(lengths - 1.0) <= UNIT_TOLERANCE)
+            if self.seeds is None:
+                return rows
+            columns, others = self._columns(arm, start)
+            first = np.array(self.question.robot_state.joint_state.position)
+            differs = (self.seeds != first) & ~(np.isnan(self.seeds) & np.isnan(first))
+            sound = np.abs(self.seeds[:, columns]).max(axis=1, initial=0.0) <= FARTHEST
+            return rows & sound & ~differs[:, others].any(axis=1)
+
+    def targets(
+        self, rows: np.ndarray, goal: PoseGoal, T_base_frame: np.ndarray | None
+    ) -> np.ndarray:
+        """
+        Return the poses of some rows.
+
+        :param rows: (N,) bool, which are :meth:`ordinary`.
+        :param goal: link and frame of all.
+        :param T_base_frame: (4, 4) [m]; None for the base itself.
+        :returns: (k, 4, 4) T_base_link [m].
+        """
+        T = matrices_from_poses(self.poses[rows])
+        if goal.T_link_point is not None:
+            T = T @ inverse_transform(goal.T_link_point)
+        return T if T_base_frame is None else T_base_frame @ T
+
+    def seeds_of(self, rows: np.ndarray, arm: Arm, start: ChainStart) -> np.ndarray | None:
+        """
+        Return the seeds of some rows for the chain; None where one is for all.
+
+        :param rows: (N,) bool, which are :meth:`ordinary`.
+        :returns: (k, n) [rad] or [m].
+        """
+        if self.seeds is None:
+            return None
+        columns, _ = self._columns(arm, start)
+        indices = start.chosen.indices.tolist()
+        named = arm.postures.indices(self.question.robot_state.joint_state.name).tolist()
+        seeds = np.tile(start.posture[indices], (int(rows.sum()), 1))
+        for column in columns:
+            seeds[:, indices.index(named[column])] = self.seeds[rows, column]
+        return seeds
+
+    def _columns(self, arm: Arm, start: ChainStart) -> tuple[list[int], list[int]]:
+        """Return the columns of the seeds that are joints of the chain, and those beside it."""
+        chain = set(start.chosen.indices.tolist())
+        placed = chain.union(arm.postures.dependent)
+        named = arm.postures.indices(self.question.robot_state.joint_state.name).tolist()
+        own = [column for column, index in enumerate(named) if index in chain]
+        return own, [column for column, index in enumerate(named) if index not in placed]
+
+
+def _rows_of(request: GetCartesianPath.Request) -> np.ndarray:
+    rows = [
+        (p.x, p.y, p.z, q.x, q.y, q.z, q.w)
+        for p, q in ((pose.position, pose.orientation) for pose in request.waypoints)
+    ]
+    return np.array(rows).reshape(-1, 7)
+
+
+def _seeds_of(state: RobotState, count: int) -> np.ndarray | None:
+    """Return the rows of a state that has as many positions for each joint as there are poses."""
+    names, positions = state.joint_state.name, state.joint_state.position
+    if count < 2 or not names or len(positions) != count * len(names):
+        return None
+    return np.array(positions).reshape(count, len(names))
+
+
+_LEFT = 'not solved: the time of the call was up before it was its turn'
+
+
+class BatchAnswers:
+    """
+    Error code, message and full posture of each pose.
+
+    :ivar codes: (N,) error codes; PREEMPTED of poses that are not solved yet.
+    :ivar messages: the reason of each code; empty of poses that are solved.
+    """
+
+    def __init__(self, count: int, arm: Arm) -> None:
+        self._arm = arm
+        self._postures = np.full((count, len(arm.postures.names)), np.nan)
+        self.codes = np.full(count, float(ErrorCode.PREEMPTED))
+        self.messages = [_LEFT] * count
+
+    @property
+    def solved(self) -> np.ndarray:
+        """Mask of the solved poses (N,)."""
+        return self.codes == ErrorCode.SUCCESS
+
+    def solve(self, rows: np.ndarray, postures: np.ndarray) -> None:
+        """
+        Take the full postures of poses that are solved.
+
+        :param rows: (k,) numbers of the poses.
+        :param postures: (k, m) [rad] or [m].
+        """
+        self._postures[rows] = postures
+        self.codes[rows] = ErrorCode.SUCCESS
+        for row in rows.tolist():
+            self.messages[row] = ''
+
+    def refuse(self, row: int, code: ErrorCode, message: str) -> None:
+        """Take why there is no posture for a pose."""
+        self.codes[row] = code
+        self.messages[row] = message
+
+    def write(self, response: GetCartesianPath.Response, stamp: Time) -> None:
+        """Write the answers to a response, the postures row after row."""
+        outcomes = response.start_state.joint_state
+        outcomes.name = self.messages
+        outcomes.effort = array.array('d', self.codes.tobytes())
+        trajectory = response.solution.joint_trajectory
+        trajectory.header.frame_id, trajectory.header.stamp = self._arm.root_link, stamp
+        trajectory.joint_names = list(self._arm.postures.names)
+        # One array for all: a point for each pose would take as long as its solve.
+        rows = array.array('d', self._postures.tobytes())
+        trajectory.points = [JointTrajectoryPoint(positions=rows)]
+        response.fraction = float(self.solved.mean()) if len(self.codes) else 1.0
+
+
+class IkRowsHandler(BackgroundHandler):
+    """
+    Base of the handlers that solve inverse kinematics many times for a request.
+
+    :param ik: handler of ``compute_ik``, with whose settings and world they solve.
+    :param around: as for :class:`~ik_service.ros.requests.service_handler.ServiceHandler`.
+    :cvar work: what is worked on, in a word.
+    """
+
+    work = ''
+
+    def __init__(self, ik: IkHandler, *around: *Around) -> None:
+        super().__init__(self.work, *around)
+        self._ik = ik
+
 
 LONGEST_CALL = 2.0
 """Time after which no further pose of a call is begun [s]."""

@@ -21,12 +21,7 @@ class UrdfHandler(ServiceHandler):
     def handle(
         self, request: GetGroupUrdf.Request, response: GetGroupUrdf.Response
     ) -> GetGroupUrdf.Response:
-        """
-        Fill in the response to a request and return it.
-
-        :param request: the request.
-        :param response: the response.
-        """
+        """Fill in the response to a request and return it."""
 
         def answer() -> str:
             response.urdf_string = self._urdf(request.group_name)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 import math
 
+from builtin_interfaces.msg import Duration
+from moveit_msgs.msg import RobotTrajectory
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
+from trajectory_msgs.msg import JointTrajectoryPoint
 
-from ik_service.arm.arm import MeasuredState
+from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
 from ik_service.common.quoting import listed, quote
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.paths.cartesian_path import JumpThresholds, MOST_POSES
+from ik_service.paths.cartesian_path import CartesianPath, JumpThresholds, MOST_POSES
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frames import FrameResolver
@@ -62,9 +68,6 @@ def moved_point(
     """
     Return the point that a request moves.
 
-    :param request: the request.
-    :param measured: the measured state.
-    :param settings: name and options of the solver.
     :param held: returns the link of an attached object and its pose there; None for all else.
     :raises RequestError: INVALID_GROUP_NAME, or INVALID_LINK_NAME.
     """
@@ -90,7 +93,6 @@ def check_numbers(request: GetCartesianPath.Request) -> None:
     """
     Refuse numbers that mean nothing, before anything is done.
 
-    :param request: the request.
     :raises RequestError: FAILURE for ``max_step``, as with MoveIt, and for too many way points;
         INVALID_GOAL_CONSTRAINTS for the others; naming the field.
     """
@@ -140,8 +142,6 @@ def waypoints_of(
 
     In the frame of the moved link each is relative to the one before, and the first to the start.
 
-    :param request: the request.
-    :param point: the point.
     :param T_base_start: (4, 4) the point at the start.
     :param frames: resolves the frame of the others.
     :returns: (k, 4, 4) T_base_point.
@@ -171,7 +171,6 @@ def scaling_of(
     Return a scaling factor, and remarks for the client.
 
     :param request: the request, which :func:`check_numbers` has accepted.
-    :param name: its field.
     :param default: the factor where it is 0.
     """
     value = getattr(request, name)
@@ -184,8 +183,6 @@ def limited_link(request: GetCartesianPath.Request, measured: MeasuredState) -> 
     """
     Return the link whose speed is limited; None for the one that moves.
 
-    :param request: the request.
-    :param measured: the measured state.
     :raises RequestError: INVALID_LINK_NAME.
     """
     name = request.cartesian_speed_limited_link
@@ -202,3 +199,77 @@ def _bad_link(message: str) -> RequestError:
 
 def _refused(message: str) -> RequestError:
     return RequestError(ErrorCode.INVALID_GOAL_CONSTRAINTS, message)
+
+
+def group_trajectory(
+    trajectory: JointTrajectory, point: MovedPoint, arm: Arm, posture: np.ndarray
+) -> JointTrajectory:
+    """
+    Return a trajectory of the joints of a chain as one of all joints of its group.
+
+    :param posture: (m,) full posture [rad] or [m], where the other joints stay.
+    """
+    own = trajectory.joint_names
+    names = tuple(dict.fromkeys((*point.group.chain.joint_names, *own)))
+    if names == own:
+        return trajectory
+    rows = len(trajectory)
+    at = [names.index(name) for name in own]
+    positions = np.tile(posture[arm.postures.indices(names)], (rows, 1))
+    positions[:, at] = trajectory.positions
+    others = np.zeros((2, rows, len(names)))
+    others[0][:, at], others[1][:, at] = trajectory.velocities, trajectory.accelerations
+    return JointTrajectory(names, trajectory.times, positions, *others)
+
+
+def write_trajectory(message: RobotTrajectory, trajectory: JointTrajectory, frame_id: str) -> None:
+    """
+    Write a trajectory to the field of an answer.
+
+    Its stamp is 0, as MoveIt's: it begins when it is sent to a controller, however late that is.
+
+    :param frame_id: the frame of the header: that of the model.
+    """
+    assert trajectory.velocities is not None
+    assert trajectory.accelerations is not None
+    joints = message.joint_trajectory
+    joints.header.frame_id = frame_id
+    joints.joint_names = list(trajectory.joint_names)
+    joints.points = [
+        JointTrajectoryPoint(
+            positions=array.array('d', q.tobytes()),
+            velocities=array.array('d', v.tobytes()),
+            accelerations=array.array('d', a.tobytes()),
+            time_from_start=_duration(t),
+        )
+        for t, q, v, a in zip(
+            trajectory.times.tolist(),
+            trajectory.positions,
+            trajectory.velocities,
+            trajectory.accelerations,
+            strict=True,
+        )
+    ]
+
+
+def _duration(seconds: float) -> Duration:
+    whole, nanoseconds = divmod(round(seconds * 1e9), 1_000_000_000)
+    return Duration(sec=whole, nanosec=nanoseconds)
+
+
+def path_message(
+    path: CartesianPath, trajectory: JointTrajectory, timing: str, notes: Sequence[str]
+) -> str:
+    """Return what the client is told about a path."""
+    passed, part = math.floor(path.progress), path.progress % 1.0
+    text = f'fraction {path.fraction:.4g}: {passed} of {path.waypoints} way points'
+    if path.reason:
+        text += f' and {part:.1%} of the line to waypoints[{passed}]; there {path.reason}'
+    text += (
+        f'. {len(trajectory)} points, {path.length:.3f} m in {trajectory.duration:.3f} s by '
+        f'timing {timing!r}, largest step {path.largest_step:.3g}'
+    )
+    if path.deviation > 0.0:
+        text += f', at most {path.deviation * 1e3:.2g} mm beside the lines'
+    text += f'; found in {path.solve_time:.3g} s'
+    return '; '.join((text, *notes))

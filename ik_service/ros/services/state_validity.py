@@ -18,10 +18,9 @@ from ik_service.arm.link_constraints import beyond, Bound, OrientationBound, SLA
 from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.part import ATTACHED, ContactPoint, LINK, OBJECT
 from ik_service.model.joint import JointType
+from ik_service.ros.requests.constraints import bounds_of, checked_constraints
 from ik_service.ros.requests.frames import FrameResolver
 from ik_service.ros.requests.goals import group_of
-from ik_service.ros.requests.joint_constraints import checked_constraints
-from ik_service.ros.requests.link_constraints import bounds_of
 from ik_service.ros.requests.service_handler import (
     assumed_joints,
     require_arm,
@@ -44,8 +43,6 @@ def constraint_results(
     The distance is, times the weight, that of a joint from its position, of a point from the
     middle of the nearest region, and of an orientation from the wanted one [rad or m].
 
-    :param constraints: the constraints.
-    :param arm: the arm.
     :param posture: (m,) full posture [rad] or [m].
     :param frames: resolves their frames.
     :raises RequestError: a constraint is not supported or wrong; names it.
@@ -117,22 +114,15 @@ class ValidityHandler(WorldHandler):
     the reason is logged. Safe to call from several threads at once; nothing raises out of
     :meth:`handle`.
 
-    :param clock: fills in the stamps of answers.
     :param frames: frames besides the links of the robot.
     :param on_error: called with an unexpected exception.
     :param on_refused: called with what the answer has no field for.
-    :param collisions: the known world, and the checker of collisions.
     """
 
     def handle(
         self, request: GetStateValidity.Request, response: GetStateValidity.Response
     ) -> GetStateValidity.Response:
-        """
-        Fill in the response to a request and return it.
-
-        :param request: the request.
-        :param response: the response.
-        """
+        """Fill in the response to a request and return it."""
         response.valid = False
         try:
             self._check(request, response, require_arm(self.measured))

@@ -6,7 +6,7 @@ import sys
 import threading
 
 from ik_service.ros.common import runtime
-from ik_service.ros.common.help_text import shows_help
+from ik_service.ros.common.runtime import shows_help
 
 
 def main(args: list[str] | None = None) -> int:

@@ -128,7 +128,6 @@ class SimParameters:
     """
     Parameters of a simulated arm's node, and the faults they ask for.
 
-    :param node: the node that gets them.
     :ivar faults: faults that are injected.
     :ivar initial_positions: where joints start [rad] or [m], by name.
     :raises IkServiceError: a parameter has a value that it cannot have.
@@ -144,11 +143,7 @@ class SimParameters:
         node.add_on_set_parameters_callback(self._on_set)
 
     def __getitem__(self, spec: ParameterSpec[T]) -> T:
-        """
-        Return the value of a read-only parameter.
-
-        :param spec: its specification.
-        """
+        """Return the value of a read-only parameter."""
         return self._values[spec]
 
     def on_faults_changed(self, apply: Callable[[FaultSettings], None]) -> None:

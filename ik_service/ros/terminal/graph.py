@@ -31,7 +31,7 @@ import yaml
 
 from ik_service.common.quoting import quote
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.common.action_client import ThreadSafeActionClient
+from ik_service.ros.common.actions import ThreadSafeActionClient
 from ik_service.ros.terminal.values import filled, find_type, parsed, yaml_text
 
 _POLL = 0.1  # time between two looks at Ctrl-C [s]
@@ -74,12 +74,7 @@ class CallFailedError(IkServiceError):
 
 
 class Graph:
-    """
-    Client of whatever is on the graph; it prints as ros2cli does.
-
-    :param node: the node that calls.
-    :param executor: spins it.
-    """
+    """Client of whatever is on the graph; it prints as ros2cli does."""
 
     def __init__(self, node: Node, executor: SingleThreadedExecutor) -> None:
         self._node, self._executor = node, executor
@@ -88,9 +83,7 @@ class Graph:
         """
         Call a service, and print request and response.
 
-        :param service: its name.
         :param kind: its type, such as ``std_srvs/srv/Trigger``.
-        :param text: the request in YAML.
         :raises ValueTextError: the type or the request is none.
         """
         made = find_type(kind, 'srv')
@@ -106,10 +99,6 @@ class Graph:
         """
         Publish a message, once or until Ctrl-C.
 
-        :param topic: the topic.
-        :param kind: its type.
-        :param text: the message in YAML.
-        :param rate: messages a second.
         :param once: whether one is enough; it waits for a subscriber.
         :raises ValueTextError: the type or the message is none.
         """
@@ -133,7 +122,6 @@ class Graph:
         """
         Print messages as they come.
 
-        :param topic: the topic.
         :param kind: its type; empty to take that of its publishers.
         :param once: whether one is enough.
         :raises CallFailedError: nobody publishes it, so that its type is not known.
@@ -155,7 +143,6 @@ class Graph:
         """
         Print once a second the rate at which messages come, until Ctrl-C.
 
-        :param topic: the topic.
         :raises CallFailedError: nobody publishes it.
         :raises ValueTextError: there is no such type.
         """
@@ -176,7 +163,6 @@ class Graph:
         """
         Print the type of a topic, and how many publish and read it.
 
-        :param topic: the topic.
         :param endpoints: whether to print node and quality of service of each.
         :raises CallFailedError: it is not on the graph.
         """
@@ -199,9 +185,6 @@ class Graph:
         """
         Send a goal to an action, and wait for its result; Ctrl-C cancels it.
 
-        :param action: the name of the action.
-        :param kind: its type.
-        :param text: the goal in YAML.
         :param feedback: whether to print the feedback.
         :raises ValueTextError: the type or the goal is none.
         :raises CallFailedError: the goal is rejected.
@@ -253,7 +236,6 @@ class Graph:
         Print the type of a topic, a service or an action.
 
         :param what: as of :meth:`list_names`.
-        :param name: its name.
         :raises CallFailedError: it is not on the graph.
         """
         name, end = self._node.resolve_topic_name(name), time.monotonic() + _DISCOVERY
@@ -269,7 +251,6 @@ class Graph:
         """
         Print the nodes that serve an action, and those that call it.
 
-        :param action: its name.
         :param types: whether to print its type for each.
         :raises CallFailedError: it is not on the graph.
         """
@@ -299,7 +280,6 @@ class Graph:
         """
         Print the topics, services and actions of a node.
 
-        :param node: its name.
         :raises CallFailedError: it is not on the graph.
         """
         end, name = time.monotonic() + _DISCOVERY, self._node.resolve_topic_name(node)
@@ -332,7 +312,6 @@ class Graph:
         """
         Print the names of a node's parameters.
 
-        :param node: its name.
         :raises CallFailedError: it is not there.
         """
         answer = self._of_node(node, ListParameters, 'list_parameters', ListParameters.Request())
@@ -343,8 +322,6 @@ class Graph:
         """
         Print a parameter.
 
-        :param node: name of its node.
-        :param name: its name.
         :raises CallFailedError: node or parameter is not there.
         """
         request = GetParameters.Request(names=[name])
@@ -359,8 +336,6 @@ class Graph:
         """
         Set a parameter.
 
-        :param node: name of its node.
-        :param name: its name.
         :param text: its value in YAML; what is no number, truth value or list is text.
         :raises CallFailedError: the node is not there, or refuses; with its reason.
         """

@@ -56,9 +56,7 @@ def filled(message: Any, values: Mapping[str, object], where: str = '') -> Any: 
     """
     Set fields of a message.
 
-    :param message: the message, which is returned.
     :param values: by name of the field; nested ones are mappings.
-    :param where: names of the fields above, for errors.
     :raises ValueTextError: there is no such field, or a value is of another type.
     """
     types = message.get_fields_and_field_types()
@@ -101,11 +99,7 @@ def _converted(field: Any, value: Any, kind: str, label: str) -> Any:  # noqa: A
 
 
 def values_of(message: Any) -> object:  # noqa: ANN401 (a message of any type)
-    """
-    Return what a message holds as YAML can show it.
-
-    :param message: a message, or the value of a field.
-    """
+    """Return what a message holds as YAML can show it."""
     if hasattr(message, 'get_fields_and_field_types'):
         names = message.get_fields_and_field_types()
         return {name: values_of(getattr(message, name)) for name in names}
@@ -117,9 +111,5 @@ def values_of(message: Any) -> object:  # noqa: ANN401 (a message of any type)
 
 
 def yaml_text(message: Any) -> str:  # noqa: ANN401 (a message of any type)
-    """
-    Return a message as YAML.
-
-    :param message: the message.
-    """
+    """Return a message as YAML."""
     return yaml.dump(values_of(message), sort_keys=False, allow_unicode=True, width=10**6)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ik_service.motion.command.command_window import PlannedMotion
-from ik_service.motion.command.jerk_limited_motion import averaged, JerkLimitedMotion
-from ik_service.motion.command.joint_motion import JointMotion
+from ik_service.motion.command.commanded_joints import averaged
+from ik_service.motion.command.joint_motion import JerkLimitedMotion, JointMotion
 from ik_service.motion.command.motion_limits import averaging_window, MotionLimits
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 

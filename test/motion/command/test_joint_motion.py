@@ -3,7 +3,8 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from ik_service.motion.command.joint_motion import JointMotion, MotionLimits
+from ik_service.motion.command.joint_motion import JointMotion
+from ik_service.motion.command.motion_limits import MotionLimits
 
 LOWER = np.array([-1.0, -2.0, -np.inf, 0.0])
 UPPER = np.array([1.0, 2.0, np.inf, 0.3])

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from support.late_ticks import CYCLE, LIMITS, play
 
-from ik_service.motion.command.command_gate import CommandGate
+from ik_service.motion.command.command_stream import CommandGate
 from ik_service.motion.command.command_window import COAST, CommandWindow, DELAY, MARGIN
-from ik_service.motion.command.jerk_limited_motion import JerkLimitedMotion
-from ik_service.motion.command.joint_motion import JointMotion
+from ik_service.motion.command.joint_motion import JerkLimitedMotion, JointMotion
 
 FAR = np.array([50.0, 37.5])  # [rad/s], more than the limits allow
 NARROW = replace(LIMITS, lower=np.full(2, -0.3), upper=np.full(2, 0.3))

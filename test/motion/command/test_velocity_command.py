@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ik_service.motion.command.joint_motion import JointMotion, MotionLimits
+from ik_service.motion.command.joint_motion import JointMotion
+from ik_service.motion.command.motion_limits import MotionLimits
 from ik_service.motion.command.velocity_command import FAREWELL, VelocityCommand
 
 PERIOD = 0.01

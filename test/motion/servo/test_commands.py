@@ -5,8 +5,12 @@ import pytest
 from support.servo_helpers import panda, SPEED_UNITS, ur5e
 
 from ik_service.exceptions import ArgumentError, OptionError
-from ik_service.motion.servo.commands import joint_command, pose_command, twist_command
-from ik_service.motion.servo.settings import ServoSettings
+from ik_service.motion.servo.commands import (
+    joint_command,
+    pose_command,
+    ServoSettings,
+    twist_command,
+)
 
 UNITLESS = ServoSettings(linear=0.4, rotational=0.8, joint=0.5)
 

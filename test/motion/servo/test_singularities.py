@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from support.servo_helpers import BENT, panda, ServoRig, ur5e
 
-from ik_service.motion.servo.settings import ServoSettings
-from ik_service.motion.servo.status import ServoCode
+from ik_service.motion.servo.commands import ServoSettings
+from ik_service.motion.servo.servo_goal import ServoCode
 
 STRETCHED = np.array([0.3, -1.2, 0.0, -1.9, -1.57, 0.0])
 NEARLY_STRETCHED = np.array([0.3, -1.2, 0.05, -1.9, -1.57, 0.0])
@@ -36,7 +36,7 @@ def test_towards_a_stretched_arm_the_motion_fades_before_the_singularity(scaling
     direction, codes = outwards(rig), []
     for _ in range(60):
         rig.drive(0.1, along(direction, 0.2))
-        codes.append(rig.aim.status.code)
+        codes.append(rig.goal.status.code)
     assert ServoCode.DECELERATE_FOR_APPROACHING_SINGULARITY in codes
     assert codes[-1] is ServoCode.HALT_FOR_SINGULARITY
     assert SETTINGS.lower_threshold < condition(rig) < 4 * SETTINGS.hard_stop
@@ -79,7 +79,7 @@ def test_a_twist_in_the_lost_direction_of_a_wrist_makes_no_joint_fast():
     rig.drive(2.0, 0.3 * U[:, -1])
     speeds = np.abs([command.velocity for command in rig.commands])
     assert speeds.max() < 0.5
-    assert rig.aim.status.code is ServoCode.HALT_FOR_SINGULARITY
+    assert rig.goal.status.code is ServoCode.HALT_FOR_SINGULARITY
 
 
 @pytest.mark.parametrize('seed', range(6))

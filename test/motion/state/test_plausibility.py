@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
 import numpy as np
 import pytest
 
@@ -94,3 +96,168 @@ def test_the_speed_comes_from_the_last_two_states_unless_they_are_old():
     watched.see([0.01, 0.0])
     assert np.allclose(watched.monitor.speed(watched.now), [1.0, 0.0])
     assert watched.monitor.speed(watched.now + 1.0) is None
+
+
+JOINT_SPEEDS = np.array([2.0, 3.15])
+TWO = 'two sources publish joint states'
+
+
+def merged(*sources):
+    """Return the states (when, q) of several sources in the order of their times."""
+    return sorted((state for source in sources for state in source), key=lambda state: state[0])
+
+
+def source(rate, q, until=1.0, phase=0.0, path=None):
+    """Return states of an arm that rests, or moves along a path of time."""
+    times = 5.0 + phase + np.arange(round(until * rate)) / rate
+    return [(t, q + (0.0 if path is None else path(t - 5.0))) for t in times]
+
+
+def noticed(states, speeds=JOINT_SPEEDS, tolerances=None):
+    """Return how long it takes until states are not believed [s]; None when all are."""
+    monitor = PlausibilityMonitor(('shoulder', 'elbow'), speeds, tolerances)
+    for when, q in states:
+        if not monitor.update(np.asarray(q, float), when):
+            assert TWO in monitor.doubt
+            assert monitor.contradictory
+            return when - 5.0
+    return None
+
+
+@pytest.mark.parametrize('phase', [0.0, 0.001, 0.005])
+@pytest.mark.parametrize('off', [0.06, 0.1, 0.2, 0.3, 0.4])
+@pytest.mark.parametrize('rates', [(100, 100), (100, 30), (500, 50), (1000, 20), (30, 100)])
+def test_two_sources_that_disagree_by_little_are_noticed_within_a_second(rates, off, phase):
+    if rates == (100, 100) and not phase:
+        phase = 1e-6
+    here, there = np.array([0.5, 1.4]), np.array([0.5, 1.4 - off])
+    after = noticed(merged(source(rates[0], here), source(rates[1], there, phase=phase)))
+    assert after is not None
+    assert after < 0.6
+
+
+@pytest.mark.parametrize('off', [0.1, 0.3])
+def test_two_sources_of_an_arm_that_moves_are_noticed(off):
+    def path(t):
+        return np.array([0.3 * np.sin(3.0 * t), 0.5 * np.sin(3.0 * t)])
+
+    one = source(100, np.zeros(2), path=path)
+    two = source(100, np.array([0.0, off]), phase=0.003, path=path)
+    assert noticed(merged(one, two)) < 0.5
+
+
+@pytest.mark.parametrize('doubled', [1, 2, 3])
+def test_equal_stamps_and_doubled_messages_hide_no_second_source(doubled):
+    states = [
+        (5.0 + 0.01 * number, np.array([0.0, off]))
+        for number in range(100)
+        for off in (0.0, 0.06)
+        for _ in range(doubled)
+    ]
+    assert noticed(states) < 0.2
+
+
+def test_a_centimetre_between_two_sources_of_a_sliding_joint_is_noticed():
+    here, there = np.zeros(2), np.array([0.01, 0.0])
+    states = merged(source(100, here), source(100, there, phase=0.004))
+    tolerances = np.array([0.003, 0.025])
+    assert noticed(states, np.array([0.5, 2.0]), tolerances) < 0.2
+
+
+def test_they_are_waited_for_until_only_one_is_left():
+    monitor = PlausibilityMonitor(('shoulder', 'elbow'), JOINT_SPEEDS)
+    here, there = np.zeros(2), np.array([0.0, 0.08])
+    both = merged(source(100, here, 3.0), source(100, there, 3.0, phase=0.003))
+    believed = [monitor.update(q, when) for when, q in both]
+    assert not any(believed[40:])
+    alone = [monitor.update(here, 8.0 + 0.01 * number) for number in range(60)]
+    assert not any(alone[: round(SETTLING_TIME * 100) - 2])
+    assert alone[-1]
+    assert not monitor.contradictory
+
+
+# What one source may do
+
+
+def as_it_arrives(times, fault, random):
+    """Return times at which states are said to be measured, with faults of clocks and networks."""
+    if fault == 'jitter':
+        return np.maximum.accumulate(times + random.uniform(-0.008, 0.008, len(times)))
+    if fault == 'coarse':
+        return np.floor(times * 100.0) / 100.0
+    if fault == 'bunched':
+        return np.maximum.accumulate(np.ceil(times * 10.0) / 10.0 + 1e-5 * random.random())
+    if fault == 'late':
+        late = np.where(random.random(len(times)) < 0.1, random.uniform(0.0, 0.08), 0.0)
+        return np.maximum.accumulate(times + late)
+    return times
+
+
+def to_and_fro(speeds, turns):
+    """Return a path at full speed that turns round from one moment to the next, at any time."""
+
+    def path(t):
+        last, q, sign = 0.0, np.zeros(len(speeds)), 1.0
+        for turn in [*turns, np.inf]:
+            q = q + sign * speeds * (min(t, turn) - last)
+            if t <= turn:
+                return q
+            last, sign = turn, -sign
+        return q
+
+    return path
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    rate=st.sampled_from([10.0, 20.0, 30.0, 50.0, 100.0, 250.0, 1000.0]),
+    fault=st.sampled_from(['none', 'jitter', 'coarse', 'bunched', 'late']),
+    waits=st.lists(st.floats(0.2, 1.0), max_size=8),
+    doubled=st.booleans(),
+)
+def test_one_source_is_believed_whatever_happens_to_its_messages(
+    seed, rate, fault, waits, doubled
+):
+    random = np.random.default_rng(seed)
+    times = 5.0 + np.arange(round(2.0 * rate)) / rate
+    path = to_and_fro(JOINT_SPEEDS, np.cumsum(waits))
+    told = as_it_arrives(times, fault, random)
+    states = [
+        (when, path(t - 5.0) + random.uniform(-0.01, 0.01, 2))
+        for t, when in zip(times, told, strict=True)
+    ]
+    states = [state for state in states for _ in range(1 + doubled)]
+    assert noticed(states) is None
+
+
+@pytest.mark.parametrize('rate', [10, 50, 100, 1000])
+@pytest.mark.parametrize(('frequency', 'amplitude'), [(3, 0.05), (8, 0.012), (20, 0.01)])
+def test_an_arm_that_vibrates_is_believed(rate, frequency, amplitude):
+    def path(t):
+        return amplitude * np.sin(2.0 * np.pi * frequency * t) * np.ones(2)
+
+    assert noticed(source(rate, np.zeros(2), 3.0, path=path)) is None
+
+
+@pytest.mark.parametrize('rate', [20.0, 50.0, 100.0, 1000.0])
+def test_messages_out_of_order_without_stamps_are_believed(rate):
+    """Pairs of them are exchanged, while the arm moves at full speed."""
+    times = 5.0 + np.arange(round(2.0 * rate)) / rate
+    order = np.arange(len(times)).reshape(-1, 2)[:, ::-1].ravel()
+    states = [(t, JOINT_SPEEDS * (times[k] - 5.0)) for t, k in zip(times, order, strict=True)]
+    assert noticed(states) is None
+
+
+def test_other_joints_in_between_are_believed():
+    """A gripper tells of itself between the states of the arm, which then are the last ones."""
+    arm = source(100, np.zeros(2), 2.0, path=lambda t: JOINT_SPEEDS * t)
+    states = [(when, q) for when, q in arm for _ in range(3)]
+    assert noticed(states) is None
+
+
+def test_a_single_leap_and_one_way_back_are_no_second_source():
+    monitor = PlausibilityMonitor(('shoulder', 'elbow'), JOINT_SPEEDS)
+    for number in range(300):
+        q = np.array([0.0, 0.3 * (100 <= number < 200)])
+        assert monitor.update(q, 5.0 + 0.01 * number)

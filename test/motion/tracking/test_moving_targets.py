@@ -6,9 +6,11 @@ from support.chains import arm_path
 from support.follower_helpers import panda_solver, RATE, READY, Rig
 
 import ik_service as iks
+from ik_service.model.motion_bounds import JointBounds, MotionBounds
 from ik_service.motion.settings import FollowerState
 from ik_service.motion.tracking.nearby_solver import NearbySolver
 from ik_service.motion.tracking.singular_passage import SingularPassage
+from ik_service.motion.tracking.target_path import TimedPostures
 
 SPEED = 0.2
 
@@ -149,8 +151,8 @@ def test_another_configuration_is_led_to_with_the_tip_in_place(solver):
 def test_the_configuration_is_kept_for_a_while_where_nothing_leads_to_another(solver, monkeypatch):
     chain = solver.chain
     passage = SingularPassage(solver, NearbySolver(solver))
-    for way in ('straight_way', 'WaySearch.way'):
-        monkeypatch.setattr(f'ik_service.motion.tracking.singular_passage.{way}', lambda *_: None)
+    for name in ('straight_path', 'SelfMotionSearch.path'):
+        monkeypatch.setattr(f'ik_service.motion.tracking.singular_passage.{name}', lambda *_: None)
     T = chain.forward(READY + 0.5)
     for at in (1.0, 1.2, 1.29):
         way = passage.solve(T, READY, at, 0.3)
@@ -190,3 +192,244 @@ def test_a_moving_target_is_left_without_a_warning_where_nothing_may_move(recwar
         command = follower.tick(now)
         q = q if command is None else command.q
     assert [str(warning.message) for warning in recwarn] == []
+
+
+RADIUS, PERIOD, SECONDS = 0.1, 4.0, 6.0
+UR5E = np.array([0.0, -1.2, 1.5, -1.8, -1.57, 0.3])
+
+
+@pytest.fixture(scope='module')
+def panda():
+    return panda_solver()
+
+
+def begun(time):
+    """Time at full speed of a motion that takes a second to get there."""
+    time = max(time, 0.0)
+    return time - 0.5 if time > 1.0 else time**3 - 0.5 * time**4
+
+
+def on_circle(time):
+    """Where the target is, from rest to rest."""
+    angle = 2.0 * np.pi / PERIOD * (begun(time) - begun(time - SECONDS + 1.0))
+    return RADIUS * np.array([np.cos(angle) - 1.0, np.sin(angle), 0.0])
+
+
+class Circling(Rig):
+    """A follower of a target on a circle, whose ticks may be late."""
+
+    def __init__(self, solver, start, rate=50.0, **settings):
+        super().__init__(solver, start, **{'velocity_scaling': 0.5, **settings})
+        self.measure()
+        self._target_rate = rate
+        self._began, self._sent = self.now, 0
+        self._T = solver.chain.forward(np.asarray(start))
+
+    @property
+    def time(self):
+        return self.now - self._began
+
+    def send(self):
+        while self._sent / self._target_rate <= self.time:
+            at, T = self._sent / self._target_rate, self._T.copy()
+            T[:3, 3] += on_circle(min(at, SECONDS))
+            self.follower.set_target(T, at=self._began + at, arrived=self.now)
+            self._sent += 1
+
+    def finish(self):
+        """Go on to the end; return how far the commands were from the circle, at most [m]."""
+        while self.time < SECONDS + 1.5:
+            self.send()
+            self.tick()
+        assert self.follower.violations == 0
+        assert self.follower.state is FollowerState.REACHED
+        return self.off_the_circle().max()
+
+    def off_the_circle(self):
+        centre = self._T[:3, 3] - [RADIUS, 0.0, 0.0]
+        tips = np.array([self.chain.forward(c.q)[:3, 3] for c in self.commands]) - centre
+        return np.hypot(np.hypot(tips[:, 0], tips[:, 1]) - RADIUS, tips[:, 2])
+
+
+@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize('rate', [20.0, 50.0])
+@pytest.mark.parametrize('arm', ['panda', 'ur5e'])
+def test_late_ticks_leave_the_tip_on_the_way_of_the_target(arm, rate, seed, request):
+    start = {'panda': READY, 'ur5e': UR5E}[arm]
+    rig = Circling(request.getfixturevalue(arm), start, rate)
+    random, late = np.random.default_rng(seed), 0
+    while rig.time < SECONDS:
+        if random.random() < 0.03:
+            rig.now += random.uniform(0.02, 0.1)
+            late += 1
+        rig.send()
+        rig.tick()
+    assert late
+    assert rig.finish() < 2e-3  # 9 to 13 mm where each joint catches up on its own
+
+
+@pytest.mark.parametrize('seed', range(2))
+def test_discarded_commands_leave_it_there_too(panda, seed):
+    rig, random, discarded = Circling(panda, READY), np.random.default_rng(seed), 0
+    while rig.time < SECONDS:
+        rig.send()
+        if rig.tick() is not None and random.random() < 0.03:
+            delay = random.uniform(0.025, 0.08)
+            if rig.follower.discard_late(delay):
+                rig.commands.pop()
+                rig.now += delay
+                discarded += 1
+    assert discarded
+    assert rig.finish() < 2e-3
+
+
+def test_a_gap_in_the_joint_states_is_caught_up_with_on_the_way(panda):
+    rig = Circling(panda, READY)
+    for until in (2.0, 3.5):
+        while rig.time < until:
+            rig.send()
+            rig.tick()
+        for _ in range(8):
+            rig.send()
+            rig.tick(measured=False)
+    assert rig.finish() < 2e-3
+
+
+def test_catching_up_keeps_the_limits(ur5e):
+    """Faster than the target along its bend, but within speed and acceleration."""
+    rig = Circling(ur5e, UR5E, acceleration_time=0.4)
+    while rig.time < 3.0:
+        rig.send()
+        rig.tick()
+    before = len(rig.commands)
+    rig.now += 0.09
+    assert rig.finish() < 2e-3
+    rig.commands = rig.commands[before + 1 :]
+    rig.assert_within(0.5, 0.4)
+
+
+@pytest.mark.parametrize('seed', range(2))
+def test_with_limited_jerk(panda, seed):
+    bounds = dict.fromkeys(panda.chain.joint_names, JointBounds(acceleration=6.0, jerk=120.0))
+    rig = Circling(panda, READY, bounds=MotionBounds(bounds))
+    random = np.random.default_rng(seed)
+    while rig.time < SECONDS:
+        if random.random() < 0.02:
+            rig.now += random.uniform(0.02, 0.1)
+        rig.send()
+        rig.tick()
+    assert rig.finish() < 2e-3
+
+
+ACCELERATIONS = (3.75, 1.875, 2.5, 3.125, 3.75, 5.0, 5.0)
+"""Of the Panda's joints [rad/s²], as a ``joint_limits.yaml`` of real arms gives them."""
+
+UR5E_START = np.array([0.3, -1.4, 1.9, -2.0, -1.57, 0.2])
+START, LOST = 5.0, 3.5
+"""When targets get lost, and by when after it the commands are with the target again [s]."""
+
+
+@pytest.fixture(scope='module')
+def solvers():
+    ur5e = iks.Robot.from_urdf(arm_path('ur5e')).chain('base_link', 'tool0')
+    return {'panda': panda_solver(), 'ur5e': iks.Solver(ur5e)}
+
+
+def circle(angle):
+    return 0.2 * np.array([np.sin(angle), np.cos(angle) - 1.0, 0.0])
+
+
+def eight(angle):
+    return 0.12 * np.array([0.0, np.sin(angle), 0.5 * np.sin(2.0 * angle)])
+
+
+class Lagging(Rig):
+    """A follower of a target of which some messages get lost."""
+
+    def __init__(self, solver, start, way, accelerations, jerk, gap):
+        bounds = MotionBounds(
+            {
+                name: JointBounds(acceleration=a, jerk=jerk)
+                for name, a in zip(solver.chain.joint_names, accelerations, strict=True)
+            }
+        )
+        super().__init__(solver, start, velocity_scaling=0.5, bounds=bounds)
+        self.measure()
+        self._T, self._way, self._gap = solver.chain.forward(np.asarray(start)), way, gap
+        self._began = self.now
+
+    def target(self, time):
+        T, time = self._T.copy(), max(time, 0.0)
+        T[:3, 3] += self._way(2.0 * np.pi / 6.0 * (0.5 * time**2 if time < 1.0 else time - 0.5))
+        return T
+
+    def follow_until(self, end):
+        """Follow the target; return by how much the tip lags (k,) and is off the way (k,) [m]."""
+        way = np.array([self.target(time)[:3, 3] for time in np.arange(0.0, end + 0.3, 0.002)])
+        lag, off = [], []
+        while self.now - self._began < end:
+            time = self.now - self._began
+            if not START < time < START + self._gap:
+                self.follower.set_target(self.target(time), at=self.now, arrived=self.now)
+            command = self.tick()
+            tip = self.chain.forward(command.q)[:3, 3]
+            lag.append(np.linalg.norm(tip - self.target(self.now - self._began)[:3, 3]))
+            off.append(np.linalg.norm(way - tip, axis=1).min())
+        assert self.follower.violations == 0
+        return np.array(lag), np.array(off)
+
+
+@pytest.mark.parametrize(('way', 'gap'), [(circle, 0.1), (eight, 0.3)])
+@pytest.mark.parametrize(
+    ('arm', 'start', 'accelerations', 'jerk'),
+    [
+        ('panda', READY, ACCELERATIONS, None),
+        ('panda', READY, (6.0,) * 7, 50.0),
+        ('ur5e', UR5E_START, (2.0,) * 6, None),
+    ],
+)
+def test_lost_targets_are_caught_up_with(solvers, arm, start, accelerations, jerk, way, gap):
+    rig = Lagging(solvers[arm], start, way, accelerations, jerk, gap)
+    lag, off = rig.follow_until(START + gap + LOST + 1.0)
+    assert lag[200 : round(100 * START)].max() < 2e-3
+    again = round(100 * (START + gap + LOST))
+    assert lag[again:].max() < 2e-3
+    # Beside the way it is while the targets are lost, and until it has come back.
+    assert off[again:].max() < 2e-3
+
+
+def postures(count, first=0.0):
+    times = first + np.arange(count)
+    return times, np.outer(times, [1.0, -2.0])
+
+
+def test_postures_are_kept_in_order_while_they_are_passed():
+    kept = TimedPostures(50)
+    for i in range(40):
+        times, points = postures(7, 7.0 * i)
+        kept.extend(times, points, 0.1)
+        while len(kept) > 10:
+            kept.pass_next(3.0)
+        times, points, nears = kept.around(100)
+        np.testing.assert_array_equal(times, np.arange(times[0], 7.0 * i + 7.0))
+        np.testing.assert_array_equal(points, np.outer(times, [1.0, -2.0]))
+        assert (nears == 0.1).all()
+        assert kept.last_time == 7.0 * i + 6.0
+        if i > 3:
+            assert kept.next_time - times[0] == 4.0  # the one before those of the last 3 s, too
+            assert len(kept) == 10
+
+
+def test_the_oldest_postures_go_when_they_are_too_many():
+    kept = TimedPostures(50)
+    for i in range(30):
+        kept.extend(*postures(9, 9.0 * i), 0.1)
+    assert len(kept) == 50
+    assert kept.next_time == 9.0 * 30 - 50
+    kept.extend(*postures(120, 1000.0), 0.1)
+    assert len(kept) == 50
+    np.testing.assert_array_equal(kept.ahead(3).times, [1070.0, 1071.0, 1072.0])
+    kept.shift(np.array([1.0, 0.0]))
+    np.testing.assert_array_equal(kept.last(), [1120.0, -2238.0])
+    kept.clear()
+    assert len(kept) == 0

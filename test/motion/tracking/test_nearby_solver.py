@@ -1,8 +1,11 @@
+""""""
+
 import numpy as np
 import pytest
 from support.chains import arm_path
 
 import ik_service as iks
+from ik_service.kinematics.pose_error import pose_error
 from ik_service.motion.tracking.nearby_solver import NearbySolver
 
 READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
@@ -77,3 +80,219 @@ def test_keeps_the_bound_on_the_motion_of_the_joints(chain):
         result = nearby.solve(target, [READY])
         assert np.abs(result.q - READY).max() <= bound
         assert result.success or not k % 2
+
+
+POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+
+
+def chain_of(name, base, tip):
+    return iks.Robot.from_urdf(arm_path(name)).chain(base, tip)
+
+
+def next_of(solver):
+    return NearbySolver(solver).next
+
+
+@pytest.fixture(scope='module')
+def panda():
+    return chain_of('panda', 'panda_link0', 'panda_hand_tcp')
+
+
+@pytest.fixture(scope='module')
+def ur5e():
+    return chain_of('ur5e', 'base_link', 'tool0')
+
+
+@pytest.fixture(scope='module')
+def spares(panda):
+    return next_of(iks.Solver(panda))
+
+
+def damped_step(jacobian, error, weights):
+    """The step with the least weighted norm (n,)."""
+    squares = (jacobian / weights) @ jacobian.T
+    damping = 1e-6 * squares.diagonal().max() * np.eye(6)
+    return jacobian.T @ np.linalg.solve(squares + damping, error) / weights
+
+
+@pytest.mark.parametrize('seed', range(20))
+def test_of_all_steps_that_move_the_tip_alike_it_is_the_one_with_the_least_weighted_norm(
+    panda, spares, monkeypatch, seed
+):
+    random, guesses = np.random.default_rng(seed), []
+    solve = spares.beside.solve
+    monkeypatch.setattr(spares.beside, 'solve', lambda T, q: guesses.append(q) or solve(T, q))
+    middle, half = 0.5 * (panda.lower + panda.upper), 0.5 * (panda.upper - panda.lower)
+    q = middle + 0.95 * half * random.uniform(-1.0, 1.0, 7)
+    T = panda.forward(q + 0.002 * random.normal(size=7))
+    error, jacobian = pose_error(panda.forward(q), T), panda.jacobian(q)
+    place, least = (q - middle) / half, damped_step(jacobian, error, np.ones(7))
+    near = np.clip(2.0 * np.abs(place) - 1.0, 0.0, 0.999) * (place * least > 0.0)
+    expected = damped_step(jacobian, error, 1.0 + 30.0 * near**2 / (1.0 - near))
+    spares.solve(T, q)
+    # Where no joint comes nearer to a limit, the search begins where the arm is.
+    wanted = q + expected if near.any() else q
+    np.testing.assert_allclose(guesses[0], wanted, atol=1e-3 * np.abs(expected).max())
+
+
+def test_an_arm_that_is_not_redundant_gets_the_answers_of_its_solver(ur5e):
+    plain = iks.Solver(ur5e, options=iks.IkOptions(max_searches=1))
+    spares, random = next_of(iks.Solver(ur5e)), np.random.default_rng(1)
+    for _ in range(50):
+        q = random.uniform(-2.0, 2.0, 6)
+        T = ur5e.forward(q + random.uniform(-0.02, 0.02, 6))
+        assert np.array_equal(spares.solve(T, q).q, plain.solve(T, q).q)
+
+
+def test_a_target_at_rest_moves_no_joint(panda, spares):
+    random = np.random.default_rng(2)
+    for _ in range(50):
+        q = random.uniform(panda.lower, panda.upper)
+        assert np.abs(spares.solve(panda.forward(q), q).q - q).max() < 1e-9
+
+
+def test_joints_come_to_their_limits_less_often_on_long_ways(panda, spares):
+    """On ways that one motion of the joints keeps far from all limits, the least norm does not."""
+    plain = iks.Solver(panda, options=iks.IkOptions(max_searches=1))
+    done, at_limit = dict.fromkeys((plain, spares), 0), dict.fromkeys((plain, spares), 0)
+    middle, half = 0.5 * (panda.lower + panda.upper), 0.5 * (panda.upper - panda.lower)
+    for seed in range(6):
+        random, course = np.random.default_rng(seed), np.linspace(0.0, 6.0, 1200)[:, None]
+        waves = np.sin(random.uniform(0.5, 1.5, 7) * course + random.uniform(0.0, 6.0, 7))
+        path = middle + 0.8 * half * waves
+        for solver in (plain, spares):
+            q = path[0]
+            for row in path:
+                result = solver.solve(panda.forward(row), q)
+                if not result.success or np.abs(result.q - q).max() > 0.1:
+                    break
+                q = result.q
+                done[solver] += 1
+                at_limit[solver] += (np.abs(q - middle) > 0.999 * half).any()
+    assert done[spares] > 1.1 * done[plain]
+    assert at_limit[spares] < 0.5 * at_limit[plain]
+
+
+def test_the_bound_on_the_motion_is_one_from_the_last_solution(panda):
+    bound = 5e-3
+    spares = next_of(iks.Solver(panda, options=iks.IkOptions(max_joint_motion=bound)))
+    random, found = np.random.default_rng(5), 0
+    for _ in range(100):
+        q = random.uniform(panda.lower, panda.upper)
+        T = panda.forward(np.clip(q + random.uniform(-1, 1, 7) * bound, panda.lower, panda.upper))
+        result = spares.solve(T, q)
+        if result.success:
+            found += 1
+            assert np.abs(result.q - q).max() <= bound + 1e-9
+    assert found > 50
+
+
+def test_axes_that_are_free_make_an_arm_redundant(ur5e):
+    options = iks.IkOptions(task_weights=POSITION_ONLY)
+    spares, random = next_of(iks.Solver(ur5e, options=options)), np.random.default_rng(6)
+    differs = 0
+    for _ in range(30):
+        q = random.uniform(ur5e.lower, ur5e.upper)
+        T = ur5e.forward(q + random.uniform(-0.02, 0.02, 6))
+        result = spares.solve(T, q)
+        assert result.success
+        assert np.linalg.norm(ur5e.forward(result.q)[:3, 3] - T[:3, 3]) < 1e-5
+        differs += np.abs(result.q - spares.beside.solve(T, q).q).max() > 1e-4
+    assert differs > 10
+
+
+def test_joints_without_limits_or_without_room_are_left_alone(panda):
+    text = arm_path('panda').read_text()
+    fixed = text.replace('lower="-2.8973" upper="2.8973"', 'lower="0.5" upper="0.5"', 1)
+    assert fixed != text
+    chain = iks.Robot.from_urdf(fixed).chain('panda_link0', 'panda_hand_tcp')
+    spares, q = next_of(iks.Solver(chain)), READY + 0.1
+    q = np.clip(q, chain.lower, chain.upper)
+    T = chain.forward(q)
+    T[2, 3] += 1e-3
+    result = spares.solve(T, q)
+    assert result.success
+    assert result.q[np.flatnonzero(chain.lower == chain.upper)] == pytest.approx(0.5)
+
+
+LIFT = """<link name="floor"/>
+<joint name="lift" type="prismatic"><parent link="floor"/><child link="panda_link0"/>
+  <axis xyz="0 0 1"/><limit lower="-0.5" upper="0.5" velocity="{velocity}" effort="1"/></joint>
+</robot>"""
+
+
+@pytest.fixture(params=[0.02, 0.1, 1.0], ids=lambda velocity: f'{velocity} m/s')
+def lifted(request):
+    text = arm_path('panda').read_text().replace('</robot>', LIFT.format(velocity=request.param))
+    return iks.Robot.from_urdf(text).chain('floor', 'panda_hand_tcp')
+
+
+def test_joints_that_are_slow_weigh_more(lifted, monkeypatch):
+    random, guesses = np.random.default_rng(7), []
+    spares = next_of(iks.Solver(lifted))
+    solve = spares.beside.solve
+    monkeypatch.setattr(spares.beside, 'solve', lambda T, q: guesses.append(q) or solve(T, q))
+    middle, half = 0.5 * (lifted.lower + lifted.upper), 0.5 * (lifted.upper - lifted.lower)
+    share = lifted.velocity / (0.25 * lifted.velocity.max())
+    weights = 1.0 / np.clip(share**2, 1e-3, 1.0)
+    for _ in range(20):
+        q = middle + 0.4 * half * random.uniform(-1.0, 1.0, 8)  # far from all limits
+        T = lifted.forward(q + 0.002 * random.normal(size=8))
+        expected = damped_step(lifted.jacobian(q), pose_error(lifted.forward(q), T), weights)
+        guesses.clear()
+        spares.solve(T, q)
+        wanted = q + expected if (weights > 1.0).any() else q
+        np.testing.assert_allclose(guesses[0], wanted, atol=1e-3 * np.abs(expected).max())
+
+
+def test_a_slow_lift_leaves_a_circle_to_the_arm(lifted):
+    spares = next_of(iks.Solver(lifted))
+    q = np.append(0.0, READY)
+    T = lifted.forward(q)
+    speeds = []
+    for angle in np.linspace(0.0, 2.0 * np.pi, 300):  # 0.2 m across, in 6 s
+        goal = T.copy()
+        goal[1:3, 3] += 0.1 * np.sin(angle), 0.1 * (np.cos(angle) - 1.0)
+        result = spares.solve(goal, q)
+        assert result.success
+        speeds.append(np.abs(result.q - q) / 0.02)
+        q = result.q
+    assert (np.array(speeds) <= lifted.velocity).all()
+
+
+def test_a_slow_lift_leaves_a_target_far_away_to_the_arm(lifted):
+    nearby = NearbySolver(iks.Solver(lifted))
+    q, random, ratios = np.append(0.0, READY), np.random.default_rng(8), []
+    for _ in range(60):
+        goal = lifted.forward(q)
+        goal[:3, 3] += random.uniform(-0.15, 0.15, 3)
+        direct = nearby.beside.solve(goal, q)
+        if not direct.success:
+            continue
+        found = nearby.solve(goal, [q])
+        assert np.abs(lifted.forward(found.q) - goal).max() < 1e-4
+        durations = [np.max(np.abs(to.q - q) / lifted.velocity) for to in (found, direct)]
+        ratios.append(durations[0] / durations[1])
+    assert len(ratios) > 30
+    assert max(ratios) <= 1.0
+    is_slow = lifted.velocity.min() < 0.25 * lifted.velocity.max()
+    assert np.median(ratios) < 0.6 if is_slow else np.allclose(ratios, 1.0)
+
+
+def test_without_slow_joints_the_direct_solution_is_taken(panda):
+    nearby, random = NearbySolver(iks.Solver(panda)), np.random.default_rng(9)
+    for _ in range(30):
+        goal = panda.forward(READY)
+        goal[:3, 3] += random.uniform(-0.15, 0.15, 3)
+        found = nearby.solve(goal, [READY])
+        assert np.array_equal(found.q, nearby.beside.solve(goal, READY).q)
+
+
+def test_a_solution_reached_sooner_keeps_the_bound_on_the_motion_of_the_joints(lifted):
+    options = iks.IkOptions(max_joint_motion=0.15)
+    nearby = NearbySolver(iks.Solver(lifted, options=options))
+    q, random = np.append(0.0, READY), np.random.default_rng(10)
+    for _ in range(30):
+        goal = lifted.forward(q)
+        goal[:3, 3] += random.uniform(-0.1, 0.1, 3)
+        assert np.abs(nearby.solve(goal, [q]).q - q).max() <= 0.15 + 1e-9

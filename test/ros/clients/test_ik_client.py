@@ -3,10 +3,14 @@
 import asyncio
 import threading
 
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
+from moveit_msgs.srv import GetCartesianPath
 import numpy as np
 import pytest
+from support.arm_helpers import mixed_poses, reachable
 from support.ik_servers import BatchServer, NO_SOLUTION, poses, single_server, SUCCESS
+from support.node_helpers import start_panda, status
 
 from ik_service.exceptions import ArgumentError
 from ik_service.ros.clients import (
@@ -294,3 +298,102 @@ def test_results_that_are_not_there_yet(client):
 def test_wrong_arguments(client, argument, arguments):
     with pytest.raises(ArgumentError, match=argument):
         client.solve(**arguments)
+
+
+def test_messages_name_the_rows_of_the_user(bench, client):
+    def name(request, response):
+        for number, pose in enumerate(request.waypoints):
+            if pose.position.x < 0.0:
+                text = f'waypoints[{number}].position.x is below 0, waypoints[99999] is not'
+                response.start_state.joint_state.name[number] = text
+
+    BatchServer(bench, name)
+    T = poses(1000)
+    T[[3, 777], 0, 3] = -1.0
+    batch = client.solve(T).result(LONG)
+    for row in 3, 777:
+        assert (
+            batch.messages[row] == f'poses[{row}].position.x is below 0, waypoints[99999] is not'
+        )
+    messages = [PoseStamped() for _ in range(9)]
+    for number, message in enumerate(messages):
+        message.header.frame_id = 'ab'[number % 2]
+    messages[7].pose.position.x = -1.0
+    assert client.solve(messages).result(LONG).messages[7].startswith('poses[7].position.x')
+
+
+def test_a_server_that_names_no_joints_without_a_solution(bench, client):
+    single_server(bench)
+    T = poses(3)
+    T[:, 0, 3] = -1.0
+    batch = client.pipelined(T).result(LONG)
+    assert (batch.q.shape, batch.joint_names) == ((3, 0), ())
+    assert batch.error_codes.tolist() == [NO_SOLUTION] * 3
+
+
+LONGEST = 200.0  # beyond what any test takes, with the compiler [s]
+PATIENT = {'solver.timeout': 60.0}  # so that no answer depends on how busy the machine is
+
+
+def start(bench):
+    """Start the node, and wait for the service that comes when its kernels are compiled."""
+    node = start_panda(bench, **PATIENT)
+    bench.service_client(GetCartesianPath, 'compute_ik_batch', LONGEST)
+    return node
+
+
+@pytest.fixture
+def node_client(bench):
+    with IkClient(bench.node, patience=LONGEST) as node_client:
+        yield node_client
+
+
+def test_answers_are_those_of_compute_ik(bench, node_client, panda_model):
+    start(bench)
+    messages = [PoseStamped(pose=pose) for pose in mixed_poses(panda_model)]
+    messages[5].header.frame_id = 'panda_link1'
+    messages[6].header.frame_id = 'nowhere'
+    batch = node_client.solve(messages).result(LONGEST)
+    alone = node_client.pipelined(messages).result(LONGEST)
+    assert batch.error_codes.tolist() == alone.error_codes.tolist()
+    assert batch.error_codes.tolist().count(1) == 33
+    assert batch.joint_names == alone.joint_names
+    assert np.array_equal(batch.q, alone.q, equal_nan=True)
+    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+    status(diagnostics, 'compute_ik_batch', requests='3', SUCCESS='2')
+
+
+def test_a_killed_node_that_is_started_again_loses_nothing(bench, node_client, panda_model):
+    node = start(bench)
+    poses = np.tile([reachable(panda_model, seed) for seed in range(100)], (300, 1, 1))
+    batch = node_client.solve(poses)
+    assert next(iter(batch)).success
+    node.kill()
+    start_panda(bench, **PATIENT)
+    batch.result(LONGEST)
+    assert batch.success.all()
+    assert np.array_equal(batch.q, np.tile(batch.q[:100], (300, 1)))
+
+
+@pytest.mark.slow
+def test_one_of_two_nodes_is_killed_and_the_other_one_answers_the_rest(bench, panda_model):
+    nodes = start(bench), start(bench)
+    poses = np.tile([reachable(panda_model, seed) for seed in range(100)], (400, 1, 1))
+    with IkClient(bench.node) as node_client:
+        batch = node_client.solve(poses)
+        assert next(iter(batch)).success
+        nodes[0].kill()
+        for answers in (batch, node_client.solve(poses)):
+            answers.result(LONGEST)
+            assert answers.success.all()
+            assert np.array_equal(answers.q, np.tile(answers.q[:100], (400, 1)))
+
+
+def test_two_clients_at_once(bench, node_client, panda_model):
+    start(bench)
+    poses = np.array([reachable(panda_model, seed) for seed in range(500)])
+    with IkClient(bench.node, patience=LONGEST) as other:
+        batches = [each.solve(poses[::step]) for each in (node_client, other) for step in (1, -1)]
+        first, *others = [batch.result(LONGEST) for batch in batches]
+        for batch, step in zip(others, (-1, 1, -1), strict=True):
+            assert np.array_equal(batch.q[::step], first.q)

@@ -8,7 +8,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from support.harness import until
 
-from ik_service.ros.common.action_client import ThreadSafeActionClient
+from ik_service.ros.common.actions import ThreadSafeActionClient
 
 pytestmark = pytest.mark.dds
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 import signal
 import subprocess
 import sys
 import time
 
 import pytest
+
+from ik_service.ros.common.runtime import shows_help
 
 PROGRAM = """
 import sys, time
@@ -78,7 +81,7 @@ def test_signals_end_it_in_time_and_quietly(number, body):
     assert ('cleaned up' in output) == ('cleaned up' in body)
 
 
-@pytest.mark.parametrize('program', ['ik.main', 'sim.main', 'markers.target_marker.main'])
+@pytest.mark.parametrize('program', ['node.main', 'sim.main', 'markers.target_marker.main'])
 def test_programs_say_that_they_need_ros(program):
     missing = "import sys; sys.modules['rclpy'] = sys.modules['moveit_msgs'] = None; "
     run = f'from ik_service.ros.{program} import main; sys.exit(main())'
@@ -88,3 +91,31 @@ def test_programs_say_that_they_need_ros(program):
     assert done.returncode == 1
     assert 'ROS 2 is needed' in done.stderr
     assert 'Traceback' not in done.stderr
+
+
+PROGRAMS = {
+    'ik_node': 'ik_service.ros.node.main',
+    'ik_sim': 'ik_service.ros.sim.main',
+    'ik_viewer': 'ik_service.extras.viewer.main',
+}
+
+
+@pytest.mark.parametrize('name', PROGRAMS)
+@pytest.mark.parametrize('word', ['-h', '--help'])
+def test_help_is_printed_and_nothing_starts(monkeypatch, capsys, name, word):
+    from ik_service.ros.common import runtime
+
+    main = import_module(PROGRAMS[name]).main
+    monkeypatch.setattr(runtime, 'run', lambda *_: pytest.fail('starts'))
+    monkeypatch.setattr(f'{PROGRAMS[name]}.run', lambda *_: pytest.fail('starts'), raising=False)
+    assert not main([word])
+    told = capsys.readouterr()
+    assert told.out.startswith(f'usage: {name} [--ros-args')
+    assert 'docs/' in told.out
+    assert told.err == ''
+
+
+@pytest.mark.parametrize('words', [[], ['--ros-args', '-p', 'help:=-h', '--help'], ['helper']])
+def test_words_for_ros_are_not_looked_at(capsys, words):
+    assert not shows_help(words, 'ik_node', 'Solves.')
+    assert capsys.readouterr().out == ''

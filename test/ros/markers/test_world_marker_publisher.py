@@ -26,7 +26,7 @@ from ik_service.collision.world import World, WorldObject
 from ik_service.common.transforms import rigid_transform
 from ik_service.robot import Robot
 from ik_service.ros.common.conversions import matrix_from_pose, pose_from_matrix
-from ik_service.ros.markers.world_marker_publisher import WorldMarkerPublisher
+from ik_service.ros.markers.world_markers import WorldMarkerPublisher
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.scene.collision_world import CollisionWorld
 

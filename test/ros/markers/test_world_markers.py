@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -11,9 +13,9 @@ pytest.importorskip('visualization_msgs.msg', reason='visualization_msgs is not 
 from builtin_interfaces.msg import Time
 from visualization_msgs.msg import Marker
 
-from ik_service.collision.shapes import Box, Mesh, Plane, Sphere
+from ik_service.collision.shapes import Box, Capsule, Cone, Cylinder, Mesh, Plane, Sphere
 from ik_service.collision.world import AttachedObject, World, WorldObject
-from ik_service.common.transforms import rigid_transform
+from ik_service.common.transforms import rigid_transform, transform_from_xyz_rpy
 from ik_service.model.geometry import link_geometry
 from ik_service.model.geometry.link_geometry import CollisionGeometry
 from ik_service.ros.common.conversions import matrix_from_pose
@@ -21,9 +23,12 @@ from ik_service.ros.markers import world_markers
 from ik_service.ros.markers.world_markers import (
     ATTACHED,
     CONTACTS,
+    fill_marker,
     LINKS,
     OBJECTS,
+    PLATE,
     REMARKS,
+    TriangleBudget,
     world_marker_array,
     WorldScene,
 )
@@ -122,3 +127,90 @@ def test_colours_of_the_scene_are_those_of_the_markers_unless_they_collide():
     assert shown[OBJECTS][2].color == before[OBJECTS][2].color  # the floor has none
     colliding = by_namespace(WorldScene('base', world, [('tool', 'shelf')]))
     assert rgb(colliding[OBJECTS][0]) == rgb(colliding[ATTACHED][0]) != rgb(shown[OBJECTS][0])
+
+
+T = transform_from_xyz_rpy((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))
+SLAB = Mesh([[0, 0, 1], [2, 0, 1], [2, 4, 1], [0, 4, 1]], [[0, 1, 2], [0, 2, 3]])
+
+
+def filled(shape, triangles=1000):
+    marker = Marker()
+    return marker, fill_marker(marker, shape, T, TriangleBudget(triangles))
+
+
+def size(marker):
+    return [marker.scale.x, marker.scale.y, marker.scale.z]
+
+
+@pytest.mark.parametrize(
+    ('shape', 'kind', 'expected'),
+    [
+        (Box((1.0, 2.0, 3.0)), Marker.CUBE, [1, 2, 3]),
+        (link_geometry.Box((1.0, 2.0, 3.0)), Marker.CUBE, [1, 2, 3]),
+        (Sphere(0.5), Marker.SPHERE, [1, 1, 1]),
+        (link_geometry.Sphere(0.5), Marker.SPHERE, [1, 1, 1]),
+        (Cylinder(0.5, 3.0), Marker.CYLINDER, [1, 1, 3]),
+        (link_geometry.Cylinder(0.5, 3.0), Marker.CYLINDER, [1, 1, 3]),
+        (
+            link_geometry.MeshFile('package://a/b.stl', (1, -1, 2)),
+            Marker.MESH_RESOURCE,
+            [1, -1, 2],
+        ),
+    ],
+)
+def test_solids_have_their_full_sizes_and_their_pose(shape, kind, expected):
+    marker, is_exact = filled(shape)
+    assert (marker.type, size(marker), is_exact) == (kind, expected, True)
+    np.testing.assert_allclose(matrix_from_pose(marker.pose), T, atol=1e-12)
+    assert marker.mesh_resource == getattr(shape, 'filename', '')
+
+
+def test_a_cone_is_closed_faces_outwards_and_has_its_tip_up():
+    marker, _ = filled(Cone(0.5, 2.0))
+    corners = np.array([(p.x, p.y, p.z) for p in marker.points]).reshape(-1, 3, 3)
+    np.testing.assert_allclose(corners.reshape(-1, 3).min(axis=0)[2], -1.0)
+    np.testing.assert_array_equal(corners.reshape(-1, 3)[corners[..., 2].argmax()], [0, 0, 1])
+    edges = {(tuple(t[i]), tuple(t[(i + 1) % 3])) for t in corners for i in range(3)}
+    assert len(edges) == 3 * len(corners)
+    assert all((end, start) in edges for start, end in edges)
+    volume = np.einsum('ij,ij->i', corners[:, 0], np.cross(corners[:, 1], corners[:, 2])).sum() / 6
+    assert volume == pytest.approx(math.pi * 0.5**2 * 2.0 / 3.0, rel=0.02)
+    np.testing.assert_allclose(matrix_from_pose(marker.pose), T, atol=1e-12)
+
+
+@pytest.mark.parametrize('shape', [Capsule(0.5, 2.0), link_geometry.Capsule(0.5, 2.0)])
+def test_a_capsule_is_drawn_as_triangles_while_there_are_any_left(shape):
+    marker, is_exact = filled(shape)
+    corners = np.array([(p.x, p.y, p.z) for p in marker.points])
+    assert (marker.type, is_exact) == (Marker.TRIANGLE_LIST, True)
+    np.testing.assert_allclose(np.ptp(corners, axis=0), [1, 1, 3], atol=1e-12)
+    marker, is_exact = filled(shape, 10)
+    assert (marker.type, is_exact) == (Marker.CUBE, False)
+    np.testing.assert_allclose(size(marker), [1, 1, 3], atol=1e-12)
+
+
+@pytest.mark.parametrize('plane', [(0, 0, 1, -2), (0, 0, -3, 1), (1, 2, -2, 5), (1, 0, 0, 0)])
+def test_the_plate_of_a_plane_lies_in_it_and_nearest_to_the_origin(plane):
+    marker, _ = filled(Plane(plane))
+    assert (marker.type, size(marker)) == (Marker.CUBE, list(PLATE))
+    T_plate = np.linalg.inv(T) @ matrix_from_pose(marker.pose)
+    normal = np.array(plane[:3])
+    for x, y in ((0, 0), (1, 1), (-1, 1)):
+        point = (T_plate @ [x, y, 0, 1])[:3]
+        assert normal @ point + plane[3] == pytest.approx(0, abs=1e-9)
+    np.testing.assert_allclose(np.cross(T_plate[:3, 3], normal), 0, atol=1e-9)
+
+
+def test_a_mesh_uses_up_the_budget_and_then_becomes_its_box():
+    budget, first, second = TriangleBudget(3), Marker(), Marker()
+    assert fill_marker(first, SLAB, T, budget)
+    assert first.type == Marker.TRIANGLE_LIST
+    np.testing.assert_array_equal(
+        [(p.x, p.y, p.z) for p in first.points], SLAB.vertices[SLAB.triangles].reshape(-1, 3)
+    )
+    assert not fill_marker(second, SLAB, T, budget)
+    assert second.type == Marker.CUBE
+    assert len(second.points) == 0
+    np.testing.assert_allclose(size(second)[:2], [2, 4])
+    assert 0.0 < size(second)[2] < 1e-3  # viewers refuse 0
+    np.testing.assert_allclose(matrix_from_pose(second.pose)[:, 3], T @ [1, 2, 1, 1])

@@ -12,10 +12,13 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
+from ik_service.arm.group import GroupSettings
 from ik_service.exceptions import IkServiceError, OptionError
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.node.parameter_table import (
     FOLLOWER_PARAMETERS,
+    group_settings,
+    GROUPS,
     PARAMETERS,
     SOLVER_PARAMETERS,
     UNDECLARED,
@@ -240,3 +243,36 @@ def test_the_bound_on_the_joint_motion_can_be_set_and_taken_away(make):
     for value, bound in ((0.3, 0.3), (0.0, None)):
         assert put(node, 'solver.max_joint_motion', value).successful
         assert parameters.solver.options.max_joint_motion == bound
+
+
+def settings(text, **nested):
+    return group_settings(GROUPS.read({'groups': text, **nested}))
+
+
+def test_groups_and_settings_of_groups():
+    text = '{left: {base_link: chest, tip_link: hand, solver: bfgs}, right: {timeout: 1}}'
+    assert settings(text, **{'groups.third.tip_link': 'head'}) == {
+        'left': GroupSettings('chest', 'hand', 'bfgs'),
+        'right': GroupSettings(timeout=1.0),
+        'third': GroupSettings('', 'head'),
+    }
+    assert settings('') == {}
+
+
+@pytest.mark.parametrize(
+    ('text', 'said'),
+    [
+        ('{a: {base_link: chest}}', r'groups\.a\.tip_link: has to be given'),
+        ('{a: {tip_link: hand, solver: magic}}', r'groups\.a\.solver: .*magic.*levenberg'),
+        ('{a: {timeout: -1}}', r'groups\.a\.timeout: has to be from 1e-06 to 60 s, not -1'),
+        ('{a: {timeout: 0}}', r'groups\.a\.timeout'),
+        ('{a: {timeout: 1e9}}', r'groups\.a\.timeout'),
+        ('{a: {timeout: .nan}}', r'groups\.a\.timeout'),
+        ('{a: {tip: hand}}', r"no field 'tip' among .*is tip_link meant"),
+        ('{a: [hand]}', r'groups\.a'),
+        ('[a]', 'groups'),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(text, said):
+    with pytest.raises(OptionError, match=said):
+        settings(text)

@@ -9,7 +9,8 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from rclpy.time import Time
 from support.arm_helpers import hopeless, panda_arm, reachable
 
-from ik_service.ros.node.solve_record import solve_values, SolveRecord
+from ik_service.ros.node.diagnostics import solve_values
+from ik_service.ros.requests.service_handler import SolveRecord
 from ik_service.solvers.result import IkStatus
 from ik_service.solvers.solver import Solver
 

@@ -25,10 +25,11 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from support.arm_helpers import PANDA, TIP
 from support.harness import START_TIMEOUT, until
+import yaml
 
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.node.ik_node import IkNode
-from ik_service.ros.parameters.parameter_services import MOST, ParameterServices
+from ik_service.ros.parameters.parameter_services import MOST, ParameterServices, wrong_type
 
 
 def text(name, value):
@@ -227,3 +228,32 @@ def test_too_many_solvers_waiting_for_the_compiler_are_refused(monkeypatch):
     for thread in threads:
         thread.join(10.0)
     assert all(solver.compiled for solver in solvers)
+
+
+DOUBLE, DOUBLES = Parameter.Type.DOUBLE, Parameter.Type.DOUBLE_ARRAY
+
+
+@pytest.mark.parametrize(
+    ('wanted', 'given', 'written'),
+    [
+        (DOUBLE, '1e-4', '1.0e-4'),
+        (DOUBLE, '-2E5', '-2.0e+5'),
+        (DOUBLE, '1.25e3', '1.25e+3'),
+        (DOUBLE, '5', '5.0'),
+        (DOUBLES, '[1, 1, 0]', '[1.0, 1.0, 0.0]'),
+        (Parameter.Type.STRING, '0', '"\'0\'"'),
+    ],
+)
+def test_the_suggested_form_is_read_as_the_right_type(wanted, given, written):
+    reason = wrong_type(wanted, yaml.safe_load(given))
+    assert reason.endswith(f'; write {written}')
+    # The shell takes the outer quotes away.
+    assert Parameter('x', value=yaml.safe_load(written.strip('"'))).type_ is wanted
+
+
+@pytest.mark.parametrize('value', ['fast', True, None, [], ['a'], 'x' * 10_000])
+def test_without_a_valid_form_none_is_suggested(value):
+    reason = wrong_type(DOUBLE, value)
+    assert reason.startswith('wrong type: has to be a number with a decimal point, not ')
+    assert 'write' not in reason
+    assert len(reason) < 400

@@ -11,8 +11,8 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from moveit_msgs.msg import JointConstraint
 from support.arm_helpers import tree_arm
 
+from ik_service.ros.requests.constraints import constrained_chain
 from ik_service.ros.requests.errors import ErrorCode, RequestError
-from ik_service.ros.requests.joint_constraints import constrained_chain
 
 
 @pytest.fixture(scope='module')

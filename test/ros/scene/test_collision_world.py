@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 
 import numpy as np
@@ -10,15 +11,34 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('coal', reason='needs the extra collision')
 
-from moveit_msgs.msg import CollisionObject
-from shape_msgs.msg import Mesh
-from support.collision_helpers import ball, CRANE, crane_arm
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import Point
+from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
+from moveit_msgs.srv import GetGroupUrdf, GetPositionFK, GetStateValidity
+from shape_msgs.msg import Mesh, MeshTriangle
+from std_msgs.msg import String
+from support.arm_helpers import ik_request, solved, with_seed
+from support.collision_helpers import (
+    attached,
+    ball,
+    by_name,
+    CRANE,
+    crane_arm,
+    LEFT,
+    LEFT_SEED,
+    RIGHT,
+    T_TOOL,
+)
+from support.harness import START_TIMEOUT, until
+from support.node_helpers import ask, LATCHED, NODE, status
 from support.solid_arms import folding_arm_xml
 
+from ik_service import Robot
 from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.loader import build_arm
 from ik_service.common.transforms import rigid_transform
 from ik_service.exceptions import ArgumentError, CollisionObjectError
+from ik_service.ros.requests.errors import ErrorCode
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.scene import collision_world
 from ik_service.ros.scene.collision_world import CollisionWorld
@@ -136,3 +156,153 @@ def test_an_object_that_cannot_be_built_is_refused(around, monkeypatch):
     assert not around.world.known.world.objects
     with pytest.raises(ArgumentError):
         around.put(CollisionObject(id='mesh', meshes=[Mesh()]))
+
+
+IN_PLANE = {'solver.task_weights': [1.0, 1.0, 0.0, 0.0, 0.0, 1.0]}
+
+
+def start(bench, **parameters):
+    given = {'tip_link': 'tool', **IN_PLANE, **parameters}
+    return bench.start(NODE, **given)
+
+
+def publish(bench, *messages):
+    for message in messages:
+        kind = type(message)
+        topic = 'attached_' * (kind is AttachedCollisionObject) + 'collision_object'
+        bench.publisher(kind, topic, 1000).publish(message)
+
+
+def request(**fields):
+    message = ik_request(T_TOOL, avoid_collisions=True, **fields)
+    message.ik_request.robot_state.is_diff = True
+    return with_seed(message, LEFT_SEED, LEFT_SEED.values())
+
+
+def check(bench, **joints):
+    message = GetStateValidity.Request()
+    positions = {**STRAIGHT, **joints}
+    message.robot_state.joint_state.name = list(positions)
+    message.robot_state.joint_state.position = list(positions.values())
+    message.robot_state.is_diff = True
+    return bench.call(GetStateValidity, 'check_state_validity', message)
+
+
+def bodies(answer):
+    return {(c.contact_body_1, c.contact_body_2) for c in answer.contacts}
+
+
+def until_bodies(bench, expected, **joints):
+    return until(lambda: bodies(check(bench, **joints)) == expected, what=f'{expected}')
+
+
+def test_a_scene_as_clients_of_moveit_send_it(bench):
+    node = start(bench, robot_description=CRANE)
+    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+    assert check(bench).valid
+    publish(bench, ball('lamp', LEFT, 'base'), ball('post', (2.2, 0.38, 0.0)))
+    publish(bench, ball('tray', (2.2, 0.2, 0.0)))
+    status(diagnostics, 'collisions', objects='3')  # the next message goes another way
+    publish(bench, by_name('tray', 'tool'))
+    until_bodies(bench, {('tray', 'post')})
+    publish(
+        bench,
+        CollisionObject(id='post', operation=CollisionObject.MOVE, pose=ball('', RIGHT).pose),
+    )
+    until_bodies(bench, set())
+    answer = ask(bench, request())
+    assert answer.error_code.val == ErrorCode.GOAL_IN_COLLISION
+    publish(bench, CollisionObject(id='lamp', operation=CollisionObject.REMOVE))
+    until(lambda: ask(bench, request()).error_code.val == ErrorCode.SUCCESS)
+    assert solved(ask(bench, request()))['elbow'] < 0.0
+    status(diagnostics, 'collisions', objects='1', attached_objects='1', unchecked_links='none')
+    publish(bench, by_name('tray', 'tool', CollisionObject.REMOVE))
+    until_bodies(bench, set())
+    status(diagnostics, 'collisions', objects='2', attached_objects='0')
+    node.check()
+
+
+def test_objects_that_a_request_attaches_are_links_of_it_and_checked(bench):
+    start(bench, robot_description=CRANE, **{'solver.task_weights': [1.0] * 6})
+    message = request(ik_link_name='stick')
+    message.ik_request.avoid_collisions = False
+    state = message.ik_request.robot_state
+    state.attached_collision_objects = [attached('stick', 'tool')]
+    assert solved(ask(bench, message))
+    placed = GetPositionFK.Request(fk_link_names=['tool', 'stick'], robot_state=state)
+    answer = bench.call(GetPositionFK, 'compute_fk', placed)
+    assert answer.error_code.val == ErrorCode.SUCCESS
+    assert answer.pose_stamped[0].pose == answer.pose_stamped[1].pose
+    state.attached_collision_objects = [attached('stick', 'tool', (math.nan, 0.0, 0.0))]
+    assert ask(bench, message).error_code.val == ErrorCode.INVALID_ROBOT_STATE
+    placed.robot_state = state
+    answer = bench.call(GetPositionFK, 'compute_fk', placed)
+    assert answer.error_code.val == ErrorCode.INVALID_ROBOT_STATE
+
+
+def test_the_description_of_a_group_and_of_the_robot(bench):
+    start(bench, robot_description=CRANE)
+    answer = bench.call(GetGroupUrdf, 'get_urdf', GetGroupUrdf.Request())
+    assert answer.urdf_string == CRANE
+    answer = bench.call(GetGroupUrdf, 'get_urdf', GetGroupUrdf.Request(group_name='manipulator'))
+    assert 'finger' not in Robot.from_urdf_text(answer.urdf_string).links
+    answer = bench.call(GetGroupUrdf, 'get_urdf', GetGroupUrdf.Request(group_name='tail'))
+    assert answer.error_code.val == ErrorCode.INVALID_GROUP_NAME
+
+
+def test_objects_outlive_a_new_description_and_lose_the_links_that_went(bench):
+    node = start_waiting(bench)
+    descriptions = bench.publisher(String, 'robot_description', LATCHED)
+    descriptions.publish(String(data=CRANE))
+    node.wait_for('ready after', START_TIMEOUT)
+    publish(bench, ball('lamp', (0.5, 0.1, 0.0)), attached('tray', 'finger', (0.0, 3.0, 0.0)))
+    until_bodies(bench, {('upper', 'lamp')})
+    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+    status(diagnostics, 'collisions', attached_objects='1')
+    descriptions.publish(String(data=CRANE.replace('finger', 'thumb')))
+    node.wait_for('ready with the new robot description', START_TIMEOUT)
+    node.wait_for('in the new robot: tray', 10.0)
+    assert bodies(check(bench)) == {('upper', 'lamp')}
+
+
+def start_waiting(bench):
+    return bench.start(NODE, ready='waiting for a robot', tip_link='tool', **IN_PLANE)
+
+
+def test_a_missing_mesh_and_the_parameter_at_run_time(bench):
+    mesh = '<mesh filename="file:///nowhere/hand.stl"/>'
+    node = start(bench, robot_description=CRANE.replace('<sphere radius="0.06"/>', mesh))
+    answer = ask(bench, request())
+    assert answer.error_code.val == ErrorCode.COLLISION_CHECKING_UNAVAILABLE
+    assert 'require_collision_checking' in answer.error_code.message
+    assert not check(bench).valid
+    (result,) = bench.set_parameters('ik_service', require_collision_checking=False)
+    assert result.successful
+    answer = ask(bench, request())
+    assert answer.error_code.val == ErrorCode.SUCCESS
+    assert "'hand'" in answer.error_code.message
+    assert check(bench).valid
+    assert 'nowhere' in node.output
+
+
+def test_a_storm_of_objects_large_and_faulty_ones_among_them(bench):
+    node = start(bench, robot_description=CRANE)
+    corners = [Point(x=0.01 * i, y=5.0, z=0.001 * (i % 7)) for i in range(300)]
+    triangles = [
+        MeshTriangle(vertex_indices=[i % 298, i % 298 + 1, i % 298 + 2]) for i in range(900)
+    ]
+    large = CollisionObject(id='mesh', meshes=[Mesh(vertices=corners, triangles=triangles)])
+    for number in range(200):
+        publish(bench, ball(f'bad {number}', (math.nan, 0.0, 0.0)))
+        publish(bench, ball(f'far {number % 50}', (5.0, 0.1 * number, 0.0)))
+        publish(bench, attached(f'held {number}', 'nowhere'))
+        if number % 40 == 0:
+            publish(bench, large)
+            assert ask(bench, request()).error_code.val == ErrorCode.SUCCESS
+    publish(bench, ball('last', (0.5, 0.1, 0.0)))
+    until_bodies(bench, {('upper', 'last')})
+    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+    status(diagnostics, 'collisions', objects='52', attached_objects='0')
+    node.check()
+    assert 'Traceback' not in node.output
+    assert node.output.count(' ignored: ') < 60

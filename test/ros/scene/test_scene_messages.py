@@ -21,7 +21,7 @@ from support.scenes import diff, matrix, SceneServer
 from ik_service.common.transforms import rigid_transform, rotation_from_rpy
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.scene.collision_world import CollisionWorld
-from ik_service.ros.scene.scene_services import known_scene
+from ik_service.ros.scene.scene_interfaces import known_scene
 
 T_ODD = rigid_transform(rotation_from_rpy(0.3, -1.2, 2.0), (0.123, 4.5, -0.67))
 

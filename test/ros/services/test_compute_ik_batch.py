@@ -20,7 +20,7 @@ from support.arm_helpers import (
 
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.requests.errors import ErrorCode
-from ik_service.ros.services import batch_request, compute_ik_batch
+from ik_service.ros.services import compute_ik_batch
 
 JOINTS = tuple(f'panda_joint{number}' for number in range(1, 8))
 
@@ -195,7 +195,7 @@ def test_no_poses_and_too_many(server, monkeypatch):
     response = server.solve_many(batch_of([]))
     assert response.error_code.val == ErrorCode.SUCCESS
     assert answers(response) == []
-    monkeypatch.setattr(batch_request, 'MOST_POSES', 3)
+    monkeypatch.setattr(compute_ik_batch, 'MOST_POSES', 3)
     response = server.solve_many(batch_of([Pose()] * 4))
     assert response.error_code.val == ErrorCode.FAILURE
     assert 'at most 3' in response.error_code.message

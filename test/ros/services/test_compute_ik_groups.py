@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PoseStamped
+from moveit_msgs.msg import OrientationConstraint, PositionConstraint
 import numpy as np
+from shape_msgs.msg import SolidPrimitive
 from support.arm_helpers import (
     ik_request,
     PANDA,
@@ -18,10 +23,15 @@ from support.arm_helpers import (
     Server,
     solved,
     TIP,
+    together,
+    with_seed,
 )
 
 from ik_service.arm.arm import Arm, ArmSettings
+from ik_service.arm.compilation import TreePreparation
 from ik_service.arm.group import GroupSettings
+from ik_service.common.resources import urdf_path
+from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ChainError
 from ik_service.robot import Robot
 from ik_service.ros.common.conversions import pose_from_matrix
@@ -134,3 +144,153 @@ def test_groups_of_the_users_own():
 def test_settings_of_a_group_that_there_is_not_are_refused():
     with pytest.raises(ChainError, match=r"groups.leg names no tip_link.*'leg'.*panda_arm"):
         panda_arm(groups={'leg': GroupSettings(solver='bfgs')})
+
+
+LEFT, RIGHT = 'left_grip', 'right_grip'
+BOTH_ARMS = """
+<robot name="upper_body">
+  <group name="left"><chain base_link="pelvis" tip_link="left_grip"/></group>
+  <group name="right"><chain base_link="pelvis" tip_link="right_grip"/></group>
+  <group name="both"><group name="left"/><group name="right"/></group>
+</robot>
+"""
+
+
+@pytest.fixture(scope='module')
+def body():
+    return Arm(Robot.from_urdf(urdf_path('upper_body'), srdf=BOTH_ARMS), ArmSettings())
+
+
+@pytest.fixture
+def bodies(body):
+    return Server(body)
+
+
+def random_poses(arm, seed):
+    """Poses of all links at a random posture, and the posture."""
+    rng = np.random.default_rng(seed)
+    tree = arm.groups['both'].chain
+    posture = arm.rest.copy()
+    posture[arm.groups['both'].indices] = rng.uniform(tree.lower, tree.upper)
+    return arm.link_poses(arm.postures.complete(posture)), posture
+
+
+def reached(server, answer):
+    return server.arm.link_poses(np.array(list(solved(answer).values())))
+
+
+@pytest.mark.parametrize('group', ['', 'left', 'both'])
+@pytest.mark.parametrize('order', [(LEFT, RIGHT), (RIGHT, LEFT)])
+def test_two_hands_are_placed_together(bodies, group, order):
+    for seed in range(5):
+        wanted, _ = random_poses(bodies.arm, seed)
+        request = together({link: wanted[link] for link in order}, group_name=group)
+        found = reached(bodies, bodies.solve(request))
+        for link in order:
+            np.testing.assert_allclose(found[link], wanted[link], atol=1e-4)
+
+
+def test_a_pose_in_the_frame_of_the_other_hand_is_relative_to_where_that_will_be(bodies):
+    for seed in range(5):
+        wanted, _ = random_poses(bodies.arm, seed)
+        T_left_right = inverse_transform(wanted[LEFT]) @ wanted[RIGHT]
+        request = together({LEFT: wanted[LEFT], RIGHT: T_left_right}, {RIGHT: LEFT})
+        found = reached(bodies, bodies.solve(request))
+        np.testing.assert_allclose(found[LEFT], wanted[LEFT], atol=1e-4)
+        np.testing.assert_allclose(found[RIGHT], wanted[RIGHT], atol=2e-4)
+
+
+def test_a_hand_of_the_group_that_is_left_out_stays_where_the_seed_puts_it(bodies):
+    poses, posture = random_poses(bodies.arm, 1)
+    goal = poses[LEFT].copy()
+    goal[:3, 3] += 0.01
+    request = ik_request(goal, group_name='both', ik_link_name=LEFT)
+    with_seed(request, bodies.arm.postures.names, posture)
+    found = reached(bodies, bodies.solve(request))
+    np.testing.assert_allclose(found[LEFT], goal, atol=1e-4)
+    np.testing.assert_allclose(found[RIGHT], poses[RIGHT], atol=1e-4)
+
+
+def test_two_links_of_one_arm(bodies):
+    wanted, _ = random_poses(bodies.arm, 4)
+    request = together({LEFT: wanted[LEFT], 'left_forearm': wanted['left_forearm']})
+    found = reached(bodies, bodies.solve(request))
+    np.testing.assert_allclose(found[LEFT], wanted[LEFT], atol=1e-4)
+    np.testing.assert_allclose(found['left_forearm'], wanted['left_forearm'], atol=1e-4)
+
+
+def test_poses_that_cannot_be_met_together_have_no_solution(bodies):
+    wanted, _ = random_poses(bodies.arm, 2)
+    far = wanted[RIGHT].copy()
+    far[:3, 3] = 0.0, -5.0, 0.0
+    answer = bodies.solve(together({LEFT: wanted[LEFT], RIGHT: far}))
+    refused(bodies, answer, ErrorCode.NO_IK_SOLUTION, 'closest pose')
+
+
+def test_links_and_poses_that_do_not_go_together(bodies):
+    wanted, _ = random_poses(bodies.arm, 3)
+    bad = ErrorCode.INVALID_LINK_NAME
+    two = {LEFT: wanted[LEFT], RIGHT: wanted[RIGHT]}
+    short = together(two)
+    short.ik_request.ik_link_names = [LEFT]
+    refused(bodies, bodies.solve(short), bad, '2 poses', '1 link')
+    twice = together(two)
+    twice.ik_request.ik_link_names = [LEFT, LEFT]
+    refused(bodies, bodies.solve(twice), bad, "'left_grip' twice")
+    unknown = together({LEFT: wanted[LEFT], 'third_grip': wanted[RIGHT]})
+    refused(bodies, bodies.solve(unknown), bad, "'third_grip'", 'right_grip')
+    many = ik_request()
+    many.ik_request.ik_link_names = [f'{LEFT}_{i}' for i in range(10_000)]
+    many.ik_request.pose_stamped_vector = [PoseStamped()] * 10_000
+    refused(bodies, bodies.solve(many), bad, '10000 links', '64')
+    still = together({LEFT: wanted[LEFT], 'pelvis': np.eye(4)})
+    refused(bodies, bodies.solve(still), bad, "'pelvis'")
+
+
+def test_a_faulty_pose_is_named_by_its_number(bodies):
+    wanted, _ = random_poses(bodies.arm, 3)
+    request = together({LEFT: wanted[LEFT], RIGHT: wanted[RIGHT]})
+    request.ik_request.pose_stamped_vector[1].pose.position.y = float('nan')
+    refused(
+        bodies,
+        bodies.solve(request),
+        ErrorCode.INVALID_GOAL_CONSTRAINTS,
+        'pose_stamped_vector[1].pose.position.y',
+    )
+    request = together({LEFT: wanted[LEFT], RIGHT: wanted[RIGHT]}, {RIGHT: 'moon'})
+    refused(bodies, bodies.solve(request), ErrorCode.FRAME_TRANSFORM_FAILURE, "'moon'")
+
+
+def test_time_for_compiling_is_not_that_of_the_searches(bodies):
+    bodies.ik.trees = TreePreparation()
+    bodies.ik.trees.compile = lambda solver: time.sleep(0.6)
+    wanted, _ = random_poses(bodies.arm, 1)
+    far = wanted[RIGHT].copy()
+    far[:3, 3] = 0.0, -5.0, 0.0
+    request = together({LEFT: wanted[LEFT], RIGHT: far})
+    near_enough = PositionConstraint(link_name=RIGHT)
+    region = near_enough.constraint_region
+    region.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[10.0])]
+    region.primitive_poses = [pose_from_matrix(far)]
+    request.ik_request.constraints.position_constraints = [near_enough]
+    request.ik_request.timeout = Duration(nanosec=500_000_000)
+    # The pose itself comes first, and the time of its attempt is not spent on the compiler.
+    found = reached(bodies, bodies.solve(request))
+    np.testing.assert_allclose(found[LEFT], wanted[LEFT], atol=1e-4)
+
+
+def test_a_constraint_on_another_link_moves_no_joint_beside_the_group(bodies):
+    wanted, posture = random_poses(bodies.arm, 1)
+    names = bodies.arm.postures.names
+    keep = OrientationConstraint(link_name='head', parameterization=1)
+    keep.orientation = pose_from_matrix(wanted['head']).orientation
+    keep.absolute_x_axis_tolerance = keep.absolute_y_axis_tolerance = 0.3
+    keep.absolute_z_axis_tolerance = 0.3
+    request = with_seed(ik_request(wanted[LEFT], group_name='left'), names, posture + 0.02)
+    request.ik_request.constraints.orientation_constraints = [keep]
+    found = solved(bodies.solve(request))
+    at = dict(zip(names, posture + 0.02, strict=True))
+    moved = {name for name in names if abs(found[name] - at[name]) > 1e-9}
+    assert moved == set(bodies.arm.groups['left'].chain.joint_names)
+    turned = reached(bodies, bodies.solve(request))['head'][:3, :3].T @ wanted['head'][:3, :3]
+    assert np.arccos((np.trace(turned) - 1) / 2) <= 0.3 * 3**0.5

@@ -9,7 +9,7 @@ from std_srvs.srv import Trigger
 from support.harness import until
 
 from ik_service import Robot
-from ik_service.ros.sim.gripper_action import gripper_joint
+from ik_service.ros.sim.simulated_arm_node import gripper_joint
 
 pytestmark = pytest.mark.dds
 

@@ -14,14 +14,14 @@ from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
 
 from ik_service.extras.planning.ros.request_planner import GoalScene, PlannedMotion, RequestPlanner
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
-from ik_service.ros.common.deferred_action_server import DeferredActionServer
-from ik_service.ros.motion.trajectory.goal_outcome import GoalEnd, GoalRefusedError, MOVEIT_CODES
+from ik_service.ros.common.actions import DeferredActionServer
+from ik_service.ros.motion.trajectory.goals import GoalEnd, GoalRefusedError, MOVEIT_CODES
 from ik_service.ros.motion.trajectory.playback import Playback
 from ik_service.ros.node.capabilities import NodeParts
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.ik_answer import write_solution
 from ik_service.ros.requests.service_handler import require_arm, write_code
-from ik_service.ros.services.path_answer import write_trajectory
+from ik_service.ros.services.line_request import write_trajectory
 
 NAME = 'move_action'
 MOST_GOALS = 16

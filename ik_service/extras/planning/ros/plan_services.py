@@ -6,14 +6,15 @@ from collections.abc import Callable
 
 from moveit_msgs.msg import PlannerInterfaceDescription
 from moveit_msgs.srv import GetMotionPlan, QueryPlannerInterfaces
+from rclpy.clock import Clock
 
 from ik_service.common.threads import BackgroundWorkers
 from ik_service.extras.planning.ros.motion_request import PLANNERS
 from ik_service.extras.planning.ros.request_planner import RequestPlanner
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.ik_answer import write_solution
-from ik_service.ros.requests.service_handler import require_arm, ServiceHandler, StampClock
-from ik_service.ros.services.path_answer import write_trajectory
+from ik_service.ros.requests.service_handler import require_arm, ServiceHandler
+from ik_service.ros.services.line_request import write_trajectory
 
 THREADS = 2
 """Plans that are worked on at once."""
@@ -36,7 +37,7 @@ class PlanHandler(ServiceHandler):
     def __init__(
         self,
         planner: RequestPlanner,
-        clock: StampClock,
+        clock: Clock,
         frames: Frames,
         on_error: Callable[[Exception], object],
         on_refused: Callable[[str], object],

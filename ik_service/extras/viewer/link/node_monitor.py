@@ -32,7 +32,7 @@ from ik_service.extras.viewer.panel.measures import SolveReport
 from ik_service.extras.viewer.panel.panel_html import Level, StatusText
 from ik_service.extras.viewer.panel.solver_form import SPEED
 from ik_service.ros.demo.take_over import STOPS
-from ik_service.ros.node.frame_parameters import TOOL_FRAMES
+from ik_service.ros.node.parameter_table import TOOL_FRAMES
 
 DIAGNOSTICS_TIMEOUT = 3.5
 """Silence after which a node that publishes diagnostics once a second counts as gone [s]."""

@@ -11,7 +11,7 @@ from ik_service.arm.arm import ArmSettings
 from ik_service.arm.loader import Source, source_of, srdf_source
 from ik_service.common.arguments import parse_positions
 from ik_service.model.description import is_xacro, is_xacro_text
-from ik_service.ros.node.frame_parameters import TOOL_FRAMES, tool_frames_of
+from ik_service.ros.node.parameter_table import TOOL_FRAMES, tool_frames_of
 
 
 @dataclass(frozen=True)

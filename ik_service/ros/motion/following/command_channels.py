@@ -15,9 +15,8 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ik_service.arm.arm import MeasuredState
-from ik_service.motion.command.blended_windows import HISTORY
 from ik_service.motion.command.command_window import PlannedMotion
-from ik_service.motion.command.commanded_joints import CommandedJoints
+from ik_service.motion.command.commanded_joints import BLENDED_HISTORY, CommandedJoints
 from ik_service.motion.command.cubic_kernels import cubic_kernels
 from ik_service.motion.command.gate import SendingTimes, VelocityGate
 from ik_service.motion.command.velocity_command import VelocityCommand
@@ -52,7 +51,6 @@ def joint_trajectory(trajectory: motion.JointTrajectory, start: int) -> JointTra
     """
     Return a trajectory as a message.
 
-    :param trajectory: the trajectory, with velocities.
     :param start: when it starts [ns] by the clock of the ROS graph; of a clock that does not run
         yet, it is sent as 0, which means "now".
     """
@@ -104,9 +102,6 @@ class CommandChannel(ABC):
     Commands of one group, as messages of one interface.
 
     :param joints: joints that the messages are about, those of the group among them.
-    :param names: joints of the group.
-    :param measured: the measured state of the arm.
-    :param clock: the clock of the commands, for their stamps.
     :ivar others: indices, in the full posture, of the joints that are not of the group; they have
         to be measured before anything moves.
     """
@@ -146,8 +141,6 @@ class CommandChannel(ABC):
         Return the message for the next command.
 
         :param command: what the follower commands in this tick; None for nothing.
-        :param follower: the follower.
-        :param now: time of the tick on the clock of what moves the arm [s].
         :returns: the message; None when there is nothing to send.
         """
         if command is None:
@@ -176,11 +169,7 @@ class CommandChannel(ABC):
         """
 
     def is_late(self, now: float) -> bool:
-        """
-        Return whether the last message is too late to be sent.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Return whether the last message is too late to be sent."""
         return False
 
     def discard(self) -> None:  # noqa: B027
@@ -191,7 +180,6 @@ class CommandChannel(ABC):
         Take note of when the last message was really sent.
 
         :param delay: how long it took, from the tick to the end of sending [s].
-        :param period: time between two ticks [s].
         """
 
     @abstractmethod
@@ -210,9 +198,6 @@ class PositionChannel(CommandChannel):
     Commands as positions of all joints of a controller, as the gate lets them pass.
 
     :param joints: joints that the messages are about, those of the group among them.
-    :param names: joints of the group.
-    :param measured: the measured state of the arm.
-    :param clock: the clock of the commands, for their stamps.
     """
 
     def __init__(
@@ -282,9 +267,6 @@ class TrajectoryChannel(CommandChannel):
     Commands as a window of a joint trajectory.
 
     :param joints: joints that the messages are about, those of the group among them.
-    :param names: joints of the group.
-    :param measured: the measured state of the arm.
-    :param clock: the clock of the commands, for their stamps.
     :param blends: returns whether the controller blends windows into what it plays.
     """
 
@@ -318,7 +300,7 @@ class TrajectoryChannel(CommandChannel):
         period, blended = 1.0 / settings.rate, joints.blended
         if self._blends and blended.has_stalled(now, period):
             joints.back_to_sent()
-        history = max(self._clock.behind, HISTORY if self._blends else 0.0)
+        history = max(self._clock.behind, BLENDED_HISTORY if self._blends else 0.0)
         coast = not settings.avoid_collisions
         planned = joints.plan(self._indices, command, limits, now, period, coast, history)
         if not joints.admit(planned, limits, now):

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+import threading
+import time
 from typing import cast
 
+from rcl_interfaces.msg import ParameterType, ParameterValue
+from rcl_interfaces.srv import GetParameters
+from rclpy.callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup
+from rclpy.client import Client
 from rclpy.clock import ROSClock
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import serialize_message
+from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
@@ -27,9 +40,274 @@ from ik_service.ros.motion.following.command_channels import (
     TrajectoryChannel,
     VelocityChannel,
 )
-from ik_service.ros.motion.following.command_monitor import CommandMonitor
-from ik_service.ros.motion.following.controller_version import ControllerVersion
-from ik_service.ros.motion.following.follower_parameters import COMMAND_JOINTS
+from ik_service.ros.motion.parameters import COMMAND_JOINTS
+
+_REMEMBERED = 200  # own commands that may still be on their way
+_RECENT = 2.0  # time for which a foreign command counts [s]
+_HEADER = 4  # of a serialised message, in which the middleware may note something
+_QOS = QoSProfile(depth=_REMEMBERED, reliability=ReliabilityPolicy.BEST_EFFORT)
+_PAUSE = 0.05  # between two looks at the commands [s]
+
+
+class CommandMonitor:
+    """
+    Monitor of the command topic, for other publishers and foreign commands.
+
+    Most commands are the node's own, and nothing has to happen when one comes. So they wake
+    nobody: they are looked at when the node has something else to do.
+
+    :ivar own: full name of the node.
+    :ivar foreign_count: number of commands that this node did not send.
+    :ivar group: callback group of the commands; needs no thread where :meth:`poll` is called.
+    """
+
+    def __init__(self, node: Node, publisher: Publisher) -> None:
+        self._node = node
+        self._topic = publisher.topic_name
+        self.own = full_name(node.get_namespace(), node.get_name())
+        self._lock = threading.Lock()
+        self._ours: deque[int] = deque(maxlen=_REMEMBERED)
+        self._foreign_at = self._polled_at = float('-inf')
+        self._ours_began, self._foreign_began = _Stream(), _Stream()
+        self.foreign_count = 0
+        self.group = MutuallyExclusiveCallbackGroup()
+        self._commands = node.create_subscription(
+            publisher.msg_type,
+            self._topic,
+            self._on_command,
+            _QOS,
+            callback_group=self.group,
+            # An event would have to be waited for, and is triggered by every message.
+            event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
+            raw=True,
+        )
+
+    def remember(self, serialized: bytes) -> None:
+        """Note an own command, before it is sent."""
+        with self._lock:
+            self._ours.append(hash(serialized[_HEADER:]))
+
+    def poll(self, now: float) -> None:
+        """Look at the commands that have come, unless that was done just now."""
+        if now - self._polled_at >= _PAUSE:
+            self._polled_at = now
+            self._look()
+
+    def _look(self) -> None:
+        take, kind = self._commands.handle.take_message, self._commands.msg_type
+        with suppress(InvalidHandle), self._commands.handle:  # unless the node is gone
+            for _ in range(_REMEMBERED):
+                taken = take(kind, True)
+                if taken is None:
+                    return
+                self._note(taken[0], taken[1]['source_timestamp'])
+
+    def others(self) -> str:
+        """
+        Return the names of the other nodes that command the arm; empty for none.
+
+        A publisher of a node with the name of this one counts only when commands of it come:
+        discovery keeps a program that was killed for up to 20 s, and then this is its successor.
+        """
+        self._look()
+        # To count takes a tenth of the time of names, and the only one is that of this node.
+        if self._node.count_publishers(self._topic) != 1:
+            names = [name for name in self._publishers() if name != self.own]
+            if names:
+                return ', '.join(names)
+        if time.monotonic() - self._foreign_at >= _RECENT:
+            return ''
+        return f'a second {self.own}' if self.has_namesake() else 'a publisher that is not visible'
+
+    def has_namesake(self) -> bool:
+        """Return whether there is a publisher of another node of the same name."""
+        return self._publishers().count(self.own) > 1
+
+    def _publishers(self) -> list[str]:
+        return publishers_of(self._node, self._topic)
+
+    def predecessor(self) -> str:
+        """
+        Return who has begun to command the arm before this node did; empty for nobody.
+
+        Commands are told apart by when they were handed to the middleware, so that of two nodes
+        that both ask exactly one is the later one.
+        """
+        recent = time.monotonic() - self._foreign_at < _RECENT
+        with self._lock:
+            later = self._ours_began.began > self._foreign_began.began
+        return self.others() if recent and later else ''
+
+    def _on_command(self, serialized: bytes) -> None:
+        """Note a command that somebody else has taken from the queue."""
+        self._note(serialized, time.time_ns())
+
+    def _note(self, serialized: bytes, sent_at: int) -> None:
+        with self._lock:
+            if hash(bytes(serialized)[_HEADER:]) in self._ours:
+                self._ours_began.note(sent_at)
+            else:
+                self.foreign_count += 1
+                self._foreign_at = time.monotonic()
+                self._foreign_began.note(sent_at)
+
+
+@dataclass
+class _Stream:
+    """
+    Commands of one source without a longer pause.
+
+    :ivar began: when the first of them was sent [ns].
+    :ivar last: when the last of them was sent [ns].
+    """
+
+    began: int = 0
+    last: int = 0
+
+    def note(self, sent_at: int) -> None:
+        """
+        Note a command.
+
+        :param sent_at: when it was sent [ns].
+        """
+        if sent_at - self.last > _RECENT * 1e9:
+            self.began = sent_at
+        self.last = sent_at
+
+
+def publishers_of(node: Node, topic: str) -> list[str]:
+    """Return the full names of the nodes that publish on a topic, sorted."""
+    infos = node.get_publishers_info_by_topic(node.resolve_topic_name(topic))
+    return sorted(full_name(info.node_namespace, info.node_name) for info in infos)
+
+
+def full_name(namespace: str, name: str) -> str:
+    """Return the full name of a node."""
+    return f'{namespace.rstrip("/")}/{name}'
+
+
+_REPLACES = 'allow_trajectory_replacement'
+"""Parameter of controllers that do not replace a trajectory at once, since 6.8."""
+
+_BLENDS = 'positions_upsampling.enable'
+"""Parameter that came with those that blend a trajectory into the active one."""
+
+_AGAIN = 5.0
+"""Time after which a controller is asked again, as its parameters can be changed [s]."""
+
+_UNKNOWN = '_NODE_NAME_UNKNOWN_'
+
+
+@dataclass
+class _Asked:
+    client: Client
+    at: float = -float('inf')
+    blends: bool | None = None
+
+
+class ControllerVersion:
+    """
+    Answer to the question whether a controller blends trajectories.
+
+    Newer versions of joint_trajectory_controller join a new trajectory to the active one, and
+    forget a stamp in the past; older ones, and those with ``allow_trajectory_replacement: false``,
+    replace the active one at once. The nodes that listen to the commands are asked for their
+    parameters.
+
+    :param wanted: 'replaces' or 'blends' to ask nobody; 'auto' to ask.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        topic: str,
+        say: Callable[[str], object],
+        wanted: str = 'auto',
+        group: CallbackGroup | None = None,
+    ) -> None:
+        self._node, self._topic, self._say = node, topic, say
+        self._wanted, self._group = wanted, group
+        self._asked: dict[str, _Asked] = {}
+        self._said = False
+
+    @property
+    def blends(self) -> bool:
+        """Whether a controller that listens blends; False as long as that is not known."""
+        if self._wanted != 'auto':
+            return self._wanted == 'blends'
+        return any(asked.blends for asked in tuple(self._asked.values()))
+
+    def look(self) -> None:
+        """Ask the nodes that listen to the commands; called every now and then."""
+        if self._wanted != 'auto':
+            return
+        now, names = time.monotonic(), self._listeners()
+        for name in set(self._asked) - names:
+            self._node.destroy_client(self._asked.pop(name).client)
+        for name in names:
+            asked = self._asked.get(name) or self._known(name)
+            if asked is None:
+                return
+            if now - asked.at >= _AGAIN and asked.client.service_is_ready():
+                asked.at = now
+                self._ask(name, asked)
+
+    def report(self) -> str:
+        """Return what the controllers do with a new trajectory, for the diagnostics."""
+        known = [asked.blends for asked in tuple(self._asked.values())]
+        if self._wanted == 'auto' and not any(answer is not None for answer in known):
+            return 'unknown'
+        return 'blended' if self.blends else 'replaced'
+
+    def _known(self, name: str) -> _Asked | None:
+        """Get ready to ask a node; None where that is not allowed, and nobody is asked then."""
+        try:
+            client = self._node.create_client(
+                GetParameters, f'{name}/get_parameters', callback_group=self._group
+            )
+        except Exception as error:  # of the middleware, such as by a security policy
+            self._wanted = 'replaces'
+            self._say(f'{name} cannot be asked whether it blends trajectories: {error}')
+            return None
+        self._asked[name] = _Asked(client)
+        return self._asked[name]
+
+    def _listeners(self) -> set[str]:
+        topic = self._node.resolve_topic_name(self._topic)
+        infos = self._node.get_subscriptions_info_by_topic(topic)
+        names = {
+            full_name(info.node_namespace, info.node_name)
+            for info in infos
+            if info.node_name != _UNKNOWN
+        }
+        return names - {self._node.get_fully_qualified_name()}
+
+    def _ask(self, name: str, asked: _Asked) -> None:
+        def answered(future: Future) -> None:
+            answer = future.result()
+            if answer is not None and len(answer.values) == 2:
+                asked.blends = _is_true(answer.values[0]) and _is_set(answer.values[1])
+                self._remark(name, asked)
+
+        request = GetParameters.Request(names=[_REPLACES, _BLENDS])
+        asked.client.call_async(request).add_done_callback(answered)
+
+    def _remark(self, name: str, asked: _Asked) -> None:
+        if asked.blends and not self._said:
+            self._said = True
+            self._say(
+                f'{name} blends trajectories: it executes the commands 60 to 120 ms later and '
+                f'unevenly; its parameter {_REPLACES}: false makes it execute them as sent'
+            )
+
+
+def _is_set(value: ParameterValue) -> bool:
+    return bool(value.type != ParameterType.PARAMETER_NOT_SET)
+
+
+def _is_true(value: ParameterValue) -> bool:
+    return bool(value.type == ParameterType.PARAMETER_BOOL and value.bool_value)
+
 
 _KINDS: Mapping[str, tuple[type, type[CommandChannel]]] = {
     'joint_command': (JointState, JointCommandChannel),
@@ -44,7 +322,6 @@ class CommandPublisher:
     """
     Publisher of commands on the topic of a command interface.
 
-    :param node: the node that publishes.
     :param interface: one of ``COMMAND_INTERFACES`` of ``follower_parameters``, and the name of the
         topic.
     :param command_joints: joints of the controller, in its order; empty for those of each group.
@@ -91,7 +368,6 @@ class CommandPublisher:
         """
         Refuse an arm that does not go with the joints of the controller.
 
-        :param arm: the arm.
         :raises OptionError: the robot has no such joint, or the controller lacks one of the
             joints of the default group.
         """
@@ -108,20 +384,11 @@ class CommandPublisher:
             )
 
     def missing(self, names: Sequence[str]) -> list[str]:
-        """
-        Return the joints that the controller does not have.
-
-        :param names: joints of a group.
-        """
+        """Return the joints that the controller does not have."""
         return [name for name in names if self._names and name not in self._names]
 
     def channel(self, names: Sequence[str], measured: MeasuredState) -> CommandChannel | None:
-        """
-        Return the channel for the commands of a group; None when the controller lacks its joints.
-
-        :param names: joints of the group.
-        :param measured: the measured state of the arm.
-        """
+        """Return the channel of a group; None when the controller lacks its joints."""
         if self.missing(names):
             return None
         joints = self._joints(names, measured)
@@ -138,11 +405,7 @@ class CommandPublisher:
         return self._shared[1]
 
     def serialize(self, message: object) -> bytes:
-        """
-        Return a message in the form for :meth:`publish`, and remember that it is an own one.
-
-        :param message: a message of a channel.
-        """
+        """Return a message in the form for :meth:`publish`, and remember that it is an own one."""
         serialized = serialize_message(message)
         self.monitor.remember(serialized)
         return serialized

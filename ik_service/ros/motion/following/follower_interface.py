@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
@@ -14,15 +14,13 @@ from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.posture_test import PostureTest
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError, TargetRefusedError
-from ik_service.motion.aim import Aim
-from ik_service.motion.following_log import FollowingLog
-from ik_service.motion.joint_sharing import JointSharing
+from ik_service.motion.goal import MotionGoal
 from ik_service.motion.settings import FollowerSettings
-from ik_service.motion.target_follower import TargetFollower
+from ik_service.motion.state_machine import JointSharing
+from ik_service.motion.target_follower import FollowingLog, TargetFollower
+from ik_service.ros.motion.following.command_channels import CommandChannel
 from ik_service.ros.motion.following.command_publisher import CommandPublisher
-from ik_service.ros.motion.following.joint_state_intake import JointStateIntake
-from ik_service.ros.motion.following.node_context import NodeContext
-from ik_service.ros.motion.following.target_intake import TargetIntake
+from ik_service.ros.motion.following.intake import JointStateIntake, NodeContext, TargetIntake
 from ik_service.ros.requests.frames import FrameResolver
 from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.solvers.solver import Solver
@@ -33,10 +31,6 @@ class MeasuredCollisions:
     Test of postures of a group, in the world as it is known.
 
     The joints of other groups are where they were measured last, also while they move.
-
-    :param collisions: the known world, and the checker.
-    :param measured: the measured state of the arm.
-    :param group: the group.
     """
 
     def __init__(
@@ -63,12 +57,7 @@ class MeasuredCollisions:
         return self._collisions.fault_of(arm) or 'there is no checker'
 
     def first_contact(self, q: np.ndarray) -> tuple[str, str] | None:
-        """
-        Return the names of two bodies that collide; None when none do.
-
-        :param q: (n,) posture of the group [rad] or [m].
-        :raises TargetRefusedError: postures cannot be tested.
-        """
+        """Return the names of two bodies that collide; None when none do."""
         checker = self._collisions.checker(self._measured.arm)
         if checker is None:
             raise TargetRefusedError(self.fault)
@@ -85,92 +74,6 @@ class MeasuredCollisions:
         self._checker, self._test = checker, None
         self._others = tuple(name for name in checker.joint_names if name not in self._names)
         self._indices = self._measured.arm.postures.indices(self._others)
-
-
-class GroupCommands:
-    """
-    Commands of one group, from its follower to the topic.
-
-    :param output: publishes the commands.
-    :param names: joints of the group.
-    :param measured: the measured state of the arm.
-    :ivar fault: why the group cannot be commanded; empty when it can.
-    """
-
-    def __init__(
-        self, output: CommandPublisher, names: Sequence[str], measured: MeasuredState
-    ) -> None:
-        self._output = output
-        self._measured = measured
-        self._channel = output.channel(names, measured)
-        missing = ', '.join(output.missing(names))
-        self.fault = f'command_joints lacks {missing}, which the group moves' if missing else ''
-
-    @property
-    def busy(self) -> bool:
-        """Whether something is still to be sent after the last command."""
-        return self._channel is not None and self._channel.busy
-
-    @property
-    def refusals(self) -> int:
-        """Number of messages that the gate did not let pass as they were; 0 in health."""
-        return 0 if self._channel is None else self._channel.refusals
-
-    def unmeasured(self) -> list[str]:
-        """Return joints that commands name besides the group's, and no joint state so far."""
-        channel = self._channel
-        if channel is None or not len(channel.others):
-            return []
-        names = self._measured.arm.postures.names
-        return [names[i] for i in self._measured.unmeasured(channel.others)]
-
-    def next(self, follower: TargetFollower, now: float) -> bytes | None:
-        """
-        Return the next message, serialised; None when there is none.
-
-        :param follower: the follower of the group.
-        :param now: time of the tick on the monotonic clock [s].
-        """
-        command = follower.tick(now)
-        if self._channel is None:
-            return None
-        message = self._channel.message(command, follower, now)
-        return None if message is None else self._output.serialize(message)
-
-    def is_late(self, now: float) -> bool:
-        """
-        Return whether the last message is too late to be sent.
-
-        :param now: on the monotonic clock [s].
-        """
-        return self._channel is not None and self._channel.is_late(now)
-
-    def discard(self) -> None:
-        """Forget the last message, which was not sent."""
-        if self._channel is not None:
-            self._channel.discard()
-
-    def publish(self, message: bytes) -> None:
-        """
-        Publish a message.
-
-        :param message: one of :meth:`next`.
-        """
-        self._output.publish(message)
-
-    def mark_sent(self, delay: float, period: float) -> None:
-        """
-        Take note of when the last message was really sent.
-
-        :param delay: how long it took, from the tick to the end of sending [s].
-        :param period: time between two ticks [s].
-        """
-        if self._channel is not None:
-            self._channel.mark_sent(delay, period)
-
-    def report(self) -> Mapping[str, str]:
-        """Return names and values for the diagnostics."""
-        return self._output.report()
 
 
 TARGET_TOPIC = 'target_pose'
@@ -201,15 +104,8 @@ class FollowerInterface:
     """
     Follower of one planning group behind its topics. Safe to share between threads.
 
-    :param states: intake of the joint states, with the measured state of the arm.
     :param group: the group; it has one tip.
-    :param solver: solves for targets of the tip.
-    :param settings: how targets are followed.
-    :param output: publishes the commands.
-    :param warn: logs a warning.
-    :param context: access to the graph.
     :param sharing: the followers of the arm; those that share joints exclude each other.
-    :param topic: name of the topic of its targets, for messages.
     :ivar group: the group.
     :ivar measured: the measured state of the arm.
     :ivar follower: the follower.
@@ -234,15 +130,23 @@ class FollowerInterface:
         self.group = group
         self.measured = states.measured
         self._collisions = MeasuredCollisions(context.collisions, states.measured, group)
-        around = sharing, group.name, self._collisions, states.measured.arm.bounds
-        self.follower = TargetFollower(solver, *around, **vars(settings))
+        self.follower = TargetFollower(
+            solver,
+            sharing,
+            group.name,
+            self._collisions,
+            states.measured.arm.bounds,
+            **vars(settings),
+        )
         self.topic = topic
         self.ignored_targets = FaultLogger(warn)
         self._targets = TargetIntake(states.measured, group, context)
         self._bad_twists, self._unreachable = FaultLogger(warn), FaultLogger(warn)
         self._unmatched, self._immobile = FaultLogger(warn), FaultLogger(warn)
         self._states = states
-        self._commands = GroupCommands(output, group.chain.joint_names, states.measured)
+        self._output = output
+        self._channel = output.channel(group.chain.joint_names, states.measured)
+        self._lacking = ', '.join(output.missing(group.chain.joint_names))
         self._context = context
         self.clock = context.motion_clock
         named = group.name if topic != TARGET_TOPIC else ''
@@ -252,7 +156,7 @@ class FollowerInterface:
     def forward_state(self) -> None:
         """Give the measured joints to the follower, if all of them are known."""
         joints = self.measured.joints(self.group.indices)
-        if joints is not None and not self._commands.unmeasured():
+        if joints is not None and not self._unmeasured_others():
             self.follower.set_measured(*joints)
         elif self.follower.measured is None:
             self.follower.note_unmeasured(self.missing_joints())
@@ -261,14 +165,13 @@ class FollowerInterface:
         """
         Take in a target; a bad one is ignored.
 
-        :param message: the target.
         :param waited: how long it has waited in the queue [s].
         """
         if self.stopped:
             self._ignore(_REPLACED)
             return
-        if self._commands.fault:
-            self._ignore(self._commands.fault)
+        if self._lacking:
+            self._ignore(f'command_joints lacks {self._lacking}, which the group moves')
             return
         try:
             target = self._targets.target(message, waited)
@@ -298,7 +201,6 @@ class FollowerInterface:
         """
         Take in the velocity of the target; a bad one is ignored.
 
-        :param message: the velocity.
         :param waited: how long it has waited in the queue [s].
         """
         try:
@@ -331,54 +233,57 @@ class FollowerInterface:
         self.ignored_targets.report(f'{self.topic} ignored: {reason}')
 
     def tick(self, now: float) -> None:
-        """
-        Publish the next command, if there is one.
-
-        :param now: time on the clock of what moves the arm [s].
-        """
+        """Publish the next command, if there is one."""
         clock = self.clock
         if self.follower.active and self.follower.settings.exclusive:
             predecessor = self._context.predecessor()
             if predecessor:
                 self.follower.give_way(f'{predecessor} commands the arm, and began before')
         began = clock.now()
-        message = self._commands.next(self.follower, now)
-        if message is not None and self._discards(began):
-            began = clock.now()
-            message = self._commands.next(self.follower, began)
-            if message is not None and self._discards(began):
-                message = None  # the arm goes on with what was sent before
-        if message is not None:
-            self._commands.publish(message)
-            delay = clock.now() - began
-            self.follower.mark_sent(delay)
-            self._commands.mark_sent(delay, 1.0 / self.follower.settings.rate)
+        message = self._next(now)
+        channel = self._channel
+        if channel is not None and message is not None:
+            if self._discards(channel, began):
+                began = clock.now()
+                message = self._next(began)
+                if message is not None and self._discards(channel, began):
+                    message = None  # the arm goes on with what was sent before
+            if message is not None:
+                self._output.publish(message)
+                delay = clock.now() - began
+                self.follower.mark_sent(delay)
+                channel.mark_sent(delay, 1.0 / self.follower.settings.rate)
         self._log.log_stops()
 
-    def _discards(self, began: float) -> bool:
+    def _next(self, now: float) -> bytes | None:
+        """Return the next message, serialised; None when there is none."""
+        command, channel = self.follower.tick(now), self._channel
+        message = None if channel is None else channel.message(command, self.follower, now)
+        return None if message is None else self._output.serialize(message)
+
+    def _discards(self, channel: CommandChannel, began: float) -> bool:
         """Discard the message of a tick if it is too late to send it; return whether it was."""
         now = self.clock.now()
-        late = self._commands.is_late(now)
+        late = channel.is_late(now)
         if not (self.follower.discard_late(now - began, at_once=late) or late):
             return False
-        self._commands.discard()
+        channel.discard()
         return True
 
     @property
     def active(self) -> bool:
         """Whether there are commands, or something is to be sent after the last one."""
-        return self.follower.active or self._commands.busy
+        return self.follower.active or (self._channel is not None and self._channel.busy)
 
     @property
     def idle(self) -> bool:
         """Whether there is neither a target nor anything to be sent."""
         return self.follower.idle and not self.active
 
-    def follow_aim(self, aim: Aim) -> None:
+    def follow_goal(self, goal: MotionGoal) -> None:
         """
-        Move for an aim from now on.
+        Move for a goal from now on.
 
-        :param aim: what the commands are for.
         :raises TargetRefusedError: it may not be followed now; the message says why.
         """
         if self.stopped:
@@ -388,7 +293,7 @@ class FollowerInterface:
         unmatched = self.unmatched_names()
         if unmatched:
             raise TargetRefusedError(unmatched)
-        self.follower.follow_aim(aim)
+        self.follower.follow_goal(goal)
 
     def end(self) -> None:
         """Refuse all targets from now on, and let the commands come to rest."""
@@ -441,18 +346,22 @@ class FollowerInterface:
         return '; '.join(part for part in (fault, left_out, stamps) if part)
 
     def collision_fault(self, settings: FollowerSettings) -> str:
-        """
-        Return why collisions cannot be avoided; empty when they can, or need not be.
-
-        :param settings: how targets are followed.
-        """
+        """Return why collisions cannot be avoided; empty when they can, or need not be."""
         return self._collisions.fault if settings.avoid_collisions else ''
+
+    def _unmeasured_others(self) -> list[str]:
+        """Return joints that commands name besides the group's, and no joint state so far."""
+        channel = self._channel
+        if channel is None or not len(channel.others):
+            return []
+        names = self.measured.arm.postures.names
+        return [names[i] for i in self.measured.unmeasured(channel.others)]
 
     def missing_joints(self) -> list[str]:
         """Return the group's joints that no joint state has named so far."""
         names = self.measured.arm.postures.names
         missing = [names[i] for i in self.measured.unmeasured(self.group.indices)]
-        return missing + self._commands.unmeasured()
+        return missing + self._unmeasured_others()
 
     def no_joint_state(self) -> str:
         """Return what joint states are missing, in a sentence; empty for none."""
@@ -469,12 +378,13 @@ class FollowerInterface:
     def report(self) -> Mapping[str, str]:
         """Return names and values for the diagnostics."""
         error = self.follower.following_error
+        refusals = 0 if self._channel is None else self._channel.refusals
         report = {
             'state': self.follower.state.name,
             'following error [rad or m]': 'none' if error is None else f'{error:.6f}',
             'dropped target': self.follower.drop_reason or 'none',
             'collision': self._collision(),
-            'stopped by the gate': str(self.follower.violations + self._commands.refusals),
+            'stopped by the gate': str(self.follower.violations + refusals),
             'joint states': self.state_fault() or 'good',
             'changes of configuration': str(self.follower.configuration_changes),
             'moved by something else': str(self.follower.displacements),
@@ -483,7 +393,7 @@ class FollowerInterface:
             'ignored joint states': str(self._states.ignored.count),
             'joints without a joint state': ', '.join(self.missing_joints()) or 'none',
         }
-        report |= self._commands.report()
+        report |= self._output.report()
         report |= self._commanders()
         result = self.follower.result
         if result is not None:

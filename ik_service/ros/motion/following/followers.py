@@ -2,27 +2,145 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
+import re
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
+from rclpy.callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup
+from rclpy.exceptions import InvalidTopicNameException
+from rclpy.node import Node
+from rclpy.validate_full_topic_name import validate_full_topic_name
 from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import ArmGroup, SolverSettings
-from ik_service.common.quoting import quote
+from ik_service.common.quoting import listed, quote
 from ik_service.exceptions import OptionError
+from ik_service.kinematics.chain import KinematicChain
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.motion.command.velocity_command import FAREWELL
-from ik_service.motion.joint_sharing import JointSharing
 from ik_service.motion.settings import FollowerSettings
+from ik_service.motion.state_machine import JointSharing
+from ik_service.ros.common.input_topics import InputTopic
 from ik_service.ros.motion.following.command_publisher import CommandPublisher
 from ik_service.ros.motion.following.follower_interface import FollowerInterface, TARGET_TOPIC
-from ik_service.ros.motion.following.joint_state_intake import JointStateIntake
-from ik_service.ros.motion.following.node_context import NodeContext
-from ik_service.ros.motion.following.target_topics import followed_groups, topic_of
-from ik_service.ros.scene.collision_parameters import AVOID_COLLISIONS
+from ik_service.ros.motion.following.intake import JointStateIntake, NodeContext
+from ik_service.ros.motion.parameters import AVOID_COLLISIONS
 from ik_service.solvers.solver import Solver
+
+TWIST_TOPIC = 'target_twist'
+"""Topic of the velocities of the targets of the default group, and last part of the others'."""
+
+_OnTarget = Callable[[str, PoseStamped, Mapping[str, int]], None]
+_OnTwist = Callable[[str, TwistStamped, Mapping[str, int]], None]
+
+MOST_FOLLOWED = 32
+"""Groups besides the default one that are followed, at most."""
+
+_TOKEN = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
+
+
+def followed_groups(arm: Arm, warn: Callable[[str], object]) -> dict[str, ArmGroup]:
+    """
+    Return the planning groups that are followed besides the default one.
+
+    They are those that an SRDF or the parameter ``groups`` describes, and that have one tip.
+
+    :param warn: logs a warning: of groups that get no topic because of their name or their
+        number.
+    """
+    groups = {
+        name: group
+        for name, group in arm.groups.items()
+        if group is not arm.group
+        and isinstance(group.chain, KinematicChain)
+        and name in arm.robot.groups
+        and arm.robot.groups[name].described
+    }
+    unnamed = [name for name in groups if not _TOKEN.fullmatch(name)]
+    if unnamed:
+        warn(
+            f'not followed, because their names cannot be part of a topic name: '
+            f'{listed(unnamed)}; letters, digits and underscores can, with no digit at the '
+            'beginning'
+        )
+    named = [name for name in groups if name not in unnamed]
+    if len(named) > MOST_FOLLOWED:
+        warn(
+            f'not followed, because there are more than {MOST_FOLLOWED} groups: '
+            f'{listed(named[MOST_FOLLOWED:])}'
+        )
+    return {name: groups[name] for name in named[:MOST_FOLLOWED]}
+
+
+def topic_of(group: str) -> str:
+    """Return the topic of the targets of a group that is not the default one."""
+    return f'{group}/{TARGET_TOPIC}'
+
+
+class TargetTopics:
+    """
+    Subscriptions to the targets of the default group and of the others, and to their velocities.
+
+    :param on_target: called with the name of the group, empty for the default one, a target and
+        the information about the message.
+    :param on_twist: called likewise with the velocity of a target.
+    :ivar group: callback group of the targets of the default group.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        on_target: _OnTarget,
+        on_twist: _OnTwist,
+        wake: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._node, self._wake = node, wake
+        self._on_target = on_target
+        self._on_twist = on_twist
+        self._others: dict[str, list[InputTopic]] = {}
+        self.group = MutuallyExclusiveCallbackGroup()
+
+    def start(self) -> None:
+        """Subscribe to the targets of the default group."""
+        self._subscribe('', '', self.group)
+
+    def update(self, groups: Iterable[str]) -> None:
+        """Subscribe to the targets of other groups, and to those of no others than these."""
+        wanted = list(groups)
+        for name in [name for name in self._others if name not in wanted]:
+            for topic in self._others.pop(name):
+                topic.destroy()
+        for name in wanted:
+            if name in self._others:
+                continue
+            try:
+                for part in (TARGET_TOPIC, TWIST_TOPIC):
+                    full = self._node.resolve_topic_name(f'{name}/{part}')
+                    validate_full_topic_name(full)
+                self._others[name] = self._subscribe(
+                    name, f'{name}/', MutuallyExclusiveCallbackGroup()
+                )
+            except (InvalidTopicNameException, RuntimeError) as error:  # it is too long
+                reason = str(error).partition(', at ')[0]  # without a place in a C file
+                self._node.get_logger().warning(f'group {quote(name)} is not followed: {reason}')
+
+    def _subscribe(self, group: str, prefix: str, solving: CallbackGroup) -> list[InputTopic]:
+        # Groups of their own: a target is solved for in its callback, and must not delay states.
+        others = MutuallyExclusiveCallbackGroup()
+        on_target = partial(self._on_target, group)
+        on_twist = partial(self._on_twist, group)
+        # Depth 1: an older target is of no use.
+        return [
+            InputTopic(self._node, kind, prefix + topic, take, 1, calls, self._wake)
+            for kind, topic, take, calls in (
+                (PoseStamped, TARGET_TOPIC, on_target, solving),
+                (TwistStamped, TWIST_TOPIC, on_twist, others),
+            )
+        ]
+
 
 _IDLE_PERIOD = 0.02
 """
@@ -49,12 +167,6 @@ class Followers:
 
     Of groups that share joints only one moves at a time. Safe to share between threads.
 
-    :param measured: the measured state, and with it the arm.
-    :param solver: settings of the node's solver.
-    :param settings: how targets are followed.
-    :param output: publishes the commands of all groups.
-    :param warn: logs a warning.
-    :param context: access to the graph.
     :ivar measured: the measured state.
     :ivar arm: the arm.
     :ivar states: intake of the joint states.
@@ -83,8 +195,9 @@ class Followers:
 
         def follower(group: ArmGroup, topic: str) -> FollowerInterface:
             prepared = group.solver(solver).solver
-            around = output, warn, context, sharing, topic
-            return FollowerInterface(self.states, group, prepared, settings, *around)
+            return FollowerInterface(
+                self.states, group, prepared, settings, output, warn, context, sharing, topic
+            )
 
         self.default = follower(self.arm.group, TARGET_TOPIC)
         self.others: Mapping[str, FollowerInterface] = {
@@ -115,7 +228,6 @@ class Followers:
         """
         Take in a message of ``joint_states``; a bad one is ignored.
 
-        :param message: the joint states.
         :param waited: how long it has waited in the queue [s].
         """
         if self.states.take(message, waited):
@@ -135,7 +247,6 @@ class Followers:
         Take in a target; a bad one is ignored.
 
         :param group: name of the group; empty for the default one.
-        :param message: the target.
         :param waited: how long it has waited in the queue [s].
         :returns: the follower of the group; None when it is not followed.
         """
@@ -151,7 +262,6 @@ class Followers:
         Take in the velocity of a target; a bad one is ignored.
 
         :param group: name of the group; empty for the default one.
-        :param message: the velocity.
         :param waited: how long it has waited in the queue [s].
         """
         following = self.of(group)
@@ -159,11 +269,7 @@ class Followers:
             following.on_twist(message, waited)
 
     def tick(self, now: float) -> None:
-        """
-        Publish the next commands, if there are any.
-
-        :param now: time on the monotonic clock [s].
-        """
+        """Publish the next commands, if there are any."""
         self._stop_at_a_jump()
         self.default.tick(now)
         if not self._others:
@@ -208,7 +314,6 @@ class Followers:
         Change solver and settings of all groups, without a jump.
 
         :param solver: settings of the node's solver; groups keep what they set themselves.
-        :param settings: how targets are followed.
         :raises OptionError: collisions are to be avoided from now on, but cannot be checked.
         """
         fault = '' if self._settings.avoid_collisions else self.collision_fault(settings)
@@ -232,8 +337,8 @@ class Followers:
         """Let all else come to rest, as trajectories are stopped; return a sentence about it."""
         moving = any(not following.follower.idle for following in self)
         for following in self:
-            aim = following.follower.aim
-            if aim is None or aim.kind != 'trajectory':
+            goal = following.follower.goal
+            if goal is None or goal.kind != 'trajectory':
                 following.follower.stop()
         return _STOPPED if moving else 'nothing moves'
 
@@ -279,11 +384,7 @@ class Followers:
             following.log_state()
 
     def collision_fault(self, settings: FollowerSettings) -> str:
-        """
-        Return why collisions cannot be avoided; empty when they can, or need not be.
-
-        :param settings: how targets are followed.
-        """
+        """Return why collisions cannot be avoided; empty when they can, or need not be."""
         return self.default.collision_fault(settings)
 
     @property

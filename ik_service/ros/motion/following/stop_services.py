@@ -26,10 +26,8 @@ class StopServices:
     """
     Services and a topic that stop the arm, and switch following off and on.
 
-    :param node: the node that gets the services.
     :param followers: returns the followers in use; None as long as there is no arm.
     :param preempt: called with what stops the arm; stops the goals of actions.
-    :param wake: lets the executors notice a new subscription.
     :ivar count: number of stops so far.
     :ivar group: callback group; for an executor of its own, so that a stop waits for nothing.
     """
@@ -60,12 +58,7 @@ class StopServices:
         }
 
     def replace(self, followers: Followers, use: Callable[[Followers], None]) -> None:
-        """
-        Replace the followers; following that was switched off stays so.
-
-        :param followers: the new followers.
-        :param use: puts them to use in the node.
-        """
+        """Replace the followers; following that was switched off stays so."""
         with self._lock:
             if not self._enabled:
                 followers.enable(False)

@@ -33,18 +33,17 @@ from ik_service.motion.servo.commands import (
     joint_command,
     pose_command,
     ServoCommand,
+    ServoSettings,
     twist_command,
 )
-from ik_service.motion.servo.servo_aim import ServoAim
-from ik_service.motion.servo.settings import ServoSettings
-from ik_service.motion.servo.status import NO_WARNING, ServoCode, ServoStatus
+from ik_service.motion.servo.servo_goal import NO_WARNING, ServoCode, ServoGoal, ServoStatus
 from ik_service.motion.servo.velocity_solver import warm_up
 from ik_service.motion.settings import FollowerState
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.motion.following.follower_interface import FollowerInterface
 from ik_service.ros.motion.following.followers import Followers
-from ik_service.ros.motion.servo.servo_parameters import servo_settings
+from ik_service.ros.motion.parameters import servo_settings
 
 if TYPE_CHECKING:
     from ik_service.ros.node.parameters import NodeParameters
@@ -57,11 +56,7 @@ _DISPLACEMENTS = 'displacements are ignored, as MoveIt Servo does; velocities co
 
 
 def chain_of(following: FollowerInterface) -> KinematicChain:
-    """
-    Return the chain of a group that is followed.
-
-    :param following: the follower of the group.
-    """
+    """Return the chain of a group that is followed."""
     chain = following.group.chain
     assert isinstance(chain, KinematicChain)  # groups with several tips are not followed
     return chain
@@ -74,7 +69,6 @@ def twist_from(
     Return the velocity of the tip that a message asks for.
 
     :param message: a velocity of the tip, in the axes of the frame of its header.
-    :param following: the follower of the group.
     :param settings: scales and units.
     :raises IkServiceError: naming the number or the frame that cannot be.
     """
@@ -93,8 +87,6 @@ def joints_from(message: JointJog, following: FollowerInterface, settings: Servo
     """
     Return the joint velocities that a message asks for.
 
-    :param message: velocities of joints by name.
-    :param following: the follower of the group.
     :param settings: scale and units.
     :raises ArgumentError: naming the joint or the number that cannot be.
     """
@@ -119,9 +111,6 @@ def pose_from(
     """
     Return the pose that a message asks for.
 
-    :param message: a pose of the tip.
-    :param following: the follower of the group.
-    :param settings: the speeds.
     :raises IkServiceError: naming the field or the frame that cannot be.
     """
     base_link = chain_of(following).base_link
@@ -145,7 +134,6 @@ class CommandAge:
     Time up to which commands count, on the monotonic clock.
 
     :param clock: returns the node's time [ns], which may be simulated.
-    :param say: logs a remark.
     """
 
     def __init__(self, clock: Callable[[], int], say: Callable[[str], object]) -> None:
@@ -157,10 +145,8 @@ class CommandAge:
         """
         Return until when a command counts.
 
-        :param topic: its topic, for messages.
         :param stamp: its stamp; without one it counts as sent now, which is said once.
         :param timeout: for how long commands count [s].
-        :param now: on the monotonic clock [s].
         :returns: on the monotonic clock [s].
         :raises ArgumentError: it is older than that, or from the future.
         """
@@ -229,7 +215,7 @@ class _Servo:
     :ivar ignored: logs commands that are ignored.
     :ivar status: publishes the status.
     :ivar subscriptions: to the commands.
-    :ivar aim: what is followed, and was last.
+    :ivar goal: what is followed, and was last.
     :ivar used: whether a command has come.
     :ivar invalid_until: until when the status tells of an ignored command [s].
     """
@@ -238,7 +224,7 @@ class _Servo:
     ignored: FaultLogger
     status: Publisher
     subscriptions: list[Subscription] = field(default_factory=list)
-    aim: ServoAim | None = None
+    goal: ServoGoal | None = None
     used: bool = False
     invalid_until: float = -float('inf')
 
@@ -249,10 +235,7 @@ class ServoInterface:
 
     The two services are for all groups.
 
-    :param node: the node that offers them.
     :param followers: returns the followers of the present arm; None before there is one.
-    :param parameters: the node's parameters.
-    :param clock: the clock of what moves the arm.
     :ivar group: None: the callbacks are short.
     :raises OptionError: naming a parameter whose value cannot be.
     """
@@ -290,11 +273,7 @@ class ServoInterface:
             self._node.create_service(service, name, answer, callback_group=self._callbacks)
 
     def update(self, groups: Iterable[str]) -> None:
-        """
-        Subscribe to the commands of other groups, and to those of no others than these.
-
-        :param groups: names of the groups.
-        """
+        """Subscribe to the commands of other groups, and to those of no others than these."""
         wanted = ['', *groups]
         with self._lock:
             gone = [self._servos.pop(name) for name in [*self._servos] if name not in wanted]
@@ -309,11 +288,7 @@ class ServoInterface:
                         self._servos = {**self._servos, name: servo}
 
     def tick(self, now: float) -> None:
-        """
-        Publish the status, once servoing was used.
-
-        :param now: time on the monotonic clock [s].
-        """
+        """Publish the status, once servoing was used."""
         for servo in [*self._servos.values()]:
             if servo.used or (self._used and not servo.group):
                 status = self._status_at(servo, now)
@@ -325,11 +300,7 @@ class ServoInterface:
             self._ended = True
 
     def preempt(self, reason: str) -> None:
-        """
-        Do nothing: commands are no goals, and end with the motion of the follower.
-
-        :param reason: what stops the goals.
-        """
+        """Do nothing: commands are no goals, and end with the motion of the follower."""
 
     def report(self) -> Mapping[str, str]:
         """Return names and values for the diagnostics."""
@@ -426,15 +397,15 @@ class ServoInterface:
         settings: ServoSettings,
         until: float,
     ) -> None:
-        """Give a command to the aim that is followed, or begin with one."""
-        aim = servo.aim
-        if aim is not None and aim.end is None:
-            aim.command(command, until)
+        """Give a command to the goal that is followed, or begin with one."""
+        goal = servo.goal
+        if goal is not None and goal.end is None:
+            goal.command(command, until)
         elif not command.is_zero:  # a joystick at rest takes over from nothing
-            aim = ServoAim(chain_of(following), settings)
-            aim.command(command, until)
-            following.follow_aim(aim)
-            servo.aim = aim
+            goal = ServoGoal(chain_of(following), settings)
+            goal.command(command, until)
+            following.follow_goal(goal)
+            servo.goal = goal
 
     def _on_switch(
         self, request: ServoCommandType.Request, answer: ServoCommandType.Response
@@ -472,27 +443,27 @@ class ServoInterface:
         followers = self._followers()
         for servo in self._servos.values():
             following = None if followers is None else followers.of(servo.group)
-            if servo.aim is not None and following is not None:
-                following.follower.release(servo.aim)
+            if servo.goal is not None and following is not None:
+                following.follower.release(servo.goal)
 
     def _rest(self) -> None:
         for servo in self._servos.values():
-            if servo.aim is not None:
-                servo.aim.command(None)
+            if servo.goal is not None:
+                servo.goal.command(None)
 
     def _status_at(self, servo: _Servo, now: float) -> ServoStatus:
         if now < servo.invalid_until:
             return ServoStatus(ServoCode.INVALID, servo.ignored.last)
         if self._paused:
             return ServoStatus(ServoCode.NO_WARNING, 'paused')
-        aim = servo.aim
-        if aim is None:
+        goal = servo.goal
+        if goal is None:
             return NO_WARNING
-        if aim.end:
-            return ServoStatus(ServoCode.NO_WARNING, f'at rest: {aim.end}')
+        if goal.end:
+            return ServoStatus(ServoCode.NO_WARNING, f'at rest: {goal.end}')
         followers = self._followers()
         following = None if followers is None else followers.of(servo.group)
         state = None if following is None else following.follower.state
         if state is FollowerState.AWAITING_REST:
             return ServoStatus(ServoCode.NO_WARNING, state.value)
-        return aim.status
+        return goal.status

@@ -20,10 +20,10 @@ from rclpy.task import Future
 from sensor_msgs.msg import Joy
 
 from ik_service.exceptions import IkServiceError
-from ik_service.motion.servo.settings import SPEED_UNITS
+from ik_service.motion.servo.commands import SPEED_UNITS
 from ik_service.robot import Robot
 from ik_service.ros.common.runtime import ros, spinning_node
-from ik_service.ros.motion.servo.servo_parameters import (
+from ik_service.ros.motion.parameters import (
     COMMAND_IN_TYPE,
     SCALE_JOINT,
     SCALE_LINEAR,
@@ -56,7 +56,6 @@ class TeleopClient:
     """
     Client of the servo topics.
 
-    :param node: a node that spins in another thread.
     :param on_joystick: takes the messages of a joystick; None to listen to none.
     :ivar joints: names of the joints that are moved; empty as long as they are not known.
     :ivar tip_link: the link that is moved; empty as long as it is not known.
@@ -82,7 +81,6 @@ class TeleopClient:
         """
         Publish a velocity of the tip.
 
-        :param twist: six shares of the full speed, linear before angular.
         :param in_tip: whether in the axes of the tip, if that is known; otherwise of the base.
         """
         message = TwistStamped()
@@ -176,7 +174,6 @@ def teleop_client(
     """
     Make a client with a node of its own, for the time of a ``with`` block.
 
-    :param ros_arguments: the arguments for ROS of the command line.
     :param on_joystick: takes the messages of a joystick; None to listen to none.
     :raises ArgumentError: ROS cannot read the arguments.
     """

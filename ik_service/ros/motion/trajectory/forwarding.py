@@ -14,21 +14,19 @@ from rclpy.task import Future
 
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import TargetRefusedError
-from ik_service.motion.aim import Aim
-from ik_service.motion.reservation import Reservation
-from ik_service.ros.common.action_client import ThreadSafeActionClient
+from ik_service.motion.goal import MotionGoal, Reservation
+from ik_service.ros.common.actions import ThreadSafeActionClient
 from ik_service.ros.motion.following.follower_interface import FollowerInterface
 from ik_service.ros.motion.following.followers import Followers
-from ik_service.ros.motion.trajectory.goal_outcome import (
+from ik_service.ros.motion.trajectory.goals import (
     CANCELED_EARLY,
     GoalEnd,
     GoalOutcome,
     GoalRefusedError,
     preempted,
+    TrajectoryRequest,
 )
-from ik_service.ros.motion.trajectory.playback import Playback
-from ik_service.ros.motion.trajectory.preparation import prepared, start_time
-from ik_service.ros.motion.trajectory.trajectory_messages import TrajectoryRequest
+from ik_service.ros.motion.trajectory.playback import Playback, prepared, start_time
 
 PATIENCE = 3.0
 """Time without the controller's action after which a trajectory fails [s]."""
@@ -48,9 +46,6 @@ class ControllerGoal:
     It is over when the controller says so, when the controller does not know it, or when the
     server that got it is no longer there, whether another one has taken its place or not.
 
-    :param client: client of the controller's action.
-    :param goal: the goal.
-    :param now: on the monotonic clock [s].
     :param on_news: called when something has changed; must not block.
     """
 
@@ -87,11 +82,7 @@ class ControllerGoal:
         return 'cancellation of its goal was requested; the goal has not ended yet'
 
     def overdue(self, now: float) -> float:
-        """
-        Return for how long it is behind what is expected [s]; 0 when it is not.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Return for how long it is behind what is expected [s]; 0 when it is not."""
         if self._cancel_at is not None:
             late = now - self._cancel_at
             return late if self._refused or late > PATIENCE else 0.0
@@ -107,7 +98,6 @@ class ControllerGoal:
         """
         Do what is due; return how the goal has ended, and None before.
 
-        :param now: on the monotonic clock [s].
         :param canceling: whether it is to be canceled.
         """
         outcome = self._rejection() or self._result() or self._loss(now)
@@ -233,11 +223,7 @@ class ForwardedPlayback(Playback):
     there. Whatever ends the motion here, such as ``~/stop``, cancels the goal there. Nothing else
     may move the arm until the controller says that the goal is over, or is gone.
 
-    :param request: what the client asks for.
-    :param following: the follower of its joints.
-    :param client: client of the controller's action.
     :param on_news: called when something has changed; must not block.
-    :param delays: log of what the controller keeps waiting for.
     :param replaces: the one at the controller whose place it takes; None for none.
     :raises GoalRefusedError: nothing moves then.
     """
@@ -263,7 +249,7 @@ class ForwardedPlayback(Playback):
         start_time(request, following.clock)
         self._reservations: dict[FollowerInterface, Reservation] = {}
         try:
-            self._reserve(following, None if replaces is None else replaces.aim)
+            self._reserve(following, None if replaces is None else replaces.motion_goal)
         except TargetRefusedError as error:
             raise GoalRefusedError(GoalEnd.REFUSED, str(error)) from None
 
@@ -273,7 +259,7 @@ class ForwardedPlayback(Playback):
         return self._outcome
 
     @property
-    def aim(self) -> Aim:
+    def motion_goal(self) -> MotionGoal:
         """The reservation of its joints."""
         return self._reservations[self.following]
 
@@ -283,21 +269,13 @@ class ForwardedPlayback(Playback):
         return True
 
     def cancel(self, reason: str = '') -> None:
-        """
-        Ask the controller to cancel it.
-
-        :param reason: why, when something else than the client wants it.
-        """
+        """Ask the controller to cancel it."""
         self._stop_reason = self._stop_reason or reason
         self._canceling = True
         self._on_news()
 
     def preempt(self, reason: str) -> None:
-        """
-        Ask the controller to cancel it, for a stop of all motion.
-
-        :param reason: what stops it.
-        """
+        """Ask the controller to cancel it, for a stop of all motion."""
         if not self._canceling:
             self._stop_end = GoalEnd.PREEMPTED
             self.cancel(reason)
@@ -307,11 +285,7 @@ class ForwardedPlayback(Playback):
         return None if self._goal is None else self._goal.feedback()
 
     def attend(self, now: float) -> None:
-        """
-        Send the goal or its cancellation when that is due, and look after the controller.
-
-        :param now: on the monotonic clock [s].
-        """
+        """Send the goal or its cancellation when that is due, and look after the controller."""
         if self._outcome is not None:
             return
         if self._goal is None:
@@ -324,11 +298,7 @@ class ForwardedPlayback(Playback):
             self._end(outcome)
 
     def replace_arm(self, followers: Followers) -> None:
-        """
-        End, and keep others from moving the new arm as well until the controller has ended.
-
-        :param followers: the followers of the new arm.
-        """
+        """End, and keep others from moving the new arm as well until the controller has ended."""
         super().replace_arm(followers)
         for following in followers:
             if following not in self._reservations:
@@ -336,21 +306,17 @@ class ForwardedPlayback(Playback):
                     self._reserve(following)
 
     def reclaim(self, reason: str) -> None:
-        """
-        Cancel it after all, and let nothing else move the arm until it is over.
-
-        :param reason: why what was to replace it does not.
-        """
+        """Cancel it after all, and let nothing else move the arm until it is over."""
         if self._outcome is None and self._replaced:
             self._replaced = False
             self.preempt(reason)
             with suppress(TargetRefusedError):
                 self._reserve(self.following)
 
-    def _reserve(self, following: FollowerInterface, replaces: Aim | None = None) -> None:
+    def _reserve(self, following: FollowerInterface, replaces: MotionGoal | None = None) -> None:
         reservation = Reservation(self._claim, self._on_reservation_end, self._on_replaced)
         reservation.replaces = replaces
-        following.follow_aim(reservation)
+        following.follow_goal(reservation)
         self._reservations[following] = reservation
 
     def _begin(self, now: float) -> GoalOutcome | None:

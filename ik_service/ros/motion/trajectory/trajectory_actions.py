@@ -22,12 +22,15 @@ from ik_service.exceptions import OptionError, TrajectoryError
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.paths.timing.clock_rates import ClockGrid
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
-from ik_service.ros.common.action_client import ThreadSafeActionClient
-from ik_service.ros.common.deferred_action_server import DeferredActionServer
+from ik_service.ros.common.actions import DeferredActionServer, ThreadSafeActionClient
 from ik_service.ros.motion.following.follower_interface import FollowerInterface
 from ik_service.ros.motion.following.followers import Followers
+from ik_service.ros.motion.parameters import (
+    controller_action,
+    TRAJECTORY_ACTION,
+)
 from ik_service.ros.motion.trajectory.forwarding import ForwardedPlayback
-from ik_service.ros.motion.trajectory.goal_outcome import (
+from ik_service.ros.motion.trajectory.goals import (
     CANCELED_EARLY,
     CONTROL_CODES,
     GoalEnd,
@@ -35,19 +38,12 @@ from ik_service.ros.motion.trajectory.goal_outcome import (
     GoalRefusedError,
     MOVEIT_CODES,
     preempted,
-)
-from ik_service.ros.motion.trajectory.playback import CommandedPlayback, Playback
-from ik_service.ros.motion.trajectory.preparation import follower_for
-from ik_service.ros.motion.trajectory.trajectory_messages import (
     RequestedTolerances,
     tolerances_from,
     trajectory_from,
     TrajectoryRequest,
 )
-from ik_service.ros.motion.trajectory.trajectory_parameters import (
-    controller_action,
-    TRAJECTORY_ACTION,
-)
+from ik_service.ros.motion.trajectory.playback import CommandedPlayback, follower_for, Playback
 
 Message = Any
 """Message of an action; rclpy has no types for them."""
@@ -69,24 +65,18 @@ class ActionGoals(ABC):
         """
         Return what a goal asks for.
 
-        :param goal: the goal.
         :raises GoalRefusedError: it asks for nothing that can be done.
         """
 
     @abstractmethod
     def result(self, outcome: GoalOutcome) -> Message:
-        """
-        Return the result of a goal.
-
-        :param outcome: how it has ended.
-        """
+        """Return the result of a goal."""
 
     @abstractmethod
     def feedback(self, playback: Playback, first: bool) -> Message | None:
         """
         Return feedback for a goal; None when there is nothing to say.
 
-        :param playback: its trajectory on its way.
         :param first: whether it is the first one.
         """
 
@@ -98,12 +88,7 @@ class FollowJointTrajectoryGoals(ActionGoals):
     action = FollowJointTrajectory
 
     def request(self, goal: Message) -> TrajectoryRequest:
-        """
-        Return what a goal asks for.
-
-        :param goal: the goal.
-        :raises GoalRefusedError: it asks for nothing that can be done.
-        """
+        """Return what a goal asks for."""
         several = goal.multi_dof_trajectory.points or goal.multi_dof_trajectory.joint_names
         if several or goal.component_path_tolerance or goal.component_goal_tolerance:
             raise GoalRefusedError(
@@ -122,22 +107,13 @@ class FollowJointTrajectoryGoals(ActionGoals):
         return TrajectoryRequest(goal, trajectory, tolerances)
 
     def result(self, outcome: GoalOutcome) -> Message:
-        """
-        Return the result of a goal.
-
-        :param outcome: how it has ended.
-        """
+        """Return the result of a goal."""
         return FollowJointTrajectory.Result(
             error_code=CONTROL_CODES[outcome.end], error_string=outcome.text
         )
 
     def feedback(self, playback: Playback, first: bool) -> Message | None:
-        """
-        Return where trajectory and arm are; None when there is no news.
-
-        :param playback: the trajectory on its way.
-        :param first: whether it is the first feedback.
-        """
+        """Return where trajectory and arm are; None when there is no news."""
         return playback.feedback()
 
 
@@ -151,7 +127,6 @@ class ExecuteTrajectoryGoals(ActionGoals):
         """
         Return what a goal asks for; ``controller_names`` are not looked at, as there is one arm.
 
-        :param goal: the goal.
         :raises GoalRefusedError: it asks for nothing that can be done.
         """
         several = goal.trajectory.multi_dof_joint_trajectory
@@ -162,11 +137,7 @@ class ExecuteTrajectoryGoals(ActionGoals):
         return TrajectoryRequest(FollowJointTrajectory.Goal(trajectory=message), trajectory)
 
     def result(self, outcome: GoalOutcome) -> Message:
-        """
-        Return the result of a goal.
-
-        :param outcome: how it has ended.
-        """
+        """Return the result of a goal."""
         result = ExecuteTrajectory.Result()
         result.error_code.val = MOVEIT_CODES[outcome.end]
         if hasattr(result.error_code, 'message'):  # not on Humble
@@ -174,12 +145,7 @@ class ExecuteTrajectoryGoals(ActionGoals):
         return result
 
     def feedback(self, playback: Playback, first: bool) -> Message | None:
-        """
-        Return the state MONITOR at the start, and IDLE at the end; None in between.
-
-        :param playback: the trajectory on its way.
-        :param first: whether it is the first feedback.
-        """
+        """Return the state MONITOR at the start, and IDLE at the end; None in between."""
         if playback.outcome is not None:
             return ExecuteTrajectory.Feedback(state='IDLE')
         return ExecuteTrajectory.Feedback(state='MONITOR') if first else None
@@ -235,11 +201,7 @@ class AcceptedGoal:
         return True
 
     def preempt(self, reason: str) -> None:
-        """
-        Stop it, as all motion is stopped.
-
-        :param reason: what stops it.
-        """
+        """Stop it, as all motion is stopped."""
         self.preempted = self.preempted or reason
         if self.playback is not None:
             self.playback.preempt(reason)
@@ -268,7 +230,6 @@ class TrajectoryActions:
     A goal that cannot be done is accepted and aborted at once, so that its client learns why.
     With the parameter ``trajectory_action`` the goals are checked and passed on.
 
-    :param node: the node that serves.
     :param followers: returns the followers of the present arm; None before there is one.
     :param action: name of a controller's action; empty to command the arm from here.
     :param on_error: called with an unexpected exception.
@@ -313,11 +274,7 @@ class TrajectoryActions:
             self._serve(kind)
 
     def tick(self, now: float) -> None:
-        """
-        Let the goals be attended to, every now and then.
-
-        :param now: time on the monotonic clock [s].
-        """
+        """Let the goals be attended to, every now and then."""
         if self._goals and now - self._attended_at >= _PERIOD:
             self._attended_at = now
             self._news.trigger()
@@ -333,11 +290,7 @@ class TrajectoryActions:
             followers.clock.wait_while(lambda: bool(self._goals), _LONGEST_END)
 
     def preempt(self, reason: str) -> None:
-        """
-        Stop all goals, those at a controller too, for a stop of all motion.
-
-        :param reason: what stops them.
-        """
+        """Stop all goals, those at a controller too, for a stop of all motion."""
         for goal in tuple(self._goals):
             goal.preempt(reason)
 
@@ -410,7 +363,6 @@ class TrajectoryActions:
         """
         Begin to move the arm along a trajectory of the node's own, which replaces none.
 
-        :param message: the trajectory.
         :param on_end: called after its end; must not block.
         :raises GoalRefusedError: nothing moves then.
         """
@@ -457,9 +409,9 @@ class TrajectoryActions:
 
     def _replaceable(self, following: FollowerInterface) -> Playback | None:
         """Return the trajectory on its way whose place a new one may take; None for none."""
-        aim = following.follower.aim
+        motion_goal = following.follower.goal
         playbacks = [goal.playback for goal in tuple(self._goals)]
-        return next((p for p in playbacks if p is not None and p.aim is aim), None)
+        return next((p for p in playbacks if p is not None and p.motion_goal is motion_goal), None)
 
     def _clock(self) -> int:
         return self._node.get_clock().now().nanoseconds

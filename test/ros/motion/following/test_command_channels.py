@@ -18,8 +18,12 @@ from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.loader import build_arm
 from ik_service.motion.command.commanded_joints import CommandedJoints
 from ik_service.motion.settings import FollowerCommand
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.motion.following.command_channels import (
+    joint_command,
+    joint_trajectory,
     JointCommandChannel,
+    multi_array,
     PositionChannel,
     TrajectoryChannel,
     VelocityChannel,
@@ -226,3 +230,40 @@ def test_a_window_that_was_not_sent_leaves_no_trace(solver, measured):
     new = points_of(sender.message(command, rig.follower, rig.now))
     there = [CubicHermiteSpline(*motion)(min(rig.now, motion[0][-1])) for motion in (last, new)]
     np.testing.assert_allclose(*there, atol=2e-5)
+
+
+COMMAND = FollowerCommand(np.array([0.5, -1.0]), np.array([0.1, 0.0]))
+WAY = JointTrajectory(
+    ('a', 'b'), np.array([0.0, 2.004]), np.array([[0.0, 1.0], [2.0, 3.0]]), np.zeros((2, 2))
+)
+
+
+def test_joint_command():
+    message = joint_command(('a', 'b'), COMMAND)
+    assert message.name == ['a', 'b']
+    assert list(message.position) == [0.5, -1.0]
+    assert list(message.velocity) == [0.1, 0.0]
+
+
+def test_joint_trajectory():
+    message = joint_trajectory(WAY, 7 * 10**9 + 5)
+    assert message.joint_names == ['a', 'b']
+    assert (message.header.stamp.sec, message.header.stamp.nanosec) == (7, 5)
+    first, last = message.points
+    assert list(first.positions) == [0.0, 1.0]
+    assert list(last.positions) == [2.0, 3.0]
+    assert list(last.velocities) == [0.0, 0.0]
+    assert list(last.accelerations) == []
+    assert (last.time_from_start.sec, last.time_from_start.nanosec) == (2, 4_000_000)
+
+
+@pytest.mark.parametrize('start', [0, -(10**9)])
+def test_a_clock_that_does_not_run_yet_is_no_stamp(start):
+    message = joint_trajectory(WAY, start)
+    assert (message.header.stamp.sec, message.header.stamp.nanosec) == (0, 0)
+
+
+def test_multi_array():
+    message = multi_array(np.array([0.5, -1.0])[::-1])
+    assert list(message.data) == [-1.0, 0.5]
+    assert not message.layout.dim

@@ -18,7 +18,7 @@ from ik_service.exceptions import MissingExtraError, OptionError, TargetRefusedE
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.motion.following.follower_interface import MeasuredCollisions
 from ik_service.ros.motion.following.followers import Followers
-from ik_service.ros.motion.following.node_context import NodeContext
+from ik_service.ros.motion.following.intake import NodeContext
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.scene import collision_world
 from ik_service.ros.scene.collision_world import CollisionWorld

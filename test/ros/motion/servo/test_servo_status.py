@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from ik_service.motion.servo.status import NO_WARNING
+from ik_service.motion.servo.servo_goal import NO_WARNING
 from ik_service.motion.settings import FollowerState
 from ik_service.ros.motion.servo.servo_interface import ServoInterface
 
@@ -25,6 +25,6 @@ def test_an_arm_that_is_waited_for_is_told(state, message):
     interface._paused = False
     interface._followers = lambda: followers
     servo = SimpleNamespace(
-        group='left_arm', invalid_until=0.0, aim=SimpleNamespace(end=None, status=NO_WARNING)
+        group='left_arm', invalid_until=0.0, goal=SimpleNamespace(end=None, status=NO_WARNING)
     )
     assert interface._status_at(servo, 1.0).message == message

@@ -1,0 +1,218 @@
+"""Goals of a follower: the interface of targets, trajectories and servo commands."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ik_service.motion.command.motion_limits import MotionLimits
+from ik_service.motion.settings import FollowerState
+
+
+@dataclass(frozen=True, eq=False)
+class Tick:
+    """
+    What a goal may know when it is asked for its next step.
+
+    :ivar now: time on the monotonic clock [s].
+    :ivar dt: time since the last command, a period at most [s]; by so much the clock of a goal
+        that has one goes on, times the pace.
+    :ivar q: (n,) the last command [rad] or [m].
+    :ivar velocity: (n,) its speed [rad/s] or [m/s].
+    :ivar measured: (n,) where the arm is [rad] or [m].
+    :ivar limits: bounds on the motion.
+    :ivar pace: how well arm and commands keep up, 0 to 1; a goal with a clock of its own lets it
+        run at this rate.
+    :ivar leading: (n,) positions [rad] or [m] and (n,) speeds [rad/s] or [m/s] of the motion that
+        steps are for; where jerks are limited, the commands are half a window behind it.
+    :ivar late: whether it comes so late that the arm has slowed down since the last command.
+    """
+
+    now: float
+    dt: float
+    q: np.ndarray
+    velocity: np.ndarray
+    measured: np.ndarray
+    limits: MotionLimits
+    leading: tuple[np.ndarray, np.ndarray]
+    pace: float = 1.0
+    late: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """
+    What the command shall do in a tick.
+
+    With a goal alone it goes there and rests. With a goal and a velocity, it is at the goal at
+    the end of this tick and goes on with the velocity; that is reached exactly while it keeps the
+    limits, and caught up with otherwise; where jerks are limited the command is half a window of
+    averaging later. With a velocity alone it moves with that. With neither it comes to rest. What
+    is not finite leads to rest, too.
+
+    :ivar goal: (n,) positions [rad] or [m]; None without.
+    :ivar velocity: (n,) velocities [rad/s] or [m/s]; None without.
+    """
+
+    goal: np.ndarray | None = None
+    velocity: np.ndarray | None = None
+
+    @property
+    def leads_on(self) -> bool:
+        """Whether it leads anywhere but to rest."""
+        return self.goal is not None or self.velocity is not None
+
+
+REST = Step()
+"""Step that leads to rest."""
+
+
+class MotionGoal(ABC):
+    """
+    What the commands are for, from its start to its end.
+
+    All methods are called while the follower's lock is held: they never block, never solve, and
+    call nothing of the follower. One whose :meth:`step` raises is dropped.
+
+    :cvar kind: 'target', 'trajectory' or 'servo', for messages and for who gives way to whom.
+    :ivar obstacle: what the commands have stopped before; empty for nothing. While it is set they
+        come to rest. The goal may clear it in :meth:`step`, to try again.
+    :ivar replaces: the trajectory whose place it may take although that is on its way.
+    """
+
+    kind = ''
+    obstacle = ''
+    replaces: MotionGoal | None = None
+
+    @abstractmethod
+    def step(self, tick: Tick) -> Step:
+        """
+        Return what the next command shall do; called once for every command.
+
+        :param tick: what is known now.
+        """
+
+    @abstractmethod
+    def state(self, commanded: np.ndarray | None, resting: bool) -> FollowerState:
+        """
+        Return the follower's state with this goal, as long as nothing is wrong.
+
+        :param commanded: (n,) the last command [rad] or [m]; None before the first.
+        :param resting: whether it is at rest.
+        """
+
+    @property
+    @abstractmethod
+    def busy(self) -> bool:
+        """Whether it is on its way; then other groups that share joints are refused."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can be asked for steps; until then the commands come to rest."""
+        return True
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing more is to come: as soon as the commands are at rest, they end."""
+        return False
+
+    @property
+    def claim(self) -> str:
+        """Why nothing else may move the arm, even after its end; empty when something may."""
+        return ''
+
+    def begin(  # noqa: B027 - not all need to know
+        self, q: np.ndarray, unwrapped: Callable[[np.ndarray], np.ndarray]
+    ) -> None:
+        """
+        Note that the commands start, at rest.
+
+        :param q: (n,) where they start: where the arm is [rad] or [m].
+        :param unwrapped: returns positions (n,) whose continuous joints are on the turn of q.
+        """
+
+    def missed(self) -> None:  # noqa: B027 - not all have a clock of their own
+        """Note that the last step was not done: the command came to rest, or was not sent."""
+
+    def renew(self) -> bool:
+        """
+        Get ready for another start from where the arm is by then, after a fault.
+
+        :returns: whether that can be; otherwise the goal is dropped.
+        """
+        return False
+
+    def replaced(self, kind: str) -> None:
+        """
+        Note that another goal has taken its place.
+
+        :param kind: the kind of the other one.
+        """
+        self.ended(f'a newer {kind} has replaced it')
+
+    def ended(self, reason: str) -> None:  # noqa: B027 - not all need to know
+        """
+        Note the end; called once.
+
+        :param reason: what has ended it; empty when it has finished.
+        """
+
+
+class Reservation(MotionGoal):
+    """
+    Goal that keeps others from moving the arm while a controller does; nothing is commanded.
+
+    :param why: returns why nothing else may move the arm; must not block.
+    :param on_end: called with the reason when something else ends it; must not block.
+    :param on_replaced: called when another trajectory takes its place; must not block.
+    """
+
+    kind = 'trajectory'
+
+    def __init__(
+        self,
+        why: Callable[[], str],
+        on_end: Callable[[str], object],
+        on_replaced: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._why, self._on_end, self._on_replaced = why, on_end, on_replaced
+        self._withdrawn = False
+
+    @property
+    def claim(self) -> str:
+        """Why nothing else may move the arm, also after something has ended the goal."""
+        return '' if self._withdrawn else self._why()
+
+    def withdraw(self) -> None:
+        """Let others move the arm from now on."""
+        self._withdrawn = True
+
+    @property
+    def ready(self) -> bool:
+        """Never: commands of before come to rest."""
+        return False
+
+    @property
+    def busy(self) -> bool:
+        """Always, until it is released."""
+        return True
+
+    def step(self, tick: Tick) -> Step:
+        """Return rest."""
+        return REST
+
+    def state(self, commanded: np.ndarray | None, resting: bool) -> FollowerState:
+        """Return the follower's state."""
+        return FollowerState.TRAJECTORY
+
+    def replaced(self, kind: str) -> None:
+        """Note that another trajectory has taken its place."""
+        self.withdraw()
+        self._on_replaced()
+
+    def ended(self, reason: str) -> None:
+        """Note the end."""
+        self._on_end(reason)

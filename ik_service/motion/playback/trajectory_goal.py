@@ -1,0 +1,398 @@
+"""Tolerances, progress and outcome of a trajectory that is executed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from ik_service.motion.command.motion_limits import MotionLimits
+from ik_service.motion.goal import MotionGoal, REST, Step, Tick
+from ik_service.motion.settings import FollowerState
+from ik_service.paths.timing.clock_rates import ClockGrid
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
+
+GOAL_TIME = 5.0
+"""Time after its end in which the arm has to arrive, where none is given [s]."""
+
+
+class TrajectoryEnd(Enum):
+    """Outcome of a trajectory; each value is a sentence about it."""
+
+    REACHED = 'the arm is at the end of the trajectory'
+    CANCELED = 'canceled; the arm has come to rest on the trajectory'
+    OFF_PATH = 'the path tolerance was exceeded'
+    OFF_GOAL = 'the goal tolerance was not met in time'
+    STOPPED = 'the trajectory was aborted'
+    PREEMPTED = 'the trajectory was preempted by a stop of all motion, or by a newer goal'
+
+
+@dataclass(frozen=True)
+class TrajectoryOutcome:
+    """
+    How a trajectory has ended, and why.
+
+    :ivar end: how.
+    :ivar reason: why, in a sentence.
+    """
+
+    end: TrajectoryEnd
+    reason: str
+
+
+@dataclass(frozen=True)
+class TrajectoryTolerances:
+    """
+    How far an arm may be from a trajectory; inf for any distance.
+
+    :ivar path: (n,) on the way [rad] or [m].
+    :ivar goal: (n,) at the end [rad] or [m].
+    :ivar goal_time: how long after the end of the trajectory it may take to get there [s].
+    :ivar path_velocity: (n,) how much faster or slower it may be on the way [rad/s] or [m/s];
+        None for any velocity.
+    :ivar goal_velocity: (n,) how fast it may be at the end [rad/s] or [m/s]; None for any.
+    """
+
+    path: np.ndarray
+    goal: np.ndarray
+    goal_time: float = GOAL_TIME
+    path_velocity: np.ndarray | None = None
+    goal_velocity: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class TrajectoryProgress:
+    """
+    Where a trajectory and the arm are.
+
+    :ivar time: time in the trajectory [s].
+    :ivar q: (n,) where the arm shall be [rad] or [m].
+    :ivar velocity: (n,) how fast it shall move [rad/s] or [m/s].
+    :ivar acceleration: (n,) the trajectory's acceleration at the present rate of its clock.
+    :ivar measured: (n,) where it is [rad] or [m].
+    """
+
+    time: float
+    q: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+    measured: np.ndarray
+
+
+_SHARE = 0.97
+"""Share of the accelerations that is planned with; the rest is for ticks of finite length."""
+
+_CORNER = 0.5
+"""Share of a period in which a velocity that jumps may change; the rest is for the rate."""
+
+_CATCHING_UP = 0.7
+"""Share of the accelerations that is used while the command is behind the trajectory."""
+
+_NOTHING = 1e-9
+_FURTHEST = 0.1  # from where the clock was to where the motion is, at most [s]
+_WAIT = 2.0  # ticks by which the command may be behind before the clock waits for it
+
+
+class TrajectoryGoal(MotionGoal):
+    """
+    Playback of a trajectory.
+
+    The commands first go to its first point, then along it. Its clock runs at the rate 1 where
+    the limits in force allow, slower where they do not, or where the arm does not keep up, so
+    that the commands never leave the geometry of the trajectory; it slows down to a stop when
+    the trajectory is canceled. When limits change, the rates are found anew in the next tick.
+
+    :param trajectory: the trajectory, of the joints of the follower's chain in their order.
+    :param limits: the follower's limits.
+    :param period: time between two commands [s].
+    :param tolerances: how far the arm may be away; None for any distance.
+    :param start_at: time on the monotonic clock at which it begins [s]; at once when that is
+        over.
+    :param measured_velocity: returns (n,) the measured velocities [rad/s] or [m/s], NaN where none
+        is measured; those are not compared. Must not block.
+    :param joins: whether it goes on from the motion of the commands, which its start continues.
+    :param on_end: called once after the end, while the follower's lock is held; must not block.
+    :ivar trajectory: the trajectory.
+    :ivar outcome: how it has ended; None before.
+    :ivar progress: where it is; None before the first step.
+    """
+
+    kind = 'trajectory'
+
+    def __init__(
+        self,
+        trajectory: JointTrajectory,
+        limits: MotionLimits,
+        period: float,
+        tolerances: TrajectoryTolerances | None = None,
+        start_at: float = -np.inf,
+        on_end: Callable[[], object] = lambda: None,
+        measured_velocity: Callable[[], np.ndarray] | None = None,
+        joins: bool = False,
+    ) -> None:
+        any_distance = np.full(len(trajectory.joint_names), np.inf)
+        self.trajectory = trajectory
+        self.outcome: TrajectoryOutcome | None = None
+        self.progress: TrajectoryProgress | None = None
+        self._tolerances = tolerances or TrajectoryTolerances(any_distance, any_distance)
+        self._period, self._start_at, self._on_end = period, start_at, on_end
+        self._joins = joins
+        none = np.full(len(any_distance), np.nan)
+        self._measured_velocity = measured_velocity or (lambda: none)
+        self._grid = ClockGrid(trajectory)
+        self._plan(limits)
+        self._shift = np.zeros(len(any_distance))
+        self._goal = trajectory.positions[0]
+        self._time, self._rate, self._started = float(trajectory.times[0]), 0.0, False
+        self._ended_at: float | None = None
+        self._stopping: TrajectoryOutcome | None = None
+        self._motion = trajectory.at(self._time)
+        self._before, self._astray = self._place, False
+
+    @property
+    def _place(self) -> tuple[float, float, bool, float | None, np.ndarray]:
+        """Time of the clock [s]."""
+        return self._time, self._rate, self._started, self._ended_at, self._goal
+
+    def cancel(self, reason: str = '') -> None:
+        """
+        Come to rest on the trajectory, within the limits.
+
+        :param reason: why, when something else than the client wants it.
+        """
+        canceled = TrajectoryOutcome(TrajectoryEnd.CANCELED, TrajectoryEnd.CANCELED.value)
+        stopped = TrajectoryOutcome(TrajectoryEnd.STOPPED, reason)
+        self._stopping = self._stopping or (stopped if reason else canceled)
+
+    def preempt(self, reason: str) -> None:
+        """
+        Come to rest on the trajectory, within the limits, for a stop of all motion.
+
+        :param reason: what stops it.
+        """
+        self._stopping = self._stopping or TrajectoryOutcome(TrajectoryEnd.PREEMPTED, reason)
+
+    # The seam of following
+
+    @property
+    def busy(self) -> bool:
+        """Whether it is on its way."""
+        return self.outcome is None
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has ended."""
+        return self.outcome is not None
+
+    def state(self, commanded: np.ndarray | None, resting: bool) -> FollowerState:
+        """Return the follower's state with this goal."""
+        return FollowerState.COLLISION_AHEAD if self.obstacle else FollowerState.TRAJECTORY
+
+    def begin(self, q: np.ndarray, unwrapped: Callable[[np.ndarray], np.ndarray]) -> None:
+        """Note that the commands start, at rest."""
+        self._joins = False  # the commands have ended meanwhile
+        first = self.trajectory.positions[0]
+        self._shift = unwrapped(first) - first
+        self._goal = first + self._shift
+
+    def replaced(self, kind: str) -> None:
+        """Note that another goal has taken its place."""
+        self.preempt(f'a newer {kind} has replaced it')
+        self.ended('')
+
+    def ended(self, reason: str) -> None:
+        """Note the end."""
+        if self.outcome is None:
+            self.outcome = self._stopping or TrajectoryOutcome(TrajectoryEnd.STOPPED, reason)
+        self._on_end()
+
+    def missed(self) -> None:
+        """Note that the last step was not done: go back to before it."""
+        self._time, self._rate, self._started, self._ended_at, self._goal = self._before
+        self._motion = self.trajectory.at(self._time)
+        self._astray = True
+
+    def step(self, tick: Tick) -> Step:
+        """Return what the next command shall do."""
+        self._before = self._place
+        if tick.limits is not self._limits:
+            self._plan(tick.limits)
+        if self.obstacle and self._stopping is None:
+            self._stopping = TrajectoryOutcome(TrajectoryEnd.STOPPED, self.obstacle)
+        if self.outcome is not None:
+            return REST
+        self._note(tick)
+        if self._ended_at is not None:
+            return self._settle(tick, self._ended_at)
+        if self._joins and not self._started:
+            self._started, self._rate, self._astray = True, 1.0, True
+        if not self._started:
+            return self._approach(tick)
+        if tick.late or self._astray:
+            self._find_place(tick)
+        self._check_path(tick)
+        if self._stopping is not None and self._rate == 0.0:
+            self.outcome = self._stopping
+            return REST
+        return self._advance(tick)
+
+    # Parts of a step
+
+    def _plan(self, limits: MotionLimits) -> None:
+        self._limits = limits
+        limits = limits.averaged if limits.window else limits
+        self._acceleration, self._fastest = limits.acceleration_now, limits.velocity_now
+        self._rates = self._grid.highest_rates(
+            self._fastest, _SHARE * self._acceleration, _CORNER * self._period
+        )
+
+    def _approach(self, tick: Tick) -> Step:
+        """Wait for the start at the first point."""
+        if self._stopping is not None:
+            self.outcome = self._stopping
+            return REST
+        if tick.now < self._start_at:
+            return REST
+        away = np.abs(tick.q - self._goal)[tick.limits.movable]
+        if away.max(initial=0.0) > _NOTHING or tick.velocity.any():
+            return Step(goal=self._goal)
+        self._started = True
+        self._rate = min(self._rates.between(self._time, self._time), tick.pace)
+        if self._motion[1].any():  # the first velocity is reached in one tick
+            self._rate = 0.0
+        return self._advance(tick)
+
+    def _advance(self, tick: Tick) -> Step:
+        """Go on along the trajectory."""
+        time, self._rate = self._next_place(tick)
+        if time >= self.trajectory.duration:
+            time, self._ended_at, self._rate = self.trajectory.duration, tick.now, 0.0
+        self._set_time(time)
+        if self._ended_at is not None:
+            return Step(goal=self._goal)
+        return Step(self._goal, self._motion[1] * self._rate)
+
+    def _set_time(self, time: float) -> None:
+        self._time, self._motion = time, self.trajectory.at(time)
+        self._goal = self._motion[0] + self._shift
+
+    def _find_place(self, tick: Tick) -> None:
+        """Set the clock to where the motion is on the trajectory, and as fast as that is."""
+        self._astray = False
+        along, (q, speed) = self._motion[1], tick.leading
+        size = float(along @ along)
+        if size <= 0.0:
+            self._rate = self._rate if speed.any() else 0.0
+            return
+        self._rate = min(max(float(speed @ along) / size, 0.0), self._rate)
+        ahead = float((q - self._goal) @ along) / size
+        time = self._time + min(max(ahead, -_FURTHEST), _FURTHEST)
+        self._set_time(min(max(time, float(self.trajectory.times[0])), self.trajectory.duration))
+
+    def _next_place(self, tick: Tick) -> tuple[float, float]:
+        """Return time and rate of the clock at the end of this tick."""
+        rate, dt = self._rate, tick.dt
+        behind = np.abs(self._goal - tick.leading[0])[tick.limits.movable]
+        allowed = self._fastest[tick.limits.movable] * (_WAIT * dt)
+        if self._stopping is not None or (behind > allowed).any():
+            wanted = 0.0
+        else:
+            ahead = self._rates.between(self._time, self._time + rate * dt)
+            wanted = min(ahead, tick.pace)
+        on_it = (behind <= _NOTHING).all()
+        share = _SHARE if on_it else _CATCHING_UP
+        slower, faster = self._rate_changes(rate, share)
+        wanted = min(wanted, rate + faster * dt)
+        return self._rates.next_place(self._time, rate, slower, wanted, dt)
+
+    def _rate_changes(self, rate: float, share: float) -> tuple[float, float]:
+        """
+        Return the lowest and the highest change of the rate in a second [1/s].
+
+        :param rate: the rate.
+        :param share: of the accelerations that may be used to go on or faster.
+        """
+        _, velocity, acceleration = self._motion
+        moving = np.abs(velocity) > _NOTHING
+        if not moving.any():
+            return -np.inf, np.inf
+        size, limit = np.abs(velocity[moving]), self._acceleration[moving]
+        pull = rate * rate * acceleration[moving] * np.sign(velocity[moving])
+        faster = float(((share * limit - pull) / size).min())
+        slower = float(((-limit - pull) / size).max())
+        return min(slower, faster), faster
+
+    def _check_path(self, tick: Tick) -> None:
+        """Stop where the arm is too far from the trajectory."""
+        # Commands of limited jerk are on the way, but later.
+        place = tick.q if tick.limits.window else self._goal
+        far = np.abs(tick.measured - place) - self._tolerances.path
+        worst = int(far.argmax())
+        if far[worst] > 0.0 and self._stopping is None:
+            self._stopping = self._violation(TrajectoryEnd.OFF_PATH, worst, tick)
+        speed = tick.velocity if tick.limits.window else self._motion[1] * self._rate
+        excess = self._velocity_excess(self._tolerances.path_velocity, speed)
+        if excess and self._stopping is None:
+            self._stopping = TrajectoryOutcome(
+                TrajectoryEnd.OFF_PATH, f'{TrajectoryEnd.OFF_PATH.value}: {excess}'
+            )
+
+    def _velocity_excess(self, allowed: np.ndarray | None, velocity: np.ndarray) -> str:
+        """
+        Return which joint is farthest beyond a tolerance of velocities; empty for none.
+
+        :param allowed: (n,) tolerance [rad/s] or [m/s]; None for none.
+        :param velocity: (n,) what the velocity shall be [rad/s] or [m/s].
+        """
+        if allowed is None:
+            return ''
+        measured = self._measured_velocity()
+        away = np.nan_to_num(np.abs(measured - velocity), nan=0.0)
+        j = int((away - allowed).argmax())
+        if away[j] <= allowed[j]:
+            return ''
+        return (
+            f'joint {self.trajectory.joint_names[j]!r} moves at {measured[j]:.4g}, not at '
+            f'{velocity[j]:.4g}, at {self._time:.2f} s; {allowed[j]:.4g} of difference is allowed'
+        )
+
+    def _settle(self, tick: Tick, ended_at: float) -> Step:
+        """Wait for the arm at the end."""
+        resting = not tick.velocity.any()
+        arrived = (np.abs(tick.q - self._goal)[tick.limits.movable] <= _NOTHING).all()
+        far = np.abs(tick.measured - self._goal) - self._tolerances.goal
+        worst = int(far.argmax())
+        excess = self._velocity_excess(self._tolerances.goal_velocity, np.zeros(len(far)))
+        if self._stopping is not None and resting:
+            self.outcome = self._stopping
+        elif resting and arrived and far[worst] <= 0.0 and not excess:
+            self.outcome = TrajectoryOutcome(TrajectoryEnd.REACHED, TrajectoryEnd.REACHED.value)
+        elif tick.now - ended_at > self._tolerances.goal_time:
+            if far[worst] > 0.0:
+                self.outcome = self._violation(TrajectoryEnd.OFF_GOAL, worst, tick)
+            elif excess:
+                self.outcome = TrajectoryOutcome(
+                    TrajectoryEnd.OFF_GOAL, f'{TrajectoryEnd.OFF_GOAL.value}: {excess}'
+                )
+        return Step(goal=self._goal)
+
+    def _violation(self, end: TrajectoryEnd, j: int, tick: Tick) -> TrajectoryOutcome:
+        name, away = self.trajectory.joint_names[j], abs(tick.measured[j] - self._goal[j])
+        tolerances = self._tolerances
+        on_path = end is TrajectoryEnd.OFF_PATH
+        limit = (tolerances.path if on_path else tolerances.goal)[j]
+        when = '' if on_path else f', {tolerances.goal_time:g} s after the end'
+        reason = f'joint {name!r} is {away:.4f} away at {self._time:.2f} s{when}'
+        return TrajectoryOutcome(end, f'{end.value}: {reason}; {limit:.4g} is allowed')
+
+    def _note(self, tick: Tick) -> None:
+        _, velocity, acceleration = self._motion
+        self.progress = TrajectoryProgress(
+            self._time,
+            self._goal,
+            velocity * self._rate,
+            acceleration * self._rate**2,
+            tick.measured,
+        )

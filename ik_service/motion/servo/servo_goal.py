@@ -1,0 +1,191 @@
+"""Status of servoing, with the codes of MoveIt Servo."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.kernels import frame_error
+from ik_service.kinematics.pose_error import frame_of
+from ik_service.motion.goal import MotionGoal, REST, Step, Tick
+from ik_service.motion.servo.commands import JointCommand, PoseCommand, ServoCommand, ServoSettings
+from ik_service.motion.servo.servo_kernels import APPROACHING, HALTED, LEAVING
+from ik_service.motion.servo.velocity_solver import VelocitySolver
+from ik_service.motion.settings import FollowerState
+
+
+class ServoCode(IntEnum):
+    """Codes of ``moveit_msgs/msg/ServoStatus``."""
+
+    INVALID = -1
+    NO_WARNING = 0
+    DECELERATE_FOR_APPROACHING_SINGULARITY = 1
+    HALT_FOR_SINGULARITY = 2
+    DECELERATE_FOR_LEAVING_SINGULARITY = 3
+    DECELERATE_FOR_COLLISION = 4
+    HALT_FOR_COLLISION = 5
+    JOINT_BOUND = 6
+
+
+@dataclass(frozen=True)
+class ServoStatus:
+    """
+    What keeps the arm from doing what a command asks for.
+
+    :ivar code: the code.
+    :ivar message: a sentence.
+    """
+
+    code: ServoCode = ServoCode.NO_WARNING
+    message: str = 'no warnings'
+
+
+NO_WARNING = ServoStatus()
+
+NEAR_SINGULARITY = ServoStatus(
+    ServoCode.DECELERATE_FOR_APPROACHING_SINGULARITY,
+    'close to a singularity: motion towards it slows down',
+)
+AT_SINGULARITY = ServoStatus(
+    ServoCode.HALT_FOR_SINGULARITY,
+    'at a singularity: the component towards it is removed',
+)
+LEAVING_SINGULARITY = ServoStatus(
+    ServoCode.DECELERATE_FOR_LEAVING_SINGULARITY,
+    'leaving a singularity, as fast as the joints can',
+)
+
+
+_APPROACH = 5.0
+"""Speed towards a pose, in its distance a second [1/s]."""
+
+_ARRIVED = 1e-6
+"""Distance from a pose that counts as none [m, rad]."""
+
+
+class ServoGoal(MotionGoal):
+    """
+    Commands of somebody who drives the arm by hand.
+
+    :meth:`command` may be called from any thread at any time; everything else as the follower
+    does it.
+
+    :param chain: the chain.
+    :param settings: margins and thresholds; the scales have gone into the commands.
+    :ivar status: what keeps the arm from doing what the last command asks for.
+    :ivar condition: condition number of the Jacobian when a twist was last followed.
+    :ivar end: what has ended the goal; None while it is followed.
+    :raises OptionError: there are neither one nor n margins.
+    """
+
+    kind = 'servo'
+
+    def __init__(self, chain: KinematicChain, settings: ServoSettings) -> None:
+        self.status = NO_WARNING
+        self.end: str | None = None
+        self._chain = chain
+        self._solver = VelocitySolver(chain, settings)
+        self._order: tuple[ServoCommand, float] | None = None
+        self._tried: tuple[ServoCommand, float] | None = None
+        self._moving = False
+        self._error = np.zeros(6)
+
+    @property
+    def condition(self) -> float:
+        """Condition number of the Jacobian when a twist was last followed."""
+        return self._solver.condition
+
+    def command(self, command: ServoCommand | None, until: float = np.inf) -> None:
+        """
+        Follow a command from now on.
+
+        :param command: the command; None to come to rest.
+        :param until: when it no longer counts, on the monotonic clock [s].
+        """
+        self._order = None if command is None else (command, until)
+
+    def step(self, tick: Tick) -> Step:
+        """Return the joint velocities of this tick."""
+        order, obstacle = self._order, self.obstacle
+        if order is not self._tried:  # it may lead away from what the last one has stopped at
+            self._tried, self.obstacle = order, ''
+        if order is None or tick.now > order[1]:
+            return self._rest()
+        velocity = self._velocity(order[0], tick)
+        if velocity is None:
+            return self._rest()
+        resting = not tick.velocity.any()
+        self._moving = not resting or bool(velocity.any())
+        self.status = self._status(obstacle, resting)
+        return Step(velocity=velocity) if self._moving else REST
+
+    def state(self, commanded: np.ndarray | None, resting: bool) -> FollowerState:
+        """Return that the arm is driven by hand."""
+        return FollowerState.SERVO
+
+    @property
+    def busy(self) -> bool:
+        """Whether a command moves the arm, or is going to."""
+        return self._moving or (self._order is not None and self._order is not self._tried)
+
+    def ended(self, reason: str) -> None:
+        """Note what has ended it."""
+        self.end = reason
+
+    def _rest(self) -> Step:
+        self._moving, self.status = False, NO_WARNING
+        return REST
+
+    def _velocity(self, command: ServoCommand, tick: Tick) -> np.ndarray | None:
+        """Return the joint velocities (n,) for a command; None for rest."""
+        if command.is_zero:
+            return None
+        around = tick.q, tick.limits, tick.dt
+        if isinstance(command, JointCommand):
+            return self._solver.for_joints(command.velocity, *around)
+        if isinstance(command, PoseCommand):
+            twist = self._twist_towards(command, tick.q)
+            return None if twist is None else self._solver.for_twist(twist, *around)
+        twist = command.twist
+        if command.turns:
+            R = self._chain.forward(tick.q)[:3, :3]
+            twist = np.concatenate([R @ twist[:3], R @ twist[3:]])
+        return self._solver.for_twist(twist, *around)
+
+    def _twist_towards(self, command: PoseCommand, q: np.ndarray) -> np.ndarray | None:
+        """Return the twist (6,) that leads straight to a pose; None at the pose."""
+        frame_error(frame_of(self._chain.forward(q)), command.frame, self._error)
+        linear = float(np.linalg.norm(self._error[:3]))
+        angular = float(np.linalg.norm(self._error[3:]))
+        if max(linear, angular) < _ARRIVED:
+            return None
+        rates = [_APPROACH]
+        rates += [command.linear / linear] if linear else []
+        rates += [command.rotational / angular] if angular else []
+        return self._error * min(rates)
+
+    def _status(self, obstacle: str, resting: bool) -> ServoStatus:
+        solver = self._solver
+        if obstacle:
+            moving = ServoCode.DECELERATE_FOR_COLLISION
+            return ServoStatus(ServoCode.HALT_FOR_COLLISION if resting else moving, obstacle)
+        if solver.slowed_by >= 0:
+            name = self._chain.joint_names[solver.slowed_by]
+            return ServoStatus(ServoCode.JOINT_BOUND, f'{name} is close to its limit')
+        for flag, found in _SINGULARITIES:
+            if solver.flags & flag:
+                return found
+        return NO_WARNING
+
+
+_SINGULARITIES = (
+    (HALTED, AT_SINGULARITY),
+    (APPROACHING, NEAR_SINGULARITY),
+    (LEAVING, LEAVING_SINGULARITY),
+)
+
+ServoAim = ServoGoal
+"""Former name, which programs of users import."""

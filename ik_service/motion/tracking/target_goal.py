@@ -1,0 +1,151 @@
+"""Goal of a follower that is a pose of the tip, at rest or moving."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ik_service.motion.goal import MotionGoal, REST, Step, Tick
+from ik_service.motion.settings import FollowerState
+from ik_service.motion.tracking.moving_goal import GoalClock, MovingGoal
+from ik_service.motion.tracking.target_path import TargetPath
+from ik_service.solvers.result import IkResult
+
+_SAME_POSITION = 1e-6
+"""Distance from its goal that does not matter for a joint that must not move [rad, m]."""
+
+_BEHIND = 0.15
+"""Age of the target pose at the commands from which on they keep to its past path [s]."""
+
+_NEARLY_THERE = 0.06
+"""The same, up to when they go straight to where it is by now [s]."""
+
+
+class TargetGoal(MotionGoal):
+    """
+    Target pose, and where the joints go for it.
+
+    :ivar T_base_tip: (4, 4) the pose that was asked for.
+    :ivar result: the solver's answer.
+    :ivar posture: (n,) where the joints shall go [rad] or [m]; None until it is solved for from
+        the arm's state.
+    :ivar solving: whether some thread is doing so.
+    :ivar since: time of the first tick with it [s].
+    :ivar path: what leads to the goal; None for the straight motion.
+    """
+
+    kind = 'target'
+
+    def __init__(
+        self,
+        T_base_tip: np.ndarray,
+        result: IkResult,
+        posture: np.ndarray | None,
+        movable: np.ndarray,
+        moving: MovingGoal | None = None,
+        path: TargetPath | None = None,
+    ) -> None:
+        """
+        Go to a pose.
+
+        :param movable: (n,) mask of the joints that may move.
+        :param moving: where the posture goes on to; None for one that rests.
+        """
+        self.T_base_tip = T_base_tip
+        self.result = result
+        self.posture = posture
+        self.solving = False
+        self.since: float | None = None
+        self._movable = movable
+        self._moving = moving
+        self.path = path
+        self._clock = GoalClock() if path is None else path.clock
+        self._state = FollowerState.FOLLOWING
+        self._arrived = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether its goal is known."""
+        return self.posture is not None
+
+    @property
+    def busy(self) -> bool:
+        """Whether the commands have not arrived, as of the last tick."""
+        return not self._arrived
+
+    def begin(self, q: np.ndarray, unwrapped: Callable[[np.ndarray], np.ndarray]) -> None:
+        """Put continuous joints on the turn of the arm."""
+        if self.posture is not None:
+            before, self.posture = self.posture, unwrapped(self.posture)
+            if self._moving is not None:
+                self._moving.shift(self.posture - before)
+            if self.path is not None:
+                self.path.shift(self.posture - before)
+
+    def missed(self) -> None:
+        """Note that the last step was not done."""
+        self._clock.missed()
+
+    def renew(self) -> bool:
+        """Have the goal solved for again."""
+        self.posture, self._arrived, self._moving, self.path = None, False, None, None
+        return True
+
+    def step(self, tick: Tick) -> Step:
+        """Return the goal, where it has gone on to, or the next place of the path there."""
+        if self.posture is None:
+            return REST
+        self._state = FollowerState.FOLLOWING
+        if self.path is not None:
+            self.path.advance(tick.q, tick.now)
+            self._state = self._state_on(self.path)
+        step = self._ahead(tick)
+        if step is None:
+            self._clock.missed()
+            step = self._along(tick)
+        elif self.path is not None:
+            self.path.leave()
+        self._arrived = step is None and not (self.posture - tick.q)[self._movable].any()
+        return step or Step(self.posture)
+
+    @staticmethod
+    def _state_on(path: TargetPath) -> FollowerState:
+        """Return the state of commands that are somewhere on a path."""
+        if path.changing:
+            return FollowerState.RECONFIGURING
+        far = path.behind() > _BEHIND
+        return FollowerState.CATCHING_UP if far else FollowerState.FOLLOWING
+
+    def _ahead(self, tick: Tick) -> Step | None:
+        """Return a step to where the goal has gone on to; None when it rests, or is too fast."""
+        moving = self._moving
+        if moving is None or not moving.feasible or self._state is not FollowerState.FOLLOWING:
+            return None
+        behind = 0.0 if self.path is None else self.path.behind()
+        waits = behind > _NEARLY_THERE + 0.5 * tick.limits.window
+        if waits and self.path is not None and self.path.on_path:
+            return None
+        return self._clock.step(moving, tick, waits)
+
+    def _along(self, tick: Tick) -> Step | None:
+        """Return a step along the path; None when that has been passed."""
+        if self.path is None or self.path.passed:
+            return None
+        moving = self._moving
+        goes_on = moving is not None and moving.feasible and tick.now < moving.ends
+        return self.path.step(tick, moving if goes_on else None)
+
+    def state(self, commanded: np.ndarray | None, resting: bool) -> FollowerState:
+        """Return the state on the path to the pose, or at it."""
+        if self._state is not FollowerState.FOLLOWING:
+            return self._state
+        if not self.result.success:
+            return FollowerState.UNREACHABLE
+        if commanded is None or self.posture is None:
+            return FollowerState.FOLLOWING
+        ahead = np.abs(self.posture - commanded)
+        if ahead[self._movable].any():
+            return FollowerState.FOLLOWING
+        blocked = (ahead > _SAME_POSITION).any()
+        return FollowerState.UNREACHABLE if blocked else FollowerState.REACHED

@@ -1,0 +1,157 @@
+"""Action clients that any thread may use, servers whose goals end later, and their nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+import threading
+from typing import Any
+
+from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
+from rclpy.action.client import ClientGoalHandle
+from rclpy.action.server import ServerGoalHandle
+from rclpy.callback_groups import CallbackGroup
+from rclpy.node import Node
+from rclpy.task import Future
+
+
+class ThreadSafeActionClient(ActionClient):
+    """
+    Client of an action that any thread may use.
+
+    rclpy's own one sends a request and notes it afterwards: an answer that the executor's thread
+    takes in between is dropped as unexpected, and nobody hears of it again.
+
+    :param group: the callbacks' group; None for the node's.
+    :ivar name: name of the action.
+    """
+
+    def __init__(
+        self, node: Node, kind: type, name: str, group: CallbackGroup | None = None
+    ) -> None:
+        self.name, self._noting = name, threading.RLock()
+        super().__init__(node, kind, name, callback_group=group)
+
+    def send_goal_async(
+        self,
+        goal: Any,  # noqa: ANN401 - of any action
+        feedback_callback: Callable[[Any], object] | None = None,
+        goal_uuid: Any = None,  # noqa: ANN401
+    ) -> Future:
+        """
+        Send a goal.
+
+        :param feedback_callback: called with each message of feedback.
+        :param goal_uuid: identifier of the goal; None for a random one.
+        :returns: future handle of the goal.
+        """
+        with self._noting:
+            return super().send_goal_async(goal, feedback_callback, goal_uuid)
+
+    def _cancel_goal_async(self, goal_handle: ClientGoalHandle) -> Future:
+        with self._noting:
+            return super()._cancel_goal_async(goal_handle)
+
+    def _get_result_async(self, goal_handle: ClientGoalHandle) -> Future:
+        with self._noting:
+            return super()._get_result_async(goal_handle)
+
+    async def execute(self, taken_data: Any) -> None:  # noqa: ANN401 - rclpy has no type for it
+        """
+        Take answers, results and feedback.
+
+        :param taken_data: what has come.
+        """
+        with self._noting:
+            await super().execute(taken_data)
+
+    def servers(self) -> frozenset[bytes]:
+        """
+        Return what tells the servers of the action from each other, of all that are known.
+
+        One that was killed is among them until DDS gives it up, after up to 20 s.
+        """
+        infos = self._node.get_publishers_info_by_topic(f'{self.name}/_action/status')
+        return frozenset(bytes(info.endpoint_gid) for info in infos)
+
+
+_KEPT = 60
+"""For how long a client may ask for a result [s]; the goal, with its trajectory, is kept too."""
+
+
+class DeferredActionServer(ActionServer):
+    """
+    Action server that accepts every goal, and in which no thread waits for the end of one.
+
+    A goal that cannot be done is accepted and aborted: an action's rejection has no text, but its
+    result has.
+
+    :param on_goal: called with each goal, which is executing, or is to be canceled already.
+    :param on_cancel: called with a goal that shall be canceled, which may be before ``on_goal``:
+        its client knows already that it is accepted; returns whether it will be.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        action_type: type,
+        name: str,
+        on_goal: Callable[[ServerGoalHandle], object],
+        on_cancel: Callable[[ServerGoalHandle], bool],
+        group: CallbackGroup | None,
+    ) -> None:
+        def begin(handle: ServerGoalHandle) -> None:
+            try:
+                handle.execute()
+            except Exception:
+                if not handle.is_cancel_requested:  # it was canceled just now
+                    raise
+            on_goal(handle)
+
+        def cancel(handle: ServerGoalHandle) -> CancelResponse:
+            return CancelResponse.ACCEPT if on_cancel(handle) else CancelResponse.REJECT
+
+        super().__init__(
+            node,
+            action_type,
+            name,
+            execute_callback=lambda _: None,
+            goal_callback=lambda _: GoalResponse.ACCEPT,
+            handle_accepted_callback=begin,
+            cancel_callback=cancel,
+            callback_group=group,
+            result_timeout=_KEPT,
+        )
+
+    def notify_execute(self, goal_handle: ServerGoalHandle, execute_callback: object) -> None:
+        """Do nothing, where rclpy would run a callback that waits for the end."""
+
+    def finish(self, handle: ServerGoalHandle, end: Callable[[], object], result: object) -> None:
+        """
+        End a goal, and send its result.
+
+        :param end: brings it to its final state: a method of the handle.
+        """
+
+        def ended(_: ServerGoalHandle) -> object:
+            end()
+            return result
+
+        with suppress(StopIteration):
+            self._execute_goal(ended, handle).send(None)  # never waits, as `ended` does not
+
+
+class NodeWithActions(Node):
+    """
+    Node whose action servers and clients are destroyed with it.
+
+    Those of rclpy stay, and with them the name of the node, as long as anything refers to them,
+    and clients wait for answers of a server that nobody spins.
+    """
+
+    def destroy_node(self) -> None:
+        """Destroy the node and all that belongs to it."""
+        for waitable in tuple(self.waitables):
+            if isinstance(waitable, (ActionClient, ActionServer)):
+                waitable.destroy()
+        super().destroy_node()

@@ -1,0 +1,308 @@
+"""Parameters of motion: how targets are followed, servoing, and the actions of trajectories."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rclpy.exceptions import InvalidServiceNameException
+from rclpy.expand_topic_name import expand_topic_name
+from rclpy.node import Node
+from rclpy.validate_full_topic_name import validate_full_topic_name
+
+from ik_service.arm.arm import Arm
+from ik_service.common.quoting import quote
+from ik_service.exceptions import OptionError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.motion.servo.commands import INPUT_TYPES, ServoSettings, UNITLESS
+from ik_service.motion.settings import FollowerSettings
+from ik_service.ros.parameters.parameter_declaration import after_fields, ParameterSpec
+
+if TYPE_CHECKING:
+    from ik_service.ros.node.parameters import NodeParameters
+
+
+COMMAND_INTERFACES = (
+    'joint_command',
+    'joint_trajectory',
+    'position_commands',
+    'velocity_commands',
+)
+
+COMMAND_INTERFACE = ParameterSpec(
+    'command_interface',
+    COMMAND_INTERFACES[0],
+    'Topic and type of the commands: joint_command (sensor_msgs/JointState), joint_trajectory '
+    '(trajectory_msgs/JointTrajectory, for a joint_trajectory_controller), position_commands or '
+    'velocity_commands (std_msgs/Float64MultiArray, for a forward_command_controller)',
+    choices=COMMAND_INTERFACES,
+    read_only=True,
+)
+COMMAND_JOINTS = ParameterSpec(
+    'command_joints',
+    [''],
+    'Joints of the controller that takes joint_trajectory, position_commands or '
+    'velocity_commands, in its order; those that the arm does not move are held where they are. '
+    'Empty: the joints of the planning group',
+    read_only=True,
+)
+TRAJECTORY_REPLACEMENT = ParameterSpec(
+    'trajectory_replacement',
+    'auto',
+    'What the controller that takes joint_trajectory does with a new trajectory: replaces (the '
+    'active one, at once), blends (it into the active one, whatever its stamp, as newer ones of '
+    'ros2_control do unless allow_trajectory_replacement is false), or auto: it is asked',
+    choices=('auto', 'replaces', 'blends'),
+    read_only=True,
+)
+JOINT_LIMITS = ParameterSpec(
+    'joint_limits',
+    '',
+    "Path of a joint_limits.yaml as MoveIt's, or its text: limits of speed, acceleration, jerk "
+    'and position per joint. Of these and the limits of the robot description the tighter ones '
+    'count',
+    read_only=True,
+)
+AVOID_COLLISIONS = ParameterSpec(
+    'follow.avoid_collisions',
+    False,
+    'Stop before a collision with the robot itself or the known world, and wait there for another '
+    'target. Where collisions cannot be checked, nothing is followed then',
+)
+_FOLLOWER: dict[str, ParameterSpec] = {
+    'rate': ParameterSpec(
+        'publish_rate', 100.0, 'Commands a second while following [Hz]', (1.0, 1000.0)
+    ),
+    'velocity_scaling': ParameterSpec(
+        'velocity_scaling',
+        0.5,
+        "Share of the joints' velocity limits that commands use; 0 holds the arm",
+        (0.0, 1.0),
+    ),
+    'acceleration_time': ParameterSpec(
+        'acceleration_time',
+        FollowerSettings.acceleration_time,
+        'Time from rest to full speed [s]; 0 for no limit of acceleration',
+        (0.0, 10.0),
+    ),
+    'state_timeout': ParameterSpec(
+        'state_timeout',
+        FollowerSettings.state_timeout,
+        'Age of the joint states at which following stops [s]',
+        (0.01, 60.0),
+    ),
+    'target_timeout': ParameterSpec(
+        'target_timeout',
+        FollowerSettings.target_timeout,
+        'Age at which a target is dropped [s]; 0: it is followed until the next one',
+        (0.0, 3600.0),
+    ),
+    'lag_limit': ParameterSpec(
+        'lag_limit',
+        FollowerSettings.lag_limit,
+        'How far the arm may fall behind the commands before they wait for it, as the time that '
+        'it needs at full speed [s]',
+        (0.01, 10.0),
+    ),
+    'resume': ParameterSpec(
+        'resume',
+        FollowerSettings.resume,
+        'Go on to the old target when joint states were away or wrong, or something else has '
+        'moved the arm; false: drop it, and wait for a new one or ~/enable',
+    ),
+    'exclusive': ParameterSpec(
+        'exclusive',
+        FollowerSettings.exclusive,
+        'Start no motion while another node publishes commands',
+    ),
+    'hold': ParameterSpec(
+        'hold',
+        FollowerSettings.hold,
+        'Go on sending commands when the arm has arrived; false: end them 1 s later, so that '
+        'another controller can take over',
+    ),
+    'moved_limit': ParameterSpec(
+        'moved_limit',
+        FollowerSettings.moved_limit,
+        'How far from its command an arm at rest may be found before it counts as moved by '
+        'something else, and the commands end [rad]; sliding joints a fifth of it [m]',
+        (0.001, 10.0),
+    ),
+    'lead_limit': ParameterSpec(
+        'lead_limit',
+        FollowerSettings.lead_limit,
+        'How far commands may be ahead of a joint that stands still [rad]; sliding joints a fifth '
+        'of it [m]',
+        (0.001, 10.0),
+    ),
+    'stuck_timeout': ParameterSpec(
+        'stuck_timeout',
+        FollowerSettings.stuck_timeout,
+        'Time after which a joint that stands still away from its command ends the motion [s]',
+        (0.1, 3600.0),
+    ),
+    'avoid_collisions': AVOID_COLLISIONS,
+    'feed_forward': ParameterSpec(
+        'follow.feed_forward',
+        FollowerSettings.feed_forward,
+        'Follow a moving target at where it is by now, by its velocity; false: go to its last '
+        'pose, always able to stop there',
+    ),
+    'branch_time': ParameterSpec(
+        'follow.branch_time',
+        FollowerSettings.branch_time,
+        'Time for which joints that follow a moving target stay in their configuration though it '
+        'cannot be reached there, where nothing leads to another one with the tip in place [s]',
+        (0.0, 60.0),
+    ),
+}
+
+FOLLOWER_PARAMETERS = after_fields(_FOLLOWER)
+
+
+SCALE_LINEAR = ParameterSpec(
+    'scale.linear',
+    ServoSettings.linear,
+    'Speed of the tip for a unitless 1 in delta_twist_cmds, and towards pose_target_cmds [m/s]',
+    (1e-4, 10.0),
+)
+SCALE_ROTATIONAL = ParameterSpec(
+    'scale.rotational',
+    ServoSettings.rotational,
+    'Rotation of the tip for a unitless 1 in delta_twist_cmds, and towards pose_target_cmds '
+    '[rad/s]',
+    (1e-4, 100.0),
+)
+SCALE_JOINT = ParameterSpec(
+    'scale.joint',
+    ServoSettings.joint,
+    'Speed of a joint for a unitless 1 in delta_joint_cmds [rad/s or m/s]',
+    (1e-4, 100.0),
+)
+COMMAND_IN_TYPE = ParameterSpec(
+    'command_in_type',
+    UNITLESS,
+    'What delta_twist_cmds and delta_joint_cmds hold: unitless (-1 to 1, times scale) or '
+    'speed_units (m/s and rad/s)',
+    choices=INPUT_TYPES,
+)
+COMMAND_TIMEOUT = ParameterSpec(
+    'incoming_command_timeout',
+    ServoSettings.timeout,
+    'Age at which a command of servoing no longer counts, so that silence stops the arm [s]',
+    (0.01, 10.0),
+)
+JOINT_LIMIT_MARGINS = ParameterSpec(
+    'joint_limit_margins',
+    list(ServoSettings.margins),
+    'Distance to the joint limits at which servoing stops joints [rad or m]: one number, or one '
+    'for each joint',
+    read_only=True,
+)
+LOWER_THRESHOLD = ParameterSpec(
+    'lower_singularity_threshold',
+    ServoSettings.lower_threshold,
+    'Condition number of the Jacobian from which servoing towards a singularity slows down',
+    (1.0, 1e6),
+    read_only=True,
+)
+HARD_STOP = ParameterSpec(
+    'hard_stop_singularity_threshold',
+    ServoSettings.hard_stop,
+    'Condition number of the Jacobian at which servoing towards a singularity has come to rest',
+    (1.0, 1e6),
+    read_only=True,
+)
+
+SERVO_PARAMETERS = (
+    SCALE_LINEAR,
+    SCALE_ROTATIONAL,
+    SCALE_JOINT,
+    COMMAND_IN_TYPE,
+    COMMAND_TIMEOUT,
+    JOINT_LIMIT_MARGINS,
+    LOWER_THRESHOLD,
+    HARD_STOP,
+)
+
+_NAMES = {
+    'linear': SCALE_LINEAR.name,
+    'rotational': SCALE_ROTATIONAL.name,
+    'joint': SCALE_JOINT.name,
+    'timeout': COMMAND_TIMEOUT.name,
+}
+
+
+def servo_settings(parameters: NodeParameters) -> ServoSettings:
+    """
+    Return the settings that the parameters stand for.
+
+    :raises OptionError: naming the parameter whose value cannot be.
+    """
+    try:
+        return ServoSettings(
+            linear=parameters[SCALE_LINEAR],
+            rotational=parameters[SCALE_ROTATIONAL],
+            joint=parameters[SCALE_JOINT],
+            timeout=parameters[COMMAND_TIMEOUT],
+            unitless=parameters[COMMAND_IN_TYPE] == UNITLESS,
+            margins=tuple(parameters[JOINT_LIMIT_MARGINS]),
+            lower_threshold=parameters[LOWER_THRESHOLD],
+            hard_stop=parameters[HARD_STOP],
+        )
+    except OptionError as error:
+        raise OptionError(_NAMES.get(error.option, error.option), error.reason) from error
+
+
+def check_servo(parameters: NodeParameters, arm: Arm) -> None:
+    """
+    Refuse an arm that does not go with the parameters of servoing.
+
+    :raises OptionError: naming the parameter that does not go with its joints.
+    """
+    if isinstance(arm.chain, KinematicChain):  # groups with several tips are not followed
+        servo_settings(parameters).margins_of(arm.chain)
+
+
+_EXAMPLE = '/joint_trajectory_controller/follow_joint_trajectory'
+_LONGEST_PART = '/_action/cancel_goal'
+
+TRAJECTORY_ACTION = ParameterSpec(
+    'trajectory_action',
+    '',
+    'Action (control_msgs/FollowJointTrajectory) of a controller that moves the arm along '
+    f'trajectories, such as {_EXAMPLE}: those of '
+    'execute_trajectory and follow_joint_trajectory are checked and passed on to it; empty: the '
+    'node commands them itself',
+    read_only=True,
+)
+
+REPLACE_GOALS = ParameterSpec(
+    'replace_goals',
+    True,
+    'A goal for joints that move along a trajectory already replaces that, which ends as aborted, '
+    'as at a joint_trajectory_controller; false: it is refused',
+)
+
+TRAJECTORY_PARAMETERS = (TRAJECTORY_ACTION, REPLACE_GOALS)
+
+
+def controller_action(node: Node, name: str) -> str:
+    """
+    Return the full name of the action of a controller.
+
+    :param name: the value of ``trajectory_action``; empty for none.
+    :raises OptionError: this is no name of an action.
+    """
+    if not name:
+        return ''
+    try:
+        full = expand_topic_name(name, node.get_name(), node.get_namespace())
+        validate_full_topic_name(full + _LONGEST_PART, is_service=True)
+        return node.resolve_service_name(name)
+    except (InvalidServiceNameException, ValueError, RuntimeError) as error:
+        reason = ' '.join(str(error).partition(', at ')[0].split())  # without a place in a C file
+        raise OptionError(
+            TRAJECTORY_ACTION.name,
+            f'{quote(name)} is no name of an action: {reason}; letters, digits, _ and / are '
+            f'right, such as {_EXAMPLE}',
+        ) from error

@@ -1,0 +1,314 @@
+"""
+Constraints of a request: joint constraints as joint limits, and bounds on the poses of links.
+
+What is not supported is refused by name: a client must never believe that a constraint holds
+which was not considered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+import math
+
+from geometry_msgs.msg import Pose
+from moveit_msgs.msg import Constraints, JointConstraint, OrientationConstraint, PositionConstraint
+import numpy as np
+from shape_msgs.msg import SolidPrimitive
+
+from ik_service.arm.arm import Arm
+from ik_service.arm.group import ArmGroup
+from ik_service.arm.link_constraints import (
+    Bound,
+    check_still,
+    OrientationBound,
+    PositionBound,
+)
+from ik_service.collision.shapes import Cone
+from ik_service.common.quoting import quote
+from ik_service.exceptions import ArgumentError, ConstraintError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.tree import KinematicTree
+from ik_service.model.joint import JointType
+from ik_service.model.robot_model import RobotModel
+from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.solvers.regions import Box, Cylinder, Sphere
+
+_KINDS = {
+    SolidPrimitive.BOX: ('box', 3),
+    SolidPrimitive.SPHERE: ('sphere', 1),
+    SolidPrimitive.CYLINDER: ('cylinder', 2),
+    SolidPrimitive.CONE: ('cone', 2),
+}
+
+
+def solid_primitive(
+    primitive: SolidPrimitive, field: str, kinds: Collection[int] = tuple(_KINDS)
+) -> Box | Sphere | Cylinder | Cone:
+    """
+    Return a primitive shape.
+
+    :raises ArgumentError: the type is not supported, or a size is missing, negative, NaN or
+        infinite; names the field.
+    """
+    if primitive.type not in kinds:
+        supported = [f'{_KINDS[kind][0]} ({kind})' for kind in kinds]
+        raise ArgumentError(
+            f'{field}.type',
+            f'is {primitive.type}; supported are {", ".join(supported[:-1])} and {supported[-1]}',
+        )
+    name, count = _KINDS[primitive.type]
+    sizes = [float(size) for size in primitive.dimensions]
+    if len(sizes) < count or not all(0.0 <= size < math.inf for size in sizes[:count]):
+        raise ArgumentError(
+            f'{field}.dimensions',
+            f'of a {name} have to be {count} finite number{"s" if count > 1 else ""} of at least '
+            f'0 [m], not {sizes[:4]}',
+        )
+    if primitive.type == SolidPrimitive.BOX:
+        return Box((sizes[0], sizes[1], sizes[2]))
+    if primitive.type == SolidPrimitive.SPHERE:
+        return Sphere(sizes[SolidPrimitive.SPHERE_RADIUS])
+    if primitive.type == SolidPrimitive.CONE:
+        return Cone(sizes[SolidPrimitive.CONE_RADIUS], sizes[SolidPrimitive.CONE_HEIGHT])
+    return Cylinder(sizes[SolidPrimitive.CYLINDER_RADIUS], sizes[SolidPrimitive.CYLINDER_HEIGHT])
+
+
+_MOST_OF_JOINTS = 1000  # joint constraints in a request
+
+
+def constrained_chain(
+    chain: KinematicChain | KinematicTree,
+    constraints: Sequence[JointConstraint],
+    positions: dict[str, float],
+    joint_limits: str,
+) -> KinematicChain | KinematicTree:
+    """
+    Return the chain with the joint limits that the constraints leave.
+
+    A constraint on a continuous joint holds for the turn that lies nearest to the seed. One on a
+    joint that the chain does not move must already hold. One on a joint that follows another holds
+    for that, as MoveIt's clients constrain all joints of a group. Weights are not used, as in
+    MoveIt.
+
+    :param positions: position of every movable joint at the seed [rad] or [m].
+    :param joint_limits: the solver's strategy; with 'ignore' joint constraints cannot be kept.
+    :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming what is not supported or wrong.
+    """
+    if joint_limits == 'ignore':
+        raise _refused("joint_constraints need joint limits, but solver.joint_limits is 'ignore'")
+    lower, upper = chain.lower.copy(), chain.upper.copy()
+    intervals = checked_constraints(constraints, chain.robot)
+    for number, (constraint, (low, high)) in enumerate(zip(constraints, intervals, strict=True)):
+        name, multiplier, offset = chain.robot.resolve_mimic(constraint.joint_name)
+        if name in chain.joint_names and multiplier != 0.0:
+            i = chain.joint_names.index(name)
+            low, high = sorted(((low - offset) / multiplier, (high - offset) / multiplier))
+            turns = _turns_to(chain, i, (low + high) / 2, positions[name])
+            low, high = low + turns, high + turns
+            if not max(lower[i], low) <= min(upper[i], high):
+                raise _nothing_left(number, chain, i, (low, high), (lower[i], upper[i]))
+            lower[i], upper[i] = max(lower[i], low), min(upper[i], high)
+        else:
+            own = constraint.joint_name
+            _check_holds(own, low, high, positions[own])
+    return chain.with_limits(lower, upper)
+
+
+def checked_constraints(
+    constraints: Sequence[JointConstraint], robot: RobotModel
+) -> list[tuple[float, float]]:
+    """
+    Return the lowest and highest position that each constraint allows [rad or m].
+
+    :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming what is wrong.
+    """
+    if len(constraints) > _MOST_OF_JOINTS:
+        raise _refused(
+            f'joint_constraints has {len(constraints)} elements, more than the {_MOST} that are '
+            'looked at'
+        )
+    return [
+        _interval(constraint, robot, f'joint_constraints[{number}]')
+        for number, constraint in enumerate(constraints)
+    ]
+
+
+def _interval(constraint: JointConstraint, robot: RobotModel, field: str) -> tuple[float, float]:
+    """Return the lowest and highest position that a constraint allows."""
+    name = constraint.joint_name
+    joint = robot.joints.get(name)
+    if joint is None or not joint.movable:
+        raise _refused(f'{field}.joint_name: the robot has no movable joint {quote(name)}')
+    if not math.isfinite(constraint.position):
+        raise _refused(f'{field}.position is {constraint.position}; it has to be finite')
+    for tolerance in ('tolerance_above', 'tolerance_below'):
+        if not getattr(constraint, tolerance) >= 0.0:
+            raise _refused(
+                f'{field}.{tolerance} is {getattr(constraint, tolerance)}; '
+                'it has to be 0 or more [rad or m]'
+            )
+    return (
+        constraint.position - constraint.tolerance_below,
+        constraint.position + constraint.tolerance_above,
+    )
+
+
+def _turns_to(chain: KinematicChain | KinematicTree, i: int, middle: float, seed: float) -> float:
+    """Return the full turns [rad] from an interval's middle to near the seed, where unlimited."""
+    joint = chain.robot.joints[chain.joint_names[i]]
+    limited = math.isfinite(chain.lower[i]) or math.isfinite(chain.upper[i])
+    if joint.type is not JointType.CONTINUOUS or limited or not math.isfinite(middle):
+        return 0.0
+    return math.tau * round((seed - middle) / math.tau)
+
+
+def _check_holds(name: str, low: float, high: float, position: float) -> None:
+    if not low <= position <= high:
+        raise _refused(
+            f'joint {name!r} is not moved by this chain, and its position {position:g} '
+            f'is not within the {low:g} … {high:g} of its constraint'
+        )
+
+
+def _nothing_left(
+    number: int,
+    chain: KinematicChain | KinematicTree,
+    i: int,
+    allowed: tuple[float, float],
+    before: tuple[float, float],
+) -> RequestError:
+    """Return the error for a constraint that leaves a joint no position."""
+    alone = before == (chain.lower[i], chain.upper[i])
+    return _refused(
+        f'joint_constraints[{number}] allows {allowed[0]:g} … {allowed[1]:g} for joint '
+        f'{chain.joint_names[i]!r}, but {"its limits" if alone else "others"} only '
+        f'{before[0]:g} … {before[1]:g}'
+    )
+
+
+def _refused(message: str) -> RequestError:
+    return RequestError(ErrorCode.INVALID_GOAL_CONSTRAINTS, message)
+
+
+ToBase = Callable[[str, np.ndarray], np.ndarray]
+"""Of a frame and a pose (4, 4) in it: the pose in the base frame."""
+
+_MOST = 64  # constraints of a kind, and regions of one
+_PARAMETERIZATIONS = {
+    OrientationConstraint.XYZ_EULER_ANGLES: 'euler_xyz',
+    OrientationConstraint.ROTATION_VECTOR: 'rotation_vector',
+}
+_REGIONS = (SolidPrimitive.BOX, SolidPrimitive.SPHERE, SolidPrimitive.CYLINDER)
+
+
+def bounds_of(constraints: Constraints, arm: Arm, to_base: ToBase) -> list[Bound]:
+    """
+    Return the constraints on links of a request.
+
+    Weights are not used, as in MoveIt.
+
+    :param to_base: transforms poses into the base frame of the group.
+    :raises RequestError: INVALID_GOAL_CONSTRAINTS naming what is not supported or wrong;
+        FRAME_TRANSFORM_FAILURE for an unknown frame.
+    """
+    if constraints.visibility_constraints:
+        raise _refused(
+            'visibility_constraints are not supported; joint_constraints, position_constraints '
+            'and orientation_constraints are'
+        )
+    bounds: list[Bound] = []
+    for field, constraint in _numbered(constraints, 'position_constraints'):
+        _check_link(arm, constraint.link_name, field)
+        bounds.append(_position_bound(constraint, field, to_base))
+    for field, constraint in _numbered(constraints, 'orientation_constraints'):
+        _check_link(arm, constraint.link_name, field)
+        bounds.append(_orientation_bound(constraint, field, to_base))
+    return bounds
+
+
+def moved_bounds(
+    bounds: Iterable[Bound], arm: Arm, group: ArmGroup, posture: np.ndarray
+) -> list[Bound]:
+    """
+    Return the constraints on links that the group moves; the others have to hold already.
+
+    :param posture: (m,) full posture [rad] or [m].
+    :raises RequestError: INVALID_GOAL_CONSTRAINTS naming one of the others that does not hold.
+    """
+    above = set(arm.link_frames.moving(group.base_link).tolist())
+    moved = []
+    for bound in bounds:
+        if bound.link in group.links and above != set(arm.link_frames.moving(bound.link).tolist()):
+            moved.append(bound)
+            continue
+        try:
+            check_still(bound, arm.pose_of(bound.link, group.base_link, posture))
+        except ConstraintError as error:
+            raise _refused(str(error)) from error
+    return moved
+
+
+def _numbered(constraints: Constraints, kind: str) -> Iterator[tuple[str, PositionConstraint]]:
+    messages = getattr(constraints, kind)
+    if len(messages) > _MOST:
+        raise _refused(
+            f'{kind} has {len(messages)} elements, more than the {_MOST} that are looked at'
+        )
+    for number, message in enumerate(messages):
+        yield f'{kind}[{number}]', message
+
+
+def _check_link(arm: Arm, link: str, field: str) -> None:
+    if not arm.has_link(link):
+        raise _refused(f'{field}.link_name: the robot has no link {quote(link)}')
+
+
+def _orientation_bound(
+    constraint: OrientationConstraint, field: str, to_base: ToBase
+) -> OrientationBound:
+    parameterization = _PARAMETERIZATIONS.get(constraint.parameterization)
+    if parameterization is None:
+        raise _refused(
+            f'{field}.parameterization is {constraint.parameterization}; it has to be '
+            '0 (XYZ_EULER_ANGLES) or 1 (ROTATION_VECTOR)'
+        )
+    tolerances = []
+    for axis in 'xyz':
+        name = f'absolute_{axis}_axis_tolerance'
+        value = getattr(constraint, name)
+        if not value >= 0.0:
+            raise _refused(f'{field}.{name} is {value}; it has to be 0 or more [rad]')
+        tolerances.append(value)
+    T = matrix_from_pose(Pose(orientation=constraint.orientation), field)
+    rotation = to_base(constraint.header.frame_id, T)[:3, :3]
+    x, y, z = tolerances
+    return OrientationBound(field, constraint.link_name, rotation, (x, y, z), parameterization)
+
+
+def _position_bound(constraint: PositionConstraint, field: str, to_base: ToBase) -> PositionBound:
+    offset = constraint.target_point_offset
+    point = np.array([offset.x, offset.y, offset.z])
+    if not np.isfinite(point).all():
+        raise _refused(f'{field}.target_point_offset is not finite')
+    volume, within = constraint.constraint_region, f'{field}.constraint_region'
+    if volume.meshes:
+        raise _refused(f'{within}.meshes are not supported; box, sphere and cylinder are')
+    count = len(volume.primitives)
+    if not 1 <= count <= _MOST or len(volume.primitive_poses) != count:
+        raise _refused(
+            f'{within} has {count} primitives and {len(volume.primitive_poses)} primitive_poses; '
+            f'there has to be a pose for each, and at least one and at most {_MOST} of them'
+        )
+    regions = []
+    for number, (shape, pose) in enumerate(
+        zip(volume.primitives, volume.primitive_poses, strict=True)
+    ):
+        try:
+            region = solid_primitive(shape, f'{within}.primitives[{number}]', _REGIONS)
+        except ArgumentError as error:
+            raise _refused(str(error)) from error
+        assert not isinstance(region, Cone)  # which is none of the types asked for
+        T = matrix_from_pose(pose, f'{within}.primitive_poses[{number}]')
+        regions.append((region, to_base(constraint.header.frame_id, T)))
+    return PositionBound(field, constraint.link_name, point, tuple(regions))

@@ -1,0 +1,300 @@
+"""The final bound on commands, for inputs of all kinds."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+from support.chains import arm
+from support.follower_helpers import panda_solver, READY, Rig
+from support.playing import Playing
+
+import ik_service as iks
+from ik_service.model.motion_bounds import JointBounds, MotionBounds
+from ik_service.motion.command.command_stream import CommandGate, CommandVelocity
+from ik_service.motion.command.joint_motion import JointMotion
+from ik_service.motion.command.motion_limits import MotionLimits
+from ik_service.motion.servo.commands import joint_command, ServoSettings
+from ik_service.motion.servo.servo_goal import ServoGoal
+from ik_service.motion.target_follower import TargetFollower
+from ik_service.solvers.solver import Solver
+
+LOWER = np.array([-1.0, -2.0, -np.inf, 0.0])
+UPPER = np.array([1.0, 2.0, np.inf, 0.3])
+VELOCITY = np.array([2.0, 0.5, 3.0, 0.0])
+START = np.array([0.2, -0.3, 4.0, 0.1])
+STEP = np.array([0.001, 0.0, 0.0, 0.0])
+PERIOD = 0.01
+ROUNDING = 2e-8  # of a position, as the time at full speed [s]
+
+
+def limits_of(scaling=1.0, acceleration_time=0.2):
+    acceleration = scaling / acceleration_time if acceleration_time else np.inf
+    return MotionLimits(LOWER, UPPER, VELOCITY, scaling, acceleration)
+
+
+def begun(now=10.0):
+    gate = CommandGate()
+    gate.begin(START, now - PERIOD)
+    return gate
+
+
+def test_a_motion_within_the_limits_passes_untouched():
+    gate, motion, limits, now = begun(), JointMotion(START), limits_of(), 10.0
+    for goal in ([0.9, 1.9, -3.0, 0.1], [-0.9, 0.0, 9.0, 0.1], None):
+        for _ in range(150):
+            motion.move(None if goal is None else np.array(goal), limits, PERIOD)
+            q, _ = gate.admit(motion.q, limits, now, PERIOD)
+            assert np.array_equal(q, motion.q)
+            now += PERIOD
+    assert gate.counts.total == 0
+
+
+def test_a_leap_becomes_the_first_step_of_a_motion_and_is_counted():
+    gate, leap = begun(), START + np.array([0.5, 0.0, 0.0, 0.0])
+    q, speed = gate.admit(leap, limits_of(), 10.0, PERIOD)
+    assert np.isclose(q[0] - START[0], 2.0 * 0.05 * PERIOD)
+    assert np.isclose(speed[0], 0.05)
+    assert q[1:].tolist() == START[1:].tolist()
+    assert gate.counts.steps == 1
+
+
+def test_nan_infinity_and_wrong_lengths_hold_the_arm():
+    gate = begun()
+    for wrong in (np.full(4, np.nan), np.array([np.inf, 0, 0, 0]), np.zeros(3)):
+        q, _ = gate.admit(wrong, limits_of(), 10.0, PERIOD)
+        assert q.tolist() == START.tolist()
+    assert gate.counts.steps == 3
+
+
+def test_a_stream_does_not_begin_elsewhere_while_it_moves():
+    gate = begun()
+    first, _ = gate.admit(START + STEP, limits_of(), 10.0, PERIOD)
+    gate.begin(START + 1.0, 10.01)
+    assert gate.counts.starts == 1
+    assert gate.last[0].tolist() == first.tolist()
+
+
+def test_without_elapsed_time_there_is_no_motion():
+    gate = begun()
+    here, _ = gate.admit(START, limits_of(), 10.0, PERIOD)
+    q, _ = gate.admit(here + STEP, limits_of(), 10.0, PERIOD)
+    assert q.tolist() == here.tolist()
+
+
+def test_a_command_that_was_sent_late_leaves_the_next_one_less_time():
+    gate = begun()
+    first, _ = gate.admit(START, limits_of(acceleration_time=0.0), 10.0, PERIOD)
+    gate.postpone(0.006)
+    assert np.isclose(gate.elapsed(10.01), 0.004)
+    q, _ = gate.admit(first + 1.0, limits_of(acceleration_time=0.0), 10.01, PERIOD)
+    assert np.isclose(q[0] - first[0], 2.0 * 0.004)
+
+
+numbers = st.one_of(
+    st.floats(-3.0, 3.0), st.sampled_from([np.nan, np.inf, -np.inf, 1e300, -1e300, 0.0])
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_any_input_gives_bounded_commands(data):
+    gate, now, last, speed = begun(), 10.0 - PERIOD, START, np.zeros(4)
+    braking = 0.0
+    for _ in range(data.draw(st.integers(1, 60))):
+        scaling = data.draw(st.sampled_from([0.0, 0.1, 0.5, 1.0]))
+        limits = limits_of(scaling, data.draw(st.sampled_from([0.05, 0.2, 5.0])))
+        wanted = np.array(data.draw(st.tuples(numbers, numbers, numbers, numbers)))
+        period = data.draw(st.sampled_from([0.001, 0.01, 0.5]))
+        before = now
+        now += data.draw(st.sampled_from([0.0, 1e-5, 0.0007, 0.01, 0.3, 2.0]))
+        moving = gate.last[1].any()
+        q, _ = gate.admit(wanted, limits, now, period)
+        passed = min(now - before, period)
+        braking = max(braking if moving else 0.0, float(limits.braking.max()))
+        if passed <= 0.0:
+            assert q.tolist() == last.tolist()
+            continue
+        new = (q - last)[:3] / VELOCITY[:3] / passed
+        assert (np.abs(new) <= np.maximum(scaling, np.abs(speed[:3])) + ROUNDING / passed).all()
+        assert np.abs(new - speed[:3]).max() <= braking * passed * (1.0 + 1e-6) + 1e-6 / passed
+        assert ((q >= LOWER) & (q <= UPPER)).all()
+        assert q[3] == START[3]
+        last, speed = q, np.append(new, 0.0)
+
+
+LIMITS = MotionLimits(
+    np.full(2, -np.inf), np.full(2, np.inf), np.full(2, 2.0), 0.5, np.full(2, 2.0)
+)
+MOST = 0.04  # change in a tick of 10 ms [rad/s]
+
+
+@pytest.fixture(scope='module')
+def solver():
+    return panda_solver()
+
+
+def uneven_ticks(rig, random, jitter, before=lambda: None):
+    """Tick until the commands end; return times (k,) [s] and velocities (k, n) [rad/s]."""
+    times, velocities = [], []
+    for _ in range(1500):
+        rig.measure()
+        before()
+        rig.now += 0.01 + random.uniform(-jitter, jitter)
+        command = rig.follower.tick(rig.now)
+        if command is None and times:
+            break
+        if command is not None:
+            rig.q = command.q
+            times.append(rig.now)
+            velocities.append(command.velocity)
+    return np.array(times), np.array(velocities)
+
+
+def assert_within(times, velocities, acceleration):
+    passed = np.maximum(np.diff(times), 0.01)
+    change = np.abs(np.diff(velocities, axis=0))
+    assert (change <= acceleration * passed[:, None] * (1.0 + 1e-9)).all()
+    np.testing.assert_array_equal(velocities[-1], 0.0)
+
+
+@pytest.mark.parametrize('jitter', [0.0, 3e-4, 1.5e-3])
+@pytest.mark.parametrize('seed', range(5))
+@pytest.mark.parametrize('bound', [None, 3.0])
+def test_trajectories_with_uneven_ticks(solver, jitter, seed, bound):
+    random, names = np.random.default_rng(seed), solver.chain.joint_names
+    ways = random.uniform(-0.5, 0.5, (1 + seed % 3, 7))
+    times = np.concatenate([[0.0], np.cumsum(random.uniform(0.4, 1.5, len(ways)))])
+    trajectory = iks.JointTrajectory(names, times, np.vstack([READY, READY + ways]))
+    bounds = dict.fromkeys(names, JointBounds(acceleration=bound)) if bound else {}
+    rig = Playing(solver, trajectory, velocity_scaling=0.5, bounds=MotionBounds(bounds))
+    acceleration = rig.follower.limits.acceleration_now
+    assert_within(*uneven_ticks(rig, random, jitter), acceleration)
+    assert rig.ends
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_targets_that_move_with_uneven_ticks(solver, seed):
+    random, rig = np.random.default_rng(seed), Rig(solver, READY, velocity_scaling=0.5, hold=False)
+    rig.measure()
+    start, T = rig.now, solver.chain.forward(READY)
+
+    def send():
+        angle, target = 3.0 * (rig.now - start), T.copy()
+        if angle < 6.0:
+            target[:3, 3] += 0.1 * np.array([np.sin(angle), 0.0, np.cos(angle) - 1.0])
+            rig.follower.set_target(target, at=rig.now)
+
+    times, velocities = uneven_ticks(rig, random, 1.5e-3, send)
+    assert len(times) > 200
+    assert_within(times, velocities, rig.follower.limits.acceleration_now)
+
+
+def test_the_velocity_at_the_end_of_a_step_is_shown_as_far_as_it_may():
+    shown = CommandVelocity()
+    shown.last = np.array([0.1, 0.0])
+    mean, at_end = np.array([0.12, 0.01]), np.array([0.14, 0.06])
+    np.testing.assert_allclose(shown.next(mean, at_end, LIMITS, 0.01), [0.14, 0.03])
+    # The next one changes by no more than a tick allows, and stays as near to its mean.
+    following = shown.next(np.array([0.09, 0.01]), np.array([0.07, 0.01]), LIMITS, 0.01)
+    np.testing.assert_allclose(following, [0.1, 0.01])
+    np.testing.assert_array_equal(shown.next(np.zeros(2), None, LIMITS, 0.01), 0.0)
+
+
+def test_after_a_late_tick_any_velocity_may_come():
+    shown = CommandVelocity()
+    shown.last = np.array([0.9, 0.0])
+    shown.last = None
+    mean = np.array([0.2, 0.0])
+    np.testing.assert_array_equal(shown.next(mean, None, LIMITS, 0.01), mean)
+
+
+def test_velocities_stay_below_the_limits():
+    shown = CommandVelocity()
+    mean = np.array([0.99, 1.5])
+    np.testing.assert_allclose(shown.next(mean, mean + MOST, LIMITS, 0.01), [1.0, 1.5])
+
+
+SENT_FROM = np.array([0.0, -1.2, 1.2, -1.2, -1.2, 0.0])
+UNNOTICED = 0.1  # share of a period by which sending may take longer
+
+
+@pytest.fixture(scope='module')
+def chain():
+    return arm('ur5e')
+
+
+def jog(chain, delay, rate, seconds, asked=1.0):
+    """
+    Jog the first joint.
+
+    :param delay: how long it takes to send the command of a number [s].
+    :param asked: share of the speed of a jog.
+    :returns: when the commands (k,) have been sent [s], and where they lead [rad].
+    """
+    settings = ServoSettings()
+    follower, goal = TargetFollower(Solver(chain), rate=rate), ServoGoal(chain, settings)
+    command, _ = joint_command({chain.joint_names[0]: asked}, settings, chain)
+    goal.command(command, until=seconds + 1.0)
+    measured, sent, places = SENT_FROM, [], []
+    follower.set_measured(measured, 0.0)
+    follower.follow_goal(goal)
+    for k in range(round(seconds * rate)):
+        now = k / rate
+        follower.set_measured(measured, now)
+        moved = follower.tick(now)
+        if moved is not None:
+            took = delay(k)
+            follower.mark_sent(took)
+            measured = moved.q
+            sent.append(now + took)
+            places.append(measured[0])
+    assert follower.violations == 0
+    return np.array(sent), np.array(places)
+
+
+@pytest.mark.parametrize('rate', [100.0, 500.0])
+@pytest.mark.parametrize('share', [0.0, 0.05, 0.15, 0.2, 0.4, 0.5])
+def test_a_constant_time_of_sending_costs_no_speed(chain, rate, share):
+    sent, places = jog(chain, lambda k: share / rate, rate, 1.0)
+    moving = sent > 0.5
+    speed = np.polyfit(sent[moving], places[moving], 1)[0]
+    assert speed == pytest.approx(0.5, rel=0.01)
+
+
+def test_a_delay_that_is_new_and_stays_costs_its_own_time_alone(chain):
+    before = jog(chain, lambda k: 0.0, 100.0, 2.0)[1]
+    after = jog(chain, lambda k: 0.004 if k > 100 else 0.0, 100.0, 2.0)[1]
+    assert before[-1] - after[-1] <= 0.5 * 0.004 * 11  # until the times before are forgotten
+
+
+@pytest.mark.parametrize('rate', [100.0, 500.0])
+@pytest.mark.parametrize('seed', range(6))
+def test_no_step_is_longer_than_the_time_since_the_command_before_has_arrived(chain, rate, seed):
+    random, period = np.random.default_rng(seed), 1.0 / rate
+    usual = random.uniform(0.0, 0.4) * period
+
+    def delay(k):
+        return usual + (random.uniform(0.0, 0.9 * period) if random.random() < 0.2 else 0.0)
+
+    sent, places = jog(chain, delay, rate, 1.0)
+    fastest = 0.5 + 1e-9
+    assert (np.diff(places) <= fastest * (np.diff(sent) + UNNOTICED * period)).all()
+
+
+@pytest.mark.parametrize('seed', range(6))
+def test_what_a_step_had_too_much_as_sending_was_quick_is_taken_from_the_next_one(chain, seed):
+    random, period = np.random.default_rng(seed), 0.01
+    level = [0.0]
+
+    def delay(k):
+        if k % 25 == 0:
+            level[0] = random.uniform(0.0, 0.5) * period
+        return level[0]
+
+    sent, places = jog(chain, delay, 100.0, 2.0)
+    more = np.diff(places) / 0.5 - np.diff(sent)  # time that the steps had too much [s]
+    too_much = more[:-1] > UNNOTICED * period
+    assert too_much.any()
+    assert ((more[:-1] + more[1:])[too_much] <= UNNOTICED * period).all()

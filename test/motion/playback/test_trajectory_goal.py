@@ -1,0 +1,426 @@
+"""Playback of trajectories: exactly along them, within all limits, and what ends it."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from support.chains import joint_xml, limit_xml, robot_xml
+from support.follower_helpers import panda_solver, READY
+from support.playing import AWAY, chosen, Playing
+from support.trajectories import distance_from_line, smooth_trajectory
+
+import ik_service as iks
+from ik_service.exceptions import TargetRefusedError, TrajectoryError
+from ik_service.model.motion_bounds import JointBounds, MotionBounds
+from ik_service.motion.playback.trajectory_fit import fitted
+from ik_service.motion.playback.trajectory_goal import (
+    TrajectoryEnd,
+    TrajectoryGoal,
+    TrajectoryTolerances,
+)
+from ik_service.motion.settings import FollowerState
+
+
+@pytest.fixture(scope='module')
+def solver():
+    return panda_solver()
+
+
+def broken_line(seed):
+    """Points from READY on, in any order of slow and fast segments, and the times there."""
+    rng = np.random.default_rng(seed)
+    count = rng.integers(3, 9)
+    steps = rng.uniform(-0.15, 0.15, (count, 7)) * rng.choice([0.1, 1.0], (count, 1))
+    points = READY + np.vstack([np.zeros(7), np.cumsum(steps, axis=0)])
+    return np.append(0.0, np.cumsum(rng.uniform(0.15, 0.8, count))), points
+
+
+def continuous_arm():
+    """A chain of a continuous joint and one with limits."""
+    joints = [
+        joint_xml('turning', 'continuous', 'base', 'upper', inner=limit_xml(0, 0)),
+        joint_xml('bending', 'revolute', 'upper', 'tip', (0.3, 0, 0), inner=limit_xml(-2, 2)),
+    ]
+    urdf = robot_xml(('base', 'upper', 'tip'), joints)
+    return iks.Robot.from_urdf(urdf).chain('base', 'tip')
+
+
+@pytest.mark.parametrize('rate', [50.0, 100.0, 250.0])
+@pytest.mark.parametrize('seed', range(6))
+def test_corners_between_slow_and_fast_segments_are_rounded_by_nothing(solver, seed, rate):
+    times, points = broken_line(seed)
+    rig = Playing(solver, iks.JointTrajectory(solver.chain.joint_names, times, points), rate=rate)
+    assert rig.finish() is TrajectoryEnd.REACHED
+    legs = pairwise(points)
+    away = np.min([distance_from_line(rig.path, *leg) for leg in legs], axis=0)
+    assert away.max() < 1e-4
+    rig.assert_within(1.0, 0.2)
+
+
+@pytest.mark.parametrize('derivatives', [0, 1, 2])
+@pytest.mark.parametrize(('scaling', 'acceleration_time'), [(1.0, 0.2), (0.2, 0.2), (1.0, 2.0)])
+def test_commands_stay_on_the_trajectory_within_the_limits(
+    solver, derivatives, scaling, acceleration_time
+):
+    """Where it is faster than the limits in force, it takes longer, on the same way."""
+    names = solver.chain.joint_names
+    trajectory = chosen(smooth_trajectory(names, READY, AWAY, 1.5), derivatives)
+    settings = {'velocity_scaling': scaling, 'acceleration_time': acceleration_time}
+    rig = Playing(solver, trajectory, **settings)
+    assert rig.finish() is TrajectoryEnd.REACHED
+    np.testing.assert_allclose(rig.path[-1], AWAY, atol=1e-12)
+    assert distance_from_line(rig.path, READY, AWAY).max() < 2e-4
+    rig.assert_within(scaling, acceleration_time)
+
+
+def test_a_trajectory_within_the_limits_is_played_on_time(solver):
+    """At the end of every tick the command is exactly where the trajectory is then."""
+    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 2.0)
+    rig = Playing(solver, trajectory)
+    assert rig.finish() is TrajectoryEnd.REACHED
+    moving = rig.path[np.abs(rig.path - READY).max(axis=1) > 1e-6]
+    times = (np.arange(len(moving)) + 1.0) / rig.rate
+    first = min(range(20), key=lambda n: np.abs(trajectory.at(times[n])[0] - moving[0]).max())
+    wanted = np.array([trajectory.at(t + first / rig.rate)[0] for t in times])
+    np.testing.assert_allclose(moving, wanted, atol=1e-6)
+
+
+def test_corners_are_rounded_by_nothing(solver):
+    """Straight lines between points, with corners, without a jump of the velocity."""
+    corner = READY + np.array([0.5, 0, 0, 0, 0, 0, 0])
+    end = corner + np.array([0, 0.4, 0, 0, 0, 0, 0])
+    trajectory = iks.JointTrajectory(
+        solver.chain.joint_names, [0.0, 1.0, 2.0], [READY, corner, end]
+    )
+    rig = Playing(solver, trajectory)
+    assert rig.finish() is TrajectoryEnd.REACHED
+    on_first = distance_from_line(rig.path, READY, corner)
+    on_second = distance_from_line(rig.path, corner, end)
+    assert np.minimum(on_first, on_second).max() < 5e-4
+    rig.assert_within(1.0, 0.2)
+
+
+def test_a_cancellation_slows_down_along_the_way(solver):
+    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 2.0)
+    rig = Playing(solver, trajectory)
+    rig.until(lambda: rig.goal.progress and rig.goal.progress.time > 0.8)
+    rig.goal.cancel()
+    assert rig.finish() is TrajectoryEnd.CANCELED
+    assert distance_from_line(rig.path, READY, AWAY).max() < 1e-4
+    assert np.abs(rig.path[-1] - AWAY).max() > 0.05
+    rig.assert_within(1.0, 0.2)
+
+
+def test_a_cancellation_before_the_start_moves_nothing(solver):
+    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 2.0)
+    rig = Playing(solver, trajectory, wait=1.0)
+    rig.tick(20)
+    rig.goal.cancel()
+    assert rig.finish() is TrajectoryEnd.CANCELED
+    assert np.abs(rig.path - READY).max() == 0.0
+
+
+def test_others_are_refused_while_it_runs(solver):
+    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 2.0)
+    rig = Playing(solver, trajectory)
+    rig.tick(50)
+    second = TrajectoryGoal(trajectory, rig.follower.limits, 0.01)
+    with pytest.raises(TargetRefusedError, match='trajectory'):
+        rig.follower.follow_goal(second)
+    with pytest.raises(TargetRefusedError, match='trajectory'):
+        rig.follower.set_target(rig.chain.forward(READY))
+    assert second.outcome is None
+    assert rig.finish() is TrajectoryEnd.REACHED
+
+
+def test_stale_states_end_it(solver):
+    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 4.0)
+    rig = Playing(solver, trajectory)
+    rig.tick(100)
+    for _ in range(300):
+        rig.tick(measured=False)
+    assert rig.goal.outcome.end is TrajectoryEnd.STOPPED
+    assert 'joint state' in rig.goal.outcome.reason
+    assert rig.follower.state is FollowerState.STATE_STALE
+    assert not rig.follower.active
+    rig.assert_within(1.0, 0.2)
+
+
+def test_it_waits_for_an_arm_that_does_not_keep_up(solver):
+    """The clock stands still with the arm, and the arm is never left behind."""
+    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 2.0)
+    rig = Playing(solver, trajectory)
+    rig.until(lambda: rig.goal.progress and rig.goal.progress.time > 0.8)
+    rig.tick(30, moves=False)
+    assert rig.goal.progress.time < 1.3
+    assert rig.finish() is TrajectoryEnd.REACHED
+    assert distance_from_line(rig.path, READY, AWAY).max() < 1e-4
+
+
+def test_limits_that_change_on_the_way_are_kept_from_then_on(solver):
+    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 2.0)
+    rig = Playing(solver, trajectory)
+    rig.tick(80)
+    rig.follower.configure(velocity_scaling=0.1)
+    rig.tick(50)
+    slow = len(rig.commands)
+    assert rig.finish() is TrajectoryEnd.REACHED
+    assert distance_from_line(rig.path, READY, AWAY).max() < 1e-2
+    velocity = np.diff(rig.path[slow:], axis=0) * rig.rate
+    assert (np.abs(velocity) <= 0.1 * rig.chain.velocity * (1.0 + 1e-9)).all()
+
+
+@pytest.mark.parametrize(
+    ('path', 'goal', 'end'),
+    [(1e-9, 1.0, TrajectoryEnd.OFF_PATH), (1.0, 1e-9, TrajectoryEnd.OFF_GOAL)],
+)
+def test_tolerances_are_watched(solver, path, goal, end):
+    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 2.0)
+    tolerances = TrajectoryTolerances(np.full(7, path), np.full(7, goal), 0.5)
+    rig = Playing(solver, trajectory, tolerances)
+    rig.until(lambda: rig.goal.progress and rig.goal.progress.time > 0.5)
+    place = rig.measure
+
+    def beside():
+        rig.q[2] += 1e-3
+        place()
+        rig.q[2] -= 1e-3
+
+    rig.measure = beside
+    rig.until(lambda: rig.ends)
+    assert rig.goal.outcome.end is end
+    assert "'panda_joint3' is 0.0010 away" in rig.goal.outcome.reason
+    rig.tick(100)
+    assert not rig.follower.active
+    rig.assert_within(1.0, 0.2)
+
+
+def test_continuous_joints_are_put_on_the_turn_of_the_arm():
+    chain = continuous_arm()
+    place = np.array([0.3, 0.2])
+    away = place + np.array([4.0 * np.pi, 0.0])
+    trajectory = iks.JointTrajectory(chain.joint_names, [0.0, 9.0], [away, away])
+    np.testing.assert_allclose(fitted(trajectory, chain, place).positions[1], place, atol=1e-9)
+    wrong = iks.JointTrajectory(chain.joint_names, [0.0, 9.0], [place[::-1], place])
+    with pytest.raises(TrajectoryError, match='starts at'):
+        fitted(wrong, chain, place)
+
+
+def test_a_trajectory_that_begins_elsewhere_is_refused(solver):
+    trajectory = smooth_trajectory(solver.chain.joint_names, AWAY, READY, 2.0)
+    with pytest.raises(TrajectoryError, match=r'starts at 0\.5000') as caught:
+        fitted(trajectory, solver.chain, READY)
+    assert (caught.value.point, caught.value.joint) == (0, 'panda_joint1')
+
+
+STILL = np.zeros((1, 7))
+
+
+class Replacing(Playing):
+    """A follower of which trajectories are replaced, as the node does it."""
+
+    def replace(self, trajectory, joins=True):
+        """Follow another trajectory in place of the one on its way; return its goal."""
+        follower, motion = self.follower, self.follower.motion
+        begun, joined = None, False
+        if motion is not None and joins:
+            try:
+                begun = fitted(trajectory, self.chain, motion[0], None, motion[1])
+                joined = True
+            except TrajectoryError:
+                pass
+        place = follower.measured[0] if follower.commanded is None else follower.commanded
+        begun = begun or fitted(trajectory, self.chain, place)
+        goal = TrajectoryGoal(begun, follower.limits, 1.0 / self.rate, joins=joined)
+        goal.replaces = follower.goal
+        follower.follow_goal(goal)
+        return goal
+
+
+def to(q, seconds):
+    names = panda_solver().chain.joint_names
+    return iks.JointTrajectory(names, [seconds], np.array([q]), STILL)
+
+
+@pytest.mark.parametrize('joins', [True, False])
+@pytest.mark.parametrize('settings', [{}, {'velocity_scaling': 0.3}, {'acceleration_time': 0.6}])
+@pytest.mark.parametrize('seed', range(4))
+def test_trajectories_that_replace_each_other_keep_the_limits(solver, seed, settings, joins):
+    rng = np.random.default_rng(seed)
+    settings = {'velocity_scaling': 1.0, 'acceleration_time': 0.2, **settings}
+    names = solver.chain.joint_names
+    rig = Replacing(solver, smooth_trajectory(names, READY, AWAY, 1.5), **settings)
+    goals = [rig.goal]
+    for _ in range(15):
+        rig.tick(int(rng.integers(1, 60)))
+        end = READY + rng.uniform(-0.5, 0.5, 7)
+        seconds = rng.uniform(0.3, 2.0)
+        try:
+            goals.append(rig.replace(to(end, seconds), joins))
+        except TrajectoryError:  # faster than the limits even from rest: nothing is replaced
+            assert rig.follower.goal is goals[-1] or goals[-1].outcome is not None
+    rig.until(lambda: goals[-1].outcome is not None)
+    assert goals[-1].outcome.end is TrajectoryEnd.REACHED
+    replaced = [goal.outcome.end for goal in goals[:-1]]
+    assert set(replaced) <= {TrajectoryEnd.PREEMPTED, TrajectoryEnd.REACHED}
+    assert TrajectoryEnd.PREEMPTED in replaced
+    rig.tick(100)
+    np.testing.assert_allclose(rig.path[-1], goals[-1].trajectory.positions[-1], atol=1e-9)
+    rig.assert_within(settings['velocity_scaling'], settings['acceleration_time'])
+    assert rig.follower.violations == 0
+
+
+def test_a_trajectory_that_joins_does_not_come_to_rest_between(solver):
+    names = solver.chain.joint_names
+    rig = Replacing(solver, smooth_trajectory(names, READY, AWAY, 2.0), acceleration_time=0.2)
+    rig.until(lambda: rig.follower.motion is not None and rig.goal.progress.time > 1.0)
+    before = len(rig.commands)
+    goal = rig.replace(to(AWAY + 0.1, 1.5))
+    rig.until(lambda: goal.outcome is not None)
+    speeds = np.abs(np.diff(rig.path[before : before + 40], axis=0)).max(axis=1) * rig.rate
+    assert speeds.min() > 0.1
+    rig.assert_within(0.5, 0.2)
+
+
+def test_only_the_trajectory_that_is_named_is_replaced(solver):
+    names = solver.chain.joint_names
+    rig = Replacing(solver, smooth_trajectory(names, READY, AWAY, 2.0))
+    rig.tick(30)
+    other = TrajectoryGoal(fitted(to(AWAY, 2.0), rig.chain, READY), rig.follower.limits, 0.01)
+    with pytest.raises(TargetRefusedError):
+        rig.follower.follow_goal(other)
+    other.replaces = other
+    with pytest.raises(TargetRefusedError):
+        rig.follower.follow_goal(other)
+    assert rig.follower.goal is rig.goal
+
+
+def velocities(*values):
+    """A tolerance of velocities, and what is measured one after the other."""
+    measured = iter(values)
+    return np.full(7, 0.05), lambda: np.full(7, next(measured, values[-1]))
+
+
+@pytest.mark.parametrize(
+    ('measured', 'end'),
+    [
+        ((0.0,), TrajectoryEnd.REACHED),
+        ((np.nan,), TrajectoryEnd.REACHED),
+        ((0.04,), TrajectoryEnd.REACHED),
+        ((0.2,), TrajectoryEnd.OFF_GOAL),
+    ],
+)
+def test_the_velocity_at_the_end_is_compared_where_it_is_measured(solver, measured, end):
+    tolerance, measured_velocity = velocities(*measured)
+    free = np.full(7, np.inf)
+    tolerances = TrajectoryTolerances(free, free, 0.5, None, tolerance)
+    rig = Replacing(solver, smooth_trajectory(solver.chain.joint_names, READY, AWAY, 1.0))
+    begun = fitted(to(READY, 1.0), rig.chain, READY)
+    goal = TrajectoryGoal(
+        begun, rig.follower.limits, 0.01, tolerances, measured_velocity=measured_velocity
+    )
+    goal.replaces = rig.follower.goal
+    rig.follower.follow_goal(goal)
+    rig.until(lambda: goal.outcome is not None)
+    assert goal.outcome.end is end
+    if end is TrajectoryEnd.OFF_GOAL:
+        assert "joint 'panda_joint1' moves at 0.2, not at 0" in goal.outcome.reason
+
+
+def test_a_velocity_off_the_path_ends_it_at_rest(solver):
+    free = np.full(7, np.inf)
+    tolerance = np.array([np.inf, 0.05, *free[2:]])
+    tolerances = TrajectoryTolerances(free, free, 1.0, tolerance)
+    names = solver.chain.joint_names
+    rig = Replacing(solver, smooth_trajectory(names, READY, AWAY, 2.0))
+    trajectory = smooth_trajectory(names, READY, AWAY, 2.0)
+    goal = TrajectoryGoal(
+        trajectory, rig.follower.limits, 0.01, tolerances, measured_velocity=lambda: np.zeros(7)
+    )
+    goal.replaces = rig.follower.goal
+    rig.follower.follow_goal(goal)
+    rig.until(lambda: goal.outcome is not None)
+    assert goal.outcome.end is TrajectoryEnd.OFF_PATH
+    assert "joint 'panda_joint2' moves at 0, not at 0.0" in goal.outcome.reason
+    rig.tick(50)
+    np.testing.assert_allclose(rig.path[-1], rig.path[-2])
+
+
+@pytest.mark.parametrize('derivatives', [0, 1, 2])
+@pytest.mark.parametrize('seed', range(4))
+def test_late_ticks_and_discarded_commands_leave_it_on_the_trajectory(solver, derivatives, seed):
+    """The arm stands still meanwhile, and goes on from there along the same way."""
+    names, random = solver.chain.joint_names, np.random.default_rng(seed)
+    trajectory = chosen(smooth_trajectory(names, READY, AWAY, 1.5), derivatives)
+    rig = Playing(solver, trajectory, velocity_scaling=0.5)
+    late = discarded = 0
+    while not rig.ends:
+        if random.random() < 0.05:
+            rig.now += random.uniform(0.02, 0.1)
+            late += 1
+        if rig.tick() is not None and random.random() < 0.05:
+            delay = random.uniform(0.025, 0.08)
+            if rig.follower.discard_late(delay):
+                rig.commands.pop()
+                rig.now += delay
+                discarded += 1
+    assert late
+    assert discarded
+    assert rig.goal.outcome.end is TrajectoryEnd.REACHED
+    assert distance_from_line(rig.path, READY, AWAY).max() < 3e-4
+    np.testing.assert_allclose(rig.path[-1], AWAY, atol=1e-12)
+
+
+def test_without_joint_states_for_a_while_it_stays_on_the_trajectory(solver):
+    """The commands slow down, and go on when there are joint states again."""
+    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 1.5)
+    rig = Playing(solver, trajectory, velocity_scaling=0.5)
+    for time in (0.4, 0.8, 1.2):
+        rig.until(lambda time=time: rig.goal.progress and rig.goal.progress.time > time)
+        rig.tick(8, measured=False)
+    assert rig.finish() is TrajectoryEnd.REACHED
+    assert distance_from_line(rig.path, READY, AWAY).max() < 3e-4
+    rig.assert_within(0.5, 0.2)
+
+
+def jerk_limited(solver):
+    joints = dict.fromkeys(solver.chain.joint_names, JointBounds(acceleration=6.0, jerk=60.0))
+    return MotionBounds(joints)
+
+
+def test_with_limited_jerk_it_is_as_exact_and_half_a_window_late(solver):
+    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 1.5)
+    tolerances = TrajectoryTolerances(np.full(7, 0.01), np.full(7, 0.01))
+    settings = {'velocity_scaling': 0.5, 'bounds': jerk_limited(solver)}
+    rig = Playing(solver, trajectory, tolerances, **settings)
+    assert rig.finish() is TrajectoryEnd.REACHED
+    assert distance_from_line(rig.path, READY, AWAY).max() < 1e-4
+    jerk = np.diff(rig.path, n=3, axis=0) * rig.rate**3
+    assert np.abs(jerk).max() <= 60.0 * (1.0 + 1e-6)
+    assert rig.ends[0] - 100.0 < 2.0  # 2.9 s where the clock waits for the late commands
+
+
+def test_limited_jerk_rounds_the_corners_of_positions_alone_by_little(solver):
+    aside = READY + 0.4 * np.eye(7)[0]
+    corner = np.array([READY, aside, aside + 0.4 * np.eye(7)[1]])
+    trajectory = iks.JointTrajectory(solver.chain.joint_names, np.arange(3.0), corner)
+    rig = Playing(solver, trajectory, velocity_scaling=1.0, bounds=jerk_limited(solver))
+    assert rig.finish() is TrajectoryEnd.REACHED
+    path = np.array(rig.path)
+    away = np.minimum(corner[2, 0] - path[:, 0], path[:, 1] - corner[0, 1])
+    assert away.max() < 0.004
+    np.testing.assert_allclose(path[-1], corner[2], atol=1e-9)
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_late_ticks_and_limited_jerk(solver, seed):
+    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 1.5)
+    settings = {'velocity_scaling': 0.5, 'bounds': jerk_limited(solver)}
+    rig, random = Playing(solver, trajectory, **settings), np.random.default_rng(seed)
+    while not rig.ends:
+        if random.random() < 0.05:
+            rig.now += random.uniform(0.02, 0.1)
+        rig.tick()
+    assert rig.goal.outcome.end is TrajectoryEnd.REACHED
+    assert distance_from_line(rig.path, READY, AWAY).max() < 1e-3
+    np.testing.assert_allclose(rig.path[-1], AWAY, atol=1e-9)

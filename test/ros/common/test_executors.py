@@ -1,0 +1,137 @@
+"""Executor of subscriptions whose messages come all the time."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.node import Node
+from std_msgs.msg import String
+from support.harness import until
+
+from ik_service.ros.common.executors import StreamExecutor
+
+
+@pytest.fixture
+def node(ros_context, bench):
+    node = Node('streams', namespace=bench.namespace, context=ros_context)
+    yield node
+    node.destroy_node()
+
+
+@pytest.fixture
+def group():
+    return MutuallyExclusiveCallbackGroup()
+
+
+@pytest.fixture
+def executor(node, group):
+    executor = StreamExecutor(node.context)
+    thread = threading.Thread(target=executor.spin, daemon=True)
+    thread.start()
+    with executor.serving(node, [group]):
+        yield executor
+    assert executor.shutdown(30.0)
+    thread.join(30.0)
+    assert not thread.is_alive()
+
+
+def test_messages_come_in_their_order_with_their_information_where_it_is_asked_for(
+    node, group, bench, executor
+):
+    texts, stamps = [], []
+    node.create_subscription(
+        String, 'a', lambda message: texts.append(message.data), 100, callback_group=group
+    )
+    node.create_subscription(
+        String,
+        'b',
+        lambda message, info: stamps.append((message.data, info['source_timestamp'])),
+        100,
+        callback_group=group,
+    )
+    executor.wake()
+    a, b = bench.publisher(String, 'a'), bench.publisher(String, 'b')
+    for i in range(50):
+        a.publish(String(data=f'{i}'))
+        b.publish(String(data=f'{i}'))
+    until(lambda: len(texts) == len(stamps) == 50, 30.0, 'all messages')
+    assert texts == [text for text, _ in stamps] == [f'{i}' for i in range(50)]
+    assert all(stamp > 0 for _, stamp in stamps)
+
+
+def test_other_groups_are_left_to_others(node, group, bench, executor):
+    own, others = [], []
+    node.create_subscription(String, 'own', own.append, 10, callback_group=group)
+    node.create_subscription(String, 'others', others.append, 10)
+    executor.wake()
+    bench.publisher(String, 'others').publish(String(data='x'))
+    bench.publisher(String, 'own').publish(String(data='y'))
+    until(lambda: own, 30.0, 'the message')
+    assert not others
+
+
+def test_a_subscription_may_be_destroyed_while_it_is_waited_for(node, group, bench, executor):
+    first, second = [], []
+    gone = node.create_subscription(String, 'first', first.append, 10, callback_group=group)
+    executor.wake()
+    bench.publisher(String, 'first').publish(String(data='x'))
+    until(lambda: first, 30.0, 'the message')
+    node.destroy_subscription(gone)
+    node.create_subscription(String, 'second', second.append, 10, callback_group=group)
+    executor.wake()
+    bench.publisher(String, 'second').publish(String(data='y'))
+    until(lambda: second, 30.0, 'the message')
+    assert len(first) == 1
+
+
+@pytest.fixture
+def nodes(ros_context, bench):
+    nodes = [Node(name, namespace=bench.namespace, context=ros_context) for name in 'ab']
+    yield nodes
+    for node in nodes:
+        node.destroy_node()
+
+
+@pytest.fixture
+def shared_executor(ros_context):
+    shared_executor = StreamExecutor(ros_context, rest=1e-3)
+    thread = threading.Thread(target=shared_executor.spin, daemon=True)
+    thread.start()
+    yield shared_executor
+    assert shared_executor.shutdown(30.0)
+    thread.join(30.0)
+
+
+def test_nodes_come_and_go_and_an_error_of_one_is_no_matter_of_the_other(
+    nodes, bench, shared_executor
+):
+    taken, errors = ([], []), []
+    groups = [MutuallyExclusiveCallbackGroup() for _ in nodes]
+    for node, group, texts in zip(nodes, groups, taken, strict=True):
+        topic, take = f'to_{node.get_name()}', _first_letters(texts)
+        node.create_subscription(String, topic, take, 100, callback_group=group)
+    a, b = (bench.publisher(String, f'to_{name}') for name in 'ab')
+    with shared_executor.serving(nodes[0], [groups[0]]):
+        with shared_executor.serving(nodes[1], [groups[1]], errors.append):
+            b.publish(String(data=''))  # has no first letter
+            for _ in range(50):
+                a.publish(String(data='a'))
+                b.publish(String(data='b'))
+            until(lambda: [len(texts) for texts in taken] == [50, 50], 30.0, 'all messages')
+            assert [type(error) for error in errors] == [IndexError]
+        b.publish(String(data='b'))
+        a.publish(String(data='a'))
+        until(lambda: len(taken[0]) == 51, 30.0, 'the message')
+    assert len(taken[1]) == 50
+
+
+def _first_letters(texts):
+    def take(message):
+        texts.append(message.data[0])
+
+    return take
