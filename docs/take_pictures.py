@@ -16,9 +16,8 @@ import time
 
 from playwright.sync_api import Page, Playwright, sync_playwright
 
-from ik_service.cli.demo.main import viewer_program
+from ik_service.cli.demo.main import node_and_arm, ros_domain, viewer_program
 from ik_service.cli.demo.poses import square, start_posture
-from ik_service.cli.demo.processes import node_and_arm, ros_domain
 from ik_service.common.child_process import ChildProcess
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import IkServiceError

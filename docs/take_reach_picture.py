@@ -24,9 +24,8 @@ from take_pictures import (
     TIP_LINK,
 )
 
-from ik_service.cli.demo.main import viewer_program
+from ik_service.cli.demo.main import node_and_arm, ros_domain, viewer_program
 from ik_service.cli.demo.poses import start_posture
-from ik_service.cli.demo.processes import node_and_arm, ros_domain
 from ik_service.common.resources import urdf_path
 from ik_service.extras.reach import capability_map
 from ik_service.extras.scale.chain_spec import ChainSpec

@@ -117,7 +117,9 @@ class Robot(RobotModel):
         :param text: SRDF text; no text is taken for a path.
         :raises SrdfError: the text is malformed or hostile, or names what the robot does not have.
         """
-        return self._copy(parse_srdf(text), self._own_groups)
+        given = parse_srdf(text)
+        semantics = checked_semantics(given, self)
+        return self._changed(_given_semantics=given, _semantics=semantics)
 
     def with_groups(self, groups: Mapping[str, tuple[str, str | Sequence[str]]]) -> Self:
         """
@@ -132,7 +134,7 @@ class Robot(RobotModel):
         """
         new = own_groups(self, groups)
         old = [group for group in self._own_groups if group.name not in groups]
-        return self._copy(self._given_semantics, (*new, *old))
+        return self._changed(_own_groups=(*new, *old))
 
     @property
     def semantics(self) -> Semantics:
@@ -279,9 +281,3 @@ class Robot(RobotModel):
         if not isinstance(name, str) or name not in self.groups:
             raise UnknownGroupError(name, self.group_names)
         return self.groups[name]
-
-    def _copy(self, semantics: Semantics | None, own: Iterable[PlanningGroup]) -> Self:
-        joints = self.joints.values()
-        parts = (self.name, self.links, joints, self.urdf_text, self.source)
-        copy = type(self)(*parts, semantics, own, self._read_remarks, self._package_dirs)
-        return copy._sharing(self)

@@ -31,8 +31,6 @@ class LinkFrames:
     """
     Poses of links, and the joints that they depend on. Safe to share between threads.
 
-    :param robot: the robot.
-    :param postures: its full postures.
     :param locked: names of the joints that do not move.
     """
 
@@ -43,13 +41,11 @@ class LinkFrames:
         self._beside: dict[str, Mapping[str, np.ndarray]] = {}
         self._steps: dict[str, tuple[_Step, ...]] = {}
         self._moving: dict[str, np.ndarray] = {}
-        self._still: dict[str, bool] = {}
 
     def beside(self, link: str) -> Mapping[str, np.ndarray]:
         """
         Return the links that are rigidly attached to a link, itself among them.
 
-        :param link: a link of the robot.
         :returns: (4, 4) T_link_other [m] of each by its name.
         :raises UnknownLinkError: there is no such link.
         """
@@ -62,7 +58,6 @@ class LinkFrames:
         """
         Return which joints the pose of a link in the frame of the root link depends on.
 
-        :param link: a link of the robot.
         :returns: indices, in the full posture, of joints that are neither mimics nor locked.
         :raises UnknownLinkError: there is no such link.
         """
@@ -78,31 +73,26 @@ class LinkFrames:
         """
         Return whether no joint moves a link in the frame of the root link.
 
-        :param link: a link of the robot.
         :raises UnknownLinkError: there is no such link.
         """
-        still = self._still.get(link)
-        if still is None:
-            still = self._still[link] = not len(self.moving(link))
-        return still
+        return not len(self.moving(link))
 
     def root_from_link(self, link: str, posture: np.ndarray) -> np.ndarray:
         """
         Return the pose of a link in the frame of the root link.
 
-        :param link: a link of the robot.
         :param posture: (m,) full posture [rad] or [m], with its mimic joints where they belong.
         :returns: (4, 4) T_root_link [m].
         :raises UnknownLinkError: there is no such link.
         """
         T = np.eye(4)
-        for joint, i in self._way_to(link):
+        for joint, i in self._path_to(link):
             T = T @ joint.T_parent_joint
             if i >= 0:
                 T = T @ joint_motion(joint, float(posture[i]))
         return T
 
-    def _way_to(self, link: str) -> tuple[_Step, ...]:
+    def _path_to(self, link: str) -> tuple[_Step, ...]:
         steps = self._steps.get(link)
         if steps is None:
             path = self._robot.path(self._robot.root_link, link)
@@ -296,9 +286,16 @@ class Arm:
     def _make(
         self, name: str, base_link: str, tip_links: tuple[str, ...], default: bool = False
     ) -> ArmGroup:
-        settings = self._settings.groups.get(name)
-        around = self.postures, self._locked, settings, default
-        return ArmGroup(self.robot, name, base_link, tip_links, *around)
+        return ArmGroup(
+            self.robot,
+            name,
+            base_link,
+            tip_links,
+            self.postures,
+            self._locked,
+            settings=self._settings.groups.get(name),
+            default=default,
+        )
 
     def _rest(self) -> np.ndarray:
         posture = self.postures.near_zero()

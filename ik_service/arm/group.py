@@ -48,11 +48,7 @@ class GroupSettings:
     timeout: float | None = None
 
     def applied_to(self, settings: SolverSettings) -> SolverSettings:
-        """
-        Return the settings of the solver for this group.
-
-        :param settings: those of the node.
-        """
+        """Return the settings of the solver for this group."""
         if self.timeout is not None:
             settings = replace(settings, options=replace(settings.options, timeout=self.timeout))
         if not self.solver or self.solver == settings.name:

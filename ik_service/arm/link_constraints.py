@@ -83,7 +83,6 @@ def tasks_beside(
     """
     Return the tasks for the links that are not placed by a pose.
 
-    :param bounds: the constraints.
     :param placed: links that a pose places, with all that are rigidly attached to them.
     :param attached_to: returns the links that are rigidly attached to one, with their poses there.
     :returns: alternatives, one for each choice among the regions of each constraint.

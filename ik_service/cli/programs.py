@@ -98,7 +98,7 @@ def ik_teleop(arguments: Sequence[str] | None = None) -> int:
     :raises SystemExit: the command line is wrong (2), or asked for help (0).
     """
     catch_interrupts()  # so that the terminal is restored
-    code = _run('ik_teleop', 'ik_service.cli.teleop.main', arguments)
+    code = _run('ik_teleop', 'ik_service.cli.teleop', arguments)
     return 0 if code == _INTERRUPTED else code
 
 

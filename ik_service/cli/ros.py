@@ -1,5 +1,4 @@
-"""
-Main function of ``ik_ros``: calls of ROS 2 from a terminal, in the words of ros2cli.
+"""Main function of ``ik_ros``: calls of ROS 2 from a terminal, in the words of ros2cli.
 
 ros2cli is not on PyPI, so an environment without a ROS 2 installation has no ``ros2``. There
 ``make env`` calls this program so, and a call is the same text in both worlds.
@@ -20,6 +19,17 @@ from ik_service.exceptions import ArgumentError
 if TYPE_CHECKING:
     from ik_service.ros.terminal.graph import Graph
 
+
+def split_ros_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the arguments of the program, and those from ``--ros-args`` to ``--``."""
+    words = list(arguments)
+    if '--ros-args' not in words:
+        return words, []
+    begin = words.index('--ros-args')
+    end = words.index('--', begin) + 1 if '--' in words[begin:] else len(words)
+    return words[:begin] + words[end:], words[begin:end]
+
+
 _EXAMPLES = """
 examples:
   %(prog)s service call /ik_service/stop std_srvs/srv/Trigger
@@ -33,8 +43,6 @@ def main(arguments: Sequence[str]) -> int:
     """
     Run the program.
 
-    :param arguments: the command line after the program's name.
-    :returns: the exit code.
     :raises IkServiceError: the call has failed.
     :raises SystemExit: the command line is wrong, or asked for help.
     """

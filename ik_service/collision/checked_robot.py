@@ -94,7 +94,6 @@ class MeshReader:
     Reader of a robot's mesh files.
 
     :param urdf: the file of the URDF; None when it came as text.
-    :param package_dirs: more folders in which packages lie.
     """
 
     def __init__(self, urdf: Path | None, package_dirs: Iterable[Path] = ()) -> None:
@@ -106,7 +105,6 @@ class MeshReader:
         """
         Return the triangles of a file, scaled.
 
-        :param mesh: the file and its scale.
         :raises MeshError: it is missing, must not be read, is too large, or holds no triangles.
         """
         if mesh not in self._meshes:
@@ -269,7 +267,6 @@ class CheckedRobot:
     """
     Robot prepared for collision checks. Immutable.
 
-    :param robot: the robot.
     :param skip_faulty: whether geometry that cannot be used is left out.
     :raises CollisionGeometryError: geometry cannot be used, and must not be left out.
     :ivar robot: the robot.

@@ -138,21 +138,90 @@ def _number(name: str, value: object) -> float:
     return value
 
 
-class RobotInWorld:
-    """
-    Robot at a posture, among objects. Thread-safe.
+_MOST_TESTS = 256  # prepared tests that are kept
 
-    :param model: the robot.
+
+class CollisionChecker:
+    """
+    Collisions of a robot with itself, with the world and with what it carries. Thread-safe.
+
+    Checked is the geometry of the ``<collision>`` elements: shapes exactly, meshes by their
+    surface. Links that are rigidly attached to each other never collide, nor do pairs that the
+    SRDF disables. Where it disables none, or there is no SRDF, links next to each other, those
+    that one joint alone moves against each other (with the joints that mimic it) and those that
+    collide in nearly all random postures are not checked with each other: see
+    :attr:`disabled_pairs`.
+
+    Joint positions are given by name, or as a vector: of the joints of the default chain, of all
+    :attr:`joint_names`, or of all movable joints in document order. Joints that mimic others
+    follow them, whatever is given for them. Those left out are where :attr:`posture` has them.
+
+    :param robot: the robot.
+    :param missing_meshes: ``refuse`` geometry that cannot be used with an error, or ``skip`` it.
+    :raises MissingExtraError: Coal is not installed.
+    :raises CollisionGeometryError: a mesh cannot be read, or an element is faulty.
+    :raises ArgumentError: an argument is none of these.
     """
 
     _scene: Scene
     _base: np.ndarray
     _lock: Lock
+    _tests: dict[tuple[str, ...], PostureTest]
 
-    def __init__(self, model: CheckedRobot) -> None:
-        self._model = model
-        self._postures = Postures(model)
-        self._place(Scene(model, World()), model.rest)
+    def __init__(self, robot: Robot, missing_meshes: str = 'refuse') -> None:
+        if not isinstance(robot, Robot):
+            raise ArgumentError('robot', f'has to be a Robot, not {safe_repr(robot)}')
+        if missing_meshes not in ('refuse', 'skip'):
+            raise ArgumentError(
+                'missing_meshes', f'has to be refuse or skip, not {safe_repr(missing_meshes)}'
+            )
+        load_coal()
+        self._missing_meshes = missing_meshes
+        self._statistics = CheckStatistics()
+        self._model = CheckedRobot(robot, missing_meshes == 'skip')
+        self._postures = Postures(self._model)
+        self._place(Scene(self._model, World()), self._model.rest)
+        self._all.contacts(self._base)  # compiles or loads the kernel now
+
+    @property
+    def robot(self) -> Robot:
+        """The robot."""
+        return self._model.robot
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of all independent joints: those of the default chain, then the others."""
+        return self._model.joint_names
+
+    @property
+    def has_geometry(self) -> bool:
+        """Whether any link has geometry; without it only attached objects can collide."""
+        return bool(self._model.parts)
+
+    @property
+    def unchecked(self) -> Mapping[str, str]:
+        """Links whose geometry is left out, or a part of it, and why; read-only."""
+        return self._model.left_out
+
+    @property
+    def disabled_pairs(self) -> Mapping[frozenset[str], str]:
+        """Pairs of links that are not checked with each other, and why; read-only."""
+        return self._model.disabled_pairs
+
+    @property
+    def home_contacts(self) -> tuple[Pair, ...]:
+        """
+        Pairs of links that collide at home, where no SRDF disables any pairs.
+
+        Home is the middle of the default chain's limits, with other joints at 0. If such a pair
+        may touch, an SRDF has to say so: ``pair_rules.srdf_line``.
+        """
+        return self._model.home_contacts
+
+    @property
+    def statistics(self) -> CheckStatistics:
+        """Number and duration of the checks so far."""
+        return self._statistics
 
     @property
     def posture(self) -> Mapping[str, float]:
@@ -335,104 +404,6 @@ class RobotInWorld:
                 self.world.with_padding(self.world.padding.with_link(link, padding, scale))
             )
 
-    def _place(self, scene: Scene, base: np.ndarray) -> None:
-        """Put the robot into a world and a posture of its own."""
-        self._scene = scene
-        self._base = base
-        self._lock = Lock()
-
-    def _change(self, world: World) -> None:
-        self._scene = Scene(self._model, world, self._scene)
-
-    def _positions(self, posture: np.ndarray) -> dict[str, float]:
-        return dict(zip(self._model.joint_names, posture.tolist(), strict=True))
-
-    def _vector(self, q: Positions) -> np.ndarray:
-        return self._postures.vector(q, self._base)
-
-    def _pose_of(self, link: str, q: Positions | None) -> np.ndarray:
-        posture = self._base if q is None else self._vector(q)
-        return link_poses(self._model.robot, self._positions(posture))[link]
-
-
-_MOST_TESTS = 256  # prepared tests that are kept
-
-
-class CollisionChecker(RobotInWorld):
-    """
-    Collisions of a robot with itself, with the world and with what it carries. Thread-safe.
-
-    Checked is the geometry of the ``<collision>`` elements: shapes exactly, meshes by their
-    surface. Links that are rigidly attached to each other never collide, nor do pairs that the
-    SRDF disables. Where it disables none, or there is no SRDF, links next to each other, those
-    that one joint alone moves against each other (with the joints that mimic it) and those that
-    collide in nearly all random postures are not checked with each other: see
-    :attr:`disabled_pairs`.
-
-    Joint positions are given by name, or as a vector: of the joints of the default chain, of all
-    :attr:`joint_names`, or of all movable joints in document order. Joints that mimic others
-    follow them, whatever is given for them. Those left out are where :attr:`posture` has them.
-
-    :param robot: the robot.
-    :param missing_meshes: ``refuse`` geometry that cannot be used with an error, or ``skip`` it.
-    :raises MissingExtraError: Coal is not installed.
-    :raises CollisionGeometryError: a mesh cannot be read, or an element is faulty.
-    :raises ArgumentError: an argument is none of these.
-    """
-
-    def __init__(self, robot: Robot, missing_meshes: str = 'refuse') -> None:
-        if not isinstance(robot, Robot):
-            raise ArgumentError('robot', f'has to be a Robot, not {safe_repr(robot)}')
-        if missing_meshes not in ('refuse', 'skip'):
-            raise ArgumentError(
-                'missing_meshes', f'has to be refuse or skip, not {safe_repr(missing_meshes)}'
-            )
-        load_coal()
-        self._missing_meshes = missing_meshes
-        self._statistics = CheckStatistics()
-        super().__init__(CheckedRobot(robot, missing_meshes == 'skip'))
-        self._all.contacts(self._base)  # compiles or loads the kernel now
-
-    @property
-    def robot(self) -> Robot:
-        """The robot."""
-        return self._model.robot
-
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        """Names of all independent joints: those of the default chain, then the others."""
-        return self._model.joint_names
-
-    @property
-    def has_geometry(self) -> bool:
-        """Whether any link has geometry; without it only attached objects can collide."""
-        return bool(self._model.parts)
-
-    @property
-    def unchecked(self) -> Mapping[str, str]:
-        """Links whose geometry is left out, or a part of it, and why; read-only."""
-        return self._model.left_out
-
-    @property
-    def disabled_pairs(self) -> Mapping[frozenset[str], str]:
-        """Pairs of links that are not checked with each other, and why; read-only."""
-        return self._model.disabled_pairs
-
-    @property
-    def home_contacts(self) -> tuple[Pair, ...]:
-        """
-        Pairs of links that collide at home, where no SRDF disables any pairs.
-
-        Home is the middle of the default chain's limits, with other joints at 0. If such a pair
-        may touch, an SRDF has to say so: ``pair_texts.srdf_line``.
-        """
-        return self._model.home_contacts
-
-    @property
-    def statistics(self) -> CheckStatistics:
-        """Number and duration of the checks so far."""
-        return self._statistics
-
     def in_collision(self, q: Positions) -> bool:
         """
         Return whether anything collides.
@@ -510,9 +481,25 @@ class CollisionChecker(RobotInWorld):
         return _restored, (self.robot, self._missing_meshes, self.world, dict(self.posture))
 
     def _place(self, scene: Scene, base: np.ndarray) -> None:
-        super()._place(scene, base)
-        self._tests: dict[tuple[str, ...], PostureTest] = {}
+        """Put the robot into a world and a posture of its own."""
+        self._scene = scene
+        self._base = base
+        self._lock = Lock()
+        self._tests = {}
         self._all = self.for_joints(self.joint_names)
+
+    def _change(self, world: World) -> None:
+        self._scene = Scene(self._model, world, self._scene)
+
+    def _positions(self, posture: np.ndarray) -> dict[str, float]:
+        return dict(zip(self._model.joint_names, posture.tolist(), strict=True))
+
+    def _vector(self, q: Positions) -> np.ndarray:
+        return self._postures.vector(q, self._base)
+
+    def _pose_of(self, link: str, q: Positions | None) -> np.ndarray:
+        posture = self._base if q is None else self._vector(q)
+        return link_poses(self._model.robot, self._positions(posture))[link]
 
     def _test(self, names: tuple[str, ...], base: Callable[[], np.ndarray]) -> PostureTest:
         columns = self._postures.columns(names)

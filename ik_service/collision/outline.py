@@ -28,11 +28,7 @@ _LARGEST = 1000  # triangles of a piece
 
 
 def pieces_of(shape: Shape) -> Iterator[Shape]:
-    """
-    Yield the pieces of a large mesh, or a shape as it is.
-
-    :param shape: the shape.
-    """
+    """Yield the pieces of a large mesh, or a shape as it is."""
     if not isinstance(shape, Mesh) or len(shape.triangles) <= _LARGEST:
         yield shape
         return
@@ -114,11 +110,7 @@ def _whole(radius: float) -> np.ndarray:
 
 
 def outline_of(shape: Shape) -> Outline:
-    """
-    Return the outline of a shape.
-
-    :param shape: the shape.
-    """
+    """Return the outline of a shape."""
     if isinstance(shape, Mesh):
         return _of_mesh(shape)
     T = np.eye(4)

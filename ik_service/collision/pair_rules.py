@@ -47,11 +47,7 @@ _RULES = b'adjacent or about one point, one joint, nearly always'  # by which th
 
 
 def model_digest(model: CheckedRobot) -> str:
-    """
-    Return a digest of all that the pairs depend on: home, joints with limits, and geometry.
-
-    :param model: the robot, with all but its pairs.
-    """
+    """Return a digest of all that the pairs depend on: home, joints with limits, and geometry."""
     digest = hashlib.sha256(_RULES)
     joints = [model.robot.joints[name] for name in model.joint_names]
     limits = [(j.type.value, j.limits.lower, j.limits.upper) for j in joints]
@@ -88,7 +84,6 @@ def save_pairs(digest: str, pairs: Mapping[frozenset[str], str]) -> None:
     Keep the pairs of a robot, where possible.
 
     :param digest: as :func:`model_digest` returns it.
-    :param pairs: the pairs with their reasons.
     """
     path = _path(digest)
     if path is None:
@@ -152,7 +147,6 @@ def known_pairs(model: CheckedRobot) -> Pairs:
 
     They are found once for a robot, and kept.
 
-    :param model: the robot, with all but its pairs.
     :returns: by pair of links the reason: ``adjacent``, ``moved by one joint`` or ``in collision
         in N % of random postures``.
     """

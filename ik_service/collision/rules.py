@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike
 from ik_service.collision.part import Solid
 from ik_service.collision.shapes import Capsule, Cone, FARTHEST, Mesh, Plane, Shape
 from ik_service.common.quoting import quote, safe_repr
+from ik_service.common.read_only import PicklableValue, read_only
 from ik_service.exceptions import ArgumentError
 from ik_service.solvers.regions import Box, Cylinder, Sphere
 
@@ -29,7 +29,7 @@ def _no_values() -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class AllowedCollisions:
+class AllowedCollisions(PicklableValue):
     """
     Which bodies may touch, beside the pairs that the robot itself disables. Immutable.
 
@@ -49,11 +49,7 @@ class AllowedCollisions:
 
     def __post_init__(self) -> None:
         self.values.setflags(write=False)
-        object.__setattr__(self, 'defaults', MappingProxyType(dict(self.defaults)))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        # Read-only mappings cannot be pickled.
-        return type(self), (self.names, self.values, dict(self.defaults))
+        object.__setattr__(self, 'defaults', read_only(self.defaults))
 
     @classmethod
     def of_matrix(
@@ -116,8 +112,6 @@ class AllowedCollisions:
         """
         Return a copy with another entry for a pair.
 
-        :param first: name of one body.
-        :param second: name of the other.
         :param allowed: whether they may touch; None for no entry.
         :raises ArgumentError: a name is empty or too long, both are the same, or there are too
             many names.
@@ -137,7 +131,6 @@ class AllowedCollisions:
         """
         Return a copy with another default for a name.
 
-        :param name: the name.
         :param allowed: whether it may touch all others; None for no default.
         :raises ArgumentError: the name is empty or too long, or there are too many.
         """
@@ -215,7 +208,7 @@ SMALLEST_SCALE = 1e-3
 
 
 @dataclass(frozen=True)
-class LinkPadding:
+class LinkPadding(PicklableValue):
     """
     Padding and scale of links, for checks against objects of the world. Immutable.
 
@@ -237,11 +230,7 @@ class LinkPadding:
                 for link, value in getattr(self, name).items()
             }
             kept = {link: value for link, value in values.items() if value != neutral}
-            object.__setattr__(self, name, MappingProxyType(kept))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        # Read-only mappings cannot be pickled.
-        return type(self), (dict(self.padding), dict(self.scale))
+            object.__setattr__(self, name, read_only(kept))
 
     def __bool__(self) -> bool:
         return bool(self.padding or self.scale)
@@ -260,7 +249,6 @@ class LinkPadding:
         """
         Return a copy with other values for a link.
 
-        :param link: its name.
         :param padding: [m]; None leaves it.
         :param scale: None leaves it.
         :raises ArgumentError: a value is not finite or out of range; names the link.

@@ -56,10 +56,6 @@ class _RuledRobot:
     Links under the rules of a world: which of them are checked with what, and how large they are.
 
     A link that is padded or scaled has a part more for checks against objects of the world.
-
-    :param model: the robot.
-    :param allowed: what may touch what.
-    :param padding: padding and scale of the links.
     """
 
     def __init__(
@@ -69,12 +65,7 @@ class _RuledRobot:
         self._model, self._allowed, self._padding = model, allowed, padding
 
     def may_touch(self, a: Part, b: Part) -> bool:
-        """
-        Return whether two parts of different bodies may touch.
-
-        :param a: one part.
-        :param b: the other.
-        """
+        """Return whether two parts of different bodies may touch."""
         said = self._allowed.allows(a.owner, b.owner)
         if said is not None:
             return said

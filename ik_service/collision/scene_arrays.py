@@ -136,8 +136,6 @@ def robot_arrays(
     """
     Return a robot as arrays.
 
-    :param bodies: its rigid bodies.
-    :param parts: its parts.
     :param pairs: indices of the parts that are checked with each other.
     """
     count = len(bodies.parents) + 1
@@ -165,8 +163,6 @@ def with_parts(
     """
     Return a robot with further parts.
 
-    :param robot: the robot.
-    :param parts: the further parts.
     :param pairs: indices of parts, those of the robot first, that are checked with each other as
         well.
     """
@@ -252,11 +248,7 @@ def still_bodies() -> BodyArrays:
 
 
 def world_arrays(parts: Sequence[Part]) -> WorldArrays:
-    """
-    Return objects of the world as arrays.
-
-    :param parts: their parts.
-    """
+    """Return objects of the world as arrays."""
     covers = [part.covers for part in parts]
     present = [rows for rows in covers if len(rows)]
     return WorldArrays(
@@ -287,8 +279,6 @@ def empty_buffers(bodies: int, parts: int, pairs: int) -> Buffers:
     """
     Return memory for one thread.
 
-    :param bodies: number of bodies.
-    :param parts: number of parts of the robot.
     :param pairs: number of near pairs that there is space for.
     """
     return Buffers(

@@ -117,7 +117,6 @@ def placed_shapes(name: str, shapes: object) -> tuple[PlacedShape, ...]:
     """
     Return the shapes of an object, each with its pose.
 
-    :param name: the object's name, for errors.
     :param shapes: a shape, or a sequence of shapes or pairs of a shape and (4, 4) T_object_shape.
     :raises CollisionObjectError: there is none, or one of them is faulty; names the field.
     """
@@ -141,9 +140,7 @@ def checked_pose(name: str, pose: ArrayLike | None, field: str = 'pose') -> np.n
     """
     Return a pose as a read-only array; the identity for None.
 
-    :param name: the object's name, for errors.
     :param pose: (4, 4) [m].
-    :param field: what it is, for errors.
     :raises CollisionObjectError: it has another shape, is not finite or not rigid.
     """
     try:
@@ -234,11 +231,7 @@ def coal_place(T: np.ndarray) -> CoalPlace:
 
 
 def coal_shape(shape: Shape) -> CoalShape:
-    """
-    Return a shape as Coal has it.
-
-    :param shape: the shape.
-    """
+    """Return a shape as Coal has it."""
     coal = load_coal()
     if isinstance(shape, Box):
         return coal.Box(*shape.size)

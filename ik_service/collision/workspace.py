@@ -63,8 +63,6 @@ class Workspace:
         """
         Return the pairs of parts that are near each other, and write down where these are.
 
-        :param robot: the robot.
-        :param world: the objects.
         :param still: whether what never moves is compared with the world, and nothing else.
         :returns: pairs of indices: two parts of the robot, or one and P + that of an object.
         :raises ArgumentError: a position is not finite.
@@ -90,8 +88,6 @@ class Workspace:
         """
         Return in which postures something is near; the others are free of collisions.
 
-        :param robot: the robot.
-        :param world: the objects.
         :param postures: (N, m) positions of all independent joints [rad] or [m].
         :returns: (N,) of bool.
         """
@@ -163,14 +159,7 @@ class Workspace:
         return self._collide(a.shape, place_a, b.shape, place_b, self._request, result) > 0
 
     def is_within(self, a: Part, place_a: CoalPlace, b: Part, place_b: CoalPlace) -> bool:
-        """
-        Return whether two parts are no farther from each other than the margin of the first.
-
-        :param a: one part.
-        :param place_a: where it is.
-        :param b: the other part.
-        :param place_b: where it is.
-        """
+        """Return whether two parts are no farther from each other than the margin of the first."""
         result, request = self._result, self._request_for(a.margin)
         result.clear()
         return self._collide(a.shape, place_a, b.shape, place_b, request, result) > 0

@@ -15,6 +15,7 @@ from ik_service.collision.part import OBJECT, Part, Solid
 from ik_service.collision.rules import AllowedCollisions, LinkPadding, NO_PADDING, NOTHING_ALLOWED
 from ik_service.collision.shapes import checked_pose, Mesh, placed_shapes, PlacedShape, Shape
 from ik_service.common.quoting import safe_repr
+from ik_service.common.read_only import PicklableValue
 from ik_service.exceptions import CollisionObjectError, UnknownObjectError
 
 MOST_OBJECTS = 10_000
@@ -130,7 +131,7 @@ class AttachedObject:
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class World(PicklableValue):
     """
     Objects around the robot and on it, and what may touch what. Immutable: each change is a copy.
 
@@ -153,11 +154,6 @@ class World:
     def __post_init__(self) -> None:
         for name in ('objects', 'attached', 'colors'):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        # Read-only mappings cannot be pickled.
-        mappings = dict(self.objects), dict(self.attached)
-        return type(self), (*mappings, self.allowed, self.padding, dict(self.colors))
 
     def with_all(
         self, objects: Mapping[str, WorldObject], attached: Mapping[str, AttachedObject]

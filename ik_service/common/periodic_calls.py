@@ -106,7 +106,6 @@ class PeriodicCalls:
         """
         Change when a call is due next.
 
-        :param call: the call.
         :param moment: the time on its clock [s].
         """
         with self._changed:
@@ -144,7 +143,6 @@ class PeriodicCall:
     One that comes a little late does not shift the ones after it. Missed ones are left out: from
     one to the next it is never much less than a period.
 
-    :param thread: the thread that makes it.
     :param call: called with the time on its clock [s].
     :param rate: calls a second on its clock [Hz].
     :param on_error: called with what ``call`` raised; the calls go on.

@@ -107,14 +107,14 @@ class TransformTree:
         :param target: the frame in which the pose is wanted.
         :param source: the frame whose pose is wanted.
         :returns: (4, 4) T_target_source [m], and the stamp [ns] of the oldest transform on the
-            way; None when all of them are static.
+            path; None when all of them are static.
         :raises NoTransformError: a frame is unknown, nothing connects them, or they lie on a
             circle.
         """
         with self._lock:
             if target == source:
                 return np.eye(4), None
-            above_target, above_source = self._way_up(target), self._way_up(source)
+            above_target, above_source = self._path_to_root(target), self._path_to_root(source)
         ends = [target, *(edge.parent for edge in above_target)]
         starts = [source, *(edge.parent for edge in above_source)]
         height = {frame: i for i, frame in enumerate(ends)}
@@ -143,7 +143,7 @@ class TransformTree:
             if not self._named[name]:
                 del self._named[name]
 
-    def _way_up(self, frame: str) -> list[_Edge]:
+    def _path_to_root(self, frame: str) -> list[_Edge]:
         """Return the edges from a frame up to the root of its tree."""
         edges: list[_Edge] = []
         seen = {frame}
@@ -194,7 +194,7 @@ def _checked(pose: Pose, child: str) -> Pose:
 
 
 def _product(edges: list[_Edge]) -> np.ndarray:
-    """Return the pose (4, 4) of the lowest frame of a way up in the highest one."""
+    """Return the pose (4, 4) of the lowest frame of a path up in the highest one."""
     T = np.eye(4)
     for edge in edges:
         T = transform_from_xyz_quaternion_xyzw(*edge.pose) @ T

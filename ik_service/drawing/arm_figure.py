@@ -17,6 +17,7 @@ from ik_service.kinematics.chain import KinematicChain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
     from mpl_toolkits.mplot3d import Axes3D
 
 
@@ -146,15 +147,7 @@ def draw_frame(axes: Axes3D, T_base_frame: np.ndarray, length: float, alpha: flo
         axes.plot(*ends.T, color=paler(rgb(color), alpha), linewidth=2.2, zorder=2)
 
 
-def draw_target(axes: Axes3D, T_base_target: np.ndarray, length: float, turned: bool) -> None:
-    """
-    Draw a target in space: a ring, and the axes of its frame.
-
-    :param axes: 3-D axes.
-    :param T_base_target: (4, 4).
-    :param length: of each axis [m].
-    :param turned: whether its orientation is asked for; otherwise there is only the ring.
-    """
+def _draw_target(axes: Axes3D, T_base_target: np.ndarray, length: float, turned: bool) -> None:
     if turned:
         draw_frame(axes, T_base_target, length)
         for name, axis in zip('xyz', T_base_target[:3, :3].T, strict=True):
@@ -208,29 +201,95 @@ def show_space(axes: Axes3D, points: np.ndarray, ahead: np.ndarray) -> float:
     return float(low[2])
 
 
-def draw_planar_arm(
+class ArmView:
+    """
+    Axes that show an arm: in space, or flat where it moves in a plane.
+
+    Shadows are drawn first, as they lie below all arms.
+
+    :param panel: gets the axes.
+    :param chain: the arm.
+    :param points: (k, 3) what has to be seen [m].
+    :param ahead: (3,) a point that the arm looks towards, such as the target [m].
+    :ivar axes: the axes, 3-D or 2-D.
+    """
+
+    def __init__(
+        self, panel: FigureBase, chain: KinematicChain, points: np.ndarray, ahead: np.ndarray
+    ) -> None:
+        self._chain, self._plane = chain, plane_of(chain)
+        self._ground = 0.0
+        self.axes: Any
+        if self._plane is None:
+            self.axes = panel.add_subplot(projection='3d')
+            self._ground = show_space(self.axes, points, ahead)
+        else:
+            self.axes = panel.add_subplot()
+            _show_plane(self.axes, self._plane, points)
+
+    def draw_shadow(self, q: np.ndarray) -> None:
+        """
+        Draw the shadow of a posture on the ground; nothing in a plane.
+
+        :param q: (n,) joint positions [rad] or [m].
+        """
+        if self._plane is None:
+            draw_shadow(self.axes, self._chain, q, self._ground)
+
+    def draw_arm(
+        self,
+        q: np.ndarray,
+        *,
+        color: str = PALETTE[0],
+        alpha: float = 1.0,
+        label: str | None = None,
+    ) -> None:
+        """
+        Draw the arm.
+
+        :param q: (n,) joint positions [rad] or [m].
+        :param color: colour of the links.
+        :param alpha: 1 for full colours, less for paler ones.
+        :param label: its name in a legend.
+        """
+        if self._plane is None:
+            draw_arm(self.axes, self._chain, q, color=color, alpha=alpha, label=label)
+        else:
+            _draw_planar_arm(self.axes, self._chain, q, self._plane, color, alpha, label)
+
+    def draw_target(self, T_base_target: np.ndarray, length: float, turned: bool) -> None:
+        """
+        Draw a target: a ring, and the axes of its frame.
+
+        :param T_base_target: (4, 4).
+        :param length: of each axis [m].
+        :param turned: whether its orientation is asked for; otherwise there is only the ring.
+        """
+        if self._plane is None:
+            _draw_target(self.axes, T_base_target, length, turned)
+        else:
+            _draw_planar_target(self.axes, self._plane, T_base_target, length, turned)
+
+    def draw_line(self, points: np.ndarray, **style: Any) -> None:  # noqa: ANN401 (Matplotlib's)
+        """
+        Draw a line.
+
+        :param points: (k, 3) [m].
+        :param style: as Matplotlib's ``plot`` takes it.
+        """
+        self.axes.plot(*(points if self._plane is None else points @ self._plane.T).T, **style)
+
+
+def _draw_planar_arm(
     axes: Axes,
     chain: KinematicChain,
     q: np.ndarray,
-    *,
-    plane: np.ndarray | None = None,
-    color: str = PALETTE[0],
-    alpha: float = 1.0,
-    label: str | None = None,
+    plane: np.ndarray,
+    color: str,
+    alpha: float,
+    label: str | None,
 ) -> None:
-    """
-    Draw a planar arm in its plane: links as bars, joints as discs, its tip.
-
-    :param axes: 2-D axes; :func:`show_plane` sets what they show.
-    :param chain: the chain.
-    :param q: (n,) joint positions [rad] or [m].
-    :param plane: (2, 3) as :func:`plane_of` returns it, which it does by default; x and y for an
-        arm that is not planar.
-    :param color: colour of the arm.
-    :param alpha: 1 for full colours, less for paler ones.
-    :param label: its name in a legend.
-    """
-    plane = _plane(chain, plane)
+    """Draw a planar arm in its plane: links as bars, joints as discs, its tip."""
     shape = skeleton(chain, q)
     shade = paler(rgb(color), alpha)
     mount, links = shape.points[: shape.mount + 1], shape.points[shape.mount :]
@@ -242,40 +301,23 @@ def draw_planar_arm(
             *(plane @ places.reshape(-1, 3).T), marker, markersize=8, markerfacecolor='white',
             markeredgecolor=shade, markeredgewidth=2,
         )  # fmt: skip
-    draw_planar_frame(axes, plane, chain.forward(q), _TRIAD_SHARE * shape.scale, alpha=alpha)
+    _draw_planar_frame(axes, plane, chain.forward(q), _TRIAD_SHARE * shape.scale, alpha=alpha)
 
 
-def draw_planar_frame(
+def _draw_planar_frame(
     axes: Axes, plane: np.ndarray, T_base_frame: np.ndarray, length: float, alpha: float = 1.0
 ) -> None:
-    """
-    Draw those axes of a frame that do not stand on a plane.
-
-    :param axes: 2-D axes.
-    :param plane: (2, 3) as :func:`plane_of` returns it.
-    :param T_base_frame: (4, 4).
-    :param length: of each axis [m].
-    :param alpha: 1 for full colours, less for paler ones.
-    """
+    """Draw those axes of a frame that do not stand on a plane (2, 3)."""
     for axis, color in zip(T_base_frame[:3, :3].T, AXIS_COLORS, strict=True):
         ends = np.stack([T_base_frame[:3, 3], T_base_frame[:3, 3] + length * axis])
         axes.plot(*(plane @ ends.T), color=paler(rgb(color), alpha), linewidth=2.2, zorder=3)
 
 
-def draw_planar_target(
+def _draw_planar_target(
     axes: Axes, plane: np.ndarray, T_base_target: np.ndarray, length: float, turned: bool
 ) -> None:
-    """
-    Draw a target in a plane: a ring, and the axes of its frame.
-
-    :param axes: 2-D axes.
-    :param plane: (2, 3) as :func:`plane_of` returns it.
-    :param T_base_target: (4, 4).
-    :param length: of each axis [m].
-    :param turned: whether its orientation is asked for; otherwise there is only the ring.
-    """
     if turned:
-        draw_planar_frame(axes, plane, T_base_target, length)
+        _draw_planar_frame(axes, plane, T_base_target, length)
         for name, axis in zip('xyz', T_base_target[:3, :3].T, strict=True):
             if np.linalg.norm(plane @ axis) > _LONG_ENOUGH:
                 at = plane @ (T_base_target[:3, 3] + 1.15 * length * axis)
@@ -283,14 +325,8 @@ def draw_planar_target(
     axes.plot(*(plane @ T_base_target[:3, 3:4]), **RING, label='target')
 
 
-def show_plane(axes: Axes, plane: np.ndarray, points: np.ndarray) -> None:
-    """
-    Make 2-D axes show some points, both directions to the same scale.
-
-    :param axes: 2-D axes.
-    :param plane: (2, 3) as :func:`plane_of` returns it.
-    :param points: (k, 3) what has to be seen [m].
-    """
+def _show_plane(axes: Axes, plane: np.ndarray, points: np.ndarray) -> None:
+    """Make 2-D axes show some points (k, 3), both directions to the same scale."""
     flat = plane @ points.T
     middle = (flat.min(axis=1) + flat.max(axis=1)) / 2
     half = (0.5 + _PLANE_MARGIN) * max(float(np.ptp(flat, axis=1).max()), 1e-6)
@@ -300,12 +336,6 @@ def show_plane(axes: Axes, plane: np.ndarray, points: np.ndarray) -> None:
         name = 'xyz'[int(np.argmax(np.abs(direction)))]
         exact = np.abs(direction).max() > 1.0 - 1e-6
         axis.set_label_text(f'{name} [m]' if exact else 'in the plane of the arm [m]')
-
-
-def _plane(chain: KinematicChain, plane: np.ndarray | None) -> np.ndarray:
-    if plane is None:
-        plane = plane_of(chain)
-    return np.eye(3)[:2] if plane is None else plane
 
 
 def _few_ticks() -> object:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 INK, FAINT, BORDER, GRID = '#24292f', '#6e7781', '#d0d7de', '#eaeef2'
 # Told apart also by readers who see fewer colours, and on paper without any.
 PALETTE = ('#0072b2', '#e69f00', '#009e73', '#d55e00', '#7b52c7', '#d6679f', '#555555')
-ACCENT = '#e8590c'  # the target, and the way of the tip
+ACCENT = '#e8590c'  # the target, and the path of the tip
 DPI = 120
 
 _STYLE: dict[Any, Any] = {

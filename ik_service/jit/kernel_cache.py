@@ -92,8 +92,6 @@ class KernelCache(_Cache):
     imported, and SciPy's linear algebra with it, which takes as long as everything else until the
     first answer. What is cached does not need that; for what is not, Numba prepares itself again.
 
-    :param function: the kernel's Python function.
-    :param folder: where the files are.
     :param allocates: whether the kernel may allocate memory, for which Numba has to be prepared
         after all: its allocator is part of that, and code that was loaded without it would crash.
     """
@@ -124,8 +122,6 @@ class KernelCache(_Cache):
         """
         Load the code compiled for these types of arguments.
 
-        :param sig: Numba's types of the arguments.
-        :param target_context: Numba's compilation target.
         :returns: Numba's compile result; None when there is none that can be trusted.
         """
         if not self._enabled:
@@ -153,12 +149,7 @@ class KernelCache(_Cache):
         return None
 
     def holds(self, sig: tuple, codegen: CPUCodegen) -> bool:
-        """
-        Return whether there is a file for these types of arguments.
-
-        :param sig: Numba's types of the arguments.
-        :param codegen: Numba's code generator.
-        """
+        """Return whether there is a file for these types of arguments."""
         key = self._key(sig, codegen)
         return key is not None and self._path(key).is_file()
 
@@ -166,7 +157,6 @@ class KernelCache(_Cache):
         """
         Save the code compiled for these types of arguments, where possible.
 
-        :param sig: Numba's types of the arguments.
         :param data: a :class:`CompileResult`, whose fields Numba makes at run time.
         """
         lifted = any(not loop.can_cache for loop in data.lifted)
@@ -301,11 +291,7 @@ def code_of(kind: type) -> str | None:
 
 @functools.cache
 def file_digest(path: str) -> str:
-    """
-    Return the digest of a source file; empty where there is none.
-
-    :param path: the file.
-    """
+    """Return the digest of a source file; empty where there is none."""
     try:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except OSError:

@@ -106,7 +106,6 @@ def check_locked(robot: RobotModel, locked: Mapping[str, float]) -> None:
     """
     Refuse joints that cannot be locked at the value given.
 
-    :param robot: the robot.
     :param locked: positions of joints that do not move [rad] or [m], by name.
     :raises UnknownJointError: when there is no such movable joint.
     :raises ChainError: when it follows another joint, or the value lies outside its limits.
@@ -134,8 +133,6 @@ def joint_constants(path: JointPath, variables: Sequence[str]) -> tuple[np.ndarr
     """
     Return the constants of the joints, each constant rotation split into z-x-z Euler angles.
 
-    :param path: a path with at least one motion.
-    :param variables: names of the variables, in their order.
     :returns: the (m, 8) array of :class:`~ik_service.kinematics.kernels.ChainArrays`, and the
         (2,) cosine and sine of the last rotation about z.
     """

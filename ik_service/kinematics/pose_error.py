@@ -139,7 +139,7 @@ def transform_digests(transforms: np.ndarray) -> np.ndarray:
 @kernel
 def _digest_rows(words: np.ndarray, digests: np.ndarray) -> None:
     """
-    Compute digests of rows of words, in the way of Fowler, Noll and Vo, with words for bytes.
+    Compute digests of rows of words by the hash of Fowler, Noll and Vo, with words for bytes.
 
     :param words: (k, 16) of 64 bits.
     :param digests: (k,) of 32 bits, changed.

@@ -86,7 +86,6 @@ def read_xml(
     Read the text of a robot description within fixed bounds of time and memory.
 
     :param text: XML text with a ``<robot>`` root; a declared encoding is ignored.
-    :param error: kind of the errors that are raised.
     :param format_name: the format in messages, with its article, such as ``a URDF``.
     :param what: the text in messages, such as ``the robot description``.
     :param own: elements under the root whose content is of the format itself; that of the others
@@ -298,7 +297,6 @@ def read_description(text: str) -> RobotDescription:
     """
     Read the text of a URDF.
 
-    :param text: URDF text.
     :raises UrdfError: the text is malformed, hostile, or xacro.
     """
     read = read_xml(text, UrdfError, 'a URDF', 'the robot description', _OWN)

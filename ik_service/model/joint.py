@@ -125,7 +125,6 @@ def resolve_mimics(joints: Mapping[str, Joint]) -> dict[str, Mimic]:
     """
     Return for each movable joint the independent joint that its value depends on.
 
-    :param joints: the robot's joints by name.
     :returns: by name, in the joints' order: value = multiplier · value of an independent joint
         + offset. A joint that moves on its own depends on itself, with multiplier 1 and offset 0.
     :raises UrdfError: a joint follows one that does not exist or is fixed, or follows itself.
@@ -223,12 +222,7 @@ FLOATING_PARTS = ('trans_x', 'trans_y', 'trans_z', 'rot_z', 'rot_y', 'rot_x')
 
 
 def part_names(name: str, joints: Container[str]) -> tuple[str, ...]:
-    """
-    Return the joints that a planar or floating joint was expanded into; empty for another name.
-
-    :param name: name of the planar or floating joint.
-    :param joints: names of the robot's joints.
-    """
+    """Return the joints that a planar or floating joint was expanded into; none for others."""
     for parts in (PLANAR_PARTS, FLOATING_PARTS):
         names = tuple(f'{name}/{part}' for part in parts)
         if all(part in joints for part in names):
@@ -257,9 +251,6 @@ def planar_joints(
     """
     Return the joints that stand for a planar joint.
 
-    :param name: name of the planar joint.
-    :param parent: its parent link.
-    :param child: its child link.
     :param T_parent_joint: (4, 4) pose of the joint frame in the parent link's frame [m].
     :param normal: (3,) unit normal of the plane, in the joint frame.
     """
@@ -278,9 +269,6 @@ def floating_joints(
     """
     Return the joints that stand for a floating joint.
 
-    :param name: name of the floating joint.
-    :param parent: its parent link.
-    :param child: its child link.
     :param T_parent_joint: (4, 4) pose of the joint frame in the parent link's frame [m].
     """
     parts = [

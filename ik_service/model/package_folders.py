@@ -44,11 +44,7 @@ class PackageFolders:
         self._found: dict[str, tuple[Path, ...]] = {}
 
     def named(self, package: str) -> tuple[Path, ...]:
-        """
-        Return the folders of a package, the likeliest first.
-
-        :param package: its name.
-        """
+        """Return the folders of a package, the likeliest first."""
         if package not in self._found:
             self._found[package] = tuple(dict.fromkeys(self._candidates(package)))
         return self._found[package]
@@ -131,11 +127,7 @@ def checked_folders(package_dirs: Iterable[str | os.PathLike[str]]) -> tuple[Pat
 
 
 def holds_manifest(folder: Path) -> bool:
-    """
-    Return whether a folder is a package.
-
-    :param folder: the folder.
-    """
+    """Return whether a folder is a package."""
     try:
         return (folder / MANIFEST).is_file()
     except OSError:  # a name that is too long, or a folder that is closed to us
@@ -155,11 +147,7 @@ def own_package(file: Path, text: str) -> tuple[Path, ...]:
 
 
 def manifest_name(folder: Path) -> str:
-    """
-    Return the name of the package in a folder; empty where its manifest names none.
-
-    :param folder: the folder.
-    """
+    """Return the name of the package in a folder; empty where its manifest names none."""
     if not holds_manifest(folder):
         return ''
     try:

@@ -42,8 +42,6 @@ def build_tree(links: Iterable[str], joints: Iterable[Joint]) -> LinkTree:
     """
     Arrange links and joints as a tree.
 
-    :param links: names of the links.
-    :param joints: the joints.
     :raises UrdfError: there is no link, a name stands twice, a joint names a link that is not
         there, a link has two parents, there are several roots, or a loop.
     """
@@ -225,10 +223,7 @@ class RobotModel:
             down; they go before installed packages. A string would be a sequence of letters.
         :raises ArgumentError: this is no sequence of paths.
         """
-        folders = checked_folders(package_dirs)
-        kind, arguments = cast('tuple[Any, Any]', self.__reduce__())
-        copy: Self = kind(*arguments[:-1], folders)
-        return copy._sharing(self)
+        return self._changed(_package_dirs=checked_folders(package_dirs))
 
     def with_limits(self, bounds: MotionBounds) -> Self:
         """
@@ -245,13 +240,18 @@ class RobotModel:
     def _with_parts(self, links: Iterable[str], joints: Iterable[Joint]) -> Self:
         # As for a copy that is unpickled, so that what a subclass adds is kept.
         kind, (name, _, _, *rest) = cast('tuple[type[Self], Any]', self.__reduce__())
-        return kind(name, tuple(links), tuple(joints), *rest)._sharing(self)
+        robot = kind(name, tuple(links), tuple(joints), *rest)
+        if 'description' in self.__dict__:  # so that the text is not parsed again
+            robot.description = self.description
+        return robot
 
-    def _sharing(self, other: RobotModel) -> Self:
-        """Return this robot with the parsed text of another, so that it is not parsed again."""
-        if 'description' in other.__dict__:
-            self.description = other.description
-        return self
+    def _changed(self, **attributes: object) -> Self:
+        """Return a copy of the same links and joints; groups and remarks are found anew."""
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__, **attributes)
+        for found in ('groups', 'remarks'):
+            copy.__dict__.pop(found, None)
+        return copy
 
     @cached_property
     def remarks(self) -> tuple[str, ...]:
@@ -351,7 +351,7 @@ class RobotModel:
 
         :param base_link: link where the path starts.
         :param tip_link: link where it ends.
-        :returns: pairs of a joint and whether it is passed forward, from parent to child. The way
+        :returns: pairs of a joint and whether it is passed forward, from parent to child. The path
             goes up to the common ancestor (False) and down from it (True); no joint comes twice.
         :raises UnknownLinkError: there is no such link.
         """
@@ -366,8 +366,6 @@ class RobotModel:
         """
         Return the first joint between two links that cannot be used; None where all can.
 
-        :param base_link: the one link.
-        :param tip_link: the other link.
         :raises UnknownLinkError: there is no such link.
         """
         path = self.path(base_link, tip_link)

@@ -43,8 +43,6 @@ def tool_joints(
     Return tool frames as fixed joints, each to a new link; link and joint have its name.
 
     :param tools: the tool frames by name, in any order.
-    :param links: names of the links that there are.
-    :param joints: names of the joints that there are.
     :returns: the joints, each after the one that it is attached to.
     :raises ToolFrameError: a name is taken or is none, a link does not exist, a number is not
         finite, tools are attached to each other in a circle, or there are more than
@@ -80,15 +78,15 @@ def _from_the_link_on(tools: Mapping[str, ToolFrame]) -> list[str]:
     """Return the names so that each tool comes after the one that it is attached to."""
     ordered: dict[str, None] = {}
     for start in tools:
-        way: list[str] = []
+        path: list[str] = []
         name = start
         while name in tools and name not in ordered:
-            if name in way:
-                circle = ' → '.join(map(quote, [*way[way.index(name) :][:5], name]))
+            if name in path:
+                circle = ' → '.join(map(quote, [*path[path.index(name) :][:5], name]))
                 raise ToolFrameError(name, f'is attached to itself: {circle}')
-            way.append(name)
+            path.append(name)
             name = tools[name].link
-        ordered.update(dict.fromkeys(reversed(way)))
+        ordered.update(dict.fromkeys(reversed(path)))
     return list(ordered)
 
 

@@ -41,17 +41,17 @@ def partial_urdf(robot: RobotModel, name: str, base_link: str, tip_links: Iterab
     """
     Return the URDF text of the part of a robot between a base and tips.
 
-    It holds the joints on the way, the links below them as they are described, and the link above
+    It holds the joints on the path, the links below them as they are described, and the link above
     them by its name only. A joint that mimics one outside of the part moves on its own there.
 
     :param robot: a robot that was read from a URDF.
     :param name: name of the new robot.
-    :param base_link: link where the ways start.
+    :param base_link: link where the paths start.
     :param tip_links: links where they end.
     :raises UnknownLinkError: there is no such link.
     """
-    ways = (robot.path(base_link, tip) for tip in tip_links)
-    joints = list({joint.name: joint for way in ways for joint, _ in way}.values())
+    paths = (robot.path(base_link, tip) for tip in tip_links)
+    joints = list({joint.name: joint for path in paths for joint, _ in path}.values())
     described = robot.description.copied_root()
     elements = {(element.tag, element.get('name', '')): element for element in described}
     root = Element('robot', {**described.attrib, 'name': name})

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ik_service.drawing import arm_figure
 from ik_service.drawing.arm_figure import AXIS_COLORS
-from ik_service.drawing.arm_shape import plane_of, skeleton
+from ik_service.drawing.arm_shape import skeleton
 
 SIZE = 400  # of a picture [pixels]
 
@@ -98,8 +98,10 @@ def test_a_single_point_can_be_shown(figure):
 def test_a_target_has_a_ring_and_if_it_matters_a_frame(figure, turned):
     chain = arm('panda')
     T = chain.forward(chain.mid_range())
-    axes = space(figure, chain, chain.mid_range())
-    arm_figure.draw_target(axes, T, 0.1, turned)
+    points = skeleton(chain, chain.mid_range()).points
+    view = arm_figure.ArmView(figure, chain, points, T[:3, 3])
+    view.draw_target(T, 0.1, turned)
+    axes = view.axes
     assert axes.get_legend_handles_labels()[1] == ['target']
     assert [text.get_text() for text in axes.texts] == (['x', 'y', 'z'] if turned else [])
 
@@ -107,8 +109,11 @@ def test_a_target_has_a_ring_and_if_it_matters_a_frame(figure, turned):
 def test_a_planar_arm_is_drawn_in_its_plane(figure):
     chain = planar(0.3, 0.2, 0.1)
     q = np.array([0.4, -0.9, 1.1])
-    axes = figure.add_subplot()
-    arm_figure.draw_planar_arm(axes, chain, q, label='an arm')
+    view = arm_figure.ArmView(figure, chain, skeleton(chain, q).points, np.ones(3))
+    axes = view.axes
+    view.draw_shadow(q)
+    assert not axes.lines
+    view.draw_arm(q, label='an arm')
     links = next(line for line in axes.lines if line.get_label() == 'an arm')
     tip = links.get_xydata()[-1]
     np.testing.assert_allclose(tip, chain.forward(q)[:2, 3], atol=1e-12)
@@ -124,12 +129,11 @@ def test_a_planar_arm_is_drawn_in_its_plane(figure):
 def test_a_planar_picture_shows_everything_to_scale(figure):
     chain = planar(0.3, 0.2, 0.1)
     q = np.zeros(3)
-    axes = figure.add_subplot()
-    plane = plane_of(chain)
-    arm_figure.show_plane(axes, plane, skeleton(chain, q).points)
-    arm_figure.draw_planar_arm(axes, chain, q, plane=plane)
     T = chain.forward(q)
-    arm_figure.draw_planar_target(axes, plane, T, 0.1, True)
+    view = arm_figure.ArmView(figure, chain, skeleton(chain, q).points, T[:3, 3])
+    view.draw_arm(q)
+    view.draw_target(T, 0.1, True)
+    axes = view.axes
     pixels(figure)
     assert axes.get_aspect() == 1.0
     assert axes.get_xlim()[0] < 0.0 < 0.6 < axes.get_xlim()[1]

@@ -1,4 +1,4 @@
-"""Client of a page over real sockets, with whatever headers."""
+"""Clients of a page over real sockets: with whatever headers, and as a browser would be."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ import os
 import socket
 from urllib.parse import urlsplit
 
+import msgspec
 import viser
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+from websockets.typing import Origin, Subprotocol
 
 from ik_service.extras.viewer.server import page
+from support.harness import until
 
 OWN = object()  # stands for the origin of the page itself
 PORT = '{port}'  # stands for the port of the page
@@ -83,3 +88,64 @@ def serving(host='127.0.0.1', allowed=(), refusals=None):
         yield Client(served, {'0.0.0.0': '127.0.0.1', '::': '::1'}.get(host, host))
     finally:
         page.close(served)
+
+
+_CAMERA = {
+    'type': 'ViewerCameraMessage',
+    'wxyz': [1.0, 0.0, 0.0, 0.0],
+    'position': [1.0, 1.0, 1.0],
+    'fov': 1.0,
+    'near': 0.1,
+    'far': 10.0,
+    'image_height': 100,
+    'image_width': 100,
+    'look_at': [0.0, 0.0, 0.0],
+    'up_direction': [0.0, 0.0, 1.0],
+}
+
+
+class PageSocket:
+    """
+    Websocket of a page.
+
+    :param connection: the websocket.
+    """
+
+    def __init__(self, connection):
+        self._connection = connection
+
+    def send(self, **message):
+        self._connection.send(msgspec.msgpack.encode(message))
+
+    def hold(self, button, rate):
+        """Say that a button is held."""
+        self.send(type='GuiButtonHoldMessage', uuid=button._impl.uuid, frequency=rate)
+
+    def click(self, button):
+        """Say that a button was clicked, or released."""
+        self.send(type='GuiUpdateMessage', uuid=button._impl.uuid, updates={'value': True})
+
+    def close(self):
+        self._connection.close()
+
+
+@contextmanager
+def page_socket(served, origin=None):
+    """Open the websocket of a page; None instead where it is refused."""
+    port = served.server.get_port()
+    known = len(served.server.get_clients())
+    try:
+        connection = connect(
+            f'ws://127.0.0.1:{port}',
+            origin=Origin(origin or f'http://127.0.0.1:{port}'),
+            subprotocols=[Subprotocol(f'viser-v{viser.__version__}')],
+            max_size=None,
+        )
+    except InvalidStatus:
+        yield None
+        return
+    with connection:
+        opened = PageSocket(connection)
+        opened.send(**_CAMERA)  # from then on viser counts it as a page
+        until(lambda: len(served.server.get_clients()) > known, 10.0, 'a page')
+        yield opened

@@ -1,4 +1,4 @@
-"""Capability maps of an arm with a single joint, at any positions."""
+"""Maps of the reach of an arm with a single joint, and files of ``ik_study reach``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,27 @@ import numpy as np
 
 from ik_service.extras.scale.chain_spec import ChainSpec
 from support import made_maps
+
+POINTS = np.array([[0.0, 0.0, 1.0], [0.1, 0.0, 1.0], [0.2, 0.0, 1.0]])
+CONTENT = {
+    'points': POINTS,
+    'reachable': np.array([0.0, 0.5, 1.0]),
+    'on_shell': np.array([True, False, True]),
+    'spacing': np.array([0.1, 0.1, 0.05]),
+    'base_link': 'base',
+    'tip_link': 'tip',
+}
+
+
+def write_reach(folder, **changes):
+    """Write a file with some things changed, or (None) left out; return its path."""
+    path = folder / 'reach.npz'
+    content = {**CONTENT, **changes}
+    np.savez_compressed(
+        path, **{name: value for name, value in content.items() if value is not None}
+    )
+    return path
+
 
 URDF = """<robot name="r"><link name="base"/><link name="tip"/>
   <joint name="j" type="revolute"><parent link="base"/><child link="tip"/>

@@ -1,5 +1,4 @@
-"""
-Main function of ``ik_demo``: the whole way from a pose to a moving arm, in one terminal.
+"""Main function of ``ik_demo``: from a pose to a moving arm, in one terminal.
 
 Three processes talk over ROS 2: the IK node, a simulated arm, and this client, which prints its
 requests and the responses.
@@ -11,13 +10,13 @@ import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
+import json
 import os
 from pathlib import Path
 import time
 from typing import TYPE_CHECKING
 
 from ik_service.cli.demo.poses import box_between, out_of_reach, postures, square, start_posture
-from ik_service.cli.demo.processes import node_and_arm, ros_arguments, ros_domain
 from ik_service.cli.demo.text import clear_progress, progress, say
 from ik_service.cli.interrupts import check_interrupts
 from ik_service.common.child_process import ChildFailedError, ChildProcess
@@ -34,6 +33,61 @@ if TYPE_CHECKING:
     from ik_service.ros.demo.demo_client import DemoClient
 
 
+@contextmanager
+def node_and_arm(
+    source: Mapping[str, str],
+    description: Mapping[str, str],
+    start: Mapping[str, float],
+    solver: str,
+    speed: float,
+) -> Iterator[list[ChildProcess]]:
+    """
+    Run the IK node and the simulated arm for a ``with`` block.
+
+    :param description: the node's parameters ``base_link`` and ``tip_link``, and ``srdf`` where
+        an SRDF names planning groups.
+    :param start: initial joint values of the simulated arm by name [rad] or [m].
+    """
+    initial = ', '.join(f'{name}={value!r}' for name, value in start.items())
+    node = {**source, **description, 'solver.name': solver, 'velocity_scaling': float(speed)}
+    arm = {**source, 'initial_positions': initial}
+    with (
+        ChildProcess('the IK node', 'ik_service.ros.node.main', ros_arguments(node)) as first,
+        ChildProcess('the simulated arm', 'ik_service.ros.sim.main', ros_arguments(arm)) as second,
+    ):
+        yield [first, second]
+
+
+@contextmanager
+def ros_domain() -> Iterator[str]:
+    """Choose the ROS domain for a ``with`` block: ``ROS_DOMAIN_ID``, or else an unused one."""
+    from ik_service.ros.common.domain import own_domain
+
+    chosen = os.environ.get('ROS_DOMAIN_ID')
+    if chosen:
+        yield f'domain {chosen}, from ROS_DOMAIN_ID'
+        return
+    with own_domain() as domain:
+        os.environ['ROS_DOMAIN_ID'] = str(domain)
+        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+        try:
+            yield (
+                f'domain {domain}, this machine only; to look in from another terminal:\n'
+                f'          export ROS_DOMAIN_ID={domain} ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST'
+            )
+        finally:
+            del os.environ['ROS_DOMAIN_ID'], os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE']
+
+
+def ros_arguments(values: Mapping[str, object]) -> list[str]:
+    """Return parameters as a command line."""
+    # JSON is YAML, which is how ROS reads them: text that looks like a number stays text.
+    arguments = ['--ros-args']
+    for name, value in values.items():
+        arguments += ['-p', f'{name}:={json.dumps(value)}']
+    return arguments
+
+
 _PATIENCE = 30.0  # with its start [s]
 _GRACE = 0.5  # for its end: it holds nothing that could be lost [s]
 
@@ -43,8 +97,6 @@ def viewer_program(wanted: bool, robot: Mapping[str, str]) -> Iterator[ChildProc
     """
     Run the viewer for a ``with`` block.
 
-    :param wanted: whether to run it.
-    :param robot: its parameters about the robot.
     :returns: its process; None when it is not wanted or viser is not installed.
     """
     if not wanted or find_spec('viser') is None:
@@ -63,7 +115,6 @@ def announce(viewer: ChildProcess | None, wanted: bool) -> None:
     Print the address of the viewer, or why there is none.
 
     :param viewer: its process; None where it does not run.
-    :param wanted: whether it was to run.
     """
     if viewer is None:
         if wanted:
@@ -100,8 +151,6 @@ def main(arguments: Sequence[str]) -> int:
     """
     Run the program.
 
-    :param arguments: the command line after the program's name.
-    :returns: the exit code: 0 when every target was reached.
     :raises IkServiceError: it cannot go on; its processes have ended by then.
     :raises SystemExit: the command line is wrong, or asked for help.
     """

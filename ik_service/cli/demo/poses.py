@@ -37,7 +37,6 @@ class Stop:
     """
     Target with a name.
 
-    :ivar name: as it is printed.
     :ivar T_base_tip: (4, 4) the pose.
     """
 
@@ -48,7 +47,7 @@ class Stop:
 @dataclass(frozen=True)
 class Box:
     """
-    Box in the arm's way.
+    Box between two poses.
 
     :ivar T_base_box: (4, 4) pose of its middle [m].
     :ivar size: along its axes [m].
@@ -58,11 +57,7 @@ class Box:
     size: tuple[float, float, float]
 
     def narrowed(self, share: float) -> Box:
-        """
-        Return a box of the same height in the same place.
-
-        :param share: of its other sides.
-        """
+        """Return a box of the same height in the same place."""
         x, y, z = self.size
         return Box(self.T_base_box, (share * x, share * y, z))
 
@@ -96,7 +91,6 @@ def start_posture(chain: KinematicChain) -> np.ndarray:
     """
     Return a posture from which an arm can move in all directions.
 
-    :param chain: the arm.
     :returns: (n,) [rad] or [m]: the state ``ready`` of a planning group or another known posture,
         or else the middle of the limits with all rotary joints bent a little, since many arms are
         stretched out in the middle.
@@ -115,7 +109,6 @@ def square(T_start: np.ndarray, reaches: Reaches) -> tuple[str, list[Stop]] | No
     Return the corners of a square around a pose, and that pose again.
 
     :param T_start: (4, 4) T_base_tip in the middle of the square.
-    :param reaches: says whether a pose can be reached.
     :returns: a description and the poses: in the upright plane across the arm's direction where
         that can be reached, else flat; as large as can be reached. None when none can.
     """
@@ -137,9 +130,7 @@ def postures(chain: KinematicChain, q_start: np.ndarray) -> tuple[str, list[Stop
     """
     Return poses that any arm reaches: those of postures around a posture.
 
-    :param chain: the arm.
     :param q_start: (n,) the posture [rad] or [m].
-    :returns: a description and the poses.
     """
     stops = []
     for number in range(4):
@@ -155,7 +146,6 @@ def out_of_reach(chain: KinematicChain, T_start: np.ndarray) -> np.ndarray | Non
     """
     Return a pose in the direction of another, further away than the arm is long.
 
-    :param chain: the arm.
     :param T_start: (4, 4) the other pose, T_base_tip.
     :returns: (4, 4); None for an arm whose reach is infinite, such as on a rail without limits.
     """

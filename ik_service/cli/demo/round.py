@@ -50,9 +50,6 @@ class Demo:
     """
     Requests of the demo to the IK node, and their printed results.
 
-    :param chain: the arm's chain.
-    :param client: ROS client of the node.
-    :param check: raises when one of the processes has ended.
     :param yields: whether to give way to others who stop the arm, or move it.
     """
 
@@ -69,7 +66,6 @@ class Demo:
         Request the joint values of a pose and print them, with their error by ``compute_fk``.
 
         :param T_base_tip: (4, 4) the pose.
-        :returns: whether they reach the pose.
         """
         heading(f'1. Which joint values put {self._chain.tip_link} here?   service compute_ik')
         row('asked', pose_text(T_base_tip, digits=_DIGITS))
@@ -87,9 +83,6 @@ class Demo:
         """
         Publish one target after the other, and print the errors of the arm at rest.
 
-        :param description: of the targets, for the heading.
-        :param stops: the targets.
-        :returns: how many were reached.
         :raises TakenOverError: somebody else stops or moves the arm, and the demo gives way.
         """
         heading(f'2. Follow {description}   topic target_pose')
@@ -110,9 +103,6 @@ class Demo:
         The box is put into the planning scene when the arm is at the first stop. It gets narrower
         where no motion passes it.
 
-        :param box: the box.
-        :param stops: one on each side of it.
-        :returns: how many were reached.
         :raises TakenOverError: somebody else stops or moves the arm, and the demo gives way.
         """
         plans = self._client.plans
@@ -229,12 +219,7 @@ def _is_reached(off: Deviation) -> bool:
 
 
 def print_outcome(reached: int, targets: int) -> None:
-    """
-    Print how many targets of a round were reached.
-
-    :param reached: that were reached.
-    :param targets: of all.
-    """
+    """Print how many targets of a round were reached."""
     tolerance = (
         f'{POSITION_TOLERANCE * 1e3:g} mm and {np.degrees(ORIENTATION_TOLERANCE):g}°, measured '
         'through joint_states and compute_fk'

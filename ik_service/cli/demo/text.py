@@ -46,21 +46,12 @@ def enter_pressed() -> bool:
 
 
 def heading(text: str) -> None:
-    """
-    Print a heading.
-
-    :param text: one line.
-    """
+    """Print a heading."""
     say(f'\n{text}')
 
 
 def row(label: str, text: str) -> None:
-    """
-    Print a text with a label before it, wrapped.
-
-    :param label: in the first column of the first line.
-    :param text: in the second column.
-    """
+    """Print a text with a label before it, wrapped."""
     indent = ' ' * (3 + _LABEL)
     first, *others = textwrap.wrap(text, _WIDTH - len(indent), drop_whitespace=False) or ['']
     say(f'   {label:<{_LABEL}}{first.rstrip()}')
@@ -69,21 +60,13 @@ def row(label: str, text: str) -> None:
 
 
 def say(text: str) -> None:
-    """
-    Print a line in place of the progress line, and flush it.
-
-    :param text: one line or more.
-    """
+    """Print a line in place of the progress line, and flush it."""
     clear_progress()
     print(text, flush=True)
 
 
 def progress(text: str) -> None:
-    """
-    Show a line that the next one replaces, on a terminal; elsewhere nothing.
-
-    :param text: one line.
-    """
+    """Show a line that the next one replaces, on a terminal; elsewhere nothing."""
     if sys.stdout.isatty():
         print(f'\r\033[K   {"":<{_LABEL}}{text}', end='', flush=True)
 
@@ -101,7 +84,6 @@ def joint_lines(chain: KinematicChain, positions: Mapping[str, float]) -> list[s
     """
     Return the joint values of a chain, a line each.
 
-    :param chain: the chain.
     :param positions: joint values by name [rad] or [m].
     """
     width = max(map(len, chain.joint_names))

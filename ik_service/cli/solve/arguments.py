@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 import textwrap
 
 from ik_service.cli.solve.options import option_texts, UsageError
-from ik_service.cli.solve.robot_arguments import (
+from ik_service.cli.solve.robot_choice import (
     add_robot_options,
     is_number,
     number,
@@ -17,77 +17,7 @@ from ik_service.cli.solve.robot_arguments import (
 from ik_service.paths.search.path_solver import PathOptions, STARTS
 from ik_service.solvers.registry import DEFAULT_SOLVER, load_solvers, solver_names, solver_spec
 
-_OWN = ('start', 'end', 'max_step', 'timing', 'output')
-
-
-def add_path_options(group: argparse._ArgumentGroup, number: Callable[[str], float]) -> None:
-    """
-    Add the options of paths.
-
-    :param group: of the command line.
-    :param number: reads a number.
-    """
-    group.add_argument(
-        '--start',
-        choices=STARTS,
-        help='"given": at the seed, or within a step of it (default where there is a --seed); '
-        '"free": at any solution of the first pose',
-    )
-    group.add_argument(
-        '--end',
-        nargs='+',
-        metavar='Q',
-        help='where the path ends, or within a step of it, as --seed (default: anywhere)',
-    )
-    group.add_argument(
-        '--max-step',
-        type=number,
-        metavar='R',
-        help='largest motion of a joint from one pose to the next [rad or m] '
-        f'(default: {PathOptions().max_step:g})',
-    )
-    group.add_argument(
-        '--timing',
-        nargs='?',
-        type=number,
-        const=1.0,
-        metavar='SHARE',
-        help='time the path by a share of the joint velocities of the description (default: '
-        '%(const)s): --output gets the times and the velocities',
-    )
-    group.add_argument(
-        '--output',
-        type=Path,
-        metavar='FILE.csv',
-        help='write the joint values there, a line for each pose that is reached',
-    )
-
-
-def check_path(arguments: argparse.Namespace) -> None:
-    """
-    Check combinations of options with and without ``--path``.
-
-    :param arguments: the parsed command line.
-    :raises UsageError: two of them exclude each other.
-    """
-    if arguments.path is None:
-        for name in _OWN:
-            if getattr(arguments, name) is not None:
-                raise UsageError(f'--{name.replace("_", "-")} goes with --path')
-        return
-    for name, given in (('--all', arguments.all), ('--trace', arguments.trace),
-                        ('--solver', arguments.solver != DEFAULT_SOLVER)):  # fmt: skip
-        if given:
-            raise UsageError(f'{name} is for one pose, not for --path')
-    if arguments.start == 'given' and arguments.seed is None:
-        raise UsageError('--start given needs a --seed, where the path starts')
-    if arguments.timing is not None and not 0.0 < arguments.timing <= 1.0:
-        raise UsageError(f'--timing: a share above 0, at most 1, not {arguments.timing:g}')
-    output: Path | None = arguments.output
-    if output is not None and output.suffix.lower() != '.csv':
-        raise UsageError(f'--output: the file has to end in .csv, not {str(output)!r}')
-    if output is not None and not output.absolute().parent.is_dir():
-        raise UsageError(f'--output: there is no folder {str(output.parent)!r}')
+_OF_PATHS = ('start', 'end', 'max-step', 'timing', 'output')
 
 
 DESCRIPTION = """
@@ -143,7 +73,7 @@ exit code: 0 solved (with --solver all: by at least one; with --path: all poses)
 
 
 def epilog() -> str:
-    """Return what follows the options: terms, methods, options of solvers, examples."""
+    """Return the text below the options: terms, methods, options of solvers, examples."""
     return f'{_WORDS}\n{_solver_lines()}\n{_option_lines()}\n{_EXAMPLES}'
 
 
@@ -168,7 +98,6 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     """
     Parse a command line.
 
-    :param words: the words after the program's name.
     :raises UsageError: the command line is invalid.
     :raises SystemExit: it asked for help, which is printed.
     """
@@ -177,7 +106,6 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     arguments = _parser().parse_args([f' {w}' if is_number(w) else w for w in words])
     arguments.seed = _posture(arguments.seed, '--seed')
     arguments.end = _posture(arguments.end, '--end')
-    check_path(arguments)
     _check(arguments)
     return arguments
 
@@ -202,7 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     add_robot_options(parser.add_argument_group('robot'))
     _add_target(parser.add_argument_group('target, one of --xyz, --joints, --random and --path'))
     _add_search(parser.add_argument_group('search'))
-    add_path_options(parser.add_argument_group('path, with --path'), number)
+    _add_path(parser.add_argument_group('path, with --path'))
     _add_output(parser.add_argument_group('output'))
     return parser
 
@@ -304,6 +232,43 @@ def _add_search(group: argparse._ArgumentGroup) -> None:
     )
 
 
+def _add_path(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        '--start',
+        choices=STARTS,
+        help='"given": at the seed, or within a step of it (default where there is a --seed); '
+        '"free": at any solution of the first pose',
+    )
+    group.add_argument(
+        '--end',
+        nargs='+',
+        metavar='Q',
+        help='where the path ends, or within a step of it, as --seed (default: anywhere)',
+    )
+    group.add_argument(
+        '--max-step',
+        type=number,
+        metavar='R',
+        help='largest motion of a joint from one pose to the next [rad or m] '
+        f'(default: {PathOptions().max_step:g})',
+    )
+    group.add_argument(
+        '--timing',
+        nargs='?',
+        type=number,
+        const=1.0,
+        metavar='SHARE',
+        help='time the path by a share of the joint velocities of the description (default: '
+        '%(const)s): --output gets the times and the velocities',
+    )
+    group.add_argument(
+        '--output',
+        type=Path,
+        metavar='FILE.csv',
+        help='write the joint values there, a line for each pose that is reached',
+    )
+
+
 def _add_output(group: argparse._ArgumentGroup) -> None:
     group.add_argument('--trace', action='store_true', help='show the iterations')
     group.add_argument(
@@ -318,27 +283,52 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
 
 def _check(arguments: argparse.Namespace) -> None:
     """Check combinations of options, which argparse cannot."""
+    solver = arguments.solver != DEFAULT_SOLVER
     if arguments.group is not None and (arguments.base_link or arguments.tip_link):
         raise UsageError('--group brings its own links: leave out --base-link and --tip-link')
-    for name in ('rpy', 'quaternion'):
-        if getattr(arguments, name) is not None and arguments.xyz is None:
-            raise UsageError(
-                f'--{name} goes with --xyz; other targets bring their own orientation'
-            )
+    if arguments.xyz is None:
+        given = {f'--{name}': getattr(arguments, name) for name in ('rpy', 'quaternion')}
+        _refuse('goes with --xyz; other targets bring their own orientation', given)
+    if arguments.path is None:
+        given = {f'--{name}': getattr(arguments, name.replace('-', '_')) for name in _OF_PATHS}
+        _refuse('goes with --path', given)
+    else:
+        given = {'--all': arguments.all, '--trace': arguments.trace, '--solver': solver}
+        _refuse('is for one pose, not for --path', given)
     if arguments.all:
-        for name, given in (('--trace', arguments.trace), ('--plot', arguments.plot is not None),
-                            ('--solver', arguments.solver != DEFAULT_SOLVER),
-                            ('--avoid-collisions', arguments.avoid_collisions)):  # fmt: skip
-            if given:
-                raise UsageError(f'{name} is for one solution, not for --all')
-    elif arguments.resolution is not None:
-        raise UsageError('--resolution goes with --all')
+        given = {
+            '--trace': arguments.trace,
+            '--plot': arguments.plot,
+            '--solver': solver,
+            '--avoid-collisions': arguments.avoid_collisions,
+        }
+        _refuse('is for one solution, not for --all', given)
+    else:
+        _refuse('goes with --all', {'--resolution': arguments.resolution})
     if arguments.trace and arguments.solver == ALL and not arguments.json:
         raise UsageError(f'--trace shows one method: name it instead of {ALL}, or add --json')
-    if arguments.plot is not None and arguments.plot.suffix.lower() != '.png':
-        raise UsageError(f'--plot: the file has to end in .png, not {str(arguments.plot)!r}')
-    if arguments.plot is not None and not arguments.plot.absolute().parent.is_dir():
-        raise UsageError(f'--plot: there is no folder {str(arguments.plot.parent)!r}')
+    if arguments.start == 'given' and arguments.seed is None:
+        raise UsageError('--start given needs a --seed, where the path starts')
+    if arguments.timing is not None and not 0.0 < arguments.timing <= 1.0:
+        raise UsageError(f'--timing: a share above 0, at most 1, not {arguments.timing:g}')
+    _check_file('--output', arguments.output, '.csv')
+    _check_file('--plot', arguments.plot, '.png')
+
+
+def _refuse(reason: str, options: Mapping[str, object]) -> None:
+    """Refuse options that are given: neither None nor False."""
+    for name, value in options.items():
+        if value is not None and value is not False:
+            raise UsageError(f'{name} {reason}')
+
+
+def _check_file(option: str, file: Path | None, suffix: str) -> None:
+    if file is None:
+        return
+    if file.suffix.lower() != suffix:
+        raise UsageError(f'{option}: the file has to end in {suffix}, not {str(file)!r}')
+    if not file.absolute().parent.is_dir():
+        raise UsageError(f'{option}: there is no folder {str(file.parent)!r}')
 
 
 def _posture(words: list[str] | None, option: str) -> list[float] | str | None:

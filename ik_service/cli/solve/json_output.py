@@ -11,8 +11,7 @@ import math
 import numpy as np
 
 from ik_service import __version__
-from ik_service.cli.solve.all_solutions import Solutions
-from ik_service.cli.solve.outcome import Outcome, Refusal
+from ik_service.cli.solve.outcome import Outcome, Refusal, Solutions
 from ik_service.cli.solve.request import Request
 from ik_service.cli.solve.robot_choice import ArmRequest
 from ik_service.common.transforms import quaternion_xyzw_from_rotation
@@ -28,10 +27,6 @@ def json_text(request: Request, outcomes: Sequence[Outcome | Refusal], traced: b
 
     Units are in the names; otherwise positions are in [m], and joint values in the ``unit`` of
     their joint, [rad] or [m]. Infinity and NaN are null.
-
-    :param request: what was requested.
-    :param outcomes: of every solver.
-    :param traced: whether the iterations are included; otherwise ``trace`` is null.
     """
     solved = [outcome for outcome in outcomes if isinstance(outcome, Outcome)]
     return _document(
@@ -44,12 +39,7 @@ def json_text(request: Request, outcomes: Sequence[Outcome | Refusal], traced: b
 
 
 def solutions_json(request: Request, solutions: Solutions) -> str:
-    """
-    Return request and all solutions as JSON, with the units of :func:`json_text`.
-
-    :param request: what was requested.
-    :param solutions: the solutions.
-    """
+    """Return request and all solutions as JSON, with the units of :func:`json_text`."""
     return _document(
         request,
         len(solutions.q) > 0,
@@ -78,13 +68,7 @@ def _document(request: Request, solved: bool, traced: bool, **answer: object) ->
 
 
 def document(request: ArmRequest, solved: bool, **members: object) -> str:
-    """
-    Return an answer as JSON, with the arm it is for.
-
-    :param request: with the arm.
-    :param solved: whether it is solved.
-    :param members: what follows, by name.
-    """
+    """Return an answer as JSON, with the arm it is for."""
     head = {
         'format': FORMAT,
         'ik_service': __version__,

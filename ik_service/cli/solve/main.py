@@ -7,18 +7,17 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from ik_service.cli.solve.all_solutions import find_all, solution_lines
 from ik_service.cli.solve.arguments import ALL, parse
 from ik_service.cli.solve.json_output import json_text, solutions_json
 from ik_service.cli.solve.options import UsageError
-from ik_service.cli.solve.outcome import compiling_notice, Outcome, solve_request
-from ik_service.cli.solve.path_request import PathRequest, read_path_request
+from ik_service.cli.solve.outcome import compiling_notice, find_all, Outcome, solve_request
 from ik_service.cli.solve.path_text import path_json, path_lines, write_joints
-from ik_service.cli.solve.request import read_request, Request
+from ik_service.cli.solve.request import PathRequest, read_path_request, read_request, Request
 from ik_service.cli.solve.text_output import (
     comparison_lines,
     outcome_lines,
     request_lines,
+    solution_lines,
     trace_lines,
 )
 from ik_service.paths.preparation import PathKernels
@@ -32,7 +31,6 @@ def run_path(arguments: Namespace) -> int:
     """
     Find the path of a command line.
 
-    :param arguments: the parsed command line.
     :returns: the exit code: 0 when every pose is reached, 1 when not.
     :raises IkServiceError: the command is wrong, or something for it is missing.
     """
@@ -63,7 +61,7 @@ def run_path(arguments: Namespace) -> int:
 
 
 def _timed(arguments: Namespace, request: PathRequest, path: PathResult) -> JointTrajectory | None:
-    """Return the path as a trajectory; None where no times are wanted, or there is no way."""
+    """Return the path as a trajectory; None where no times are wanted, or no path."""
     if arguments.timing is None or path.reached < 2:
         return None
     rows = path.q[: path.reached]
@@ -87,7 +85,6 @@ def main(words: Sequence[str]) -> int:
     """
     Run the program.
 
-    :param words: the command line after the program's name.
     :returns: the exit code: 0 when a solver solved it, 1 when none did, or a path ends early.
     :raises IkServiceError: the command is wrong, or something for it is missing.
     :raises SystemExit: it asked for help, which is printed.
@@ -128,11 +125,6 @@ def _lines(arguments: Namespace, request: Request, outcome: Outcome) -> list[str
 def _draw(arguments: Namespace, request: Request, outcomes: Sequence[Outcome]) -> None:
     from ik_service.cli.solve.plot import draw
 
-    try:
-        draw(arguments.plot, request, outcomes)
-    except OSError as error:
-        raise UsageError(
-            f'--plot: {arguments.plot} cannot be written: {error.strerror}'
-        ) from error
+    _write('--plot', arguments.plot, lambda: draw(arguments.plot, request, outcomes))
     if not arguments.json:
         print(f'\nPlot      {arguments.plot}')

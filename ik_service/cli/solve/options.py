@@ -26,7 +26,6 @@ def read_settings(words: Sequence[str]) -> dict[str, Any]:
     """
     Read options such as ``timeout=0.1``.
 
-    :param words: one option each.
     :returns: the values by option, of the type that the option has.
     :raises UsageError: a word is no option with a value, or an option stands twice.
     :raises UnknownOptionError: there is no such option; lists those there are.
@@ -58,11 +57,7 @@ def option_texts() -> dict[str, str]:
 
 
 def default_text(value: object) -> str:
-    """
-    Return a value as ``--set`` takes it.
-
-    :param value: default of an option.
-    """
+    """Return a value as ``--set`` takes it."""
     if value is None:
         return "the method's own"
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""Solving of a request by one or several solvers, with the time that each takes."""
+"""Solving of a request: by one or several solvers, timed, or all of its solutions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,12 @@ from typing import cast
 import numpy as np
 
 from ik_service.cli.solve.request import Request
-from ik_service.exceptions import OptionError
+from ik_service.exceptions import IncompleteSolutionsError, OptionError
+from ik_service.solvers.all_solutions.finder import (
+    AllSolutions,
+    DEFAULT_RESOLUTION,
+    list_solutions,
+)
 from ik_service.solvers.registry import solver_spec
 from ik_service.solvers.result import IkResult, IkStatus, IkTrace
 from ik_service.solvers.solver import Solver
@@ -32,7 +37,6 @@ class Timing:
     :ivar solver: median time of warm calls in the compiled solver [s].
     :ivar call: median time of these calls as Python sees them [s].
     :ivar first: time of the first call, which loads or compiles the solver [s].
-    :ivar repeats: warm calls.
     """
 
     solver: float
@@ -46,10 +50,8 @@ class Outcome:
     """
     Result of a solver, with its times.
 
-    :ivar solver: its name.
     :ivar remark: its note on how it worked; may be empty.
     :ivar result: the result; its time is that of a warm call.
-    :ivar timing: its times.
     :ivar T_base_reached: (4, 4) pose of the tip at the result.
     """
 
@@ -78,12 +80,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Refusal:
-    """
-    Solver that was left out, because it does not use an option.
-
-    :ivar solver: its name.
-    :ivar reason: the message that names the option.
-    """
+    """Solver that was left out, because it does not use an option."""
 
     solver: str
     reason: str
@@ -93,7 +90,6 @@ def solve_request(request: Request, repeats: bool = False) -> list[Outcome | Ref
     """
     Solve a request with each of its solvers.
 
-    :param request: the request.
     :param repeats: whether to measure the time over repeated calls instead of one.
     :returns: an outcome each, or a refusal where one of several solvers does not use an option.
     :raises OptionError: no solver uses all options.
@@ -148,11 +144,7 @@ def _times(solver: Solver, T: np.ndarray, seed: np.ndarray | None) -> tuple[floa
 
 @contextmanager
 def compiling_notice(what: str) -> Iterator[None]:
-    """
-    Print that something is being compiled where the ``with`` block takes longer than loading.
-
-    :param what: what is compiled.
-    """
+    """Print that something is being compiled where the ``with`` block takes long."""
 
     def explain() -> None:
         text = f'compiling {what}: later runs start at once'
@@ -165,3 +157,45 @@ def compiling_notice(what: str) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+
+
+@dataclass(frozen=True)
+class Solutions:
+    """
+    Solutions of a request.
+
+    :ivar q: (k, n) [rad] or [m], nearest to the seed first.
+    :ivar motion: (k, n) joint motions from the seed [rad] or [m].
+    :ivar incomplete: why these are not all; empty when they are.
+    :ivar call_time: time of a warm call as Python sees it [s].
+    """
+
+    q: np.ndarray
+    motion: np.ndarray
+    proved: bool
+    incomplete: str
+    call_time: float
+
+
+def find_all(request: Request, resolution: float | None) -> Solutions:
+    """
+    Find all solutions of a request.
+
+    :param resolution: of self-motions [rad] or [m]; None for the default.
+    :raises IkServiceError: the resolution cannot be, or an option does not count here.
+    """
+    _list(request, resolution)  # the first call loads or compiles the kernels
+    began = time.perf_counter()
+    (q, proved), incomplete = _list(request, resolution)
+    spent = time.perf_counter() - began
+    return Solutions(q, q - request.seed, proved, incomplete, spent)
+
+
+def _list(request: Request, resolution: float | None) -> tuple[AllSolutions, str]:
+    """Return the solutions, and why these are not all."""
+    wanted = DEFAULT_RESOLUTION if resolution is None else resolution
+    arguments = request.chain, request.T_base_target, request.seed, request.options, wanted
+    try:
+        return list_solutions(*arguments), ''
+    except IncompleteSolutionsError as error:
+        return AllSolutions(np.asarray(error.partial), proved=False), str(error)

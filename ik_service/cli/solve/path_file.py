@@ -38,9 +38,7 @@ class PathPoses:
     Poses of a path.
 
     :ivar poses: (N, 4, 4) T_base_target.
-    :ivar turned: whether the file gives an orientation.
     :ivar times: (N,) of its column t [s]; None where it has none.
-    :ivar notes: notes for the user, a sentence each.
     """
 
     poses: np.ndarray
@@ -56,7 +54,6 @@ def read_poses(path: Path, option: str = '--path') -> PathPoses:
     :param path: a CSV file whose first line names the columns: x, y, z [m], then qx, qy, qz, qw
         or roll, pitch, yaw [°] or neither for any orientation, and t [s] if there are times; or
         matrices (N, 4, 4) as ``.json`` or ``.npy``.
-    :param option: of the command line that names it, for messages.
     :raises UsageError: the file cannot be read, or a value cannot be, naming line and column; or
         it holds no pose.
     """
@@ -143,7 +140,6 @@ class _Table:
 
     :ivar values: (N,) by name of the column.
     :ivar lines: (N,) numbers of their lines in the file.
-    :ivar notes: on columns that are not used.
     """
 
     def __init__(self, place: str, text: str) -> None:
@@ -162,13 +158,7 @@ class _Table:
         self.values = {names[k]: numbers[:, i] for i, k in enumerate(used)}
 
     def error(self, row: int, column: str, what: str) -> UsageError:
-        """
-        Return an error that names line and column.
-
-        :param row: number of the row.
-        :param column: name of the column.
-        :param what: the end of the sentence.
-        """
+        """Return an error that names line and column."""
         return UsageError(f'{self._place}, line {self.lines[row]}, column {column}: {what}')
 
     def _check(self, line: int, names: list[str]) -> None:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ik_service.cli.formatting import time_text
-from ik_service.cli.solve.path_request import PathRequest
 from ik_service.cli.solve.path_text import largest_step
-from ik_service.cli.solve.plot_curves import COLUMN, draw_limits, MOST_JOINTS
+from ik_service.cli.solve.plot import draw_limits, joint_grid
+from ik_service.cli.solve.request import PathRequest
 from ik_service.drawing import arm_figure
-from ik_service.drawing.arm_shape import plane_of, skeleton
+from ik_service.drawing.arm_shape import skeleton
 from ik_service.drawing.figures import ACCENT, FAINT, INK, PALETTE, sheet
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _SIZE = (14.0, 7.0)  # [inches]
 _CURVE = PALETTE[0]
+_COLUMN = 4  # joints in one column
 # Share of a joint's limits or of its motion that is added around its curve.
 _SPARE = 0.15
 # Range that an axis shows at least, so that noise stays noise [° or m].
@@ -34,9 +35,6 @@ def draw_path(file: Path, request: PathRequest, path: PathResult) -> None:
     """
     Draw the joints over the path, the largest step at each pose, and the arm.
 
-    :param file: the PNG file.
-    :param request: what was requested.
-    :param path: the path.
     :raises OSError: the file cannot be written.
     """
     with sheet(file, *_SIZE) as figure:
@@ -62,25 +60,9 @@ def _course(request: PathRequest, path: PathResult) -> tuple[np.ndarray, np.ndar
 
 
 def _draw_joints(panel: SubFigure, request: PathRequest, path: PathResult) -> None:
-    chain, q = request.chain, path.q[: path.reached]
-    moves = np.ptp(q, axis=0) if len(q) else np.zeros(chain.n)
-    shown = sorted(np.argsort(-moves, kind='stable')[:MOST_JOINTS])
-    columns = 2 if len(shown) > COLUMN // 2 else 1
-    rows = -(-len(shown) // columns)
-    grid = panel.subplots(rows, columns, sharex=True, squeeze=False).ravel(order='F')
-    for axes, i in zip(grid, shown, strict=False):
-        scale = 1.0 if request.slides[i] else 180.0 / np.pi
+    title = 'and limits where they are near'
+    for axes, i, scale in joint_grid(panel, request, path.q[: path.reached], _COLUMN, title):
         _draw_joint(axes, request, path, i, scale)
-        axes.set_title(
-            f'{chain.joint_names[i]} [{"m" if request.slides[i] else "°"}]', fontsize=9, pad=3
-        )
-    for axes in grid[len(shown) :]:
-        axes.set_visible(False)
-    for axes in (grid[rows - 1], grid[len(shown) - 1]):
-        axes.tick_params(labelbottom=True)
-    left_out = chain.n - len(shown)
-    more = f'; {left_out} that move less are left out' if left_out else ''
-    panel.suptitle(f'Joints, and limits where they are near{more}', fontsize=11, x=0.02, ha='left')
     panel.supxlabel(_course(request, path)[2], fontsize=10)
 
 
@@ -90,7 +72,6 @@ def _draw_joint(
     """Draw a joint, with those of its limits that it comes near to."""
     rows, course, _ = _course(request, path)
     values = scale * path.q[rows, joint]
-    axes.tick_params(labelsize=8)
     _show_course(axes, request, path)
     if not len(values):
         axes.set_yticks([])
@@ -152,26 +133,17 @@ def _draw_steps(panel: SubFigure, request: PathRequest, path: PathResult) -> Non
 
 
 def _draw_arm(panel: SubFigure, request: PathRequest, path: PathResult) -> None:
-    """Draw the arm at the first pose and at the last one reached, and the way of its tip."""
+    """Draw the arm at the first pose and at the last one reached, and the path of its tip."""
     chain, positions = request.chain, request.targets.poses[:, :3, 3]
     q = path.q[: path.reached]
     drawn = [q[0], q[-1]] if len(q) else [chain.middle]
     points = np.vstack([*(skeleton(chain, each).points for each in drawn), positions])
-    plane = plane_of(chain)
-    axes = panel.add_subplot() if plane is not None else panel.add_subplot(projection='3d')
-    if plane is None:
-        ground = arm_figure.show_space(axes, points, positions.mean(axis=0))
-        arm_figure.draw_shadow(axes, chain, drawn[-1], ground)
-        for posture, alpha in zip(drawn, (0.35, 1.0)[-len(drawn) :], strict=True):
-            arm_figure.draw_arm(axes, chain, posture, alpha=alpha)
-        ways = positions
-    else:
-        arm_figure.show_plane(axes, plane, points)
-        for posture, alpha in zip(drawn, (0.35, 1.0)[-len(drawn) :], strict=True):
-            arm_figure.draw_planar_arm(axes, chain, posture, plane=plane, alpha=alpha)
-        ways = positions @ plane.T
+    view = arm_figure.ArmView(panel, chain, points, positions.mean(axis=0))
+    view.draw_shadow(drawn[-1])
+    for posture, alpha in zip(drawn, (0.35, 1.0)[-len(drawn) :], strict=True):
+        view.draw_arm(posture, alpha=alpha)
     done = max(path.reached, 1)
-    axes.plot(*ways[done - 1 :].T, color=FAINT, linestyle=':', linewidth=1.4)
-    axes.plot(*ways[:done].T, color=ACCENT, linewidth=2.0, zorder=5)
-    text = 'The arm at its last pose, pale at its first; the way of its tip'
+    view.draw_line(positions[done - 1 :], color=FAINT, linestyle=':', linewidth=1.4)
+    view.draw_line(positions[:done], color=ACCENT, linewidth=2.0, zorder=5)
+    text = 'The arm at its last pose, pale at its first; the path of its tip'
     panel.suptitle(text, fontsize=11, x=0.02, ha='left')

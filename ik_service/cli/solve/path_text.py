@@ -20,7 +20,7 @@ from ik_service.cli.formatting import (
     time_text,
 )
 from ik_service.cli.solve.json_output import document
-from ik_service.cli.solve.path_request import PathRequest
+from ik_service.cli.solve.request import PathRequest
 from ik_service.cli.solve.text_output import margin_text, robot_lines
 from ik_service.paths.search.result import PathResult
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
@@ -33,13 +33,7 @@ _DIGITS = 9
 def path_lines(
     request: PathRequest, path: PathResult, timed: JointTrajectory | None = None
 ) -> list[str]:
-    """
-    Return the request and the path, as lines.
-
-    :param request: what was requested.
-    :param path: the path.
-    :param timed: the path with times, if they are wanted.
-    """
+    """Return the request and the path, as lines."""
     lines = robot_lines(request)
     lines += labelled('Path', _path_text(request))
     lines += labelled('Start', _start_text(request))
@@ -58,13 +52,7 @@ def path_lines(
 
 
 def path_json(request: PathRequest, path: PathResult, timed: JointTrajectory | None = None) -> str:
-    """
-    Return the request and the path as JSON; units as those of the other answers.
-
-    :param request: what was requested.
-    :param path: the path.
-    :param timed: the path with times, if they are wanted.
-    """
+    """Return the request and the path as JSON; units as those of the other answers."""
     trajectory = None
     if timed is not None:
         trajectory = {
@@ -108,9 +96,6 @@ def write_joints(
 
     :param file: the CSV file. Its first line names the columns: the joints, after t where the
         poses have times; of a path with times t, the joints, and the velocity of each.
-    :param request: what was requested.
-    :param path: the path.
-    :param timed: the path with times, if they are wanted.
     :raises OSError: it cannot be written.
     """
     names: Sequence[str] = request.chain.joint_names
@@ -128,11 +113,7 @@ def write_joints(
 
 
 def largest_step(path: PathResult) -> tuple[int, int]:
-    """
-    Return where a joint moves most: the row before, and the number of the joint.
-
-    :param path: of two rows or more.
-    """
+    """Return the row before the largest step of a joint, and the number of the joint."""
     steps = np.abs(np.diff(path.q[: path.reached], axis=0))
     row, joint = np.unravel_index(np.argmax(steps), steps.shape)
     return int(row), int(joint)
@@ -140,10 +121,10 @@ def largest_step(path: PathResult) -> tuple[int, int]:
 
 def _path_text(request: PathRequest) -> str:
     poses = request.targets.poses
-    way = float(np.linalg.norm(np.diff(poses[:, :3, 3], axis=0), axis=1).sum())
+    length = float(np.linalg.norm(np.diff(poses[:, :3, 3], axis=0), axis=1).sum())
     count = f'{len(poses)} pose{"" if len(poses) == 1 else "s"} of {request.file}'
     free = '' if any(request.options.ik.task_weights[3:]) else ', any orientation'
-    return f'{count}, {distance_text(way)} long{free}'
+    return f'{count}, {distance_text(length)} long{free}'
 
 
 def _start_text(request: PathRequest) -> str:
@@ -156,7 +137,7 @@ def _start_text(request: PathRequest) -> str:
 
 
 def _duration_text(request: PathRequest, timed: JointTrajectory) -> str:
-    """Return how long a trajectory takes, and the joint that is nearest to its velocity."""
+    """Return the duration of a trajectory, and the joint that is nearest to its velocity."""
     velocities = np.abs(np.asarray(timed.velocities))
     shares = velocities.max(axis=0) / request.chain.velocity
     joint = int(np.argmax(shares))

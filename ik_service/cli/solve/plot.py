@@ -2,29 +2,284 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
 from ik_service.cli.solve.outcome import Outcome
-from ik_service.cli.solve.plot_curves import (
-    draw_all_errors,
-    draw_errors,
-    draw_joints,
-    draw_postures,
-)
 from ik_service.cli.solve.request import Request
+from ik_service.cli.solve.robot_choice import ArmRequest
 from ik_service.cli.solve.text_output import deviation_text, effort_text, time_text
 from ik_service.drawing import arm_figure
-from ik_service.drawing.arm_shape import plane_of, skeleton
-from ik_service.drawing.figures import FAINT, method_color, method_label, PALETTE, sheet
+from ik_service.drawing.arm_shape import skeleton
+from ik_service.drawing.figures import (
+    ACCENT,
+    BORDER,
+    FAINT,
+    GRID,
+    INK,
+    method_color,
+    method_label,
+    PALETTE,
+    sheet,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import SubFigure
-    from mpl_toolkits.mplot3d import Axes3D
+
+
+_CURVE = PALETTE[0]
+_RESULT: dict[str, Any] = {
+    'marker': 'o',
+    'markersize': 9,
+    'markerfacecolor': 'none',
+    'markeredgewidth': 2.0,
+    'zorder': 4,
+}  # mark of the iteration that the result comes from
+_FEW = 40  # points of a curve that are marked
+_MOST_JOINTS, _COLUMN = 16, 8  # joints that are drawn, and in one column
+_MOST_SEARCHES = 12  # that are drawn one after the other; more lie upon each other
+_MARGIN = 0.08  # around limits, of the range
+
+
+class _Error(NamedTuple):
+    """A kind of error."""
+
+    field: str
+    title: str
+    scale: float
+    tolerance: float
+
+    def of(self, outcome: Outcome) -> np.ndarray:
+        """
+        Return the errors over the iterations for a logarithmic axis, which has no 0 and infinity.
+
+        :returns: (k,) in the unit of the title.
+        """
+        values = getattr(outcome.trace, self.field)
+        return _finite(self.scale * np.maximum(values, 1e-7 * self.tolerance))
+
+
+def draw_errors(panel: SubFigure, request: Request, outcome: Outcome) -> None:
+    """Draw the errors over the iterations, with the tolerances."""
+    grid = _error_axes(panel, request)
+    row = _result_row(request, outcome)
+    first = min(r[0] for r in _searches(outcome) if row in r) if _stacked(outcome) else 0
+    for axes, error in grid:
+        values = error.of(outcome)
+        _draw_searches(axes, request, outcome, values)
+        axes.plot(row - first, values[row], color=ACCENT, **_RESULT)
+        _mark_restarts(axes, outcome, named=axes is grid[0][0])
+        _whole_iterations(axes)
+    grid[-1][0].set_xlabel(_iteration_text(outcome))
+
+
+def draw_all_errors(
+    panel: SubFigure, request: Request, outcomes: Sequence[Outcome], colors: Sequence[str]
+) -> None:
+    """Draw the errors over the iterations of several solvers, with the tolerances."""
+    grid = _error_axes(panel, request)
+    for axes, error in grid:
+        for outcome, color in zip(outcomes, colors, strict=True):
+            values, row = error.of(outcome), _result_row(request, outcome)
+            width, alpha = (0.6, 0.35) if _stacked(outcome) else (1.6, 1.0)
+            for rows in _searches(outcome):
+                axes.plot(rows + 1, values[rows], color=color, linewidth=width, alpha=alpha)
+            axes.plot(row + 1, values[row], color=color, **_RESULT)
+        axes.set_xscale('log')
+    grid[-1][0].set_xlabel('iteration + 1, over all searches')
+
+
+def _error_axes(panel: SubFigure, request: Request) -> list[tuple[Axes, _Error]]:
+    """Return axes for each error that matters, with its tolerance."""
+    options = request.options
+    errors = []
+    if request.has_position:
+        errors.append(
+            _Error('position_error', 'Position error [mm]', 1e3, options.position_tolerance)
+        )
+    if request.has_orientation:
+        scale = 180.0 / np.pi
+        tolerance = options.orientation_tolerance
+        errors.append(_Error('orientation_error', 'Orientation error [°]', scale, tolerance))
+    grid = panel.subplots(len(errors), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, error in zip(grid, errors, strict=True):
+        tolerance = error.scale * error.tolerance
+        axes.set_yscale('log')
+        axes.axhline(tolerance, color=INK, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
+        axes.annotate(
+            'tolerance', (0.0, tolerance), (4, 3), xycoords=('axes fraction', 'data'),
+            textcoords='offset points', fontsize=8, color=INK,
+        )  # fmt: skip
+        axes.set_title(error.title)
+    return list(zip(grid, errors, strict=True))
+
+
+def draw_joints(panel: SubFigure, request: Request, outcome: Outcome) -> None:
+    """Draw the joints over the iterations, each between its limits."""
+    chain, trace = request.chain, outcome.trace
+    ends = chain.search_limits()
+    for axes, i, scale in joint_grid(panel, request, trace.q, _COLUMN, 'between their limits'):
+        _draw_searches(axes, request, outcome, _finite(scale * trace.q[:, i]))
+        _mark_restarts(axes, outcome)
+        draw_limits(axes, scale * ends[0][i], scale * ends[1][i])
+        axes.grid(axis='y', visible=False)
+        _whole_iterations(axes)
+    panel.supxlabel(_iteration_text(outcome), fontsize=10)
+
+
+def joint_grid(
+    panel: SubFigure, request: ArmRequest, q: np.ndarray, column: int, title: str
+) -> Iterator[tuple[Axes, int, float]]:
+    """
+    Yield axes for those joints that move most, with their names and units.
+
+    :param q: (k, n) [rad] or [m].
+    :param column: how many joints are drawn in one column.
+    :param title: of the panel, after "Joints".
+    :returns: the axes, the number of the joint, and the factor to its unit, [°] or [m].
+    """
+    names, slides = request.chain.joint_names, request.slides
+    moves = np.ptp(np.nan_to_num(q), axis=0) if len(q) else np.zeros(len(names))
+    shown = sorted(np.argsort(-moves, kind='stable')[:_MOST_JOINTS])
+    columns = 1 if len(shown) <= column else 2
+    rows = -(-len(shown) // columns)
+    grid = panel.subplots(rows, columns, sharex=True, squeeze=False).ravel(order='F')
+    for axes, i in zip(grid, shown, strict=False):
+        yield axes, int(i), 1.0 if slides[i] else 180.0 / np.pi
+        axes.set_title(f'{names[i]} [{"m" if slides[i] else "°"}]', fontsize=8, pad=2)
+        axes.tick_params(labelsize=7)
+    for axes in grid[len(shown) :]:
+        axes.set_visible(False)
+    for axes in (grid[rows - 1], grid[len(shown) - 1]):
+        axes.tick_params(labelbottom=True)
+    left_out = len(names) - len(shown)
+    more = f'; {left_out} that move less are left out' if left_out else ''
+    panel.suptitle(f'Joints {title}{more}', fontsize=11, x=0.02, ha='left')
+
+
+def draw_postures(
+    panel: SubFigure, request: Request, outcomes: Sequence[Outcome], colors: Sequence[str]
+) -> None:
+    """Draw the joint values of each solver's outcome, between their limits."""
+    chain = request.chain
+    axes = panel.subplots()
+    known = np.vstack([outcomes[0].trace.q[0], *(outcome.result.q for outcome in outcomes)])
+    bounded = np.isfinite(chain.search_limits())
+    lower = np.where(bounded[0], chain.lower, known.min(axis=0) - 0.1)
+    upper = np.where(bounded[1], chain.upper, known.max(axis=0) + 0.1)
+    span = np.where(upper > lower, upper - lower, 1.0)
+    heights = np.arange(chain.n)
+    axes.barh(heights, 1.0, 0.74, color=GRID, zorder=0)
+    shares = (known - lower) / span
+    axes.plot(shares[0], heights, '|', color=INK, markersize=20, markeredgewidth=1.5)
+    lanes = np.linspace(-0.27, 0.27, len(outcomes)) if len(outcomes) > 1 else [0.0]
+    for share, color, lane, outcome in zip(shares[1:], colors, lanes, outcomes, strict=True):
+        filled = color if outcome.result.success else 'white'
+        axes.plot(
+            share, heights + lane, 'o', color=color, markersize=5, markerfacecolor=filled,
+            label=method_label(outcome.solver),
+        )  # fmt: skip
+    names = [
+        name if limits else f'{name}\n(no limits)'
+        for name, limits in zip(chain.joint_names, np.logical_and(*bounded), strict=True)
+    ]
+    axes.set_yticks(heights, names, fontsize=8)
+    axes.set_xticks([0.0, 0.5, 1.0], ['lower\nlimit', 'middle', 'upper\nlimit'])
+    axes.set_title('Answers between the limits')
+    axes.set_xlabel('|  seed      ●  solved      ○  not solved')
+    axes.invert_yaxis()
+    axes.grid(visible=False)
+    axes.spines[['left', 'bottom']].set_visible(False)
+
+
+def _searches(outcome: Outcome) -> list[np.ndarray]:
+    """Row numbers of each search."""
+    numbers = outcome.trace.search
+    return np.split(np.arange(len(numbers)), np.flatnonzero(np.diff(numbers)) + 1)
+
+
+def _stacked(outcome: Outcome) -> bool:
+    """Whether the searches lie upon each other, because they are too many for one line."""
+    return len(_searches(outcome)) > _MOST_SEARCHES
+
+
+def _iteration_text(outcome: Outcome) -> str:
+    if not _stacked(outcome):
+        return 'iteration, over all searches'
+    return (
+        f'iteration of its search; {len(_searches(outcome))} searches, that of the answer in blue'
+    )
+
+
+def _draw_searches(axes: Axes, request: Request, outcome: Outcome, values: np.ndarray) -> None:
+    """Draw a curve over the iterations of each search: one after the other, or stacked."""
+    row = _result_row(request, outcome)
+    marker = '.' if len(values) <= _FEW else None
+    for rows in _searches(outcome):
+        if not _stacked(outcome):
+            axes.plot(rows, values[rows], color=_CURVE, marker=marker)
+        elif row in rows:
+            axes.plot(rows - rows[0], values[rows], color=_CURVE, linewidth=2.2, zorder=3)
+        else:
+            axes.plot(rows - rows[0], values[rows], color=BORDER, linewidth=0.7)
+
+
+def _mark_restarts(axes: Axes, outcome: Outcome, named: bool = False) -> None:
+    """Draw a line where a search starts again."""
+    if _stacked(outcome):
+        return
+    for number, rows in enumerate(_searches(outcome)):
+        approach = outcome.trace.search[rows[0]] == outcome.approach
+        if number > 0:
+            axes.axvline(rows[0] - 0.5, color=BORDER, linewidth=1.0, zorder=0)
+        if named and (approach or number == 1):
+            axes.annotate(
+                'final approach' if approach else 'restart', (rows[0] - 0.5, 1.0), (2, -2),
+                xycoords=('data', 'axes fraction'), textcoords='offset points', va='top',
+                fontsize=8, color=FAINT, rotation=90,
+            )  # fmt: skip
+
+
+def _result_row(request: Request, outcome: Outcome) -> int:
+    """Return the row of the trace that the result comes from, full turns aside."""
+    difference = outcome.trace.q - outcome.result.q
+    turn = request.chain.arrays.turn
+    turns = np.where(turn > 0.0, np.round(difference / np.where(turn > 0.0, turn, 1.0)), 0.0)
+    distance = np.abs(difference - turns * turn).max(axis=1)
+    return int(np.argmin(np.nan_to_num(distance, nan=np.inf)))
+
+
+def _finite(values: np.ndarray) -> np.ndarray:
+    """Values with gaps where a method diverged."""
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def draw_limits(axes: Axes, lower: float, upper: float) -> None:
+    """
+    Draw limits as dashed lines, and shade what lies beyond.
+
+    :param lower: its lower limit, in the unit of the axes; −∞ for none.
+    """
+    low, high = axes.dataLim.intervaly
+    bounds = [bound for bound in (lower, upper) if np.isfinite(bound)]
+    low, high = min([low, *bounds]), max([high, *bounds])
+    margin = _MARGIN * (high - low) or 1.0
+    axes.set_ylim(low - margin, high + margin)
+    for bound, end in ((lower, low - margin), (upper, high + margin)):
+        if np.isfinite(bound):
+            axes.axhspan(bound, end, color=GRID, linewidth=0, zorder=0)
+            axes.axhline(bound, color=FAINT, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+
+
+def _whole_iterations(axes: Axes) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+
 
 _SIZE = (14.0, 7.0)  # [inches]
 _BEFORE, _BEFORE_ALPHA = FAINT, 0.35
@@ -37,9 +292,7 @@ class Posture(NamedTuple):
     A posture to draw.
 
     :ivar q: (n,) joint positions [rad] or [m].
-    :ivar color: of the arm.
     :ivar alpha: 1 for a solid arm, less for a paler one.
-    :ivar name: in the legend.
     """
 
     q: np.ndarray
@@ -52,9 +305,6 @@ def draw(path: Path, request: Request, outcomes: Sequence[Outcome]) -> None:
     """
     Draw the errors and the joints over the iterations, and the arm.
 
-    :param path: the PNG file.
-    :param request: what was requested.
-    :param outcomes: of one solver, or of several to compare.
     :raises OSError: the file cannot be written.
     """
     colors = [PALETTE[0]] if len(outcomes) == 1 else [method_color(a.solver) for a in outcomes]
@@ -100,58 +350,19 @@ def _draw_arms(
     near = np.linalg.norm(points - target, axis=1).min() < _FARTHEST * scale
     if near:
         points = np.vstack([points, target + _TRIAD * scale * np.vstack([np.eye(3), -np.eye(3)])])
-    plane = plane_of(request.chain)
-    if plane is None:
-        axes = _draw_in_space(panel, request, postures, points, scale, near)
-    else:
-        axes = _draw_in_plane(panel, request, postures, points, scale, near, plane)
+    view = arm_figure.ArmView(panel, request.chain, points, target)
+    for posture in postures:
+        view.draw_shadow(posture.q)
+    for q, color, alpha, name in postures:
+        view.draw_arm(q, color=color, alpha=alpha, label=name)
+    if near:
+        view.draw_target(request.T_base_target, _TRIAD * scale, request.has_orientation)
     note = '' if near else ' (the target is far outside)'
     panel.suptitle(f'The arm{note}', fontsize=11, x=0.02, ha='left')
     panel.legend(
-        *axes.get_legend_handles_labels(),
+        *view.axes.get_legend_handles_labels(),
         loc='outside lower center',
         ncols=3,
         fontsize=8,
         columnspacing=1.2,
     )
-
-
-def _draw_in_space(
-    panel: SubFigure,
-    request: Request,
-    postures: Sequence[Posture],
-    points: np.ndarray,
-    scale: float,
-    near: bool,
-) -> Axes3D:
-    axes = panel.add_subplot(projection='3d')
-    chain, T = request.chain, request.T_base_target
-    ground = arm_figure.show_space(axes, points, T[:3, 3])
-    for posture in postures:
-        arm_figure.draw_shadow(axes, chain, posture.q, ground)
-    for q, color, alpha, name in postures:
-        arm_figure.draw_arm(axes, chain, q, color=color, alpha=alpha, label=name)
-    if near:
-        arm_figure.draw_target(axes, T, _TRIAD * scale, request.has_orientation)
-    return axes
-
-
-def _draw_in_plane(
-    panel: SubFigure,
-    request: Request,
-    postures: Sequence[Posture],
-    points: np.ndarray,
-    scale: float,
-    near: bool,
-    plane: np.ndarray,
-) -> Axes:
-    axes = panel.add_subplot()
-    chain, T = request.chain, request.T_base_target
-    arm_figure.show_plane(axes, plane, points)
-    for q, color, alpha, name in postures:
-        arm_figure.draw_planar_arm(
-            axes, chain, q, plane=plane, color=color, alpha=alpha, label=name
-        )
-    if near:
-        arm_figure.draw_planar_target(axes, plane, T, _TRIAD * scale, request.has_orientation)
-    return axes

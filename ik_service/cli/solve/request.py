@@ -1,4 +1,4 @@
-"""Request of ``ik_solve``: arm, target, seed and options, read from the command line."""
+"""Requests of ``ik_solve``, of a pose or of a path, read from the command line."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from ik_service.cli.solve.arguments import ALL
 from ik_service.cli.solve.options import read_settings, UsageError
+from ik_service.cli.solve.path_file import PathPoses, read_poses
 from ik_service.cli.solve.robot_choice import ArmRequest, named_seed, read_chain
 from ik_service.common.transforms import (
     normalized_quaternion,
@@ -22,6 +23,7 @@ from ik_service.common.transforms import (
 )
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.paths.search.path_solver import PathOptions
 from ik_service.robot import Robot
 from ik_service.solvers.loop.problem import reach_without_limits
 from ik_service.solvers.options import IkOptions
@@ -30,6 +32,7 @@ from ik_service.solvers.solver import Solver
 
 if TYPE_CHECKING:
     from ik_service.collision.checker import CollisionChecker
+
 
 POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 """Task weights that leave the orientation free."""
@@ -46,10 +49,7 @@ class Request(ArmRequest):
     :ivar random_seed: the seed of a random target; else None.
     :ivar seed: (n,) where the search starts [rad] or [m].
     :ivar guessed: whether the seed is a learned starting posture for the target.
-    :ivar options: for every solver.
-    :ivar solvers: names of the methods.
     :ivar collisions: what the solutions must be free of; None for nothing.
-    :ivar notes: notes for the user, a sentence each.
     """
 
     T_base_target: np.ndarray
@@ -77,7 +77,6 @@ def read_request(arguments: Namespace) -> Request:
     """
     Read the request of a command line.
 
-    :param arguments: the parsed command line.
     :raises IkServiceError: a value is invalid; the message names it and the valid ones.
     """
     urdf, chain = read_chain(arguments)
@@ -111,8 +110,6 @@ def collision_checker(arguments: Namespace, chain: KinematicChain) -> CollisionC
     """
     Return what solutions have to be free of; None for nothing.
 
-    :param arguments: the parsed command line.
-    :param chain: its chain.
     :raises MissingExtraError: the extra ``collision`` is not installed.
     """
     if not arguments.avoid_collisions:
@@ -143,9 +140,6 @@ def given_posture(
     """
     Return a posture of the command line (n,) [rad] or [m]; None where it has none.
 
-    :param words: the numbers, or the name of a state.
-    :param chain: the chain.
-    :param name: of the option.
     :raises IkServiceError: they are not as many as there are joints, or there is no such state.
     """
     if isinstance(words, str):
@@ -185,7 +179,6 @@ def rotation_from_quaternion(quaternion: Sequence[float], argument: str) -> np.n
     Return the rotation of a quaternion, which is normalised if it is nearly a unit one.
 
     :param quaternion: (4,) x, y, z, w.
-    :param argument: name of the command-line argument, for the message.
     :returns: (3, 3).
     :raises ArgumentError: it is zero, or its norm is off by more than a hundredth.
     """
@@ -202,7 +195,6 @@ def random_posture(chain: KinematicChain, seed: int) -> np.ndarray:
     """
     Return a random posture within the limits; joints without limits lie within ±π.
 
-    :param chain: the chain.
     :param seed: of the random numbers: the same one gives the same posture.
     :returns: (n,) [rad] or [m].
     """
@@ -244,22 +236,14 @@ def _notes_about_joints(
 
 
 def notes_about_robot(chain: KinematicChain) -> list[str]:
-    """
-    Return what of the robot's description is not used, a sentence each.
-
-    :param chain: a chain of the robot.
-    """
+    """Return the parts of the robot's description that are not used, a sentence each."""
     remarks = chain.robot.remarks
     more = len(remarks) - _MOST_REMARKS
     return [*remarks[:_MOST_REMARKS], *([f'{more} more parts are not used'] if more > 0 else [])]
 
 
 def notes_about_collisions(collisions: CollisionChecker | None) -> list[str]:
-    """
-    Return what a user should know about collisions, a sentence each.
-
-    :param collisions: what solutions have to be free of.
-    """
+    """Return notes about collisions, a sentence each."""
     if collisions is None:
         return []
     if not collisions.has_geometry:
@@ -284,3 +268,95 @@ def _notes_about_reach(
         f'the target is {distance:.4g} m from the first joint, and the arm is {reach:.4g} m long '
         'when it is stretched out (--xyz is in metres)'
     ]
+
+
+# Time for a pose, where they are many [s].
+_PATIENCE = 0.005
+
+
+@dataclass(frozen=True)
+class PathRequest(ArmRequest):
+    """
+    Arm, poses, start, end and options of a path.
+
+    :ivar seed: (n,) the seed [rad] or [m]; None for none.
+    :ivar end: (n,) where the path ends [rad] or [m]; None for anywhere.
+    :ivar collisions: what the rows must be free of; None for nothing.
+    """
+
+    file: str
+    targets: PathPoses
+    seed: np.ndarray | None
+    end: np.ndarray | None
+    options: PathOptions
+    collisions: CollisionChecker | None
+    notes: tuple[str, ...]
+
+
+def read_path_request(arguments: Namespace) -> PathRequest:
+    """
+    Read the request of a command line with ``--path``.
+
+    :raises IkServiceError: a value is invalid; the message names it and the valid ones.
+    """
+    urdf, chain = read_chain(arguments)
+    targets = read_poses(arguments.path)
+    seed = given_posture(arguments.seed, chain, 'seed')
+    end = given_posture(arguments.end, chain, 'end')
+    collisions = collision_checker(arguments, chain)
+    options = _path_options(arguments, targets)
+    notes = [
+        *notes_about_robot(chain),
+        *targets.notes,
+        *_notes_about_limits(chain, options, seed=seed, end=end),
+        *notes_about_collisions(collisions),
+    ]
+    return PathRequest(
+        chain=chain,
+        urdf=urdf,
+        file=str(arguments.path),
+        targets=targets,
+        seed=seed,
+        end=end,
+        options=options,
+        collisions=collisions,
+        notes=tuple(notes),
+    )
+
+
+def _path_options(arguments: Namespace, targets: PathPoses) -> PathOptions:
+    values = read_settings(arguments.set)
+    default = PathOptions()
+    timeout = values.pop('timeout', max(default.timeout, _PATIENCE * len(targets.poses)))
+    if arguments.position_only and 'task_weights' in values:
+        raise UsageError('--position-only and --set task_weights contradict each other')
+    if 'task_weights' in values:
+        weights = IkOptions(task_weights=values['task_weights']).task_weights
+        if any(weights[3:]) and not targets.turned:
+            raise UsageError(
+                'these task_weights need an orientation: columns qx, qy, qz, qw or roll, pitch, '
+                'yaw of the file'
+            )
+    elif arguments.position_only or not targets.turned:
+        values['task_weights'] = POSITION_ONLY
+    return PathOptions(
+        ik=IkOptions(**values),
+        max_step=default.max_step if arguments.max_step is None else arguments.max_step,
+        start=arguments.start or default.start,
+        timeout=timeout,
+    )
+
+
+def _notes_about_limits(
+    chain: KinematicChain, options: PathOptions, **postures: np.ndarray | None
+) -> list[str]:
+    """Return which of the postures lie outside the limits."""
+    notes = []
+    for name, q in postures.items():
+        if q is None or options.ik.joint_limits == 'ignore':
+            continue
+        outside = (q < chain.lower) | (q > chain.upper)
+        if outside.any():
+            names = ', '.join(np.array(chain.joint_names)[outside])
+            notes.append(f'--{name} lies outside the limits of {names} (values are in rad or m)')
+    return notes

@@ -1,20 +1,21 @@
-"""Robot, chain and named seed of a command line of ``ik_solve``."""
+"""Options of a command line that name a robot, and the chain and the seed that they give."""
 
 from __future__ import annotations
 
+import argparse
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
 import math
 import os
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
 from ik_service.cli.solve.options import UsageError
-from ik_service.cli.solve.robot_arguments import our_arms
 from ik_service.common.quoting import listed
-from ik_service.common.resources import urdf_path
+from ik_service.common.resources import share_folder, urdf_path
 from ik_service.exceptions import (
     ChainError,
     RobotDescriptionError,
@@ -22,19 +23,85 @@ from ik_service.exceptions import (
 )
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.joint import JointType
-from ik_service.model.package_folders import parse_package_dirs
-from ik_service.model.xacro_file import parse_xacro_args
+from ik_service.model.package_folders import PACKAGE_DIRS_HELP, parse_package_dirs
+from ik_service.model.xacro_file import parse_xacro_args, XACRO_HELP
 from ik_service.robot import Robot
+
+_LARGEST = 1e9  # of any number [m] or [rad]: far beyond use
+
+
+class Parser(argparse.ArgumentParser):
+    """Parser that raises a :class:`UsageError` instead of ending the program."""
+
+    def error(self, message: str) -> NoReturn:  # noqa: D102
+        raise UsageError(message)
+
+
+def add_robot_options(group: argparse._ArgumentGroup) -> None:
+    """Add the options that name a robot and a chain of it."""
+    group.add_argument(
+        'urdf',
+        metavar='URDF',
+        help=f'a URDF or xacro file, or an arm of this package: {", ".join(our_arms())}',
+    )
+    group.add_argument('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
+    group.add_argument('--package-dirs', default='', metavar='PATHS', help=PACKAGE_DIRS_HELP)
+    group.add_argument('--base-link', metavar='LINK', help="default: the robot's root")
+    group.add_argument('--tip-link', metavar='LINK', help='default: the tool of the arm')
+    group.add_argument(
+        '--group',
+        metavar='NAME',
+        help='base and tip of a planning group: of the SRDF, or else of the maker of the arm',
+    )
+    group.add_argument(
+        '--srdf',
+        type=Path,
+        metavar='FILE',
+        help='an SRDF or xacro file, which names planning groups and their states; its first '
+        'group is the default',
+    )
+    group.add_argument(
+        '--lock',
+        nargs='+',
+        action='extend',
+        default=[],
+        metavar='JOINT=VALUE',
+        help='joints that do not move, and their values [rad or m]',
+    )
+
+
+def our_arms() -> tuple[str, ...]:
+    """Return the names of the arms that come with the package, sorted."""
+    return tuple(sorted(file.stem for file in share_folder('urdf').glob('*.urdf')))
+
+
+def number(text: str) -> float:
+    """
+    Read a number.
+
+    :raises ArgumentTypeError: it is none, or far beyond use.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not abs(value) <= _LARGEST:
+        raise argparse.ArgumentTypeError(f'{text.strip()!r} is no number up to {_LARGEST:g}')
+    return value
+
+
+def is_number(word: str) -> bool:
+    """Return whether a word is a number, also one that argparse would take for an option."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)
 class ArmRequest:
-    """
-    Arm of a request.
-
-    :ivar chain: the chain.
-    :ivar urdf: the file it was read from.
-    """
+    """Arm of a request."""
 
     chain: KinematicChain
     urdf: Path
@@ -50,8 +117,6 @@ def read_chain(arguments: Namespace) -> tuple[Path, KinematicChain]:
     """
     Read the robot of a command line.
 
-    :param arguments: the parsed command line.
-    :returns: its file, and the chain to solve for.
     :raises IkServiceError: a description is faulty, or there is no such file, link or group.
     """
     path, tip = Path(arguments.urdf), arguments.tip_link
@@ -82,8 +147,6 @@ def named_seed(chain: KinematicChain, name: str) -> np.ndarray:
     """
     Return the posture of a named state; joints that it does not name are in mid-range.
 
-    :param chain: the chain.
-    :param name: name of the state.
     :returns: (n,) [rad] or [m].
     :raises UnknownStateError: no group has such a state for the joints of the chain; lists those
         there are.

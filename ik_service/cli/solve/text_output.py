@@ -15,14 +15,45 @@ from ik_service.cli.formatting import (
     labelled,
     limits_text,
     motion_text,
+    number_text,
     pose_text,
     table,
     time_text,
 )
-from ik_service.cli.solve.outcome import Outcome, Refusal
+from ik_service.cli.solve.outcome import Outcome, Refusal, Solutions
 from ik_service.cli.solve.request import Request
 from ik_service.cli.solve.robot_choice import ArmRequest
 from ik_service.solvers.registry import solver_spec
+
+
+def solution_lines(request: Request, solutions: Solutions) -> list[str]:
+    """Return the solutions as the lines of a table, a row each."""
+    names = request.chain.joint_names
+    count = len(solutions.q)
+    none = '0, there is none within the limits' if solutions.proved else '0, none was found'
+    lines = labelled('Solutions', f'{count}, the nearest to the seed first' if count else none)
+    if solutions.incomplete:
+        lines += labelled('Note', solutions.incomplete)
+    lines += labelled('Time', time_text(solutions.call_time))
+    lines += labelled('Joints', ', '.join(f'{i + 1} {name}' for i, name in enumerate(names)))
+    if count == 0:
+        return lines
+    rows: list[Sequence[str]] = [('', *(str(i + 1) for i in range(len(names))), 'motion', '')]
+    found = zip(solutions.q, solutions.motion, strict=True)
+    rows += [_solution_row(request, k, *row) for k, row in enumerate(found)]
+    return [*lines, '', *table(rows, left=(len(names) + 2,))]
+
+
+def _solution_row(request: Request, k: int, q: np.ndarray, motion: np.ndarray) -> tuple[str, ...]:
+    """Return number, joint values [rad] or [m], and the largest motion from the seed."""
+    largest = int(np.argmax(np.abs(motion)))
+    return (
+        str(k + 1),
+        *(number_text(value, 4) for value in q),
+        motion_text(motion[largest], request.slides[largest]),
+        request.chain.joint_names[largest],
+    )
+
 
 _AT_LIMIT = 1e-9  # [rad] or [m]
 _HEAD, _TAIL = 12, 6  # iterations of a search that are shown
@@ -36,11 +67,7 @@ _COMPARISON_HEADING = (
 
 
 def robot_lines(request: ArmRequest) -> list[str]:
-    """
-    Return robot, file and locked joints, as lines.
-
-    :param request: with the chain.
-    """
+    """Return robot, file and locked joints, as lines."""
     chain = request.chain
     joints = 'joint' if chain.n == 1 else 'joints'
     lines = labelled(
@@ -54,11 +81,7 @@ def robot_lines(request: ArmRequest) -> list[str]:
 
 
 def request_lines(request: Request) -> list[str]:
-    """
-    Return robot, target and notes, as lines.
-
-    :param request: what is requested.
-    """
+    """Return robot, target and notes, as lines."""
     lines = robot_lines(request)
     lines += labelled(
         'Target', pose_text(request.T_base_target, request.has_orientation, *_free_axes(request))
@@ -67,12 +90,7 @@ def request_lines(request: Request) -> list[str]:
 
 
 def outcome_lines(request: Request, outcome: Outcome) -> list[str]:
-    """
-    Return the pose that a solver reached, its effort and its joint values, as lines.
-
-    :param request: what was requested.
-    :param outcome: of the solver.
-    """
+    """Return the pose that a solver reached, its effort and its joint values, as lines."""
     result, options = outcome.result, request.options
     off = deviation_text(request, result.position_error, result.orientation_error)
     within = deviation_text(request, options.position_tolerance, options.orientation_tolerance)
@@ -95,12 +113,7 @@ def outcome_lines(request: Request, outcome: Outcome) -> list[str]:
 
 
 def comparison_lines(request: Request, outcomes: Sequence[Outcome | Refusal]) -> list[str]:
-    """
-    Return the outcomes of several solvers, as the lines of a table with notes below.
-
-    :param request: what was requested.
-    :param outcomes: of every solver.
-    """
+    """Return the outcomes of several solvers, as the lines of a table with notes below."""
     answered = [outcome for outcome in outcomes if isinstance(outcome, Outcome)]
     rows = [_COMPARISON_HEADING, *(_comparison_row(request, outcome) for outcome in answered)]
     lines = ['', *table(rows, left=(0, 1, 7)), '']
@@ -116,12 +129,7 @@ def comparison_lines(request: Request, outcomes: Sequence[Outcome | Refusal]) ->
 
 
 def trace_lines(request: Request, outcome: Outcome) -> list[str]:
-    """
-    Return the iterations, as lines: search by search, the middle of long ones left out.
-
-    :param request: what was requested.
-    :param outcome: with its trace.
-    """
+    """Return the iterations, as lines: search by search, the middle of long ones left out."""
     rows: list[Sequence[str]] = [_TRACE_HEADING]
     gaps: dict[int, str] = {}  # what is left out before a row
     for item in _shown_iterations(outcome.trace.search):
@@ -165,7 +173,6 @@ def deviation_text(request: Request, position: float, orientation: float) -> str
     """
     Return the errors of a pose, without those that the task leaves free.
 
-    :param request: with the task.
     :param position: position error [m].
     :param orientation: orientation error [rad].
     """
@@ -178,12 +185,7 @@ def deviation_text(request: Request, position: float, orientation: float) -> str
 
 
 def joint_table(request: Request, outcome: Outcome) -> list[str]:
-    """
-    Return the joints as a table: value, limits, distance to the nearer one, motion from the seed.
-
-    :param request: with the chain.
-    :param outcome: with the joint values.
-    """
+    """Return a table of the joints: value, limits, distance to the nearer, motion from seed."""
     chain, q = request.chain, outcome.result.q
     rows: list[Sequence[str]] = [
         ('joint', 'value', '', 'limits', 'to the limit', '', 'from the seed')
@@ -238,9 +240,6 @@ def margin_text(value: float, lower: float, upper: float, slides: bool) -> tuple
     Return the distance of a joint value from its nearer limit, in one unit or two.
 
     :param value: [rad] or [m].
-    :param lower: the limits, likewise.
-    :param upper: of these the upper one.
-    :param slides: whether the joint is prismatic.
     """
     margin = min(value - lower, upper - value)
     if margin == math.inf:

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from functools import partial
 import sys
 
-from ik_service.cli.ros_arguments import split_ros_arguments
+from ik_service.cli.ros import split_ros_arguments
 from ik_service.common.threads import switch_interval
 from ik_service.exceptions import UnknownArmError
 from ik_service.extras.cells.arguments import (

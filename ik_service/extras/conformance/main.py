@@ -9,7 +9,7 @@ from pathlib import Path
 import time
 from typing import TYPE_CHECKING
 
-from ik_service.cli.ros_arguments import split_ros_arguments
+from ik_service.cli.ros import split_ros_arguments
 from ik_service.common.ros_installation import require_ros
 
 if TYPE_CHECKING:

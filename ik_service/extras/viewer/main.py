@@ -25,8 +25,7 @@ def main(args: list[str] | None = None) -> int:
 
         with runtime.ros(args):
             from ik_service.extras.viewer.link.task_queue import LimitedLog
-            from ik_service.extras.viewer.link.viewer_node import ViewerNode
-            from ik_service.extras.viewer.settings import declare_settings
+            from ik_service.extras.viewer.link.viewer_node import declare_settings, ViewerNode
             from ik_service.extras.viewer.viewer import Viewer
 
             node = ViewerNode()

@@ -52,14 +52,6 @@ class RobotDisplay:
         self._message, self._is_reachable = '', True
 
     @property
-    def links(self) -> list[str]:
-        """Links whose poses are needed to draw the robot."""
-        chain = self.view.arm.chain
-        parts = (*self.view.parts, *self.view.collision_parts)
-        drawn = [part.link for part in parts]
-        return [*dict.fromkeys([chain.base_link, chain.tip_link, *drawn])]
-
-    @property
     def states_at(self) -> float | None:
         """Arrival of the oldest of the chain's joint positions; None while some are missing."""
         found = self.measured.joints()
@@ -77,7 +69,7 @@ class RobotDisplay:
     def tip_pose(self) -> np.ndarray | None:
         """Return the measured T_base_tip (4, 4) [m]; None while joints are missing."""
         q = self.joints()
-        return None if q is None else self.view.tip_pose(q)
+        return None if q is None else self.view.arm.chain.forward(q)
 
     def base_from_root(self) -> np.ndarray:
         """Return T_base_root (4, 4) [m]."""
@@ -223,7 +215,7 @@ class RobotDisplay:
         position_error = orientation_error = None
         if target.pose is not None:
             position_error, orientation_error = tracking_error(
-                self.view.tip_pose(q), target.pose, weights
+                chain.forward(q), target.pose, weights
             )
         manipulable, smallest = manipulability(chain.jacobian(q))
         return Figures(

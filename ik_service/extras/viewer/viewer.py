@@ -19,25 +19,27 @@ from visualization_msgs.msg import MarkerArray
 from ik_service.arm.arm import MeasuredState
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError
-from ik_service.extras.viewer.grippers import Grippers
 from ik_service.extras.viewer.link.node_monitor import NodeMonitor
 from ik_service.extras.viewer.link.path_link import message_of, PathLink, refusal_of
 from ik_service.extras.viewer.link.remote_parameters import Field, Value
-from ik_service.extras.viewer.link.robot_source import RobotSelection, select_robot
 from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.task_queue import TaskQueue
-from ik_service.extras.viewer.link.viewer_node import ViewerNode
+from ik_service.extras.viewer.link.viewer_node import Settings, ViewerNode
 from ik_service.extras.viewer.link.world_picture import NO_WORLD, read_world_picture, WorldPicture
-from ik_service.extras.viewer.motions import Motions
+from ik_service.extras.viewer.motions import Grippers, Motions
 from ik_service.extras.viewer.panel.panel import Actions, notify, Panel
 from ik_service.extras.viewer.path.path_form import PathForm
 from ik_service.extras.viewer.path.path_scene import PathScene
 from ik_service.extras.viewer.path.paths import Paths
 from ik_service.extras.viewer.reach.reach import Reach
 from ik_service.extras.viewer.robot_display import RobotDisplay
-from ik_service.extras.viewer.scene.robot_view import load_in_background, RobotView
+from ik_service.extras.viewer.scene.robot_view import (
+    load_in_background,
+    RobotSelection,
+    RobotView,
+    select_robot,
+)
 from ik_service.extras.viewer.scene.scene import add_surroundings
-from ik_service.extras.viewer.settings import Settings
 from ik_service.extras.viewer.teleop.servo_link import PARAMETERS, ServoLink
 from ik_service.extras.viewer.teleop.teleop import HandForm, Teleop
 from ik_service.ros.common.conversions import matrix_from_pose

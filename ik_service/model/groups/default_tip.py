@@ -48,11 +48,7 @@ _LAST = ORDINARY + 1
 
 
 def tip_rank(link: str) -> int:
-    """
-    Return the rank of a link as a tip by its name; the lowest is the best.
-
-    :param link: name of the link.
-    """
+    """Return the rank of a link as a tip by its name; the lowest is the best."""
     words = _words(link)
     text = f' {" ".join(words)} '
     for rank, phrases in enumerate(_BEST):
@@ -71,20 +67,12 @@ def serves(link: str) -> bool:
 
 
 def is_finger(link: str) -> bool:
-    """
-    Return whether a link is a part of a finger, by its name.
-
-    :param link: name of the link.
-    """
+    """Return whether a link is a part of a finger, by its name."""
     return not _FINGER_SET.isdisjoint(_words(link))
 
 
 def best_tips(links: Iterable[str]) -> list[str]:
-    """
-    Return those of the links with the best rank.
-
-    :param links: names of links.
-    """
+    """Return those of the links with the best rank."""
     ranked = [(tip_rank(link), link) for link in links]
     best = min((rank for rank, _ in ranked), default=0)
     return [link for rank, link in ranked if rank == best]
@@ -137,19 +125,16 @@ def _refuse_faulty(model: RobotModel, base_link: str) -> None:
 
 
 def are_equal_arms(model: RobotModel, base_link: str, tips: Sequence[str]) -> bool:
-    """
-    Return whether links are the ends of two arms with the same kinds of joints.
-
-    :param model: the robot.
-    :param base_link: link above both.
-    :param tips: the links.
-    """
+    """Return whether links are the ends of two arms with the same kinds of joints."""
     if len(tips) != 2:
         return False
-    ways = [[joint for joint in _way(model, base_link, tip) if joint.movable] for tip in tips]
-    names = [{joint.name for joint in way} for way in ways]
+    paths = [
+        [joint for joint in _joints_between(model, base_link, tip) if joint.movable]
+        for tip in tips
+    ]
+    names = [{joint.name for joint in path} for path in paths]
     shared = names[0] & names[1]
-    one, other = ([joint.type for joint in way if joint.name not in shared] for way in ways)
+    one, other = ([joint.type for joint in path if joint.name not in shared] for path in paths)
     return one == other and len(one) >= _ARM_JOINTS
 
 
@@ -157,19 +142,19 @@ def tip_candidates(model: RobotModel, base_link: str, faulty_too: bool = False) 
     """
     Return the links below a base that could be its tip, the best ones only.
 
-    :param model: the robot.
-    :param base_link: link in whose frame poses are given.
     :param faulty_too: whether links count that a faulty joint carries.
     :returns: one link where the choice is clear; none where no joint moves.
     :raises UnknownLinkError: there is no such link.
     """
-    ways = moved_leaves(model, base_link, faulty_too)
-    if any(not serves(leaf) for leaf in ways):
-        ways = {leaf: way for leaf, way in ways.items() if not serves(leaf)}
-    tips = best_tips(_without_fingers(ways))
+    paths = moved_leaves(model, base_link, faulty_too)
+    if any(not serves(leaf) for leaf in paths):
+        paths = {leaf: path for leaf, path in paths.items() if not serves(leaf)}
+    tips = best_tips(_without_fingers(paths))
     if len(tips) > _COMPARED:
         return tips
-    joints = {tip: {joint.name for joint in _way(model, base_link, tip)} for tip in tips}
+    joints = {
+        tip: {joint.name for joint in _joints_between(model, base_link, tip)} for tip in tips
+    }
     return [tip for tip in tips if not any(_is_beside(joints[tip], it) for it in joints.values())]
 
 
@@ -179,8 +164,6 @@ def moved_leaves(
     """
     Return the links without children that a joint moves, with the joints from the base.
 
-    :param model: the robot.
-    :param base_link: link in whose frame poses are given.
     :param faulty_too: whether links count that a faulty joint carries, as if it moved.
     :raises UnknownLinkError: there is no such link.
     """
@@ -195,21 +178,21 @@ def moved_leaves(
             if faulty_too or not joint.fault
         ]
         if not joints and moved:
-            found[link] = _way(model, base_link, link)
+            found[link] = _joints_between(model, base_link, link)
     return found
 
 
-def _way(model: RobotModel, base_link: str, link: str) -> list[Joint]:
+def _joints_between(model: RobotModel, base_link: str, link: str) -> list[Joint]:
     """Return the joints from the base to a link below it."""
     return [joint for joint, _ in model.path(base_link, link)]
 
 
-def _without_fingers(ways: Mapping[str, list[Joint]]) -> list[str]:
+def _without_fingers(paths: Mapping[str, list[Joint]]) -> list[str]:
     """Return the leaves, and instead of fingers the links that carry them."""
-    branches = _Branches(ways)
-    hands = {leaf: _hand(leaf, way, branches) for leaf, way in ways.items()}
+    branches = _Branches(paths)
+    hands = {leaf: _hand(leaf, path, branches) for leaf, path in paths.items()}
     plain = {leaf for leaf, hand in hands.items() if hand == leaf}
-    beside = {joint.parent for leaf in plain for joint in ways[leaf]}
+    beside = {joint.parent for leaf in plain for joint in paths[leaf]}
     # A tool beside the fingers stands for them.
     kept = (hand for leaf, hand in hands.items() if leaf in plain or hand not in beside)
     return list(dict.fromkeys(kept))
@@ -217,18 +200,18 @@ def _without_fingers(ways: Mapping[str, list[Joint]]) -> list[str]:
 
 class _Branches:
     """
-    Links on the ways to leaves.
+    Links on the paths to leaves.
 
     :ivar leaves: number of leaves below each link.
     :ivar moving: how many joints move a leaf relative to the link, for each leaf that one moves.
     """
 
-    def __init__(self, ways: Mapping[str, list[Joint]]) -> None:
+    def __init__(self, paths: Mapping[str, list[Joint]]) -> None:
         self.leaves: Counter[str] = Counter()
         self.moving: defaultdict[str, Counter[int]] = defaultdict(Counter)
-        for way in ways.values():
+        for path in paths.values():
             count = 0
-            for joint in reversed(way):
+            for joint in reversed(path):
                 count += joint.movable
                 self.leaves[joint.parent] += 1
                 if count:
@@ -242,27 +225,27 @@ class _Branches:
         )
 
 
-def _hand(leaf: str, way: list[Joint], branches: _Branches) -> str:
+def _hand(leaf: str, path: list[Joint], branches: _Branches) -> str:
     """Return the link that carries a leaf if it is the end of a finger; otherwise the leaf."""
-    link, index = leaf, len(way)
+    link, index = leaf, len(path)
     while is_finger(link) and index:
         index -= 1
-        link = way[index].parent
-    if link != leaf and any(joint.movable for joint in way[:index]):
+        link = path[index].parent
+    if link != leaf and any(joint.movable for joint in path[:index]):
         return link
     if tip_rank(leaf) < ORDINARY:  # made to be placed
         return leaf
-    for index in range(len(way) - 1, -1, -1):
-        link = way[index].parent
+    for index in range(len(path) - 1, -1, -1):
+        link = path[index].parent
         if branches.leaves[link] > 1:
-            above = sum(joint.movable for joint in way[:index])
-            own = any(joint.movable for joint in way[index:])
+            above = sum(joint.movable for joint in path[:index])
+            own = any(joint.movable for joint in path[index:])
             is_finger_end = own and above >= _ARM_JOINTS and branches.are_fingers(link)
             return link if is_finger_end else leaf
     return leaf
 
 
 def _is_beside(joints: set[str], other: set[str]) -> bool:
-    """Return whether a link hangs on the way to another one, by the joints that move the two."""
+    """Return whether a link hangs on the path to another one, by the joints that move the two."""
     alone = len(other - joints)
     return alone > 0 and 2 * len(joints - other) <= alone

@@ -34,8 +34,6 @@ def joints_of_groups(
     """
     Return the names of the joints of each group, those of its sub-groups among them.
 
-    :param model: the robot.
-    :param groups: elements of the groups, without circles.
     :raises SrdfError: they have more than :data:`MAX_JOINTS` joints together.
     """
     found: dict[str, frozenset[str]] = {}
@@ -60,7 +58,6 @@ def direct_joints(model: RobotModel, group: GroupElements) -> frozenset[str]:
     """
     Return the names of the joints of a group, without those of its sub-groups.
 
-    :param model: the robot.
     :param group: elements of the group; joints that the robot does not have do not count, because
         virtual joints may be among them.
     """
@@ -81,20 +78,13 @@ def variables_of(model: RobotModel, joints: Iterable[str]) -> frozenset[str]:
     """
     Return the names of the joints that move others, or themselves, on their own.
 
-    :param model: the robot.
     :param joints: names of joints; fixed ones have none.
     """
     return frozenset(model.resolve_mimic(name)[0] for name in joints if model.joints[name].movable)
 
 
 def variables_between(model: RobotModel, base_link: str, tip_link: str) -> frozenset[str]:
-    """
-    Return the names of the joints that move a link relative to another on their own.
-
-    :param model: the robot.
-    :param base_link: the one link.
-    :param tip_link: the other link.
-    """
+    """Return the names of the joints that move a link relative to another on their own."""
     return variables_of(model, (joint.name for joint, _ in model.path(base_link, tip_link)))
 
 
@@ -102,8 +92,6 @@ def last_movable_joints(model: RobotModel, joints: frozenset[str]) -> list[Joint
     """
     Return the movable joints of a group below which there is no other of them.
 
-    :param model: the robot.
-    :param joints: names of the group's joints.
     :returns: in document order.
     """
     movable = [model.joints[name] for name in model.joints if _moves(model, name, joints)]
@@ -112,12 +100,7 @@ def last_movable_joints(model: RobotModel, joints: frozenset[str]) -> list[Joint
 
 
 def base_of(model: RobotModel, joints: frozenset[str]) -> str:
-    """
-    Return the link that all movable joints of a group hang on; empty where there are none.
-
-    :param model: the robot.
-    :param joints: names of the group's joints.
-    """
+    """Return the link that all movable joints of a group hang on; empty where there are none."""
     bases = []
     for name in model.joints:
         if _moves(model, name, joints):
@@ -131,9 +114,6 @@ def fixed_ends(model: RobotModel, link: str, joints: frozenset[str]) -> list[str
     """
     Return the links at the ends of the fixed joints of a group below a link.
 
-    :param model: the robot.
-    :param link: the link.
-    :param joints: names of the group's joints.
     :returns: the link itself where no fixed joint follows.
     """
     ends, pending = [], [link]
@@ -151,38 +131,15 @@ def fixed_ends(model: RobotModel, link: str, joints: frozenset[str]) -> list[str
 
 
 def common_ancestor(model: RobotModel, links: Iterable[str]) -> str:
-    """
-    Return the lowest link that is above links or one of them; empty for no links.
-
-    :param model: the robot.
-    :param links: names of links.
-    """
-    common: list[str] | None = None
-    for link in dict.fromkeys(links):
-        way = ways_down(model, link)
-        if common is None:
-            common = way
-        else:
-            pairs = zip(common, way, strict=False)
-            common = common[: sum(1 for _ in _while_equal(pairs))]
-    return common[-1] if common else ''
+    """Return the lowest link that is above links or one of them; empty for no links."""
+    paths = [path_from_root(model, link) for link in dict.fromkeys(links)]
+    shared = [level[0] for level in zip(*paths, strict=False) if len({*level}) == 1]
+    return shared[-1] if shared else ''
 
 
-def ways_down(model: RobotModel, link: str) -> list[str]:
-    """
-    Return the links from the root to a link, both among them.
-
-    :param model: the robot.
-    :param link: the link.
-    """
+def path_from_root(model: RobotModel, link: str) -> list[str]:
+    """Return the links from the root to a link, both among them."""
     return [model.root_link, *(joint.child for joint, _ in model.path(model.root_link, link))]
-
-
-def _while_equal(pairs: Iterable[tuple[str, str]]) -> Iterable[str]:
-    for one, other in pairs:
-        if one != other:
-            return
-        yield one
 
 
 def _moves(model: RobotModel, name: str, joints: frozenset[str]) -> bool:
@@ -216,9 +173,7 @@ def resolve_groups(
     """
     Return the planning groups of a robot, in the order in which they are written.
 
-    :param model: the robot.
     :param semantics: what was checked by :mod:`ik_service.model.groups.srdf_check`.
-    :param origin: where the groups come from.
     """
     return _Resolver(model, semantics, origin).groups()
 
@@ -229,11 +184,6 @@ def group_between(
     """
     Return the planning group of the joints between links.
 
-    :param model: the robot.
-    :param name: name of the group.
-    :param base_link: link in whose frame poses are given.
-    :param tip_links: links that are placed, at least one.
-    :param origin: where the group comes from.
     :raises UnknownLinkError: there is no such link.
     :raises ChainError: no joint moves a tip relative to the base.
     """
@@ -257,13 +207,7 @@ def group_between(
 def states_of(
     model: RobotModel, joints: Iterable[str], states: Mapping[str, Positions]
 ) -> dict[str, dict[str, float]]:
-    """
-    Return the states of a group with one value a joint.
-
-    :param model: the robot.
-    :param joints: the joints that count.
-    :param states: the states as written.
-    """
+    """Return the states of a group with one value a joint."""
     wanted = set(joints)
     found = {}
     for name, positions in states.items():
@@ -406,7 +350,7 @@ class _Resolver:
 
     def _lowest(self, tips: list[str]) -> list[str]:
         """Return the tips without those that others hang on."""
-        above = {link for tip in tips for link in ways_down(self._model, tip)[:-1]}
+        above = {link for tip in tips for link in path_from_root(self._model, tip)[:-1]}
         return [tip for tip in tips if tip not in above]
 
     def _faulty_joint(self, name: str, base: str, tips: tuple[str, ...]) -> str:

@@ -50,11 +50,7 @@ def known_robots() -> tuple[KnownRobot, ...]:
 
 
 def known_semantics(model: RobotModel) -> Semantics:
-    """
-    Return the planning groups that are known for a robot; none for an unknown one.
-
-    :param model: the robot.
-    """
+    """Return the planning groups that are known for a robot; none for an unknown one."""
     finder = _Finder(model)
     for robot in known_robots():
         prefixes = finder.prefixes(robot)
@@ -75,11 +71,7 @@ class _Finder:
         self._grippers: list[EndEffector] = []
 
     def prefixes(self, robot: KnownRobot) -> list[str]:
-        """
-        Return the prefixes with which all links of a kind exist, and belong to no earlier kind.
-
-        :param robot: the kind of robot.
-        """
+        """Return the prefixes with which all links of a kind exist, and are of no earlier kind."""
         found = []
         for prefix in _prefixes(self._model, robot.links):
             links = {prefix + link for link in robot.links}
@@ -89,13 +81,7 @@ class _Finder:
         return found
 
     def add(self, robot: KnownRobot, prefix: str, name_prefix: str) -> None:
-        """
-        Add the groups whose parts exist.
-
-        :param robot: the known robot.
-        :param prefix: prefix of links and joints.
-        :param name_prefix: prefix of the groups' names.
-        """
+        """Add the groups whose parts exist."""
         for group in robot.groups:
             found = self._found(group, prefix, name_prefix)
             if found is None or found.name in self._groups:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
+
+from ik_service.common.read_only import PicklableValue, read_only
 
 ORIGINS = ('srdf', 'parameter', 'known name', 'default')
 """Sources of planning groups."""
 
 
 @dataclass(frozen=True)
-class PlanningGroup:
+class PlanningGroup(PicklableValue):
     """
     Named set of joints, and the links that they place.
 
@@ -36,29 +37,12 @@ class PlanningGroup:
     fault: str = ''
 
     def __post_init__(self) -> None:
-        states = {
-            name: MappingProxyType(dict(positions)) for name, positions in self.states.items()
-        }
-        object.__setattr__(self, 'states', MappingProxyType(states))
+        object.__setattr__(self, 'states', read_only(self.states))
 
     @property
     def described(self) -> bool:
         """Whether an SRDF or the user describes it; others are known or guessed by names."""
         return self.origin in ('srdf', 'parameter')
-
-    def __reduce__(self) -> tuple[object, ...]:
-        # Read-only mappings cannot be pickled.
-        states = {name: dict(positions) for name, positions in self.states.items()}
-        return type(self), (
-            self.name,
-            self.base_link,
-            self.tip_links,
-            self.joint_names,
-            states,
-            self.subgroups,
-            self.origin,
-            self.fault,
-        )
 
 
 def named_states(
@@ -83,8 +67,8 @@ def named_states(
         for name, positions in group.states.items():
             values = {joint: positions[joint] for joint in joint_names if joint in positions}
             if values:
-                found.setdefault(name, MappingProxyType(values))
-    return MappingProxyType(found)
+                found.setdefault(name, values)
+    return read_only(found)
 
 
 def _fits(joints: frozenset[str], wanted: frozenset[str]) -> bool:

@@ -101,10 +101,10 @@ def default_tip(model: RobotModel, base_link: str, groups: Mapping[str, Planning
         if group.origin == 'known name' and len(leaves) == 1:
             break  # a tool beyond the tip of the maker's configuration, such as a gripper's TCP
         tip = group.tip_links[0]
-        way = model.path(base_link, tip)
+        path = model.path(base_link, tip)
         if model.faulty_joint(base_link, tip) is not None:
             continue
-        if all(forward for _, forward in way) and variables_between(model, base_link, tip):
+        if all(forward for _, forward in path) and variables_between(model, base_link, tip):
             return tip
     return tip_by_names(model, base_link)
 

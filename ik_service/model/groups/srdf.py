@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 import math
-from types import MappingProxyType
 
 from ik_service.common.quoting import named, quote
+from ik_service.common.read_only import PicklableValue, read_only
 from ik_service.exceptions import SrdfError
 from ik_service.model.description import read_xml, XmlDocument
 
@@ -78,7 +78,7 @@ class VirtualJoint:
 
 
 @dataclass(frozen=True)
-class Semantics:
+class Semantics(PicklableValue):
     """
     What an SRDF says about a robot; all of it empty without one.
 
@@ -108,38 +108,8 @@ class Semantics:
     text: str = field(default='', compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        states = {
-            group: MappingProxyType(
-                {name: MappingProxyType(dict(values)) for name, values in named.items()}
-            )
-            for group, named in self.states.items()
-        }
-        for name, value in (
-            ('groups', dict(self.groups)),
-            ('states', states),
-            ('disabled_pairs', dict(self.disabled_pairs)),
-        ):
-            object.__setattr__(self, name, MappingProxyType(value))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        # Read-only mappings cannot be pickled.
-        states = {
-            group: {name: dict(values) for name, values in named.items()}
-            for group, named in self.states.items()
-        }
-        return type(self), (
-            self.robot_name,
-            dict(self.groups),
-            states,
-            dict(self.disabled_pairs),
-            self.end_effectors,
-            self.virtual_joints,
-            self.passive_joints,
-            self.remarks,
-            self.unchecked_links,
-            self.enabled_pairs,
-            self.text,
-        )
+        for name in ('groups', 'states', 'disabled_pairs'):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
 
 
 __all__ = ['MAX_MEMBERS', 'Semantics', 'parse_srdf', 'read_srdf']
@@ -189,7 +159,6 @@ def read_srdf(text: str) -> XmlDocument:
     """
     Read the elements of an SRDF.
 
-    :param text: SRDF text.
     :raises SrdfError: the text is malformed or hostile.
     """
     return read_xml(text, SrdfError, 'an SRDF', 'the SRDF')

@@ -116,20 +116,20 @@ def _circles(groups: Mapping[str, GroupElements]) -> dict[str, str]:
     found: dict[str, str] = {}
     done: set[str] = set()
     for start in groups:
-        way = {} if start in done else {start: iter(groups[start].subgroups)}
-        while way:
-            at = next(reversed(way))
-            inner = next(way[at], None)
+        open_groups = {} if start in done else {start: iter(groups[start].subgroups)}
+        while open_groups:
+            at = next(reversed(open_groups))
+            inner = next(open_groups[at], None)
             if inner is None:
                 done.add(at)
-                del way[at]
-            elif inner in way:
-                names = list(way)
+                del open_groups[at]
+            elif inner in open_groups:
+                names = list(open_groups)
                 circle = names[names.index(inner) :]
                 fault = f'sub-groups form a circle: {listed([*circle, inner])}'
                 found.update(dict.fromkeys(circle, fault))
             elif inner not in done and inner in groups:
-                way[inner] = iter(groups[inner].subgroups)
+                open_groups[inner] = iter(groups[inner].subgroups)
     return found
 
 

@@ -140,7 +140,7 @@ def twist_motion(chain, q, twist, zone, bounds, scratch, velocity):
     """
     Joint velocities for a twist of the tip.
 
-    :param chain: :class:`~ik_service.kinematics.chain_arrays.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param q: (n,) the last command [rad] or [m].
     :param twist: (6,) linear [m/s] before angular [rad/s], in the base frame.
     :param zone: :class:`~ik_service.motion.servo.velocity_solver.SingularZone`.

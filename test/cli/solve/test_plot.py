@@ -13,8 +13,7 @@ pytest.importorskip('matplotlib', reason='pictures need Matplotlib')
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
-from ik_service.cli.solve import plot_curves as solve_plot_curves
-from ik_service.cli.solve.plot import draw
+from ik_service.cli.solve.plot import draw, draw_errors, draw_joints
 from ik_service.drawing.figures import PALETTE
 
 
@@ -55,7 +54,7 @@ def test_a_picture_that_cannot_be_written_is_an_error_of_the_command(tmp_path, c
 
 def test_errors_are_drawn_over_the_iterations_with_the_tolerance(panel):
     request, (outcome,) = solved_request('ur5e', '--random', 7)
-    solve_plot_curves.draw_errors(panel, request, outcome)
+    draw_errors(panel, request, outcome)
     position, orientation = panel.axes
     curve = position.lines[1].get_xydata()
     np.testing.assert_array_equal(curve[:, 0], np.arange(len(outcome.trace.search)))
@@ -75,7 +74,7 @@ def test_restarts_are_marked(panel):
     )
     starts = np.flatnonzero(np.diff(outcome.trace.search)) + 1
     assert 1 <= len(starts) < 12
-    solve_plot_curves.draw_errors(panel, request, outcome)
+    draw_errors(panel, request, outcome)
     marks = [line.get_xdata()[0] for line in panel.axes[0].lines if len(line.get_xdata()) == 2]
     for start in starts:
         assert start - 0.5 in marks
@@ -85,7 +84,7 @@ def test_restarts_are_marked(panel):
 def test_many_searches_lie_upon_each_other_and_that_of_the_answer_stands_out(panel):
     request, (outcome,) = solved_request('panda', '--random', 2, '--set', 'prefer=nearest')
     assert outcome.result.searches > 12
-    solve_plot_curves.draw_errors(panel, request, outcome)
+    draw_errors(panel, request, outcome)
     bold = [line for line in panel.axes[0].lines if line.get_color() == PALETTE[0]]
     assert len(bold) == 1
     last = bold[0].get_ydata()[-1]
@@ -94,7 +93,7 @@ def test_many_searches_lie_upon_each_other_and_that_of_the_answer_stands_out(pan
 
 def test_joints_are_drawn_between_their_limits(panel):
     request, (outcome,) = solved_request('panda', '--random', 1)
-    solve_plot_curves.draw_joints(panel, request, outcome)
+    draw_joints(panel, request, outcome)
     for axes, lower, upper in zip(
         panel.axes, request.chain.lower, request.chain.upper, strict=True
     ):
@@ -109,7 +108,7 @@ def test_of_many_joints_those_that_move_most_are_drawn(panel, tmp_path):
     path = tmp_path / 'snake.urdf'
     path.write_text(snake_xml(20))
     request, (outcome,) = solved_request(path, '--random')
-    solve_plot_curves.draw_joints(panel, request, outcome)
+    draw_joints(panel, request, outcome)
     assert sum(axes.get_visible() for axes in panel.axes) == 16
     assert '4 that move less are left out' in panel.get_suptitle()
 
@@ -131,7 +130,7 @@ def test_a_method_that_diverged_leaves_a_gap(tmp_path):
     diverged = replace(outcome, result=replace(outcome.result, trace=trace))
     draw(tmp_path / 'diverged.png', request, [diverged])
     figure = Figure().subfigures(1, 1)
-    solve_plot_curves.draw_errors(figure, request, diverged)
+    draw_errors(figure, request, diverged)
     drawn = figure.axes[0].lines[1].get_ydata()
     assert np.isnan(drawn[2])
     assert np.isfinite(np.delete(drawn, 2)).all()

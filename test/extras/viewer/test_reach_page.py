@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 from support.browser import browser, View, yellow_pixels
-from support.reach_files import write_reach
+from support.reach_maps import write_reach
 
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')

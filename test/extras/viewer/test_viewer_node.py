@@ -1,5 +1,3 @@
-"""The program ``ik_viewer`` without a browser: ports, bad input, and how it ends."""
-
 import math
 import os
 import re
@@ -12,6 +10,7 @@ import pytest
 
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
+pytest.importorskip('rclpy', reason='rclpy is needed for its parameters')
 
 from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
@@ -19,6 +18,8 @@ from std_msgs.msg import String
 from support.harness import until
 from visualization_msgs.msg import Marker, MarkerArray
 
+from ik_service.exceptions import OptionError
+from ik_service.extras.viewer.link.viewer_node import parse_hosts
 from ik_service.ros.common.qos import DESCRIPTION_QOS, MARKERS_QOS
 
 VIEWER = 'ik_service.extras.viewer.main'
@@ -171,3 +172,22 @@ def test_a_robot_that_only_the_node_can_read_is_asked_of_it(bench, tmp_path):
     viewer = bench.start(VIEWER, ready=READY, port=0)
     viewer.wait_for("link 'b': a visual is not shown: .*not cone", SLOW)
     assert 'cannot be shown' not in viewer.output
+
+
+@pytest.mark.parametrize(
+    ('text', 'names'),
+    [
+        ('', ()),
+        ('arm.local', ('arm.local',)),
+        (' Arm.local , 192.168.1.5,, ', ('arm.local', '192.168.1.5')),
+        ('::1, [FE80:0::5]', ('[::1]', '[fe80::5]')),
+    ],
+)
+def test_host_names_are_separated_by_commas(text, names):
+    assert parse_hosts(text) == names
+
+
+@pytest.mark.parametrize('name', ['*', 'http://arm', 'arm:8080', '[::1]:8080', 'a b', 'é', '::x'])
+def test_a_wrong_host_name_is_an_error(name):
+    with pytest.raises(OptionError, match=r'^allowed_hosts: .* is no host: names and addresses'):
+        parse_hosts(f'arm.local, {name}')

@@ -20,8 +20,14 @@ from ik_service.cli.solve.request import (
     notes_about_robot,
     POSITION_ONLY,
 )
-from ik_service.cli.solve.robot_arguments import add_robot_options, is_number, number, Parser
-from ik_service.cli.solve.robot_choice import ArmRequest, read_chain
+from ik_service.cli.solve.robot_choice import (
+    add_robot_options,
+    ArmRequest,
+    is_number,
+    number,
+    Parser,
+    read_chain,
+)
 from ik_service.exceptions import StoreError
 from ik_service.extras.reach.capability import CapabilityMap
 from ik_service.extras.reach.inverse_map import InverseMap

@@ -25,12 +25,12 @@ from ik_service.extras.viewer.link.remote_parameters import (
     RemoteParameters,
     Value,
 )
-from ik_service.extras.viewer.link.robot_source import needs_service, RobotSources
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.link.viewer_node import ViewerNode
 from ik_service.extras.viewer.panel.measures import SolveReport
 from ik_service.extras.viewer.panel.panel_html import Level, StatusText
 from ik_service.extras.viewer.panel.solver_form import SPEED
+from ik_service.extras.viewer.scene.robot_view import needs_service, RobotSources
 from ik_service.ros.demo.take_over import STOPS
 from ik_service.ros.node.parameter_table import TOOL_FRAMES
 
@@ -137,16 +137,6 @@ _SOLVE = 'last_solve.'  # prefix of the keys that describe the last solve
 
 
 @dataclass(frozen=True)
-class Entry:
-    """Status of one part of a node, from a diagnostics message."""
-
-    name: str
-    is_warning: bool
-    message: str
-    values: Mapping[str, str]
-
-
-@dataclass(frozen=True)
 class NodeReport:
     """
     State of the IK node; texts are empty where the diagnostics hold none.
@@ -163,31 +153,32 @@ class NodeReport:
     stops: int | None = None
 
 
-def read_report(entries: Iterable[Entry], node: str) -> NodeReport | None:
+def read_report(message: DiagnosticArray, node: str) -> NodeReport | None:
     """Return the state that a node reports; None when the message is from another node."""
     parts = {
-        entry.name.removeprefix(f'{node}: '): entry
-        for entry in entries
-        if entry.name.startswith(f'{node}: ')
+        status.name.removeprefix(f'{node}: '): status
+        for status in message.status
+        if status.name.startswith(f'{node}: ')
     }
     if not parts:
         return None
     robot, following = parts.get('robot description'), parts.get('following')
     current = following or robot
-    stops = parts['motions'].values.get(STOPS, '') if 'motions' in parts else ''
+    values = {name: {v.key: v.value for v in part.values} for name, part in parts.items()}
+    ends, stops = values.get('robot description', {}), values.get('motions', {}).get(STOPS, '')
     return NodeReport(
-        base_link=robot.values.get('base_link', '') if robot else '',
-        tip_link=robot.values.get('tip_link', '') if robot else '',
+        base_link=ends.get('base_link', ''),
+        tip_link=ends.get('tip_link', ''),
         activity=current.message if current else '',
-        is_warning=current.is_warning if current else False,
-        solve=_last_solve(parts.values()),
+        is_warning=current is not None and current.level != DiagnosticStatus.OK,
+        solve=_last_solve(values.values()),
         stops=int(stops) if stops.isdecimal() else None,
     )
 
 
-def _last_solve(parts: Iterable[Entry]) -> SolveReport | None:
+def _last_solve(parts: Iterable[Mapping[str, str]]) -> SolveReport | None:
     """Return the newest solve that a node's parts report."""
-    reported = [part.values for part in parts if f'{_SOLVE}iterations' in part.values]
+    reported = [values for values in parts if f'{_SOLVE}iterations' in values]
     if not reported:
         return None
     return _read_solve(max(reported, key=lambda v: _number(v, 'stamp') or 0.0))
@@ -323,16 +314,7 @@ class NodeMonitor:
 
     def on_diagnostics(self, message: DiagnosticArray, now: float) -> None:
         """Take in diagnostics."""
-        entries = [
-            Entry(
-                status.name,
-                status.level != DiagnosticStatus.OK,
-                status.message,
-                {value.key: value.value for value in status.values},
-            )
-            for status in message.status
-        ]
-        report = read_report(entries, self.facts.node.rpartition('/')[2])
+        report = read_report(message, self.facts.node.rpartition('/')[2])
         if report is None:
             return
         before, self.report = self.report.stops, report

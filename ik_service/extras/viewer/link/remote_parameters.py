@@ -143,7 +143,6 @@ class RemoteParameters:
     """Parameters of one node. All callbacks are called in the thread that spins."""
 
     def __init__(self, node: Node, remote: str) -> None:
-        self.remote = remote
         self._client = AsyncParameterClient(node, remote)
 
     def is_ready(self) -> bool:

@@ -67,10 +67,6 @@ class ErrorHistory:
             self._rows.popleft()
         return True
 
-    def clear(self) -> None:
-        """Remove all points."""
-        self._rows.clear()
-
     def series(self, now: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """
         Return the points as columns.

@@ -84,7 +84,7 @@ class PathState:
 
 
 def path_text(state: PathState) -> StatusText:
-    """Return what the page says about a path."""
+    """Return the headline and the detail about a path."""
     if state.obstacle:
         return StatusText(Level.WAITING, 'No arm to draw a path for', state.obstacle)
     if state.progress is not None:

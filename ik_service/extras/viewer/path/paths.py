@@ -79,7 +79,7 @@ class StartApproach:
             return False
         if self._q.shape != q.shape or np.abs(self._q - q).max() > _STILL:
             self._q, self._still_since = q, now
-        is_there = is_near(display.view.tip_pose(q), self._start, START_TOLERANCES)
+        is_there = is_near(display.view.arm.chain.forward(q), self._start, START_TOLERANCES)
         if not is_there or now - self._still_since < _REST:
             return False
         self.drop()
@@ -226,7 +226,7 @@ class Paths:
         self._preview: Preview | None = None
         self._asked: PathSettings | None = None
         self._failure = ''
-        self._looked_at = -math.inf  # when somebody last asked for the preview, or moved in it
+        self._previewed_at = -math.inf  # when somebody last asked for the preview, or moved in it
         self._outcome: StatusText | None = None
         self._form = make_form(tasks.post, self)
 
@@ -251,7 +251,7 @@ class Paths:
         self._planner.step()
         self._playback.step(now)
         if self._playback.is_playing:
-            self._looked_at = now
+            self._previewed_at = now
         q = self._q()
         if q is None:
             return
@@ -269,7 +269,7 @@ class Paths:
         if display is None or scene is None:
             return
         scene.move_base(display.root_from_base())
-        is_fresh = time.monotonic() - self._looked_at < _SHOWN
+        is_fresh = time.monotonic() - self._previewed_at < _SHOWN
         is_shown = self._preview is not None and is_fresh and not self._run.is_running
         poses = None
         if is_shown and self._preview is not None:
@@ -350,7 +350,7 @@ class Paths:
 
         :param shown: time from the start [s].
         """
-        self._looked_at = time.monotonic()
+        self._previewed_at = time.monotonic()
         self._playback.seek(shown)
 
     def play(self) -> None:
@@ -390,7 +390,7 @@ class Paths:
     def _take_preview(self, preview: Preview) -> None:
         self._preview = preview
         self._playback.load(preview.trajectory.duration)
-        self._looked_at = time.monotonic()
+        self._previewed_at = time.monotonic()
         if self._scene is not None:
             self._scene.show_preview(preview)
 
@@ -425,7 +425,7 @@ class Paths:
 
     def hide_preview(self) -> None:
         """Hide the arm of the preview until somebody moves in it again."""
-        self._looked_at = -math.inf
+        self._previewed_at = -math.inf
 
     def _drop_preview(self) -> None:
         self._planner.drop()
@@ -445,7 +445,7 @@ class Paths:
         return None if self._display is None else self._display.joints()
 
     def _distance(self, q: np.ndarray) -> str:
-        """Return how far the arm is from the start, in words; empty where it is there."""
+        """Return the distance of the arm from the start, in words; empty where it is there."""
         if self._preview is None or self._display is None:
             return ''
         joint, distance = self._preview.distance_from_start(q)

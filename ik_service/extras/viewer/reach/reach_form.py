@@ -83,7 +83,7 @@ class ReachForm:
 
     @property
     def look(self) -> Look:
-        """What of the map is drawn."""
+        """Part of the map that is drawn, and its colours."""
         names = [quantity.name for quantity in self._quantities]
         name = self._color.value
         return Look(

@@ -124,7 +124,7 @@ def robot_parts(robot: Robot, visuals: RobotVisuals, loader: MeshLoader) -> tupl
     :param loader: reads the meshes; one that it cannot read is drawn as a box.
     """
     if not visuals.visuals:
-        return skeleton(robot, frozenset(robot.links))
+        return skeleton(robot)
     return tuple(part for visual in visuals.visuals for part in _parts(visual, loader))
 
 
@@ -142,12 +142,10 @@ def collision_parts(robot: Robot, loader: MeshLoader) -> tuple[Part, ...]:
     )
 
 
-def skeleton(robot: Robot, links: frozenset[str] | set[str]) -> tuple[Part, ...]:
+def skeleton(robot: Robot) -> tuple[Part, ...]:
     """Return cylinders from frames of links to the joints below them, and balls at joints."""
     parts = []
     for joint in robot.joints.values():
-        if joint.parent not in links:
-            continue
         end = joint.T_parent_joint[:3, 3]
         length = float(np.linalg.norm(end))
         if length > _SHORTEST_BONE:

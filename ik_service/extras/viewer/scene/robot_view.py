@@ -1,25 +1,151 @@
-"""Kinematics, visible parts and size of the robot that is shown."""
+"""Robot to show: its choice among the known descriptions, its kinematics and visible parts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 import math
+import os
+from pathlib import Path
 import threading
 
 import numpy as np
 
-from ik_service.arm.arm import Arm
-from ik_service.arm.loader import build_arm
+from ik_service.arm.arm import Arm, ArmSettings
+from ik_service.arm.loader import build_arm, Source, source_of, srdf_source
+from ik_service.common.arguments import parse_positions
 from ik_service.common.quoting import listed
 from ik_service.exceptions import SrdfError
-from ik_service.extras.viewer.link.robot_source import RobotSelection
 from ik_service.extras.viewer.link.task_queue import LimitedLog
 from ik_service.extras.viewer.scene.meshes import MeshLoader
 from ik_service.extras.viewer.scene.parts import collision_parts, Part, read_visuals, robot_parts
 from ik_service.kinematics.joint_space import joint_speeds
+from ik_service.model.description import is_xacro, is_xacro_text
 from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.xacro_file import parse_xacro_args
+from ik_service.ros.node.parameter_table import TOOL_FRAMES, tool_frames_of
+
+
+@dataclass(frozen=True)
+class RobotSources:
+    """
+    Known descriptions of the robot; texts are empty where nothing is known.
+
+    :ivar own: parameters of the viewer: ``urdf``, ``robot_description``, ``xacro_args``,
+        ``package_dirs``, ``srdf``, ``robot_description_semantic``, ``base_link``, ``tip_link``;
+        they have precedence.
+    :ivar node: the same parameters of the IK node, its ``locked_joints`` and ``tool_frames``.
+    :ivar served: the text that the IK node answers ``get_urdf`` with, where the viewer must not or
+        cannot read what those name; empty until it comes, None where it is not needed.
+    """
+
+    own: tuple[tuple[str, str], ...] = ()
+    node: tuple[tuple[str, str], ...] = ()
+    served: str | None = None
+    topic: str = ''
+    semantic_topic: str = ''
+    reported_base: str = ''
+    reported_tip: str = ''
+
+
+@dataclass(frozen=True)
+class RobotSelection:
+    """
+    Robot to show.
+
+    :ivar source: its URDF, as text or as the path of a file.
+    :ivar base_link: base link of the chain; empty for the root.
+    :ivar tip_link: tip link of the chain; empty for that of the first group, or the tool or last
+        link.
+    :ivar locked_joints: joints that do not move, as the node's parameter gives them.
+    :ivar xacro_args: arguments of a xacro file, as the viewer's own parameter gives them.
+    :ivar tool_frames: further links of the robot, as the node's parameter gives them.
+    :ivar trusted: whether the viewer's own parameters name the source; others may name files too,
+        but none that would be run, see :func:`~ik_service.arm.loader.read_robot`.
+    :ivar file: the file that a text was made from, beside which meshes are looked for; else None.
+    :ivar srdf: its SRDF, as text or as the path of a file; empty without one.
+    """
+
+    source: Source
+    base_link: str
+    tip_link: str
+    locked_joints: str
+    trusted: bool = False
+    xacro_args: str = ''
+    tool_frames: str = ''
+    srdf: Source = ''
+    srdf_trusted: bool = False
+    package_dirs: str = ''
+    file: Path | None = None
+
+    def settings(self) -> ArmSettings:
+        """
+        Return the settings of the arm.
+
+        :raises IkServiceError: the list of locked joints or the tool frames cannot be read.
+        """
+        locked = parse_positions(self.locked_joints, 'locked_joints')
+        tools = tool_frames_of({TOOL_FRAMES.name: self.tool_frames})
+        return ArmSettings(self.base_link, self.tip_link, locked, tool_frames=tools)
+
+
+def select_robot(sources: RobotSources) -> RobotSelection | None:
+    """Return the robot to show; None while no description is known."""
+    own, node = dict(sources.own), dict(sources.node)
+    urdf, text = _given(own, node, 'urdf', 'robot_description') or ('', sources.topic)
+    trusted = bool(own.get('urdf') or own.get('robot_description'))
+    served = None if trusted else sources.served
+    if served is not None:
+        urdf, text = '', served
+    if not urdf and not text:
+        return None
+    return RobotSelection(
+        source=source_of(urdf, text),
+        base_link=own.get('base_link') or node.get('base_link') or sources.reported_base,
+        tip_link=own.get('tip_link') or node.get('tip_link') or sources.reported_tip,
+        locked_joints=node.get('locked_joints', ''),
+        tool_frames=node.get(TOOL_FRAMES.name, '') if served is None else '',  # in that text
+        trusted=trusted,
+        xacro_args=own.get('xacro_args', '') if own.get('urdf') else '',
+        srdf=_srdf(own, node, sources.semantic_topic),
+        srdf_trusted=bool(own.get('srdf') or own.get('robot_description_semantic')),
+        package_dirs=own.get('package_dirs') or node.get('package_dirs', ''),
+        file=None if served is None or not node.get('urdf') else _path(node['urdf']),
+    )
+
+
+def needs_service(node: Mapping[str, str]) -> bool:
+    """
+    Return whether only the IK node itself can tell the URDF that its parameters name.
+
+    That is so of xacro, a program, which is not run because another node names it, and of a file
+    that is not on this machine.
+
+    :param node: parameters of the node, as in :class:`RobotSources`.
+    """
+    if node.get('urdf'):
+        file = _path(node['urdf'])
+        return is_xacro(file) or not file.is_file()
+    return is_xacro_text(node.get('robot_description', ''))
+
+
+def _path(name: str) -> Path:
+    return Path(os.path.expanduser(name))
+
+
+def _srdf(own: Mapping[str, str], node: Mapping[str, str], topic: str) -> Source:
+    """Return the description of the planning groups; text from the topic is never a path."""
+    given = _given(own, node, 'srdf', 'robot_description_semantic')
+    return topic if given is None else srdf_source(*given)
+
+
+def _given(
+    own: Mapping[str, str], node: Mapping[str, str], path: str, text: str
+) -> tuple[str, str] | None:
+    """Return the path and the text that parameters give; None when they give neither."""
+    pairs = ((known.get(path, ''), known.get(text, '')) for known in (own, node))
+    return next((pair for pair in pairs if any(pair)), None)
+
 
 _LARGEST = 3.0  # size of an arm on an endless rail [m]
 
@@ -40,14 +166,6 @@ class RobotView:
     speeds: np.ndarray
     collision_parts: tuple[Part, ...] = ()
     remarks: tuple[str, ...] = ()
-
-    def tip_pose(self, q: np.ndarray) -> np.ndarray:
-        """
-        Return T_base_tip (4, 4) [m].
-
-        :param q: (n,) positions of the chain's joints [rad] or [m].
-        """
-        return self.arm.chain.forward(q)
 
 
 def build_robot_view(selection: RobotSelection, report: Callable[[str], object]) -> RobotView:

@@ -46,7 +46,7 @@ class HandMotion:
 
     @property
     def text(self) -> str:
-        """What moves, in a few words."""
+        """Axis or joint that moves, in a few words."""
         if self.joint:
             return self.joint
         axis = next((i for i, value in enumerate(self.twist) if value), 0)

@@ -49,7 +49,7 @@ class HandButton:
 
     @property
     def label(self) -> str:
-        """What the button says."""
+        """Text on the button."""
         turn = '↻ ' if self.axis >= 3 else ''
         return f'{"+" if self.sign > 0 else "−"} {self.joint or turn + AXES[self.axis % 3]}'
 

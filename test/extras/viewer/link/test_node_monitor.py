@@ -3,18 +3,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from ik_service.extras.viewer.link.node_monitor import (
-    connection_status,
-    ConnectionFacts,
-    DIAGNOSTICS_TIMEOUT,
-    Entry,
-    Level,
-    NodeReport,
-    read_report,
-    STATES_TIMEOUT,
-)
-from ik_service.extras.viewer.panel.measures import SolveReport
-
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
@@ -22,8 +10,18 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rcl_interfaces.msg import Parameter, ParameterEvent
 
 from ik_service.extras.viewer.link import node_monitor as module
-from ik_service.extras.viewer.link.node_monitor import NodeMonitor
+from ik_service.extras.viewer.link.node_monitor import (
+    connection_status,
+    ConnectionFacts,
+    DIAGNOSTICS_TIMEOUT,
+    Level,
+    NodeMonitor,
+    NodeReport,
+    read_report,
+    STATES_TIMEOUT,
+)
 from ik_service.extras.viewer.link.task_queue import TaskQueue
+from ik_service.extras.viewer.panel.measures import SolveReport
 
 NOW = 100.0
 CONNECTED = ConnectionFacts(
@@ -87,18 +85,30 @@ SOLVE = {
     'last_solve.source': 'target_pose',
     'last_solve.stamp': '100.5',
 }
-ROBOT = Entry('ik: robot description', False, 'in use', {'base_link': 'base', 'tip_link': 'tool'})
-FOLLOWING = Entry('ik: following', True, 'cannot be reached', SOLVE)
-OTHER = Entry('camera: following', False, 'a rabbit', SOLVE)
+
+
+def entry(name, is_warning, text, values):
+    level = DiagnosticStatus.WARN if is_warning else DiagnosticStatus.OK
+    pairs = [KeyValue(key=key, value=value) for key, value in values.items()]
+    return DiagnosticStatus(name=name, level=level, message=text, values=pairs)
+
+
+def report(*entries):
+    return read_report(DiagnosticArray(status=[*entries]), 'ik')
+
+
+ROBOT = entry('ik: robot description', False, 'in use', {'base_link': 'base', 'tip_link': 'tool'})
+FOLLOWING = entry('ik: following', True, 'cannot be reached', SOLVE)
+OTHER = entry('camera: following', False, 'a rabbit', SOLVE)
 
 
 def solve_of(*parts):
-    entries = [Entry(f'ik: {number}', False, '', values) for number, values in enumerate(parts)]
-    return read_report(entries, 'ik').solve
+    entries = [entry(f'ik: {number}', False, '', values) for number, values in enumerate(parts)]
+    return report(*entries).solve
 
 
 def test_the_parts_of_a_report():
-    assert read_report([OTHER, ROBOT, FOLLOWING], 'ik') == NodeReport(
+    assert report(OTHER, ROBOT, FOLLOWING) == NodeReport(
         'base',
         'tool',
         'cannot be reached',
@@ -108,13 +118,13 @@ def test_the_parts_of_a_report():
 
 
 def test_before_there_is_a_robot():
-    waiting = Entry('ik: robot description', True, 'waiting for one', {})
-    assert read_report([waiting], 'ik') == NodeReport(activity='waiting for one', is_warning=True)
+    waiting = entry('ik: robot description', True, 'waiting for one', {})
+    assert report(waiting) == NodeReport(activity='waiting for one', is_warning=True)
 
 
 def test_reports_of_other_nodes_are_ignored():
-    assert read_report([OTHER], 'ik') is None
-    assert read_report([], 'ik') is None
+    assert report(OTHER) is None
+    assert report() is None
 
 
 def test_the_newest_solve_of_several_parts_counts():

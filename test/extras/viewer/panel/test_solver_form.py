@@ -1,10 +1,9 @@
 import pytest
 
-from ik_service.exceptions import OptionError
-from ik_service.extras.viewer.link.remote_parameters import Field, Kind
-
 pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
+from ik_service.exceptions import OptionError
+from ik_service.extras.viewer.link.remote_parameters import Field, Kind
 from ik_service.extras.viewer.panel.solver_form import (
     is_position_only,
     SolverForm,

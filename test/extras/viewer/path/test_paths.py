@@ -3,8 +3,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ik_service.extras.viewer.path.paths import Playback
-
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
@@ -14,7 +12,7 @@ from support.page_paths import FakeLink, straight_answer
 from ik_service.extras.viewer.link.path_link import PathAnswer, PathSettings
 from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.task_queue import TaskQueue
-from ik_service.extras.viewer.path.paths import Paths
+from ik_service.extras.viewer.path.paths import Paths, Playback
 
 
 def test_it_runs_to_the_end_and_begins_anew_from_there():
@@ -75,7 +73,7 @@ class Page:
             self.refusals.append,
         )
         self.display = SimpleNamespace(
-            view=SimpleNamespace(arm=self.arm, tip_pose=self.chain.forward),
+            view=SimpleNamespace(arm=self.arm),
             joints=lambda: self.q,
             poses={},
             poses_at=lambda q: {'tip': self.chain.forward(q)},

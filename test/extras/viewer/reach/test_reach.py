@@ -10,8 +10,7 @@ pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 pytest.importorskip('zarr', reason="zarr comes with the extra 'scale'")
 
 from support.harness import until
-from support.reach_files import write_reach
-from support.reach_maps import arm, made_map
+from support.reach_maps import arm, made_map, write_reach
 
 from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.task_queue import TaskQueue

@@ -8,8 +8,7 @@ import sys
 import numpy as np
 import pytest
 from support import made_maps
-from support.reach_files import CONTENT, POINTS, write_reach
-from support.reach_maps import arm, grid, made_map
+from support.reach_maps import arm, CONTENT, grid, made_map, POINTS, write_reach
 
 from ik_service.exceptions import ArgumentError, IkServiceError, MissingExtraError
 from ik_service.extras.reach import study

@@ -174,7 +174,11 @@ def test_a_robot_without_visuals_is_a_skeleton():
 
 def test_a_bone_of_the_skeleton_ends_at_the_joint():
     robot, _ = read()
-    bone = next(part for part in skeleton(robot, {'b'}) if isinstance(part.geometry, Cylinder))
+    (bone,) = (
+        part
+        for part in skeleton(robot)
+        if part.link == 'b' and isinstance(part.geometry, Cylinder)
+    )
     half = np.array([0.0, 0.0, bone.geometry.length / 2, 0.0])
     middle, along = bone.T_link_geometry[:, 3], bone.T_link_geometry @ half
     ends = sorted([(middle - along)[:3].tolist(), (middle + along)[:3].tolist()])

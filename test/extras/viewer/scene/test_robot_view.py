@@ -1,5 +1,4 @@
-"""The robot that is shown: semantic descriptions of others that do not go with it."""
-
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,12 +6,131 @@ import pytest
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
 
+from ik_service import ToolFrame
 from ik_service.exceptions import SrdfError
-from ik_service.extras.viewer.link.robot_source import RobotSelection
-from ik_service.extras.viewer.scene.robot_view import build_robot_view
+from ik_service.extras.viewer.scene.robot_view import (
+    build_robot_view,
+    needs_service,
+    RobotSelection,
+    RobotSources,
+    select_robot,
+)
+
+TEXT = '<robot name="t"/>'
+SRDF = '<robot name="t"><group name="g"/></robot>'
+
+
+def test_no_robot_without_a_description():
+    assert select_robot(RobotSources()) is None
+    assert select_robot(RobotSources(own=(('tip_link', 'tool'),), reported_tip='x')) is None
+
+
+def test_own_parameters_precede_those_of_the_node_and_the_topic():
+    sources = RobotSources(topic=TEXT)
+    assert select_robot(sources).source == TEXT
+    sources = RobotSources(topic=TEXT, node=(('urdf', '/node.urdf'), ('tip_link', 'node_tip')))
+    assert select_robot(sources) == RobotSelection(Path('/node.urdf'), '', 'node_tip', '')
+    own = (('urdf', ''), ('robot_description', '<own/>'), ('base_link', 'own_base'))
+    sources = RobotSources(own=own, topic=TEXT, node=sources.node)
+    assert select_robot(sources) == RobotSelection(
+        '<own/>', 'own_base', 'node_tip', '', trusted=True
+    )
+
+
+def test_diagnostics_fill_the_gaps():
+    sources = RobotSources(topic=TEXT, reported_base='b', reported_tip='t')
+    assert select_robot(sources) == RobotSelection(TEXT, 'b', 't', '')
+
+
+def test_locked_joints_are_those_of_the_node():
+    node = (('urdf', '/a.urdf'), ('locked_joints', 'torso=0.5'))
+    settings = select_robot(RobotSources(node=node)).settings()
+    assert settings.locked == {'torso': 0.5}
+
+
+def test_a_path_may_start_with_the_home_folder(monkeypatch):
+    monkeypatch.setenv('HOME', '/somewhere')
+    assert select_robot(RobotSources(own=(('urdf', '~/a.urdf'),))).source == Path(
+        '/somewhere/a.urdf'
+    )
+
+
+def test_an_srdf_is_from_own_parameters_then_the_node_then_the_topic():
+    sources = RobotSources(topic=TEXT, semantic_topic=SRDF)
+    assert (select_robot(sources).srdf, select_robot(sources).srdf_trusted) == (SRDF, False)
+    sources = replace(sources, node=(('robot_description_semantic', '<node/>'),))
+    assert (select_robot(sources).srdf, select_robot(sources).srdf_trusted) == ('<node/>', False)
+    sources = replace(sources, own=(('srdf', '~/own.srdf'), ('urdf', '')))
+    selection = select_robot(sources)
+    assert selection.srdf == Path('~/own.srdf').expanduser()
+    assert (selection.source, selection.trusted, selection.srdf_trusted) == (TEXT, False, True)
+
+
+def test_an_srdf_alone_is_no_robot():
+    assert select_robot(RobotSources(semantic_topic=SRDF)) is None
+
+
+@pytest.mark.parametrize('text', ['/etc/passwd', '~/a.srdf', 'arm.srdf.xacro'])
+def test_the_text_of_the_semantic_topic_is_never_a_path(text):
+    assert select_robot(RobotSources(topic=TEXT, semantic_topic=text)).srdf == text
+
+
+@pytest.mark.parametrize('text', ['/etc/passwd', '~/a.urdf', 'arm.urdf'])
+def test_text_is_never_a_path(text):
+    for sources in (
+        RobotSources(topic=text),
+        RobotSources(own=(('robot_description', text),)),
+        RobotSources(node=(('robot_description', text),)),
+    ):
+        assert select_robot(sources).source == text
+
+
+def test_tool_frames_are_those_of_the_node():
+    tools = '{"tcp": {"link": "hand", "xyz": [0.0, 0.0, 0.1]}}'
+    node = (('urdf', '/a.urdf'), ('tip_link', 'tcp'), ('tool_frames', tools))
+    settings = select_robot(RobotSources(node=node)).settings()
+    assert settings.tool_frames == {'tcp': ToolFrame('hand', (0.0, 0.0, 0.1))}
+
+
+def test_xacro_arguments_are_only_those_for_the_own_file():
+    own = (('urdf', '/a.xacro'), ('xacro_args', 'n:=1'))
+    assert select_robot(RobotSources(own=own)).xacro_args == 'n:=1'
+    node = (('urdf', '/a.xacro'),)
+    assert select_robot(RobotSources(own=own[1:], node=node)).xacro_args == ''
+
+
+def test_folders_of_packages_are_the_own_ones_or_those_of_the_node():
+    own, node = (('urdf', '/a.urdf'), ('package_dirs', '/own')), (('package_dirs', '/node'),)
+    assert select_robot(RobotSources(own=own, node=node)).package_dirs == '/own'
+    assert select_robot(RobotSources(own=own[:1], node=node)).package_dirs == '/node'
+    assert select_robot(RobotSources(own=own[:1])).package_dirs == ''
+
+
+def test_what_the_node_alone_can_read_is_asked_of_it(tmp_path):
+    (tmp_path / 'arm.urdf').write_text(TEXT)
+    xacro = '<robot xmlns:xacro="x"><xacro:arm/></robot>'
+    assert needs_service({'urdf': str(tmp_path / 'arm.urdf.xacro')})
+    assert needs_service({'urdf': str(tmp_path / 'on_the_other_machine.urdf')})
+    assert needs_service({'robot_description': xacro})
+    assert not needs_service({'urdf': str(tmp_path / 'arm.urdf'), 'robot_description': xacro})
+    assert not needs_service({'robot_description': TEXT})
+    assert not needs_service({})
+
+
+def test_the_text_that_the_node_serves_takes_the_place_of_its_parameters():
+    node = (('urdf', '/a/arm.urdf.xacro'), ('tip_link', 'tcp'), ('tool_frames', '{"tcp": {}}'))
+    waiting = RobotSources(node=node, served='', topic=TEXT)
+    assert select_robot(waiting) is None
+    selection = select_robot(replace(waiting, served='<served/>'))
+    assert (selection.source, selection.file) == ('<served/>', Path('/a/arm.urdf.xacro'))
+    assert (selection.tip_link, selection.trusted) == ('tcp', False)
+    assert selection.tool_frames == ''  # they are links of that text
+    own = select_robot(replace(waiting, own=(('urdf', '/own.urdf'),)))
+    assert (own.source, own.file) == (Path('/own.urdf'), None)
+
 
 URDF = Path(__file__).parents[4] / 'urdf' / 'panda.urdf'
-SRDF = """<robot name="panda"><group name="a">
+PANDA_SRDF = """<robot name="panda"><group name="a">
 <chain base_link="panda_link0" tip_link="panda_link8"/></group>
 <group_state name="up" group="a"><joint name="panda_joint1" value="0.5"/></group_state></robot>"""
 WRONG = '<robot name="panda"><group name="a"><link name="nose"/></group></robot>'
@@ -48,7 +166,7 @@ def test_what_is_not_drawn_is_remarked_each_reason_once(tmp_path):
 
 def test_the_states_of_the_srdf_are_those_of_the_arm():
     warnings = []
-    arm = view(SRDF, trusted=False, warnings=warnings).arm
+    arm = view(PANDA_SRDF, trusted=False, warnings=warnings).arm
     assert arm.states(arm.group) == {'up': {'panda_joint1': 0.5}}
     assert not warnings
 

@@ -4,10 +4,10 @@ import sys
 
 import pytest
 
+pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
+
 from ik_service.exceptions import MissingExtraError
 from ik_service.extras.viewer.server.page import free_port, PortError
-
-pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
 
 @pytest.fixture

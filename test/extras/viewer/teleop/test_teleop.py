@@ -4,19 +4,22 @@ from types import SimpleNamespace
 
 import pytest
 
-from ik_service.extras.viewer.teleop.servo_link import HandMotion, read_units, SpeedUnits
-
 pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 pytest.importorskip('control_msgs', reason='control_msgs is needed for its types')
 
 from support.arm_helpers import panda_arm
 from support.harness import until
-from support.page_client import serving
-from support.page_socket import page_socket
+from support.page_client import page_socket, serving
 
 from ik_service.extras.viewer.teleop.held_motion import HOLD_RATE, NUDGE
-from ik_service.extras.viewer.teleop.servo_link import JOGS, TWISTS
+from ik_service.extras.viewer.teleop.servo_link import (
+    HandMotion,
+    JOGS,
+    read_units,
+    SpeedUnits,
+    TWISTS,
+)
 from ik_service.extras.viewer.teleop.teleop import HandForm, Teleop
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, ExitStack
+from dataclasses import dataclass
 import math
 from math import nan
 import os
@@ -17,13 +18,113 @@ import tty
 from typing import TYPE_CHECKING
 
 from ik_service.cli.interrupts import check_interrupts
-from ik_service.cli.ros_arguments import split_ros_arguments
-from ik_service.cli.teleop.keys import AXIS_NAMES, DEFAULT_SPEED, Keys, Motion
+from ik_service.cli.ros import split_ros_arguments
 from ik_service.common.ros_installation import require_ros
 from ik_service.exceptions import IkServiceError
 
 if TYPE_CHECKING:
     from ik_service.ros.motion.servo.teleop_client import TeleopClient
+
+
+SPEEDS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
+"""Shares of the full speed to choose from."""
+
+DEFAULT_SPEED = 0.2
+
+# Signed axis of the twist, linear before angular, counted from 1.
+AXES: Mapping[str, int] = {
+    'w': 1,
+    's': -1,
+    'a': 2,
+    'd': -2,
+    'r': 3,
+    'f': -3,
+    'u': 4,
+    'o': -4,
+    'i': 5,
+    'k': -5,
+    'j': 6,
+    'l': -6,
+}
+"""Axis that a key moves the tip along, 1 to 3, or about, 4 to 6; negative: backwards."""
+
+AXIS_NAMES = ('x', 'y', 'z', 'about x', 'about y', 'about z')
+
+_TAP = 0.12
+"""Time for which a key that is pressed once counts [s]."""
+
+_REPEAT = 0.15
+"""Time between two repeats of a key that is held, at most [s]."""
+
+_DELAY = 0.8
+"""Time until the keyboard begins to repeat, at most [s]."""
+
+
+@dataclass(frozen=True)
+class Motion:
+    """
+    Motion that is asked for, in shares of the full speed.
+
+    :ivar twist: six numbers, linear before angular; all 0 for a joint.
+    :ivar joint: number of the joint, counted from 0; −1 for none.
+    :ivar speed: its speed, −1 to 1.
+    """
+
+    twist: tuple[float, ...] = (0.0,) * 6
+    joint: int = -1
+    speed: float = 0.0
+
+
+class Keys:
+    """
+    State of the keyboard, as far as a terminal tells: keys come again while they are held.
+
+    :param speed: share of the full speed, 0 to 1; the nearest of :data:`SPEEDS` is taken.
+    :param in_tip: whether directions are those of the tip; otherwise those of the base.
+    """
+
+    def __init__(self, speed: float = DEFAULT_SPEED, in_tip: bool = False) -> None:
+        self.speed = min(SPEEDS, key=lambda choice: abs(choice - speed))
+        self.in_tip = in_tip
+        self.backwards = False
+        self._key = ''
+        self._pressed_at = self._until = -float('inf')
+
+    def press(self, key: str, now: float) -> bool:
+        """Take in a key."""
+        if key in AXES or key in '123456789':
+            again = key == self._key and now - self._pressed_at < _DELAY
+            self._key, self._pressed_at = key, now
+            self._until = now + (_REPEAT if again else _TAP)
+            return True
+        self.release()
+        if key in '+=-_':
+            faster = key in '+='
+            index = SPEEDS.index(self.speed) + (1 if faster else -1)
+            self.speed = SPEEDS[min(max(index, 0), len(SPEEDS) - 1)]
+        elif key == 't':
+            self.in_tip = not self.in_tip
+        elif key == 'v':
+            self.backwards = not self.backwards
+        else:
+            return key == ' '
+        return True
+
+    def release(self) -> None:
+        """Count no key as held."""
+        self._key, self._until = '', -float('inf')
+
+    def motion(self, now: float) -> Motion | None:
+        """Return the motion that is asked for; None while no key is held."""
+        if now > self._until:
+            return None
+        if self._key in AXES:
+            axis = AXES[self._key]
+            twist = [0.0] * 6
+            twist[abs(axis) - 1] = self.speed if axis > 0 else -self.speed
+            return Motion(tuple(twist))
+        speed = -self.speed if self.backwards else self.speed
+        return Motion(joint=int(self._key) - 1, speed=speed)
 
 
 KEYS_TEXT = """\
@@ -39,7 +140,6 @@ def motion_text(motion: Motion | None, joints: tuple[str, ...]) -> str:
     Return a motion in words.
 
     :param motion: the motion; None for none.
-    :param joints: names of the joints.
     """
     if motion is None:
         return 'at rest'
@@ -55,34 +155,20 @@ def motion_text(motion: Motion | None, joints: tuple[str, ...]) -> str:
 
 
 def line(motion: str, keys: Keys, status: str) -> str:
-    """
-    Return the line about what happens.
-
-    :param motion: the motion in words.
-    :param keys: speed and axes.
-    :param status: what the node says, or what is wrong.
-    """
+    """Return the line about what happens."""
     axes = 'tip' if keys.in_tip else 'base'
     return f'{motion:<14}  {100 * keys.speed:3.0f} %  axes of the {axes:<4}  {status}'
 
 
 def show(text: str) -> None:
-    """
-    Show a line in place of the one before; without a terminal, nothing.
-
-    :param text: the line.
-    """
+    """Show a line in place of the one before; without a terminal, nothing."""
     if sys.stdout.isatty():
         width = shutil.get_terminal_size().columns - 1
         print(f'\r\033[K{text[:width]}', end='', flush=True)
 
 
 def say(text: str) -> None:
-    """
-    Print lines that stay.
-
-    :param text: the lines.
-    """
+    """Print lines that stay."""
     clear = '\r\033[K' if sys.stdout.isatty() else ''
     print(f'{clear}{text}', flush=True)
 
@@ -106,7 +192,7 @@ def parse_axes(text: str) -> dict[int, tuple[int, float]]:
     Return which axis of a joystick moves what.
 
     :param text: such as ``'x=1,y=-0,yaw=3'``: number of the axis, with a minus to reverse it.
-    :returns: number of the axis and its sign, by the place in a twist.
+    :returns: number of the axis and its sign, by the index in a twist.
     :raises argparse.ArgumentTypeError: naming the part that cannot be.
     """
     axes = {}
@@ -126,7 +212,7 @@ class Joystick:
     """
     State of a joystick.
 
-    :param axes: number and sign of the joystick's axis by the place in a twist.
+    :param axes: number and sign of the joystick's axis by the index in a twist.
     :param deadman: number of the button that has to be held; −1 for none.
     :ivar fault: what is wrong with its messages; empty for nothing.
     """
@@ -145,8 +231,6 @@ class Joystick:
         Take in a message of the driver.
 
         :param axes: deflections, −1 to 1.
-        :param buttons: 1 for those that are pressed.
-        :param now: on a monotonic clock [s].
         """
         wanted = max((number for number, _ in self._axes.values()), default=-1)
         self.fault = ''
@@ -160,17 +244,12 @@ class Joystick:
         self._held = not self.fault and (self._deadman < 0 or bool(buttons[self._deadman]))
 
     def motion(self, now: float, speed: float) -> Motion | None:
-        """
-        Return what is asked for; None while the button is not held.
-
-        :param now: on the clock of :meth:`take` [s].
-        :param speed: share of the full speed for a full deflection.
-        """
+        """Return the motion that is asked for; None while the button is not held."""
         if not self._held or now - self._at > _LONGEST:
             return None
         twist = [0.0] * 6
-        for place, (number, sign) in self._axes.items():
-            twist[place] = sign * speed * _beyond_dead_zone(self._values[number])
+        for index, (number, sign) in self._axes.items():
+            twist[index] = sign * speed * _beyond_dead_zone(self._values[number])
         return Motion(tuple(twist))
 
 
@@ -233,7 +312,6 @@ def parse(arguments: Sequence[str]) -> tuple[Namespace, list[str]]:
     """
     Return the options, and the arguments for ROS.
 
-    :param arguments: the command line after the program's name.
     :raises SystemExit: the command line is wrong, or asked for help.
     """
     own, ros = split_ros_arguments(arguments)
@@ -298,8 +376,6 @@ def main(arguments: Sequence[str]) -> int:
     """
     Run the program until ``q`` or Ctrl-C.
 
-    :param arguments: the command line after the program's name.
-    :returns: the exit code: 0.
     :raises IkServiceError: there is no terminal, or no ROS 2.
     :raises SystemExit: the command line is wrong, or asked for help.
     """
@@ -324,11 +400,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 class Session:
-    """
-    Keys and joystick turned into commands.
-
-    :param options: the options of the command line.
-    """
+    """Keys and joystick turned into commands."""
 
     def __init__(self, options: Namespace) -> None:
         self._keys = Keys(options.speed)
@@ -342,18 +414,12 @@ class Session:
         Take in a message of the joystick.
 
         :param axes: deflections, −1 to 1.
-        :param buttons: 1 for those that are pressed.
         """
         assert self._joystick is not None
         self._joystick.take(axes, buttons, time.monotonic())
 
     def run(self, client: TeleopClient, keyboard: bool) -> None:
-        """
-        Send commands until ``q``, or the end of the terminal.
-
-        :param client: sends them.
-        :param keyboard: whether there is a terminal.
-        """
+        """Send commands until ``q``, or the end of the terminal."""
         while True:
             check_interrupts()
             pressed = self._pressed(keyboard)
@@ -402,7 +468,7 @@ class Session:
         show(line(motion_text(motion, client.joints), self._keys, client.status))
 
     def _fault(self, client: TeleopClient) -> str:
-        """Return what is wrong, as a sentence; empty for nothing."""
+        """Return a fault as a sentence; empty for none."""
         if self._keys.in_tip and not client.tip_link:
             return 'the tip is not known: --tip-link names it; the axes are those of the base'
         joystick = self._joystick.fault if self._joystick is not None else ''
