@@ -23,7 +23,6 @@ class Adapter:
     """
     Solver of any library, prepared for a robot.
 
-    :ivar name: its name in tables.
     :ivar solve: from a prepared target and a seed (n,) to joint positions (n,), or None when the
         solver reports that it found none.
     :ivar prepare: from T_base_tip (4, 4) to the target in the format of the solver; not timed.
@@ -57,8 +56,6 @@ def require(module: str, package: str) -> ModuleType:
     """
     Import a module of another library.
 
-    :param module: its name.
-    :param package: name of the library on PyPI.
     :raises AbsentPeerError: with the reason why it cannot be imported.
     """
     try:
@@ -72,7 +69,6 @@ def why_absent(package: str, otherwise: str) -> str:
     """
     Return the reason why a library could not be installed.
 
-    :param package: its name on PyPI.
     :param otherwise: the reason where it could.
     """
     with suppress(OSError):
@@ -86,7 +82,6 @@ def gather(
     """
     Make adapters.
 
-    :param factories: functions that make them, by name.
     :returns: the adapters, and the reasons of those that cannot be made by name.
     """
     there, absent = [], {}

@@ -59,9 +59,6 @@ def compare(
     """
     Rows of the table for one robot.
 
-    :param robot: the robot.
-    :param count: number of poses.
-    :param seed: of the random poses.
     :param finders: functions from a pose to joint vectors (k, n), by name.
     """
     verifier = Verifier(robot)
@@ -125,7 +122,6 @@ def searching(robot: BenchRobot, patience: float = 1.0) -> Finder:
     """
     Return a search from random postures, as for chains without closed form or elimination.
 
-    :param robot: the robot.
     :param patience: how many times as many searches have to find nothing new at the end.
     """
     options = iks.IkOptions()
@@ -166,11 +162,7 @@ def _apart(q: np.ndarray, other: np.ndarray) -> float:
 
 
 def skewed_arm(path: Path) -> BenchRobot:
-    """
-    Make an arm with a spherical wrist, and the first three axes in no special position.
-
-    :param path: file to write.
-    """
+    """Make an arm with a spherical wrist, and the first three axes in no special position."""
     random = np.random.default_rng(4)
     ways = random.uniform(-0.4, 0.4, (7, 3))
     ways[4:6] = 0.0

@@ -41,7 +41,6 @@ class Limits:
     """
     Limits of a parameter file.
 
-    :ivar name: for the table.
     :ivar acceleration: of each joint [rad/s²]; empty for the node's default.
     :ivar jerk: of all joints [rad/s³].
     """
@@ -87,8 +86,6 @@ def run(
     """
     Follow a target and return what is measured, a row of the table.
 
-    :param arm: name of the arm.
-    :param limits: of its joints.
     :param way: of an angle: the target's place (3,) [m].
     :param gap: for how long messages are lost [s].
     """

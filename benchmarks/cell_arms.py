@@ -36,8 +36,6 @@ class ObedientArm:
     """
     Arm that is where it was last commanded to be, and the target that it follows.
 
-    :param node: the node of all arms.
-    :param name: its namespace.
     :param arm: its joints, where they start, its root link as ``frame``, and the pose of the tip
         there: position [m] and quaternion (x, y, z, w).
     """

@@ -81,12 +81,7 @@ def scatter(checker: iks.CollisionChecker, number: int) -> None:
 
 
 class PinocchioCollisions:
-    """
-    Pinocchio's own reading and checking of a URDF, on the pairs that a checker checks.
-
-    :param checker: the checker.
-    :param path: the URDF.
-    """
+    """Pinocchio's own reading and checking of a URDF, on the pairs that a checker checks."""
 
     def __init__(self, checker: iks.CollisionChecker, path: Path) -> None:
         self._checker = checker

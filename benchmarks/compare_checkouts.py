@@ -58,8 +58,6 @@ def measure(checkouts: list[Path], groups: list[str], rounds: int) -> list[Times
     """
     Measure two checkouts in turns.
 
-    :param checkouts: their folders.
-    :param groups: names of the groups of measurements.
     :param rounds: how many processes of each group and checkout.
     :returns: the times of each round by name [s], for each checkout.
     """

@@ -119,7 +119,7 @@ def kinds(
 
 
 def grids(chain: iks.KinematicChain) -> list[tuple[float, ...]]:
-    """Where each joint stands in the grid: quarter turns, or ends and middle of a slide."""
+    """Position of each joint in the grid: quarter turns, or ends and middle of a slide."""
     places = []
     for i in range(chain.n):
         low, high = chain.lower[i], chain.upper[i]

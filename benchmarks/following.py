@@ -60,7 +60,7 @@ class Course:
         return self.duration + self.braking
 
     def pose(self, time: float) -> np.ndarray:
-        """Where the target is, (4, 4)."""
+        """Pose of the target, (4, 4)."""
         angle = 2.0 * math.pi / self.duration * self._turned(time)
         T = self.T_start.copy()
         T[0, 3] += self.radius * math.sin(angle)
@@ -84,12 +84,7 @@ def run(
     """
     Follow a target and return what is measured, a row of the table.
 
-    :param arm: name of the arm.
-    :param engine: name of the simulation engine.
-    :param course: of the target.
     :param rate: at which it is published [Hz].
-    :param seed: of the ways of the messages.
-    :param settings: of the follower.
     """
     chain = load_arm(arm)
     start = np.array(_START[arm])

@@ -23,9 +23,8 @@ from findings import NEAREST, OURS
 import numpy as np
 from peer_worker import Collides, MAKERS, restarted, timed
 import peers
-from published_arms import published_arms
 from records import progress, save
-from robots import BenchRobot, chosen_robots
+from robots import BenchRobot, chosen_robots, published_arms
 from setup_env import ENVIRONMENT
 from timing import rounds_of, use_one_core
 from verifier import Problems, Verifier

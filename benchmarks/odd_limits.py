@@ -35,9 +35,7 @@ class OddArm:
     """
     Arm with unusual limits.
 
-    :ivar name: what is unusual.
     :ivar limits: lower and upper limit by number of the joint; ±2.9 for the others.
-    :ivar base: joints below the arm.
     :ivar reach: range of the targets along the slides of the base [m].
     """
 

@@ -36,8 +36,6 @@ class Rates:
     :ivar reached: share of the poses that were reached.
     :ivar within: share of the answers within the limits.
     :ivar times: (N,) time of each solve [µs].
-    :ivar iterations: mean.
-    :ivar searches: mean.
     """
 
     reached: float

@@ -18,9 +18,8 @@ from time import perf_counter
 from adapters import Adapter, gather, ours
 import numpy as np
 import peers
-from published_arms import published_arms
 from records import progress, save
-from robots import BenchRobot, chosen_robots
+from robots import BenchRobot, chosen_robots, published_arms
 from tracking import Follower
 from verifier import Verifier
 

@@ -44,10 +44,7 @@ class Arm:
     """
     Arm as all libraries get it.
 
-    :ivar name: its name.
     :ivar urdf: path of its description, a plain chain whose root is the base.
-    :ivar base: the root link.
-    :ivar tip: the last link.
     :ivar lower: (n,) joint limits [rad].
     :ivar upper: (n,) joint limits [rad].
     :ivar joints: (n + 1, 4, 4) transforms before each joint, which turns about z, and to the tip.
@@ -74,7 +71,6 @@ def restarted(
     """
     Return a local method with further starts where the first one fails, or ends in a collision.
 
-    :param attempt: the method from one start.
     :param lower: (n,) joint limits [rad].
     :param upper: (n,) joint limits [rad].
     :param collides: test of collisions, if any.
@@ -140,7 +136,6 @@ def frankik(arm: Arm, search: Literal['', 'one value', 'everywhere'] = '') -> So
     """
     Closed form of the Panda for values of the last joint.
 
-    :param arm: the arm.
     :param search: by default 60 values within 20 degrees of the seed's, on the seed's branch; or
         the seed's alone; or all of that joint's range and all branches.
     """

@@ -31,7 +31,6 @@ def all_peers(robot: BenchRobot) -> tuple[list[Adapter], dict[str, str]]:
     """
     Make the adapters of all libraries that can solve for a robot.
 
-    :param robot: the robot.
     :returns: the adapters, and the reasons of those that cannot be made by name.
     """
     return gather(
@@ -147,7 +146,6 @@ def eaik_solver(robot: BenchRobot) -> Any:  # noqa: ANN401 - a class of EAIK
     """
     EAIK's closed form for six revolute joints.
 
-    :param robot: the robot.
     :raises AbsentPeerError: EAIK is not installed, or has none for this arm.
     """
     library = require('eaik.IK_Homogeneous', 'EAIK')

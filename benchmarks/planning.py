@@ -47,7 +47,6 @@ class Problem:
     """
     Problem of the set.
 
-    :ivar scene: name of its scene.
     :ivar objects: by name a box or a cylinder, and (4, 4) its pose [m].
     :ivar start: (7,) [rad].
     :ivar goal: (7,) [rad].

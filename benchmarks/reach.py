@@ -43,13 +43,7 @@ def main() -> None:
 
 
 def measure(name: str, spec: ChainSpec, args: argparse.Namespace) -> list[str]:
-    """
-    Return a row of the table.
-
-    :param name: of the arm.
-    :param spec: what is solved.
-    :param args: of the program.
-    """
+    """Return a row of the table."""
     began, spent = perf_counter(), process_time()
     found = _survey(spec, args.spacing, args.orientations)
     seconds, spent = perf_counter() - began, process_time() - spent

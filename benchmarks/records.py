@@ -19,11 +19,7 @@ _PACKAGES = (
 
 
 def progress(text: str) -> None:
-    """
-    Print a line with the time of day.
-
-    :param text: what is being done.
-    """
+    """Print a line with the time of day."""
     print(f'{datetime.now():%H:%M:%S}  {text}', flush=True)
 
 
@@ -31,9 +27,7 @@ def save(part: str, rows: list[Mapping[str, object]], **settings: object) -> Non
     """
     Write the results of a part, and note when, where and with what they were measured.
 
-    :param part: name of the file.
     :param rows: the table; the first row has all columns.
-    :param settings: seeds, counts and the like.
     """
     if not rows:
         progress(f'{part}: nothing was measured')

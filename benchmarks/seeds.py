@@ -25,8 +25,8 @@ from verifier import Verifier
 
 import ik_service as iks
 from ik_service.common.resources import urdf_path
-from ik_service.extras.learning.effort import mean_guess_time, measure_effort
-from ik_service.extras.learning.loading import load_guess
+from ik_service.extras.learning.guess_file import load_guess
+from ik_service.extras.learning.program import mean_guess_time, measure_effort
 from ik_service.extras.learning.table import train_table
 from ik_service.extras.learning.training import train_guess
 

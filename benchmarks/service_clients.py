@@ -60,7 +60,6 @@ def requests(joints: Sequence[str], targets: np.ndarray) -> list[GetPositionIK.R
     """
     Requests as MoveIt's plugin sends them: the full seed, a pose, and the default time-out.
 
-    :param joints: names of all movable joints.
     :param targets: (N, 7 + joints): position [m], quaternion (x, y, z, w), and the seed's joint
         positions [rad] or [m].
     """

@@ -15,9 +15,8 @@ from pathlib import Path
 import tempfile
 
 import numpy as np
-from published_arms import published_arms
 from records import progress, save
-from robots import BenchRobot, chosen_robots
+from robots import BenchRobot, chosen_robots, published_arms
 
 from ik_service.extras.studies.paths import random_postures
 from ik_service.kinematics.chain import KinematicChain
@@ -49,7 +48,6 @@ def crossing(chain: KinematicChain, joint: int, seed: int, beside: float) -> np.
     Joint path (N, n) on which one joint goes through 0, or turns round at a distance from it.
 
     :param joint: the joint whose posture 0 is singular.
-    :param seed: of the postures at both ends.
     :param beside: the distance [rad].
     """
     random = np.random.default_rng(seed)
@@ -96,9 +94,7 @@ def run(chain: KinematicChain, q: np.ndarray, **settings: float) -> dict[str, ob
     """
     Follow a path and return what is measured.
 
-    :param chain: the arm.
     :param q: (M, n) postures whose poses are the targets.
-    :param settings: of the follower.
     """
     follower = TargetFollower(Solver(chain), velocity_scaling=0.5, **settings)
     targets = np.array([chain.forward(row) for row in q])

@@ -15,9 +15,8 @@ import tempfile
 from time import perf_counter
 
 import numpy as np
-from published_arms import published_arms
 from records import progress
-from robots import BenchRobot, chosen_robots
+from robots import BenchRobot, chosen_robots, published_arms
 from scipy.interpolate import PchipInterpolator
 
 import ik_service as iks
@@ -59,10 +58,7 @@ def paced_path(robot: BenchRobot, seed: int, step: float, rows: int) -> np.ndarr
     """
     Return a joint path on which the joint that moves most always moves by the same.
 
-    :param robot: the arm.
-    :param seed: of the random postures.
     :param step: that motion [rad].
-    :param rows: number of rows.
     :returns: (rows, n) [rad].
     """
     corners = random_postures(robot.chain, seed, _LEGS, 0.3)

@@ -67,10 +67,7 @@ def run_round(adapter: Adapter, verifier: Verifier, problems: Problems, score: S
     """
     Solve some problems, and verify the answers afterwards.
 
-    :param adapter: the solver.
-    :param verifier: of the answers.
     :param problems: to solve; of these, the share that the solver gets.
-    :param score: to which the results are added.
     """
     problems = problems.share(adapter.share)
     targets = [adapter.prepare(T) for T in problems.targets]

@@ -44,7 +44,6 @@ class Follower:
     :ivar solution: where it is (n,).
     :ivar seconds: time of each solve [s].
     :ivar rounds: mean time in each chunk [s].
-    :ivar solved: points that the verifier accepted.
     :ivar motions: largest joint motion between consecutive solutions [rad].
     """
 

@@ -1,5 +1,5 @@
 """
-What the middleware costs: the same node and client on one host and on two.
+Cost of the middleware: the same node and client on one host and on two.
 
 The hosts are network namespaces of this machine with a cable between them (veth), as far as one
 machine can stand for two; needs root. They find each other by ROS_STATIC_PEERS alone, without

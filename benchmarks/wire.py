@@ -1,5 +1,5 @@
 """
-What reaches the arm, on every command interface, in every kind of trouble: the table of the wire.
+Commands that reach the arm, on every command interface, in every kind of trouble.
 
 The code between a target and a message is the real one (followers, channels, windows); time, the
 process, the way of the messages, the controllers and the arm are those of test/support/wire.py.

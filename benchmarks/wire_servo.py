@@ -1,5 +1,5 @@
 """
-What MoveIt Servo sends, by a model of its loop, on the bench of ``wire.py``.
+Commands of MoveIt Servo, by a model of its loop, on the bench of ``wire.py``.
 
 Made from what the source of moveit_servo does (moveit2, main of August 2026), with its defaults: a
 loop by the wall clock every 10 ms, the next state one step of the wanted velocity on from the last

@@ -33,7 +33,7 @@ def real_array(values: ArrayLike, argument: str) -> np.ndarray:
         array = _from_objects(array, argument)
     if array.dtype.kind not in _REAL:
         raise ArgumentError(argument, f'has to be real numbers, not {array.dtype}')
-    with np.errstate(over='ignore'):  # of a longer float: infinity, as is told then
+    with np.errstate(over='ignore'):  # of a longer float: infinity, which the caller reports
         return np.array(array, dtype=np.float64, order='C')
 
 

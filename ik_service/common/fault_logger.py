@@ -6,6 +6,7 @@ from collections.abc import Callable
 import threading
 import time
 
+_PAUSE = 10.0  # time after which the same fault is logged again [s]
 _BURST = 4  # lines that may come at once
 _PERIOD = 2.0  # between the lines after that [s]
 _RECOVERY_TIME = 1.0  # how long there must be no fault until its end is logged [s]
@@ -21,7 +22,6 @@ class FaultLogger:
     those that were left out. Safe to share between threads.
 
     :param log: writes a line.
-    :param pause: time after which the same fault is logged again [s].
     :param recovered: line that is logged when the fault is over; empty for none.
     :param now: clock [s].
     :ivar last: the last fault; empty before any.
@@ -31,12 +31,10 @@ class FaultLogger:
     def __init__(
         self,
         log: Callable[[str], object],
-        pause: float = 10.0,
         recovered: str = '',
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._log = log
-        self._pause = pause
         self._recovered = recovered
         self._now = now
         self._lock = threading.Lock()
@@ -84,7 +82,7 @@ class FaultLogger:
     def _line(self, fault: str, kind: str, now: float) -> str:
         """Return what is to be logged of a fault; empty for nothing."""
         logged_at = self._logged_at.get(kind)
-        if logged_at is not None and now - logged_at < self._pause:
+        if logged_at is not None and now - logged_at < _PAUSE:
             return ''
         regained = (now - self._allowance_at) / _PERIOD
         self._allowance = min(self._allowance + regained, float(_BURST))

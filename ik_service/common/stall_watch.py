@@ -2,7 +2,7 @@
 Watches over a thread that sends commands: what it says when a step hangs, or none begins.
 
 They have threads of their own, which call nothing that the watched one might wait in, and write
-to stderr: what hangs in the middleware cannot be told through it, nor through its log.
+to stderr: what hangs in the middleware can be reported neither through it nor through its log.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import traceback
 from typing import TextIO
 
 PATIENCE = 0.5
-"""Time after which a step that has not ended, or was not begun, is told [s]."""
+"""Time after which a step that has not ended, or was not begun, is reported [s]."""
 
 TICK_LASTS = 'a tick has not ended'
 """Step of a tick."""
@@ -25,7 +25,7 @@ _PERIOD = 0.1
 """Time between two looks [s]."""
 
 _PAUSE = 10.0
-"""Time after which what lasts is told again [s]."""
+"""Time after which what lasts is reported again [s]."""
 
 _HINT = (
     'Where the innermost call is one of the middleware, it waits there for a lock: with Fast DDS '
@@ -42,7 +42,7 @@ class StallWatch:
     :param due: returns when the next step is due, on the monotonic clock [s].
     :param thread: returns the identifier of the thread that steps; None before there is one.
     :param write: writes a text.
-    :ivar count: how often something was told.
+    :ivar count: how often something was reported.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class StallWatch:
         self._step: tuple[str, float] | None = None
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name='stall watch', daemon=True)
-        self._told: tuple[str, float, float] | None = None
+        self._reported: tuple[str, float, float] | None = None
         self.count = 0
 
     def __enter__(self) -> StallWatch:
@@ -93,12 +93,12 @@ class StallWatch:
         step = self._step or ('no tick has begun', self._due())
         what, since = step
         lasts = now - since > PATIENCE
-        if self._told is not None and not (lasts and self._told[:2] == step):
-            what_was, since_was, _ = self._told
-            self._told = None
+        if self._reported is not None and not (lasts and self._reported[:2] == step):
+            what_was, since_was, _ = self._reported
+            self._reported = None
             self._write(f'{self._name}: {what_was} for {now - since_was:.1f} s; it goes on now\n')
-        if lasts and (self._told is None or now - self._told[2] >= _PAUSE):
-            self._told = (*step, now)
+        if lasts and (self._reported is None or now - self._reported[2] >= _PAUSE):
+            self._reported = (*step, now)
             self.count += 1
             self._write(
                 f'{self._name}: {what} for {now - since:.1f} s. The thread is here:\n'
@@ -120,7 +120,7 @@ class InterpreterWatch:
 
     :param name: name of the program, for messages.
     :param file: what is written to; it has a descriptor.
-    :ivar count: how often something was told.
+    :ivar count: how often something was reported.
     """
 
     def __init__(self, name: str, file: TextIO | None = None) -> None:

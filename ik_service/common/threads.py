@@ -50,16 +50,14 @@ A tenth of Python's default: a command that is due waits at most so long for a c
 
 
 @contextmanager
-def switch_interval(seconds: float = SWITCH_INTERVAL) -> Iterator[None]:
+def switch_interval() -> Iterator[None]:
     """
-    Change the interpreter's switch interval for the time of a ``with`` block.
+    Set the interpreter's switch interval to :data:`SWITCH_INTERVAL` for a ``with`` block.
 
     For programs, and not for libraries: it holds for the whole process.
-
-    :param seconds: the interval [s].
     """
     before = sys.getswitchinterval()
-    sys.setswitchinterval(seconds)
+    sys.setswitchinterval(SWITCH_INTERVAL)
     try:
         yield
     finally:

@@ -276,7 +276,7 @@ def code_of(kind: type) -> str | None:
     """
     Return the digest of all code that kernels contain for a type; None where there is none.
 
-    :param kind: a type of which :func:`depend_on` was told.
+    :param kind: a type that :func:`depend_on` has declared.
     """
     digest = hashlib.sha256(
         f'{kind.__module__}.{kind.__qualname__} {kind.__annotations__}'.encode()

@@ -1,5 +1,5 @@
 """
-Guard against collisions: a command is sent only if the way on which the arm comes to rest is free.
+Guard against collisions: a command is sent only if its stopping path is free.
 
 From every command the arm can come to rest by slowing down along a straight line in joint space,
 however long the ticks are. So the next command is allowed only if the postures from the last one
@@ -9,10 +9,10 @@ along the line that was found free one command before.
 Postures are checked at distances that no body is jumped over in: no point of the arm moves by more
 than :data:`RESOLUTION` from one to the next. A tick has :data:`MOST_CHECKS` at most.
 
-As long as a motion is straight, its way to rest is that of the command before, with a new end, and
-only this end is checked so finely. The checks that are left go to the command itself and the rest
-of the way, at other places in every tick, to notice what has changed. A motion that turns has
-another way to rest altogether, and is only as fast as the checks allow.
+As long as a motion is straight, its stopping path is that of the command before, with a new end,
+and only this end is checked so finely. The checks that are left go to the command itself and the
+rest of the path, at other places in every tick, to notice what has changed. A motion that turns
+has another stopping path altogether, and is only as fast as the checks allow.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ RESOLUTION = 0.025
 MOST_CHECKS = 10
 """Postures that are checked in a tick, at most."""
 
-_LONGEST_WAY = (MOST_CHECKS - 3) * RESOLUTION
+_LONGEST_PATH = (MOST_CHECKS - 3) * RESOLUTION
 """
 Motion of any point of the arm that can be checked in a tick [m]. A posture is left for the start
 of a motion, and one for each end of the two lines that are divided.
 """
 
-_FIRST_WAY = 2.0 * RESOLUTION
-"""Way that has to be free for a motion to start, unless its goal is nearer [m]."""
+_FIRST_PATH = 2.0 * RESOLUTION
+"""Path that has to be free for a motion to start, unless its goal is nearer [m]."""
 
 _BEYOND = 0.2
 """Thickness of the bodies around the line from joint to joint and the tip [m]."""
@@ -112,7 +112,7 @@ class CollisionGuard:
     def __init__(self, chain: KinematicChain, test: CollisionTest) -> None:
         self._test = test
         self._levers = lever_lengths(chain)
-        self._free: tuple[np.ndarray, np.ndarray] | None = None  # a command and its way to rest
+        self._free: tuple[np.ndarray, np.ndarray] | None = None  # a command and its stopping path
         self._phase = 0.0
 
     def pace(
@@ -124,7 +124,7 @@ class CollisionGuard:
         delay: float = 0.0,
     ) -> float:
         """
-        Return the share of the full speed, 0 to 1, whose way to rest can be checked in a tick.
+        Return the share of the full speed, 0 to 1, whose stopping path can be checked in a tick.
 
         :param start: (n,) the last command [rad] or [m].
         :param goal: (n,) where it shall lead to [rad] or [m].
@@ -134,13 +134,13 @@ class CollisionGuard:
         time = float(np.abs(ahead / limits.unit).max(initial=0.0))
         if time <= 0.0 or limits.scaling <= 0.0:
             return 1.0
-        way = _LONGEST_WAY * time / self._length(ahead)
+        distance = _LONGEST_PATH * time / self._length(ahead)
         braking = bound_along(limits.braking, ahead / (limits.unit * time))
-        fastest = stopping_speed_along(way, braking, dt + delay)
+        fastest = stopping_speed_along(distance, braking, dt + delay)
         if self._is_straight(start, goal):
-            # In a tick, the way to rest from the speed s gets longer by 2 s dt + 3/2 braking dt².
+            # In a tick, the stopping path from speed s gets longer by 2 s dt + 3/2 braking dt².
             gain = 0.0 if math.isinf(braking) else 1.5 * braking * dt * dt
-            fastest = max(fastest, (way - gain) / (2.0 * dt))
+            fastest = max(fastest, (distance - gain) / (2.0 * dt))
         return min(fastest / limits.scaling, 1.0)
 
     def verdict(
@@ -160,7 +160,7 @@ class CollisionGuard:
         """
         if motion.at_rest:
             return _FREE
-        *corners, rest = motion.way_to_rest(limits)
+        *corners, rest = motion.stopping_path(limits)
         beyond = np.maximum(np.minimum(limits.lower, motion.q) - rest, 0.0)
         beyond += np.maximum(rest - np.maximum(limits.upper, motion.q), 0.0)
         if (beyond > _ROUNDING * limits.unit).any():
@@ -177,12 +177,12 @@ class CollisionGuard:
         return verdict
 
     def _postures(
-        self, start: np.ndarray, way: Sequence[np.ndarray], most: int
+        self, start: np.ndarray, path: Sequence[np.ndarray], most: int
     ) -> list[np.ndarray]:
-        """Return the postures (n,) to check for a command and its way to rest, by its corners."""
-        if not all(self._is_straight(start, corner) for corner in way):
-            return self._along(most, start, *way)
-        q, rest = way[0], way[-1]
+        """Return the postures (n,) to check for a command and its stopping path, a polygon."""
+        if not all(self._is_straight(start, corner) for corner in path):
+            return self._along(most, start, *path)
+        q, rest = path[0], path[-1]
         assert self._free is not None
         end = self._free[1]
         longer = self._length(rest - start) > self._length(end - start)
@@ -193,7 +193,7 @@ class CollisionGuard:
         return new + [q + ahead * ((k + self._phase) / count) for k in range(count)]
 
     def _is_straight(self, start: np.ndarray, q: np.ndarray) -> bool:
-        """Whether a posture is straight ahead of a command whose way to rest is known as free."""
+        """Whether a posture is straight ahead of a command whose stopping path is free."""
         if self._free is None or self._free[0] is not start:
             return False
         line, ahead = self._free[1] - start, q - start
@@ -226,12 +226,12 @@ class CollisionGuard:
         return _FREE
 
     def _first_rest(self, start: np.ndarray, rest: np.ndarray, goal: np.ndarray) -> np.ndarray:
-        """Return where a motion from rest is looked at up to: some way ahead, at least."""
+        """Return where a motion from rest is checked up to: some distance ahead, at least."""
         length, ahead = self._length(rest - start), goal - start
         whole = self._length(ahead)
-        if length >= min(whole, _FIRST_WAY):
+        if length >= min(whole, _FIRST_PATH):
             return rest
-        return start + ahead * min(_FIRST_WAY / whole, 1.0)
+        return start + ahead * min(_FIRST_PATH / whole, 1.0)
 
     def _along(self, most: int, *corners: np.ndarray) -> list[np.ndarray]:
         """
@@ -249,9 +249,9 @@ class CollisionGuard:
             for k in range(1, count + 1)
         ]
 
-    def _length(self, way: np.ndarray) -> float:
+    def _length(self, motion: np.ndarray) -> float:
         """Return a distance that no point of the arm exceeds [m]."""
-        return float(self._levers @ np.abs(way))
+        return float(self._levers @ np.abs(motion))
 
 
 def lever_lengths(chain: KinematicChain) -> np.ndarray:

@@ -7,7 +7,9 @@ when that is over. Which figures count is the same for all: see :mod:`stream`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 import os
 import signal
 import time
@@ -18,13 +20,175 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from support.harness import until
 
-from hardening import faults_of_states  # noqa: F401  (they come first)
-from hardening.fault import fault, FAULTS
 from hardening.lying_arm import FOREIGN
-from hardening.repeating import repeating
 from hardening.stage import URDF
+from hardening.workplace import repeating
 
-__all__ = ['FAULTS']
+FAULTS: dict[str, Fault] = {}
+
+_BACK = 5 * 10**9  # how far stamps are off [ns]
+
+# The end, and new beginnings
+_LONG = {'acceleration_time': 1.5}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """
+    Fault between node and arm.
+
+    :ivar happen: makes it happen, on a stage where the arm is moving.
+    :ivar parameters: parameters of the node, beside those that all have.
+    :ivar alone: whether it needs a node of its own.
+    :ivar stops: whether the node has to stop, and to stay where it is afterwards.
+    :ivar watch: how long the commands are recorded afterwards [s].
+    :ivar says: text that the node has to log, in small letters; empty for none.
+    :ivar short: whether it is among those of every test run.
+    """
+
+    name: str
+    happen: Callable
+    parameters: dict = field(default_factory=dict)
+    alone: bool = False
+    stops: bool = True
+    watch: float = 1.5
+    says: str = ''
+    short: bool = True
+    by_topic: bool = False
+
+
+def fault(name, **how):
+    """Register a function as a fault."""
+
+    def register(function):
+        FAULTS[name] = Fault(name, function, **how)
+        return function
+
+    return register
+
+
+# Joint states that are wrong
+
+
+def _next(stage, count, lie):
+    stage.arm.lies.extend([lie] * count)
+    until(lambda: not stage.arm.lies, 5.0, 'the lies are told', period=0.005)
+
+
+def _off(amount):
+    def lie(q):
+        q[0] += amount
+        return q
+
+    return lie
+
+
+@contextmanager
+def _all(stage, lie):
+    stage.arm.lie = lie
+    try:
+        yield
+    finally:
+        stage.arm.lie = None
+
+
+@fault('one joint off by 1.5 rad, 2 states at 100 Hz', stops=False)
+def one_joint_off(stage):
+    _next(stage, 2, _off(1.5))
+
+
+@fault('one joint off by 1.5 rad, 2 states at 50 Hz', stops=False, short=False)
+def one_joint_off_slowly(stage):
+    stage.arm.set_rate(50.0)
+    time.sleep(0.2)
+    try:
+        _next(stage, 2, _off(1.5))
+    finally:
+        stage.arm.set_rate(100.0)
+
+
+@fault('all joints 0 for 20 ms', stops=False)
+def zeros(stage):
+    _next(stage, 2, np.zeros_like)
+
+
+@fault('all joints 0 for 1 s', says='implausible|cannot', short=False)
+def zeros_for_long(stage):
+    with _all(stage, np.zeros_like):
+        time.sleep(1.0)
+
+
+@fault('two publishers contradict each other for 1 s', says='contradict')
+def two_publishers(stage):
+    publisher = stage.bench.node.create_publisher(JointState, 'joint_states', 10)
+    try:
+        for _ in range(100):
+            place = stage.arm.q
+            place[0] += 1.5
+            publisher.publish(JointState(name=stage.arm.names, position=place.tolist()))
+            time.sleep(0.01)
+    finally:
+        stage.bench.node.destroy_publisher(publisher)
+
+
+@fault('NaN and infinity among the states for 1 s', says='finite|nan|no joint state|stale')
+def not_finite(stage):
+    with _all(stage, lambda q: np.where(np.arange(len(q)) == 2, np.nan, q) * np.array(
+        [np.inf] + [1.0] * (len(q) - 1)
+    )):  # fmt: skip
+        time.sleep(1.0)
+
+
+@fault('the arm is carried 1.5 rad away', says='target dropped|moved the arm')
+def carried_away(stage):
+    elsewhere = stage.arm.q
+    elsewhere[0] += 1.5 if elsewhere[0] < 0 else -1.5
+    stage.arm.held = True
+    stage.arm.teleport(elsewhere)
+    time.sleep(0.5)
+    stage.arm.held = False
+
+
+# Stamps
+
+
+@contextmanager
+def _stamped(stage, stamp):
+    stage.arm.stamp = stamp
+    try:
+        yield
+    finally:
+        stage.arm.stamp = lambda now: now
+
+
+@fault('states are 5 s old by their stamps', says='stale|old')
+def old_stamps(stage):
+    with _stamped(stage, lambda now: now - _BACK):
+        time.sleep(1.0)
+
+
+@fault('stamps run backwards for 1 s', says='stale|backward| old', short=False)
+def backward_stamps(stage):
+    began = time.time_ns()
+    with _stamped(stage, lambda now: 2 * began - now):
+        time.sleep(1.0)
+
+
+@fault('stamps stand still for 1 s', says='stale|frozen| old|stand', short=False)
+def frozen_stamps(stage):
+    began = time.time_ns()
+    with _stamped(stage, lambda now: began):
+        time.sleep(1.0)
+
+
+# No states
+
+
+@fault('no states for 1 s, then they are back', says='target dropped|joint states are stale')
+def states_away(stage):
+    with _all(stage, lambda q: None):
+        time.sleep(1.0)
+
 
 # The node's own settings
 
@@ -51,11 +215,6 @@ def parameter_storm(stage):
         )[generator.integers(3)]  # fmt: skip
         stage.set(**{name: float(generator.uniform(low, high))})
     stage.set(publish_rate=100.0, velocity_scaling=0.5, lag_limit=0.25)
-
-
-# The end, and new beginnings
-
-_LONG = {'acceleration_time': 1.5}
 
 
 def _signal(stage, number):

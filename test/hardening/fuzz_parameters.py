@@ -16,8 +16,7 @@ from rcl_interfaces.srv import (
 )
 from support.harness import until
 
-from hardening.asking import ask_all, Client
-from hardening.fuzz_requests import check_node
+from hardening.fuzz_requests import ask_all, check_node, Client
 from hardening.hostile_requests import NAMES, NUMBERS
 from hardening.rows import memory, percentile, Row
 from hardening.stage import Stage

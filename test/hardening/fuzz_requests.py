@@ -2,33 +2,101 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import islice
+import threading
 import time
 
+from moveit_msgs.msg import MoveItErrorCodes as Code
 from moveit_msgs.msg import OrientationConstraint
-from moveit_msgs.srv import GetPositionFK, GetPositionIK
+from moveit_msgs.srv import GetCartesianPath, GetPositionFK, GetPositionIK
+import numpy as np
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from support.cell import NAMES, NODE
 from support.chains import arm_path
 
-from hardening.asking import ask_all, Client, GIVE_UP
-from hardening.hostile_groups import HostileGroups, LEFT, SRDF
-from hardening.hostile_requests import Hostile
-from hardening.reference import Reference
+from hardening.hostile_motions import HostileMotions
+from hardening.hostile_requests import Hostile, HostileGroups, LEFT, SRDF
+from hardening.reference import Reference, wrong_code
 from hardening.rows import memory, percentile, Row
 from hardening.stage import HOME, Stage
 from ik_service import Robot
 
+DEEP = QoSProfile(depth=2000)
+"""Queues deep enough that this client loses no answer, however many come at once."""
+
+GIVE_UP = 3
+"""Number of missing answers after which no more requests are sent."""
+
 _WINDOW, _PART = 4, 500
 COMPILED = 600.0
 """How long kernels may be compiled for [s]."""
+
+_ROUNDING = 1e-6
+
+
+@dataclass
+class Asked:
+    """A request, its answer (None: it was never answered) and how long that took [s]."""
+
+    request: object
+    answer: object = None
+    took: float = 0.0
+
+
+class Client:
+    """Client of a service; other threads have to spin."""
+
+    def __init__(self, bench, kind, name):
+        self._client = bench.node.create_client(kind, name, qos_profile=DEEP)
+        self._node = bench.node
+        if not self._client.wait_for_service(10.0):
+            raise AssertionError(f'there is no service {name}')
+
+    def close(self):
+        self._node.destroy_client(self._client)
+
+    def send(self, request, done=lambda: None):
+        """Send a request; ``done`` is called when its answer has come."""
+        asked, began = Asked(request), time.monotonic()
+        future = self._client.call_async(request)
+
+        def answered(future):
+            asked.took = time.monotonic() - began
+            asked.answer = future.result()
+            done()
+
+        future.add_done_callback(answered)
+        return asked
+
+
+def ask_all(jobs, window, patience=15.0):
+    """
+    Send requests, a number of them under way at a time; return all that was asked.
+
+    :param jobs: pairs of a :class:`Client` and a request.
+    :param patience: how long to wait for an answer when none comes any more [s].
+    """
+    free = threading.Semaphore(window)
+    all_asked, lost = [], 0
+    for client, request in jobs:
+        while not free.acquire(timeout=patience):
+            lost += 1
+            if lost >= GIVE_UP:
+                return all_asked
+            free.release()  # its place is given to another one
+        all_asked.append(client.send(request, free.release))
+    deadline = time.monotonic() + patience
+    while any(asked.answer is None for asked in all_asked) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return all_asked
 
 
 def fuzz_requests(bench, count, seed=1, huge=0.0) -> Row:
     """
     Send hostile requests, and check every answer.
 
-    :param count: requests in all.
     :param huge: share of them with megabytes of text.
     """
     stage = Stage(bench)
@@ -39,11 +107,7 @@ def fuzz_requests(bench, count, seed=1, huge=0.0) -> Row:
 
 
 def fuzz_groups(bench, count, seed=1) -> Row:
-    """
-    Send hostile requests for groups of a body with two arms, and check every answer.
-
-    :param count: requests in all.
-    """
+    """Send hostile requests for groups of a body with two arms, and check every answer."""
     urdf = arm_path('upper_body')
     node = bench.start(NODE, urdf=str(urdf), robot_description_semantic=SRDF)
     robot = Robot.from_urdf(urdf, srdf=SRDF)
@@ -72,8 +136,7 @@ def judged(row, node, jobs, judge) -> Row:
     Return a row with what came of some requests.
 
     :param row: the row, with the number of requests.
-    :param node: the node under test.
-    :param jobs: pairs of a :class:`~hardening.asking.Client` and a request.
+    :param jobs: pairs of a :class:`~hardening.fuzz_requests.Client` and a request.
     :param judge: returns what is wrong with the answer to a request; None when nothing is.
     """
     began, count, jobs = time.monotonic(), row.count, iter(jobs)
@@ -106,7 +169,6 @@ def compile_trees(client, link):
     for them, in a fresh installation for longer than an answer is waited for here.
 
     :param client: of ``compute_ik``.
-    :param link: one above the tip.
     """
     request = GetPositionIK.Request()
     made = OrientationConstraint(link_name=link, weight=1.0, parameterization=1)
@@ -124,3 +186,67 @@ def check_node(row, node):
     at = node.output.find('Traceback')
     if at >= 0:
         row.object_to(f'the node printed: {node.output[at:][-300:]}')
+
+
+class PathReference:
+    """Judgement on answers of ``compute_cartesian_path``."""
+
+    def __init__(self, chain):
+        self._limits = {
+            name: (low, high, speed)
+            for name, low, high, speed in zip(
+                chain.joint_names, chain.lower, chain.upper, chain.velocity, strict=True
+            )
+        }
+
+    def wrong_path(self, request, answer):
+        """Return what is wrong with an answer; None when nothing is."""
+        fault = _wrong_refusal(answer)
+        if fault or answer.error_code.val != Code.SUCCESS:
+            return fault
+        if not 0.0 <= answer.fraction <= 1.0:
+            return f'SUCCESS with a fraction of {answer.fraction}'
+        if answer.fraction > 0.0 and not request.max_step > 0.0:
+            return f'SUCCESS with steps of {request.max_step}'
+        return self._wrong_trajectory(answer.solution.joint_trajectory)
+
+    def _wrong_trajectory(self, joints):
+        unknown = set(joints.joint_names) - set(self._limits)
+        if unknown:
+            return f'a trajectory of {sorted(unknown)}'
+        if not joints.points:
+            return 'SUCCESS without a point'
+        times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in joints.points]
+        if times[0] != 0.0 or not (np.diff(times) > 0.0).all():
+            return 'times that do not increase from 0'
+        limits = np.array([self._limits[name] for name in joints.joint_names])
+        lower, upper, speed = limits.T
+        q = np.array([p.positions for p in joints.points])
+        v = np.array([p.velocities for p in joints.points])
+        if not ((q >= lower - _ROUNDING) & (q <= upper + _ROUNDING)).all():
+            return 'positions outside the limits'
+        if not (np.abs(v) <= speed * (1.0 + 1e-3)).all():
+            return f'velocities of {np.abs(v / speed).max():.3g} × the limit'
+        mean = np.abs(np.diff(q, axis=0)) / np.diff(times)[:, None]
+        if not (mean <= speed * (1.0 + 1e-3) + _ROUNDING).all():
+            return f'points that need {(mean / speed).max():.3g} × the velocity limit'
+        return None
+
+
+def _wrong_refusal(answer):
+    """Return what is wrong with a code; a path that cannot be made at all may be FAILURE."""
+    said = answer.error_code.message
+    if answer.error_code.val == Code.FAILURE and said and len(said) < 4000:
+        return None
+    return wrong_code(answer)
+
+
+def fuzz_paths(bench, count, seed=1) -> Row:
+    """Send hostile requests, and check every answer."""
+    stage = Stage(bench)
+    stage.node.wait_for('compute_cartesian_path is offered', COMPILED)
+    client = Client(bench, GetCartesianPath, 'compute_cartesian_path')
+    hostile, reference = HostileMotions(stage.chain, seed), PathReference(stage.chain)
+    jobs = ((client, hostile.line()) for _ in range(count))
+    row = Row('hostile requests for paths', count)
+    return judged(row, stage.node, jobs, reference.wrong_path)

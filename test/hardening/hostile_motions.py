@@ -22,11 +22,7 @@ class HostileMotions(Hostile):
     """Seeded generator of Servo's commands, of trajectories, and of requests for paths."""
 
     def twist(self, now):
-        """
-        Return a message for ``delta_twist_cmds`` or ``target_twist``.
-
-        :param now: the stamp of a good one.
-        """
+        """Return a message for ``delta_twist_cmds`` or ``target_twist``."""
         message = TwistStamped()
         self._head(message, now)
         values = self._rng.uniform(-1.0, 1.0, 6)
@@ -38,11 +34,7 @@ class HostileMotions(Hostile):
         return message
 
     def jog(self, now):
-        """
-        Return a message for ``delta_joint_cmds``.
-
-        :param now: the stamp of a good one.
-        """
+        """Return a message for ``delta_joint_cmds``."""
         message = JointJog()
         self._head(message, now)
         chosen = self._rng.permutation(self._joints)[: int(self._rng.integers(0, 5))]
@@ -64,11 +56,7 @@ class HostileMotions(Hostile):
         return message
 
     def pose(self, now):
-        """
-        Return a message for ``pose_target_cmds``.
-
-        :param now: the stamp of a good one.
-        """
+        """Return a message for ``pose_target_cmds``."""
         message = self.target()
         if self._rng.random() < 0.9:
             message.header.stamp = now

@@ -5,17 +5,30 @@ from __future__ import annotations
 import math
 
 from builtin_interfaces.msg import Duration
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import Pose, PoseStamped
 from moveit_msgs.msg import (
     AttachedCollisionObject,
     JointConstraint,
+    OrientationConstraint,
+    PositionConstraint,
     VisibilityConstraint,
 )
 from moveit_msgs.srv import GetPositionFK, GetPositionIK
 import numpy as np
+from shape_msgs.msg import Mesh, SolidPrimitive
+from support.chains import rotation, transform
 
-from hardening.hostile_constraints import HostileConstraints
+from ik_service.kinematics.link_poses import link_poses
 from ik_service.ros.common.conversions import pose_from_matrix
+
+_ANGLES = (0.0, 0.05, 0.3, 1.0, 3.0, math.pi, 7.0, math.inf)
+_SIZES = (0.02, 0.1, 0.3, 1.0)
+_SHAPES = {
+    SolidPrimitive.BOX: 3,
+    SolidPrimitive.SPHERE: 1,
+    SolidPrimitive.CYLINDER: 2,
+    SolidPrimitive.CONE: 2,
+}
 
 NUMBERS = (
     math.nan, math.inf, -math.inf, 1.7e308, -1.7e308, 5e-324, -0.0, 1e100, 1e15, 1e9, -1e9,
@@ -31,12 +44,97 @@ HUGE = 10_000_000
 _SECONDS = (-(2**31), -1, 0, 1, 10**9, 10**9 + 1, 2**31 - 1)
 _NANOSECONDS = (0, 1, 999_999_999, 10**9, 2**32 - 1)
 
+LEFT, RIGHT = TIPS = ('left_grip', 'right_grip')
+SRDF = """
+<robot name="upper_body">
+  <group name="left"><chain base_link="pelvis" tip_link="left_grip"/></group>
+  <group name="right"><chain base_link="chest" tip_link="right_grip"/></group>
+  <group name="both"><group name="left"/><group name="right"/></group>
+</robot>
+"""
+_GROUPS = ('', 'left', 'right', 'both', 'both', 'both')
+_LINKS = (LEFT, RIGHT, 'left_hand', 'right_forearm', 'left_forearm', 'head', 'chest', 'pelvis')
+
+
+class HostileConstraints:
+    """
+    Maker of constraints, most of which the goal itself meets.
+
+    :param number: returns a hostile number.
+    :param frames: frames that constraints may be given in; empty for the base.
+    """
+
+    def __init__(self, generator, number, frames=('',)):
+        self._rng, self._number, self._frames = generator, number, frames
+
+    def position(self, link, T):
+        """A region about where a link is at the goal."""
+        made = PositionConstraint(link_name=link, weight=1.0)
+        offset = self._rng.uniform(-0.1, 0.1, 3) if self._rng.random() < 0.5 else np.zeros(3)
+        made.target_point_offset.x, made.target_point_offset.y, made.target_point_offset.z = offset
+        made.header.frame_id = self._one_of(self._frames)
+        region = made.constraint_region
+        for _ in range(self._one_of((1, 1, 1, 2, 3))):
+            shape, pose = self._shape(T[:3, :3] @ offset + T[:3, 3])
+            region.primitives.append(shape)
+            region.primitive_poses.append(pose)
+        self._spoil_position(made)
+        return made
+
+    def orientation(self, link, T):
+        """Tolerances about how a link is turned at the goal, or nearly so."""
+        axis, angle = self._rng.normal(size=3), self._one_of((0.0, 0.0, 0.02, 0.2, 2.0))
+        made = OrientationConstraint(link_name=link, weight=1.0)
+        made.orientation = pose_from_matrix(
+            transform(T[:3, :3] @ rotation(axis, angle))
+        ).orientation
+        made.header.frame_id = self._one_of(self._frames)
+        made.parameterization = self._one_of((0, 1))
+        for axis in 'xyz':
+            setattr(made, f'absolute_{axis}_axis_tolerance', self._one_of(_ANGLES))
+        if self._rng.random() < 0.15:
+            axis = self._one_of('xyz')
+            setattr(made, f'absolute_{axis}_axis_tolerance', self._number())
+        if self._rng.random() < 0.1:
+            setattr(made.orientation, self._one_of('xyzw'), self._number())
+        if self._rng.random() < 0.05:
+            made.parameterization = self._one_of((2, 255))
+        return made
+
+    def _shape(self, point):
+        """A shape that holds a point, most of the time, turned at random."""
+        kind = self._one_of((1, 1, 2, 2, 3, 3, 4) if self._rng.random() < 0.1 else (1, 2, 3))
+        size = self._one_of(_SIZES)
+        R = rotation(self._rng.normal(size=3), self._rng.uniform(-3, 3))
+        away = self._rng.normal(size=3) * size * self._one_of((0.0, 0.1, 0.1, 2.0))
+        shape = SolidPrimitive(type=kind, dimensions=[size] * _SHAPES[kind])
+        return shape, pose_from_matrix(transform(R, point + away))
+
+    def _spoil_position(self, made):
+        kind, region = self._rng.integers(24), made.constraint_region
+        if kind == 0:
+            region.primitives[0].dimensions = [self._number()] * 3
+        elif kind == 1:
+            region.primitives[0].dimensions = []
+        elif kind == 2:
+            region.primitive_poses = [Pose()] * 3
+        elif kind == 3:
+            made.target_point_offset.y = self._number()
+        elif kind == 4:
+            region.meshes = [Mesh()]
+        elif kind == 5:
+            setattr(region.primitive_poses[0].position, self._one_of('xyz'), self._number())
+        elif kind == 6:
+            setattr(region.primitive_poses[0].orientation, self._one_of('xyzw'), self._number())
+
+    def _one_of(self, values):
+        return values[int(self._rng.integers(len(values)))]
+
 
 class Hostile:
     """
     Seeded generator of requests, most of them with something wrong.
 
-    :param chain: whose poses the good parts are.
     :param huge: share of the requests with a text of ten million characters, or 10,000 links.
     """
 
@@ -205,3 +303,70 @@ class Hostile:
             state.attached_collision_objects = [AttachedCollisionObject(link_name=self.name())]
         if self._rng.random() < 0.3:
             state.multi_dof_joint_state.joint_names = [self.name()]
+
+
+class HostileGroups(Hostile):
+    """
+    Seeded generator of requests with several poses and constraints.
+
+    :param robot: the body, with the groups of :data:`SRDF`.
+    """
+
+    def __init__(self, robot, seed, huge=0.0):
+        super().__init__(robot.tree('pelvis', TIPS), seed, huge)
+        self._robot = robot
+        self._joints = [*self._chain.joint_names, 'neck_yaw']
+        self._constraints = HostileConstraints(
+            self._rng, self.number, ('', '', '', '', 'pelvis', RIGHT, 'no such frame')
+        )
+
+    def ik(self):
+        request = GetPositionIK.Request()
+        wanted = request.ik_request
+        wanted.group_name = self._one_of(_GROUPS)
+        goal = self._goal()
+        self._pose_links(wanted, goal)
+        for _ in range(self._one_of((0, 0, 1, 1, 2))):
+            link, kind = self._one_of(_LINKS), self._one_of(('position', 'orientation'))
+            constraint = getattr(self._constraints, kind)(link, goal[link])
+            getattr(wanted.constraints, f'{kind}_constraints').append(constraint)
+        if self._rng.random() < 0.2:
+            wanted.constraints.joint_constraints = [self._joint_constraint()]
+        if self._rng.random() < 0.3:
+            self._seed(wanted.robot_state.joint_state)
+        if self._rng.random() < 0.3:
+            twists = (self._twist_vector, self._twist_seed, self._twist_timeout, self._twist_names)
+            self._one_of(twists)(wanted)
+        return request
+
+    def name(self):
+        return self._one_of((*_LINKS, *_GROUPS, *NAMES))
+
+    def _goal(self):
+        q = self._rng.uniform(self._chain.lower, self._chain.upper)
+        rest = dict.fromkeys(self._robot.movable_joint_names, 0.0)
+        return link_poses(self._robot, rest | dict(zip(self._chain.joint_names, q, strict=True)))
+
+    def _pose_links(self, wanted, goal):
+        """Ask for the poses of one to three links, some in the frame of the other hand."""
+        for link in self._one_of(((LEFT,), (RIGHT,), TIPS, TIPS, (RIGHT, LEFT), (LEFT, 'head'))):
+            stamped = PoseStamped(pose=pose_from_matrix(goal[link]))
+            if self._rng.random() < 0.2 and link == RIGHT:
+                stamped.header.frame_id = LEFT
+                stamped.pose = pose_from_matrix(np.linalg.solve(goal[LEFT], goal[link]))
+            wanted.ik_link_names.append(link)
+            wanted.pose_stamped_vector.append(stamped)
+
+    def _twist_vector(self, wanted):
+        kind = self._rng.integers(5)
+        if kind == 0:
+            self._twist_stamped(self._one_of(wanted.pose_stamped_vector))
+        elif kind == 1:
+            wanted.ik_link_names = [self.name() for _ in wanted.ik_link_names]
+        elif kind == 2:
+            wanted.ik_link_names = list(wanted.ik_link_names)[:-1]
+        elif kind == 3:
+            wanted.pose_stamped_vector = [PoseStamped()] * self._one_of((2, 65))
+            wanted.ik_link_names = [f'link_{i}' for i in range(len(wanted.pose_stamped_vector))]
+        else:
+            wanted.ik_link_names = [wanted.ik_link_names[0]] * len(wanted.ik_link_names)

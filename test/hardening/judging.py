@@ -7,12 +7,32 @@ from dataclasses import asdict, dataclass
 import re
 import time
 
-from hardening.fault import Fault
-from hardening.faults import FAULTS
+from hardening.faults import Fault, FAULTS
 from hardening.stage import Stage
 from hardening.stream import Figures, unasked
 
 COMMON = {'publish_rate': 100.0, 'velocity_scaling': 0.5, 'acceleration_time': 0.2}
+
+MOVED = 0.02
+"""Largest motion of the commands without a target [rad]."""
+
+_BOUNDS = {
+    'position_ratio': 1.3,
+    'speed_ratio': 1.3,
+    'sustained_speed': 1.15,
+    'sustained_acceleration': 1.2,
+    'outside': 1e-9,
+}
+"""
+Bounds of the figures: a command that is sent a whole period late makes 1.25 of what was 1, with
+the room that stream.JITTER leaves. Real faults make far more.
+"""
+
+_BUSY = {**_BOUNDS, 'position_ratio': 1.5, 'speed_ratio': 10.0, 'sustained_acceleration': 3.0}
+"""
+The same while 64 clients take all of the processor. A command is then sent up to 40 ms after it
+was computed; one that braked for a late tick and is sent behind the one before it looks sudden.
+"""
 
 
 @dataclass(frozen=True)
@@ -20,10 +40,8 @@ class Outcome:
     """
     Outcome of a fault.
 
-    :ivar figures: figures of the command stream.
     :ivar moved: how far the commands moved after they had come to rest, unasked [rad]; None when
         they never came to rest.
-    :ivar said: what the node printed meanwhile.
     :ivar failed: what made the fault impossible, such as a service that does not exist.
     :ivar alive: whether the node still ran, or had ended well where it was asked to.
     """
@@ -86,29 +104,6 @@ def judge(stage: Stage, fault: Fault) -> Outcome:
         failed,
         code in (None, 0) and 'Traceback' not in stage.node.output,
     )
-
-
-MOVED = 0.02
-"""Largest motion of the commands without a target [rad]."""
-
-_BOUNDS = {
-    'position_ratio': 1.3,
-    'speed_ratio': 1.3,
-    'sustained_speed': 1.15,
-    'sustained_acceleration': 1.2,
-    'outside': 1e-9,
-}
-"""
-Bounds of the figures: a command that is sent a whole period late makes 1.25 of what was 1, with
-the room that stream.JITTER leaves. Real faults make far more.
-"""
-
-
-_BUSY = {**_BOUNDS, 'position_ratio': 1.5, 'speed_ratio': 10.0, 'sustained_acceleration': 3.0}
-"""
-The same while 64 clients take all of the processor. A command is then sent up to 40 ms after it
-was computed; one that braked for a late tick and is sent behind the one before it looks sudden.
-"""
 
 
 def outside_of(figures: Figures, busy: bool = False) -> list[str]:

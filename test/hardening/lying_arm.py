@@ -21,7 +21,6 @@ class LyingArm:
     """
     Arm that obeys ``joint_command`` within its speeds, and publishes ``joint_states``.
 
-    :param bench: its node and namespace are used.
     :param q: (n,) where it stands at first [rad].
     :param speed: (n,) largest speeds [rad/s].
     :ivar samples: the commands, as :class:`stream.Sample`.

@@ -15,14 +15,10 @@ class Row:
     """
     A test's figures; what it does not measure stays None.
 
-    :ivar test: its name.
     :ivar count: what was tried: requests, targets, faults.
-    :ivar lost: what had no answer.
     :ivar wrong: answers that are false, and whatever else must not happen.
-    :ivar stream: figures of the commands.
     :ivar p99: time that 99 % of the answers come within [s].
     :ivar memory: growth of the node's memory from after a warm-up to the end [MB].
-    :ivar seconds: how long it took.
     :ivar notes: the first of what was wrong, in words.
     :ivar busy: whether the machine was kept so busy that commands were sent late.
     """

@@ -34,9 +34,7 @@ class Stage:
     """
     Node under test, with an arm and a recording of its commands.
 
-    :param bench: of harness.py.
     :param by_topic: whether the node gets its robot description from the topic.
-    :param parameters: of the node.
     """
 
     def __init__(self, bench, by_topic=False, **parameters):

@@ -47,7 +47,7 @@ GRACE = 0.3
 
 @dataclass(frozen=True)
 class Settings:
-    """What bounds the commands from a time on: rate [Hz], share of the speed, time to it [s]."""
+    """Bounds of the commands from a time on: rate [Hz], share of the speed, time to it [s]."""
 
     rate: float = 100.0
     velocity_scaling: float = 0.5
@@ -103,9 +103,7 @@ class Figures:
     """
     Figures of a stream: the worst of each kind.
 
-    :ivar commands: commands received.
     :ivar missed: commands that were sent, but not received here.
-    :ivar stretches: how often the stream began.
     :ivar holes: how often a command was late by more than half a period; an arm may have stopped
         then.
     :ivar position_step: the step that is worst by its ratio [rad].
@@ -155,7 +153,6 @@ def check(samples, bounds, place=None, *, cut_at=(), running=False, jitter=JITTE
     Judge a stream.
 
     :param samples: the commands, in the order of sending.
-    :param bounds: what is allowed.
     :param place: returns where the arm really was at a time (n,), or None; stretches have to
         begin there.
     :param cut_at: times at which the stream was cut by force: no fault of the node's.
@@ -277,7 +274,7 @@ def _worst(values, allowed):
 
 def unasked(samples, since, bounds):
     """
-    How far the commands moved after they had come to rest, without being asked to [rad].
+    Motion of the commands after they had come to rest, without being asked to [rad].
 
     :param since: the time of the fault [s].
     :returns: the distance, or None when the commands never came to rest.

@@ -7,8 +7,7 @@ pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
 from hardening.faults import FAULTS
 from hardening.judging import complaints, judge, line, outside_of, Stages
-from hardening.load import load
-from hardening.soak import soak
+from hardening.load import load, soak
 from hardening.workplace import LONG, wanted
 
 pytestmark = [pytest.mark.alone, pytest.mark.slow]

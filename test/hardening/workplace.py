@@ -7,6 +7,7 @@ import io
 import os
 from pathlib import Path
 import tempfile
+import threading
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -31,3 +32,21 @@ def bench(context):
         finally:
             with redirect_stdout(io.StringIO()):  # what pytest would show of the programs
                 made.close()
+
+
+@contextmanager
+def repeating(call, period):
+    """Call a function every so many seconds, for a ``with`` block."""
+    ended = threading.Event()
+
+    def run():
+        while not ended.wait(period):
+            call()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

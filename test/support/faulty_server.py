@@ -27,14 +27,20 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
 from sensor_msgs.msg import JointState
 
+from ik_service import Robot
+from ik_service.extras.conformance.arm import TestedArm
+from ik_service.extras.conformance.check import Verdict
 from ik_service.extras.conformance.connection import Connection
+from ik_service.extras.conformance.run import CHECKS
+from ik_service.extras.conformance.subject import Settings, Subject
 from ik_service.extras.planning.ros.plan_services import PlanHandler, PlannersHandler
 from ik_service.extras.planning.ros.request_planner import RequestPlanner
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.common.qos import SERVICE_QOS
 from ik_service.ros.requests.errors import ErrorCode
 from ik_service.ros.scene.scene_interfaces import ApplySceneHandler, GetSceneHandler
-from support.arm_helpers import FixedClock, Server
+from support.arm_helpers import FixedClock, panda_arm, Server, TIP
+from support.chains import arm_path
 
 _numbers = itertools.count(1)
 _PERIOD = 0.02  # of joint states [s]
@@ -295,3 +301,22 @@ def faulty_server(context, arm, patience, namespace=None):
             executor.shutdown()
         for node in (server.node, client):
             node.destroy_node()
+
+
+@contextmanager
+def panda_subject(context, patience=60.0, **settings):
+    """A :class:`FaultyServer`, and what asks it about the Panda."""
+    with faulty_server(context, panda_arm(), patience) as (server, connection):
+        arm = TestedArm.of(Robot.from_urdf(arm_path('panda')), '', '', TIP)
+        yield server, Subject(arm, connection, Settings(**settings), '')
+
+
+def checks_of(section):
+    return [check for check in CHECKS if check.section == section]
+
+
+def assert_only_failing(outcomes, fails):
+    """Check that all were judged, and that these failed."""
+    failed = {o.check.name for o in outcomes if o.verdict is Verdict.FAIL}
+    assert failed == {*fails.split()}, [(o.check.name, o.note) for o in outcomes]
+    assert all(o.verdict in (Verdict.PASS, Verdict.FAIL) for o in outcomes)

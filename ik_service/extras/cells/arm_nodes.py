@@ -53,16 +53,15 @@ FramesToPublish = Literal['all', 'world', 'none']
 
 Measured = Callable[[], MeasuredState | None]
 
+_DESTROYING = 0.1  # time for the entities of a node [s]
+_LOCKED = LOCKED_JOINTS.name
+
 
 class CellFrames:
     """
     Publisher of the frames of arms, and of their descriptions.
 
-    :param node: the node that publishes.
-    :param world: the frame that the arms stand in.
-    :param arms: the arms.
     :param measured: returns the measured state of each arm by its name.
-    :param frames: what is published.
     :param rate: how often the frames of moving links are published [Hz].
     :raises MissingRosPackageError: tf2_msgs is not installed.
     """
@@ -114,7 +113,6 @@ class _MovingFrames:
     """
     Frames of the links of an arm that move; the messages are made once, and filled again.
 
-    :param arm: the arm.
     :param measured: returns its measured state.
     """
 
@@ -151,11 +149,7 @@ class _MovingFrames:
 
 
 class _JointFrame:
-    """
-    Frame of the link below a joint, as a message.
-
-    :param joint: the joint.
-    """
+    """Frame of the link below a joint, as a message."""
 
     def __init__(self, joint: Joint) -> None:
         self._message = _transform(joint.parent, joint.child, joint.T_parent_joint)
@@ -216,10 +210,6 @@ def _transform(parent: str, child: str, T: np.ndarray) -> TransformStamped:
     return message
 
 
-_DESTROYING = 0.1  # time for the entities of a node [s]
-_LOCKED = LOCKED_JOINTS.name
-
-
 def run_arms(
     cell: Cell,
     arms: Sequence[DescribedArm],
@@ -233,9 +223,7 @@ def run_arms(
     What comes all the time, joint states and commands, has threads that the nodes share; all else
     has threads of each node's own. They listen to tf together, and come to rest at the same time.
 
-    :param cell: the cell.
     :param arms: the arms, of all or of some.
-    :param frames: what is published of their frames.
     :param stop: the request to stop; gets time for moving arms to come to rest.
     :param started: called once all have started.
     :raises CellError: a parameter of an arm has a value that it cannot have.
@@ -271,8 +259,6 @@ def ik_node(
     """
     Make the IK node of an arm, to be added to an executor or run in threads of its own.
 
-    :param cell: the cell.
-    :param arm: the arm.
     :param transforms: as for :class:`~ik_service.ros.node.ik_node.IkNode`.
     :param threads: likewise, for :meth:`~ik_service.ros.node.ik_node.IkNode.running`.
     :param context: ROS context; None for the default one.
@@ -293,9 +279,6 @@ def run_simulated_arms(
     """
     Run the simulated arms among some in this process until a stop is asked for.
 
-    :param cell: the cell.
-    :param arms: the arms.
-    :param stop: the request to stop.
     :param started: called once all have started.
     :raises CellError: an arm cannot be simulated.
     """
@@ -354,8 +337,6 @@ def errors_named(cell: Cell, arm: ArmEntry) -> Iterator[None]:
     """
     Let an error that leaves a ``with`` block name the arm and the key.
 
-    :param cell: the cell.
-    :param arm: the arm.
     :raises CellError: instead of the error.
     """
     try:

@@ -20,9 +20,8 @@ from ik_service.common.quoting import quote, safe_repr
 from ik_service.common.regular_file import read_regular
 from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.exceptions import ArgumentError
-from ik_service.extras.cells.cell import ArmEntry, Cell, SIMULATED
-from ik_service.extras.cells.cell_section import CellError, CellSection
-from ik_service.extras.cells.separation import check_topics
+from ik_service.extras.cells.cell import ArmEntry, Cell, CellError, CellSection, SIMULATED
+from ik_service.model.robot_model import RobotModel
 from ik_service.ros.common.bringup import Connection, connection, CONTROL_ARGUMENTS
 
 _OWN_KEYS = (
@@ -40,13 +39,20 @@ _SETTLED = {
 
 _PREFIX = re.compile(r'[A-Za-z0-9_/-]*')
 
+MOST_ARMS = 64
+ONE_PER_ARM = 'one_per_arm'
+
+_LONGEST = 2**20  # of the file [byte]
+_KEYS = ('world', 'simulate', 'processes', 'frame_rate', 'arms')
+_NAME = re.compile(r'[A-Za-z][A-Za-z0-9_]*')
+
+_COMMANDS, _STATES, _ACTION = 'command_topic', 'joint_states', 'trajectory_action'
+
 
 def read_arm(arm: CellSection, name: str, simulated: bool, forced: bool | None = None) -> ArmEntry:
     """
     Read the section of an arm.
 
-    :param arm: the section.
-    :param name: name of the arm.
     :param simulated: whether the arms of the cell are simulated ones, unless they say otherwise.
     :param forced: whether it is one, whatever the file says; None for what the file says.
     :raises CellError: a key is unknown or missing, or a value cannot be.
@@ -186,21 +192,12 @@ def _items(section: CellSection, key: str, values: list[object]) -> list[object]
     return values
 
 
-MOST_ARMS = 64
-ONE_PER_ARM = 'one_per_arm'
-
-_LONGEST = 2**20  # of the file [byte]
-_KEYS = ('world', 'simulate', 'processes', 'frame_rate', 'arms')
-_NAME = re.compile(r'[A-Za-z][A-Za-z0-9_]*')
-
-
 def read_cell(
     file: str | os.PathLike[str], simulate: bool | None = None, processes: object = None
 ) -> Cell:
     """
     Read a cell file; whether its robots go together is seen where they are read.
 
-    :param file: the file.
     :param simulate: whether all its arms are simulated ones; None for what the file says.
     :param processes: over how many processes its arms are spread, or :data:`ONE_PER_ARM`; None
         for what the file says.
@@ -282,3 +279,80 @@ def _processes(cell: CellSection, value: object, arms: int) -> int:
         reason = f'has to be a whole number from 1 on or {ONE_PER_ARM}, not {safe_repr(value)}'
         raise cell.error('processes', reason)
     return min(value, arms)
+
+
+def check_topics(cell: Cell) -> None:
+    """
+    Refuse arms that hear each other's targets or commands because of their names.
+
+    :raises CellError: two namespaces are the same, or one lies inside the other; two arms take
+        their commands on the same topic or by the same action; a name is none.
+    """
+    taken: dict[tuple[str, str], str] = {}
+    for i, arm in enumerate(cell.arms):
+        for other in cell.arms[:i]:
+            _check_namespaces(cell, arm, other)
+        for key, name in _moved_by(cell, arm):
+            owner = taken.setdefault((key, name), arm.name)
+            if owner != arm.name:
+                reason = f'{name} moves the arm {quote(owner)}, too'
+                raise cell.error(arm.name, key, reason)
+
+
+def check_robots(cell: Cell, robots: Mapping[str, RobotModel]) -> None:
+    """
+    Refuse arms whose links or joints cannot be told apart where they meet.
+
+    They meet in tf, and on the topic of joint states that several of them may share.
+
+    :param robots: the robots of its arms by the arm's name, with their prefixes.
+    :raises CellError: a link of two arms has the same name, or a joint of two arms that read the
+        same topic.
+    """
+    links: dict[str, str] = {}
+    joints: dict[tuple[str, str], str] = {}
+    for arm in cell.arms:
+        for link in robots[arm.name].links:
+            owner = links.setdefault(link, arm.name)
+            if owner != arm.name and link != cell.world:
+                reason = _both(arm, f'link {quote(link)}', owner, 'in tf')
+                raise cell.error(arm.name, 'prefix', reason)
+        topic = arm.resolved(_STATES)
+        for joint in robots[arm.name].movable_joint_names:
+            owner = joints.setdefault((topic, joint), arm.name)
+            if owner != arm.name:
+                reason = _both(arm, f'joint {quote(joint)}', owner, f'on {topic}')
+                raise cell.error(arm.name, _STATES, reason)
+
+
+def _both(arm: ArmEntry, part: str, owner: str, place: str) -> str:
+    kept = f'the prefix {quote(arm.prefix)}' if arm.prefix else 'no prefix'
+    return (
+        f'with {kept}, the {part} is also one of the arm {quote(owner)}, and they meet {place}; '
+        'give one of them another prefix'
+    )
+
+
+def _check_namespaces(cell: Cell, arm: ArmEntry, other: ArmEntry) -> None:
+    mine, others = arm.namespace.rstrip('/') + '/', other.namespace.rstrip('/') + '/'
+    if mine == others:
+        reason = f'{arm.namespace} is that of the arm {quote(other.name)}, too'
+    elif mine.startswith(others) or others.startswith(mine):
+        reason = f'{arm.namespace} and {other.namespace} of the arm {quote(other.name)} overlap'
+    else:
+        return
+    raise cell.error(arm.name, 'namespace', f'{reason}; each arm needs one of its own')
+
+
+def _moved_by(cell: Cell, arm: ArmEntry) -> list[tuple[str, str]]:
+    """Return the topic and the action that move an arm, by the keys that name them."""
+    action = arm.connection.parameters.get(_ACTION, '')
+    names = {_COMMANDS: arm.command_interface, _STATES: _STATES, _ACTION: str(action)}
+    found = {}
+    for key, name in names.items():
+        try:
+            found[key] = arm.resolved(name) if name else ''
+        except ValueError as error:
+            reason = f'is no name: {str(error).partition(", at ")[0]}'  # without a place in C
+            raise cell.error(arm.name, key, reason) from error
+    return [(key, name) for key, name in found.items() if name and key != _STATES]

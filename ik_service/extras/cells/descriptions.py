@@ -10,7 +10,7 @@ import numpy as np
 from ik_service.common.quoting import suggested
 from ik_service.exceptions import IkServiceError, JointLimitsError, UrdfError
 from ik_service.extras.cells.cell import ArmEntry, Cell
-from ik_service.extras.cells.separation import check_robots
+from ik_service.extras.cells.cell_file import check_robots
 from ik_service.model.description import is_xacro, load_srdf_text, load_text
 from ik_service.model.joint_limits_file import joint_limits_text, load_joint_limits
 from ik_service.model.package_folders import own_package
@@ -24,9 +24,7 @@ class DescribedArm:
     """
     Arm of a cell with its robot.
 
-    :ivar entry: the arm, as the file describes it.
     :ivar robot: its links and joints, with their prefix.
-    :ivar urdf: its URDF, with the prefix.
     :ivar srdf: its SRDF, with the prefix; empty without one.
     :ivar T_world_root: (4, 4) pose of its root link in the world [m]; None where the root link is
         the world.
@@ -79,7 +77,6 @@ def describe(cell: Cell) -> tuple[DescribedArm, ...]:
     """
     Read the robots of a cell.
 
-    :param cell: the cell.
     :raises CellError: a description cannot be read or is malformed, a link or joint that the file
         names does not exist, an arm shall start outside its limits, the place of an arm is missing
         or given twice, its limits of joints cannot be read or do not go with the robot, or names

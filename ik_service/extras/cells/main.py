@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -10,14 +11,93 @@ import sys
 from ik_service.cli.ros import split_ros_arguments
 from ik_service.common.threads import switch_interval
 from ik_service.exceptions import UnknownArmError
-from ik_service.extras.cells.arguments import (
-    arms_command,
-    parser,
-    simulation_command,
-    spread,
-    STARTED,
-)
 from ik_service.ros.common.runtime import ros, run, StopRequest
+
+PARTS = ('all', 'arms', 'simulation')
+FRAMES = ('all', 'world', 'none')
+
+_EPILOG = """\
+config/cell.yaml is an example of the file. Arguments after --ros-args hold for all nodes.
+An arm that cannot start ends all. Later, a process that ends takes no other arm with it."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parsed = argparse.ArgumentParser(
+        'ik_cell',
+        description='Run the IK nodes of several arms, as a file describes them.',
+        epilog=_EPILOG,
+    )
+    parsed.add_argument('file', help='the file (YAML)')
+    parsed.add_argument(
+        '--arms', metavar='NAME,…', type=_names, default=(), help='only these arms of the file'
+    )
+    parsed.add_argument(
+        '--processes',
+        type=_count,
+        metavar='N',
+        help='over how many processes the arms are spread, or one_per_arm; otherwise as the file '
+        'says',
+    )
+    parsed.add_argument(
+        '--simulate',
+        action=argparse.BooleanOptionalAction,
+        help='whether all arms are simulated; otherwise as the file says',
+    )
+    parsed.add_argument(
+        '--part',
+        choices=PARTS,
+        default=PARTS[0],
+        help='what is run: the IK nodes, the simulated arms, or both (default)',
+    )
+    parsed.add_argument(
+        '--frames',
+        choices=FRAMES,
+        default=FRAMES[0],
+        help='which frames go to tf: all (default), only where the arms stand (beside '
+        'robot_state_publisher), or none',
+    )
+    parsed.add_argument('--report-start', action='store_true', help=argparse.SUPPRESS)
+    return parsed
+
+
+def arms_command(options: argparse.Namespace, names: Sequence[str]) -> list[str]:
+    """Return the command line of a process with the nodes of some arms."""
+    words = ['--part', 'arms', '--processes', '1', '--frames', options.frames]
+    return [*_command(options, names), *words]
+
+
+def simulation_command(options: argparse.Namespace, names: Sequence[str]) -> list[str]:
+    """Return the command line of the process with the simulated arms; the same parameters."""
+    return [*_command(options, names), '--part', 'simulation']
+
+
+def spread(names: Sequence[str], count: int) -> list[tuple[str, ...]]:
+    """
+    Return names in groups of nearly the same size, in their order.
+
+    :param count: number of the groups, at most that of the names.
+    """
+    bounds = [len(names) * i // count for i in range(count + 1)]
+    return [tuple(names[bounds[i] : bounds[i + 1]]) for i in range(count)]
+
+
+def _command(options: argparse.Namespace, names: Sequence[str]) -> list[str]:
+    words = [options.file, '--arms', ','.join(names), '--report-start']
+    if options.simulate is not None:
+        words.append('--simulate' if options.simulate else '--no-simulate')
+    return words
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(name for name in text.split(',') if name)
+    if not names:
+        raise argparse.ArgumentTypeError(f'{text!r} names no arm')
+    return names
+
+
+def _count(text: str) -> int | str:
+    return int(text) if text.isdecimal() else text
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -37,6 +117,7 @@ def _program(words: Sequence[str], stop: StopRequest) -> int:
     # Only now, so that signals are caught while it is imported.
     from ik_service.extras.cells.cell_file import read_cell
     from ik_service.extras.cells.descriptions import describe
+    from ik_service.extras.cells.processes import STARTED, supervise
 
     cell = read_cell(options.file, options.simulate, options.processes)
     described = describe(cell)  # all of them, to see whether their names clash
@@ -49,8 +130,6 @@ def _program(words: Sequence[str], stop: StopRequest) -> int:
     simulate = options.part != 'arms' and any(arm.entry.simulate for arm in arms)
     groups = spread(names, min(cell.processes, len(names)))
     if options.part != 'simulation' and (simulate or len(groups) > 1):
-        from ik_service.extras.cells.processes import supervise
-
         commands = [[*arms_command(options, group), *for_ros] for group in groups]
         simulation = [*simulation_command(options, names), *for_ros] if simulate else []
         return supervise(commands, simulation, stop)

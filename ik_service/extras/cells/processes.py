@@ -8,9 +8,11 @@ import signal
 import sys
 
 from ik_service.common.child_process import ChildProcess
-from ik_service.extras.cells.arguments import STARTED
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.ros.common.runtime import GRACE, StopRequest
+
+STARTED = 'ik_cell: all of this process has started'
+"""Line that a process prints with ``--report-start``."""
 
 _PROGRAM = 'ik_service.extras.cells.main'
 _PERIOD = 0.2  # of looking whether they run [s]
@@ -26,7 +28,6 @@ def supervise(arms: Sequence[Sequence[str]], simulation: Sequence[str], stop: St
 
     :param arms: command lines of the processes of arms, after the program's name.
     :param simulation: that of the process of the simulated arms; empty for none.
-    :param stop: the request to stop.
     :returns: the exit code: 0, or 1 when a process has ended by itself.
     """
     stop.grace = 2.0 * _PATIENCE

@@ -48,12 +48,8 @@ class IkAnswer:
     """
     Answer of ``compute_ik``.
 
-    :ivar asked: the request, in words.
-    :ivar code: its error code.
     :ivar message: the reason; empty where there is none.
-    :ivar names: joints of the solution.
     :ivar values: their positions [rad] or [m].
-    :ivar seconds: from request to answer.
     """
 
     asked: str
@@ -65,13 +61,7 @@ class IkAnswer:
 
     @classmethod
     def of(cls, asked: str, answer: GetPositionIK.Response, seconds: float) -> IkAnswer:
-        """
-        Return an answer that has come.
-
-        :param asked: the request, in words.
-        :param answer: the response.
-        :param seconds: from request to response.
-        """
+        """Return an answer that has come."""
         joints, code = answer.solution.joint_state, answer.error_code
         message = code.message if HAS_MESSAGE else ''
         return cls(asked, code.val, message, tuple(joints.name), tuple(joints.position), seconds)
@@ -90,7 +80,6 @@ class IkAnswer:
         """
         Return the error for an answer that is not what it has to be.
 
-        :param expected: what it had to be.
         :param came: what it is; its code and message by default.
         """
         return CheckFailedError(self.asked, came or self.text, expected)
@@ -119,7 +108,6 @@ class IkAnswer:
         """
         Make sure that it is a certain error, without a solution; return the error in words.
 
-        :param codes: the error codes that it may be.
         :raises CheckFailedError: it is another one, or holds joint positions.
         """
         if self.code not in codes:
@@ -131,7 +119,6 @@ class IkAnswer:
         """
         Make sure that it is any error, without a solution; return the error in words.
 
-        :param why: why SUCCESS would be wrong.
         :raises CheckFailedError: it is SUCCESS, or holds joint positions.
         """
         if self.solved:
@@ -156,8 +143,6 @@ class IkAnswer:
         """
         Make sure that a feature is not refused.
 
-        :param feature: the feature, in words.
-        :param codes: error codes that refuse it.
         :raises NotSupportedError: the answer is one of them.
         """
         if self.code in codes:
@@ -168,8 +153,6 @@ def require_success(code: int, asked: str) -> None:
     """
     Make sure that an error code is SUCCESS.
 
-    :param code: the error code.
-    :param asked: the request, in words.
     :raises CheckFailedError: it is another one.
     """
     if code != SUCCESS:
@@ -180,8 +163,6 @@ def require_error(code: int, asked: str, *codes: int) -> str:
     """
     Make sure that an error code is an error; return it in words.
 
-    :param code: the error code.
-    :param asked: the request, in words.
     :param codes: the errors that it may be; any when left out.
     :raises CheckFailedError: it is SUCCESS, or another error.
     """
@@ -196,7 +177,6 @@ def moveit_type(module: ModuleType, name: str) -> Any:  # noqa: ANN401 - a class
     Return a type of ``moveit_msgs``.
 
     :param module: its module of messages, services or actions.
-    :param name: its name.
     :raises NotSupportedError: this build of ``moveit_msgs`` lacks it.
     """
     if not hasattr(module, name):

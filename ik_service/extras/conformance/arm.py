@@ -21,16 +21,7 @@ _NEGLIGIBLE, _SINGULAR = 1e-4, 2e-2
 
 
 class TestedArm:
-    """
-    The arm that a server is asked about.
-
-    :param robot: its robot.
-    :param space: the joints that are solved for.
-    :ivar robot: the robot.
-    :ivar base_link: link above the first joint.
-    :ivar tips: the links that are placed.
-    :ivar joint_names: the joints that place them.
-    """
+    """The arm that a server is asked about."""
 
     __test__ = False  # pytest takes it for a test otherwise
 
@@ -50,7 +41,6 @@ class TestedArm:
         """
         Return an arm of a robot.
 
-        :param robot: the robot.
         :param group: its planning group, if it has one of that name.
         :param base_link: base; empty for that of the group, or the root.
         :param tip_link: tip; empty for those of the group, or the robot's default.
@@ -73,7 +63,6 @@ class TestedArm:
         """
         Return a random posture; joints beside the arm stand next to 0.
 
-        :param rng: source of the random numbers.
         :param margin: share of its range by which a joint keeps away from each of its limits.
         :returns: position of every movable joint of the robot by name [rad] or [m].
         """
@@ -89,7 +78,6 @@ class TestedArm:
         Return a posture nearby, within the limits.
 
         :param posture: where the motion begins.
-        :param rng: source of the random numbers.
         :param step: motion of the joint that moves most [rad] or [m].
         """
         q, (low, high) = self._vector(posture), self._ranges
@@ -108,8 +96,6 @@ class TestedArm:
         Where no such step is found, the walk goes on elsewhere; an arm that is singular nearly
         everywhere gets a shorter walk, or none.
 
-        :param rng: source of the random numbers.
-        :param length: number of steps.
         :param step: motion of the joint that moves most [rad] or [m].
         """
         low, high = self._ranges
@@ -181,22 +167,13 @@ class TestedArm:
         return [name for name in names if f'"{name}"' in text or f"'{name}'" in text]
 
     def random_position(self, name: str, rng: np.random.Generator) -> float:
-        """
-        Return a random position of a joint within its limits, at most 1 rad or m from 0.
-
-        :param name: the joint.
-        :param rng: source of the random numbers.
-        """
+        """Return a random position of a joint within its limits, at most 1 rad or m from 0."""
         limits = self.robot.joints[name].limits
         rest = min(max(0.0, limits.lower), limits.upper)
         return float(rng.uniform(max(limits.lower, rest - 1.0), min(limits.upper, rest + 1.0)))
 
     def attached_to(self, link: str) -> list[str]:
-        """
-        Return the other links that are rigidly attached to a link.
-
-        :param link: the link.
-        """
+        """Return the other links that are rigidly attached to a link."""
         return sorted(set(attached_links(self.robot, link)) - {link})
 
     def links_between(self) -> list[str]:

@@ -27,8 +27,6 @@ class Check:
     """
     A check of a server.
 
-    :ivar name: short name, unique among all checks.
-    :ivar section: what it is about.
     :ivar summary: what is asked, and what a server has to answer.
     :ivar run: asks, and returns what was measured, in a few words; raises
         :class:`CheckFailedError` or :class:`NotSupportedError`.
@@ -48,11 +46,7 @@ class Check:
 
 
 class Section(list[Check]):
-    """
-    Checks of one section, in their order.
-
-    :param name: what they are about.
-    """
+    """Checks of one section, in their order."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -71,13 +65,7 @@ class Section(list[Check]):
 
 
 class CheckFailedError(IkServiceError):
-    """
-    Answer that is not what it has to be.
-
-    :ivar asked: the request, in words.
-    :ivar came: the answer.
-    :ivar expected: what it had to be.
-    """
+    """Answer that is not what it has to be."""
 
     def __init__(self, asked: str, came: str, expected: str) -> None:
         super().__init__(f'asked {asked}; came {came}; expected {expected}')
@@ -99,8 +87,6 @@ class Outcome:
     """
     Outcome of a check.
 
-    :ivar check: the check.
-    :ivar verdict: what it found.
     :ivar note: figures of a check that passed; otherwise the reason in a sentence.
     :ivar seconds: how long it took [s].
     :ivar failure: the request and answer of a check that failed; None for others.

@@ -33,9 +33,7 @@ class Connection:
     """
     Connection to the services of a server.
 
-    :param node: a node that spins in another thread.
     :param patience: how long to wait for an answer, and for a service to appear [s].
-    :ivar node: the node.
     :ivar patience: how long to wait [s].
     """
 
@@ -50,8 +48,6 @@ class Connection:
         """
         Wait until a service is there.
 
-        :param kind: its type.
-        :param service: its name.
         :raises NoServerError: it does not appear in time.
         """
         if not self.waited_for(self._client(kind, service).service_is_ready):
@@ -61,19 +57,13 @@ class Connection:
             )
 
     def offers(self, kind: type, service: str) -> bool:
-        """
-        Return whether a service is there now.
-
-        :param kind: its type.
-        :param service: its name.
-        """
+        """Return whether a service is there now."""
         return bool(self._client(kind, service).service_is_ready())
 
     def waited_for(self, is_there: Callable[[], bool], patience: float | None = None) -> bool:
         """
         Wait until something is true; return whether it came true in time.
 
-        :param is_there: the condition.
         :param patience: how long to wait [s]; as for answers by default.
         """
         deadline = time.monotonic() + (self.patience if patience is None else patience)
@@ -84,19 +74,11 @@ class Connection:
         return True
 
     def full_name(self, service: str) -> str:
-        """
-        Return the name of a service with namespace and remaps.
-
-        :param service: its name.
-        """
+        """Return the name of a service with namespace and remaps."""
         return str(self.node.resolve_service_name(service))
 
     def servers_of(self, service: str) -> list[str]:
-        """
-        Return the nodes that offer a service, by their full names.
-
-        :param service: its name.
-        """
+        """Return the nodes that offer a service, by their full names."""
         self.waited_for(lambda: bool(self._servers_of(service)))  # known later than the service
         return self._servers_of(service)
 
@@ -122,10 +104,6 @@ class Connection:
         """
         Send a request and wait for the answer.
 
-        :param kind: type of the service.
-        :param service: its name.
-        :param request: the request.
-        :param asked: the request, in words.
         :param patience: how long to wait for this answer [s], if not as for others.
         :returns: the answer, and how long it took [s].
         :raises NoAnswerError: none came in time.
@@ -150,10 +128,7 @@ class Connection:
         """
         Send requests by several clients, each of which has one under way at a time.
 
-        :param kind: type of the service.
-        :param service: its name.
         :param requests: the requests; the clients take them in turns.
-        :param clients: number of clients.
         :returns: request, answer and time [s] of all that was answered before the server was
             silent for longer than the patience.
         """
@@ -172,8 +147,6 @@ class Connection:
         """
         Return the publisher of a topic that the server listens to.
 
-        :param kind: its type.
-        :param topic: its name.
         :raises NotSupportedError: nobody listens.
         """
         publisher = self._publishers.get(topic)
@@ -187,10 +160,6 @@ class Connection:
         """
         Send a goal to an action.
 
-        :param kind: type of the action.
-        :param action: its name.
-        :param goal: the goal.
-        :param asked: the same in words.
         :raises NotSupportedError: the action is not there.
         """
         client = self._actions.get(action)
@@ -211,14 +180,7 @@ class Connection:
 
 
 class SentGoal:
-    """
-    Goal of an action, from its sending to its result.
-
-    :param connection: connection to the server.
-    :param client: client of the action.
-    :param goal: the goal.
-    :param asked: the same in words.
-    """
+    """Goal of an action, from its sending to its result."""
 
     def __init__(
         self, connection: Connection, client: ThreadSafeActionClient, goal: object, asked: str

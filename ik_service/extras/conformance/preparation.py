@@ -36,7 +36,6 @@ class Descriptions:
     """
     Description of the server's robot.
 
-    :ivar urdf: URDF text.
     :ivar srdf: SRDF text; empty where there is none.
     :ivar source: where the URDF comes from, in words.
     :ivar partial: whether the URDF may be of one planning group only.
@@ -56,7 +55,6 @@ def find_descriptions(connection: Connection, group: str) -> Descriptions:
     the topic, which several robots may share; ``get_urdf`` of a group, which is all that MoveIt's
     knows, is the last.
 
-    :param connection: connection to the server.
     :param group: planning group, which MoveIt's ``get_urdf`` needs.
     :raises NoDescriptionError: there is none.
     """
@@ -138,9 +136,6 @@ class Choice:
 
     :ivar urdf: URDF or xacro file.
     :ivar srdf: SRDF or xacro file.
-    :ivar group: planning group.
-    :ivar base_link: base of the arm.
-    :ivar tip_link: its tip.
     """
 
     urdf: Path | None = None
@@ -156,9 +151,6 @@ def prepare(
     """
     Return the server with its robot and arm, and where the description comes from.
 
-    :param connection: connection to the server.
-    :param choice: the robot and its arm.
-    :param settings: settings of the run.
     :param first_patience: how long to wait for the first answer [s], as a server may still load
         or compile a solver.
     :raises NoServerError: there is no such service.

@@ -26,13 +26,13 @@ _COLORS = {
     Verdict.NOT_RUN: '33',
 }
 
+_SUITE = 'ik_conformance'
+# What XML 1.0 cannot hold, in whatever way it is written.
+_NO_XML = re.compile('[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
+
 
 class Report:
-    """
-    Table of outcomes, printed row by row as they come.
-
-    :param checks: the checks that will be run.
-    """
+    """Table of outcomes, printed row by row as they come."""
 
     def __init__(self, checks: Sequence[Check]) -> None:
         self._name = max(map(len, (check.name for check in checks)), default=0)
@@ -42,11 +42,7 @@ class Report:
         self._outcomes: list[Outcome] = []
 
     def add(self, outcome: Outcome) -> None:
-        """
-        Print an outcome.
-
-        :param outcome: of the next check.
-        """
+        """Print an outcome."""
         self._outcomes.append(outcome)
         if outcome.check.section != self._section:
             self._section = outcome.check.section
@@ -99,11 +95,7 @@ class Report:
 
 
 def listing(checks: Sequence[Check]) -> str:
-    """
-    Return the list of checks.
-
-    :param checks: the checks.
-    """
+    """Return the list of checks."""
     lines: list[str] = []
     section, width = '', max((len(check.name) for check in checks), default=0)
     for check in checks:
@@ -114,11 +106,6 @@ def listing(checks: Sequence[Check]) -> str:
     return '\n'.join(lines)
 
 
-_SUITE = 'ik_conformance'
-# What XML 1.0 cannot hold, in whatever way it is written.
-_NO_XML = re.compile('[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
-
-
 class ReportFileError(IkServiceError):
     """Report that cannot be written."""
 
@@ -127,8 +114,6 @@ def write_junit(path: Path, outcomes: Sequence[Outcome], about: dict[str, str]) 
     """
     Write outcomes as JUnit XML, a test case a check.
 
-    :param path: the file.
-    :param outcomes: the outcomes.
     :param about: server, robot and so on, as properties of the suite.
     :raises ReportFileError: it cannot be written.
     """
@@ -177,9 +162,6 @@ def write_json(path: Path, outcomes: Sequence[Outcome], about: dict[str, str]) -
     """
     Write outcomes as JSON.
 
-    :param path: the file.
-    :param outcomes: the outcomes.
-    :param about: server, robot and so on.
     :raises ReportFileError: it cannot be written.
     """
     checks = []

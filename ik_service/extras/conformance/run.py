@@ -83,9 +83,6 @@ def run_checks(checks: Iterable[Check], subject: Subject) -> Iterator[Outcome]:
 
     After a request that was not answered, an ordinary one is sent; when that is not answered
     either, the server counts as gone, and no further check is run but the one that says so.
-
-    :param checks: the checks.
-    :param subject: the server.
     """
     gone = ''
     for check in checks:

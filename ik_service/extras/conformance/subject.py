@@ -35,7 +35,6 @@ class Settings:
     """
     Settings of a run.
 
-    :ivar count: number of random poses.
     :ivar position_tolerance: by which a solution may miss the position of a pose [m].
     :ivar orientation_tolerance: by which it may miss the orientation [rad].
     :ivar change_world: whether objects may be added to the world of the server.
@@ -53,9 +52,6 @@ class Subject:
     """
     The server under test, and the arm that it is asked about.
 
-    :param arm: the arm.
-    :param connection: connection to the server.
-    :param settings: settings of the run.
     :param group_name: ``group_name`` of the requests; may be empty.
     :param partial: whether the server's robot may have joints that the arm's robot lacks.
     """
@@ -81,26 +77,17 @@ class Subject:
         """
         Return random postures within the joint limits; the same for the same purpose.
 
-        :param count: how many.
         :param purpose: what for, as the seed of the random numbers.
         """
         rng = np.random.default_rng(zlib.crc32(purpose.encode()))
         return [self.arm.random_posture(rng) for _ in range(count)]
 
     def links_at(self, posture: Posture) -> Poses:
-        """
-        Return the poses of all links, computed here from the URDF.
-
-        :param posture: the joint positions.
-        """
+        """Return the poses of all links, computed here from the URDF."""
         return link_poses(self.arm.robot, posture)
 
     def tips_at(self, posture: Posture) -> Poses:
-        """
-        Return the poses of the tips, computed here from the URDF.
-
-        :param posture: the joint positions.
-        """
+        """Return the poses of the tips, computed here from the URDF."""
         poses = self.links_at(posture)
         return {tip: poses[tip] for tip in self.arm.tips}
 
@@ -152,11 +139,7 @@ class Subject:
         return self.request(poses, seed), poses, seed
 
     def first_pose(self, request: GetPositionIK.Request) -> PoseStamped:
-        """
-        Return the pose of a request, or the first of several.
-
-        :param request: the request.
-        """
+        """Return the pose of a request, or the first of several."""
         poses = request.ik_request.pose_stamped_vector
         return poses[0] if len(poses) else request.ik_request.pose_stamped
 
@@ -166,8 +149,6 @@ class Subject:
         """
         Ask ``compute_ik``.
 
-        :param request: the request.
-        :param asked: the same in words.
         :param patience: how long to wait for this answer [s], if not as for others.
         :raises NoAnswerError: no answer came.
         """
@@ -180,9 +161,7 @@ class Subject:
         """
         Ask ``compute_fk``.
 
-        :param links: the links.
         :param posture: the joint positions; None for the present ones.
-        :param asked: the request in words.
         :param frame: the frame of the poses; empty for the root link's.
         :raises NoAnswerError: no answer came.
         :raises NotSupportedError: there is no such service.
@@ -199,8 +178,6 @@ class Subject:
         """
         Make sure that an answer is a solution: within the limits, with the links at the poses.
 
-        :param answer: the answer.
-        :param poses: the poses by link.
         :returns: the posture, and the largest errors of position [m] and orientation [rad].
         :raises CheckFailedError: it is none, whatever it says of itself.
         """
@@ -241,7 +218,6 @@ class Subject:
         """
         Return the posture of an answer that has to be a solution within the joint limits.
 
-        :param answer: the answer.
         :raises CheckFailedError: it is none.
         """
         found = answer.positions()
@@ -266,7 +242,6 @@ class Subject:
         """
         Return a value that several checks share; kept from the first call on.
 
-        :param name: its name.
         :param value: returns it.
         """
         if name not in self._kept:
@@ -292,7 +267,6 @@ def trajectory_postures(trajectory: RobotTrajectory, start: Posture) -> list[Pos
     """
     Return the postures at the points of a trajectory.
 
-    :param trajectory: the trajectory.
     :param start: positions of the joints that it does not move.
     """
     joints = trajectory.joint_trajectory
@@ -303,11 +277,5 @@ def trajectory_postures(trajectory: RobotTrajectory, start: Posture) -> list[Pos
 
 
 def largest_step(a: Posture, b: Posture, names: Sequence[str]) -> float:
-    """
-    Return the largest difference of joint positions between two postures [rad] or [m].
-
-    :param a: a posture.
-    :param b: another one.
-    :param names: the joints that are compared.
-    """
+    """Return the largest difference of joint positions between two postures [rad] or [m]."""
     return max((abs(a[name] - b[name]) for name in names), default=math.nan)

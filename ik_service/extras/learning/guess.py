@@ -20,7 +20,6 @@ class Guess(ABC):
     Learned guess for one chain; several threads may use it at the same time.
 
     :cvar kind: its name, as in ``IkOptions.seed_source``.
-    :ivar chain: the chain.
     """
 
     kind: ClassVar[str]
@@ -34,8 +33,6 @@ class Guess(ABC):
         """
         Restore a guess from what :meth:`arrays` gave.
 
-        :param chain: the chain that it was learned for.
-        :param arrays: the arrays by name.
         :param task_weights: (6,) weights of the pose error, as in the options of a solver.
         :raises KeyError: an array is missing.
         :raises ValueError: an array has another shape or is not finite.
@@ -72,7 +69,6 @@ def check_array(array: np.ndarray, shape: tuple[int | None, ...]) -> np.ndarray:
     """
     Return an array of a file as doubles, if it has the shape it should have.
 
-    :param array: the array.
     :param shape: what its shape has to be; None for any length but 0.
     :raises ValueError: it has another shape, is empty, or holds something else than finite
         numbers.

@@ -18,10 +18,13 @@ import zipfile
 import zlib
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ik_service.common.regular_file import open_regular
 from ik_service.exceptions import ArgumentError, SeedFileError
-from ik_service.extras.learning.guess import Arrays, Guess
+from ik_service.extras.learning.guess import Arrays, FULL_POSE, Guess
+from ik_service.extras.learning.network import NetworkGuess
+from ik_service.extras.learning.table import TableGuess
 from ik_service.kinematics.chain import KinematicChain
 
 LONGEST = 256 * 2**20
@@ -33,12 +36,14 @@ _TOLERANCE = 1e-9
 # What NumPy raises for a file that is no such archive, or a damaged one.
 _DAMAGE = (ValueError, EOFError, TypeError, zipfile.BadZipFile, zlib.error)
 
+_GUESSES: dict[str, type[Guess]] = {guess.kind: guess for guess in (TableGuess, NetworkGuess)}
+KINDS = tuple(_GUESSES)
+
 
 def default_path(chain: KinematicChain, kind: str) -> Path:
     """
     Return the default file of a chain's guess, beside the URDF.
 
-    :param chain: the chain.
     :param kind: ``table`` or ``network``.
     :returns: ``<URDF's name>.<base>.<tip>.<kind>.npz``.
     :raises ArgumentError: the robot was not read from a file.
@@ -56,9 +61,7 @@ def train_command(chain: KinematicChain, kind: str, path: Path) -> str:
     """
     Return the command line that trains a guess and saves it.
 
-    :param chain: the chain.
     :param kind: ``table`` or ``network``.
-    :param path: the file.
     """
     source = chain.robot.source
     words = ['ik_train', str(source or 'URDF'), '--base-link', chain.base_link]
@@ -102,12 +105,7 @@ def _unwritable(path: Path, error: OSError) -> SeedFileError:
 
 
 def write_guess(file: BinaryIO, guess: Guess) -> None:
-    """
-    Write a guess with a description of its chain.
-
-    :param file: a file opened for writing.
-    :param guess: the guess.
-    """
+    """Write a guess with a description of its chain."""
     arrays: dict[str, Any] = {**_description(guess.chain), **guess.arrays()}
     np.savez_compressed(file, format=_FORMAT, kind=guess.kind, **arrays)
 
@@ -116,8 +114,6 @@ def read_arrays(path: Path, chain: KinematicChain, kind: str) -> Arrays:
     """
     Read the arrays of a guess.
 
-    :param path: the file.
-    :param chain: the chain that it has to belong to.
     :param kind: what it has to hold, ``table`` or ``network``.
     :raises SeedFileError: there is no such file, or it is damaged, of another kind or for another
         chain; the message names the command that makes it.
@@ -170,3 +166,45 @@ def _description(chain: KinematicChain) -> dict[str, np.ndarray]:
         'joint_names': np.array(chain.joint_names),
         'geometry': np.concatenate([np.ravel(part) for part in geometry]),
     }
+
+
+def load_guess(
+    chain: KinematicChain,
+    kind: str,
+    path: str | os.PathLike[str] | None = None,
+    task_weights: ArrayLike = FULL_POSE,
+) -> Guess:
+    """
+    Load the learned guess of a chain.
+
+    :param kind: ``table`` or ``network``.
+    :param path: its file; by default the one that ``ik_train`` makes beside the URDF.
+    :param task_weights: (6,) weights of the pose error, as in the options of a solver: where the
+        orientation does not count at all, the table is searched by position alone, and the other
+        way round.
+    :raises ArgumentError: there is no such kind, or the path is left out though the robot was not
+        read from a file.
+    :raises SeedFileError: the file is missing, damaged, or of another chain; the message names
+        the command that makes it.
+    :raises MissingExtraError: a library that it takes is not installed.
+    """
+    guess = guess_class(kind)
+    path = default_path(chain, kind) if path is None else Path(path)
+    arrays = read_arrays(path, chain, kind)
+    try:
+        return guess.from_arrays(chain, arrays, task_weights)
+    except (KeyError, ValueError, TypeError) as error:
+        remedy = train_command(chain, kind, path)
+        raise SeedFileError(path, f'is damaged ({error}); make it with: {remedy}') from error
+
+
+def guess_class(kind: str) -> type[Guess]:
+    """
+    Return the class of a kind of guess.
+
+    :param kind: ``table`` or ``network``.
+    :raises ArgumentError: there is no such kind.
+    """
+    if kind not in _GUESSES:
+        raise ArgumentError('kind', f'has to be one of {", ".join(KINDS)}, not {kind!r}')
+    return _GUESSES[kind]

@@ -26,7 +26,6 @@ class NetworkGuess(Guess):
 
     Free axes of a task make no difference to it: it looks at the whole pose.
 
-    :ivar chain: the chain.
     :ivar layers: for each layer the matrix (inputs, outputs) and the vector (outputs,) of its
         weights, single precision.
     """
@@ -37,7 +36,6 @@ class NetworkGuess(Guess):
         """
         Prepare the network.
 
-        :param chain: the chain.
         :param layers: matrix and vector of each layer. The first takes the upper 3×4 block of
             T_base_tip, row by row; the last gives what :func:`encode` makes of a posture.
         """
@@ -56,8 +54,6 @@ class NetworkGuess(Guess):
         """
         Restore a guess from saved weights; see :meth:`Guess.from_arrays`.
 
-        :param chain: the chain that it was learned for.
-        :param arrays: the arrays by name.
         :param task_weights: (6,) weights of the pose error; not used.
         """
         layers = []
@@ -121,7 +117,6 @@ def encode(chain: KinematicChain, postures: np.ndarray) -> np.ndarray:
     """
     Return the outputs that the network is trained to give for postures.
 
-    :param chain: the chain.
     :param postures: (N, n) [rad] or [m].
     :returns: (N, 2n): for a joint that turns the sine and, n columns on, the cosine of its angle
         from the middle; for another the distance from the middle in shares of half its range, and

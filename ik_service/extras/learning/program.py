@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 import math
 from pathlib import Path
 import time
+from time import thread_time
+
+import numpy as np
 
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import UnknownArmError, UrdfError
-from ik_service.extras.learning.effort import Effort, mean_guess_time, measure_effort
 from ik_service.extras.learning.guess import Guess
-from ik_service.extras.learning.guess_file import default_path
-from ik_service.extras.learning.loading import KINDS, load_guess
-from ik_service.extras.learning.sampling import sample_postures, tip_poses
+from ik_service.extras.learning.guess_file import default_path, KINDS, load_guess
+from ik_service.extras.learning.table import sample_postures, tip_poses
 from ik_service.extras.learning.training import train_guess
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.package_folders import PACKAGE_DIRS_HELP, parse_package_dirs
@@ -52,6 +54,64 @@ then, in Python:
 
 exit code: 0 saved, 1 a failure, 2 the command is wrong.
 """
+
+
+@dataclass(frozen=True)
+class Effort:
+    """
+    Effort of a solver for some targets; all but the shares are means over them.
+
+    :ivar first_search: share of the targets that the first search reached.
+    :ivar solved: share of the targets that were reached.
+    :ivar call_time: time of the call from Python, with that of the guess [s].
+    """
+
+    iterations: float
+    searches: float
+    first_search: float
+    solved: float
+    call_time: float
+
+
+def measure_effort(solver: Solver, targets: np.ndarray) -> Effort:
+    """
+    Measure the effort of solving targets from the solver's own starting postures.
+
+    :param solver: the solver; its options say where the searches start.
+    :param targets: (N, 4, 4) T_base_tip, N at least 1.
+    """
+    solver.solve(targets[0])  # compiles, or loads the compiled code
+    results, times = [], []
+    for T in targets:
+        began = thread_time()
+        results.append(solver.solve(T))
+        times.append(thread_time() - began)
+    return Effort(
+        iterations=_mean(result.iterations for result in results),
+        searches=_mean(result.searches for result in results),
+        first_search=_mean(result.success and result.searches == 1 for result in results),
+        solved=_mean(result.success for result in results),
+        call_time=_mean(times),
+    )
+
+
+def mean_guess_time(guess: Guess, targets: np.ndarray) -> float:
+    """
+    Return the mean time of a guess [s].
+
+    :param targets: (N, 4, 4) T_base_tip, N at least 1.
+    """
+    guess.guess(targets[0])
+    times = []
+    for T in targets:
+        began = thread_time()
+        guess.guess(T)
+        times.append(thread_time() - began)
+    return _mean(times)
+
+
+def _mean(values: Iterable[float]) -> float:
+    return float(np.mean(list(values)))
 
 
 def main(arguments: Sequence[str]) -> int:

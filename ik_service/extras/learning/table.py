@@ -20,10 +20,17 @@ from numpy.typing import ArrayLike
 from ik_service.exceptions import MissingExtraError
 from ik_service.extras.learning import table_kernels
 from ik_service.extras.learning.guess import Arrays, check_array, FULL_POSE, Guess
-from ik_service.extras.learning.sampling import linearisation, manipulable_postures
+from ik_service.extras.learning.table_kernels import linearise
 from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.joint_space import sampled_range
 from ik_service.kinematics.pose_error import check_transforms
+
+# Postures that are drawn for each one that is kept, and how many are looked at together.
+_DRAWS = 3
+_BLOCK = 16_384
+# Keeps the determinant of J Jᵀ above zero where the chain has fewer than six freedoms.
+_GRAM_DAMPING = 1e-3
 
 # Neighbours that are compared, and the share by which they may be farther away than the nearest
 # ones: more neighbours and a smaller share reach few poses more, and take longer.
@@ -36,13 +43,65 @@ _LENGTH_IN_SPREADS = 0.4
 _DAMPING = 0.003
 
 
+def sample_postures(chain: KinematicChain, count: int, seed: int) -> np.ndarray:
+    """
+    Draw postures uniformly from :func:`sampled_range`.
+
+    :param seed: of the random numbers; the same one gives the same postures.
+    :returns: (count, n) [rad] or [m].
+    """
+    return np.random.default_rng(seed).uniform(*sampled_range(chain), (count, chain.n))
+
+
+def manipulable_postures(chain: KinematicChain, count: int, seed: int) -> np.ndarray:
+    """
+    Draw three times as many postures and return those with the largest manipulability.
+
+    From a posture far from singular ones, a search reaches more of the poses around. The measure
+    is Yoshikawa's (1985), det J Jᵀ, with a little added to the squared singular values.
+
+    :param seed: of the random numbers; the same one gives the same postures.
+    :returns: (count, n) [rad] or [m].
+    """
+    postures = sample_postures(chain, _DRAWS * count, seed)
+    measure = np.empty(len(postures))
+    for first in range(0, len(postures), _BLOCK):
+        rows = linearisation(chain, postures[first : first + _BLOCK])[1]
+        gram = np.swapaxes(rows, 1, 2) @ rows + _GRAM_DAMPING * np.eye(6)
+        measure[first : first + _BLOCK] = np.linalg.slogdet(gram)[1]
+    return postures[np.argsort(-measure, kind='stable')[:count]]
+
+
+def linearisation(chain: KinematicChain, postures: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return frames and Jacobians of many postures.
+
+    :param postures: (N, n) [rad] or [m], contiguous.
+    :returns: (N, 12) x, y and z axes, then origin, of the frames behind the last joint; (N, n, 6)
+        Jacobians, one row a variable.
+    """
+    frames, rows = np.empty((len(postures), 12)), np.empty((*postures.shape, 6))
+    axes = np.empty((len(chain.arrays.variables), 6))
+    linearise(chain.arrays, postures, axes, frames, rows)
+    return frames, rows
+
+
+def tip_poses(chain: KinematicChain, postures: np.ndarray) -> np.ndarray:
+    """
+    Return the poses of the tip at many postures.
+
+    :param postures: (N, n) [rad] or [m].
+    :returns: (N, 4, 4) T_base_tip.
+    """
+    return np.array([chain.forward(q) for q in postures]).reshape(-1, 4, 4)
+
+
 class TableGuess(Guess):
     """
     Guess from a table of postures, searched by pose.
 
     Poses, Jacobians and tree are made anew from the postures, so they fit the chain as it is.
 
-    :ivar chain: the chain.
     :ivar postures: (N, n) joint vectors [rad] or [m], read-only.
     """
 
@@ -54,7 +113,6 @@ class TableGuess(Guess):
         """
         Prepare the table.
 
-        :param chain: the chain.
         :param postures: (N, n) joint vectors; those outside the limits are brought inside.
         :param task_weights: (6,) weights of the pose error, as in the options of a solver. Where
             the orientation does not count at all, neighbours are sought by position alone, and
@@ -80,8 +138,6 @@ class TableGuess(Guess):
         """
         Restore a guess from saved postures; see :meth:`Guess.from_arrays`.
 
-        :param chain: the chain that it was learned for.
-        :param arrays: the arrays by name.
         :param task_weights: (6,) weights of the pose error.
         """
         return cls(chain, check_array(arrays['postures'], (None, chain.n)), task_weights)
@@ -139,9 +195,6 @@ def train_table(chain: KinematicChain, samples: int, seed: int = 0) -> TableGues
     """
     Make a table of random postures.
 
-    :param chain: the chain.
-    :param samples: number of postures in the table.
-    :param seed: seed of the random postures.
     :raises MissingExtraError: SciPy is not installed.
     """
     return TableGuess(chain, manipulable_postures(chain, samples, seed))

@@ -20,11 +20,14 @@ import numpy as np
 
 from ik_service.exceptions import IkServiceError, MissingExtraError
 from ik_service.extras.learning.guess import Guess
-from ik_service.extras.learning.guess_file import default_path, replaced_file, write_guess
-from ik_service.extras.learning.loading import guess_class
+from ik_service.extras.learning.guess_file import (
+    default_path,
+    guess_class,
+    replaced_file,
+    write_guess,
+)
 from ik_service.extras.learning.network import encode, Layer, NetworkGuess
-from ik_service.extras.learning.sampling import sample_postures, tip_poses
-from ik_service.extras.learning.table import train_table
+from ik_service.extras.learning.table import sample_postures, tip_poses, train_table
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.batch import solve_ik_batch
 from ik_service.solvers.options import IkOptions
@@ -41,6 +44,9 @@ _BATCH = 256
 # Poses that have to be solved, at least, for a network to be worth its name.
 _FEWEST = 50
 
+Trainer = Callable[[KinematicChain, int, int], Guess]
+"""Trains a guess for a chain: number of random postures, seed of the random numbers."""
+
 
 class TrainingError(IkServiceError):
     """Failure to train a network for a chain."""
@@ -50,7 +56,6 @@ def train_network(chain: KinematicChain, samples: int, seed: int = 0) -> Network
     """
     Train a network for a chain.
 
-    :param chain: the chain.
     :param samples: number of random poses to train with.
     :param seed: seed of the random postures and of the network's weights.
     :raises MissingExtraError: scikit-learn is not installed.
@@ -120,10 +125,6 @@ def _layers(regressor: MLPRegressor, mean: np.ndarray, spread: np.ndarray) -> li
     return list(zip(matrices, vectors, strict=True))
 
 
-Trainer = Callable[[KinematicChain, int, int], Guess]
-"""Trains a guess for a chain: number of random postures, seed of the random numbers."""
-
-
 def train_guess(
     chain: KinematicChain,
     kind: str,
@@ -134,11 +135,9 @@ def train_guess(
     """
     Train a guess for a chain and save it.
 
-    :param chain: the chain.
     :param kind: ``table`` or ``network``.
     :param samples: number of random postures to learn from.
     :param path: its file; by default beside the URDF, where it is found when it is loaded.
-    :param seed: seed of the random postures.
     :raises ArgumentError: there is no such kind, or the path is left out though the robot was not
         read from a file.
     :raises SeedFileError: the file cannot be written; this is found out before the training.

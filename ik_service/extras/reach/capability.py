@@ -16,6 +16,24 @@ from ik_service.extras.reach.grid import axes_of, spacing_of
 from ik_service.extras.reach.map_group import check_place, read_group, Reader, write_group
 from ik_service.extras.scale.chain_spec import ChainSpec
 
+_SHIFT = 1e-3  # by how much of the spacing positions of two grids may differ
+
+KIND = 'capability map'
+FORMAT = 2
+"""Version of the layout; 1 had no digests of the attributes."""
+
+_UNITS = {
+    'positions': 'm',
+    'rotations': '1',
+    'reached': '1',
+    'free': '1',
+    'position_reached': '1',
+    'position_free': '1',
+    'manipulability': 'm, rad',
+    'limit_distance': '1',
+}
+_BOOLEAN = ('reached', 'free', 'position_reached', 'position_free')
+
 
 @dataclass(frozen=True)
 class Check:
@@ -42,9 +60,6 @@ class Check:
         if self.tried in (0, self.given_up):
             return float(self.found)
         return (self.found or 3) / self.tried * self.given_up
-
-
-_SHIFT = 1e-3  # by how much of the spacing positions of two grids may differ
 
 
 @dataclass(frozen=True)
@@ -162,23 +177,6 @@ def _means(found: CapabilityMap, chosen: np.ndarray) -> MapMeans:
     )
 
 
-KIND = 'capability map'
-FORMAT = 2
-"""Version of the layout; 1 had no digests of the attributes."""
-
-_UNITS = {
-    'positions': 'm',
-    'rotations': '1',
-    'reached': '1',
-    'free': '1',
-    'position_reached': '1',
-    'position_free': '1',
-    'manipulability': 'm, rad',
-    'limit_distance': '1',
-}
-_BOOLEAN = ('reached', 'free', 'position_reached', 'position_free')
-
-
 def check_map_place(path: str | os.PathLike[str]) -> None:
     """
     Check that a map can be written somewhere, before the work for it is done.
@@ -188,38 +186,6 @@ def check_map_place(path: str | os.PathLike[str]) -> None:
     :raises MissingExtraError: zarr is not installed.
     """
     check_place(path, KIND)
-
-
-def write_map(found: CapabilityMap, path: str | os.PathLike[str]) -> None:
-    """
-    Write a map; an existing one is replaced once the new one is whole.
-
-    :param found: the map.
-    :param path: folder of the group.
-    :raises StoreError: something else is there, or the disk refuses.
-    :raises MissingExtraError: zarr is not installed.
-    """
-    arrays = {name: (getattr(found, name), unit) for name, unit in _UNITS.items()}
-    write_group(path, KIND, FORMAT, arrays, {
-        'chain': found.spec.to_json(),
-        'base_link': found.base_link,
-        'tip_link': found.tip_link,
-        'spacing': None if np.isnan(found.spacing) else found.spacing,
-        'searches': found.searches,
-        'missed_positions': asdict(found.missed_positions),
-        'missed_poses': asdict(found.missed_poses),
-    })  # fmt: skip
-
-
-def read_map(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """
-    Return the attributes of a map.
-
-    :param path: folder of the group.
-    :raises StoreError: there is none, it is of another version, or damaged.
-    :raises MissingExtraError: zarr is not installed.
-    """
-    return read_group(path, KIND, FORMAT, _read)
 
 
 def _read(numbers: Reader, attributes: dict[str, Any]) -> dict[str, Any]:
@@ -260,7 +226,7 @@ def _check(values: dict[str, Any]) -> None:
 @dataclass(frozen=True, eq=False)
 class CapabilityMap:
     """
-    What an arm can do at P positions, with R orientations at each. Its arrays are read-only.
+    Reach of an arm at P positions, with R orientations at each. Its arrays are read-only.
 
     Poses are those of the tip link in the frame of the base link. *Reached* is what the arm gets
     to within its joint limits; *free*, what it gets to without colliding with itself, which is the
@@ -388,7 +354,16 @@ class CapabilityMap:
         :raises StoreError: something else is there, or the disk refuses.
         :raises MissingExtraError: zarr is not installed.
         """
-        write_map(self, path)
+        arrays = {name: (getattr(self, name), unit) for name, unit in _UNITS.items()}
+        write_group(path, KIND, FORMAT, arrays, {
+            'chain': self.spec.to_json(),
+            'base_link': self.base_link,
+            'tip_link': self.tip_link,
+            'spacing': None if np.isnan(self.spacing) else self.spacing,
+            'searches': self.searches,
+            'missed_positions': asdict(self.missed_positions),
+            'missed_poses': asdict(self.missed_poses),
+        })  # fmt: skip
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CapabilityMap:
@@ -399,4 +374,4 @@ class CapabilityMap:
         :raises StoreError: there is none, it is of another version, or damaged.
         :raises MissingExtraError: zarr is not installed.
         """
-        return cls(**read_map(path))
+        return cls(**read_group(path, KIND, FORMAT, _read))

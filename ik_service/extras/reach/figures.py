@@ -25,12 +25,16 @@ NAMES = 'xyz'
 
 _SAME = 1e-3  # share of the spacing by which layers at the same height may differ
 
+_SHARE_COLORS = 'viridis'
+_QUANTITY_COLORS, _LOST_COLORS = 'cividis', 'magma_r'
+_ELEVATION, _AZIMUTH = 24.0, -52.0  # of the view [°]
+_POINT_AREA = 30.0  # of a point where there are 20 positions in a row [points of print²]
+
 
 class Cuts:
     """
     Layers of the grid of a map: upright ones through the first joint, and a level one.
 
-    :param found: the map, of a grid.
     :param height: of the level one [m]; that of the fullest layer when left out.
     """
 
@@ -71,8 +75,6 @@ class Cuts:
         :param axes: where; left empty where the layer is the edge of a flat arm.
         :param values: (P,) the value of each position.
         :param across: the axis that the layer is perpendicular to, 0 to 2.
-        :param colors: of the values.
-        :param norm: of the values.
         """
         right, up = (i for i in range(3) if i != across)
         layer = self.layer(across)
@@ -106,8 +108,6 @@ def common_height(first: CapabilityMap, second: CapabilityMap) -> float | None:
     """
     Return the height of a level layer that both maps have, and that is full in both.
 
-    :param first: a map of a grid.
-    :param second: one whose grid has the same spacing.
     :returns: [m]; None where they have no layer at the same height.
     """
     heights, fullness = [], []
@@ -126,18 +126,10 @@ def common_height(first: CapabilityMap, second: CapabilityMap) -> float | None:
     return float(heights[0][rows[np.argmax(fullness[0][rows] + fullness[1][columns])]])
 
 
-_SHARE_COLORS = 'viridis'
-_QUANTITY_COLORS, _LOST_COLORS = 'cividis', 'magma_r'
-_ELEVATION, _AZIMUTH = 24.0, -52.0  # of the view [°]
-_POINT_AREA = 30.0  # of a point where there are 20 positions in a row [points of print²]
-
-
 def draw_reach(path: Path, found: CapabilityMap) -> Path:
     """
     Draw a capability map and write the picture.
 
-    :param path: the PNG file.
-    :param found: the map, of a grid.
     :returns: the path.
     :raises MissingExtraError: Matplotlib is not installed.
     """
@@ -288,12 +280,7 @@ def _frame(axes: Axes3D, points: np.ndarray, margin: float) -> None:
 
 
 def arm_names(first: CapabilityMap, second: CapabilityMap) -> tuple[str, str]:
-    """
-    Return names that tell two arms apart.
-
-    :param first: map of the one.
-    :param second: map of the other.
-    """
+    """Return names that tell two arms apart."""
     pair = first, second
     names = [found.spec.build().chain.robot.name for found in pair]
     if names[0] == names[1]:
@@ -309,10 +296,6 @@ def draw_comparison(
     """
     Draw two maps side by side, with the same colours and scale, and write the picture.
 
-    :param path: the PNG file.
-    :param first: the first map.
-    :param second: the second.
-    :param comparison: of the two.
     :returns: the path.
     :raises MissingExtraError: Matplotlib is not installed.
     """

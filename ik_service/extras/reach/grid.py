@@ -18,12 +18,19 @@ _MARGIN = 0.05  # around where they put the tip, of the largest side
 _FLAT = 1e-9  # a side of the box that is thinner than this share of the largest is none
 _EVEN = 1e-6  # by how much of itself the distance of neighbours may vary
 
+# M. Alexa, "Super-Fibonacci spirals: fast, low-discrepancy sampling of SO(3)", CVPR 2022: φ is the
+# square root of 2, ψ the positive root of ψ⁴ = ψ + 4.
+_PHI = math.sqrt(2.0)
+_PSI = 1.533751168755204288118041
+
+_FEW_POSTURES = 20  # random ones that show about which axes the tip turns
+_PARALLEL = 1e-9  # share of the largest singular value below which there is no further axis
+
 
 def reach_box(chain: KinematicChain) -> tuple[np.ndarray, np.ndarray]:
     """
     Return a box around all that an arm can reach, with a margin.
 
-    :param chain: the arm.
     :returns: (3,) lower and (3,) upper corner in the base frame [m]; they are equal along a
         direction in which the tip never moves.
     :raises ChainError: the arm reaches endlessly far.
@@ -48,7 +55,6 @@ def turn_within_limits(chain: KinematicChain) -> tuple[np.ndarray, np.ndarray]:
 
     A joint that turns for ever shows all it can do in one turn, within the limit it may have.
 
-    :param chain: the chain.
     :returns: (n,) lower and (n,) upper bounds [rad] or [m].
     """
     turn = 2.0 * math.pi
@@ -63,7 +69,6 @@ def cubic_axes(chain: KinematicChain, spacing: float) -> tuple[np.ndarray, ...]:
 
     They are multiples of the spacing, so that grids of several arms have positions in common.
 
-    :param chain: the arm.
     :param spacing: distance of neighbours [m].
     :returns: coordinates along x, y and z of the base frame [m]; one where the tip never moves.
     :raises ArgumentError: the spacing is no positive length, or so small that there are more
@@ -96,7 +101,6 @@ def cubic_count(chain: KinematicChain, spacing: float) -> float:
     """
     Return how many positions :func:`cubic_axes` has, however many that are.
 
-    :param chain: the arm.
     :param spacing: distance of neighbours [m].
     :raises ChainError: the arm reaches endlessly far.
     """
@@ -135,22 +139,9 @@ def axes_of(positions: np.ndarray) -> tuple[np.ndarray, ...] | None:
 
 
 def spacing_of(axes: tuple[np.ndarray, ...]) -> float:
-    """
-    Return the distance of neighbours in a grid of cubes [m]; NaN of a single position.
-
-    :param axes: its coordinates.
-    """
+    """Return the distance of neighbours in a grid of cubes [m]; NaN of a single position."""
     steps = [(axis[-1] - axis[0]) / (len(axis) - 1) for axis in axes if len(axis) > 1]
     return round(float(steps[0]), 12) if steps else math.nan  # without what rounding has added
-
-
-# M. Alexa, "Super-Fibonacci spirals: fast, low-discrepancy sampling of SO(3)", CVPR 2022: φ is the
-# square root of 2, ψ the positive root of ψ⁴ = ψ + 4.
-_PHI = math.sqrt(2.0)
-_PSI = 1.533751168755204288118041
-
-_FEW_POSTURES = 20  # random ones that show about which axes the tip turns
-_PARALLEL = 1e-9  # share of the largest singular value below which there is no further axis
 
 
 def even_orientations(count: int) -> np.ndarray:
@@ -160,7 +151,6 @@ def even_orientations(count: int) -> np.ndarray:
     They are the points of a super-Fibonacci spiral on the sphere of unit quaternions (Alexa 2022,
     algorithm 1).
 
-    :param count: how many.
     :returns: (count, 3, 3) rotation matrices; the same ones at every call.
     """
     s = np.arange(count) + 0.5
@@ -178,7 +168,6 @@ def chain_orientations(chain: KinematicChain, count: int) -> np.ndarray:
     An arm whose turning joints are all parallel, such as a SCARA, turns its tip about one axis
     only: its orientations are spread over one turn. One that only slides has a single one.
 
-    :param chain: the chain.
     :param count: how many there are where the tip turns at all.
     :returns: (count, 3, 3) or (1, 3, 3) rotation matrices R_base_tip.
     """
@@ -194,11 +183,7 @@ def chain_orientations(chain: KinematicChain, count: int) -> np.ndarray:
 
 
 def chooses_orientation(chain: KinematicChain) -> bool:
-    """
-    Return whether a chain has the joints to choose how its tip is turned at a place.
-
-    :param chain: the chain.
-    """
+    """Return whether a chain has the joints to choose how its tip is turned at a place."""
     places, turns = (_directions(chain, rows)[0] for rows in (slice(0, 3), slice(3, 6)))
     axes = places + (turns if turns < 2 else 3)  # about two axes is about all
     return int(np.count_nonzero(chain.lower < chain.upper)) >= axes
@@ -208,8 +193,6 @@ def _directions(chain: KinematicChain, rows: slice) -> tuple[int, np.ndarray]:
     """
     Return in how many directions the tip moves or turns, and these, the strongest first.
 
-    :param chain: the chain.
-    :param rows: those of the Jacobian that count.
     :returns: a number, 0 to 3, and (3, 3) unit vectors, one a row.
     """
     rng = np.random.default_rng(0)

@@ -22,6 +22,14 @@ from ik_service.extras.reach.region import around, Region
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.kinematics.pose_error import check_transform
 
+KIND = 'inverse map'
+FORMAT = 2
+"""Version of the layout; 1 had no digests of the attributes."""
+
+_UNITS = {'origin': 'm', 'rotations': '1', 'quality': '1'}
+
+_CHUNK = 1_000_000  # poses that a thread looks up at a time
+
 
 @dataclass(frozen=True)
 class BaseScores:
@@ -81,13 +89,6 @@ def tip_poses(bases: np.ndarray, poses: np.ndarray) -> np.ndarray:
     return seen.reshape(-1, 4, 4)
 
 
-KIND = 'inverse map'
-FORMAT = 2
-"""Version of the layout; 1 had no digests of the attributes."""
-
-_UNITS = {'origin': 'm', 'rotations': '1', 'quality': '1'}
-
-
 def _read(numbers: Reader, attributes: dict[str, Any]) -> dict[str, Any]:
     arrays = {name: numbers(name) for name in _UNITS}
     quality, spacing = arrays['quality'], float(attributes['spacing'])
@@ -101,13 +102,10 @@ def _read(numbers: Reader, attributes: dict[str, Any]) -> dict[str, Any]:
     return {'spec': ChainSpec.from_json(attributes['chain']), 'spacing': spacing, **arrays}
 
 
-_CHUNK = 1_000_000  # poses that a thread looks up at a time
-
-
 @dataclass(frozen=True, eq=False)
 class InverseMap:
     """
-    Where the base of an arm may stand for a pose of its tip. Its arrays are read-only.
+    Places of the base of an arm for a pose of its tip. Its arrays are read-only.
 
     Each pose T_base_tip that a capability map calls reached is, turned round, a place of the base
     relative to the tip, T_tip_base (N. Vahrenkamp, T. Asfour, R. Dillmann, "Robot placement based

@@ -12,16 +12,18 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ik_service.exceptions import StoreError
-from ik_service.extras.scale.settings_files import (
+from ik_service.extras.scale.group_files import (
     changed_attribute,
     DIGESTS,
     digests_of,
+    disk_errors,
+    load_zarr,
+    missing_fault,
     opening_fault,
     SETTINGS,
     settings_digest,
     settings_fault,
 )
-from ik_service.extras.scale.store_files import disk_errors, load_zarr, missing_fault
 
 _CHUNK = 1_000_000  # rows of a chunk, divided by the width of a row
 _MAKER = 'of ik_service'
@@ -45,10 +47,7 @@ def write_group(
     Each file has a checksum, chunks of nothing but zeros have files too, and there are digests of
     all settings, so that damaged and missing ones are noticed.
 
-    :param path: folder of the group.
     :param kind: what it is, such as 'capability map'.
-    :param version: of the layout.
-    :param arrays: the arrays and their units, by name.
     :param attributes: of the group, besides kind and version.
     :raises StoreError: something else is there, or the disk refuses.
     :raises MissingExtraError: zarr is not installed.
@@ -85,8 +84,6 @@ def check_place(path: str | os.PathLike[str], kind: str) -> None:
     """
     Check that nothing is in the place of a group but one of its kind, which may be replaced.
 
-    :param path: folder of the group.
-    :param kind: what it is.
     :raises StoreError: something else is there, or the disk refuses.
     :raises MissingExtraError: zarr is not installed.
     """
@@ -105,8 +102,6 @@ def read_group(
     """
     Read a group. Those of earlier layouts, without checksums or digests, are read as they are.
 
-    :param path: its folder.
-    :param kind: what it has to be.
     :param version: of the layout; those before it have no digests.
     :param interpret: returns the content of a group, from what reads its arrays and from its
         attributes; whatever it raises means that these are damaged.

@@ -26,15 +26,18 @@ from ik_service.solvers.result import IkBatchResult
 _COMPARED = 10  # postures with which two arms are told apart
 _SAME = 1e-6  # by how much their poses may differ
 
+SEARCHES = 8
+"""Searches for a pose while places are compared; what is returned is searched for longer."""
+
+_CHUNK = 100_000  # targets that are held at a time
+_PATIENCE = 60.0  # with a solve: a busy machine must not change the answer [s]
+
 
 @dataclass(frozen=True)
 class PlaceArm:
     """
     Arm of a search for places, and how it is solved.
 
-    :ivar chain: the arm.
-    :ivar options: of its solves.
-    :ivar solver: name of the method.
     :ivar collisions: what postures must be free of; None for nothing.
     :ivar inverse_map: its map; None without one.
     """
@@ -137,18 +140,10 @@ def _check_map(chain: KinematicChain, other: KinematicChain) -> None:
     )
 
 
-SEARCHES = 8
-"""Searches for a pose while places are compared; what is returned is searched for longer."""
-
-_CHUNK = 100_000  # targets that are held at a time
-_PATIENCE = 60.0  # with a solve: a busy machine must not change the answer [s]
-
-
 class Estimate(NamedTuple):
     """
-    What solves with few searches tell about places.
+    Scores of places by solves with few searches.
 
-    :ivar scores: of C places.
     :ivar q: (C, K, n) the postures found [rad] or [m].
     """
 
@@ -161,7 +156,6 @@ class Task:
     """
     Arm, region and poses of a search for places.
 
-    :ivar arm: the arm, and how it is solved.
     :ivar region: where the base may stand.
     :ivar poses: (K, 4, 4) T_world_tip.
     :ivar threads: number of threads; None for one a core.
@@ -173,11 +167,7 @@ class Task:
     threads: int | None = None
 
     def with_poses(self, chosen: np.ndarray) -> Task:
-        """
-        Return the search for some of the poses.
-
-        :param chosen: their numbers.
-        """
+        """Return the search for some of the poses."""
         return replace(self, poses=self.poses[chosen])
 
     def solve(
@@ -257,7 +247,6 @@ def solved_scores(
     """
     Return the scores of places by inverse kinematics of every pose from each.
 
-    :param task: arm, region and poses.
     :param places: (C, 4) x, y, z [m] and yaw [rad].
     :param progress: called with the number of places done and C.
     """

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 import math
 from numbers import Real
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 from ik_service.common.arguments import whole_number
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
-from ik_service.extras.reach.inverse_map import BaseScores
+from ik_service.extras.reach.capability import CapabilityMap
+from ik_service.extras.reach.inverse_map import BaseScores, InverseMap
 from ik_service.extras.reach.place_task import read_arm, solved_scores, Task
 from ik_service.extras.reach.postures import random_postures
 from ik_service.extras.reach.region import around, Region
@@ -26,14 +27,26 @@ from ik_service.solvers.collision_test import Collisions, CollisionTest
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.result import IkBatchResult
 
-if TYPE_CHECKING:
-    from ik_service.extras.reach.capability import CapabilityMap
-    from ik_service.extras.reach.inverse_map import InverseMap
-
-
 _STARTS = 4  # of searches for a posture of better quality, besides the first
 _MANY = 10_000  # poses at all places, from which on there is one such start only
 _ROWS = 100_000  # answers that are held at a time
+
+_RADIUS = 0.3  # of a tool: a point so far from the tip tells how orientations differ [m]
+
+_ROUNDS = (1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.25, 0.25, 0.125, 0.125)  # shares of the first step
+
+CANDIDATES = 10_000
+"""Places that are compared, where no spacing is given."""
+
+HEADINGS = 8
+"""Headings of a full turn that are compared at a position."""
+
+_SOLVES = 400_000  # of inverse kinematics to compare places; beyond, fewer poses are looked at
+_LEAST_POSES, _MOST_POSES = 8, 100  # that are looked at then
+_PARTS = 20  # of the longest side of the region: places that are returned lie half of one apart
+_MORE = 4  # places that are refined for each that is returned
+_CHECKED = 25  # places that are solved for after a map or for collisions, for each of these
+_VERIFIED = 40_000  # poses in the verification, beyond which fewer places are verified
 
 
 @dataclass(frozen=True)
@@ -139,9 +152,6 @@ def _qualities(task: Task, batch: IkBatchResult) -> np.ndarray:
     return quality
 
 
-_RADIUS = 0.3  # of a tool: a point so far from the tip tells how orientations differ [m]
-
-
 def apart(places: np.ndarray, order: np.ndarray, distance: float, count: int) -> np.ndarray:
     """
     Choose places that lie apart, the best first.
@@ -184,9 +194,6 @@ def spread_poses(poses: np.ndarray, count: int) -> np.ndarray:
         chosen.append(int(np.argmax(away)))
         away = np.minimum(away, np.linalg.norm(points - points[chosen[-1]], axis=1))
     return np.sort(np.array(chosen))
-
-
-_ROUNDS = (1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.25, 0.25, 0.125, 0.125)  # shares of the first step
 
 
 class Refined(NamedTuple):
@@ -245,20 +252,6 @@ def _better(present: Refined, trials: Refined) -> Refined:
     return Refined(
         places[chosen], scores.take(chosen), np.concatenate([present.q, trials.q])[chosen]
     )
-
-
-CANDIDATES = 10_000
-"""Places that are compared, where no spacing is given."""
-
-HEADINGS = 8
-"""Headings of a full turn that are compared at a position."""
-
-_SOLVES = 400_000  # of inverse kinematics to compare places; beyond, fewer poses are looked at
-_LEAST_POSES, _MOST_POSES = 8, 100  # that are looked at then
-_PARTS = 20  # of the longest side of the region: places that are returned lie half of one apart
-_MORE = 4  # places that are refined for each that is returned
-_CHECKED = 25  # places that are solved for after a map or for collisions, for each of these
-_VERIFIED = 40_000  # poses in the verification, beyond which fewer places are verified
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ _LEVEL = 1e-9  # by how much the cosine of the tilt of a level base may differ f
 @dataclass(frozen=True)
 class Region:
     """
-    Where the base may stand: a box in the world, and how the base is mounted there.
+    Region of the base: a box in the world, and the mounting of the base there.
 
     A base at (x, y, z) with the heading yaw has R_world_base = R_world_mount · Rz(yaw): it turns
     about the axis that it is mounted along, which points up on a floor and down at a ceiling.

@@ -45,13 +45,11 @@ _ORIENTATIONS = 50
 _POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 _PANDA = ('panda_link0', 'panda_hand_tcp')
 
+_ROW_BYTES = 29  # of an answer in the store, without its joint vector
+
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """
-    Add the options of this study.
-
-    :param parser: of its command line.
-    """
+    """Add the options of this study."""
     add = parser.add_argument
     add('--urdf', type=Path, help='robot description (default: the Panda of this package)')
     add('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
@@ -298,16 +296,11 @@ def _at_least(least: int) -> Callable[[str], int]:
     return number
 
 
-_ROW_BYTES = 29  # of an answer in the store, without its joint vector
-
-
 def plan_line(chain: KinematicChain, axes: tuple[np.ndarray, ...], arguments: Namespace) -> str:
     """
     Return a line about what a survey will take, at most.
 
-    :param chain: the arm.
     :param axes: coordinates of the grid [m].
-    :param arguments: of the study.
     """
     positions = math.prod(map(len, axes))
     poses = positions * arguments.orientations
@@ -322,7 +315,6 @@ def summary_lines(found: CapabilityMap, seconds: float) -> Iterator[str]:
     """
     Yield lines about the positions and poses that are reached and missed.
 
-    :param found: the map.
     :param seconds: that the survey has taken [s].
     """
     there = found.position_free
@@ -355,13 +347,7 @@ def summary_lines(found: CapabilityMap, seconds: float) -> Iterator[str]:
 def comparison_lines(
     comparison: MapComparison, first: CapabilityMap, second: CapabilityMap
 ) -> Iterator[str]:
-    """
-    Yield lines about two arms.
-
-    :param comparison: of the two maps.
-    :param first: the first map.
-    :param second: the second.
-    """
+    """Yield lines about two arms."""
     names = arm_names(first, second)
     yield f'{names[0]} and {names[1]} share {comparison.shared:.2f} m³ ({comparison.overlap:.0%})'
     rows = [('', *names), ('volume [m³]', *(f'{volume:.2f}' for volume in comparison.volumes))]

@@ -45,9 +45,14 @@ Progress = bool | Callable[[str, int, int], object]
 """Whether to show bars; or a function of what is solved for, the number done, and all of them."""
 
 _SUCCESS, _IN_COLLISION = IkStatus.SUCCESS.number, IkStatus.IN_COLLISION.number
-_SAMPLE = 3000  # targets that are searched for once more, at most
+SAMPLE = 3000  # targets that are searched for once more, at most
 _PART = 1_000_000  # targets that are looked through at a time
 _PATIENCE = 60.0  # with a solve, at least: a busy machine must not change the map [s]
+
+_ROWS = 200_000  # that are read at a time
+
+MOST_POSES = 200_000_000
+"""Poses of a map, at most: what is known about each takes some bytes of memory."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +63,13 @@ class Stages:
     :ivar spec: chain, solver and options.
     :ivar folder: where the stores are.
     :ivar progress: whether to show bars.
-    :ivar course: other arguments of :func:`~ik_service.extras.scale.solve_to_store`.
+    :ivar arguments: other arguments of :func:`~ik_service.extras.scale.solve_to_store`.
     """
 
     spec: ChainSpec
     folder: Path
     progress: Progress
-    course: dict[str, Any]
+    arguments: dict[str, Any]
 
     @property
     def searches(self) -> int:
@@ -127,7 +132,7 @@ class Stages:
             shown = partial(self._tell, name, len(targets))
         elif not self.progress:
             shown = False
-        return solve_to_store(spec, targets, path, progress=shown, **self.course).store
+        return solve_to_store(spec, targets, path, progress=shown, **self.arguments).store
 
     def _tell(self, name: str, total: int, done: int, _count: int | None) -> None:
         cast('Callable', self.progress)(name, done, total)
@@ -135,7 +140,7 @@ class Stages:
     def _check(
         self, name: str, targets: BlockTargets, given_up: np.ndarray, spec: ChainSpec
     ) -> Check:
-        chosen = _sample(given_up)
+        chosen = sample(given_up)
         if not len(chosen):
             return Check(0, 0, 0)
         poses = np.concatenate([targets.block(i, i + 1) for i in chosen.tolist()])
@@ -144,15 +149,12 @@ class Stages:
         return Check(len(chosen), found, int(given_up.sum()))
 
 
-_ROWS = 200_000  # that are read at a time
-
-
-def _sample(given_up: np.ndarray) -> np.ndarray:
+def sample(given_up: np.ndarray) -> np.ndarray:
     """Return the numbers (k,) of the targets that are searched for once more, of (N,) given up."""
     total = int(np.count_nonzero(given_up))
     # Not all numbers first, of which there may be very many.
     rng = np.random.default_rng(0)
-    ranks = np.sort(rng.choice(total, min(total, _SAMPLE), replace=False, shuffle=False))
+    ranks = np.sort(rng.choice(total, min(total, SAMPLE), replace=False, shuffle=False))
     chosen, before = [np.empty(0, int)], 0
     for first in range(0, len(given_up), _PART):
         numbers = first + np.flatnonzero(given_up[first : first + _PART])
@@ -164,7 +166,7 @@ def _sample(given_up: np.ndarray) -> np.ndarray:
 
 class Summary(NamedTuple):
     """
-    What is known of P positions with W poses at each.
+    Results at P positions with W poses at each.
 
     :ivar reached: (P, W) bool, reached within the joint limits.
     :ivar free: (P, W) bool, and without a collision.
@@ -212,10 +214,6 @@ def _parts(count: int, width: int) -> Iterator[tuple[int, int]]:
         yield first, min(first + size, count)
 
 
-MOST_POSES = 200_000_000
-"""Poses of a map, at most: what is known about each takes some bytes of memory."""
-
-
 def capability_map(
     spec: ChainSpec,
     store: str | os.PathLike[str],
@@ -256,8 +254,8 @@ def capability_map(
         raise ArgumentError('spec', f'has to be a ChainSpec, not {safe_repr(spec)}')
     chain = spec.build().chain
     grid = _poses(chain, spacing, positions, orientations, rotations)
-    course = {'chunk': chunk, 'client': client, 'threads': threads}
-    stages = Stages(spec, Path(store), progress, course)
+    arguments = {'chunk': chunk, 'client': client, 'threads': threads}
+    stages = Stages(spec, Path(store), progress, arguments)
     return _survey(chain, grid, stages)
 
 

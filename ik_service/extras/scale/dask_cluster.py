@@ -17,14 +17,19 @@ import numpy as np
 
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, ClusterError, IkServiceError, MissingExtraError
-from ik_service.extras.scale.array_targets import ArrayTargets, FileTargets, sampled_rows
 from ik_service.extras.scale.chain_spec import ChainSpec
-from ik_service.extras.scale.chunk_files import checksum
-from ik_service.extras.scale.progress import Progress
+from ik_service.extras.scale.group_files import disk_errors, targets_name
 from ik_service.extras.scale.result_store import ResultStore
-from ik_service.extras.scale.solving import BlockSolver, solve_and_write
-from ik_service.extras.scale.store_files import disk_errors, targets_name
-from ik_service.extras.scale.targets import block_reader, BlockTargets, reader_of
+from ik_service.extras.scale.solving import BlockSolver, Progress, solve_and_write
+from ik_service.extras.scale.store_chunks import checksum
+from ik_service.extras.scale.targets import (
+    ArrayTargets,
+    block_reader,
+    BlockTargets,
+    FileTargets,
+    reader_of,
+    sampled_rows,
+)
 from ik_service.kinematics.pose_error import transform_digests
 
 if TYPE_CHECKING:
@@ -35,13 +40,14 @@ _Reader = Callable[[int, int], np.ndarray]
 
 KEPT = 'the store keeps all whole chunks, and the same call goes on'
 
+_LONGEST_TASK = 8  # chunks
+_ORIGINAL = -1  # in the place of a digest: the targets are of the client's own file
+
 
 class Work:
     """
-    What is solved, as it travels to the workers.
+    Solves of a batch, as they are sent to the workers.
 
-    :ivar spec: chain, solver and options.
-    :param targets: the targets.
     :param sample: digest of some of them, as the client reads them.
     """
 
@@ -94,24 +100,10 @@ def check_workers(client: Client, work: Work, results: ResultStore) -> None:
     Refuse workers that lack the package, the folder or the targets.
 
     :param client: ``dask.distributed.Client``.
-    :param work: what they shall solve.
-    :param results: the store.
     :raises ClusterError: one of them does, or ends while it is asked; the message names it.
     """
     _ask(client, _fault_of_store, str(results.path), results.attributes['id'])
     _ask(client, _fault_of_targets, work)
-
-
-def opened(path: str, identity: str) -> ResultStore:
-    """
-    Return the store of a path, if it is the one that is meant; opened once in a process.
-
-    :param path: its path.
-    :param identity: its ``id``.
-    :raises StoreError: there is none that can be used.
-    :raises ClusterError: it is another one.
-    """
-    return _opened(path, identity)
 
 
 def _ask(client: Client, question: Callable[..., str], *about: object) -> None:
@@ -172,21 +164,17 @@ def _sample(targets: BlockTargets) -> str:
 
 @lru_cache(maxsize=4)
 def _opened(path: str, identity: str) -> ResultStore:
+    """Return the store of a path, opened once in a process; ClusterError if it is another one."""
     results = ResultStore.existing(path, writable=True)
     if results.attributes['id'] != identity:
         raise ClusterError(f'{path} is another folder there: the workers need the same one')
     return results
 
 
-_LONGEST_TASK = 8  # chunks
-_ORIGINAL = -1  # in the place of a digest: the targets are of the client's own file
-
-
 def check_client(client: object) -> None:
     """
     Check that a client can be used.
 
-    :param client: what was given as the client.
     :raises ArgumentError: it is none of Dask's, or an asynchronous one.
     :raises ClusterError: it is closed, or its cluster has no workers.
     :raises MissingExtraError: Dask is not installed.
@@ -223,7 +211,6 @@ def solve_on_cluster(
     always the same, so that it does not matter if it was written before.
 
     :param client: ``dask.distributed.Client``.
-    :param spec: chain, solver and options.
     :param targets: the targets; the workers read arrays from their files, and those that are in
         memory from one in the folder of the store.
     :param results: the store; the workers open it by its path.
@@ -268,9 +255,6 @@ def task_sizes(chunks: int, places: int) -> tuple[int, ...]:
 
     A worker is idle for some 10 ms between two tasks, so the first tasks are long; the last ones
     are short, so that all workers end at the same time.
-
-    :param chunks: number of chunks.
-    :param places: tasks that run at a time.
     """
     sizes = []
     while chunks:
@@ -372,7 +356,7 @@ def _solve_chunks(
     :returns: (k, 2) sizes of the chunks; digests of their targets, if these were read from another
         file than the client reads.
     """
-    targets, results = work.targets, opened(path, identity)
+    targets, results = work.targets, _opened(path, identity)
     bounds = chunks.tolist()
     with work.tools(min(results.chunk, len(targets)), threads) as (solver, read):
         missing = (

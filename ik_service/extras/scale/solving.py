@@ -1,10 +1,12 @@
-"""Answers to blocks of targets of which some may be no poses."""
+"""Answers to blocks of targets of which some may be no poses, and their progress."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple
+from contextlib import contextmanager
+import sys
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +15,9 @@ from ik_service.kinematics.pose_error import mark_rigid, transform_digests
 from ik_service.solvers.batch import Rows, solve_rows
 from ik_service.solvers.collision_test import collision_test
 from ik_service.solvers.solver import prepared
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 UNSOLVED = 255
 """Number in the place of a status: the row has not been solved yet."""
@@ -146,3 +151,75 @@ def solve_and_write(
             writing = writer.submit(write, first, answers)
         if writing is not None:
             yield writing.result()
+
+
+class Progress:
+    """
+    Progress of a batch: a bar with rate and time left, or a function that is called.
+
+    :param count: number of all targets; None when it is not known.
+    :param report: called with the number of targets done, and of all.
+    :param bar: the bar; None without one.
+    """
+
+    def __init__(
+        self,
+        count: int | None,
+        report: Callable[[int, int | None], object] | None = None,
+        bar: tqdm | None = None,
+    ) -> None:
+        self._count = count
+        self._report = report
+        self._bar = bar
+        self._done = 0
+
+    def skip(self, count: int) -> None:
+        """
+        Count targets that an earlier call has solved; they do not belong to the rate.
+
+        :param count: number of targets.
+        """
+        if self._bar is not None:
+            self._bar.initial += count
+        self.advance(count)
+
+    def advance(self, count: int) -> None:
+        """
+        Count targets that have been solved now.
+
+        :param count: number of targets.
+        """
+        self._done += count
+        if self._bar is not None:
+            self._bar.update(count)
+        if self._report is not None:
+            self._report(self._done, self._count)
+
+
+@contextmanager
+def progress_of(
+    choice: bool | str | Callable[[int, int | None], object], count: int | None
+) -> Iterator[Progress]:
+    """
+    Show the progress during a ``with`` block.
+
+    :param choice: True for a bar, which appears on a terminal only, or the name of one; False for
+        nothing; or a function that is called with the number of targets done, and of all.
+    :param count: number of all targets; None when it is not known.
+    """
+    if callable(choice):
+        yield Progress(count, choice)
+        return
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        choice = False
+    if not choice or sys.stderr is None or getattr(sys.stderr, 'closed', False):  # of a daemon
+        yield Progress(count)
+        return
+    # Averaged over the whole run, as parts of the space take longer than others.
+    name = choice if isinstance(choice, str) else None
+    with tqdm(
+        desc=name, total=count, unit=' poses', unit_scale=True, smoothing=0, disable=None
+    ) as bar:
+        yield Progress(count, bar=None if bar.disable else bar)

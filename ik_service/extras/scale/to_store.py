@@ -14,19 +14,18 @@ import numpy as np
 from ik_service.common.arguments import whole_number
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, StoreInterruptedError
-from ik_service.extras.scale.array_targets import FileTargets
 from ik_service.extras.scale.chain_spec import ChainSpec
-from ik_service.extras.scale.progress import Progress, progress_of
-from ik_service.extras.scale.result_store import ResultStore
-from ik_service.extras.scale.solving import BlockSolver, solve_and_write
-from ik_service.extras.scale.target_comparison import check_targets, Comparison
+from ik_service.extras.scale.result_store import Comparison, ResultStore
+from ik_service.extras.scale.solving import BlockSolver, Progress, progress_of, solve_and_write
 from ik_service.extras.scale.targets import (
     block_reader,
     block_targets,
     blocks_of,
     BlockTargets,
+    FileTargets,
     reader_of,
 )
+from ik_service.kinematics.pose_error import transform_digests
 from ik_service.solvers.batch import check_course
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ _STREAM = 'stream'
 @dataclass(frozen=True)
 class StoreReport:
     """
-    What a call has done.
+    Report of a call.
 
     :ivar store: the store with all answers.
     :ivar count: number of targets.
@@ -156,7 +155,7 @@ def _solve_blocks(
         for written in solve_and_write(BlockSolver(spec, threads), blocks, results.write):
             progress.advance(written)
     if isinstance(targets, FileTargets) and not targets.is_original:
-        check_targets(targets, results, missing)
+        _check_targets(targets, results, missing)
     return before
 
 
@@ -188,6 +187,27 @@ def _solve_stream(
         progress.advance(written)
     results.check_count(count)
     return count, before
+
+
+def _check_targets(
+    targets: BlockTargets, results: ResultStore, chunks: Iterable[tuple[int, int]]
+) -> None:
+    """Discard chunks that hold answers for other targets than can be read now, and refuse them."""
+    others = [
+        (first, last)
+        for first, last in chunks
+        if (results.read('target_digest', first, last)
+            != transform_digests(targets.block(first, last))).any()
+    ]  # fmt: skip
+    for first, _ in others:
+        results.discard(first)
+    if others:
+        first, last = others[0]
+        raise ArgumentError(
+            'targets',
+            f'{first} to {last} are others now than those that were solved: their file was '
+            f'changed meanwhile; the same call solves {len(others)} chunks again',
+        )
 
 
 @contextmanager

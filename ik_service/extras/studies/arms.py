@@ -33,9 +33,6 @@ def random_postures(chain: KinematicChain, count: int, random_seed: int) -> np.n
     """
     Return random postures, uniform within the limits; within ±π where there are none.
 
-    :param chain: the arm.
-    :param count: how many.
-    :param random_seed: of the generator.
     :returns: (count, n) [rad] or [m].
     """
     lower, upper = chain.sampling_bounds()
@@ -46,9 +43,7 @@ def manipulability(chain: KinematicChain, q: np.ndarray, rows: slice = slice(Non
     """
     Return Yoshikawa's measure √det(J Jᵀ): 0 at a singular posture (Yoshikawa 1985, eq. 9).
 
-    :param chain: the arm.
     :param q: (n,) posture [rad] or [m].
-    :param rows: the rows of the Jacobian that count.
     """
     J = chain.jacobian(q)[rows]
     return math.sqrt(max(0.0, float(np.linalg.det(J @ J.T))))

@@ -34,14 +34,20 @@ _COLUMNS = (
     'median_iterations', 'mean_searches', 'mean_time', 'median_time',
 )  # fmt: skip
 
+_ARM = 'planar_6r'
+_SEED = (0.9, -0.5, -0.3, -0.4, -0.5, -0.3)
+_TARGET = (-0.08, 0.36)  # in the frame of the base [m]
+_OPTIONS = IkOptions(task_weights=(1.0, 1.0, 0.0, 0.0, 0.0, 0.0), joint_limits='ignore')
+_ITERATIONS = 300
+_POSTURES = 10  # drawn, of the iterations
+_SHOWN = 40  # iterations of the curves
+
 
 @dataclass(frozen=True)
 class Record:
     """
     Results of a method on N poses of an arm.
 
-    :ivar arm: name of the arm.
-    :ivar method: name of the solver.
     :ivar success: (N,) bool.
     :ivar iterations: (N,) over all searches.
     :ivar searches: (N,).
@@ -57,11 +63,7 @@ class Record:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """
-    Add the options of this study.
-
-    :param parser: of its command line.
-    """
+    """Add the options of this study."""
     parser.add_argument(
         '--poses', type=int, default=1000, help='poses of each arm (default: %(default)s)'
     )
@@ -81,7 +83,7 @@ def run(arguments: Namespace) -> list[Path]:
             records.append(measure(arm, chain, method, targets))
             _print_summary(records[-1])
     _draw(folder / 'convergence.png', records)
-    rows = [_summary(record) for record in records]
+    rows = [(record.arm, record.method, *summary(record)) for record in records]
     return [
         folder / 'convergence.png',
         write_csv(folder / 'convergence.csv', _COLUMNS, rows),
@@ -90,11 +92,7 @@ def run(arguments: Namespace) -> list[Path]:
 
 
 def problems(poses: int) -> Iterator[tuple[str, KinematicChain, list[np.ndarray]]]:
-    """
-    Yield the arms with their names and random reachable poses, always the same.
-
-    :param poses: number of poses of each arm.
-    """
+    """Yield the arms with their names and random reachable poses, always the same."""
     for arm in ARMS:
         chain = load_arm(arm)
         yield arm, chain, [chain.forward(q) for q in random_postures(chain, poses, _RANDOM_SEED)]
@@ -110,9 +108,6 @@ def measure(
     """
     Solve all targets with a method.
 
-    :param arm: name of the arm.
-    :param chain: its chain.
-    :param method: name of the solver.
     :param targets: (4, 4) each, T_base_tip.
     :param options: options of the solver; the defaults when left out.
     """
@@ -131,10 +126,9 @@ def measure(
     )
 
 
-def _summary(record: Record) -> tuple[object, ...]:
+def summary(record: Record) -> tuple[float, ...]:
+    """Return number of poses, shares [%], iterations, searches and times [s] of a record."""
     return (
-        record.arm,
-        record.method,
         len(record.success),
         100.0 * record.success.mean(),
         100.0 * (record.success & (record.searches == 1)).mean(),
@@ -184,20 +178,10 @@ def _draw_share(axes: Axes, records: list[Record], quantity: str, scale: float =
     axes.set(xscale='log', ylim=(0, 102))
 
 
-_ARM = 'planar_6r'
-_SEED = (0.9, -0.5, -0.3, -0.4, -0.5, -0.3)
-_TARGET = (-0.08, 0.36)  # in the frame of the base [m]
-_OPTIONS = IkOptions(task_weights=(1.0, 1.0, 0.0, 0.0, 0.0, 0.0), joint_limits='ignore')
-_ITERATIONS = 300
-_POSTURES = 10  # drawn, of the iterations
-_SHOWN = 40  # iterations of the curves
-
-
 def draw_methods(folder: Path) -> list[Path]:
     """
     Draw ``method-<name>.png`` of every solver, and write ``method-paths.csv``.
 
-    :param folder: for the files.
     :returns: the files written.
     """
     chain = load_arm(_ARM)

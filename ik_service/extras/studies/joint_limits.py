@@ -46,14 +46,10 @@ class Record:
     """
     Results of a method with a strategy, over all poses.
 
-    :ivar method: name of the solver.
     :ivar strategy: one of the ``joint_limits`` of :class:`~ik_service.IkOptions`.
     :ivar weight: of the penalty; NaN for its default, and without one.
-    :ivar poses: how many.
     :ivar success: share of them that was reached [%]; NaN where the combination is refused.
     :ivar within: share of the answers that lie within the limits [%].
-    :ivar iterations: mean over all searches.
-    :ivar searches: mean.
     :ivar time: mean, in the compiled solver [s].
     """
 
@@ -69,11 +65,7 @@ class Record:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """
-    Add the options of this study.
-
-    :param parser: of its command line.
-    """
+    """Add the options of this study."""
     parser.add_argument(
         '--poses', type=int, default=300, help='poses to solve (default: %(default)s)'
     )
@@ -123,10 +115,7 @@ def measure(
     """
     Solve all targets from the middle of the limits.
 
-    :param chain: the arm.
     :param targets: (4, 4) each, T_base_tip.
-    :param method: name of the solver.
-    :param strategy: for the joint limits.
     :param weight: of the penalty; its default when left out.
     :returns: the results; NaN where the method refuses the strategy.
     """

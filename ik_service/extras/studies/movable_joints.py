@@ -1,5 +1,5 @@
 """
-Which joints may move: the arm, the arm and the chest, everything above the hips.
+Choice of the joints that move: the arm, the arm and the chest, everything above the hips.
 
 Three cases of the same question, on a body like a person's: the more joints may move, the farther
 the hand gets, and the less each of them moves.
@@ -61,9 +61,6 @@ class Answer:
     """
     Result of a case.
 
-    :ivar target: name of the target.
-    :ivar case: name of the case.
-    :ivar result: of the solve.
     :ivar positions: of all joints after it, by name [rad].
     :ivar motion: how far each joint of the chain moved, by name [rad].
     """
@@ -76,11 +73,7 @@ class Answer:
 
 
 def add_arguments(_parser: ArgumentParser) -> None:
-    """
-    Add the options of this study: it has none.
-
-    :param _parser: of its command line.
-    """
+    """Add the options of this study: it has none."""
 
 
 def run(arguments: Namespace) -> list[Path]:
@@ -110,7 +103,6 @@ def answer(robot: Robot, target: str, case: str) -> Answer:
     """
     Put the right hand at a target.
 
-    :param robot: the upper body.
     :param target: one of :data:`TARGETS`.
     :param case: one of :data:`CASES`.
     """

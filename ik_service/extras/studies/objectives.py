@@ -37,9 +37,6 @@ class Descent:
     """
     Descent of an objective.
 
-    :ivar objective: its name.
-    :ivar gain: β.
-    :ivar search: the iterations.
     :ivar value: (k,) the objective at each of them.
     """
 
@@ -50,11 +47,7 @@ class Descent:
 
 
 def add_arguments(_parser: ArgumentParser) -> None:
-    """
-    Add the options of this study: it has none.
-
-    :param _parser: of its command line.
-    """
+    """Add the options of this study: it has none."""
 
 
 def run(arguments: Namespace) -> list[Path]:
@@ -81,7 +74,6 @@ def descend(chain: KinematicChain, objective: str, gain: float) -> Descent:
     """
     Lower an objective with the tip where it is.
 
-    :param chain: the arm.
     :param objective: one of :data:`~ik_service.solvers.options.OBJECTIVES`.
     :param gain: β, the share of the slope that a step goes down.
     """
@@ -99,8 +91,6 @@ def value(chain: KinematicChain, objective: str, q: np.ndarray) -> float:
     """
     Return an objective, as the solvers define it.
 
-    :param chain: an arm whose joints have limits.
-    :param objective: its name.
     :param q: (n,) [rad] or [m].
     """
     half = (chain.upper - chain.lower) / 2

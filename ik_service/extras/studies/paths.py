@@ -1,4 +1,4 @@
-"""Methods that go along a path: as a whole, or pose after pose."""
+"""Study of whole paths: jumps of solvers that go from pose to pose, and of ``solve_path``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import math
 from pathlib import Path
 from time import perf_counter
 from types import ModuleType
-from typing import Any, Protocol, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 from xml.etree import ElementTree
 
 import numpy as np
@@ -49,6 +49,36 @@ Solve = Callable[[np.ndarray, np.ndarray], np.ndarray | None]
 _PEERS_TOLERANCE = 1e-5
 _UNREAD = ('visual', 'collision', 'safety_controller', 'transmission')
 
+WHOLE = 'solve_path'
+JUMP = 0.1
+"""Motion of a joint from one pose to the next that is a jump [rad] or [m]."""
+
+# What a single-precision or rounding limit lets pass [m], [rad], and beyond a limit.
+_TOLERANCE, _SLACK = 1.5e-5, 1e-6
+_TRIED = 3  # poses that are solved before time counts
+
+_OURS = 'panda'
+_LISTING = 'chains.yaml'
+_JOINTS = 7
+
+_COLORS = {
+    WHOLE: PALETTE[0], 'levenberg_marquardt': PALETTE[3], 'roboticstoolbox': PALETTE[1],
+    'TRAC-IK': PALETTE[2],
+}  # fmt: skip
+_LABELS = {WHOLE: 'solve_path, the whole path', 'levenberg_marquardt': 'Levenberg–Marquardt, ours'}
+_MARKERS = ('o', 's', 'D', '^')
+_TICK = 0.08  # height of the marks of jumps, of the axes
+
+SUMMARY = 'whole paths of 7-joint arms: jumps from pose to pose, and of solve_path'
+
+_FOLDER = Path('../shared/robots')
+_HEADING = (
+    'arm', 'path', 'method', 'poses', 'solved', 'without_jump_up_to', 'jumps', 'largest_motion',
+    'seconds',
+)  # fmt: skip
+# Of the poses whose joints go into the table, one in so many, beside those at jumps.
+_SHOWN = 5
+
 
 class AbsentPeerError(IkServiceError):
     """Library that is missing, or cannot solve for an arm; the text is the reason."""
@@ -60,8 +90,6 @@ def roboticstoolbox_solver(rtb: ModuleType, chain: KinematicChain) -> Solve:
 
     Its tolerance is on ½‖e‖²: the default of 1e-6 lets errors of 1.4e-3 pass, and 5e-11 is 1e-5.
 
-    :param rtb: the library.
-    :param chain: the arm.
     :raises AbsentPeerError: not all of its joints turn.
     """
     path = revolute_path(chain)
@@ -88,9 +116,7 @@ def trac_ik_solver(
     """
     Return TRAC-IK through its Python binding; its targets are those of :func:`trac_ik_target`.
 
-    :param pytracik: the binding.
     :param urdf: text of the description, see :func:`plain_urdf`.
-    :param links: base and tip.
     :param mode: Speed returns the first solution, Distance uses all the time to find a near one.
     :param timeout: [s].
     """
@@ -119,8 +145,6 @@ def plain_urdf(path: Path) -> str:
 
     Some readers look for mesh files; TRAC-IK's reads a <safety_controller> without bounds as one
     whose bounds are zero.
-
-    :param path: the URDF file.
     """
     root = ElementTree.parse(path).getroot()
     for parent in root.iter():
@@ -134,7 +158,6 @@ def revolute_path(chain: KinematicChain) -> JointPath:
     """
     Return a chain as turns about z with constant transforms between them.
 
-    :param chain: the arm.
     :raises AbsentPeerError: not all of its joints turn.
     """
     path = joint_path(chain.robot, chain.base_link, chain.tip_link, {})
@@ -143,21 +166,11 @@ def revolute_path(chain: KinematicChain) -> JointPath:
     return path
 
 
-WHOLE = 'solve_path'
-JUMP = 0.1
-"""Motion of a joint from one pose to the next that is a jump [rad] or [m]."""
-
-# What a single-precision or rounding limit lets pass [m], [rad], and beyond a limit.
-_TOLERANCE, _SLACK = 1.5e-5, 1e-6
-_TRIED = 3  # poses that are solved before time counts
-
-
 @dataclass(frozen=True)
-class Course:
+class FoundPath:
     """
-    Way of a method along a path.
+    Joint path that a method found.
 
-    :ivar method: name of the method.
     :ivar q: (N, n) joint vectors [rad] or [m]; NaN where a pose is not solved.
     :ivar seconds: time for all of them [s].
     """
@@ -191,31 +204,28 @@ class Course:
         return float(np.argmax(wrong)) / len(wrong) if wrong.any() else 1.0
 
 
-def whole_course(chain: KinematicChain, targets: np.ndarray, start: np.ndarray) -> Course:
+def whole_path(chain: KinematicChain, targets: np.ndarray, start: np.ndarray) -> FoundPath:
     """
     Find the path as a whole.
 
-    :param chain: the arm.
     :param targets: (N, 4, 4) T_base_tip.
     :param start: (n,) where it begins [rad] or [m].
     """
     solve_path(chain, targets[:_TRIED], start)
     began = perf_counter()
     path = solve_path(chain, targets, start)
-    return Course(WHOLE, path.q, perf_counter() - began)
+    return FoundPath(WHOLE, path.q, perf_counter() - began)
 
 
-def stepwise_courses(
+def stepwise_paths(
     chain: KinematicChain, urdf: Path, targets: np.ndarray, start: np.ndarray
-) -> tuple[list[Course], dict[str, str]]:
+) -> tuple[list[FoundPath], dict[str, str]]:
     """
     Solve pose after pose, each from the solution before, with our default solver and with others.
 
-    :param chain: the arm.
-    :param urdf: its description.
     :param targets: (N, 4, 4) T_base_tip.
     :param start: (n,) where it begins [rad] or [m].
-    :returns: the courses, and why other libraries are absent, by name.
+    :returns: the paths, and why other libraries are absent, by name.
     """
     makers: dict[str, Callable[[], tuple[Any, Callable[[np.ndarray], Any]]]] = {
         DEFAULT_SOLVER: lambda: (_own_solver(chain), np.asarray),
@@ -230,17 +240,17 @@ def stepwise_courses(
             trac_ik_target,
         ),
     }
-    courses, absent = [], {}
+    found_paths, absent = [], {}
     for name, make in makers.items():
         try:
             solve, prepare = make()
             _follow(name, chain, solve, prepare, targets[:_TRIED], start)
-            courses.append(_follow(name, chain, solve, prepare, targets, start))
+            found_paths.append(_follow(name, chain, solve, prepare, targets, start))
         except AbsentPeerError as reason:
             absent[name] = str(reason)
         except ValueError as error:  # roboticstoolbox refuses joints without limits
             absent[name] = str(error)
-    return courses, absent
+    return found_paths, absent
 
 
 def _follow(
@@ -250,7 +260,7 @@ def _follow(
     prepare: Callable[[np.ndarray], Any],
     targets: np.ndarray,
     start: np.ndarray,
-) -> Course:
+) -> FoundPath:
     """Go from pose to pose; the seed is the last solution that its library reports."""
     prepared, seed = [prepare(T) for T in targets], start
     q = np.full((len(targets), chain.n), np.nan)
@@ -263,7 +273,7 @@ def _follow(
     for k, T in enumerate(targets):
         if not _accepted(chain, q[k], T):
             q[k] = np.nan
-    return Course(method, q, seconds)
+    return FoundPath(method, q, seconds)
 
 
 def _accepted(chain: KinematicChain, q: np.ndarray, target: np.ndarray) -> bool:
@@ -298,16 +308,13 @@ def wandering_path(
     Return a joint path from one random posture to the next, at rest in each.
 
     :param chain: the arm; joints without limits stay within ±π.
-    :param seed: of the random postures.
-    :param points: number of rows.
-    :param legs: number of ways between postures.
     :param share: of its range that a joint moves at most on a leg.
     :returns: (points, n) within the limits [rad] or [m].
     """
     ends = random_postures(chain, seed, legs, share)
-    course = np.linspace(0, legs, points)
-    leg = np.minimum(course.astype(int), legs - 1)
-    done = 0.5 - 0.5 * np.cos(math.pi * (course - leg))[:, None]
+    progress = np.linspace(0, legs, points)
+    leg = np.minimum(progress.astype(int), legs - 1)
+    done = 0.5 - 0.5 * np.cos(math.pi * (progress - leg))[:, None]
     return ends[leg] + (ends[leg + 1] - ends[leg]) * done
 
 
@@ -316,8 +323,6 @@ def random_postures(chain: KinematicChain, seed: int, legs: int, share: float) -
     Return random postures, each not far from the one before.
 
     :param chain: the arm; joints without limits stay within ±π.
-    :param seed: of the random postures.
-    :param legs: number of ways between postures.
     :param share: of its range that a joint moves at most on a leg.
     :returns: (legs + 1, n) within the limits [rad] or [m].
     """
@@ -335,27 +340,15 @@ def poses_along(chain: KinematicChain, path: np.ndarray) -> np.ndarray:
     """
     Return the poses of the tip along a joint path.
 
-    :param chain: the arm.
     :param path: (k, n) joint vectors [rad] or [m].
     :returns: (k, 4, 4) T_base_tip.
     """
     return np.array([chain.forward(q) for q in path]).reshape(-1, 4, 4)
 
 
-_OURS = 'panda'
-_LISTING = 'chains.yaml'
-_JOINTS = 7
-
-
 @dataclass(frozen=True)
 class PathArm:
-    """
-    An arm with its description.
-
-    :ivar name: its name.
-    :ivar urdf: the description.
-    :ivar chain: from its base to its tip.
-    """
+    """An arm with its description."""
 
     name: str
     urdf: Path
@@ -386,57 +379,35 @@ def _arm(name: str, urdf: Path, base_link: str, tip_link: str) -> PathArm:
     return PathArm(name, urdf, Robot.from_urdf(urdf).chain(base_link, tip_link))
 
 
-_COLORS = {
-    WHOLE: PALETTE[0], 'levenberg_marquardt': PALETTE[3], 'roboticstoolbox': PALETTE[1],
-    'TRAC-IK': PALETTE[2],
-}  # fmt: skip
-_LABELS = {WHOLE: 'solve_path, the whole path', 'levenberg_marquardt': 'Levenberg–Marquardt, ours'}
-_MARKERS = ('o', 's', 'D', '^')
-_TICK = 0.08  # height of the marks of jumps, of the axes
+@dataclass(frozen=True)
+class PathOutcome:
+    """Courses of all methods along a path."""
+
+    arm: PathArm
+    number: int
+    found_paths: tuple[FoundPath, ...]
 
 
-class Outcome(Protocol):
-    """Courses of all methods along a path, as the study has them."""
-
-    @property
-    def arm(self) -> PathArm:
-        """The arm."""
-
-    @property
-    def number(self) -> int:
-        """Number of the path."""
-
-    @property
-    def courses(self) -> tuple[Course, ...]:
-        """One a method."""
-
-
-def draw(path: Path, shown: Outcome, outcomes: Sequence[Outcome]) -> None:
-    """
-    Draw the joints along one path for each method, and the jumps on all paths.
-
-    :param path: the PNG file.
-    :param shown: the path whose joints are drawn.
-    :param outcomes: all paths.
-    """
-    rows = len(shown.courses)
+def draw(path: Path, shown: PathOutcome, outcomes: Sequence[PathOutcome]) -> None:
+    """Draw the joints along one path for each method, and the jumps on all paths."""
+    rows = len(shown.found_paths)
     with sheet(path, 14.0, 2.0 * rows + 1.2) as figure:
         left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=(1.9, 1.0))[0]
         _draw_joints(left, shown)
         _draw_jumps(right, outcomes)
 
 
-def _draw_joints(panel: SubFigure, shown: Outcome) -> None:
-    grid = panel.subplots(len(shown.courses), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
-    for axes, course in zip(grid, shown.courses, strict=True):
-        for joint, color in zip(np.degrees(course.q).T, _joint_colors(course), strict=True):
+def _draw_joints(panel: SubFigure, shown: PathOutcome) -> None:
+    grid = panel.subplots(len(shown.found_paths), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    for axes, found in zip(grid, shown.found_paths, strict=True):
+        for joint, color in zip(np.degrees(found.q).T, _joint_colors(found), strict=True):
             axes.plot(joint, color=color, linewidth=1.1)
-        for jump in course.jumps:
+        for jump in found.jumps:
             axes.axvspan(jump - 1.0, jump, color=ACCENT, alpha=0.28, linewidth=0.6, zorder=0)
             axes.axvline(jump, 1.0 - _TICK, 1.0, color=ACCENT, linewidth=1.2)
-        axes.set_title(_title(course), fontsize=10)
+        axes.set_title(_title(found), fontsize=10)
         axes.set_ylabel('joints [°]')
-        axes.set_xlim(0, len(course.q) - 1)
+        axes.set_xlim(0, len(found.q) - 1)
     grid[-1].set_xlabel('pose')
     panel.suptitle(
         f'{shown.arm.name}: joints along path {shown.number}, jumps above {JUMP:g} rad marked',
@@ -444,36 +415,36 @@ def _draw_joints(panel: SubFigure, shown: Outcome) -> None:
     )  # fmt: skip
 
 
-def _title(course: Course) -> str:
-    jumps = len(course.jumps)
+def _title(found: FoundPath) -> str:
+    jumps = len(found.jumps)
     text = 'no jump' if jumps == 0 else f'{jumps} jump{"" if jumps == 1 else "s"}'
-    missing = int((~course.solved).sum())
+    missing = int((~found.solved).sum())
     more = f', {missing} poses not solved' if missing else ''
-    return f'{_label(course.method)}: {text}{more}, {course.seconds:.2f} s'
+    return f'{_label(found.method)}: {text}{more}, {found.seconds:.2f} s'
 
 
-def _joint_colors(course: Course) -> list[str]:
-    return [PALETTE[i % len(PALETTE)] for i in range(course.q.shape[1])]
+def _joint_colors(found: FoundPath) -> list[str]:
+    return [PALETTE[i % len(PALETTE)] for i in range(found.q.shape[1])]
 
 
 def _label(method: str) -> str:
     return _LABELS.get(method, method_label(method))
 
 
-def _draw_jumps(panel: SubFigure, outcomes: Sequence[Outcome]) -> None:
+def _draw_jumps(panel: SubFigure, outcomes: Sequence[PathOutcome]) -> None:
     """Draw the number of jumps of every method on every path, arm by arm."""
     axes: Axes = panel.subplots()
     arms = list(dict.fromkeys(outcome.arm.name for outcome in outcomes))
-    methods = list(dict.fromkeys(c.method for outcome in outcomes for c in outcome.courses))
+    methods = list(dict.fromkeys(c.method for outcome in outcomes for c in outcome.found_paths))
     lanes = np.linspace(-0.24, 0.24, len(methods)) if len(methods) > 1 else [0.0]
     for height in range(len(arms)):
         axes.axhspan(height - 0.36, height + 0.36, color=GRID, alpha=0.55, linewidth=0, zorder=0)
     for method, lane, marker in zip(methods, lanes, _MARKERS, strict=False):
         points = [
-            (len(course.jumps), arms.index(outcome.arm.name) + lane)
+            (len(found.jumps), arms.index(outcome.arm.name) + lane)
             for outcome in outcomes
-            for course in outcome.courses
-            if course.method == method
+            for found in outcome.found_paths
+            if found.method == method
         ]
         axes.plot(
             *np.transpose(points), marker, color=_COLORS.get(method, FAINT), markersize=7,
@@ -486,43 +457,13 @@ def _draw_jumps(panel: SubFigure, outcomes: Sequence[Outcome]) -> None:
     axes.grid(axis='y', visible=False)
     axes.set_xlabel(f'jumps above {JUMP:g} rad on a path')
     axes.spines['left'].set_visible(False)
-    poses = len(outcomes[0].courses[0].q)
+    poses = len(outcomes[0].found_paths[0].q)
     panel.suptitle(f'Jumps on paths of {poses:,} poses', x=0.02, ha='left', fontsize=12)
     panel.legend(*axes.get_legend_handles_labels(), loc='outside lower center', ncols=2)
 
 
-SUMMARY = 'whole paths of 7-joint arms: jumps from pose to pose, and of solve_path'
-
-_FOLDER = Path('../shared/robots')
-_HEADING = (
-    'arm', 'path', 'method', 'poses', 'solved', 'without_jump_up_to', 'jumps', 'largest_motion',
-    'seconds',
-)  # fmt: skip
-# Of the poses whose joints go into the table, one in so many, beside those at jumps.
-_SHOWN = 5
-
-
-@dataclass(frozen=True)
-class PathOutcome:
-    """
-    Courses of all methods along a path.
-
-    :ivar arm: the arm.
-    :ivar number: of the path.
-    :ivar courses: one a method, the whole path first.
-    """
-
-    arm: PathArm
-    number: int
-    courses: tuple[Course, ...]
-
-
 def add_arguments(parser: ArgumentParser) -> None:
-    """
-    Add the options of the study.
-
-    :param parser: of its command line.
-    """
+    """Add the options of the study."""
     parser.add_argument(
         '--poses', type=_count, default=2000, metavar='N', help='on a path (default: %(default)s)'
     )
@@ -576,25 +517,25 @@ def _outcome(
 ) -> tuple[PathOutcome, dict[str, str]]:
     truth = wandering_path(arm.chain, number, arguments.poses, arguments.legs)
     targets = poses_along(arm.chain, truth)
-    whole = whole_course(arm.chain, targets, truth[0])
-    others, absent = stepwise_courses(arm.chain, arm.urdf, targets, truth[0])
+    whole = whole_path(arm.chain, targets, truth[0])
+    others, absent = stepwise_paths(arm.chain, arm.urdf, targets, truth[0])
     return PathOutcome(arm, number, (whole, *others)), absent
 
 
 def _most_jumps(outcomes: Sequence[PathOutcome]) -> PathOutcome:
     """Return the path on which all methods together jump most."""
-    return max(outcomes, key=lambda outcome: sum(len(each.jumps) for each in outcome.courses))
+    return max(outcomes, key=lambda outcome: sum(len(each.jumps) for each in outcome.found_paths))
 
 
 def _rows(outcomes: Iterable[PathOutcome]) -> list[tuple[object, ...]]:
     return [
         (
-            outcome.arm.name, outcome.number, course.method, len(course.q),
-            int(course.solved.sum()), course.fraction, len(course.jumps),
-            float(course.motions.max()), round(course.seconds, 4),
+            outcome.arm.name, outcome.number, found.method, len(found.q),
+            int(found.solved.sum()), found.fraction, len(found.jumps),
+            float(found.motions.max()), round(found.seconds, 4),
         )
         for outcome in outcomes
-        for course in outcome.courses
+        for found in outcome.found_paths
     ]  # fmt: skip
 
 
@@ -610,12 +551,12 @@ def _print(outcomes: Iterable[PathOutcome]) -> None:
 def _write_joints(path: Path, outcome: PathOutcome) -> Path:
     columns = ('arm', 'path', 'method', 'pose', 'jump', *outcome.arm.chain.joint_names)
     rows = []
-    for course in outcome.courses:
-        shown = {*range(0, len(course.q), _SHOWN), *course.jumps.tolist()}
-        jumps = set(course.jumps.tolist())
+    for found in outcome.found_paths:
+        shown = {*range(0, len(found.q), _SHOWN), *found.jumps.tolist()}
+        jumps = set(found.jumps.tolist())
         for pose in sorted(shown):
-            q = np.round(course.q[pose], 5)
-            rows.append((outcome.arm.name, outcome.number, course.method, pose, pose in jumps, *q))
+            q = np.round(found.q[pose], 5)
+            rows.append((outcome.arm.name, outcome.number, found.method, pose, pose in jumps, *q))
     return write_csv(path, columns, rows)
 
 

@@ -32,22 +32,20 @@ STUDY_NAMES = (
     'paths',
 )
 
+_ALL = 'all'
+_REACH = 'reach'  # whose points can be shown in RViz
+_REACH_STUDY = 'ik_service.extras.reach.study'
+_OUTPUT = Path('figures')
+_USAGE = 'ik_study NAME [--output DIR] [options]'
+
 
 class Study(Protocol):
-    """
-    Interface of a study's module.
-
-    :ivar SUMMARY: one line about what the study shows.
-    """
+    """Interface of a study's module."""
 
     SUMMARY: str
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """
-        Add the options of the study.
-
-        :param parser: of its command line.
-        """
+        """Add the options of the study."""
 
     def run(self, arguments: Namespace) -> list[Path]:
         """
@@ -69,13 +67,6 @@ def load_study(name: str) -> Study:
         raise UnknownStudyError(name, STUDY_NAMES)
     module = _REACH_STUDY if name == _REACH else f'{__package__}.{name.replace("-", "_")}'
     return cast(Study, import_module(module))
-
-
-_ALL = 'all'
-_REACH = 'reach'  # whose points can be shown in RViz
-_REACH_STUDY = 'ik_service.extras.reach.study'
-_OUTPUT = Path('figures')
-_USAGE = 'ik_study NAME [--output DIR] [options]'
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -57,7 +57,6 @@ class SingleSearch:
         """
         Prepare a method.
 
-        :param chain: the chain.
         :param solver: one of :func:`~ik_service.solver_names`.
         :param iterations: steps at most.
         :param options: without the settings that a single search needs.

@@ -31,14 +31,16 @@ SPACING = 1 / 300  # of the waypoints [m]
 # From a posture and a target to the next posture.
 Move = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
+SUMMARY = 'each method through the stretched pose: joint motion, distance, manipulability'
+
+_FLOOR = 1e-6  # smallest value drawn on an axis of logarithms: the solvers' tolerance is above it
+
 
 @dataclass(frozen=True)
 class Line:
     """
     A straight line through a stretched pose.
 
-    :ivar arm: name of the arm.
-    :ivar weights: the task weights.
     :ivar rows: rows of the Jacobian that the task has.
     :ivar seed: (n,) from where the first waypoint is solved.
     :ivar stretched: (n,) the stretched posture.
@@ -88,7 +90,6 @@ class LineRun:
     """
     Errors and motions of a method along a line of K waypoints.
 
-    :ivar arm: name of the arm.
     :ivar method: name of the solver, or WHOLE_SOLVE.
     :ivar depth: (K,) distance of each waypoint from the stretched pose, negative beyond it [m].
     :ivar position_error: (K,) [m].
@@ -110,9 +111,7 @@ def follow(line: Line, method: str, iterations: int) -> LineRun:
     """
     Follow a line with a method.
 
-    :param line: the line.
     :param method: one of :func:`~ik_service.solver_names`, or WHOLE_SOLVE.
-    :param iterations: of the method at each waypoint.
     """
     chain = load_arm(line.arm)
     depth, targets = waypoints(chain, line)
@@ -136,7 +135,6 @@ def waypoints(chain: KinematicChain, line: Line) -> tuple[np.ndarray, list[np.nd
     Return the waypoints of a line, out and back.
 
     :param chain: the arm's chain.
-    :param line: the line.
     :returns: (K,) distances from the stretched pose [m], negative beyond it, and the targets
         (4, 4) T_base_tip, all with the orientation of the stretched pose.
     """
@@ -167,17 +165,8 @@ def _whole_solve(chain: KinematicChain, line: Line) -> Move:
     return lambda target, q: solver.solve(target, q).q
 
 
-SUMMARY = 'each method through the stretched pose: joint motion, distance, manipulability'
-
-_FLOOR = 1e-6  # smallest value drawn on an axis of logarithms: the solvers' tolerance is above it
-
-
 def add_arguments(parser: ArgumentParser) -> None:
-    """
-    Add the options of this study.
-
-    :param parser: of its command line.
-    """
+    """Add the options of this study."""
     parser.add_argument(
         '--iterations', type=int, default=5, help='of a method a waypoint (default: %(default)s)'
     )

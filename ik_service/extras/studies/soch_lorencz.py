@@ -42,6 +42,15 @@ STEPS = 100
 _PLANE = (1.0, 1.0, 0.0, 0.0, 0.0, 0.0)  # the paper's task: x and y
 _NEVER_REACHED = 1e-300  # a tolerance with which no waypoint counts as reached before its step [m]
 
+SUMMARY = 'the paper’s ellipse: Jacobian inversion and extended Jacobian from a singular pose'
+
+_MORE_WEIGHTS = tuple(10.0**k for k in range(1, -11, -1))
+FIRST = 8  # steps of which the poses are drawn
+# Largest distance in the first steps with which the arm has left the singular start [points]: an
+# arm that stays there is 55 points away after 8 steps.
+_RECOVERED = 40.0
+_COLORS = ('#e69f00', '#0072b2', '#009e73', '#7b52c7', '#6e7781')  # of inversion, then by w
+
 
 @dataclass(frozen=True)
 class Run:
@@ -92,7 +101,6 @@ def follow(method: str, weight: float = float('nan')) -> Run:
     Take one undamped step towards each waypoint, without joint limits.
 
     :param method: INVERSION or EXTENDED.
-    :param weight: w of EXTENDED.
     """
     chain = arm()
     options = IkOptions(
@@ -125,7 +133,6 @@ def matrix(chain: KinematicChain, q: np.ndarray, method: str, weight: float) -> 
     :param chain: the paper's arm.
     :param q: (6,) [rad].
     :param method: INVERSION or EXTENDED.
-    :param weight: w of EXTENDED.
     """
     if method == INVERSION:
         return chain.jacobian(q)[:2]
@@ -146,8 +153,6 @@ def distances(weight: float, steps: int, precision: type[np.floating]) -> np.nda
     """
     Follow the ellipse of the paper as :func:`follow` does.
 
-    :param weight: w of the extended Jacobian.
-    :param steps: how many.
     :param precision: of the normal equations, their solution and the posture.
     :returns: (steps,) distance of the tip from its waypoint [points]; NaN from the step on in
         which the normal equations are singular.
@@ -167,22 +172,8 @@ def distances(weight: float, steps: int, precision: type[np.floating]) -> np.nda
     return answer
 
 
-SUMMARY = 'the paper’s ellipse: Jacobian inversion and extended Jacobian from a singular pose'
-
-_MORE_WEIGHTS = tuple(10.0**k for k in range(1, -11, -1))
-FIRST = 8  # steps of which the poses are drawn
-# Largest distance in the first steps with which the arm has left the singular start [points]: an
-# arm that stays there is 55 points away after 8 steps.
-_RECOVERED = 40.0
-_COLORS = ('#e69f00', '#0072b2', '#009e73', '#7b52c7', '#6e7781')  # of inversion, then by w
-
-
 def add_arguments(_parser: ArgumentParser) -> None:
-    """
-    Add the options of this study: it has none, so that its numbers are always the same.
-
-    :param _parser: of its command line.
-    """
+    """Add the options of this study: it has none, so that its numbers are always the same."""
 
 
 def run(arguments: Namespace) -> list[Path]:

@@ -49,9 +49,6 @@ class FixedGainRun:
     """
     Iterations with a fixed step gain.
 
-    :ivar method: name of the solver.
-    :ivar gain: h.
-    :ivar search: the iterations.
     :ivar outcome: CONVERGED, SLOW (still getting closer) or DIVERGED.
     :ivar answer: status of a solve with this gain, see :class:`~ik_service.IkStatus`.
     """
@@ -69,11 +66,7 @@ class FixedGainRun:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """
-    Add the options of this study.
-
-    :param parser: of its command line.
-    """
+    """Add the options of this study."""
     parser.add_argument(
         '--iterations', type=int, default=1000, help='steps to take (default: %(default)s)'
     )
@@ -111,9 +104,7 @@ def run_fixed_gain(
     """
     Iterate with a fixed step gain.
 
-    :param chain: the arm.
     :param method: 'pseudoinverse' or 'transpose'.
-    :param gain: h.
     :param iterations: steps at most.
     """
     options = IkOptions(
@@ -129,11 +120,7 @@ def run_fixed_gain(
 
 
 def largest_stable_gains(chain: KinematicChain) -> dict[str, float]:
-    """
-    Return the gain h beyond which steps diverge, by method, from the Jacobian at the solution.
-
-    :param chain: the arm.
-    """
+    """Return by method the gain h beyond which steps diverge, from the Jacobian at the goal."""
     reached = SingleSearch(chain, 'pseudoinverse', 100, IkOptions(task_weights=_POSITION)).run(
         chain.forward(_GOAL), np.array(_SEED)
     )

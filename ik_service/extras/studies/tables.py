@@ -17,8 +17,6 @@ def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object
     """
     Write a table.
 
-    :param path: the file.
-    :param columns: names of the columns.
     :param rows: one value a column: texts, whole numbers, numbers, truth values (as 0 and 1).
     :returns: the path.
     :raises ValueError: when a row has another number of values than there are columns.
@@ -37,7 +35,6 @@ def read_csv(path: Path) -> list[dict[str, Value]]:
     """
     Read a table that :func:`write_csv` wrote.
 
-    :param path: the file.
     :returns: one dictionary a row, by column; numbers as int or float.
     """
     with path.open(newline='', encoding='utf-8') as file:

@@ -31,6 +31,18 @@ _PATIENCE = 20.0  # to arrive [s]
 _SETTLING = 1.5  # between arrival and measuring [s]
 _MEASURING = 0.5  # [s]
 
+SUMMARY = 'errors of simulated arms that hold a pose and follow a circle, for both engines'
+
+# Postures with the tool pointing down half a metre ahead, and with room around them [rad].
+_START = {
+    'panda': (0.0, -0.3, 0.0, -2.2, 0.0, 1.9, math.pi / 4),
+    'ur5e': (0.0, -math.pi / 2, math.pi / 2, -math.pi / 2, -math.pi / 2, 0.0),
+}
+_HELD = (0.15, 0.1, -0.1)  # from the start posture's tip, further out and lower [m]
+_LIMIT = 5e-3  # what a tracking error should stay below [m]
+_ROWS_A_SECOND = 20  # of the table of the circles
+_COMPENSATIONS = (1.0, 0.9, 0.0)  # with physics: exact, of a model that is a tenth off, and none
+
 
 @dataclass(frozen=True)
 class Circle:
@@ -86,11 +98,8 @@ class ClosedLoop:
 
     The target is published, the command computed, and the arm advanced in the same tick.
 
-    :param chain: the arm.
     :param start: (n,) where it starts [rad] or [m].
-    :param engine: name of the simulation engine.
     :param gravity_compensation: share of the weight that the drives compensate, 0 to 1.
-    :param settings: of the follower.
     """
 
     def __init__(
@@ -180,25 +189,11 @@ class ClosedLoop:
         )
 
 
-SUMMARY = 'errors of simulated arms that hold a pose and follow a circle, for both engines'
-
-# Postures with the tool pointing down half a metre ahead, and with room around them [rad].
-_START = {
-    'panda': (0.0, -0.3, 0.0, -2.2, 0.0, 1.9, math.pi / 4),
-    'ur5e': (0.0, -math.pi / 2, math.pi / 2, -math.pi / 2, -math.pi / 2, 0.0),
-}
-_HELD = (0.15, 0.1, -0.1)  # from the start posture's tip, further out and lower [m]
-_LIMIT = 5e-3  # what a tracking error should stay below [m]
-_ROWS_A_SECOND = 20  # of the table of the circles
-_COMPENSATIONS = (1.0, 0.9, 0.0)  # with physics: exact, of a model that is a tenth off, and none
-
-
 @dataclass(frozen=True)
 class Case:
     """
     Arm, engine and gravity compensation.
 
-    :ivar arm: its name.
     :ivar engine: the engine's.
     :ivar compensation: share of the weight that the drives compensate, 0 to 1.
     """
@@ -231,11 +226,7 @@ class Outcome:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """
-    Add the options of this study.
-
-    :param parser: of its command line.
-    """
+    """Add the options of this study."""
     parser.add_argument(
         '--engine',
         choices=ENGINES,
@@ -396,8 +387,8 @@ def _draw_paths(axes: Axes, arm: str, outcomes: list[Outcome]) -> None:
     around = 1e3 * (target - centre)
     axes.plot(*around[:, :2].T, color=figures.INK, linewidth=1.0, linestyle=':')
     for outcome, color in zip(outcomes, figures.PALETTE, strict=False):
-        way = around + 1e4 * (outcome.circle.tip - target)
-        axes.plot(*way[:, :2].T, color=color, linewidth=1.4)
+        drawn = around + 1e4 * (outcome.circle.tip - target)
+        axes.plot(*drawn[:, :2].T, color=color, linewidth=1.4)
     axes.set(
         title=f'{arm} from above, errors × 10', xlabel='x [mm]', ylabel='y [mm]', aspect='equal'
     )

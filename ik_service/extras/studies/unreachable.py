@@ -47,8 +47,6 @@ class Attempt:
     Iterations and result of a method for an unreachable target.
 
     :ivar target: TOO_FAR or TURNED.
-    :ivar method: name of the solver.
-    :ivar search: its own iterations.
     :ivar answer: of a solve with the method's default options.
     :ivar solve_time: the shortest of several such solves [s].
     """
@@ -61,11 +59,7 @@ class Attempt:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """
-    Add the options of this study.
-
-    :param parser: of its command line.
-    """
+    """Add the options of this study."""
     parser.add_argument(
         '--iterations', type=int, default=100, help='of each method (default: %(default)s)'
     )
@@ -96,11 +90,7 @@ def run(arguments: Namespace) -> list[Path]:
 
 
 def targets(chain: KinematicChain) -> dict[str, np.ndarray]:
-    """
-    Return the targets, (4, 4) T_base_tip, by name.
-
-    :param chain: the arm.
-    """
+    """Return the targets, (4, 4) T_base_tip, by name."""
     far = chain.forward(_STRETCHED)
     away = far[:3, 3] - _SHOULDER
     far[:3, 3] += _BEYOND * away / np.linalg.norm(away)
@@ -115,11 +105,7 @@ def attempt(
     """
     Solve for a target with a method.
 
-    :param chain: the arm.
-    :param name: name of the target.
     :param target: (4, 4) T_base_tip.
-    :param method: name of the solver.
-    :param iterations: of its own search.
     """
     search = SingleSearch(chain, method, iterations).run(target, np.array(_SEED))
     solver = Solver(chain, method)

@@ -17,7 +17,7 @@ import numpy as np
 
 from ik_service.drawing import figures
 from ik_service.extras.studies.arms import ARMS, load_arm
-from ik_service.extras.studies.convergence import add_arguments, measure, problems, Record
+from ik_service.extras.studies.convergence import add_arguments, measure, problems, Record, summary
 from ik_service.extras.studies.single_search import Search, SingleSearch
 from ik_service.extras.studies.tables import write_csv
 from ik_service.kinematics.chain import KinematicChain
@@ -73,7 +73,14 @@ def run(arguments: Namespace) -> list[Path]:
         for variant in VARIANTS
     }
     _draw(folder / 'variants.png', runs, searches)
-    rows = [_summary(key, record, searches) for key, record in runs.items()]
+    rows = [
+        (
+            *(arm, name, variant),
+            *summary(record),
+            len(searches[name, variant].q) - 1 if arm == _ARM else np.nan,
+        )
+        for (arm, name, variant), record in runs.items()
+    ]
     return [folder / 'variants.png', write_csv(folder / 'variants.csv', _COLUMNS, rows)]
 
 
@@ -81,30 +88,11 @@ def single_search(chain: KinematicChain, method: str, variant: str) -> Search:
     """
     Search once for a pose of the Panda, without giving up.
 
-    :param chain: the arm.
     :param method: one of :func:`methods`.
     :param variant: one of :data:`~ik_service.solvers.options.VARIANTS`.
     """
     search = SingleSearch(chain, method, _ITERATIONS, IkOptions(variant=variant))
     return search.run(chain.forward(_GOAL), chain.mid_range())
-
-
-def _summary(key: tuple[str, str, str], record: Record, searches: Searches) -> tuple[object, ...]:
-    arm, name, variant = key
-    return (
-        arm,
-        name,
-        variant,
-        len(record.success),
-        100.0 * record.success.mean(),
-        100.0 * (record.success & (record.searches == 1)).mean(),
-        record.iterations.mean(),
-        np.median(record.iterations),
-        record.searches.mean(),
-        record.time.mean(),
-        np.median(record.time),
-        len(searches[name, variant].q) - 1 if arm == _ARM else np.nan,
-    )
 
 
 def _print_summary(record: Record, variant: str) -> None:

@@ -7,7 +7,7 @@ overlap: each holds the last commands as they were, so that "now" lies between t
 however late it arrives, then the newest one, and then the motion in case that nothing more comes.
 It goes on for as long as some lost messages may take, and comes to rest within the limits.
 
-Commands are positions after steps of constant speed. The way points lie in the middle of the
+Commands are positions after steps of constant speed. The waypoints lie in the middle of the
 steps, where position and speed are those of a motion whose acceleration is constant from point to
 point: a cubic through them keeps the bounds that the commands keep.
 
@@ -59,7 +59,7 @@ _NO_MOTION = 1e-12
 @dataclass(frozen=True)
 class CommandStep:
     """
-    Step from one way point to the next.
+    Step from one waypoint to the next.
 
     :ivar q: (n,) where it begins [rad] or [m].
     :ivar velocity: (n,) velocities there [rad/s] or [m/s].
@@ -76,7 +76,7 @@ class CommandStep:
 
     def may_lead_to(self, q: np.ndarray, velocity: np.ndarray, limits: MotionLimits) -> bool:
         """
-        Return whether a cubic may lead to a way point, as to speed and acceleration.
+        Return whether a cubic may lead to a waypoint, as to speed and acceleration.
 
         :param q: (n,) its positions [rad] or [m].
         :param velocity: (n,) its velocities [rad/s] or [m/s].
@@ -91,11 +91,11 @@ class CommandStep:
         self, q: np.ndarray, velocity: np.ndarray, limits: MotionLimits, slowly: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         """
-        Return where it leads when it is to come to a way point, but keeps the limits.
+        Return where it leads when it is to come to a waypoint, but keeps the limits.
 
         Its acceleration is constant.
 
-        :param q: (n,) positions of the way point [rad] or [m].
+        :param q: (n,) positions of the waypoint [rad] or [m].
         :param velocity: (n,) its velocities [rad/s] or [m/s].
         :param slowly: whether it comes there slowly, and not as soon as it may.
         :returns: positions (n,) [rad] or [m] and velocities (n,) [rad/s] or [m/s].
@@ -114,7 +114,7 @@ class CommandStep:
 
     def _nearer(self, q: np.ndarray, velocity: np.ndarray, limits: MotionLimits) -> np.ndarray:
         """
-        Return where to be half a step after a way point (n,): on the way to it.
+        Return where to be half a step after a waypoint (n,): on the way to it.
 
         What comes back slowly stays near commands that brake as sharply as they may.
         """
@@ -164,18 +164,18 @@ def cubic_changes(
 _LONGEST = 0.5
 """Longest time in which a motion comes to where it rests [s]."""
 
-_Way = tuple[np.ndarray, np.ndarray, np.ndarray]
+_Points = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Times (k,) [s] above 0, positions (k, n) and velocities (k, n)."""
 
 
-def way_to_rest(
+def motion_to_rest(
     q: np.ndarray,
     velocity: np.ndarray,
     limits: MotionLimits,
     braking: np.ndarray,
     coast: float,
     shortest: float,
-) -> _Way:
+) -> _Points:
     """
     Return how joints go on with their velocity for a while, and come to rest inside their limits.
 
@@ -210,23 +210,23 @@ def way_to_rest(
     return times, limits.inside(q + velocity * covered, q), velocities
 
 
-def way_to(
+def motion_to(
     goal: np.ndarray,
     q: np.ndarray,
     velocity: np.ndarray,
     limits: MotionLimits,
     braking: np.ndarray,
     period: float,
-) -> _Way | None:
+) -> _Points | None:
     """
     Return how joints come to rest at a goal.
 
     :param goal: (n,) where they shall rest [rad] or [m].
     :param q: (n,) where they are [rad] or [m].
     :param velocity: (n,) how fast they move [rad/s] or [m/s].
-    :param braking: as of :func:`way_to_rest`.
+    :param braking: as of :func:`motion_to_rest`.
     :param period: length of the steps in which they go there, and of the one before [s].
-    :returns: as of :func:`way_to_rest`; None when that takes too long.
+    :returns: as of :func:`motion_to_rest`; None when that takes too long.
     """
     motion, still = JointMotion(q), np.zeros_like(q)
     motion.speed, motion.braking = velocity / limits.unit, braking
@@ -349,14 +349,14 @@ class PlannedMotion:
 
     def at(self, now: float) -> tuple[np.ndarray, np.ndarray]:
         """Return positions (n,) [rad] or [m] and velocities (n,) [rad/s] or [m/s] at a time."""
-        way, t = self.trajectory, max(now - self.start, 0.0)
-        assert way.velocities is not None
-        if t >= way.duration:  # exactly at rest, without rounding
-            return way.positions[-1].copy(), np.zeros_like(way.positions[-1])
-        i = min(int(way.times.searchsorted(t, 'right')), len(way) - 1) - 1
-        around = way.times[i : i + 2], way.positions[i : i + 2], way.velocities[i : i + 2]
+        motion, t = self.trajectory, max(now - self.start, 0.0)
+        assert motion.velocities is not None
+        if t >= motion.duration:  # exactly at rest, without rounding
+            return motion.positions[-1].copy(), np.zeros_like(motion.positions[-1])
+        i = min(int(motion.times.searchsorted(t, 'right')), len(motion) - 1) - 1
+        around = motion.times[i : i + 2], motion.positions[i : i + 2], motion.velocities[i : i + 2]
         polynomials = segment_coefficients(*around, None)
-        q, velocity, _ = time_powers(t - way.times[i]) @ polynomials[0]
+        q, velocity, _ = time_powers(t - motion.times[i]) @ polynomials[0]
         return q, velocity
 
     def has_ended_elsewhere(self, q: np.ndarray, now: float) -> bool:
@@ -478,7 +478,7 @@ class CommandWindow:
         assert last.fastest is not None
         points, begins, final = last.points, last.due, now + MARGIN
         late = begins < final + max(0.5 * period, begins - points[-1][0]) - _NOTHING
-        elapsed, way = now - last.now, command - last.command
+        elapsed, travel = now - last.now, command - last.command
         braking, dt = float(limits.braking.min()), min(elapsed, period)
         clock = last.clock.ticked(elapsed, period).stepped(wanted - begins, dt, braking)
         dt *= clock.ratio
@@ -486,7 +486,7 @@ class CommandWindow:
             begins = max(begins, final + 0.5 * max(period, dt))
             points = _gone_on(points, last.sent, begins, dt)
         (since, there, before), due = points[-1], begins + dt
-        middle, speed = 0.5 * (last.command + command), way / dt
+        middle, speed = 0.5 * (last.command + command), travel / dt
         moving, fastest = bool(before.any()), limits.velocity_now
         slows = limits.braking_since_rest(last.braking, moving)
         fastest = np.maximum(last.fastest, fastest) if moving else fastest
@@ -519,19 +519,19 @@ class CommandWindow:
     def _planned(
         self, limits: MotionLimits, coast: float, period: float, resting: bool
     ) -> PlannedMotion:
-        """Return the window: past, newest command, and the way to rest."""
+        """Return the window: past, newest command, and the motion to rest."""
         state = self._state
         start, (middle, there, velocity) = state.points[0][0], state.points[-1]
         slows = limits.braking if state.braking is None else state.braking
-        way, goal = None, state.command if state.apart and resting else None
+        ending, goal = None, state.command if state.apart and resting else None
         if goal is not None:  # it may be the last command
             half = 0.5 * period
-            way = way_to(goal, there + half * velocity, velocity, limits, slows, period)
-            way = way and (way[0] + half, *way[1:])
+            ending = motion_to(goal, there + half * velocity, velocity, limits, slows, period)
+            ending = ending and (ending[0] + half, *ending[1:])
         coast += state.due - middle
-        if way is None:
-            way = way_to_rest(there, velocity, limits, slows, coast, period)
-        times, positions, velocities = way
+        if ending is None:
+            ending = motion_to_rest(there, velocity, limits, slows, coast, period)
+        times, positions, velocities = ending
         end = state.due - middle + AHEAD
         if not len(times) or end > times[-1] + _NEAR:
             rest = positions[-1] if len(times) else there
@@ -630,12 +630,12 @@ def _gone_on(
     The points are those of the window before, whose motion in case that nothing more comes the
     controller plays by then.
     """
-    last, way = points[-1][0], sent.trajectory
+    last, motion = points[-1][0], sent.trajectory
     since = max(begins - 0.5 * dt, last)  # as far before the step as its middle is after that
     there, velocity = sent.at(since)
     between = tuple(
-        (sent.start + float(time), way.positions[i], sent.at(sent.start + float(time))[1])
-        for i, time in enumerate(way.times)
+        (sent.start + float(time), motion.positions[i], sent.at(sent.start + float(time))[1])
+        for i, time in enumerate(motion.times)
         if last + _NEAR < sent.start + time < since - _NEAR
     )
     if since > last + _NEAR:

@@ -45,7 +45,7 @@ class BlendedWindows:
         return self.newest is not None
 
     def has_stalled(self, now: float, period: float) -> bool:
-        """Return whether the controller has come to the way to rest of the last window."""
+        """Return whether the controller plays the last window to its rest."""
         known = LAG + (DELAY - 0.5) * period + MARGIN - TAKEN_UP
         return self._sent_at > -np.inf and now - self._sent_at > known
 
@@ -74,18 +74,18 @@ def delayed(planned: PlannedMotion, now: float) -> PlannedMotion:
 
     :param planned: the window, which covers at least the last :data:`LAG` − :data:`BRIDGE`.
     """
-    way, start = planned.trajectory, now - LAG
-    assert way.velocities is not None
+    motion, start = planned.trajectory, now - LAG
+    assert motion.velocities is not None
     first = start + BRIDGE
     q, velocity = planned.at(first)
-    later = planned.start + way.times > first + 1e-4
+    later = planned.start + motion.times > first + 1e-4
     return PlannedMotion(
         start,
         JointTrajectory(
-            way.joint_names,
-            np.concatenate([[BRIDGE], planned.start + way.times[later] - start]),
-            np.vstack([q, way.positions[later]]),
-            np.vstack([velocity, way.velocities[later]]),
+            motion.joint_names,
+            np.concatenate([[BRIDGE], planned.start + motion.times[later] - start]),
+            np.vstack([q, motion.positions[later]]),
+            np.vstack([velocity, motion.velocities[later]]),
         ),
     )
 

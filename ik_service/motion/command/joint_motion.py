@@ -101,12 +101,12 @@ class JointMotion:
         """Return the bounds of the commands now."""
         return limits
 
-    def way_to_rest(self, limits: MotionLimits) -> tuple[np.ndarray, ...]:
+    def stopping_path(self, limits: MotionLimits) -> tuple[np.ndarray, ...]:
         """
-        Return the corners (n,) of the way to rest [rad] or [m], the last of which is its end.
+        Return the corners (n,) of the stopping path [rad] or [m], the last of which is its end.
 
         The command slows down along the straight line to there, however long the ticks are,
-        unless a joint limit lies on the way.
+        unless a joint limit lies on it.
         """
         if self.at_rest:
             return (self.q,)
@@ -372,9 +372,9 @@ class JerkLimitedMotion(JointMotion):
         inner = self._inner
         inner.q, inner.speed = self.q + share * (inner.q - self.q), inner.speed * share
 
-    def way_to_rest(self, limits: MotionLimits) -> tuple[np.ndarray, ...]:
-        """Return the corners of the way to rest: where the averaged motion is, and will rest."""
-        return self._inner.q, *self._inner.way_to_rest(limits.averaged)
+    def stopping_path(self, limits: MotionLimits) -> tuple[np.ndarray, ...]:
+        """Return the corners of the stopping path: where the averaged motion is, and will rest."""
+        return self._inner.q, *self._inner.stopping_path(limits.averaged)
 
     def move(
         self,

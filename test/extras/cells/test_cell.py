@@ -9,7 +9,8 @@ import pytest
 from support.harness import START_TIMEOUT, until
 from support.repository import REPOSITORY
 
-from ik_service.extras.cells.arguments import parser, spread, STARTED
+from ik_service.extras.cells.main import parser, spread
+from ik_service.extras.cells.processes import STARTED
 
 PROGRAM = 'ik_service.extras.cells.main'
 EXAMPLE = REPOSITORY / 'config' / 'cell.yaml'

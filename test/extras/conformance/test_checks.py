@@ -7,9 +7,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from moveit_msgs.msg import CollisionObject, ContactInformation
-from support.arm_helpers import TIP
-from support.chains import arm_path
-from support.faulty_server import faulty_server, SilenceError
+from support.faulty_server import faulty_server, panda_subject, SilenceError
 from support.server_defects import always_solved, changed, DEFECTS, without_last
 from support.tree_robots import group_xml, srdf_xml, tree_xml
 
@@ -38,16 +36,10 @@ def require(subject, fails, passes):
 
 
 @pytest.fixture
-def panda_robot():
-    return Robot.from_urdf(arm_path('panda'))
-
-
-@pytest.fixture
-def rig(ros_context, panda_model, panda_robot):
+def rig(ros_context):
     """A server that can be given defects, and what asks it about the Panda."""
-    with faulty_server(ros_context, panda_model, PATIENCE) as (server, connection):
-        arm = TestedArm.of(panda_robot, '', '', TIP)
-        yield server, Subject(arm, connection, Settings(count=20, change_world=True), '')
+    with panda_subject(ros_context, PATIENCE, count=20, change_world=True) as rig:
+        yield rig
 
 
 @pytest.mark.parametrize('name', DEFECTS)

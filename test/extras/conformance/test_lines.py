@@ -9,27 +9,20 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from builtin_interfaces.msg import Duration
 from moveit_msgs.msg import MoveItErrorCodes
 from moveit_msgs.srv import GetCartesianPath
-from support.arm_helpers import panda_arm, TIP
-from support.chains import arm_path
-from support.faulty_server import faulty_server
+from support.faulty_server import checks_of, panda_subject
 
-from ik_service import Robot
-from ik_service.extras.conformance.arm import TestedArm
 from ik_service.extras.conformance.check import Verdict
-from ik_service.extras.conformance.run import CHECKS, run_checks
-from ik_service.extras.conformance.subject import Settings, Subject
+from ik_service.extras.conformance.run import run_checks
 
-LINES = [check for check in CHECKS if check.section == 'straight lines']
+LINES = checks_of('straight lines')
 
 
 def verdicts(ros_context, defect=None):
     """The verdicts on a server, by check; without a defect it has no such service."""
-    with faulty_server(ros_context, panda_arm(), 100.0) as (server, connection):
+    with panda_subject(ros_context, 100.0) as (server, subject):
         if defect is not None:
             server.plan_paths(defect)
-            connection.wait_for(GetCartesianPath, 'compute_cartesian_path')
-        arm = TestedArm.of(Robot.from_urdf(arm_path('panda')), '', '', TIP)
-        subject = Subject(arm, connection, Settings(), '')
+            subject.connection.wait_for(GetCartesianPath, 'compute_cartesian_path')
         return {o.check.name: o.verdict for o in run_checks(LINES, subject)}
 
 

@@ -9,19 +9,14 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('coal', reason='needs the extra collision')
 pytest.importorskip('ompl', reason='needs the extra plan')
 
-from support.arm_helpers import TIP
 from support.cell import NAMES, READY
-from support.chains import arm_path
-from support.faulty_server import faulty_server, MovingArm
+from support.faulty_server import assert_only_failing, checks_of, MovingArm, panda_subject
 
-from ik_service import Robot
-from ik_service.extras.conformance.arm import TestedArm
 from ik_service.extras.conformance.check import Verdict
-from ik_service.extras.conformance.run import CHECKS, run_checks
-from ik_service.extras.conformance.subject import Settings, Subject
+from ik_service.extras.conformance.run import run_checks
 from ik_service.ros.requests.errors import ErrorCode
 
-MOTIONS = [check for check in CHECKS if check.section == 'motions']
+MOTIONS = checks_of('motions')
 START = dict(zip(NAMES, READY.tolist(), strict=True))
 
 
@@ -129,19 +124,15 @@ CASES = {
 
 
 @pytest.mark.parametrize('defect', CASES, ids=lambda defect: defect.__name__)
-def test_the_checks_of_a_defect_fail_and_others_pass(ros_context, panda_model, defect):
+def test_the_checks_of_a_defect_fail_and_others_pass(ros_context, defect):
     fails = {*CASES[defect].split()}
     # A right server passes all; others are asked what fails, and what takes little time.
     checks = [c for c in MOTIONS if not fails or c.name in fails or c.name in QUICK]
-    with faulty_server(ros_context, panda_model, 60.0) as (server, connection):
+    with panda_subject(ros_context, move=True) as (server, subject):
         server.serve_plans()
         with server.moving_arm(START, defect):
-            arm = TestedArm.of(Robot.from_urdf(arm_path('panda')), '', '', TIP)
-            subject = Subject(arm, connection, Settings(move=True), '')
             outcomes = [*run_checks(checks, subject)]
-    failed = {o.check.name for o in outcomes if o.verdict is Verdict.FAIL}
-    assert failed == fails, [(o.check.name, o.note) for o in outcomes]
-    assert all(o.verdict in (Verdict.PASS, Verdict.FAIL) for o in outcomes)
+    assert_only_failing(outcomes, CASES[defect])
 
 
 def test_every_check_fails_on_some_server():
@@ -150,9 +141,8 @@ def test_every_check_fails_on_some_server():
 
 
 @pytest.mark.parametrize('move', [True, False])
-def test_motions_are_not_supported_where_nothing_moves_or_may_move(ros_context, panda_model, move):
-    with faulty_server(ros_context, panda_model, 1.0) as (_, connection):
-        arm = TestedArm.of(Robot.from_urdf(arm_path('panda')), '', '', TIP)
-        outcomes = [*run_checks(MOTIONS, Subject(arm, connection, Settings(move=move), ''))]
+def test_motions_are_not_supported_where_nothing_moves_or_may_move(ros_context, move):
+    with panda_subject(ros_context, 1.0, move=move) as (_, subject):
+        outcomes = [*run_checks(MOTIONS, subject)]
     assert {o.verdict for o in outcomes} == {Verdict.NOT_SUPPORTED}
     assert 'joint state' in outcomes[0].note if move else '--move' in outcomes[0].note

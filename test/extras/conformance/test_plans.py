@@ -12,18 +12,13 @@ pytest.importorskip('ompl', reason='needs the extra plan')
 
 from moveit_msgs.msg import Constraints
 from moveit_msgs.srv import GetMotionPlan, QueryPlannerInterfaces
-from support.arm_helpers import TIP
-from support.chains import arm_path
-from support.faulty_server import faulty_server
+from support.faulty_server import assert_only_failing, checks_of, panda_subject
 
-from ik_service import Robot
-from ik_service.extras.conformance.arm import TestedArm
 from ik_service.extras.conformance.check import Verdict
-from ik_service.extras.conformance.run import CHECKS, run_checks
-from ik_service.extras.conformance.subject import Settings, Subject
+from ik_service.extras.conformance.run import run_checks
 from ik_service.ros.requests.errors import ErrorCode
 
-PLANS = [check for check in CHECKS if check.section == 'plans']
+PLANS = checks_of('plans')
 
 
 def as_asked(answer, request):
@@ -142,22 +137,13 @@ CASES = {
 }  # fmt: skip
 
 
-def outcomes_of(ros_context, panda_model, on_plan, on_list):
-    with faulty_server(ros_context, panda_model, 60.0) as (server, connection):
+@pytest.mark.parametrize('case', CASES)
+def test_the_checks_of_a_defect_fail_and_others_pass(ros_context, case):
+    on_plan, on_list, fails = CASES[case]
+    with panda_subject(ros_context, count=20, change_world=True) as (server, subject):
         server.serve_scenes()
         server.serve_plans(on_plan, on_list)
-        arm = TestedArm.of(Robot.from_urdf(arm_path('panda')), '', '', TIP)
-        subject = Subject(arm, connection, Settings(count=20, change_world=True), '')
-        return [*run_checks(PLANS, subject)]
-
-
-@pytest.mark.parametrize('case', CASES)
-def test_the_checks_of_a_defect_fail_and_others_pass(ros_context, panda_model, case):
-    on_plan, on_list, fails = CASES[case]
-    outcomes = outcomes_of(ros_context, panda_model, on_plan, on_list)
-    failed = {o.check.name for o in outcomes if o.verdict is Verdict.FAIL}
-    assert failed == {*fails.split()}, [(o.check.name, o.note) for o in outcomes]
-    assert all(o.verdict in (Verdict.PASS, Verdict.FAIL) for o in outcomes)
+        assert_only_failing([*run_checks(PLANS, subject)], fails)
 
 
 def test_every_check_fails_on_some_server():
@@ -170,8 +156,7 @@ def test_what_fails_with_moveit_is_what_its_source_is_expected_to_fail():
     assert {check.name for check in PLANS if check.moveit} == {*fails.split()}
 
 
-def test_plans_are_not_supported_where_there_are_none(ros_context, panda_model):
-    with faulty_server(ros_context, panda_model, 10.0) as (_, connection):
-        arm = TestedArm.of(Robot.from_urdf(arm_path('panda')), '', '', TIP)
-        outcomes = [*run_checks(PLANS, Subject(arm, connection, Settings(), ''))]
+def test_plans_are_not_supported_where_there_are_none(ros_context):
+    with panda_subject(ros_context, 10.0) as (_, subject):
+        outcomes = [*run_checks(PLANS, subject)]
     assert {o.verdict for o in outcomes} == {Verdict.NOT_SUPPORTED}

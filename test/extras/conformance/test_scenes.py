@@ -11,17 +11,12 @@ pytest.importorskip('coal', reason='needs the extra collision')
 
 from moveit_msgs.msg import AllowedCollisionMatrix
 from moveit_msgs.srv import ApplyPlanningScene
-from support.arm_helpers import TIP
-from support.chains import arm_path
-from support.faulty_server import faulty_server
+from support.faulty_server import assert_only_failing, checks_of, panda_subject
 
-from ik_service import Robot
-from ik_service.extras.conformance.arm import TestedArm
 from ik_service.extras.conformance.check import Verdict
-from ik_service.extras.conformance.run import CHECKS, run_checks
-from ik_service.extras.conformance.subject import Settings, Subject
+from ik_service.extras.conformance.run import run_checks
 
-SCENES = [check for check in CHECKS if check.section == 'scenes']
+SCENES = checks_of('scenes')
 
 
 def deaf(apply, request):
@@ -70,24 +65,15 @@ CASES = {
 
 
 @pytest.mark.parametrize('case', CASES)
-def test_the_checks_of_a_defect_fail_and_others_pass(ros_context, panda_model, case):
+def test_the_checks_of_a_defect_fail_and_others_pass(ros_context, case):
     on_apply, on_get, fails = CASES[case]
-    with faulty_server(ros_context, panda_model, 60.0) as (server, connection):
+    with panda_subject(ros_context, count=20, change_world=True) as (server, subject):
         server.serve_scenes(on_apply, on_get)
-        arm = TestedArm.of(Robot.from_urdf(arm_path('panda')), '', '', TIP)
-        subject = Subject(arm, connection, Settings(count=20, change_world=True), '')
+        assert_only_failing([*run_checks(SCENES, subject)], fails)
+
+
+@pytest.mark.parametrize('change', [True, False])
+def test_scenes_are_not_supported_where_there_are_none_or_nothing_may_change(ros_context, change):
+    with panda_subject(ros_context, 10.0, count=20, change_world=change) as (_, subject):
         outcomes = [*run_checks(SCENES, subject)]
-    failed = {o.check.name for o in outcomes if o.verdict is Verdict.FAIL}
-    assert failed == {*fails.split()}, [(o.check.name, o.note) for o in outcomes]
-    assert all(o.verdict in (Verdict.PASS, Verdict.FAIL) for o in outcomes)
-
-
-def test_scenes_are_not_supported_where_there_are_none_or_nothing_may_change(
-    ros_context, panda_model
-):
-    with faulty_server(ros_context, panda_model, 10.0) as (_, connection):
-        arm = TestedArm.of(Robot.from_urdf(arm_path('panda')), '', '', TIP)
-        for change in (True, False):
-            subject = Subject(arm, connection, Settings(count=20, change_world=change), '')
-            outcomes = [*run_checks(SCENES, subject)]
-            assert {o.verdict for o in outcomes} == {Verdict.NOT_SUPPORTED}
+    assert {o.verdict for o in outcomes} == {Verdict.NOT_SUPPORTED}

@@ -8,18 +8,88 @@ import shutil
 
 import numpy as np
 import pytest
-from support.chains import arm_path, ARM_TIPS, targets
+from support.chains import arm_path, ARM_TIPS, pose_difference, targets, within_limits
 
 from ik_service import Robot
 from ik_service.exceptions import ArgumentError, SeedFileError
+from ik_service.extras.learning.guess import check_array
 from ik_service.extras.learning.guess_file import (
     default_path,
+    KINDS,
+    load_guess,
     read_arrays,
     replaced_file,
     train_command,
     write_guess,
 )
 from ik_service.extras.learning.table import train_table
+from ik_service.extras.learning.training import train_guess, trainer
+
+
+def errors(chain, postures, poses):
+    """Distances [m] and angles [rad] from the poses, one row each."""
+    return np.array(
+        [pose_difference(chain.forward(q), T) for q, T in zip(postures, poses, strict=True)]
+    )
+
+
+def test_guesses_are_closer_than_the_middle_and_within_limits(guess):
+    chain = guess.chain
+    poses = np.array(targets(chain, 200, seed=31))
+    guesses = guess.guess_many(poses)
+    assert guesses.shape == (200, chain.n)
+    assert all(within_limits(chain, q) for q in guesses)
+    guessed = np.median(errors(chain, guesses, poses), axis=0)
+    middle = np.median(errors(chain, [chain.mid_range()] * 200, poses), axis=0)
+    assert (guessed < 0.5 * middle).all()
+
+
+def test_one_guess_is_a_row_of_many(guess):
+    poses = np.array(targets(guess.chain, 20, seed=32))
+    rows = guess.guess_many(poses)
+    for q, T in zip(rows, poses, strict=True):
+        # Products of matrices of other sizes are summed up in another order.
+        np.testing.assert_allclose(guess.guess(T), q, atol=1e-4)
+
+
+def test_the_same_target_has_the_same_guess(guess):
+    (T,) = targets(guess.chain, 1, seed=33)
+    first = guess.guess(T)
+    first_copy = first.copy()
+    guess.guess(np.eye(4))
+    np.testing.assert_array_equal(guess.guess(T), first_copy)
+    np.testing.assert_array_equal(first, first_copy)
+
+
+def test_no_targets_give_no_guesses(guess):
+    assert guess.guess_many(np.empty((0, 4, 4))).shape == (0, guess.chain.n)
+
+
+def test_any_memory_layout_of_the_target_is_accepted(guess):
+    (T,) = targets(guess.chain, 1, seed=34)
+    np.testing.assert_allclose(guess.guess(np.asfortranarray(T)), guess.guess(T), atol=1e-6)
+
+
+def test_training_is_repeatable(kind, planar_guess):
+    again = trainer(kind)(planar_guess.chain, 300, 5)
+    once = trainer(kind)(planar_guess.chain, 300, 5)
+    other = trainer(kind)(planar_guess.chain, 300, 6)
+    poses = np.array(targets(planar_guess.chain, 10, seed=35))
+    np.testing.assert_allclose(again.guess_many(poses), once.guess_many(poses), atol=1e-6)
+    assert not np.allclose(other.guess_many(poses), once.guess_many(poses), atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    'array', [np.zeros((0, 3)), np.zeros(3), np.zeros((2, 4)), np.full((2, 3), np.nan), ['a']]
+)
+def test_invalid_arrays_are_refused(array):
+    with pytest.raises(ValueError, match=r'shape|NaN|string'):
+        check_array(array, (None, 3))
+
+
+def test_arrays_that_fit_are_doubles():
+    assert check_array(np.ones((2, 3), np.float32), (None, 3)).dtype == np.float64
+    assert check_array(np.array(4), ()) == 4.0
 
 
 @pytest.fixture
@@ -198,3 +268,60 @@ def test_failed_write_keeps_the_old_file_and_leaves_no_other(saved, tmp_path):
 
 def test_a_saved_file_can_be_read_by_others(saved):
     assert saved.stat().st_mode & 0o444 == 0o444
+
+
+@pytest.fixture
+def planar(tmp_path):
+    urdf = shutil.copy(arm_path('planar_6r'), tmp_path / 'arm.urdf')
+    return Robot.from_urdf(urdf).chain(*ARM_TIPS['planar_6r'])
+
+
+def test_a_trained_guess_is_found_beside_the_urdf(kind, planar, tmp_path):
+    trained = train_guess(planar, kind, 200)
+    assert (tmp_path / f'arm.base_link.tool0.{kind}.npz').is_file()
+    loaded = load_guess(planar, kind)
+    assert loaded.kind == kind
+    poses = np.array(targets(planar, 10, seed=51))
+    np.testing.assert_allclose(loaded.guess_many(poses), trained.guess_many(poses), atol=1e-5)
+
+
+@pytest.mark.parametrize('as_path', [str, lambda path: path])
+def test_another_file_can_be_named(kind, planar, tmp_path, as_path):
+    path = as_path(tmp_path / 'mine.npz')
+    train_guess(planar, kind, 100, path)
+    assert load_guess(planar, kind, path).kind == kind
+    with pytest.raises(SeedFileError, match='no such file'):
+        load_guess(planar, kind)
+
+
+def test_task_weights_reach_the_table(planar, tmp_path):
+    pytest.importorskip('scipy')
+    train_guess(planar, 'table', 500)
+    table = load_guess(planar, 'table', task_weights=(1, 1, 1, 0, 0, 0))
+    (T,) = targets(planar, 1, seed=52)
+    before = table.guess(T)
+    T[:3, :3] = np.diag([1.0, -1.0, -1.0])
+    np.testing.assert_allclose(table.guess(T), before, atol=1e-9)
+
+
+@pytest.mark.parametrize('use', [load_guess, lambda planar, kind: train_guess(planar, kind, 100)])
+def test_unknown_kinds_list_the_valid_ones(planar, use):
+    with pytest.raises(ArgumentError, match=f'one of {", ".join(KINDS)}, not .oracle'):
+        use(planar, 'oracle')
+
+
+@pytest.mark.parametrize(
+    ('kind', 'part'),
+    [('table', 'postures'), ('network', 'layers'), ('network', 'matrix0'), ('network', 'vector1')],
+)
+def test_missing_or_wrong_array_is_reported(planar, kind, part):
+    pytest.importorskip('scipy' if kind == 'table' else 'sklearn')
+    train_guess(planar, kind, 100)
+    path = planar.robot.source.with_name(f'arm.base_link.tool0.{kind}.npz')
+    with np.load(path) as file:
+        arrays = dict(file)
+    for value in (None, np.array('text'), np.zeros((2, 2, 2))):
+        kept = {name: array for name, array in arrays.items() if name != part}
+        np.savez(path, **kept if value is None else {**kept, part: value})
+        with pytest.raises(SeedFileError, match=r'damaged \(.*\); make it with: ik_train'):
+            load_guess(planar, kind)

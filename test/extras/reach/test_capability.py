@@ -11,8 +11,7 @@ from support.made_maps import as_layout_1, made_map
 from support.small_arms import GANTRY
 
 from ik_service.extras.reach.capability import Check
-from ik_service.extras.reach.survey import _SAMPLE as SAMPLE
-from ik_service.extras.reach.survey import _sample as sample
+from ik_service.extras.reach.survey import SAMPLE, sample
 
 pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 

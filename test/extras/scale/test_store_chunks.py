@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 
 import numpy as np
@@ -14,8 +13,11 @@ pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 import zarr
 
 from ik_service.exceptions import StoreError
-from ik_service.extras.scale import PoseGrid, ResultStore
-from ik_service.extras.scale.result_store import StoreChunks
+from ik_service.extras.scale import (
+    PoseGrid,
+    ResultStore,
+)
+from ik_service.extras.scale.store_chunks import StoreChunks
 
 FILES = (*ARRAYS, 'target_digest', 'status', 'checksums')
 
@@ -28,15 +30,6 @@ def targets(targets):
 def copy(source, number, destination, place, arrays=FILES):
     for array in arrays:
         shutil.copy(file_of(source, array, number), file_of(destination, array, place))
-
-
-def as_layout_2(path):
-    shutil.rmtree(path / 'checksums')
-    settings = path / 'zarr.json'
-    content = json.loads(settings.read_text())
-    content['attributes']['format'] = 2
-    del content['attributes']['digests']
-    settings.write_text(json.dumps(content))
 
 
 def test_zarr_reads_what_is_written(solve, tmp_path):
@@ -52,9 +45,8 @@ def test_zarr_reads_what_is_written(solve, tmp_path):
 
 def test_what_zarr_has_written_is_read(solve, targets, expected, tmp_path):
     solve()
-    as_layout_2(tmp_path / 's')
     group = zarr.open_group(tmp_path / 's', mode='r+')
-    for name in (*ARRAYS, 'target_digest', 'status'):
+    for name in FILES:
         group[name][:] = group[name][:]
     report = solve()
     assert report.solved_before == 430
@@ -87,18 +79,6 @@ def test_all_files_of_another_chunk_or_store_are_noticed(spec, targets, solve, t
         np.testing.assert_array_equal(report.store.read('q'), expected)
 
 
-def test_stores_of_layout_2_are_gone_on_with_as_they_are(solve, targets, expected, tmp_path):
-    solve()
-    as_layout_2(tmp_path / 's')
-    assert_same(ResultStore.existing(tmp_path / 's'), expected, slice(430))
-    file_of(tmp_path / 's', 'status', 2).unlink()
-    report = solve()
-    assert report.solved_before == 330
-    assert_same(report.store, expected, slice(430))
-    assert report.store.attributes['format'] == 2
-    assert not (tmp_path / 's' / 'checksums').exists()
-
-
 def test_chunk_that_is_written_meanwhile_is_read_again(solve, targets, expected, monkeypatch):
     store = solve().store
     rows = {name: store.read(name, 100, 200) for name in store.arrays}
@@ -124,7 +104,7 @@ def test_chunk_that_is_written_again_is_unsolved_until_it_is_whole(solve, monkey
     def full(*_):
         raise OSError('no space')
 
-    monkeypatch.setattr('ik_service.extras.scale.chunk_files.EncodedChunk.write', full)
+    monkeypatch.setattr('ik_service.extras.scale.store_chunks.StoreChunks._write_file', full)
     with pytest.raises(OSError, match='no space'):
         store._chunks.write(1, rows)
     assert (store.read('status', 100, 200) == 255).all()

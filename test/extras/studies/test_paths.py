@@ -12,16 +12,16 @@ from ik_service.common.resources import urdf_path
 from ik_service.extras.studies.arms import load_arm
 from ik_service.extras.studies.paths import (
     AbsentPeerError,
-    Course,
+    FoundPath,
     path_arms,
     plain_urdf,
     poses_along,
     revolute_path,
-    stepwise_courses,
+    stepwise_paths,
     trac_ik_solver,
     trac_ik_target,
     wandering_path,
-    whole_course,
+    whole_path,
 )
 
 pytest.importorskip('matplotlib', reason='the figure needs Matplotlib')
@@ -48,23 +48,23 @@ def test_paths_stay_within_limits_and_are_smooth():
 
 def test_jumps_and_fraction_of_a_course():
     q = np.array([[0.0, 0.0], [0.05, 0.0], [np.nan, np.nan], [0.05, 0.2], [0.05, 0.25]])
-    course = Course('method', q, 1.0)
-    np.testing.assert_allclose(course.motions, [0.0, 0.05, 0.0, 0.2, 0.05])
-    assert course.jumps.tolist() == [3]
-    assert course.fraction == 0.4
-    assert Course('method', q[:2], 1.0).fraction == 1.0
+    found = FoundPath('method', q, 1.0)
+    np.testing.assert_allclose(found.motions, [0.0, 0.05, 0.0, 0.2, 0.05])
+    assert found.jumps.tolist() == [3]
+    assert found.fraction == 0.4
+    assert FoundPath('method', q[:2], 1.0).fraction == 1.0
 
 
 def test_pose_after_pose_jumps_where_the_whole_path_does_not():
     chain = load_arm('panda')
     truth = wandering_path(chain, 1, 600, 12)
     targets = poses_along(chain, truth)
-    whole = whole_course(chain, targets, truth[0])
-    courses, absent = stepwise_courses(chain, urdf_path('panda'), targets, truth[0])
+    whole = whole_path(chain, targets, truth[0])
+    found_paths, absent = stepwise_paths(chain, urdf_path('panda'), targets, truth[0])
     assert whole.fraction == 1.0
     assert len(whole.jumps) == 0
-    assert courses[0].solved.all()
-    assert {course.method for course in courses} | set(absent) == {
+    assert found_paths[0].solved.all()
+    assert {found.method for found in found_paths} | set(absent) == {
         'levenberg_marquardt', 'roboticstoolbox', 'TRAC-IK'
     }  # fmt: skip
 

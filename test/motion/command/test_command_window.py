@@ -11,9 +11,9 @@ from ik_service.motion.command.command_window import (
     COAST,
     CommandWindow,
     HISTORY,
+    motion_to,
+    motion_to_rest,
     StepClock,
-    way_to,
-    way_to_rest,
 )
 from ik_service.motion.command.joint_motion import JointMotion
 from ik_service.motion.command.motion_limits import MotionLimits
@@ -115,7 +115,7 @@ def test_the_way_to_rest_ends_inside_the_joint_limits():
         velocity = random.uniform(-1.0, 1.0, 2)
         room = np.where(velocity > 0.0, LIMITS.upper - q, q - LIMITS.lower)
         velocity *= np.minimum(1.0, np.sqrt(2.0 * ACCELERATION * room) / np.abs(velocity))
-        times, positions, velocities = way_to_rest(
+        times, positions, velocities = motion_to_rest(
             q, velocity, LIMITS, LIMITS.braking, COAST, PERIOD
         )
         assert ((positions >= LIMITS.lower) & (positions <= LIMITS.upper)).all()
@@ -132,7 +132,7 @@ def test_the_way_to_a_goal_keeps_the_acceleration_from_point_to_point(period):
     for _ in range(100):
         q = random.uniform(-1.0, 1.0, 2)
         goal = q + random.choice([0.001, 0.01, 0.03]) * random.uniform(-1.0, 1.0, 2)
-        way = way_to(goal, q, np.zeros(2), LIMITS, LIMITS.braking, period)
+        way = motion_to(goal, q, np.zeros(2), LIMITS, LIMITS.braking, period)
         assert way is not None
         times = np.concatenate([[-0.5 * period], way[0]])
         positions, velocities = np.vstack([q, way[1]]), np.vstack([np.zeros(2), way[2]])
@@ -146,7 +146,7 @@ def test_the_way_to_a_goal_keeps_the_acceleration_from_point_to_point(period):
 
 def test_without_a_limit_of_acceleration_an_arm_comes_to_rest_within_a_period():
     limits = MotionLimits(LIMITS.lower, LIMITS.upper, LIMITS.velocity, 0.5, np.inf)
-    times, _, _ = way_to_rest(np.zeros(2), np.ones(2), limits, limits.braking, 0.0, PERIOD)
+    times, _, _ = motion_to_rest(np.zeros(2), np.ones(2), limits, limits.braking, 0.0, PERIOD)
     assert times[-1] == pytest.approx(PERIOD)
 
 

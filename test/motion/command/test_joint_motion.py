@@ -143,7 +143,7 @@ def test_slowing_down_leads_along_the_line_to_the_resting_place_in_ticks_of_any_
             goal = np.array([0.5, 1.0, 2.0, 0.1])
             goal[k % 3] *= share
             motion.move(goal, limits, DT)
-    start, rest = motion.q, motion.way_to_rest(limits)[-1]
+    start, rest = motion.q, motion.stopping_path(limits)[-1]
     way = rest - start
     assume((rest >= LOWER).all() and (rest <= UPPER).all())
     passed, ticks = 0.0, st.floats(0.002, 0.1)
@@ -161,7 +161,7 @@ def test_cautious_motions_have_no_resting_place_beyond_the_goal(dt):
     motion, limits, most = JointMotion(np.zeros(4)), limits_of(), round(6.0 / dt)
     for _ in range(most):
         motion.move(goal, limits, dt, cautious=True)
-        beyond = (motion.way_to_rest(limits)[-1] - goal) * np.sign(goal)
+        beyond = (motion.stopping_path(limits)[-1] - goal) * np.sign(goal)
         assert beyond.max() <= 1e-12
     assert motion.q.tolist() == goal.tolist()
     assert motion.at_rest

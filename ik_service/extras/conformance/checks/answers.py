@@ -21,6 +21,15 @@ NUMBERS = Section('numbers that are none')
 _FAR = 10.0  # an unreachable target, in lengths of the arm
 _KEPT = 1e-9  # by which a joint beside the arm may differ from the seed [rad] or [m]
 
+LINKS = Section('links')
+
+FRAMES = Section('frames')
+_TRIES = 10
+
+TIPS = Section('several poses')
+
+SEEDS = Section('wrong seeds')
+
 
 @ANSWERS.check(
     'full-state',
@@ -177,11 +186,7 @@ def _zero_quaternion(subject: Subject) -> str:
 
 
 def unreachable_request(subject: Subject) -> GetPositionIK.Request:
-    """
-    Return a request for a pose far beyond the reach of the arm.
-
-    :param subject: the server.
-    """
+    """Return a request for a pose far beyond the reach of the arm."""
     [seed] = subject.postures(1, 'unreachable')
     far = rigid_transform(position=(_FAR * subject.arm.reach() + 1.0, 0.0, 0.0))
     return subject.request(dict.fromkeys(subject.arm.tips, far), seed)
@@ -202,9 +207,6 @@ def _spoilt(subject: Subject) -> list[IkAnswer]:
         return found
 
     return subject.once('not a number', ask)
-
-
-LINKS = Section('links')
 
 
 @LINKS.check(
@@ -282,10 +284,6 @@ def _near(subject: Subject, link: str) -> tuple[Poses, Posture]:
     return {link: subject.links_at(subject.arm.moved(seed, rng, 0.02))[link]}, seed
 
 
-FRAMES = Section('frames')
-_TRIES = 10
-
-
 @FRAMES.check(
     'frame-empty',
     'An empty frame_id is the root link of the robot',
@@ -360,9 +358,6 @@ def _unknown_frame(subject: Subject) -> str:
     return subject.ik(request, 'a pose in the frame there_is_no_such_frame').refused(
         Code.FRAME_TRANSFORM_FAILURE
     )
-
-
-TIPS = Section('several poses')
 
 
 @TIPS.check(
@@ -453,9 +448,6 @@ def _several(subject: Subject) -> tuple[str, ...]:
     if len(subject.arm.tips) < 2:
         raise NotSupportedError('the group places one link; --group names one with several')
     return subject.arm.tips
-
-
-SEEDS = Section('wrong seeds')
 
 
 @SEEDS.check(

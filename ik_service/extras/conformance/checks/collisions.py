@@ -33,6 +33,10 @@ _OBJECT = 'ik_conformance_box'
 _SIZE = 0.5  # edge of the box around the tip, in lengths of the arm
 _PAUSE = 0.1  # between two requests while the world of the server changes [s]
 
+SCENES = Section('scenes')
+_SCENE_BOX, _FAULTY_BOX = 'ik_conformance_scene_box', 'ik_conformance_faulty_box'
+_SEEDS = 50
+
 
 @COLLISIONS.check(
     'state-validity',
@@ -162,7 +166,6 @@ def box_size(subject: Subject) -> float:
     """
     Return the edge of a box that links near its middle cannot stay out of [m].
 
-    :param subject: the server, and its arm.
     :raises NotSupportedError: the links that the arm moves have no shapes.
     """
     arm = subject.arm
@@ -177,7 +180,6 @@ def box_object(frame: str, centre: list[float], size: float) -> CollisionObject:
     """
     Return a cube as a message that adds it.
 
-    :param frame: frame of its centre.
     :param centre: x, y and z [m].
     :param size: its edge [m].
     """
@@ -234,7 +236,6 @@ def random_states(subject: Subject) -> tuple[list[Posture], list[Posture]]:
     """
     Return random postures that are valid, and those that are not, by the server's word.
 
-    :param subject: the server, and its arm.
     :raises NotSupportedError: there is no check_state_validity.
     """
 
@@ -258,9 +259,6 @@ def ask_validity(subject: Subject, posture: Posture, asked: str) -> Any:  # noqa
     """
     Ask check_state_validity about a posture, and return the answer.
 
-    :param subject: the server, and its arm.
-    :param posture: the posture.
-    :param asked: the request, in words.
     :raises NotSupportedError: there is no such service.
     """
     kind = moveit_type(srv, 'GetStateValidity')
@@ -268,11 +266,6 @@ def ask_validity(subject: Subject, posture: Posture, asked: str) -> Any:  # noqa
     set_posture(request.robot_state, posture)
     answer, _ = subject.connection.ask(kind, STATE_VALIDITY, request, asked)
     return answer
-
-
-SCENES = Section('scenes')
-_SCENE_BOX, _FAULTY_BOX = 'ik_conformance_scene_box', 'ik_conformance_faulty_box'
-_SEEDS = 50
 
 
 @SCENES.check(
@@ -324,15 +317,15 @@ def _round_trip(subject: Subject) -> str:
         first = _got(subject)
         _apply(subject, first, 'the scene that was got')
         second = _got(subject)
-        told = [_facts(scene) for scene in (first, second)]
-        for name, value in told[0].items():
-            if told[1][name] != value:
+        facts = [_facts(scene) for scene in (first, second)]
+        for name, value in facts[0].items():
+            if facts[1][name] != value:
                 raise CheckFailedError(
                     'get_planning_scene after what was got was applied',
                     f'another {name}',
                     'the same as before',
                 )
-    return f'{len(told[0]["objects"])} objects'
+    return f'{len(facts[0]["objects"])} objects'
 
 
 @SCENES.check(
@@ -367,7 +360,6 @@ def free_seed(subject: Subject) -> Posture:
     """
     Return a posture whose pose is solved free of collisions.
 
-    :param subject: the server, and its arm.
     :raises NotSupportedError: there is none, or no scene that may be changed.
     """
     if not subject.settings.change_world:
@@ -395,7 +387,6 @@ def scene_box(subject: Subject, seed: Posture) -> Iterator[None]:
     """
     Apply a scene with a box around the tip for a ``with`` block.
 
-    :param subject: the server, and its arm.
     :param seed: the posture of the arm whose tip is meant.
     """
     centre = subject.tips_at(seed)[subject.arm.tips[0]][:3, 3].tolist()

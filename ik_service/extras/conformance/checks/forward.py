@@ -111,9 +111,6 @@ def answered_poses(
     """
     Return the poses of an answer of ``compute_fk`` that has to be a success.
 
-    :param answer: the answer.
-    :param links: the links that were asked for.
-    :param asked: the request, in words.
     :returns: (4, 4) by link.
     :raises CheckFailedError: it is none, or has other links.
     """

@@ -43,12 +43,12 @@ def _line(subject: Subject) -> str:
     asked, tip = 'a short straight line', subject.single_tip()
     if answer.fraction < 1.0 - 1e-9:
         raise CheckFailedError(asked, f'fraction {answer.fraction:g}', 'fraction 1')
-    way = T_end[:3, 3] - T_start[:3, 3]
+    line = T_end[:3, 3] - T_start[:3, 3]
     worst = 0.0
     for posture in trajectory_postures(answer.solution, start):
         T = subject.links_at(posture)[tip]
-        part = np.clip((T[:3, 3] - T_start[:3, 3]) @ way / max(way @ way, 1e-12), 0.0, 1.0)
-        worst = max(worst, float(np.linalg.norm(T[:3, 3] - T_start[:3, 3] - part * way)))
+        part = np.clip((T[:3, 3] - T_start[:3, 3]) @ line / max(line @ line, 1e-12), 0.0, 1.0)
+        worst = max(worst, float(np.linalg.norm(T[:3, 3] - T_start[:3, 3] - part * line)))
     if worst > subject.settings.position_tolerance:
         raise CheckFailedError(asked, f'a point {worst * 1e3:.3g} mm beside it', 'points on it')
     first, *_, last = trajectory_postures(answer.solution, start)
@@ -127,9 +127,6 @@ def require_timed(
     """
     Make sure that a trajectory rests at its ends and keeps the velocity limits; return its time.
 
-    :param subject: the server, and its arm.
-    :param trajectory: the RobotTrajectory.
-    :param asked: the request, in words.
     :param rest: speed that counts as rest [rad/s] or [m/s].
     :param scaling: share of the velocity limits that it may have.
     :raises CheckFailedError: it does not, or its times do not increase.

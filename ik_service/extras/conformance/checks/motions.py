@@ -294,7 +294,6 @@ class MeasuredJoints:
     Measured joint positions; those of several publishers are put together.
 
     :param node: the node that listens; it spins in another thread.
-    :param arm: the arm.
     """
 
     def __init__(self, node: Node, arm: TestedArm) -> None:

@@ -299,7 +299,6 @@ def near_postures(subject: Subject) -> tuple[Posture, Posture]:
     """
     Return two postures near each other, which are valid where the server says so.
 
-    :param subject: the server, and its arm.
     :raises NotSupportedError: there are none, or the group places several links.
     """
     subject.single_tip()
@@ -319,12 +318,7 @@ def near_postures(subject: Subject) -> tuple[Posture, Posture]:
 
 
 def is_valid(subject: Subject, posture: Posture) -> bool:
-    """
-    Return whether a posture is valid by the server's word; True where it has none.
-
-    :param subject: the server, and its arm.
-    :param posture: the posture.
-    """
+    """Return whether a posture is valid by the server's word; True where it has none."""
     kind = getattr(srv, 'GetStateValidity', None)
     if kind is None or not subject.connection.offers(kind, STATE_VALIDITY):
         return True
@@ -339,7 +333,6 @@ def motion_request(
     """
     Return a MotionPlanRequest.
 
-    :param subject: the server, and its arm.
     :param goals: the alternative goals, as Constraints.
     :param start: the start; None for where the arm is.
     """
@@ -356,8 +349,6 @@ def joint_goal(subject: Subject, posture: Posture, tolerance: float = _JOINT_TOL
     """
     Return a goal of the arm's joints.
 
-    :param subject: the server, and its arm.
-    :param posture: the posture.
     :param tolerance: tolerance of each joint [rad] or [m].
     """
     goal = msg.Constraints()
@@ -378,7 +369,6 @@ def pose_goal(subject: Subject, T: np.ndarray) -> Any:  # noqa: ANN401
     """
     Return a goal of the tip's pose, as clients of MoveIt send it.
 
-    :param subject: the server, and its arm.
     :param T: (4, 4) T_root_tip.
     """
     frame, tip = subject.arm.robot.root_link, subject.single_tip()

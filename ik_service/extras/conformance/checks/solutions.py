@@ -24,6 +24,13 @@ _WALK_RATIO = 1.05
 _REDUNDANT_RATIO = 20.0  # where self-motion is added; another elbow is still farther
 _SCALES = (0.01, 0.5, 2.0, 100.0, -1.0)
 
+TIMES = Section('time-outs')
+_LONG, _SHORT = 2, 0.9  # time-outs that are compared [s]
+_USED = 0.75  # share of a time-out after which a search counts as ended by it
+_CUT, _TRIES = 1000, 20  # a time-out that no search keeps [ns], and poses that it is tried with
+_LATE = 2.0  # by which an answer may come after its time-out [s]
+_UNSEEN = 'it gives up on all poses that were tried before the time is over'
+
 
 @SOLUTIONS.check(
     'round-trip',
@@ -225,14 +232,6 @@ def _apart(first: IkAnswer, second: IkAnswer) -> str:
     if a.keys() != b.keys():
         return 'with other joints'
     return f'{largest_step(a, b, list(a)):.4g} rad or m from the first answer'
-
-
-TIMES = Section('time-outs')
-_LONG, _SHORT = 2, 0.9  # time-outs that are compared [s]
-_USED = 0.75  # share of a time-out after which a search counts as ended by it
-_CUT, _TRIES = 1000, 20  # a time-out that no search keeps [ns], and poses that it is tried with
-_LATE = 2.0  # by which an answer may come after its time-out [s]
-_UNSEEN = 'it gives up on all poses that were tried before the time is over'
 
 
 @TIMES.check(

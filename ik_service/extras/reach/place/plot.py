@@ -39,9 +39,6 @@ def draw_places(file: Path, request: PlaceRequest, search: PlaceSearch) -> None:
     """
     Draw the places by the share of the poses that they reach, and the arm at the best one.
 
-    :param file: the PNG file.
-    :param request: what was requested.
-    :param search: the places.
     :raises OSError: the file cannot be written.
     """
     with sheet(file, *_SIZE) as figure:

@@ -223,13 +223,9 @@ class PlaceRequest(ArmRequest):
     """
     Arm, poses, region and options of a search for places.
 
-    :ivar file: name of the file of the poses.
-    :ivar targets: the poses, of the tip in the world.
     :ivar region: where the base may stand.
-    :ivar options: of the solves.
     :ivar collisions: what postures must be free of; None for nothing.
     :ivar inverse_map: map of the arm; None without one.
-    :ivar notes: notes for the user, a sentence each.
     """
 
     file: str
@@ -245,7 +241,6 @@ def read_request(arguments: Namespace) -> PlaceRequest:
     """
     Read the request of a command line.
 
-    :param arguments: the parsed command line.
     :raises IkServiceError: a value is invalid; the message names it and the valid ones.
     """
     urdf, chain = read_chain(arguments)
@@ -271,7 +266,6 @@ def read_map(path: Path) -> InverseMap:
     """
     Read an inverse map, or the inverse of a capability map.
 
-    :param path: its folder.
     :raises StoreError: there is neither.
     """
     try:

@@ -27,12 +27,7 @@ _MOST_MISSED = 10  # poses that are not reached, in the text
 
 
 def place_lines(request: PlaceRequest, search: PlaceSearch) -> list[str]:
-    """
-    Return the request and the places found, as lines.
-
-    :param request: what was requested.
-    :param search: the places.
-    """
+    """Return the request and the places found, as lines."""
     lines = robot_lines(request)
     lines += labelled('Poses', f'{len(search.poses)} of {request.file}{_free_text(request)}')
     lines += labelled('Base', region_text(search))
@@ -50,12 +45,7 @@ def place_lines(request: PlaceRequest, search: PlaceSearch) -> list[str]:
 
 
 def place_json(request: PlaceRequest, search: PlaceSearch) -> str:
-    """
-    Return the request and the places found as JSON; angles are in radians.
-
-    :param request: what was requested.
-    :param search: the places.
-    """
+    """Return the request and the places found as JSON; angles are in radians."""
     region = search.region
     return document(
         request,
@@ -77,11 +67,7 @@ def place_json(request: PlaceRequest, search: PlaceSearch) -> str:
 
 
 def region_text(search: PlaceSearch) -> str:
-    """
-    Return where the base may stand.
-
-    :param search: with the region.
-    """
+    """Return where the base may stand."""
     region = search.region
     spans = [
         f'{name} {_span(getattr(region, name), 3)}'
@@ -99,12 +85,7 @@ def region_text(search: PlaceSearch) -> str:
 
 
 def compared_text(request: PlaceRequest, search: PlaceSearch) -> str:
-    """
-    Return how many places were compared, and how.
-
-    :param request: what was requested.
-    :param search: the places.
-    """
+    """Return how many places were compared, and how."""
     how = 'by inverse kinematics' if request.inverse_map is None else 'with the map'
     count = len(search.places)
     text = f'{count:,} place{"" if count == 1 else "s"} {how}'
@@ -118,11 +99,7 @@ def compared_text(request: PlaceRequest, search: PlaceSearch) -> str:
 
 
 def result_text(search: PlaceSearch) -> str:
-    """
-    Return what was found, in a sentence.
-
-    :param search: the places.
-    """
+    """Return what was found, in a sentence."""
     count, best = len(search.poses), search.best
     full = sum(placement.share == 1.0 for placement in search.placements)
     if full:

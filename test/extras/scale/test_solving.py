@@ -1,7 +1,8 @@
-"""Blocks of targets, which are solved in the same arrays again and again."""
+"""Blocks of targets, solved in the same arrays again and again, and the progress of a batch."""
 
 from __future__ import annotations
 
+import io
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,7 @@ from support.stores import ARRAYS
 
 import ik_service as iks
 from ik_service.extras.scale import ChainSpec, NO_POSE, PoseGrid
-from ik_service.extras.scale.solving import BlockSolver
+from ik_service.extras.scale.solving import BlockSolver, progress_of
 from ik_service.extras.scale.targets import block_reader, block_targets
 
 
@@ -109,3 +110,66 @@ def test_seeds_may_be_guessed(spec, targets, monkeypatch):
     blocks = BlockSolver(spec)
     for rows in (slice(100), slice(100, 200), slice(50, 150)):
         assert_same(blocks.solve(targets[rows]), expected, rows)
+
+
+class Terminal(io.StringIO):
+    """Text that says it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def shown(monkeypatch, choice, stream, count=1000):
+    pytest.importorskip('tqdm', reason='tqdm is not installed (extra scale)')
+    monkeypatch.setattr('sys.stderr', stream)
+    with progress_of(choice, count) as progress:
+        progress.skip(600)
+        progress.advance(300)
+    return stream.getvalue()
+
+
+def test_bar_shows_rate_and_time_left_on_a_terminal(monkeypatch):
+    text = shown(monkeypatch, True, Terminal())
+    assert ' 900/1.00k' in text
+    assert ' poses/s' in text
+    assert '<' in text
+
+
+def test_bar_without_a_known_number(monkeypatch):
+    assert '900 poses' in shown(monkeypatch, True, Terminal(), count=None)
+
+
+@pytest.mark.parametrize(('choice', 'stream'), [(True, io.StringIO), (False, Terminal)])
+def test_nothing_is_shown_elsewhere_or_unasked(monkeypatch, choice, stream):
+    assert shown(monkeypatch, choice, stream()) == ''
+
+
+def test_nothing_is_shown_where_there_is_no_stream(monkeypatch):
+    closed = Terminal()
+    closed.close()
+    for stream in (None, closed):
+        monkeypatch.setattr('sys.stderr', stream)
+        with progress_of(True, 10) as progress:
+            progress.skip(4)
+            progress.advance(6)
+
+
+def test_what_was_there_before_is_not_in_the_rate(monkeypatch):
+    bars = []
+    tqdm = pytest.importorskip('tqdm', reason='tqdm is not installed (extra scale)')
+
+    def kept(*words, **settings):
+        bars.append(tqdm.std.tqdm(*words, **settings))
+        return bars[-1]
+
+    monkeypatch.setattr(tqdm, 'tqdm', kept)
+    shown(monkeypatch, True, Terminal())
+    assert (bars[0].n, bars[0].initial) == (900, 600)
+
+
+def test_function_is_told_all_that_is_done():
+    told = []
+    with progress_of(lambda done, count: told.append((done, count)), 10) as progress:
+        progress.skip(4)
+        progress.advance(6)
+    assert told == [(4, 10), (10, 10)]

@@ -1,11 +1,13 @@
-"""Files of a store: errors of the disk, its writer's lock, what a crash leaves; Zarr itself."""
+"""Files of Zarr groups: their settings, errors of the disk, the lock of their writer, remains."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 import errno
 import fcntl
+import hashlib
+import json
 import os
 from pathlib import Path
 import re
@@ -15,7 +17,22 @@ from types import ModuleType
 import uuid
 
 from ik_service.exceptions import MissingExtraError, StoreError
-from ik_service.extras.scale.settings_files import SETTINGS
+
+SETTINGS = 'zarr.json'
+"""Name of the file that a group, and each of its arrays, has."""
+
+DIGESTS = 'digests'
+"""Name of the attribute with digests of the others, by their names."""
+
+FAULTS = (
+    ValueError, KeyError, TypeError, AttributeError, IndexError, RuntimeError, OverflowError,
+)  # fmt: skip
+"""Errors of Zarr about malformed files."""
+
+ZARR_REMEDY = 'restore its files zarr.json, or take another folder'
+"""Remedy for a group of which several files may be wrong."""
+
+_REMEDY = 'restore that file, or take another folder'
 
 _LOCK = '.ik_service.lock'
 _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
@@ -24,13 +41,85 @@ _PARTIAL = re.compile(r'.*\.[0-9a-f]{32}\.partial')  # what Zarr writes before i
 _TARGETS = re.compile(r'\.targets-[0-9a-f]{32}\.npy')
 
 
+def opening_fault(folder: Path, kind: str, error: Exception) -> str:
+    """
+    Return why a folder cannot be opened as a group, as the rest of a sentence.
+
+    :param kind: what it should be, such as 'capability map'.
+    :raises OSError: a file cannot be read.
+    """
+    if not folder.exists():
+        return f'is no {kind}: there is no such folder'
+    if not folder.is_dir():
+        return f'is no {kind} but a file: take another folder'
+    if not (folder / SETTINGS).exists():
+        return f'is no {kind}: it has no file {SETTINGS}; {_REMEDY}'
+    if fault := settings_fault(folder):
+        return fault
+    if json.loads((folder / SETTINGS).read_text(encoding='utf-8')).get('node_type') == 'array':
+        return f'is no {kind} but an array of Zarr: take another folder'
+    return f'is damaged: {error}; {ZARR_REMEDY}'
+
+
+def settings_fault(folder: Path) -> str:
+    """
+    Return which settings of a group or of its arrays are no settings; empty when all are.
+
+    :raises OSError: a file cannot be read.
+    """
+    for file in (folder / SETTINGS, *sorted(folder.glob(f'*/{SETTINGS}'))):
+        name = file.relative_to(folder)
+        try:
+            settings = json.loads(file.read_text(encoding='utf-8'))
+        except ValueError as error:
+            reason = str(error) if file.stat().st_size else 'it is empty'
+            return f'is damaged: its file {name} cannot be read: {reason}; {_REMEDY}'
+        if not isinstance(settings, dict) or 'node_type' not in settings:
+            return f'is damaged: its file {name} holds no settings of Zarr; {_REMEDY}'
+    return ''
+
+
+def digests_of(attributes: Mapping[str, object]) -> dict[str, str]:
+    """Return digests of attributes, to be noted beside them as :data:`DIGESTS`."""
+    return {name: _digest(value) for name, value in attributes.items()}
+
+
+def changed_attribute(attributes: Mapping[str, object]) -> str:
+    """
+    Return the name of an attribute that is another one than was written; empty when none is.
+
+    What somebody else has added is not looked at.
+
+    :param attributes: of a group; without :data:`DIGESTS` nothing is known of the others.
+    """
+    digests = attributes.get(DIGESTS, {})
+    if not isinstance(digests, Mapping):
+        return DIGESTS
+    for name, digest in digests.items():
+        if name not in attributes or _digest(attributes[name]) != digest:
+            return str(name)
+    return ''
+
+
+def settings_digest(folder: Path) -> str:
+    """
+    Return a digest of the settings of an array, without attributes that somebody has added.
+
+    :raises OSError: its file cannot be read.
+    :raises ValueError: it holds no settings.
+    """
+    settings = json.loads((folder / SETTINGS).read_text(encoding='utf-8'))
+    attributes = settings.pop('attributes', {})
+    return _digest([settings, attributes.get('unit')])
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
 @contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """
-    Turn errors of the disk into :class:`~ik_service.exceptions.StoreError`.
-
-    :param path: the store.
-    """
+    """Turn errors of the disk into :class:`~ik_service.exceptions.StoreError`."""
     try:
         yield
     except OSError as error:
@@ -49,7 +138,6 @@ def only_writer(path: Path) -> Iterator[bool]:
     A lock ends with its process. A file system that has no locks keeps nobody away; then writers
     of the same answers do the work twice, and nothing worse.
 
-    :param path: the store.
     :returns: whether there is a lock, so that nobody else can be writing.
     :raises StoreError: somebody else writes, whom the message names.
     """
@@ -90,11 +178,7 @@ def new_name(path: Path, identity: str) -> Path:
 
 
 def targets_name(path: Path) -> Path:
-    """
-    Return a name within a store for targets that other processes shall read; never used before.
-
-    :param path: the store.
-    """
+    """Return a new name within a store for targets that other processes shall read."""
     return path / f'.targets-{uuid.uuid4().hex}.npy'
 
 
@@ -133,22 +217,13 @@ def _is_half_made(folder: Path) -> bool:
 
 
 def missing_fault(file: Path, path: Path) -> str:
-    """
-    Return that a file is missing, and what is in its place.
-
-    :param file: the file.
-    :param path: the store that it belongs to.
-    """
+    """Return that a file is missing, and what is in its place."""
     instead = ': a folder is in its place, and has to go' if file.is_dir() else ''
     return f'the file {file.relative_to(path)} is missing{instead}'
 
 
 def sync_file(file: Path) -> None:
-    """
-    Wait until a file, and its name, are on the disk.
-
-    :param file: the file.
-    """
+    """Wait until a file, and its name, are on the disk."""
     for place in (file, file.parent):
         handle = os.open(place, os.O_RDONLY)
         try:
