@@ -54,8 +54,8 @@ _LARGEST_COST = 1e6
 # Entry points of the loaders of guesses, which an extra brings: functions of a chain, a source, a
 # file or None, and task weights (6,).
 _SEED_LOADERS = {
-    'table': 'ik_service.extras.learning.loading:load_guess',
-    'network': 'ik_service.extras.learning.loading:load_guess',
+    'table': 'ik_service.extras.learning.guess_file:load_guess',
+    'network': 'ik_service.extras.learning.guess_file:load_guess',
 }
 # Rows of a trace, at most; a solve that takes more steps goes on unrecorded.
 _MOST_ROWS = 100_000

@@ -11,7 +11,7 @@ from support.chains import planar, ROOT, targets, within_limits
 
 import ik_service as iks
 from ik_service.exceptions import OptionError, SolverSpecError, UnknownSolverError
-from ik_service.jit import kernel_cache as code_digest
+from ik_service.jit.kernel_cache import code_of, depend_on
 from ik_service.solvers import registry
 from ik_service.solvers.options import METHOD_OPTIONS
 from ik_service.solvers.registry import DEFAULT_SOLVER, load_solvers, solver_spec
@@ -346,8 +346,8 @@ def test_digest_covers_what_a_step_calls_and_the_constants_it_uses(monkeypatch):
         gain: float
 
     def digest(value):
-        code_digest.depend_on(Kind, outer(value))
-        return code_digest.code_of(Kind)
+        depend_on(Kind, outer(value))
+        return code_of(Kind)
 
     first = digest(1.0)
     assert digest(1.0) == first
