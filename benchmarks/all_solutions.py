@@ -24,7 +24,7 @@ from timing import rounds_of, use_one_core
 from verifier import Verifier
 
 import ik_service as iks
-from ik_service.solvers.all_solutions.arm_geometry import NO_FORM
+from ik_service.solvers.all_solutions.closed_forms import NO_FORM
 from ik_service.solvers.all_solutions.solution_finder import SolutionFinder
 
 # Branches of which no joint differs by more are one [rad].

@@ -22,9 +22,13 @@ from robots import BenchRobot, chosen_robots
 import ik_service as iks
 from ik_service.common.transforms import rigid_transform, rotation_about_axis
 from ik_service.kinematics.pose_error import pose_error
-from ik_service.paths.cartesian_path import cartesian_path, CartesianPath, CartesianSettings
-from ik_service.paths.jumps import JumpThresholds
-from ik_service.paths.search.options import PathOptions
+from ik_service.paths.cartesian_path import (
+    cartesian_path,
+    CartesianPath,
+    CartesianSettings,
+    JumpThresholds,
+)
+from ik_service.paths.search.path_solver import PathOptions
 from ik_service.paths.timing.timing_limits import timing_limits
 
 _MAX_STEP = 0.01  # [m]

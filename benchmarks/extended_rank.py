@@ -22,7 +22,7 @@ from records import progress, write_csv
 
 import ik_service as iks
 from ik_service.common.resources import urdf_path
-from ik_service.solvers.methods.extended_jacobian.matrix import extended_matrix
+from ik_service.solvers.methods.extended_jacobian.basic_elements import extended_matrix
 
 FIGURE = Path(__file__).resolve().parents[1] / 'docs' / 'figures' / 'extended_rank.csv'
 # Arm, rows of the elements, weights of the task.

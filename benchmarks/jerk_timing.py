@@ -22,9 +22,8 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array, diags_array, lil_array, vstack
 
 import ik_service as iks
-from ik_service.paths.cartesian_path import cartesian_path, CartesianSettings
-from ik_service.paths.jumps import JumpThresholds
-from ik_service.paths.search.options import PathOptions
+from ik_service.paths.cartesian_path import cartesian_path, CartesianSettings, JumpThresholds
+from ik_service.paths.search.path_solver import PathOptions
 from ik_service.paths.timing.joint_curve import joint_curve
 from ik_service.paths.timing.timing_limits import timing_limits
 

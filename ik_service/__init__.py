@@ -45,23 +45,23 @@ _HOME = {
     'Box': 'ik_service.solvers.regions',
     'Cylinder': 'ik_service.solvers.regions',
     'Sphere': 'ik_service.solvers.regions',
-    'register_solver': 'ik_service.solvers.registration',
+    'register_solver': 'ik_service.solvers.registry',
     'step_of': 'ik_service.solvers.loop.step',
     'step_kernel': 'ik_service.solvers.loop.step',
     'solve_ik': 'ik_service.solvers.solver',
     'solve_ik_all': 'ik_service.solvers.all_solutions.finder',
     'solve_ik_batch': 'ik_service.solvers.batch',
     'solve_path': 'ik_service.paths.search.path_solver',
-    'straight_lines': 'ik_service.paths.straight_lines',
+    'straight_lines': 'ik_service.paths.cartesian_path',
     'time_path': 'ik_service.paths.timing.timing',
     'plan_motion': 'ik_service.extras.planning.plan_motion',
-    'plan_reconfigurations': 'ik_service.extras.planning.plan_reconfigurations',
-    'MotionPlan': 'ik_service.extras.planning.result',
+    'plan_reconfigurations': 'ik_service.extras.planning.plan_motion',
+    'MotionPlan': 'ik_service.extras.planning.plan_motion',
     'PathConstraints': 'ik_service.extras.planning.constraints',
-    'PlanStatus': 'ik_service.extras.planning.result',
+    'PlanStatus': 'ik_service.extras.planning.plan_motion',
     'TimingLimits': 'ik_service.paths.timing.timing_limits',
     'PathEnd': 'ik_service.paths.search.result',
-    'PathOptions': 'ik_service.paths.search.options',
+    'PathOptions': 'ik_service.paths.search.path_solver',
     'PathResult': 'ik_service.paths.search.result',
     'PathStatus': 'ik_service.paths.search.result',
     'Reconfiguration': 'ik_service.paths.search.result',
@@ -131,9 +131,12 @@ if TYPE_CHECKING:
     from ik_service.collision.checker import CollisionChecker
     from ik_service.collision.shapes import Capsule, Cone, Mesh, Plane
     from ik_service.extras.planning.constraints import PathConstraints
-    from ik_service.extras.planning.plan_motion import plan_motion
-    from ik_service.extras.planning.plan_reconfigurations import plan_reconfigurations
-    from ik_service.extras.planning.result import MotionPlan, PlanStatus
+    from ik_service.extras.planning.plan_motion import (
+        MotionPlan,
+        plan_motion,
+        plan_reconfigurations,
+        PlanStatus,
+    )
     from ik_service.kinematics.chain import KinematicChain
     from ik_service.kinematics.tree import KinematicTree
     from ik_service.model.joint_limits_file import load_joint_limits
@@ -148,15 +151,14 @@ if TYPE_CHECKING:
     from ik_service.motion.servo.servo_goal import ServoAim, ServoGoal
     from ik_service.motion.settings import FollowerCommand, FollowerSettings, FollowerState
     from ik_service.motion.target_follower import TargetFollower
-    from ik_service.paths.search.options import PathOptions
-    from ik_service.paths.search.path_solver import solve_path
+    from ik_service.paths.cartesian_path import straight_lines
+    from ik_service.paths.search.path_solver import PathOptions, solve_path
     from ik_service.paths.search.result import (
         PathEnd,
         PathResult,
         PathStatus,
         Reconfiguration,
     )
-    from ik_service.paths.straight_lines import straight_lines
     from ik_service.paths.timing.timing import time_path
     from ik_service.paths.timing.timing_limits import TimingLimits
     from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
@@ -166,8 +168,7 @@ if TYPE_CHECKING:
     from ik_service.solvers.loop.step import step_kernel, step_of
     from ik_service.solvers.options import IkOptions
     from ik_service.solvers.regions import Box, Cylinder, Sphere
-    from ik_service.solvers.registration import register_solver
-    from ik_service.solvers.registry import solver_names, SolverSpec
+    from ik_service.solvers.registry import register_solver, solver_names, SolverSpec
     from ik_service.solvers.result import IkBatchResult, IkResult, IkStatus, IkTrace
     from ik_service.solvers.solver import solve_ik, Solver
     from ik_service.solvers.task import Task

@@ -55,8 +55,8 @@ settings.load_profile('repeatable')
 def _no_registered_solvers():
     """Forget the solvers that a test registers, and the modules that it loads for them."""
     yield
-    for module, name in (('registry', 'REGISTERED'), ('registration', 'LOADED_MODULES')):
-        loaded = sys.modules.get(f'ik_service.solvers.{module}')
+    for name in ('REGISTERED', 'LOADED_MODULES'):
+        loaded = sys.modules.get('ik_service.solvers.registry')
         if loaded is not None:
             getattr(loaded, name).clear()
 

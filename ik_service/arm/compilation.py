@@ -31,8 +31,8 @@ from ik_service.jit.kernel_cache import cache_folder
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.paths.preparation import CartesianPathKernels
 from ik_service.robot import Robot
-from ik_service.solvers.batch_preparation import BatchKernels
-from ik_service.solvers.registration import load_solvers, loaded_modules
+from ik_service.solvers.batch import BatchKernels
+from ik_service.solvers.registry import load_solvers, loaded_modules
 from ik_service.solvers.solver import Solver
 
 DONE = 'compiled'

@@ -1,26 +1,257 @@
-"""Joint paths along straight lines: :func:`cartesian_path`."""
+"""Joint paths along straight lines: poses, jumps, deviations, and :func:`cartesian_path`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
+import math
 import time
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ik_service.common.arguments import real_array
+from ik_service.common.quoting import safe_repr
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain, tip_poses
-from ik_service.paths.jumps import first_jump, Jump, JumpThresholds
-from ik_service.paths.line_distances import distances_from_lines, PARTS
-from ik_service.paths.search.options import PathOptions
-from ik_service.paths.search.path_solver import solve_path
+from ik_service.kinematics.joint_space import JointSpace
+from ik_service.kinematics.pose_error import check_transform, check_transforms, pose_error
+from ik_service.model.joint import JointType
+from ik_service.paths.search.path_solver import PathOptions, solve_path
 from ik_service.paths.search.result import PathResult, PathStatus
-from ik_service.paths.straight_lines import straight_lines, StraightLines
-from ik_service.paths.timing.joint_curve import joint_curve, JointCurve
-from ik_service.paths.timing.limit_easing import bounds_of_rows, within_limits
+from ik_service.paths.timing.joint_curve import (
+    bounds_of_rows,
+    joint_curve,
+    JointCurve,
+    within_limits,
+)
 from ik_service.paths.timing.timing import TOLERANCE
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.solvers.collision_test import CollisionTest
+
+TURN_PER_METRE = 3.5
+"""Rotation in a step [rad] for each metre of its largest length, as with MoveIt."""
+MOST_POSES = 20_000
+"""Poses of a path, at most."""
+_SMALLEST = 1e-9  # length [m] and angle [rad] of a line that has none
+
+
+@dataclass(frozen=True)
+class StraightLines:
+    """
+    Poses along straight lines.
+
+    :ivar poses: (N, 4, 4) the start, and the poses of each line after its start; read-only.
+    :ivar progress: (N,) the number of way points that are passed, and the part of the next line,
+        at each pose.
+    """
+
+    poses: np.ndarray
+    progress: np.ndarray
+
+
+def straight_lines(
+    start: ArrayLike, waypoints: ArrayLike, max_step: float, max_turn: float | None = None
+) -> StraightLines:
+    """
+    Return poses along the straight lines from a pose through way points.
+
+    The origin moves straight, and the rotation is that about a fixed axis by the smaller angle
+    (spherical linear interpolation), in steps of equal size on each line. A way point that equals
+    the one before it adds no pose.
+
+    :param start: (4, 4) the first pose.
+    :param waypoints: (k, 4, 4) the poses to pass.
+    :param max_step: largest motion of the origin from one pose to the next [m].
+    :param max_turn: largest rotation [rad]; 3.5 rad for each metre of ``max_step`` when left out.
+    :raises ArgumentError: an argument is not finite or no pose, or the poses would be more than
+        :data:`MOST_POSES`.
+    """
+    first = check_transform(start, 'start')
+    others = real_array(waypoints, 'waypoints')
+    if others.size:
+        others = check_transforms(others, 'waypoints')
+    points = np.concatenate([first[None], others.reshape(-1, 4, 4)])
+    step = _size('max_step', max_step)
+    turn = TURN_PER_METRE * step if max_turn is None else _size('max_turn', max_turn)
+    twists = [pose_error(T, T_next) for T, T_next in pairwise(points)]
+    counts = [_count(twist, step, turn) for twist in twists]
+    if 1 + sum(counts) > MOST_POSES:
+        raise ArgumentError(
+            'max_step',
+            f'of {step:g} m, with up to {turn:g} rad, makes {1 + sum(counts):.3g} poses of '
+            f'{len(twists)} lines; at most {MOST_POSES} are supported',
+        )
+    poses, progress = [points[:1]], [np.zeros(1)]
+    for i, (twist, count) in enumerate(zip(twists, counts, strict=True)):
+        if count == 0:  # the way point equals the one before, and is passed with it
+            progress[-1][-1] = i + 1
+            continue
+        parts = np.arange(1, int(count) + 1) / count
+        poses.append(_line(points[i], twist, parts))
+        poses[-1][-1] = points[i + 1]
+        progress.append(i + parts)
+    found = np.concatenate(poses)
+    found.setflags(write=False)
+    return StraightLines(found, np.concatenate(progress))
+
+
+def _count(twist: np.ndarray, step: float, turn: float) -> float:
+    """Return the number of steps of a line, 0 without length; a float, as it may be huge."""
+    length, angle = math.hypot(*twist[:3]), math.hypot(*twist[3:])
+    if length <= _SMALLEST and angle <= _SMALLEST:
+        return 0.0
+    return max(1.0, float(np.floor(max(length / step, angle / turn) * (1.0 - 1e-12))) + 1.0)
+
+
+def _line(T: np.ndarray, twist: np.ndarray, parts: np.ndarray) -> np.ndarray:
+    """Return the poses at some parts of a line, (k, 4, 4), by Rodrigues' formula."""
+    poses = np.tile(T, (len(parts), 1, 1))
+    poses[:, :3, 3] += parts[:, None] * twist[:3]
+    angle = float(np.linalg.norm(twist[3:]))
+    if angle > _SMALLEST:
+        x, y, z = twist[3:] / angle
+        K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        sines = np.sin(parts * angle)[:, None, None]
+        halves = np.sin(0.5 * parts * angle)[:, None, None]
+        turned = np.eye(3) + sines * K + 2.0 * halves * halves * (K @ K)
+        poses[:, :3, :3] = turned @ T[:3, :3]
+    return poses
+
+
+def _size(name: str, value: float) -> float:
+    number = real_array(value, name)
+    if number.shape != () or not 0.0 < number < math.inf:
+        raise ArgumentError(name, f'has to be a finite number above 0, not {safe_repr(value)}')
+    return float(number)
+
+
+_LEAST_ROWS = 10  # of which the mean says something, as with MoveIt
+
+
+@dataclass(frozen=True)
+class JumpThresholds:
+    """
+    Thresholds above which a step from one row of a path to the next counts as a jump; 0 for none.
+
+    :ivar relative: of a step, the sum over all joints, as a multiple of the mean step.
+    :ivar revolute: of a turning joint [rad].
+    :ivar prismatic: of a sliding joint [m].
+    """
+
+    relative: float = 0.0
+    revolute: float = 0.0
+    prismatic: float = 0.0
+
+    def bounds(self, chain: JointSpace) -> np.ndarray:
+        """
+        Return the largest step of every joint (n,) [rad] or [m]; inf for any.
+
+        :param chain: the chain.
+        """
+        kinds = [chain.robot.joints[name].type for name in chain.joint_names]
+        slides = np.array([kind is JointType.PRISMATIC for kind in kinds])
+        bounds = np.where(slides, self.prismatic, self.revolute)
+        return np.where(bounds > 0.0, bounds, np.inf)
+
+
+@dataclass(frozen=True)
+class Jump:
+    """
+    Step of a path above a threshold.
+
+    :ivar row: the row that it leads to.
+    :ivar joint: the joint that moves most.
+    :ivar motion: by how much [rad] or [m].
+    :ivar threshold: name of the threshold, as clients know it.
+    """
+
+    row: int
+    joint: str
+    motion: float
+    threshold: str
+
+    @property
+    def text(self) -> str:
+        """The jump in words."""
+        return f'{self.joint} would have to move by {self.motion:.3g}, above {self.threshold}'
+
+
+def first_jump(chain: JointSpace, q: np.ndarray, thresholds: JumpThresholds) -> Jump | None:
+    """
+    Return the first jump of a path; None where there is none.
+
+    :param chain: the chain.
+    :param q: (N, n) rows [rad] or [m].
+    :param thresholds: the thresholds.
+    """
+    steps = np.abs(np.diff(q, axis=0))
+    above = steps > thresholds.bounds(chain)
+    jumps = above.any(axis=1)
+    if thresholds.relative > 0.0 and len(q) >= _LEAST_ROWS:
+        size = steps.sum(axis=1)
+        jumps |= size > thresholds.relative * size.mean()
+    if not jumps.any():
+        return None
+    row = int(np.argmax(jumps))
+    absolute = bool(above[row].any())
+    joint = int(np.argmax(np.where(above[row], steps[row], 0.0) if absolute else steps[row]))
+    name, motion = chain.joint_names[joint], float(steps[row, joint])
+    if not absolute:
+        return Jump(row + 1, name, motion, 'jump_threshold times the mean step')
+    slides = chain.robot.joints[name].type is JointType.PRISMATIC
+    return Jump(row + 1, name, motion, f'{"prismatic" if slides else "revolute"}_jump_threshold')
+
+
+PARTS = tuple(k / 8.0 for k in range(1, 8))
+"""Parts of the step from one row to the next at which distances are taken."""
+
+
+def distance_beside_lines(
+    chain: KinematicChain, trajectory: JointTrajectory, T_tip_point: np.ndarray
+) -> float:
+    """
+    Return how far a point of the tip is from the lines between the points of a trajectory.
+
+    :param chain: the chain.
+    :param trajectory: the trajectory, which its polynomials lead from point to point.
+    :param T_tip_point: (4, 4) the point, in the frame of the tip [m].
+    :returns: the largest distance found at seven places between any two points [m].
+    """
+    if len(trajectory) < 2:
+        return 0.0
+    ends = (tip_poses(chain, trajectory.positions) @ T_tip_point)[:, :3, 3]
+    powers = np.arange(trajectory.coefficients.shape[1])
+    scaled = trajectory.coefficients * np.power.outer(np.diff(trajectory.times), powers)[..., None]
+    largest = 0.0
+    for part in PARTS:
+        q = np.tensordot(np.power(part, powers), scaled, (0, 1))
+        there = (tip_poses(chain, q) @ T_tip_point)[:, :3, 3]
+        largest = max(largest, float(distances_from_lines(ends, there).max()))
+    return largest
+
+
+def distances_from_lines(points: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """
+    Return how far points are from the lines around them.
+
+    :param points: (k, 3) ends of the lines [m].
+    :param there: (k−1, 3) a point for each line [m].
+    :returns: (k−1,) distance from the line, or from the one before or after it [m].
+    """
+    ahead, lines = np.diff(points, axis=0), np.arange(len(there))
+    square = np.maximum(np.square(ahead).sum(axis=1), 1e-24)
+    nearest = np.full(len(there), np.inf)
+    for neighbour in (-1, 0, 1):
+        line = np.clip(lines + neighbour, 0, len(there) - 1)
+        off = there - points[line]
+        part = np.clip((off * ahead[line]).sum(axis=1) / square[line], 0.0, 1.0)
+        off -= part[:, None] * ahead[line]
+        nearest = np.minimum(nearest, np.linalg.norm(off, axis=1))
+    return nearest
+
 
 LONGEST_STEP = 0.01
 """Largest motion between two rows [m], however long the steps are that a client allows."""
@@ -41,7 +272,7 @@ class CartesianPath:
     :ivar poses: (k, 4, 4) T_base_tip of the rows.
     :ivar progress: way points that are passed at the end, and the part of the next line.
     :ivar waypoints: number of way points.
-    :ivar length: way of the point up to the end [m].
+    :ivar length: distance that the point moves up to the end [m].
     :ivar reason: why it ends there; empty where it is complete.
     :ivar bodies: two bodies that collide at the next row, where that is why.
     :ivar largest_step: largest motion of a joint from one row to the next [rad] or [m].
@@ -112,7 +343,7 @@ def cartesian_path(
         None where it may have any.
     :returns: the path; where none leads through all way points, the longest that was found.
     :raises ArgumentError: the steps are so small, or the way points so many, that there would be
-        more than :data:`~ik_service.paths.straight_lines.MOST_POSES` rows.
+        more than :data:`~ik_service.paths.cartesian_path.MOST_POSES` rows.
     """
     began = time.monotonic()
     at_start = chain.forward(start) @ settings.T_tip_point

@@ -9,17 +9,14 @@ import numpy as np
 from ik_service.jit.entry import entry_point, is_cached, is_compiled
 from ik_service.kinematics.chain import KinematicChain, tip_poses
 from ik_service.kinematics.tree import KinematicTree
-from ik_service.paths.search.continuation import row_errors
-from ik_service.paths.search.options import PathOptions
-from ik_service.paths.search.path_solver import solve_path
-from ik_service.paths.search.problem import PathProblem
-from ik_service.paths.search.starts import free_starts
+from ik_service.paths.search.path_solver import PathOptions, solve_path
+from ik_service.paths.search.problem import PathProblem, row_errors
+from ik_service.paths.search.search import free_starts
 from ik_service.paths.timing.timing import time_path
 from ik_service.paths.timing.timing_kernels import segment_excess
-from ik_service.solvers.all_solutions.elimination import elimination_starts
+from ik_service.solvers.all_solutions.elimination import elimination_arguments, elimination_starts
 from ik_service.solvers.all_solutions.finder import needs_elimination
-from ik_service.solvers.all_solutions.general_arm import elimination_arguments
-from ik_service.solvers.batch_targets import batch_targets
+from ik_service.solvers.batch import batch_targets
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
 from ik_service.solvers.solver import prepared

@@ -8,111 +8,36 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 import time
 from time import perf_counter_ns
+from typing import NamedTuple
 
+from numba.core.errors import NumbaError
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ik_service.common.arguments import real_array
+from ik_service.common.quoting import safe_repr
 from ik_service.common.threads import core_count
-from ik_service.exceptions import BatchInterruptedError, OptionError
+from ik_service.exceptions import ArgumentError, BatchInterruptedError, OptionError
+from ik_service.jit.entry import is_cached, is_compiled
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import KinematicTree
-from ik_service.solvers.argument_checks import check_course, check_seeds
-from ik_service.solvers.batch_rows import Rows
-from ik_service.solvers.batch_targets import batch_targets
 from ik_service.solvers.collision_test import collision_test, Collisions, CollisionTest
+from ik_service.solvers.loop import search
 from ik_service.solvers.loop.problem import Problem
 from ik_service.solvers.options import IkOptions
-from ik_service.solvers.registry import DEFAULT_SOLVER
+from ik_service.solvers.registry import DEFAULT_SOLVER, step_error
 from ik_service.solvers.result import IkBatchResult, IkStatus
 from ik_service.solvers.solver import prepared, Solver
-from ik_service.solvers.task import BatchTargets
+from ik_service.solvers.task import BatchTargets, Task
 
 LARGEST_ROUND = 256
 """Rows that are solved and tested together: between rounds, a batch can end."""
-
-_SUCCESS, _IN_COLLISION = IkStatus.SUCCESS.number, IkStatus.IN_COLLISION.number
-# Columns of `states` and `motions`.
-_SPENT, _GOES_ON = 1, 2
-_KEPT, _FOUND = 1, 2
-
-
-def solve_free_rows(
-    rows: Rows,
-    solver: Solver,
-    problem: Problem,
-    test: CollisionTest,
-    stopped: Callable[[], bool],
-) -> int:
-    """
-    Solve rows from the first on, each as :func:`~ik_service.solvers.collision_free.solve_free`.
-
-    All are solved and tested; those that collide go on from where they were, and so on.
-
-    :param rows: the rows; those that are not answered stay as they are.
-    :param solver: the solver whose solves pause.
-    :param problem: of this thread.
-    :param test: tells which solutions collide.
-    :param stopped: whether the batch is to end.
-    :returns: the number of rows answered: at least one, but 0 when the batch is to end.
-    """
-    rows = rows.take(slice(0, LARGEST_ROUND))
-    first = Rows.unsolved(rows.targets, rows.seeds, pauses=True)
-    done = slice(0, first.solve(solver, problem))
-    answers = first.take(done)
-    places = np.flatnonzero(answers.status == _SUCCESS)
-    going = answers.take(places)
-    answers.status[places] = _IN_COLLISION
-    answers.motions[:, _FOUND] = np.inf
-    _, settings, _ = solver.views(problem)
-    while going.size:
-        wanted = _judge(answers, places, going, test)
-        wanted &= going.counts[:, 1] < settings.max_searches[0]
-        wanted &= going.states[:, _SPENT] < settings.timeout[0]
-        places, going = places[wanted], going.take(wanted)
-        if not _all_solved(going, solver, problem, stopped):
-            return 0
-        answers.counts[places] = going.counts
-        solved = going.status == _SUCCESS
-        places, going = places[solved], going.take(solved)
-    for row in np.flatnonzero(answers.status == _IN_COLLISION):
-        answers.collision[row] = test.first_contact(answers.q[row])
-    rows.put(done, answers)
-    return answers.size
-
-
-def _judge(answers: Rows, places: np.ndarray, going: Rows, test: CollisionTest) -> np.ndarray:
-    """
-    Test solutions, and make those answers that are better than what has been found before.
-
-    :param answers: all rows.
-    :param places: (k,) which of these are tested.
-    :param going: the k rows with the solutions.
-    :param test: tells which collide.
-    :returns: (k,) bool, which are to go on.
-    """
-    began = perf_counter_ns()
-    colliding = test.colliding(going.q)
-    going.states[:, _SPENT] += (perf_counter_ns() - began) // going.size
-    found = going.motions[:, _FOUND]
-    going.motions[~colliding, _KEPT] = found[~colliding]
-    free = answers.status[places] == _SUCCESS
-    better = ~colliding | (~free & (found < answers.motions[places, _FOUND]))
-    answers.q[places[better]] = going.q[better]
-    answers.errors[places[better]] = going.errors[better]
-    answers.motions[places[better], _FOUND] = found[better]
-    answers.status[places[~colliding]] = _SUCCESS
-    return colliding | (going.states[:, _GOES_ON] != 0)
-
-
-def _all_solved(rows: Rows, solver: Solver, problem: Problem, stopped: Callable[[], bool]) -> bool:
-    """Solve rows; returns whether all are solved before the batch is to end."""
-    first = 0
-    while first < rows.size and not stopped():
-        first += rows.take(slice(first, None)).solve(solver, problem)
-    return first == rows.size
-
-
+_MOST_THREADS = 1024  # far above the cores of any machine
+# Time after which a thread comes back from the kernels between two targets: only then can Ctrl-C,
+# or what has failed elsewhere, end the batch [ns].
+_BUDGET = 100_000_000
 _STATUS = tuple(IkStatus)
+_SUCCESS, _IN_COLLISION = IkStatus.SUCCESS.number, IkStatus.IN_COLLISION.number
 _INTERRUPTED = IkStatus.INTERRUPTED.number
 # Targets that a thread solves between two calls of the progress callback.
 _LARGEST_CHUNK = 2048
@@ -121,6 +46,122 @@ _SMALLEST_CHUNK = 16
 # that at the end no thread waits long for another.
 _PARTS = 8
 _PARTS_LEFT = 3
+# Columns of `states` and `motions` of rows.
+_SPENT, _GOES_ON = 1, 2
+_KEPT, _FOUND = 1, 2
+
+
+class Rows(NamedTuple):
+    """
+    Rows of a batch; the arrays are filled while they are solved.
+
+    :ivar targets: (N, …) targets as the kernels take them.
+    :ivar seeds: (N, n) [rad] or [m].
+    :ivar q: (N, n) joint vectors found [rad] or [m].
+    :ivar status: (N,) ``IkStatus.number``.
+    :ivar errors: (N, 2) [m] and [rad].
+    :ivar counts: (N, 2) iterations and searches.
+    :ivar states: (N, 3), see :func:`~ik_service.solvers.loop.search.solve_many`; (0, 3) where
+        solves do not pause.
+    :ivar motions: (N, 3), likewise.
+    :ivar collision: (N,) names of two bodies that collide, or None.
+    """
+
+    targets: np.ndarray
+    seeds: np.ndarray
+    q: np.ndarray
+    status: np.ndarray
+    errors: np.ndarray
+    counts: np.ndarray
+    states: np.ndarray
+    motions: np.ndarray
+    collision: np.ndarray
+
+    @classmethod
+    def unsolved(cls, targets: np.ndarray, seeds: np.ndarray, pauses: bool = False) -> Rows:
+        """
+        Return rows that are to be solved.
+
+        :param targets: (N, …) targets as the kernels take them.
+        :param seeds: (N, n) [rad] or [m].
+        :param pauses: whether their solves pause at every solution.
+        """
+        count = len(seeds)
+        rows = cls(
+            targets=targets,
+            seeds=seeds,
+            q=np.empty_like(seeds),
+            status=np.full(count, IkStatus.INTERRUPTED.number),
+            errors=np.empty((count, 2)),
+            counts=np.zeros((count, 2), np.int64),
+            states=np.zeros((count if pauses else 0, 3), np.int64),
+            motions=np.zeros((count if pauses else 0, 3)),
+            collision=np.full(count, None, object),
+        )
+        rows.motions[:, 1] = np.inf  # no solution is accepted
+        return rows
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return len(self.status)
+
+    def take(self, chosen: slice | np.ndarray) -> Rows:
+        """
+        Return some of the rows.
+
+        :param chosen: a slice, for views; or indices or (N,) bool, for copies.
+        """
+        return Rows(*[array[chosen] for array in self])
+
+    def put(self, chosen: slice | np.ndarray, rows: Rows) -> None:
+        """
+        Copy the answers of other rows.
+
+        :param chosen: which of these rows take them.
+        :param rows: as many rows.
+        """
+        for name in ('q', 'status', 'errors', 'counts', 'collision'):
+            getattr(self, name)[chosen] = getattr(rows, name)
+
+    def solve(self, solver: Solver, problem: Problem, chained: bool = False) -> int:
+        """
+        Solve from the first row on until a tenth of a second is over.
+
+        :param solver: the solver.
+        :param problem: of this thread.
+        :param chained: whether each target after the first is seeded with the answer before it.
+        :returns: the number of rows solved, at least one.
+        :raises SolverSpecError: when the step of a user's method cannot be compiled.
+        """
+        try:
+            return search.solve_many(*self.arguments(solver, problem, chained))
+        except NumbaError as error:
+            raise step_error(solver.name, error) from error
+
+    def arguments(self, solver: Solver, problem: Problem, chained: bool) -> tuple:
+        """
+        Return the arguments of the kernel that solves the rows.
+
+        :param solver: the solver.
+        :param problem: of this thread.
+        :param chained: whether each target after the first is seeded with the answer before it.
+        """
+        return (
+            problem,
+            solver.parameters,
+            self.targets,
+            self.seeds,
+            chained,
+            _BUDGET,
+            self.q,
+            self.status,
+            self.errors,
+            self.counts,
+            self.states,
+            self.motions,
+            np.empty((0, 2 * self.seeds.shape[1] + 3)),
+        )
 
 
 def solve_ik_batch(
@@ -167,7 +208,7 @@ def solve_ik_batch(
     chosen, targets = batch_targets(chosen, targets)
     guessed = seeds is None and chosen.guess is not None
     seeds = _starts(chosen, targets) if seeds is None else seeds
-    seeds = check_seeds(chosen.chain, seeds, len(targets))
+    seeds = _checked_seeds(chosen.chain, seeds, len(targets))
     # Along a path each answer has to be near the one before it, whatever the first one's seed was.
     test = None if collisions is None else collision_test(collisions, chosen.chain)
     rows = Rows.unsolved(targets, seeds)
@@ -204,6 +245,62 @@ def _starts(solver: Solver, targets: np.ndarray) -> np.ndarray:
     return solver.guess.guess_many(targets)
 
 
+def check_course(progress: object, threads: object, chained: object) -> None:
+    """
+    Check the arguments that say how a batch runs.
+
+    :param progress: function, or None.
+    :param threads: number of threads, or None.
+    :param chained: whether each target is seeded with the answer before it.
+    :raises ArgumentError: naming the argument.
+    """
+    if progress is not None and not callable(progress):
+        raise ArgumentError('progress', f'has to be a function, not {safe_repr(progress)}')
+    if threads is not None and (
+        isinstance(threads, bool)
+        or not isinstance(threads, (int, np.integer))
+        or not 1 <= threads <= _MOST_THREADS
+    ):
+        raise ArgumentError(
+            'threads',
+            f'has to be a whole number of at least 1 and at most {_MOST_THREADS}, '
+            f'not {safe_repr(threads)}',
+        )
+    if not isinstance(chained, (bool, np.bool_)):
+        raise ArgumentError('chained', f'has to be True or False, not {safe_repr(chained)}')
+
+
+def _checked_seeds(
+    chain: KinematicChain | KinematicTree, seeds: ArrayLike, count: int
+) -> np.ndarray:
+    """Return a copy of seeds (N, n) or (n,), for N targets, as a (N, n) array."""
+    seeds = real_array(seeds, 'seeds')
+    if seeds.shape not in ((chain.n,), (count, chain.n)):
+        raise ArgumentError(
+            'seeds', f'have shape {seeds.shape}, have to be ({count}, {chain.n}) or ({chain.n},)'
+        )
+    if not np.isfinite(seeds).all():
+        row = int(np.argwhere(~np.isfinite(seeds))[0][0])
+        raise ArgumentError('seeds', f'hold NaN or infinity in row {row}')
+    return np.array(np.broadcast_to(seeds, (count, chain.n)), order='C')
+
+
+def batch_targets(solver: Solver, targets: BatchTargets) -> tuple[Solver, np.ndarray]:
+    """
+    Return the solver for some targets, and the targets as its kernels take them.
+
+    :param solver: the solver of the chain or the tree.
+    :param targets: (N, 4, 4), a list with tasks in it, or a mapping of the tips of a tree to
+        these.
+    :returns: the solver, for a chain with tasks that of its tree of one tip; and an array whose
+        rows are targets.
+    :raises ArgumentError: when a target is none; names the row, and the tip of a tree.
+    """
+    if isinstance(targets, (list, tuple)) and any(isinstance(each, Task) for each in targets):
+        solver = solver.with_tolerances
+    return solver, solver.packed_many(targets)
+
+
 class _Job:
     """Arrays of a batch, and the threads that fill them."""
 
@@ -224,12 +321,7 @@ class _Job:
         self._stopped = False
 
     def run(self, progress: Callable[[int, int], object] | None, threads: int) -> None:
-        """
-        Solve all chunks, until the callback returns False.
-
-        :param progress: called with the number of targets done and N, or None.
-        :param threads: number of threads, at least 1.
-        """
+        """Solve all chunks, until the callback returns False."""
         total = self._rows.size
         chunks = deque(_chunks(total, threads))
         done = 0
@@ -285,7 +377,7 @@ class _Job:
         if self._test is None:
             return rows.take(slice(first, last)).solve(self._solver, problem, self._chained)
         last = first + 1 if self._chained else last
-        return solve_free_rows(
+        return _solve_free_rows(
             rows.take(slice(first, last)), self._solver, problem, self._test, lambda: self._stopped
         )
 
@@ -318,3 +410,108 @@ def _chunks(total: int, threads: int) -> Iterator[tuple[int, int]]:
         size = min(left, max(_SMALLEST_CHUNK, min(largest, left // (_PARTS_LEFT * threads))))
         yield first, first + size
         first += size
+
+
+def _solve_free_rows(
+    rows: Rows,
+    solver: Solver,
+    problem: Problem,
+    test: CollisionTest,
+    stopped: Callable[[], bool],
+) -> int:
+    """
+    Solve rows from the first on, each as :func:`~ik_service.solvers.solver.solve_free`.
+
+    All are solved and tested; those that collide go on from where they were, and so on.
+
+    :returns: the number of rows answered: at least one, but 0 when the batch is to end.
+    """
+    rows = rows.take(slice(0, LARGEST_ROUND))
+    first = Rows.unsolved(rows.targets, rows.seeds, pauses=True)
+    done = slice(0, first.solve(solver, problem))
+    answers = first.take(done)
+    indices = np.flatnonzero(answers.status == _SUCCESS)
+    going = answers.take(indices)
+    answers.status[indices] = _IN_COLLISION
+    answers.motions[:, _FOUND] = np.inf
+    _, settings, _ = solver.views(problem)
+    while going.size:
+        wanted = _judge(answers, indices, going, test)
+        wanted &= going.counts[:, 1] < settings.max_searches[0]
+        wanted &= going.states[:, _SPENT] < settings.timeout[0]
+        indices, going = indices[wanted], going.take(wanted)
+        if not _all_solved(going, solver, problem, stopped):
+            return 0
+        answers.counts[indices] = going.counts
+        solved = going.status == _SUCCESS
+        indices, going = indices[solved], going.take(solved)
+    for row in np.flatnonzero(answers.status == _IN_COLLISION):
+        answers.collision[row] = test.first_contact(answers.q[row])
+    rows.put(done, answers)
+    return answers.size
+
+
+def _judge(answers: Rows, indices: np.ndarray, going: Rows, test: CollisionTest) -> np.ndarray:
+    """
+    Test solutions, and make those answers that are better than what has been found before.
+
+    :param indices: (k,) which of these are tested.
+    :returns: (k,) bool, which are to go on.
+    """
+    began = perf_counter_ns()
+    colliding = test.colliding(going.q)
+    going.states[:, _SPENT] += (perf_counter_ns() - began) // going.size
+    found = going.motions[:, _FOUND]
+    going.motions[~colliding, _KEPT] = found[~colliding]
+    free = answers.status[indices] == _SUCCESS
+    better = ~colliding | (~free & (found < answers.motions[indices, _FOUND]))
+    answers.q[indices[better]] = going.q[better]
+    answers.errors[indices[better]] = going.errors[better]
+    answers.motions[indices[better], _FOUND] = found[better]
+    answers.status[indices[~colliding]] = _SUCCESS
+    return colliding | (going.states[:, _GOES_ON] != 0)
+
+
+def _all_solved(rows: Rows, solver: Solver, problem: Problem, stopped: Callable[[], bool]) -> bool:
+    """Solve rows; returns whether all are solved before the batch is to end."""
+    first = 0
+    while first < rows.size and not stopped():
+        first += rows.take(slice(first, None)).solve(solver, problem)
+    return first == rows.size
+
+
+class BatchKernels:
+    """
+    Kernels of batches, which :class:`~ik_service.arm.compilation.Compiler` can prepare.
+
+    They depend on the method, not on the arm.
+
+    :param solver: a solver of a chain.
+    :ivar chain: its chain.
+    :ivar name: of the method.
+    """
+
+    def __init__(self, solver: Solver) -> None:
+        self.chain = solver.chain
+        self.name = solver.name
+        self._solver = solver
+
+    @property
+    def compiled(self) -> bool:
+        """Whether this process has them."""
+        return is_compiled(search.solve_many, *self._arguments())
+
+    @property
+    def cached(self) -> bool:
+        """Whether they are on disk, so that they need only be loaded."""
+        return is_cached(search.solve_many, *self._arguments())
+
+    def warm_up(self) -> None:
+        """Compile them, or load them from the cache."""
+        q = self.chain.mid_range()
+        solve_ik_batch(self.chain, self.chain.forward(q)[None], q, self.name, threads=1)
+
+    def _arguments(self) -> tuple:
+        solver, n = self._solver, self.chain.n
+        rows = Rows.unsolved(np.empty((1, 4, 4)), np.empty((1, n)))
+        return rows.arguments(solver, solver.problem(), False)

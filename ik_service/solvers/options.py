@@ -1,21 +1,197 @@
-"""Options of the solvers."""
+"""Options of the solvers: their values, choices and checks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
+from enum import IntEnum
+import math
 
+import numpy as np
+
+from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import OptionError
-from ik_service.solvers.choices import Extension, LimitStrategy, names, Nearness, ObjectiveKind
-from ik_service.solvers.option_checks import (
-    check_choice,
-    check_flag,
-    check_integer,
-    check_number,
-    finite_numbers,
-    six_weights,
-)
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.tree import KinematicTree
+
+
+class LimitStrategy(IntEnum):
+    """
+    Strategy for the joint limits, see :mod:`ik_service.solvers.loop.limits`.
+
+    The order counts: from ``PENALTY`` on a search may pass through postures beyond the limits.
+    """
+
+    IGNORE = -1
+    CLAMP = 0
+    ACTIVE_SET = 1
+    TRANSFORM = 2
+    PENALTY = 3
+    PENALTY_IN_COST = 4
+    """A penalty that the method itself adds to the cost which it minimises."""
+
+
+class ObjectiveKind(IntEnum):
+    """Secondary objective, see :mod:`ik_service.solvers.secondary_objectives`."""
+
+    NONE = -1
+    JOINT_CENTERS = 0
+    JOINT_LIMITS = 1
+    MANIPULABILITY = 2
+    PREFERRED_POSTURE = 3
+    FUNCTION = 4
+    """A function of the caller's own."""
+
+
+class Extension(IntEnum):
+    """Rows that extend the Jacobian, see :mod:`ik_service.solvers.methods.extended_jacobian`."""
+
+    BASIC_ELEMENTS = 0
+    NULL_SPACE_GRADIENT = 1
+
+
+class Nearness(IntEnum):
+    """Weight of the distance between solution and seed."""
+
+    FIRST = 0
+    """Little: only a jump is avoided."""
+    NEAREST = 1
+    """Above all."""
+    ANY = 2
+    """Not at all, because the seed is a guess."""
+
+
+def names(members: Iterable[IntEnum]) -> tuple[str, ...]:
+    """
+    Return the names of choices as options spell them.
+
+    :param members: the choices.
+    """
+    return tuple(member.name.lower() for member in members)
+
+
+_LARGEST = 1e9  # of any number: far beyond use, and within the range of a clock in nanoseconds
+
+
+def check_number(name: str, value: object, zero: bool = False) -> float:
+    """
+    Check a number: above 0, or at least 0, and not too large.
+
+    :param zero: whether 0 is valid.
+    :returns: the value as a float of Python, so that equal options are written alike.
+    :raises OptionError: naming the option.
+    """
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float, np.integer, np.floating))
+        or not 0 <= value <= _LARGEST
+        or (value == 0 and not zero)
+    ):
+        least = 'of at least 0' if zero else 'above 0'
+        raise OptionError(
+            name, f'has to be a number {least} and at most {_LARGEST:g}, not {safe_repr(value)}'
+        )
+    return float(value) + 0.0  # -0.0 becomes 0.0
+
+
+def nanoseconds(seconds: float) -> int:
+    """
+    Return a time-out in nanoseconds, at least 1.
+
+    :param seconds: the time-out [s].
+    :raises OptionError: it is not a number that a time-out can be.
+    """
+    check_number('timeout', seconds)
+    return max(1, int(seconds * 1e9))
+
+
+def check_integer(name: str, value: object, at_least: int) -> int:
+    """
+    Check a whole number: at least a bound, and below 2**62.
+
+    :param at_least: smallest valid number.
+    :returns: the value as an int of Python.
+    :raises OptionError: naming the option.
+    """
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, np.integer))
+        or not at_least <= value < 2**62
+    ):
+        raise OptionError(
+            name,
+            f'has to be a whole number of at least {at_least} and below 2**62, '
+            f'not {safe_repr(value)}',
+        )
+    return int(value)
+
+
+def check_choice(name: str, value: object, valid: tuple[str, ...], also: str = '') -> None:
+    """
+    Check that a value is one of the valid choices.
+
+    :param valid: the choices.
+    :param also: description of other valid values, for the message.
+    :raises OptionError: naming the option and the choices.
+    """
+    if not isinstance(value, str) or value not in valid:
+        also = f', or {also}' if also else ''
+        raise OptionError(
+            name, f'has to be one of {", ".join(valid)}{also}, not {safe_repr(value)}'
+        )
+
+
+def six_weights(weights: Iterable[float]) -> tuple[float, ...]:
+    """
+    Return six finite weights, none negative and not all zero, as a tuple of floats.
+
+    :param weights: (6,) linear before angular.
+    :raises OptionError: naming the option.
+    """
+    values = _floats(weights)
+    usable = len(values) == 6 and all(0.0 <= value < math.inf for value in values)
+    if not usable or not any(values):
+        raise OptionError(
+            'task_weights',
+            'has to be six finite numbers, none negative and not all zero '
+            f'(x, y, z, then rotations about x, y, z), not {safe_repr(weights)}',
+        )
+    return values
+
+
+def check_flag(name: str, value: object) -> bool:
+    """
+    Check that a value is True or False.
+
+    :returns: the value as a bool of Python.
+    :raises OptionError: naming the option.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise OptionError(name, f'has to be True or False, not {safe_repr(value)}')
+    return bool(value)
+
+
+def finite_numbers(name: str, values: Iterable[float]) -> tuple[float, ...]:
+    """
+    Return any number of finite numbers as a tuple of floats.
+
+    :raises OptionError: naming the option.
+    """
+    numbers = _floats(values)
+    if not numbers or not all(math.isfinite(number) for number in numbers):
+        raise OptionError(name, f'has to be finite numbers, not {safe_repr(values)}')
+    return numbers
+
+
+def _floats(values: Iterable[float]) -> tuple[float, ...]:
+    """Return a row of numbers as a tuple of floats; an empty one for anything else."""
+    try:
+        array = real_array(values if isinstance(values, np.ndarray) else tuple(values), 'values')
+    except Exception:  # also what an object raises that is no row
+        return ()
+    return tuple((array + 0.0).tolist()) if array.ndim == 1 else ()  # -0.0 becomes 0.0
+
 
 JOINT_LIMIT_STRATEGIES = names(
     (
@@ -212,3 +388,39 @@ class IkOptions:
 def _is_function(objective: object) -> bool:
     """Whether an objective is a function that can be hashed, as options are."""
     return callable(objective) and isinstance(objective, Hashable)
+
+
+# Share of the reach: about the mean distance of the joints of an arm. Steps of first order need
+# the fewest iterations with it; half or twice as much makes little difference.
+_SHARE = 0.2
+
+
+def characteristic_length(chain: KinematicChain | KinematicTree, options: IkOptions) -> float:
+    """
+    Return the length that weighs as much as a radian [m]: the one given, or a share of the reach.
+
+    Slides count for no more than the links do, so one without an end is as good as any.
+
+    :param chain: the chain, or the tree; of several tips the longest chain counts.
+    :param options: with ``characteristic_length``.
+    """
+    if options.characteristic_length is not None:
+        return float(options.characteristic_length)
+    if isinstance(chain, KinematicTree):
+        return max(characteristic_length(part, options) for part in chain.chains)
+    links = float(np.linalg.norm(chain.arrays.joints[:, 1:4], axis=1).sum())
+    reach = float(chain.arrays.reach[3])
+    size = min(reach, 2.0 * links) if links > 0.0 else reach
+    return _SHARE * size if 0.0 < size < math.inf else 1.0
+
+
+def refuse_characteristic_length(options: IkOptions) -> None:
+    """
+    Check that none is given to a variant that compares rotations with distances as they are.
+
+    :raises OptionError: naming the variant that uses it.
+    """
+    if options.characteristic_length is not None:
+        raise OptionError(
+            'characteristic_length', "is not used by classical steps; take variant='accelerated'"
+        )

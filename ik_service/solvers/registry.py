@@ -1,20 +1,23 @@
-"""Registry of the solvers: their specifications, looked up by name."""
+"""Registry of the solvers: specifications of methods, their checks, and registration."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+import re
 from typing import Any
 
-from ik_service.exceptions import OptionError, UnknownSolverError
+from numba.core.errors import NumbaError
+
+from ik_service.common.quoting import safe_repr
+from ik_service.exceptions import OptionError, SolverSpecError, UnknownSolverError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers import methods
-from ik_service.solvers.choices import LimitStrategy
-from ik_service.solvers.options import IkOptions, METHOD_OPTIONS
-from ik_service.solvers.spec_checks import check_spec, no_parameters
+from ik_service.solvers.loop.step import STEPS
+from ik_service.solvers.options import IkOptions, LimitStrategy, METHOD_OPTIONS, VARIANTS
 
 DEFAULT_SOLVER = methods.ORDER[0]
 # The part of a strategy that is left to the loop where the method keeps limits by itself.
@@ -25,6 +28,28 @@ _BY_METHOD = {
 _DEFAULTS = IkOptions()
 REGISTERED: dict[str, SolverSpec] = {}
 """Solvers of users, by name."""
+LOADED_MODULES: dict[str, None] = {}
+"""Names of the modules that have been imported for their solvers, in order."""
+_FUNCTIONS = {
+    'parameters': '(chain, options) that returns a NamedTuple',
+    'memory_rows': '(chain) that returns a whole number',
+    'improves': '(options) that returns True or False',
+    'remark': '(chain, options) that returns text',
+}
+_FLAGS = ('approach_counts', 'keeps_limits', 'trees')
+_COUNTS = ('max_iterations', 'max_searches', 'patience')
+# Beginnings of the lines of a Numba message that say what is wrong in a function that is called,
+# and at which stage it was seen.
+_REASON = re.compile(
+    r'(Unknown attribute|NameError|Untyped global|Use of unsupported|Unsupported|'
+    r'Cannot unify|Cannot assign|Invalid use of|NotImplementedError|Internal error)'
+)
+_STAGE = 'Failed in nopython mode'
+
+
+def _no_parameters(chain: KinematicChain, options: IkOptions) -> tuple:
+    """Stand for ``parameters`` that are missing."""
+    raise SolverSpecError('parameters', 'are missing')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +81,7 @@ class SolverSpec:
 
     name: str = ''
     summary: str = ''
-    parameters: Callable[[KinematicChain, IkOptions], tuple] = no_parameters
+    parameters: Callable[[KinematicChain, IkOptions], tuple] = _no_parameters
     uses: frozenset[str] = frozenset()
     max_iterations: int = 100
     max_searches: int = 100
@@ -72,7 +97,7 @@ class SolverSpec:
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_spec(self)
+        _check_spec(self)
 
     def strategy(self, options: IkOptions) -> LimitStrategy:
         """
@@ -109,6 +134,113 @@ class SolverSpec:
                 uses = ', '.join(sorted(self.uses)) or 'no option of its own'
                 raise OptionError(option, f'is not used by {self.name}, which uses {uses}')
 
+    def parameters_for(self, chain: KinematicChain, options: IkOptions) -> tuple:
+        """
+        Return the method's parameters.
+
+        :param chain: the chain.
+        :param options: the options.
+        :raises SolverSpecError: their type has no step; says how one is declared.
+        """
+        parameters = self.parameters(chain, options)
+        kind = type(parameters)
+        if kind not in STEPS:
+            raise SolverSpecError(
+                'parameters',
+                f'of {self.name} are of the type {kind.__qualname__}, which has no step: write '
+                f'one under @step_of({kind.__qualname__}) where {kind.__qualname__} is a '
+                'NamedTuple',
+            )
+        return parameters
+
+    def memory_for(self, chain: KinematicChain) -> int:
+        """
+        Return the rows of memory that the method keeps.
+
+        :param chain: the chain.
+        :raises SolverSpecError: they are no whole number of at least 0.
+        """
+        rows = self.memory_rows(chain)
+        if not isinstance(rows, int) or rows < 0:
+            raise SolverSpecError(
+                'memory_rows',
+                f'of {self.name} is {safe_repr(rows)}, has to be a whole number of at least 0',
+            )
+        return rows
+
+
+def _check_spec(spec: SolverSpec) -> None:
+    """Check the fields of a spec."""
+    if not (isinstance(spec.name, str) and spec.name.isidentifier() and spec.name.isascii()):
+        raise SolverSpecError(
+            'name',
+            f'has to be an identifier of letters, digits and _, such as my_solver, '
+            f'not {safe_repr(spec.name)}',
+        )
+    if not (isinstance(spec.summary, str) and spec.summary.strip()):
+        raise SolverSpecError(
+            'summary', f'has to be a line of text, not {safe_repr(spec.summary)}'
+        )
+    for name, form in _FUNCTIONS.items():
+        function = getattr(spec, name)
+        if not callable(function) or function is _no_parameters:
+            raise SolverSpecError(name, f'has to be a function {form}')
+    _check_numbers(vars(spec))
+    _check_options(spec)
+
+
+def _check_numbers(values: Mapping[str, object]) -> None:
+    for name in _COUNTS:
+        value = values[name]
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise SolverSpecError(
+                name, f'has to be a whole number above 0, not {safe_repr(value)}'
+            )
+    share = values['progress']
+    if not isinstance(share, (int, float)) or not 0.0 <= share < 1.0:
+        raise SolverSpecError(
+            'progress', f'has to be a number from 0 to below 1, not {safe_repr(share)}'
+        )
+    for name in _FLAGS:
+        if not isinstance(values[name], bool):
+            raise SolverSpecError(name, f'has to be True or False, not {safe_repr(values[name])}')
+
+
+def _check_options(spec: SolverSpec) -> None:
+    text = isinstance(spec.uses, str) or not isinstance(spec.uses, Iterable)
+    unknown = [] if text else [name for name in spec.uses if name not in METHOD_OPTIONS]
+    if text or unknown:
+        wrong = safe_repr(unknown[0] if unknown else spec.uses)
+        raise SolverSpecError(
+            'uses', f'has to be a set out of {", ".join(METHOD_OPTIONS)}, not {wrong}'
+        )
+    _check_variants(spec)
+    defaults = vars(IkOptions())
+    for key in spec.refuses:
+        if not (isinstance(key, tuple) and len(key) == 2 and key[0] in defaults):
+            raise SolverSpecError(
+                'refuses', f'maps (option, value) to a reason; {safe_repr(key)} is no such pair'
+            )
+
+
+def _check_variants(spec: SolverSpec) -> None:
+    """Check that a method that uses the option has all variants, and that each is described."""
+    wanted = set(VARIANTS) if 'variant' in spec.uses else set()
+    if not isinstance(spec.variants, Mapping) or set(spec.variants) != wanted:
+        names = ', '.join(VARIANTS)
+        raise SolverSpecError(
+            'variants',
+            f"has to map {names} if the option 'variant' is used, and nothing if not; "
+            f'it is {safe_repr(spec.variants)}',
+        )
+    valid = (*_COUNTS, 'progress')
+    for changes in spec.variants.values():
+        if not isinstance(changes, Mapping) or not set(changes) <= set(valid):
+            raise SolverSpecError(
+                'variants', f'change {", ".join(valid)} only, not {safe_repr(changes)}'
+            )
+        _check_numbers({**vars(spec), **changes})
+
 
 def solver_names() -> tuple[str, ...]:
     """Return the names of the solvers: the default first, user-defined ones last."""
@@ -137,6 +269,49 @@ def _own_names() -> tuple[str, ...]:
     return (*first, *sorted(found.difference(first)))
 
 
+def register_solver(spec: SolverSpec) -> None:
+    """
+    Register a user-defined method as a solver in this process.
+
+    :param spec: the specification of the method.
+    :raises SolverSpecError: it is no SolverSpec, or its name is taken.
+    """
+    if not isinstance(spec, SolverSpec):
+        raise SolverSpecError('spec', f'has to be a SolverSpec, not {safe_repr(spec)}')
+    taken = solver_names()
+    if spec.name in taken:
+        raise SolverSpecError('name', f'{spec.name} is taken; others are: {", ".join(taken)}')
+    REGISTERED[spec.name] = spec
+
+
+def load_solvers(modules: Iterable[str]) -> None:
+    """
+    Import modules that register solvers.
+
+    :param modules: dotted names of importable modules; no paths.
+    :raises SolverSpecError: a name is none, or the module cannot be imported.
+    """
+    for name in modules:
+        named = isinstance(name, str) and all(part.isidentifier() for part in name.split('.'))
+        if not named or name.endswith('.py'):
+            raise SolverSpecError(
+                'modules',
+                f'{safe_repr(name)} is no name of a module, such as my_package.my_solver',
+            )
+        try:
+            import_module(name)
+            LOADED_MODULES[name] = None
+        except Exception as error:  # whatever a module of the user's raises
+            raise SolverSpecError(
+                'modules', f'{name} cannot be imported: {type(error).__name__}: {error}'
+            ) from error
+
+
+def loaded_modules() -> tuple[str, ...]:
+    """Return the names of the modules that :func:`load_solvers` has imported."""
+    return tuple(LOADED_MODULES)
+
+
 def given(value: float | None, default: float) -> float:
     """
     Return a number of the options, or its default.
@@ -145,3 +320,29 @@ def given(value: float | None, default: float) -> float:
     :param default: what stands for None.
     """
     return default if value is None else float(value)
+
+
+def step_error(name: str, error: Exception) -> SolverSpecError:
+    """
+    Return the error for a step that does not compile, or that raised an exception.
+
+    :param name: the solver's name.
+    :param error: the exception.
+    """
+    if isinstance(error, NumbaError):
+        return SolverSpecError(
+            'step', f'that of {name} cannot be compiled by Numba: {_reason(error)}'
+        )
+    return SolverSpecError('step', f'that of {name} raised {type(error).__name__}: {error}')
+
+
+def _reason(error: Exception) -> str:
+    """
+    Return the line of a Numba message that says what is wrong, not at which stage.
+
+    Where a function that is called does not compile, the reason is the line that is indented most.
+    """
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    reasons = [line.strip() for line in lines if _REASON.match(line.strip())]
+    plain = [line for line in lines if not line.startswith(_STAGE)]
+    return (reasons or plain or lines)[0]

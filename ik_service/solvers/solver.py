@@ -2,55 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
 from functools import cached_property, lru_cache
 from importlib import import_module
+import math
 import threading
-from time import perf_counter
-from typing import Any, NoReturn, TYPE_CHECKING
+from time import perf_counter, perf_counter_ns
+from typing import Any, NoReturn, Protocol, TYPE_CHECKING
 
 from numba.core.errors import NumbaError
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.common.arguments import real_array
+from ik_service.common.quoting import safe_repr
+from ik_service.exceptions import ArgumentError
 from ik_service.jit.entry import entry_point, is_cached, is_compiled
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_space import JointSpace
-from ik_service.kinematics.pose_error import check_transform
+from ik_service.kinematics.pose_error import check_transform, check_transforms
 from ik_service.kinematics.tree import KinematicTree
-from ik_service.solvers.argument_checks import check_kinds
-from ik_service.solvers.choices import LimitStrategy, Nearness
-from ik_service.solvers.collision_free import solve_free
-from ik_service.solvers.collision_test import collision_test, Collisions, CollisionTest
+from ik_service.solvers.collision_test import Bodies, collision_test, Collisions, CollisionTest
 from ik_service.solvers.loop import search
-from ik_service.solvers.loop.approach import APPROACH_STEPS
-from ik_service.solvers.loop.fields import Settings, Workspace
-from ik_service.solvers.loop.motion_bound import bound_motion
-from ik_service.solvers.loop.problem import allocate, Problem, views
-from ik_service.solvers.loop.step import STEPS
-from ik_service.solvers.loop.trace import read_trace, room_for_trace
-from ik_service.solvers.option_checks import nanoseconds
-from ik_service.solvers.options import IkOptions
-from ik_service.solvers.registry import DEFAULT_SOLVER, given, solver_spec
-from ik_service.solvers.result import few_joints_hint, HINTED, IkResult, IkStatus
-from ik_service.solvers.seed_sources import load_seed_guess, SeedGuess
-from ik_service.solvers.spec_checks import check_memory, check_parameters, step_error
-from ik_service.solvers.task import Target, Task
+from ik_service.solvers.loop.limits import bound_motion
+from ik_service.solvers.loop.problem import allocate, Problem, Settings, views, Workspace
+from ik_service.solvers.loop.search import APPROACH_STEPS
+from ik_service.solvers.options import IkOptions, LimitStrategy, nanoseconds, Nearness
+from ik_service.solvers.registry import (
+    DEFAULT_SOLVER,
+    given,
+    solver_spec,
+    SolverSpec,
+    step_error,
+)
+from ik_service.solvers.result import few_joints_hint, HINTED, IkResult, IkStatus, IkTrace
+from ik_service.solvers.task import BatchTargets, Target, Task
 
 if TYPE_CHECKING:
     from ik_service.solvers.all_solutions.solution_finder import SolutionFinder
-
-# Written as an entry point: what only trees need is imported when there is one.
-_TREE_SOLVER = 'ik_service.solvers.tree_solver:TreeSolver'
-
-
-def tree_solver() -> type[Solver]:
-    """Return the class of solvers for trees."""
-    module, _, name = _TREE_SOLVER.partition(':')
-    return getattr(import_module(module), name)
-
+    from ik_service.solvers.tree_targets import TreeTargets
 
 _STATUS = tuple(IkStatus)
 _DEFAULTS = IkOptions()
@@ -60,6 +51,51 @@ _PENALTY_WEIGHT = 10.0
 _PERTURBATION = 1e-6
 # Squared error that is too large for any arm, per unit of the weights.
 _LARGEST_COST = 1e6
+# Entry points of the loaders of guesses, which an extra brings: functions of a chain, a source, a
+# file or None, and task weights (6,).
+_SEED_LOADERS = {
+    'table': 'ik_service.extras.learning.guess_file:load_guess',
+    'network': 'ik_service.extras.learning.guess_file:load_guess',
+}
+# Rows of a trace, at most; a solve that takes more steps goes on unrecorded.
+_MOST_ROWS = 100_000
+
+
+class SeedGuess(Protocol):
+    """Guess of joint vectors for a chain; several threads may use it at the same time."""
+
+    def guess(self, T: np.ndarray) -> np.ndarray:
+        """
+        Return the joint vector at which to start the search for one target.
+
+        :param T: (4, 4) T_base_tip.
+        :returns: (n,) joint vector [rad] or [m].
+        """
+
+    def guess_many(self, targets: np.ndarray) -> np.ndarray:
+        """
+        Return the joint vectors at which to start the searches for many targets.
+
+        :param targets: (N, 4, 4) T_base_tip.
+        :returns: (N, n) joint vectors [rad] or [m].
+        """
+
+
+def check_kinds(chain: object, options: object) -> None:
+    """
+    Check the types of the chain and the options.
+
+    :param chain: has to be a :class:`~ik_service.KinematicChain` or a
+        :class:`~ik_service.KinematicTree`.
+    :param options: have to be :class:`~ik_service.IkOptions`.
+    :raises ArgumentError: naming the argument.
+    """
+    if not isinstance(chain, JointSpace):
+        raise ArgumentError(
+            'chain', f'has to be a KinematicChain or a KinematicTree, not {safe_repr(chain)}'
+        )
+    if not isinstance(options, IkOptions):
+        raise ArgumentError('options', f'have to be IkOptions, not {safe_repr(options)}')
 
 
 class _Draft:
@@ -85,11 +121,6 @@ class Solver:
 
     chain: Any
     pauses = False
-    _allocate: Callable = staticmethod(allocate)
-    views: Callable = staticmethod(views)
-
-    def __new__(cls, chain: JointSpace, *others: object, **named: object) -> Solver:  # noqa: D102
-        return object.__new__(tree_solver() if isinstance(chain, KinematicTree) else cls)
 
     def __init__(
         self,
@@ -111,6 +142,7 @@ class Solver:
         :raises OptionError: when the method does not use an option, or one does not fit the chain.
         :raises SeedFileError: when there is no learned guess; names the command that makes it.
         :raises SolverSpecError: when a user-defined method has no step.
+        :raises ArgumentError: when there is a guess for a tree.
         """
         self.chain = chain
         self.name = solver
@@ -118,18 +150,21 @@ class Solver:
         if not (isinstance(chain, JointSpace) and isinstance(self.options, IkOptions)):
             check_kinds(chain, self.options)
         spec = solver_spec(solver)
+        self._tree: TreeTargets | None = None
+        self._allocate: Callable = allocate
+        self.views: Callable = views
+        if isinstance(chain, KinematicTree):
+            self._prepare_tree(chain, spec, guess)
         self._spec = spec = spec.of_variant(self.options) if spec.variants else spec
         spec.check_options(self.options)
         self._strategy = spec.strategy(self.options)
         self.guess = guess
         if guess is None and self.options.seed_source != 'given':
-            self.guess = load_seed_guess(self.chain, self.options)
-        self.parameters = spec.parameters(self.chain, self.options)
-        if type(self.parameters) not in STEPS:
-            check_parameters(spec, self.parameters)
+            self.guess = _loaded_guess(chain, self.options)
+        self.parameters = spec.parameters_for(self.chain, self.options)
         self.remark = spec.remark(self.chain, self.options)
         moving = int(np.count_nonzero(chain.lower < chain.upper))
-        one = not isinstance(chain, KinematicTree)
+        one = self._tree is None
         self.hint = few_joints_hint(moving, self.options.task_weights) if one else ''
         self._timeout = max(1, int(self.options.timeout * 1e9))
         self._records = self.options.record_trace
@@ -140,6 +175,17 @@ class Solver:
             collision_test(collisions, chain)
         self._lists = self.options.prefer == 'nearest' and one and self._effort_is_free()
         self._thread = threading.local()
+
+    def _prepare_tree(self, tree: KinematicTree, spec: SolverSpec, guess: object) -> None:
+        """Take the parts for trees, which are imported when there is one."""
+        from ik_service.solvers.loop.tree.problem import allocate_tree, tree_views
+        from ik_service.solvers.tree_targets import check_tree_solver, TreeTargets
+
+        if guess is not None:
+            raise ArgumentError('guess', 'has to be None for several tips or tolerances')
+        check_tree_solver(spec, self.options)
+        self._tree = TreeTargets(tree)
+        self._allocate, self.views = allocate_tree, tree_views
 
     def solve(
         self,
@@ -157,8 +203,10 @@ class Solver:
             out. A seed outside the limits is brought inside.
         :param timeout: time for this solve [s], instead of the options'.
         :param collisions: what the answer must be free of, instead of the solver's.
-        :returns: the best joint vector found, its errors and the status; also of a failure.
-        :raises ArgumentError: when target or seed are of another shape, not finite or not rigid.
+        :returns: the best joint vector found, its errors and the status; also of a failure. The
+            errors of several tips are the largest, and 0 within tolerances.
+        :raises ArgumentError: when target or seed are of another shape, not finite or not rigid,
+            or a tip is missing or unknown.
         :raises OptionError: when the timeout is not valid.
         :raises SolverSpecError: when the step of a user's method cannot be compiled, or raises.
         """
@@ -172,7 +220,9 @@ class Solver:
                 kernel, problem, settings, work = thread.prepared = self._prepare()
         if collisions is not None:
             return solve_free(self, target, seed, timeout, collisions)
-        if self._lists:
+        if self._tree is not None:
+            target = self._tree.packed(target)
+        elif self._lists:
             listed = self._listed(target, seed, timeout)
             if listed is not None:
                 return listed
@@ -196,7 +246,7 @@ class Solver:
             settings.timeout[0] = nanoseconds(timeout)
         trace = self._no_trace
         if self._records:
-            trace = room_for_trace(settings, self.chain.n, APPROACH_STEPS)
+            trace = _room_for_trace(settings, self.chain.n)
         q: np.ndarray = self.chain.middle.copy()  # half the time of an empty one
         try:
             status, position_error, orientation_error, iterations, searches, elapsed = kernel(
@@ -225,7 +275,7 @@ class Solver:
         if status and self.hint and result.status in HINTED:
             result.hint = self.hint
         if self._records:
-            result.trace = read_trace(trace[: work.recorded[0]], self.chain.n)
+            result.trace = _read_trace(trace[: work.recorded[0]], self.chain.n)
         result.__class__ = IkResult
         return result
 
@@ -274,6 +324,9 @@ class Solver:
         :returns: (n,) mid-range [rad] or [m], or the guess.
         :raises ArgumentError: when the target is not a rigid transform.
         """
+        if self._tree is not None:
+            self._tree.check(self._tree.packed(target))
+            return self.chain.mid_range()
         pose = target.target if isinstance(target, Task) else target
         T = check_transform(pose, 'target')  # type: ignore[arg-type]  # whatever it is
         return self.chain.mid_range() if self.guess is None else self.guess.guess(T)
@@ -286,12 +339,24 @@ class Solver:
             self._finder[1].warm_up()
         self.chain.jacobian(q)
 
+    def packed_many(self, targets: BatchTargets) -> np.ndarray:
+        """
+        Return the targets of a batch as the kernels take them, (N, …).
+
+        :param targets: (N, 4, 4); for a tree a mapping of every tip to these, or to lists with
+            tasks.
+        :raises ArgumentError: when a target is none; names the row, and the tip of a tree.
+        """
+        if self._tree is not None:
+            return self._tree.packed_many(targets)
+        return check_transforms(targets, 'targets')  # type: ignore[arg-type]  # whatever it is
+
     @cached_property
     def with_tolerances(self) -> Solver:
         """The solver for targets with tolerances, which :meth:`solve` hands over to it."""
         options = replace(self.options, seed_source='given', seed_file=None)
         tree = KinematicTree.of_chain(self.chain)
-        return tree_solver()(tree, self.name, options, collisions=self.collisions)
+        return Solver(tree, self.name, options, collisions=self.collisions)
 
     @cached_property
     def candidates(self) -> Solver:
@@ -322,9 +387,7 @@ class Solver:
         :param guessed: whether the seeds are guesses.
         """
         options, spec = self.options, self._spec
-        memory = spec.memory_rows(self.chain)
-        if not isinstance(memory, int) or memory < 0:
-            check_memory(spec, memory)
+        memory = spec.memory_for(self.chain)
         problem = self._allocate(self.chain, memory, self._strategy != LimitStrategy.IGNORE)
         _, settings, work = self.views(problem)
         settings.tolerances[:] = options.position_tolerance, options.orientation_tolerance
@@ -371,7 +434,10 @@ class Solver:
 
     def _refuse(self, target: Target, seed: ArrayLike) -> NoReturn:
         """Raise the error that says what is wrong with the arguments of a call."""
-        check_transform(target, 'target')  # type: ignore[arg-type]  # whatever it is
+        if self._tree is not None:
+            self._tree.check(np.asarray(target))
+        else:
+            check_transform(target, 'target')  # type: ignore[arg-type]  # whatever it is
         self.chain.check_q(seed, 'seed')
         raise AssertionError('a kernel refused arguments that are in order')
 
@@ -380,6 +446,30 @@ class Solver:
 
     def __repr__(self) -> str:
         return f'Solver({self.chain!r}, {self.name!r})'
+
+
+def _loaded_guess(chain: Any, options: IkOptions) -> SeedGuess:  # noqa: ANN401 - a chain
+    """Return the guess that the options ask for."""
+    module, _, name = _SEED_LOADERS[options.seed_source].partition(':')
+    load = getattr(import_module(module), name)
+    return load(chain, options.seed_source, options.seed_file, options.task_weights)
+
+
+def _room_for_trace(settings: Settings, n: int) -> np.ndarray:
+    """Return an array (rows, 2n + 3) for all rows that a solve can record."""
+    rows = (settings.max_iterations[0] + 1) * settings.max_searches[0] + APPROACH_STEPS + 1
+    return np.empty((min(int(rows), _MOST_ROWS), 2 * n + 3))
+
+
+def _read_trace(rows: np.ndarray, n: int) -> IkTrace:
+    """Return the trace of the rows (k, 2n + 3) that were recorded."""
+    return IkTrace(
+        q=rows[:, :n],
+        step=rows[:, n : 2 * n],
+        position_error=rows[:, 2 * n],
+        orientation_error=rows[:, 2 * n + 1],
+        search=rows[:, 2 * n + 2].astype(int),
+    )
 
 
 def solve_ik(
@@ -423,3 +513,87 @@ def prepared(
 
 
 _prepared = lru_cache(maxsize=64)(Solver)
+
+
+def solve_free(
+    solver: Solver,
+    target: Target,
+    seed: ArrayLike | None,
+    timeout: float | None,
+    collisions: Collisions | CollisionTest,
+) -> IkResult:
+    """
+    Solve for one target, free of collisions.
+
+    A solution that collides counts as a search that has failed: the solve goes on from the next
+    start, with what is left of its searches and its time. That keeps the meaning of all options:
+    searches start close to the seed where they would otherwise, and one for the nearest solution
+    goes on until it has the nearest one that is free.
+
+    :param solver: the solver.
+    :param target: as for :meth:`~ik_service.Solver.solve`.
+    :param seed: likewise.
+    :param timeout: likewise [s].
+    :param collisions: tells which solutions collide.
+    :returns: the answer; when only colliding solutions were found, the one nearest to the seed.
+    """
+    if isinstance(target, Task) and not isinstance(solver.chain, KinematicTree):
+        solver = solver.with_tolerances
+    test = collision_test(collisions, solver.chain)
+    solver = solver.candidates
+    results = [solver.solve(target, seed, timeout)]
+    if not results[0].success:
+        return results[0]
+    settings, work = solver.progress()
+    limit = int(settings.timeout[0]) if timeout is None else nanoseconds(timeout)
+    free, best, bodies, spent = False, results[0], None, 0
+    work.kept[0] = nearest = math.inf
+    try:
+        while results[-1].success:
+            began = perf_counter_ns()
+            contact = test.first_contact(results[-1].q)
+            spent += perf_counter_ns() - began + round(results[-1].solve_time * 1e9)
+            if contact is None:
+                free, best, bodies, work.kept[0] = True, results[-1], None, work.motion[0]
+                if not work.goes_on[0]:
+                    break
+            elif not free and work.motion[0] < nearest:
+                best, bodies, nearest = results[-1], contact, work.motion[0]
+            work.searched[0], work.spent[0] = results[-1].searches, spent
+            if work.searched[0] >= settings.max_searches[0] or spent >= limit:
+                break
+            results.append(solver.solve(target, seed, timeout))
+    finally:
+        work.searched[0] = work.spent[0] = 0
+    return _answer(best, bodies, results, spent)
+
+
+def _answer(
+    best: IkResult, bodies: Bodies | None, results: Sequence[IkResult], spent: int
+) -> IkResult:
+    """
+    Return the answer of a solve, with the effort of all its parts.
+
+    :param spent: time that they and the test have taken [ns].
+    """
+    changes: dict[str, Any] = {'solve_time': spent * 1e-9}
+    if bodies is not None:
+        changes.update(status=IkStatus.IN_COLLISION, collision=bodies)
+    if len(results) > 1:
+        changes.update(
+            iterations=sum(result.iterations for result in results),
+            searches=results[-1].searches,
+            trace=_joined(results),
+        )
+    for name, value in changes.items():  # dataclasses.replace takes half the time of an easy solve
+        object.__setattr__(best, name, value)
+    return best
+
+
+def _joined(results: Sequence[IkResult]) -> IkTrace | None:
+    """Return the traces of the parts of a solve as one."""
+    traces = [result.trace for result in results if result.trace is not None]
+    if not traces:
+        return None
+    columns = (field.name for field in fields(IkTrace))
+    return IkTrace(*(np.concatenate([getattr(t, name) for t in traces]) for name in columns))

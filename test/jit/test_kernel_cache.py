@@ -293,7 +293,7 @@ def copied(tmp_path, monkeypatch):
         'kinematics/kernels.py',
         'jit/compile.py',
         'extras/learning/table_kernels.py',
-        'solvers/loop/restarts.py',
+        'solvers/loop/search.py',
     ],
 )
 def test_changed_byte_gives_another_cache_folder(copied, source):

@@ -1,13 +1,26 @@
-"""Many targets at once are answered as one by one."""
+"""Batches: rows as single solves, their targets, threads, and endings before their time."""
+
+from itertools import pairwise
+import math
+import os
+import signal
+import threading
 
 import numpy as np
 import pytest
 from support.batches import assert_rows_equal
+from support.chains import arm, arm_path, postures, targets, transform
 from support.chains import arm as chain_of
-from support.chains import postures, targets, transform
 
 import ik_service as iks
-from ik_service.exceptions import ArgumentError, OptionError, UnknownSolverError
+from ik_service.exceptions import (
+    ArgumentError,
+    BatchInterruptedError,
+    OptionError,
+    UnknownSolverError,
+)
+from ik_service.solvers import batch as module
+from ik_service.solvers.loop import search
 
 OPTIONS = iks.IkOptions(timeout=30.0, max_searches=5)
 
@@ -121,3 +134,208 @@ def test_a_chained_batch_is_a_path_of_single_solves(arm):
         seed = iks.solve_ik(arm, target, seed).q
         np.testing.assert_array_equal(q, seed)
     assert batch.success.all()
+
+
+COUNT = 4000
+
+
+@pytest.fixture
+def many_problems(panda):
+    """Many poses, few of them different, and a seed for each."""
+    poses = np.tile(np.array(targets(panda, 40, seed=50)), (COUNT // 40, 1, 1))
+    return poses, postures(panda, COUNT, seed=51)
+
+
+def assert_partial(batch, whole, seeds):
+    """Each row is the answer or nothing but its seed, and there are some of both."""
+    stopped = batch.status == iks.IkStatus.INTERRUPTED
+    assert 0 < stopped.sum() < COUNT
+    np.testing.assert_array_equal(batch.q[stopped], seeds[stopped])
+    assert np.all(np.isinf(batch.position_error[stopped]))
+    assert np.all(np.isinf(batch.orientation_error[stopped]))
+    assert not batch.success[stopped].any()
+    assert not batch.iterations[stopped].any()
+    np.testing.assert_array_equal(batch.q[~stopped], whole.q[~stopped])
+    np.testing.assert_array_equal(batch.status[~stopped], whole.status[~stopped])
+
+
+def press_ctrl_c(done, total):
+    signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize('threads', [1, 2, 3])
+def test_ctrl_c_hands_over_the_answers_so_far(panda, many_problems, threads):
+    whole = iks.solve_ik_batch(panda, *many_problems)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        iks.solve_ik_batch(panda, *many_problems, threads=threads, progress=press_ctrl_c)
+    assert isinstance(caught.value, BatchInterruptedError)
+    assert_partial(caught.value.partial, whole, many_problems[1])
+
+
+@pytest.mark.parametrize('threads', [1, 2, 3])
+def test_a_stopped_batch_holds_the_answers_so_far(panda, many_problems, threads):
+    whole = iks.solve_ik_batch(panda, *many_problems)
+    stopped = iks.solve_ik_batch(panda, *many_problems, threads=threads, progress=lambda *_: False)
+    assert_partial(stopped, whole, many_problems[1])
+
+
+class CtrlC:
+    """Ctrl-C while kernels solve for the targets of a batch."""
+
+    def __init__(self, solve_many, idle_main):
+        self._solve_many = solve_many
+        self._idle_main = idle_main
+        self._pressed = False
+
+    def __call__(self, *arguments):
+        if self._idle_main and threading.current_thread() is threading.main_thread():
+            return len(arguments[2])  # as if it had solved for all of them
+        if not self._pressed:
+            self._pressed = True
+            threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return self._solve_many(*arguments)
+
+
+@pytest.mark.parametrize(('threads', 'idle_main'), [(1, False), (2, False), (2, True)])
+def test_ctrl_c_waits_for_one_target_of_each_thread(panda, monkeypatch, threads, idle_main):
+    """Also while the main thread is done and waits for another."""
+    poses = np.array(targets(panda, 20, seed=50))
+    options = iks.IkOptions(timeout=0.3, prefer='nearest', max_searches=10**9)
+    pressed = CtrlC(search.solve_many, idle_main)
+    monkeypatch.setattr(search, 'solve_many', pressed)
+    with pytest.raises(BatchInterruptedError) as caught:
+        iks.solve_ik_batch(panda, poses, options=options, threads=threads)
+    solved = caught.value.partial.status != iks.IkStatus.INTERRUPTED
+    assert 1 <= solved.sum() <= 2 * threads
+
+
+def test_progress_counts_what_other_threads_have_solved(panda, many_problems):
+    told = []
+    iks.solve_ik_batch(
+        panda, *many_problems, threads=3, progress=lambda *counts: told.append(counts)
+    )
+    assert told[-1] == (COUNT, COUNT)
+    assert all(before[0] <= after[0] for before, after in pairwise(told))
+
+
+def test_exceptions_in_other_threads_are_raised(panda, many_problems, monkeypatch):
+    def fail_elsewhere(*arguments):
+        if threading.current_thread() is not threading.main_thread():
+            raise MemoryError('elsewhere')
+        return solve_many(*arguments)
+
+    solve_many = search.solve_many
+    monkeypatch.setattr(search, 'solve_many', fail_elsewhere)
+    with pytest.raises(MemoryError, match='elsewhere'):
+        iks.solve_ik_batch(panda, *many_problems, threads=2)
+
+
+@pytest.mark.parametrize('threads', [1, 2, 16])
+@pytest.mark.parametrize('total', [0, 1, 15, 17, 1000, 100_000])
+def test_chunks_are_all_of_the_batch_and_get_smaller(total, threads):
+    chunks = list(module._chunks(total, threads))
+    assert [row for chunk in chunks for row in range(*chunk)] == list(range(total))
+    sizes = [last - first for first, last in chunks]
+    assert sizes == sorted(sizes, reverse=True)
+    if total >= 1000:
+        assert len(sizes) >= 8 * threads or sizes[0] == 16
+        assert sizes[-1] <= 16
+
+
+@pytest.mark.parametrize(
+    'layout', [np.asfortranarray, lambda poses: poses.astype(np.float32), list, np.ndarray.tolist]
+)
+def test_any_layout_of_the_targets_is_solved_by_the_same_code(panda, layout):
+    poses = np.array(targets(panda, 20, seed=52))
+    poses[:, :3, :3] = np.eye(3)  # a rotation in single precision, too
+    whole = iks.solve_ik_batch(panda, poses)
+    known = set(search.solve_many.overloads)
+    again = iks.solve_ik_batch(panda, layout(poses))
+    assert set(search.solve_many.overloads) == known
+    np.testing.assert_allclose(again.q, whole.q, atol=1e-2)
+
+
+def test_read_only_targets_are_solved_and_left_alone(panda):
+    poses = np.array(targets(panda, 20, seed=52))
+    whole = iks.solve_ik_batch(panda, poses)
+    known = set(search.solve_many.overloads)
+    before = poses.copy()
+    poses.setflags(write=False)
+    again = iks.solve_ik_batch(panda, poses)
+    assert set(search.solve_many.overloads) == known
+    np.testing.assert_array_equal(again.q, whole.q)
+    np.testing.assert_array_equal(poses, before)
+
+
+FREE = (math.inf,) * 3
+
+
+@pytest.fixture(scope='module')
+def tree():
+    return iks.Robot.from_urdf(arm_path('upper_body')).tree(None, ['left_grip', 'right_grip'])
+
+
+@pytest.fixture(scope='module')
+def tip_targets(tree):
+    poses = [tree.forward(q) for q in postures(tree, 20, 1)]
+    return {tip: np.array([pose[tip] for pose in poses]) for tip in tree.tips}
+
+
+def test_rows_are_single_solves(tree, tip_targets):
+    batch = iks.solve_ik_batch(tree, tip_targets, threads=2)
+    assert batch.success.all()
+    for row in range(20):
+        single = iks.solve_ik(tree, {tip: poses[row] for tip, poses in tip_targets.items()})
+        np.testing.assert_array_equal(batch.q[row], single.q)
+
+
+def test_tasks_among_poses(tree, tip_targets):
+    tasks = [iks.Task(T, orientation_tolerances=FREE) for T in tip_targets['left_grip']]
+    mixed = [task if row % 2 else task.target for row, task in enumerate(tasks)]
+    batch = iks.solve_ik_batch(tree, {**tip_targets, 'left_grip': mixed})
+    assert batch.success.all()
+    turned = [
+        iks.Task(T).violation(tree.forward(q)['left_grip'])[1] > 1e-3
+        for T, q in zip(tip_targets['left_grip'], batch.q, strict=True)
+    ]
+    assert not any(turned[::2])
+    assert all(turned[1::2])
+
+
+def test_tasks_for_a_chain():
+    chain = arm('panda')
+    tasks = [
+        iks.Task(chain.forward(q), orientation_tolerances=FREE) for q in postures(chain, 10, 2)
+    ]
+    batch = iks.solve_ik_batch(chain, [tasks[0].target, *tasks[1:]], np.zeros(7), chained=True)
+    assert batch.success.all()
+    assert iks.Task(tasks[0].target).violation(chain.forward(batch.q[0]))[1] < 1e-5
+
+
+def test_no_targets_of_a_tree(tree, tip_targets):
+    empty = {tip: poses[:0] for tip, poses in tip_targets.items()}
+    assert iks.solve_ik_batch(tree, empty).q.shape == (0, 19)
+
+
+@pytest.mark.parametrize(
+    ('change', 'message'),
+    [
+        (lambda t: t.pop('left_grip'), "is missing for the tip 'left_grip'"),
+        (lambda t: t.update(nose=t['left_grip']), "for 'nose'"),
+        (lambda t: t.update(right_grip=t['right_grip'][:3]), "of 'right_grip' are 3"),
+        (lambda t: t.update(right_grip=np.full((20, 4, 4), math.nan)), r"'right_grip'\[0\]"),
+        (lambda t: t.update(right_grip=[iks.Task(np.eye(4)), None] * 10), r"'right_grip'\[1\]"),
+        (lambda t: t.update(right_grip=None), "'right_grip'"),
+    ],
+)
+def test_targets_that_are_none_are_refused(tree, tip_targets, change, message):
+    tip_targets = dict(tip_targets)
+    change(tip_targets)
+    with pytest.raises(ArgumentError, match=message):
+        iks.solve_ik_batch(tree, tip_targets)
+
+
+@pytest.mark.parametrize('seeds', [np.zeros(7), np.zeros((3, 19)), np.full(19, math.nan)])
+def test_seeds_are_of_the_tree(tree, tip_targets, seeds):
+    with pytest.raises(ArgumentError, match=r'^seeds: '):
+        iks.solve_ik_batch(tree, tip_targets, seeds)

@@ -8,7 +8,7 @@ import pytest
 from support.chains import ROOT
 
 import ik_service as iks
-from ik_service.solvers.methods.extended_jacobian.matrix import extended_matrix
+from ik_service.solvers.methods.extended_jacobian.basic_elements import extended_matrix
 
 TABLE = ROOT / 'docs' / 'figures' / 'extended_rank.csv'
 COLUMNS = [

@@ -1,12 +1,20 @@
 """The methods by name, and which options each of them uses."""
 
+import os
+import subprocess
+import sys
+from typing import NamedTuple
+
+import numpy as np
 import pytest
-from support.chains import planar
+from support.chains import planar, ROOT, targets, within_limits
 
 import ik_service as iks
-from ik_service.exceptions import OptionError, UnknownSolverError
+from ik_service.exceptions import OptionError, SolverSpecError, UnknownSolverError
+from ik_service.jit.kernel_cache import code_of, depend_on
+from ik_service.solvers import registry
 from ik_service.solvers.options import METHOD_OPTIONS
-from ik_service.solvers.registry import DEFAULT_SOLVER, solver_spec
+from ik_service.solvers.registry import DEFAULT_SOLVER, load_solvers, solver_spec
 
 USES = {
     'levenberg_marquardt': {'damping'},
@@ -71,3 +79,281 @@ def test_an_option_of_some_methods_is_used_by_one_at_least():
 @pytest.mark.parametrize('name', iks.solver_names())
 def test_every_method_accepts_the_default_options(name):
     solver_spec(name).check_options(iks.IkOptions())
+
+
+CHAIN = planar(1.0, 0.8)
+
+
+class Gain(NamedTuple):
+    """Parameters of a step that is α Jᵀe."""
+
+    gain: float
+
+
+@iks.step_kernel
+def weighted(rows, i, error):
+    total = 0.0
+    for j in range(6):
+        total += rows[i, j] * error[j]
+    return total
+
+
+@iks.step_of(Gain)
+def gain_step(method, chain, settings, work):
+    for i in range(work.rows.shape[0]):
+        work.step[i] = method.gain * weighted(work.rows, i, work.error)
+
+
+def spec(**changes):
+    fields = {
+        'name': 'my_gain',
+        'summary': 'a fixed gain',
+        'parameters': lambda chain, options: Gain(registry.given(options.step_gain, 0.3)),
+        'uses': frozenset({'step_gain'}),
+        'max_iterations': 500,
+        'patience': 50,
+    }
+    return iks.SolverSpec(**{**fields, **changes})
+
+
+def test_registered_solver_gets_what_the_loop_offers():
+    iks.register_solver(spec())
+    assert iks.solver_names()[0] == 'levenberg_marquardt'
+    assert iks.solver_names()[-1] == 'my_gain'
+    loose = {'task_weights': (1, 1, 0, 0, 0, 0), 'position_tolerance': 1e-3, 'timeout': 30.0}
+    for strategy in ('clamp', 'active_set', 'transform', 'penalty', 'ignore'):
+        options = iks.IkOptions(joint_limits=strategy, **loose)
+        for target in targets(CHAIN, 5, seed=1):
+            result = iks.solve_ik(CHAIN, target, [0.1, 0.5], 'my_gain', options)
+            assert result.iterations > 0
+            if strategy != 'ignore':
+                assert within_limits(CHAIN, result.q)
+            if strategy in ('clamp', 'active_set'):
+                assert result.success, result.reason
+    batch = iks.solve_ik_batch(
+        CHAIN, targets(CHAIN, 20, seed=2), solver='my_gain', options=iks.IkOptions(**loose)
+    )
+    assert batch.success.all()
+    with pytest.raises(OptionError, match=r'^damping: is not used by my_gain, which uses'):
+        iks.Solver(CHAIN, 'my_gain', iks.IkOptions(damping=0.1))
+
+
+@pytest.mark.parametrize(
+    ('changes', 'message'),
+    [
+        ({'name': ''}, "^name: has to be an identifier .* such as my_solver, not ''"),
+        ({'name': 'my gain'}, '^name: has to be an identifier'),
+        ({'name': None}, '^name: has to be an identifier'),
+        ({'summary': ' '}, '^summary: has to be a line of text'),
+        ({'parameters': 3}, r'^parameters: has to be a function \(chain, options\) that returns'),
+        ({'memory_rows': 3}, r'^memory_rows: has to be a function \(chain\) that returns a whole'),
+        ({'uses': {'speed'}}, "^uses: has to be a set out of .*step_gain, variant, not 'speed'"),
+        ({'uses': 'step_gain'}, '^uses: has to be a set out of '),
+        ({'refuses': {'clamp': 'why'}}, '^refuses: maps .option, value. to a reason'),
+        ({'max_iterations': 0}, '^max_iterations: has to be a whole number above 0, not 0'),
+        ({'patience': 2.5}, '^patience: has to be a whole number above 0'),
+        ({'progress': 1.0}, '^progress: has to be a number from 0 to below 1'),
+        ({'keeps_limits': 'yes'}, '^keeps_limits: has to be True or False'),
+        ({'variants': 3}, "^variants: has to map accelerated, classical if the option 'variant'"),
+        ({'variants': {'classical': {}}}, '^variants: has to map .* it is {'),
+    ],
+)
+def test_wrong_fields_are_named(changes, message):
+    with pytest.raises(SolverSpecError, match=message) as error:
+        spec(**changes)
+    assert error.value.field == next(iter(changes))
+
+
+@pytest.mark.parametrize(
+    ('variants', 'message'),
+    [
+        ({}, '^variants: has to map accelerated, classical'),
+        ({'accelerated': {}, 'slow': {}}, '^variants: has to map accelerated, classical'),
+        ({'accelerated': {}, 'classical': 3}, '^variants: change max_iterations, .* not 3'),
+        ({'accelerated': {}, 'classical': {'name': 'a'}}, '^variants: change max_iterations, '),
+        ({'accelerated': {}, 'classical': {'patience': 0}}, '^patience: has to be a whole number'),
+    ],
+)
+def test_wrong_variants_are_named(variants, message):
+    with pytest.raises(SolverSpecError, match=message):
+        spec(uses={'variant'}, variants=variants)
+
+
+def test_variant_changes_what_the_loop_does():
+    method = spec(
+        uses={'variant'}, variants={'accelerated': {}, 'classical': {'max_iterations': 7}}
+    )
+    assert method.of_variant(iks.IkOptions()) is method
+    classical = method.of_variant(iks.IkOptions(variant='classical'))
+    assert (classical.max_iterations, classical.patience) == (7, 50)
+
+
+def test_missing_fields_are_named():
+    with pytest.raises(SolverSpecError, match=r'^name: has to be'):
+        iks.SolverSpec()
+    with pytest.raises(SolverSpecError, match=r'^parameters: has to be a function'):
+        iks.SolverSpec(name='a', summary='b')
+
+
+@pytest.mark.parametrize('name', ['bfgs', 'my_gain'])
+def test_taken_names_are_refused(name):
+    iks.register_solver(spec())
+    with pytest.raises(SolverSpecError, match=rf'^name: {name} is taken; others are: levenberg_'):
+        iks.register_solver(spec(name=name))
+    with pytest.raises(SolverSpecError, match=r'^spec: has to be a SolverSpec, not '):
+        iks.register_solver({'name': 'mine'})
+
+
+def test_wrong_steps_are_refused_where_they_are_declared():
+    class Other(NamedTuple):
+        gain: float
+
+    with pytest.raises(SolverSpecError, match=r'^step: step takes \(method, work\), has to take'):
+
+        @iks.step_of(Other)
+        def step(method, work):
+            pass
+
+    with pytest.raises(SolverSpecError, match=r'^step: has to be a plain Python function'):
+        iks.step_of(Other)(weighted)
+    with pytest.raises(SolverSpecError, match=r'^step: Gain has a step already'):
+        iks.step_of(Gain)
+    with pytest.raises(SolverSpecError, match=r'^step: step_of takes a NamedTuple type, not '):
+        iks.step_of(dict)
+
+
+@pytest.mark.parametrize('parameters', [(1.0,), None, 3])
+def test_parameters_without_a_step_say_how_to_write_one(parameters):
+    iks.register_solver(spec(parameters=lambda chain, options: parameters))
+    kind = type(parameters).__name__
+    with pytest.raises(SolverSpecError, match=rf'type {kind}, which has no step: .*_of\({kind}'):
+        iks.Solver(CHAIN, 'my_gain')
+
+
+class Broken(NamedTuple):
+    gain: float
+
+
+@iks.step_of(Broken)
+def broken_step(method, chain, settings, work):
+    work.step[0] = work.speed[0]
+
+
+class Failing(NamedTuple):
+    gain: float
+
+
+@iks.step_of(Failing)
+def failing_step(method, chain, settings, work):
+    raise ValueError('no step today')
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ('kind', 'message'),
+    [
+        (Broken, "^step: that of my_gain cannot be compiled by Numba: Unknown attribute 'speed'"),
+        (Failing, '^step: that of my_gain raised ValueError: no step today'),
+    ],
+)
+def test_steps_that_fail_say_why(kind, message):
+    iks.register_solver(spec(parameters=lambda chain, options: kind(1.0)))
+    solver = iks.Solver(CHAIN, 'my_gain')
+    with pytest.raises(SolverSpecError, match=message):
+        solver.solve(CHAIN.forward([0.1, 0.2]), [0.5, 0.5], timeout=1.0)
+
+
+@pytest.mark.parametrize('name', ['my_solver.py', '../my_solver', 'a b', '', None])
+def test_modules_are_named_not_found_by_path(name):
+    with pytest.raises(SolverSpecError, match=r'^modules: .* is no name of a module'):
+        load_solvers([name])
+
+
+def test_modules_that_cannot_be_imported_say_why(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / 'breaks_on_import.py').write_text('1 / 0')
+    with pytest.raises(SolverSpecError, match=r'breaks_on_import cannot be imported: ZeroDiv'):
+        load_solvers(['breaks_on_import'])
+    with pytest.raises(SolverSpecError, match=r'no_such_module cannot be imported: ModuleNot'):
+        load_solvers(['no_such_module'])
+
+
+# On disk
+
+STEP = """
+from typing import NamedTuple
+import ik_service as iks
+from own_factor import FACTOR
+
+class Scaled(NamedTuple):
+    gain: float
+
+@iks.step_of(Scaled)
+def scaled_step(method, chain, settings, work):
+    for i in range(work.step.shape[0]):
+        work.step[i] = method.gain * FACTOR * SIGN
+
+iks.register_solver(iks.SolverSpec(
+    name='scaled', summary='moves all joints alike',
+    parameters=lambda chain, options: Scaled(1.0)))
+"""
+FIRST_STEP = """
+import ik_service as iks
+from ik_service.common.resources import urdf_path
+from ik_service.solvers.loop import search
+from ik_service.solvers.registry import load_solvers
+load_solvers(['own_step'])
+chain = iks.Robot.from_urdf(urdf_path('planar_6r')).chain('base_link', 'tool0')
+once = iks.IkOptions(max_iterations=1, max_searches=1, record_trace=True)
+result = iks.solve_ik(chain, chain.forward([0.5] * 6), [0.0] * 6, 'scaled', once)
+print(result.trace.step[1][0], sum(search.solve.stats.cache_hits.values()))
+"""
+
+
+@pytest.mark.slow
+def test_edited_steps_are_compiled_anew_and_others_loaded(tmp_path):
+    def run(factor, sign):
+        (tmp_path / 'own_factor.py').write_text(f'FACTOR = {factor}\n')
+        (tmp_path / 'own_step.py').write_text(STEP.replace('SIGN', sign))
+        path = os.pathsep.join([str(tmp_path), str(ROOT)])
+        done = subprocess.run(
+            [sys.executable, '-B', '-c', FIRST_STEP], capture_output=True, text=True, check=True,
+            env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path / 'cache'), 'PYTHONPATH': path},
+        )  # fmt: skip
+        return done.stdout.split()
+
+    assert run(0.25, '1.0') == ['0.25', '0']
+    assert run(0.25, '1.0') == ['0.25', '1']
+    assert run(0.5, '-1.0') == ['-0.5', '0']
+
+
+def outer(value):
+    @iks.step_kernel
+    def helper(x):
+        return x * value
+
+    def step(method, chain, settings, work):
+        work.step[0] = helper(1.0) + SOME[0]
+
+    return step
+
+
+SOME = np.array([1.0])
+
+
+def test_digest_covers_what_a_step_calls_and_the_constants_it_uses(monkeypatch):
+    class Kind(NamedTuple):
+        gain: float
+
+    def digest(value):
+        depend_on(Kind, outer(value))
+        return code_of(Kind)
+
+    first = digest(1.0)
+    assert digest(1.0) == first
+    assert digest(2.0) != first
+    monkeypatch.setattr(sys.modules[__name__], 'SOME', np.array([2.0]))
+    changed = digest(1.0)
+    assert changed not in (first, None)
+    monkeypatch.setattr(sys.modules[__name__], 'SOME', (lock for lock in ()))
+    assert digest(1.0) is None  # what cannot be pickled is not kept

@@ -1,4 +1,4 @@
-"""What every solver promises, whatever its method: one contract over all of them."""
+"""Solver: its answers, arguments and traces."""
 
 from concurrent.futures import ThreadPoolExecutor
 import math
@@ -21,6 +21,8 @@ from support.chains import (
 from support.contract import assert_honest, assert_same, hard_targets, options_with
 
 import ik_service as iks
+from ik_service.exceptions import ArgumentError, OptionError
+from ik_service.kinematics.pose_error import pose_error
 
 
 def test_results_report_true_errors_and_status(solver, strategy, arm):
@@ -212,3 +214,174 @@ def test_prepared_attributes():
 def test_no_trace_unless_asked_for():
     chain = chain_of('panda')
     assert iks.solve_ik(chain, chain.forward(chain.mid_range())).trace is None
+
+
+def with_element(value):
+    T = np.eye(4)
+    T[1, 3] = value
+    return T
+
+
+@pytest.mark.parametrize(
+    'target',
+    [
+        np.zeros((4, 4)), np.eye(3), np.eye(4)[:3], with_element(math.nan), with_element(math.inf),
+        np.diag([1.0, 1.0, -1.0, 1.0]), 2 * np.eye(4), 'pose', None, [[1, 2], [3]],
+        np.full((4, 4), None), np.eye(5), np.eye(4)[None], np.zeros((0, 4)), np.eye(4)[0],
+    ],
+)  # fmt: skip
+def test_targets_that_are_no_poses_are_refused(target):
+    with pytest.raises(ArgumentError, match=r'^target: ') as error:
+        iks.solve_ik(chain_of('panda'), target)
+    assert error.value.argument == 'target'
+
+
+@pytest.mark.parametrize(
+    'seed',
+    [
+        np.zeros(6), np.zeros((7, 1)), 0.0, [0, 0, 0, math.nan, 0, 0, 0], [math.inf] * 7,
+        'home', ['a'] * 7, [[0.0], [0.0, 1.0]], [None] * 7, np.zeros(8), np.zeros(0),
+    ],
+)  # fmt: skip
+def test_seeds_that_are_no_joint_vectors_are_refused(seed):
+    chain = chain_of('panda')
+    with pytest.raises(ArgumentError, match=r'^seed: ') as error:
+        iks.solve_ik(chain, chain.forward(chain.mid_range()), seed)
+    assert error.value.argument == 'seed'
+
+
+@pytest.mark.parametrize('timeout', [0.0, -1.0, math.nan, math.inf, '1', 1e300])
+def test_invalid_timeouts_are_refused(timeout):
+    chain = chain_of('panda')
+    prepared = iks.Solver(chain)
+    with pytest.raises((ArgumentError, OptionError), match=r'^timeout: '):
+        prepared.solve(chain.forward(chain.mid_range()), timeout=timeout)
+
+
+def test_refused_arguments_leave_the_solver_as_it_was():
+    chain = chain_of('panda')
+    prepared = iks.Solver(chain)
+    target = targets(chain, 1)[0]
+    before = prepared.solve(target)
+    for wrong in (with_element(math.nan), np.eye(3), 'pose'):
+        with pytest.raises(ArgumentError):
+            prepared.solve(wrong)
+    assert_same(before, prepared.solve(target))
+
+
+def test_memory_layout_of_arguments_does_not_matter():
+    chain = chain_of('panda')
+    target, seed = targets(chain, 1)[0], postures(chain, 1, seed=3)[0]
+    prepared = iks.Solver(chain)
+    expected = prepared.solve(target, seed)
+    strided = np.zeros((8, 4))
+    strided[::2] = target
+    for form in (target.tolist(), np.asfortranarray(target), strided[::2]):
+        assert_same(expected, prepared.solve(form, seed))
+    for form in (seed.tolist(), tuple(seed), np.repeat(seed, 2)[::2]):
+        assert_same(expected, prepared.solve(target, form))
+    np.testing.assert_array_equal(target, targets(chain, 1)[0])
+
+
+def test_narrower_limits_are_kept(solver):
+    chain = chain_of('panda')
+    narrow = chain.with_limits(chain.lower + 0.5, chain.upper - 0.5)
+    options = options_with()
+    for target in targets(chain, 10, seed=9):
+        result = iks.solve_ik(narrow, target, None, solver, options)
+        assert_honest(narrow, target, options, result)
+
+
+def test_joint_that_cannot_move_stays(solver, keeping):
+    chain = chain_of('panda')
+    lower, upper = chain.lower.copy(), chain.upper.copy()
+    lower[2] = upper[2] = 0.4
+    fixed = chain.with_limits(lower, upper)
+    for strategy in keeping:
+        options = options_with(joint_limits=strategy)
+        for target in targets(fixed, 3):
+            result = iks.solve_ik(fixed, target, None, solver, options)
+            assert_honest(fixed, target, options, result)
+            assert result.q[2] == 0.4
+
+
+# Two links of 1 m and 0.4 m cannot come closer to their base than 0.6 m.
+HOLE = transform(p=(0.1, 0.0, 0.0))
+
+
+def assert_rows_follow_from_each_other(trace, result):
+    """Each row is its step away from the row before, or from the last one that was kept."""
+    starts = np.flatnonzero(np.diff(trace.search, prepend=-1))
+    assert not trace.step[starts].any()
+    for k in np.setdiff1d(np.arange(len(trace.q)), starts):
+        first = starts[trace.search[k]]
+        approach = trace.search[k] == result.searches or result.status.name == 'UNREACHABLE'
+        before = trace.q[first:k] if approach else trace.q[k - 1 : k]
+        distance = np.abs(trace.q[k] - trace.step[k] - before).max(axis=1)
+        largest = max(1.0, np.abs(before).max(), np.abs(trace.step[k]).max())
+        assert distance.min() <= 1e-15 * largest
+
+
+def test_trace_has_a_row_for_every_iteration(solver, strategy, arm):
+    options = options_with(
+        joint_limits=strategy, record_trace=True, max_searches=3, max_iterations=40
+    )
+    seed = postures(arm, 1, seed=23)[0]
+    for target in (*targets(arm, 2, seed=24), transform(p=arm.arrays.reach[:3])):
+        result = iks.solve_ik(arm, target, seed, solver, options)
+        trace = result.trace
+        count = len(trace.q)
+        assert trace.q.shape == trace.step.shape == (count, arm.n)
+        assert len(trace.position_error) == len(trace.orientation_error) == count
+        np.testing.assert_array_equal(trace.q[0], seed)
+        # Searches are numbered from 0; after the last one may come the approach.
+        searches = np.unique(trace.search)
+        assert searches.tolist() == list(range(len(searches)))
+        assert np.all(np.diff(trace.search) >= 0)
+        assert 0 <= len(searches) - result.searches <= 1
+        assert result.iterations == count - len(searches)
+        assert_rows_follow_from_each_other(trace, result)
+        if strategy not in ('ignore', 'penalty'):
+            assert np.all((arm.lower <= trace.q) & (trace.q <= arm.upper))
+
+
+def test_errors_of_the_trace_are_those_of_its_rows(solver, arm):
+    options = options_with(record_trace=True, max_searches=2)
+    for target in targets(arm, 3, seed=24):
+        result = iks.solve_ik(arm, target, None, solver, options)
+        trace = result.trace
+        for row in {0, 1, len(trace.q) // 2, len(trace.q) - 1}:
+            error = pose_error(arm.forward(trace.q[row]), target)
+            position, orientation = np.linalg.norm(error[:3]), np.linalg.norm(error[3:])
+            assert trace.position_error[row] == pytest.approx(position, abs=1e-12)
+            assert trace.orientation_error[row] == pytest.approx(orientation, abs=1e-7)
+        if result.success:
+            turns = (trace.q[-1] - result.q) / (2 * math.pi)
+            np.testing.assert_allclose(turns, np.round(turns), rtol=0, atol=1e-12)
+
+
+def test_recording_a_trace_changes_nothing(solver):
+    chain = chain_of('panda')
+    for target in targets(chain, 5, seed=25):
+        plain = iks.solve_ik(chain, target, None, solver, options_with())
+        traced = iks.solve_ik(chain, target, None, solver, options_with(record_trace=True))
+        assert plain.q.tobytes() == traced.q.tobytes()
+        assert plain.iterations == traced.iterations
+
+
+def test_traces_belong_to_their_result():
+    chain = chain_of('panda')
+    prepared = iks.Solver(chain, options=options_with(record_trace=True))
+    first_target, second_target = targets(chain, 2)
+    first = prepared.solve(first_target)
+    kept = first.trace.q.copy()
+    prepared.solve(second_target)
+    np.testing.assert_array_equal(first.trace.q, kept)
+
+
+def test_very_long_solves_go_on_when_the_trace_is_full():
+    chain = planar(1.0, 0.4)
+    options = options_with(record_trace=True, max_searches=40_000, max_iterations=50)
+    result = iks.solve_ik(chain, HOLE, [0.3, 1.0], options=options)
+    assert result.status is iks.IkStatus.NO_SOLUTION
+    assert 1000 <= len(result.trace.q) <= result.iterations + result.searches

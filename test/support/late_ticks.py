@@ -15,7 +15,7 @@ import numpy as np
 from ik_service.motion.command.command_window import CommandWindow, PlannedMotion
 from ik_service.motion.command.joint_motion import JointMotion
 from ik_service.motion.command.motion_limits import MotionLimits
-from ik_service.paths.trajectory.segments import segment_coefficients
+from ik_service.paths.trajectory.joint_trajectory import segment_coefficients
 
 NAMES = ('shoulder', 'elbow')
 LIMITS = MotionLimits(np.full(2, -3.0), np.full(2, 3.0), np.array([2.0, 1.5]), 0.5, 2.5)

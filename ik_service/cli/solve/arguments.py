@@ -14,9 +14,8 @@ from ik_service.cli.solve.robot_choice import (
     number,
     Parser,
 )
-from ik_service.paths.search.options import PathOptions, STARTS
-from ik_service.solvers.registration import load_solvers
-from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names, solver_spec
+from ik_service.paths.search.path_solver import PathOptions, STARTS
+from ik_service.solvers.registry import DEFAULT_SOLVER, load_solvers, solver_names, solver_spec
 
 _OF_PATHS = ('start', 'end', 'max-step', 'timing', 'output')
 

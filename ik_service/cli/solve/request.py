@@ -23,7 +23,7 @@ from ik_service.common.transforms import (
 )
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.paths.search.options import PathOptions
+from ik_service.paths.search.path_solver import PathOptions
 from ik_service.robot import Robot
 from ik_service.solvers.loop.problem import reach_without_limits
 from ik_service.solvers.options import IkOptions

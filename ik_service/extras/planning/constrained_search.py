@@ -1,5 +1,5 @@
 """
-Search for a joint path on constraints: RRT-Connect whose branches are projected onto them.
+Joint paths on constraints: search by projected RRT-Connect, shortening and timing.
 
 D. Berenson, S. Srinivasa, D. Ferguson, J. Kuffner: Manipulation planning on constraint manifolds.
 ICRA 2009 (CBiRRT).
@@ -12,8 +12,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ik_service.extras.planning.constraints import Projection
 from ik_service.extras.planning.motion_check import MotionCheck
-from ik_service.extras.planning.projection import Projection
+from ik_service.extras.planning.shortening import Timing
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
 SPACING = 0.05
 """Largest difference of a joint from row to row of a path [rad] or [m]."""
@@ -166,7 +169,7 @@ class ConstrainedSearch:
 
         :param rows: (k, n) the path [rad] or [m].
         :param units: (n,) motion of each joint that counts as 1.
-        :param seed: of the random places.
+        :param seed: of the random numbers.
         :param stopped: returns whether the time is over.
         """
         random = np.random.default_rng(seed)
@@ -201,3 +204,61 @@ class ConstrainedSearch:
 
 def _length(rows: np.ndarray, units: np.ndarray) -> float:
     return float(np.linalg.norm(np.diff(rows, axis=0) / units, axis=1).sum())
+
+
+LEVELS = ((1, 6), (1, 3), (2, 5), (2, 2), (4, 3), (8, 3), (8, 1))
+"""Rows for each :data:`SPACING`, and over how many on either side a path is averaged."""
+
+
+def constrained_trajectory(
+    chain: KinematicChain,
+    rows: np.ndarray,
+    timing: Timing,
+    check: MotionCheck,
+    projection: Projection,
+    stopped: Callable[[], bool],
+) -> JointTrajectory | None:
+    """
+    Return a timed motion along a path, checked as a whole; None where none passes the check.
+
+    Its corners are rounded by moving averages, whose rows are projected again.
+
+    :param chain: the chain.
+    :param rows: (k, n) the path [rad] or [m].
+    :param timing: limits with which it is timed.
+    :param check: check of motions, with the constraints.
+    :param projection: onto the constraints.
+    :param stopped: returns whether the time is over.
+    """
+    for parts, radius in LEVELS:
+        smooth = _averaged(_resampled(rows, SPACING / parts), radius)
+        smooth[1:-1], held = projection.onto(smooth[1:-1])
+        if held.all() and check.rows_are_free(smooth):
+            trajectory = timing.timed(chain, smooth)
+            if check.first_fault(trajectory) is None:
+                return trajectory
+        if stopped():
+            break
+    return None
+
+
+def _resampled(rows: np.ndarray, spacing: float) -> np.ndarray:
+    """Return rows of a path that are equally far apart, about as much as a spacing."""
+    sizes = np.abs(np.diff(rows, axis=0)).max(axis=1)
+    at = np.concatenate([[0.0], np.cumsum(sizes)])
+    count = max(int(np.ceil(at[-1] / spacing)), 4)
+    indices = np.linspace(0.0, at[-1], count + 1)
+    columns = [np.interp(indices, at, column) for column in rows.T]
+    return np.stack(columns, axis=1)
+
+
+def _averaged(rows: np.ndarray, radius: int) -> np.ndarray:
+    """Return the means over neighbours on either side, twice; both ends stay."""
+    last = len(rows) - 1
+    indices = np.arange(last + 1)
+    reach = np.minimum(np.minimum(indices, last - indices), radius)
+    for _ in range(2):
+        sums = np.concatenate([np.zeros((1, rows.shape[1])), np.cumsum(rows, axis=0)])
+        width = (2 * reach + 1)[:, None]
+        rows = (sums[indices + reach + 1] - sums[indices - reach]) / width
+    return np.asarray(rows)

@@ -19,11 +19,11 @@ FINEST = 0.005
 FINEST_TURN = 0.005
 """Motion of any joint between two postures that are checked for constraints [rad] or [m]."""
 
-_FIRST_ROWS = 32  # between which the motion of the arm is looked at first, at least
+_FIRST_ROWS = 32  # between which the motion of the arm is computed first, at least
 _SLOW = 1e-3  # speed of the arm [m/s] that makes no difference
 _MARGIN = 1.08  # by which more rows are taken at once, as motions are curved
 _MOST_ROWS = 200_000
-_FEW = 8  # postures of a line that are looked at first by a test that looks at all of them
+_FEW = 8  # postures of a line that are tested first by a test that takes all of them
 
 
 class RowTest(Protocol):
@@ -43,7 +43,7 @@ class MotionCheck:
 
     :param chain: the chain.
     :param collisions: test of its postures; None for none.
-    :param constraints: what has to hold on the way besides.
+    :param constraints: what has to hold besides.
     :ivar checks: joint vectors that were tested so far.
     """
 
@@ -189,7 +189,7 @@ class MotionCheck:
     def _first_violation(
         self, trajectory: JointTrajectory, times: np.ndarray, rows: np.ndarray
     ) -> float | None:
-        """Return when a trajectory first breaks a constraint, looked at more finely [s]."""
+        """Return when a trajectory first breaks a constraint, sampled more finely [s]."""
         largest = np.abs(np.diff(rows, axis=0)).max(axis=1, initial=0.0)
         counts = np.maximum(np.ceil(largest / FINEST_TURN), 1.0).astype(int)
         if counts.sum() <= _MOST_ROWS:

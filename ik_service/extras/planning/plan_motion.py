@@ -1,8 +1,10 @@
-"""Motion plans around obstacles: :func:`plan_motion`."""
+"""Motion plans around obstacles and along lines of the tip: :func:`plan_motion`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
 import time
 
 import numpy as np
@@ -10,23 +12,146 @@ from numpy.typing import ArrayLike
 
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
-from ik_service.extras.planning.constrained_search import ConstrainedSearch
-from ik_service.extras.planning.constrained_timing import constrained_trajectory
-from ik_service.extras.planning.constraints import PathConstraints, TaskRows
-from ik_service.extras.planning.goal_postures import checked_goals, Goal, GoalPostures, Goals
+from ik_service.extras.planning.constrained_search import constrained_trajectory, ConstrainedSearch
+from ik_service.extras.planning.constraints import PathConstraints, Projection, TaskRows
+from ik_service.extras.planning.goal_postures import (
+    checked_goals,
+    Goal,
+    GoalPostures,
+    Goals,
+    LinkGoal,
+)
 from ik_service.extras.planning.motion_check import MotionCheck
-from ik_service.extras.planning.projection import Projection
-from ik_service.extras.planning.result import MotionPlan, PlanStatus
-from ik_service.extras.planning.rounding import joined, rounded, Timing
 from ik_service.extras.planning.rrt_connect import load_ompl, rrt_connect
-from ik_service.extras.planning.shortening import lengths, shortened
-from ik_service.extras.planning.tool_line import tool_line
+from ik_service.extras.planning.shortening import joined, lengths, rounded, shortened, Timing
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.motion_bounds import MotionBounds
+from ik_service.paths.cartesian_path import cartesian_path, CartesianSettings, JumpThresholds
+from ik_service.paths.search.path_solver import PathOptions
+from ik_service.paths.search.result import PathResult
 from ik_service.paths.timing.timing_limits import jerk_limits, timing_limits, TimingLimits
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.solvers.collision_test import Bodies, collision_test, Collisions, CollisionTest
 from ik_service.solvers.task import Task
+
+
+class PlanStatus(Enum):
+    """Outcome of a motion plan."""
+
+    SUCCESS = 'a motion was found, and all of it checked'
+    NO_PLAN = 'no motion was found'
+    TIMED_OUT = 'the time ran out'
+    CANCELED = 'it was canceled'
+    START_IN_COLLISION = 'something collides at the start'
+    START_VIOLATES_CONSTRAINTS = 'the start does not meet the path constraints'
+    GOAL_IN_COLLISION = 'something collides at every goal'
+    GOAL_VIOLATES_CONSTRAINTS = 'no goal meets the path constraints'
+    GOAL_OUT_OF_REACH = 'no posture within the joint limits meets a goal'
+
+
+@dataclass(frozen=True, eq=False)
+class MotionPlan:
+    """
+    Motion from a start to a goal, or why there is none.
+
+    :ivar status: the outcome.
+    :ivar reason: the outcome in a sentence.
+    :ivar trajectory: the timed motion; None without success.
+    :ivar path: (k, n) the corners of the joint path before it is rounded and timed [rad] or [m];
+        (0, n) without success.
+    :ivar bodies: two bodies that are in the way, where that is the reason.
+    :ivar planning_time: time that it took, with all checks [s].
+    :ivar checks: joint vectors that were tested for collisions and constraints.
+    """
+
+    status: PlanStatus
+    reason: str
+    trajectory: JointTrajectory | None
+    path: np.ndarray
+    bodies: Bodies | None = None
+    planning_time: float = 0.0
+    checks: int = 0
+
+    @property
+    def success(self) -> bool:
+        """Whether there is a motion."""
+        return self.status is PlanStatus.SUCCESS
+
+
+_STEP = 0.01  # from row to row [m]
+_SAME_POSTURE = 1e-3  # difference from a goal's joints that is none [rad] or [m]
+
+
+@dataclass(frozen=True)
+class ToolLine:
+    """
+    Straight line of the tip.
+
+    :ivar trajectory: the timed motion; None where there is none to the end.
+    :ivar rows: (k, n) the rows that were found [rad] or [m].
+    :ivar reason: why it does not reach the end, in words.
+    :ivar bodies: two bodies that are in the way.
+    """
+
+    trajectory: JointTrajectory | None
+    rows: np.ndarray
+    reason: str = ''
+    bodies: Bodies | None = None
+
+
+def tool_line(
+    chain: KinematicChain,
+    start: np.ndarray,
+    goal: Goal,
+    check: MotionCheck,
+    timing: Timing,
+    timeout: float,
+) -> ToolLine:
+    """
+    Return the motion on which the tip moves straight to a goal.
+
+    :param chain: the chain.
+    :param start: (n,) the start [rad] or [m].
+    :param goal: the goal; of a joint vector the pose, and at the end its joints.
+    :param check: check of motions.
+    :param timing: limits with which it is timed.
+    :param timeout: time for the search [s].
+    """
+    posture = goal if isinstance(goal, np.ndarray) and goal.shape == (chain.n,) else None
+    target = chain.forward(posture) if posture is not None else _pose_of(chain, goal)
+    if target is None:
+        return ToolLine(None, start[None], 'the straight line of the tip needs a pose as its goal')
+    settings = CartesianSettings(
+        _STEP,
+        JumpThresholds(),
+        PathOptions(timeout=max(timeout, 1e-3)),
+        np.eye(4),
+        timing.limits.velocity,
+    )
+    path = cartesian_path(chain, start, target[None], settings, check.test)
+    if path.progress < 1.0:
+        where = f'it ends after {path.fraction:.1%} of the straight line of the tip'
+        return ToolLine(None, path.q, f'{where}: {path.reason}', path.bodies)
+    away = 0.0 if posture is None else float(np.abs(path.q[-1] - posture).max())
+    if away > _SAME_POSTURE:
+        reason = f'the straight line of the tip ends {away:.3g} away from the goal, in its joints'
+        return ToolLine(None, path.q, reason)
+    trajectory = timing.timed(chain, path.q, path.poses)
+    if check.first_fault(trajectory) is not None:
+        return ToolLine(None, path.q, 'the straight line of the tip is not free')
+    return ToolLine(trajectory, path.q)
+
+
+def _pose_of(chain: KinematicChain, goal: Goal) -> np.ndarray | None:
+    """Return the pose (4, 4) of the tip that a goal asks for; None where it is no pose."""
+    if isinstance(goal, LinkGoal):
+        first = goal.targets[0]
+        if isinstance(first, Task) or goal.chain.joint_names != chain.joint_names:
+            return None
+        q = chain.mid_range()
+        return first @ np.linalg.inv(goal.chain.forward(q)) @ chain.forward(q)
+    return goal.target if isinstance(goal, Task) else goal
+
 
 PIPELINES = ('ompl', 'ptp', 'lin')
 """Ways to plan: any motion; the straight joint line alone; a straight line of the tip alone."""
@@ -80,7 +205,7 @@ def plan_motion(
         several of these, one of which is to be met. Several postures of a pose are goals at once.
     :param collisions: what the motion must be free of: a :class:`~ik_service.CollisionChecker`.
         Its world counts as it is at first.
-    :param path_constraints: tasks of the tip that hold on the whole way; ranges of joints are
+    :param path_constraints: tasks of the tip that hold on the whole path; ranges of joints are
         those of the chain (:meth:`~ik_service.KinematicChain.with_limits`).
     :param timeout: time for all of it [s]; that for compiling does not count.
     :param random_seed: of all random numbers.
@@ -364,3 +489,39 @@ class _Planner:
 
 def _collide(bodies: Bodies) -> str:
     return f'{bodies[0]} and {bodies[1]} collide'
+
+
+def plan_reconfigurations(
+    chain: KinematicChain,
+    path: PathResult,
+    collisions: Collisions | CollisionTest | None = None,
+    timeout: float = 1.0,
+    random_seed: int = 0,
+    limits: TimingLimits | MotionBounds | None = None,
+) -> tuple[MotionPlan, ...]:
+    """
+    Plan the motion of each reconfiguration of a path, from the posture before to that after.
+
+    :param chain: the chain of the path.
+    :param path: the path, from :func:`~ik_service.solve_path`.
+    :param collisions: what the motions must be free of.
+    :param timeout: time for each motion [s].
+    :param random_seed: of all random numbers.
+    :param limits: limits of the motions.
+    :returns: a plan for each of ``path.reconfigurations``, or why there is none.
+    :raises ArgumentError: an argument that
+        :func:`~ik_service.extras.planning.plan_motion.plan_motion` refuses.
+    :raises MissingExtraError: OMPL is not installed.
+    """
+    return tuple(
+        plan_motion(
+            chain,
+            each.before,
+            each.after,
+            collisions,
+            timeout=timeout,
+            random_seed=random_seed,
+            limits=limits,
+        )
+        for each in path.reconfigurations
+    )

@@ -12,8 +12,7 @@ import numpy as np
 
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.kinematics.pose_error import mark_rigid, transform_digests
-from ik_service.solvers.batch import solve_rows
-from ik_service.solvers.batch_rows import Rows
+from ik_service.solvers.batch import Rows, solve_rows
 from ik_service.solvers.collision_test import collision_test
 from ik_service.solvers.solver import prepared
 

@@ -26,7 +26,7 @@ from ik_service.extras.scale.targets import (
     reader_of,
 )
 from ik_service.kinematics.pose_error import transform_digests
-from ik_service.solvers.argument_checks import check_course
+from ik_service.solvers.batch import check_course
 
 if TYPE_CHECKING:
     from distributed import Client

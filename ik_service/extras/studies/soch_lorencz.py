@@ -26,7 +26,7 @@ from ik_service.extras.studies.single_search import SingleSearch
 from ik_service.extras.studies.tables import write_csv
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.robot import Robot
-from ik_service.solvers.methods.extended_jacobian.matrix import extended_matrix
+from ik_service.solvers.methods.extended_jacobian.basic_elements import extended_matrix
 from ik_service.solvers.options import IkOptions
 
 if TYPE_CHECKING:

@@ -37,8 +37,11 @@ import numpy as np
 
 from ik_service.motion.command.joint_motion import JointMotion
 from ik_service.motion.command.motion_limits import clamped, MotionLimits
-from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
-from ik_service.paths.trajectory.segments import segment_coefficients, time_powers
+from ik_service.paths.trajectory.joint_trajectory import (
+    JointTrajectory,
+    segment_coefficients,
+    time_powers,
+)
 
 _ROUNDING = 1e-6
 """Share by which a step may be beyond the limits of its speed and its change."""

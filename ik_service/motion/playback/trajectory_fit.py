@@ -8,9 +8,8 @@ import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.joint import JointType
-from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory, starting_from
 from ik_service.paths.trajectory.limit_check import check_limits, TrajectoryLimits
-from ik_service.paths.trajectory.start import starting_from
 
 START_TOLERANCE = (0.05, 0.01)
 """Largest distance of a trajectory's start from the arm: rotary joints [rad], prismatic [m]."""

@@ -8,7 +8,7 @@ from ik_service.jit.compile import inner_kernel, kernel
 from ik_service.kinematics.joint_space import has_lower, has_upper
 from ik_service.kinematics.kernels import copy_vector, fill_vector, jacobian_rows, last_frame
 from ik_service.motion.command.motion_kernels import FULL_SPEED
-from ik_service.solvers.kernels.singular_values import orthogonal_columns
+from ik_service.solvers.loop.linear_algebra import orthogonal_columns
 
 _BRAKING = 0.5
 """Share of the acceleration that is used before a joint limit; the rest is room for lag."""

@@ -1,4 +1,4 @@
-"""Beam of candidates along the targets of a path, layer by layer."""
+"""Beam of candidates along the targets of a path, layer by layer, and their selection."""
 
 from __future__ import annotations
 
@@ -11,20 +11,147 @@ import numpy as np
 
 from ik_service.jit.compile import inner_kernel, kernel
 from ik_service.kinematics.kernels import copy_vector
-from ik_service.paths.search.continuation import converge, distance, self_motion
-from ik_service.paths.search.problem import PathProblem
-from ik_service.paths.search.selection import select
-from ik_service.solvers.choices import LimitStrategy
+from ik_service.paths.search.problem import converge, distance, PathProblem, self_motion
 from ik_service.solvers.loop.iteration import set_goal
 from ik_service.solvers.loop.limits import inside
 from ik_service.solvers.loop.problem import open_problem
+from ik_service.solvers.options import LimitStrategy
 
-# Shares of the bound on the motion: that which a self-motion aims at together with the step
+
+@kernel
+def select(parents, costs, children, made, wrap, bound, separation, gaps, chosen, totals, links):
+    """
+    Choose the children farthest apart, and for each the cheapest of the parents in reach.
+
+    The first is the cheapest; then always the one farthest from those chosen (Gonzalez 1985).
+    The cost of a path is the sum of its squared steps.
+
+    :param parents: (k, n) candidates of the layer before [rad] or [m].
+    :param costs: (k,) cost of the path to each.
+    :param children: (c, n) from ``grow``.
+    :param made: (c,) bool: which of them count.
+    :param wrap: (n,) turn of each variable that does not count as a difference [rad]; 0 for none.
+    :param bound: largest motion of a joint from a parent [rad] or [m].
+    :param separation: distance below which two children are one [rad] or [m].
+    :param gaps: (c,) scratch.
+    :param chosen: (K, n) out: the candidates of this layer [rad] or [m].
+    :param totals: (K,) out: cost of the path to each.
+    :param links: (K,) int64 out: the parent of each.
+    :returns: their number.
+    """
+    best, least = -1, math.inf
+    slots = children.shape[0] // parents.shape[0]
+    for c in range(children.shape[0]):
+        gaps[c] = math.inf if made[c] else -1.0
+        if made[c]:
+            total = costs[c // slots] + square(parents[c // slots], children[c])
+            if total < least:
+                best, least = c, total
+    count = 0
+    while count < chosen.shape[0] and best >= 0:
+        copy_vector(children[best], chosen[count])
+        totals[count], links[count] = cheapest(parents, costs, children[best], bound)
+        if links[count] < 0:  # rounding at the bound
+            links[count] = best // slots
+            totals[count] = costs[best // slots] + square(parents[best // slots], children[best])
+        count += 1
+        best = _farthest(children, chosen[count - 1], wrap, separation * separation, gaps)
+    return count
+
+
+@inner_kernel
+def cheapest(parents, costs, q, bound):
+    """
+    Return the cost of the cheapest path to a joint vector, and the parent on it; −1 for none.
+
+    :param parents: (k, n) candidates [rad] or [m].
+    :param costs: (k,) cost of the path to each.
+    :param q: (n,) the joint vector [rad] or [m].
+    :param bound: largest motion of a joint [rad] or [m].
+    """
+    link, least = -1, math.inf
+    for k in range(parents.shape[0]):
+        if costs[k] < least and distance(parents[k], q) <= bound:
+            total = costs[k] + square(parents[k], q)
+            if total < least:
+                link, least = k, total
+    return least, link
+
+
+@inner_kernel
+def square(a, b):
+    """
+    Return the squared distance of two joint vectors.
+
+    :param a: (n,) [rad] or [m].
+    :param b: (n,) likewise.
+    """
+    total = 0.0
+    for i in range(a.shape[0]):
+        total += (a[i] - b[i]) * (a[i] - b[i])
+    return total
+
+
+@inner_kernel
+def _farthest(children, latest, wrap, least, gaps):
+    """Lower the gaps to what the latest choice leaves; returns the child of the largest or −1."""
+    best, largest = -1, least
+    for c in range(children.shape[0]):
+        if gaps[c] <= least:
+            continue
+        total = 0.0
+        for i in range(latest.shape[0]):
+            difference = _without_turns(children[c, i] - latest[i], wrap[i])
+            total += difference * difference
+            if total >= gaps[c]:
+                break
+        gaps[c] = min(gaps[c], total)
+        if gaps[c] > largest:
+            best, largest = c, gaps[c]
+    return best
+
+
+@kernel
+def join(ends, costs, others, other_costs, wrap, bound):
+    """
+    Return the cheapest path from the candidates of one layer to those of another.
+
+    :param ends: (k, n) candidates of a layer [rad] or [m].
+    :param costs: (k,) cost of the path to each.
+    :param others: (m, n) candidates of the next layer, found from the other end [rad] or [m].
+    :param other_costs: (m,) cost of the path to each from there.
+    :param wrap: (n,) turn of each variable that does not count as a difference [rad]; 0 for none.
+    :param bound: largest motion of a joint [rad] or [m].
+    :returns: the numbers of both, −1 where none is in reach, and the cost of the whole path.
+    """
+    one, other, least = -1, -1, math.inf
+    for m in range(others.shape[0]):
+        for k in range(ends.shape[0]):
+            total = costs[k] + other_costs[m]
+            for i in range(wrap.shape[0]):
+                if not total < least:
+                    break
+                difference = _without_turns(others[m, i] - ends[k, i], wrap[i])
+                total += difference * difference if abs(difference) <= bound else math.inf
+            if total < least:
+                one, other, least = k, m, total
+    return one, other, least
+
+
+@inner_kernel
+def _without_turns(difference, turn):
+    """Return a difference less the full turns in it, where they do not count."""
+    if turn > 0.0:
+        return difference - turn * math.floor(difference / turn + 0.5)
+    return difference
+
+
+# Shares of the bound on the motion: that which a self-motion is meant to go together with the step
 # along the path, and the least one.
 _AIM = 0.9
 _LEAST = 0.2
 # A thorough search: how often a child is brought into reach, at most; the largest motion on the
-# way there and the one that counts as in reach, as shares of the bound; the share of the way out
+# path there and the one that counts as in reach, as shares of the bound; the share of the path out
 # of reach that a self-motion takes; and how often what is left of it is cut by a third where the
 # nearest point is looked for.
 _TRIALS = 5
@@ -48,12 +175,7 @@ def grow(
     beyond, and its self-motions lead as far as the bound and the limits let them.
 
     :param problem: :class:`~ik_service.solvers.loop.problem.Problem`, or that of a tree.
-    :param strategy: number of the LimitStrategy.
     :param bound: largest motion of a joint [rad] or [m].
-    :param thorough: whether the search is thorough.
-    :param target: as the kernels of the solver take it.
-    :param layer: number of the layer, for the random numbers.
-    :param first: number of the first of the candidates, likewise.
     :param parents: (k, n) the candidates [rad] or [m].
     :param before: (k, n) where each of them came from [rad] or [m].
     :param children: (k, s, n) out: of each the step alone, the step begun where the last one leads
@@ -198,7 +320,7 @@ _THOROUGH_CHILDREN = 6
 
 class Beam:
     """
-    Candidates of every layer, and the cheapest way to each.
+    Candidates of every layer, and the cheapest path to each.
 
     :ivar problem: the path to be found.
     :ivar layers: candidates (k, n) of each layer [rad] or [m].
@@ -224,7 +346,7 @@ class Beam:
 
     def copy(self, problem: PathProblem | None = None) -> Beam:
         """
-        Return a beam with the same layers, which can go on another way.
+        Return a beam with the same layers, which can go on differently.
 
         :param problem: the path that it goes on along; the same when left out.
         """
@@ -263,16 +385,16 @@ class Beam:
         self._costs.append(costs[order])
         self._links.append(links[order])
 
-    def graft(self, layer: int, candidate: int, way: np.ndarray) -> None:
+    def graft(self, layer: int, candidate: int, path: np.ndarray) -> None:
         """
-        Add a way that leads on from a candidate, beyond the last layer.
+        Add a path that leads on from a candidate, beyond the last layer.
 
         :param layer: layer of the candidate.
         :param candidate: its number.
-        :param way: (k, n) joint vectors at the targets from the next layer on [rad] or [m].
+        :param path: (k, n) joint vectors at the targets from the next layer on [rad] or [m].
         """
         q, cost, link = self.layers[layer][candidate], self._costs[layer][candidate], candidate
-        for k, step in enumerate(way, layer + 1):
+        for k, step in enumerate(path, layer + 1):
             cost, q = cost + float(np.square(step - q).sum()), step
             if k == len(self):
                 self.layers.append(np.empty((0, len(q))))
@@ -350,9 +472,9 @@ class Beam:
         for helper in helping:
             helper.result()
 
-    def way(self, candidate: int | None = None, layer: int | None = None) -> np.ndarray:
+    def path(self, candidate: int | None = None, layer: int | None = None) -> np.ndarray:
         """
-        Return the cheapest way to a candidate.
+        Return the cheapest path to a candidate.
 
         :param candidate: its number; that of the cheapest when left out.
         :param layer: its layer; the last one when left out.
@@ -361,15 +483,15 @@ class Beam:
         layer = len(self) - 1 if layer is None else layer
         if candidate is None:
             candidate = int(np.argmin(self._costs[layer]))
-        way = np.empty((layer + 1, self.layers[0].shape[1]))
+        path = np.empty((layer + 1, self.layers[0].shape[1]))
         for k in range(layer, -1, -1):
-            way[k] = self.layers[k][candidate]
+            path[k] = self.layers[k][candidate]
             candidate = int(self._links[k][candidate])
-        return way
+        return path
 
     def cost(self, layer: int) -> np.ndarray:
         """
-        Return the costs of the ways to the candidates of a layer.
+        Return the costs of the paths to the candidates of a layer.
 
         :param layer: its number.
         :returns: (k,): sums of squared steps.

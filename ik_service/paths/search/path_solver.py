@@ -1,8 +1,9 @@
-"""Joint paths through many targets: :func:`solve_path`."""
+"""Joint paths through many targets: options and :func:`solve_path`."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 import math
 import time
@@ -13,26 +14,96 @@ from numpy.typing import ArrayLike
 from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
 from ik_service.common.threads import core_count
-from ik_service.exceptions import ArgumentError
+from ik_service.exceptions import ArgumentError, OptionError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.paths.search.beam import Beam
-from ik_service.paths.search.options import PathOptions
 from ik_service.paths.search.problem import PathProblem
-from ik_service.paths.search.reconfigurations import Reconfigurations
 from ik_service.paths.search.result import PathEnd, PathResult, PathStatus, Reconfiguration
-from ik_service.paths.search.search import joined, Outcome, PathSearch
+from ik_service.paths.search.search import (
+    free_starts,
+    joined,
+    Outcome,
+    PathSearch,
+    Reconfigurations,
+    starts_from,
+)
 from ik_service.paths.search.smoothing import smoothed
-from ik_service.paths.search.starts import free_starts, starts_from
-from ik_service.solvers.argument_checks import check_kinds
-from ik_service.solvers.batch_targets import batch_targets
-from ik_service.solvers.characteristic_length import characteristic_length
-from ik_service.solvers.choices import LimitStrategy
+from ik_service.solvers.batch import batch_targets
 from ik_service.solvers.collision_test import collision_test, Collisions, CollisionTest
+from ik_service.solvers.options import (
+    characteristic_length,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_number,
+    IkOptions,
+    LimitStrategy,
+)
 from ik_service.solvers.registry import DEFAULT_SOLVER
-from ik_service.solvers.solver import prepared
+from ik_service.solvers.solver import check_kinds, prepared
 from ik_service.solvers.task import BatchTargets, BLOCK_ROWS
+
+STARTS = ('given', 'free')
+RECONFIGURATIONS = ('none', 'fewest')
+USED_OPTIONS = (
+    'position_tolerance',
+    'orientation_tolerance',
+    'task_weights',
+    'joint_limits',
+    'random_seed',
+)
+"""Options of a solve that a path uses."""
+_MOST_CANDIDATES = 4096
+
+
+@dataclass(frozen=True)
+class PathOptions:
+    """
+    Options of a joint path.
+
+    :param ik: tolerances, ``task_weights``, ``joint_limits`` (other than 'ignore' they mean the
+        same) and ``random_seed`` count; others are refused.
+    :param max_step: largest motion of a joint from one row to the next [rad] or [m].
+    :param start: 'given': the path starts at the seed, or within ``max_step`` of it; 'free':
+        anywhere, near to the seed where that is no worse.
+    :param candidates: joint vectors kept for a target, at most: more find narrower passages, and
+        take longer.
+    :param smooth: whether self-motions that are not needed are taken out of the path again.
+    :param reconfigurations: where no path without a jump leads on, 'none': the path ends; or
+        'fewest': the arm changes its branch there, as seldom as possible, then with as little
+        joint motion as possible.
+    :param timeout: time for the whole path [s].
+    :raises OptionError: naming the option whose value cannot be.
+    """
+
+    ik: IkOptions = field(default_factory=IkOptions)
+    max_step: float = 0.1
+    start: str = 'given'
+    candidates: int = 256
+    smooth: bool = True
+    reconfigurations: str = 'none'
+    timeout: float = 10.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.ik, IkOptions):
+            raise OptionError('ik', f'has to be IkOptions, not {safe_repr(self.ik)}')
+        for option in fields(self.ik):
+            unused = option.name not in USED_OPTIONS
+            if unused and getattr(self.ik, option.name) != option.default:
+                raise OptionError(
+                    option.name, f'is not used by paths, which use {", ".join(USED_OPTIONS)}'
+                )
+        check_number('max_step', self.max_step)
+        check_choice('start', self.start, STARTS)
+        check_integer('candidates', self.candidates, at_least=1)
+        if self.candidates > _MOST_CANDIDATES:
+            raise OptionError('candidates', f'have to be at most {_MOST_CANDIDATES}')
+        check_flag('smooth', self.smooth)
+        check_choice('reconfigurations', self.reconfigurations, RECONFIGURATIONS)
+        check_number('timeout', self.timeout)
+
 
 # A joint motion that is larger than so many times the motion of the tip is one near a singular
 # posture.
@@ -48,7 +119,7 @@ _SCATTER = 0.3
 
 def ending_at(problem: PathProblem, row: int, last: np.ndarray) -> PathEnd:
     """
-    Return why no way leads to a target.
+    Return why no path leads to a target.
 
     :param problem: the path to be found.
     :param row: number of the target.
@@ -205,8 +276,8 @@ def solve_path(
     cores = core_count()
     with ThreadPoolExecutor(max(1, cores - 1)) as pool:
         problem = PathProblem(solver, packed, options.max_step, test, options.timeout, pool, cores)
-        way, path_end, rows = _PathSolver(problem, options, allowed).solve(start, goal)
-    return _result(problem, way, path_end, rows, began)
+        path, path_end, rows = _PathSolver(problem, options, allowed).solve(start, goal)
+    return _result(problem, path, path_end, rows, began)
 
 
 def _reconfigurable(
@@ -254,20 +325,20 @@ class _PathSolver:
             return np.empty((0, n)), ending_at(problem, 0, before), ()
         costs = np.zeros(len(starts)) if start is None else np.square(starts - start).sum(axis=1)
         outcome = self._outcome(Beam(problem, starts, costs), goal)
-        if len(outcome.way) < count and self._reconfigurable.any():
+        if len(outcome.path) < count and self._reconfigurable.any():
             search = Reconfigurations(problem, self._options.candidates, self._reconfigurable)
             outcome = search.lengthened(outcome, goal)
-        end, way = self._ending(outcome), outcome.way
+        end, path = self._ending(outcome), outcome.path
         if self._options.smooth:
-            self._smooth(way, (given, goal is not None and end.row == count), outcome.rows)
-        problem.project(way, problem.targets[: len(way)], _POLISH * problem.max_step)
-        return way, end, outcome.rows
+            self._smooth(path, (given, goal is not None and end.row == count), outcome.rows)
+        problem.project(path, problem.targets[: len(path)], _POLISH * problem.max_step)
+        return path, end, outcome.rows
 
     def _outcome(self, trunk: Beam, goal: np.ndarray | None) -> Outcome:
         """Search without a jump to any end, or to the one given."""
         if goal is None:
             beam = self._search.run(trunk)
-            return Outcome(beam, beam.way())
+            return Outcome(beam, beam.path())
         count = len(self._problem.targets)
         back = self._problem.reversed(count - 1)
         ends = starts_from(back, goal)
@@ -276,16 +347,16 @@ class _PathSolver:
             forth = self._search.widened(trunk, width)
             if len(forth) < count or not len(ends):
                 break
-            way = joined(forth, returning.widened(Beam(back, ends, np.zeros(len(ends))), width))
-            if way is not None:
-                return Outcome(forth, way)
-        way = forth.way()
-        apart = len(way) == count
-        return Outcome(forth, way[:-1] if apart else way, apart)
+            path = joined(forth, returning.widened(Beam(back, ends, np.zeros(len(ends))), width))
+            if path is not None:
+                return Outcome(forth, path)
+        path = forth.path()
+        apart = len(path) == count
+        return Outcome(forth, path[:-1] if apart else path, apart)
 
     def _ending(self, outcome: Outcome) -> PathEnd:
         """Return where the path ends, and why."""
-        problem, row = self._problem, len(outcome.way)
+        problem, row = self._problem, len(outcome.path)
         if row == len(problem.targets):
             return PathEnd(PathStatus.SUCCESS, row)
         if problem.out_of_time:
@@ -294,33 +365,30 @@ class _PathSolver:
             return PathEnd(PathStatus.END_APART, row)
         return ending_at(problem, row, outcome.last)
 
-    def _smooth(self, way: np.ndarray, ends: tuple[bool, bool], rows: tuple[int, ...]) -> None:
+    def _smooth(self, path: np.ndarray, ends: tuple[bool, bool], rows: tuple[int, ...]) -> None:
         """
         Take self-motions out of a path, in place.
 
-        :param way: (k, n) the path [rad] or [m].
-        :param ends: whether its first and its last row stay.
-        :param rows: numbers of the rows that reconfigurations lead to, which stay, as those before
-            them do.
+        :param path: (k, n) the path [rad] or [m].
         """
-        for first, end in pairwise((0, *rows, len(way))):
+        for first, end in pairwise((0, *rows, len(path))):
             if end - first < 3:
                 continue
             held = np.zeros(end - first, bool)
             held[0] = first > 0 or ends[0]
-            held[-1] = end < len(way) or ends[1]
-            way[first:end] = smoothed(self._problem.part(first, end), way[first:end], held)
+            held[-1] = end < len(path) or ends[1]
+            path[first:end] = smoothed(self._problem.part(first, end), path[first:end], held)
 
 
 def _result(
-    problem: PathProblem, way: np.ndarray, end: PathEnd, rows: tuple[int, ...], began: float
+    problem: PathProblem, path: np.ndarray, end: PathEnd, rows: tuple[int, ...], began: float
 ) -> PathResult:
     """Return the result, with the errors of every row."""
-    count, reached = len(problem.targets), len(way)
+    count, reached = len(problem.targets), len(path)
     q = np.full((count, problem.chain.n), np.nan)
     errors = np.full((count, 2), np.nan)
-    q[:reached] = way
-    errors[:reached] = problem.errors(way)
+    q[:reached] = path
+    errors[:reached] = problem.errors(path)
     for array in (q, errors):
         array.setflags(write=False)
     reconfigurations = tuple(Reconfiguration(row, q[row - 1], q[row]) for row in rows)

@@ -33,7 +33,7 @@ class PathEnd:
     :ivar row: number of the first target that is not reached; that of all targets on success.
     :ivar joint: name of the joint that is in the way, where there is one.
     :ivar limit: for LIMIT the limit that it would have to exceed [rad] or [m].
-    :ivar redundant: for LIMIT whether the arm has self-motions, so that there may be a way around
+    :ivar redundant: for LIMIT whether the arm has self-motions, so that there may be a path around
         the limit that was not found.
     :ivar motion: for TOO_FAR and SINGULARITY how far it would have to move [rad] or [m].
     :ivar position_error: for UNREACHABLE the distance of the closest pose [m].
@@ -163,6 +163,6 @@ class PathResult:
         if changes == 0:
             text = self.end.text
         else:
-            told = 'every target is reached' if self.success else self.end.text
-            text = f'{told}, with {changes} reconfiguration{"s" if changes > 1 else ""}'
+            outcome = 'every target is reached' if self.success else self.end.text
+            text = f'{outcome}, with {changes} reconfiguration{"s" if changes > 1 else ""}'
         return f'{text}; {self.reached} of {len(self.q)} in {self.solve_time:.3g} s'

@@ -1,33 +1,124 @@
-"""Search for a joint path without a jump: wider where a narrow search has come to its end."""
+"""
+Search for a joint path: wider where a narrow search has come to its end, and in another branch.
+
+Reconfigurations are changes of the branch where no path without a jump leads on: steps of any
+length between two layers of the beam. What a path without a jump reaches grows with the row that
+it comes from. So each reconfiguration is tried as late as possible, which makes them the fewest
+(Wang et al., IKLink, 2024, minimise the same two costs by dynamic programming over samples of
+every row). Then each is moved to the earlier row, and to the posture before it, from which the
+whole path is cheapest.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
+import time
 
 import numpy as np
 
-from ik_service.paths.search.beam import Beam
+from ik_service.exceptions import IncompleteSolutionsError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.paths.search.beam import Beam, join
 from ik_service.paths.search.problem import PathProblem
-from ik_service.paths.search.selection import join
-from ik_service.paths.search.starts import free_starts
+from ik_service.solvers.all_solutions.finder import solve_ik_all
 
-# Candidates where nothing is in the way, and at most those of a start with many solutions.
+# Motion of a joint within which the seed counts as the solution itself [rad] or [m].
+_THERE = 1e-4
+# Distance of solutions on a self-motion [rad] or [m], and the number of solutions, at most.
+_RESOLUTION = 0.5
+_MOST = 1000
+# Time for the list of solutions [s].
+_PATIENCE = 2.0
+# Searches from random postures, where there is no list of all solutions.
+_SEARCHES = 100
+_SAME = 1e-3
+
+
+def starts_from(problem: PathProblem, q: np.ndarray) -> np.ndarray:
+    """
+    Return the joint vectors at the first target that lie within a step of a given one.
+
+    :param problem: the path to be found.
+    :param q: (n,) [rad] or [m]; the only one where it is at the target.
+    :returns: (k, n) [rad] or [m].
+    """
+    start = q.copy()
+    if problem.limited:
+        np.clip(start, problem.chain.lower, problem.chain.upper, out=start)
+    row, target = start[None].copy(), problem.targets[:1]
+    there = problem.project(row, target, _THERE)
+    problem.refuse_colliding(row, there)
+    if there[0]:
+        return row
+    beam = Beam(problem, start[None], np.zeros(1))
+    return beam.layers[-1] if beam.advance(target[0], _MOST) else row[:0]
+
+
+def free_starts(problem: PathProblem, near: np.ndarray) -> np.ndarray:
+    """
+    Return joint vectors at the first target from all over its solutions.
+
+    :param problem: the path to be found.
+    :param near: (n,) those near to it come first [rad] or [m].
+    :returns: (k, n) [rad] or [m].
+    """
+    listed = isinstance(problem.chain, KinematicChain)
+    q = _listed(problem, near) if listed else _searched(problem, near)
+    fine = np.ones(len(q), bool)
+    problem.refuse_colliding(q, fine)
+    return np.ascontiguousarray(q[fine])
+
+
+def _listed(problem: PathProblem, near: np.ndarray) -> np.ndarray:
+    """Return all solutions, the nearest first, and some more where they are too many, (k, n)."""
+    began, timeout = time.monotonic(), min(_PATIENCE, max(1e-3, problem.deadline.left))
+    options = replace(problem.solver.options, timeout=timeout)
+    try:
+        return solve_ik_all(
+            problem.chain, problem.targets[0], near, options, _RESOLUTION, turns=True,
+            max_solutions=_MOST,
+        )  # fmt: skip
+    except IncompleteSolutionsError as error:
+        # There may be self-motions that it did not get to.
+        return np.vstack([np.asarray(error.partial), _searched(problem, near)])
+    finally:  # what is beyond the timeout, which kernels keep, is the compiler's
+        problem.deadline.extend(time.monotonic() - began - timeout)
+
+
+def _searched(problem: PathProblem, near: np.ndarray) -> np.ndarray:
+    """Return what searches from random postures find, the nearest first, (k, n)."""
+    chain, random = problem.chain, np.random.default_rng(problem.solver.options.random_seed)
+    lower, upper = chain.search_limits()
+    lower = np.where(np.isfinite(lower), lower, np.maximum(near - np.pi, chain.lower))
+    upper = np.where(np.isfinite(upper), upper, np.minimum(near + np.pi, chain.upper))
+    seeds = np.vstack([near, random.uniform(lower, upper, (_SEARCHES, chain.n))])
+    q, solved, _ = problem.solved(0, seeds)
+    found = q[solved]
+    found = found[np.argsort(np.abs(found - near).max(axis=1, initial=0.0), kind='stable')]
+    distinct: list[np.ndarray] = []
+    for q in found:
+        if all(np.abs(q - other).max() > _SAME for other in distinct):
+            distinct.append(q)
+    return np.array(distinct).reshape(-1, chain.n)
+
+
+# Candidates where nothing hinders, and at most those of a start with many solutions.
 _NARROW = 16
 _MOST_STARTS = 128
 # What is tried where a search has come to its end, one after the other: to go back so many layers
 # and on from there, or, with None, to come back from the solutions of the target that it has not
 # reached; with so many times the candidates.
 _DETOURS = ((4, 30), (4, None), (4, 500), (16, None))
-# Dimension of the null spaces from which on few candidates miss ways; how many are tried then,
-# where no way was found; how many in a thorough search, where arms have self-motions at all; and
+# Dimension of the null spaces from which on few candidates miss passages; how many are tried then,
+# where no path was found; how many in a thorough search, where arms have self-motions at all; and
 # the share of the time that is left for each of both.
 _MANY_WAYS = 2
 _WIDER = (64, 256, 1024)
 _THOROUGH = (16, 64, 256)
 _FOR_REPEATS = 0.6
-# How much larger the steps are with which it is found whether it is they that are in the way.
+# How much larger the steps are with which it is found whether the steps hinder.
 _LOOSE = 1.5
 # Layers beyond the end of a search at which it is narrow again.
 _PASSED = 10
@@ -39,13 +130,13 @@ class Outcome:
     What a search has found.
 
     :ivar beam: the beam that goes farthest.
-    :ivar way: (k, n) the longest path [rad] or [m].
+    :ivar path: (k, n) the longest path [rad] or [m].
     :ivar apart: whether it leads to the last target, but not to the joint vector wanted there.
     :ivar rows: numbers of the rows that a reconfiguration leads to, in increasing order.
     """
 
     beam: Beam
-    way: np.ndarray
+    path: np.ndarray
     apart: bool = False
     rows: tuple[int, ...] = ()
 
@@ -108,14 +199,7 @@ class PathSearch:
         return len(PathSearch(problem, self._most).widened(trunk)) > len(best)
 
     def _repeated(self, trunk: Beam, best: Beam, widths: tuple[int, ...], thorough: bool) -> Beam:
-        """
-        Return the longest beam of those with more and more candidates, and of another one.
-
-        :param trunk: beam whose last layer has the starts.
-        :param best: the other one.
-        :param widths: numbers of candidates.
-        :param thorough: whether every way on is looked for.
-        """
+        """Return the longest beam of those with more and more candidates, and of another one."""
         search = PathSearch(self._problem.hurried(_FOR_REPEATS, thorough), self._most)
         for width in widths:
             if width > self._most or search._problem.out_of_time:
@@ -131,7 +215,7 @@ class PathSearch:
         Return a beam that goes back and on with more candidates where it comes to an end.
 
         :param trunk: beam whose last layer has the starts.
-        :param width: number of candidates where nothing is in the way.
+        :param width: number of candidates where nothing hinders.
         """
         count, problem = len(self._problem.targets), self._problem
         narrow = min(self._most, width)
@@ -157,30 +241,29 @@ class PathSearch:
 
     def _come_back(self, beam: Beam, kept: int, width: int) -> bool:
         """
-        Lengthen a beam by a layer, by a way that was found from the target's solutions back.
+        Lengthen a beam by a layer, by a path that was found from the target's solutions back.
 
-        :param kept: number of layers up to that of the starts.
         :returns: whether the target has solutions.
         """
         row = len(beam)
         back = self._problem.reversed(row)
-        solutions = free_starts(back, beam.way()[-1])
+        solutions = free_starts(back, beam.path()[-1])
         if not len(solutions):
             return False
         other = Beam(back, solutions, np.zeros(len(solutions)))
         for layer in range(row - 1, kept - 2, -1):
             link, end = meeting(beam, layer, other)
             if link >= 0:
-                way, wrap = other.way(end)[::-1], self._problem.wrap
-                turns = np.round((beam.layers[layer][link] - way[0]) / np.where(wrap, wrap, 1.0))
-                beam.graft(layer, link, way + wrap * turns)
+                path, wrap = other.path(end)[::-1], self._problem.wrap
+                turns = np.round((beam.layers[layer][link] - path[0]) / np.where(wrap, wrap, 1.0))
+                beam.graft(layer, link, path + wrap * turns)
                 break
             if self._problem.out_of_time or not other.advance(self._problem.targets[layer], width):
                 break
         return True
 
     def _advance(self, beam: Beam, layers: int, width: int) -> None:
-        """Add layers up to a number of them, or until there is no way on or no time."""
+        """Add layers up to a number of them, or until none leads on or the time is over."""
         targets = self._problem.targets
         while len(beam) < layers and not self._problem.out_of_time:
             if not beam.advance(targets[len(beam)], width):
@@ -250,4 +333,92 @@ def linked(
     if best is None:
         return None
     row, one, two = best
-    return np.concatenate([forth.way(one, row - 1), back.way(two, last - row)[::-1]]), row
+    return np.concatenate([forth.path(one, row - 1), back.path(two, last - row)[::-1]]), row
+
+
+# Candidates of the beam that leads back from a reconfiguration to earlier rows for it.
+_WIDTH = 16
+
+
+class Reconfigurations:
+    """
+    Search that goes on in another branch.
+
+    :param problem: the path to be found.
+    :param candidates: number of joint vectors kept for a target, at most.
+    :param allowed: (N,) bool: rows that a reconfiguration may lead to.
+    """
+
+    def __init__(self, problem: PathProblem, candidates: int, allowed: np.ndarray) -> None:
+        self._problem = problem
+        self._candidates = candidates
+        self._rows = np.flatnonzero(allowed)
+
+    def lengthened(self, outcome: Outcome, goal: np.ndarray | None) -> Outcome:
+        """
+        Return a path that goes on with the fewest reconfigurations.
+
+        :param outcome: the path without any, which does not lead to the end.
+        :param goal: (n,) where it ends [rad] or [m]; None for any end.
+        """
+        back = None if goal is None else self._returning(goal)
+        count, beam = len(self._problem.targets), outcome.beam
+        rows: list[int] = []
+        while True:
+            first = rows[-1] if rows else 0
+            if back is not None:
+                found = linked(beam, back, count - 1, self._between(first, len(beam)), math.inf)
+                if found is not None:
+                    path, row = found
+                    return self._moved(Outcome(beam, path, rows=(*rows, row)))
+            longer = None if len(beam) == count else self._longer(beam, first)
+            if longer is None:
+                break
+            beam, row = longer
+            rows.append(row)
+        apart = goal is not None and len(beam) == count
+        path = beam.path()[: count - apart]
+        return self._moved(
+            Outcome(beam, path, apart, tuple(row for row in rows if row < len(path)))
+        )
+
+    def _returning(self, goal: np.ndarray) -> Beam | None:
+        """Return the beam that comes back from the end; None where it is not at the target."""
+        problem = self._problem.reversed(len(self._problem.targets) - 1)
+        ends = starts_from(problem, goal)
+        if not len(ends):
+            return None
+        return PathSearch(problem, self._candidates).run(Beam(problem, ends, np.zeros(len(ends))))
+
+    def _between(self, first: int, last: int) -> list[int]:
+        """Return the rows that a reconfiguration may lead to, after a row up to another one."""
+        return self._rows[(self._rows > first) & (self._rows <= last)].tolist()
+
+    def _longer(self, beam: Beam, first: int) -> tuple[Beam, int] | None:
+        """Return a beam with a reconfiguration that goes farther, and its row; None for none."""
+        rows = self._between(first, len(beam))
+        if not rows or self._problem.out_of_time:
+            return None
+        trunk = beam.copy()
+        trunk.cut(rows[-1])
+        postures = free_starts(self._problem.reversed(rows[-1]), trunk.path()[-1])
+        if not len(postures):
+            return None
+        trunk.reconfigure(postures)
+        longer = PathSearch(self._problem, self._candidates).run(trunk)
+        return (longer, rows[-1]) if len(longer) > len(beam) else None
+
+    def _moved(self, outcome: Outcome) -> Outcome:
+        """Return the path with each reconfiguration where the path is cheapest, the last first."""
+        beam, path, rows = outcome.beam, outcome.path, list(outcome.rows)
+        for k in reversed(range(len(rows))):
+            late, first = rows[k], rows[k - 1] if k else 0
+            back = Beam(self._problem.reversed(late), path[late : late + 1], np.zeros(1))
+            while len(back) < late - first and not self._problem.out_of_time:
+                if not back.advance(self._problem.targets[late - len(back)], _WIDTH):
+                    break
+            found = linked(beam, back, late, self._between(first, late), math.inf)
+            if found is not None:
+                earlier, rows[k] = found
+                path = np.concatenate([earlier, path[late + 1 :]])
+        return Outcome(beam, path, outcome.apart, tuple(rows))

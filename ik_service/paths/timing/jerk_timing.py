@@ -20,7 +20,7 @@ from ik_service.paths.timing.jerk_kernels import jerk_profile
 from ik_service.paths.timing.joint_curve import JointCurve
 from ik_service.paths.timing.speed_profile import Motion, Pace, slowed
 from ik_service.paths.timing.timing_limits import JointTorques
-from ik_service.paths.trajectory.segments import segment_coefficients
+from ik_service.paths.trajectory.joint_trajectory import segment_coefficients
 
 _COARSE, _CELLS = 40, 60  # cells between two rests, without those that rows add
 _LONGEST_RAMP, _SHORTEST_RAMP = 0.49, 1e-3  # of the law s(τ), as a share of its length
@@ -32,11 +32,11 @@ _SCALE = 0.7  # share of the fastest multiple of a profile with which it begins
 _ROUNDS, _FINE = 4, 1.002
 _PLACES, _SHARES = np.array([0.0, 0.5, 1.0]), np.array([1.0, 4.0, 1.0]) / 6.0  # Simpson's rule
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)  # for the durations of cells
-_SAMPLES, _TORQUE_SAMPLES = 32, 4  # parts of a cell at whose ends its motion is looked at
+_SAMPLES, _TORQUE_SAMPLES = 32, 4  # parts of a cell at whose ends its motion is sampled
 _HELD = 0.99  # share of a limit of torque with which a posture can be held, and moved
 _BISECTIONS = 50
 _CLOSEST = 5e-5  # rows whose polynomials have jerks with enough digits [s]
-_FULL_RAMP = 0.6  # way on a ramp of length 1 up to a slope of 1
+_FULL_RAMP = 0.6  # distance on a ramp of length 1 up to a slope of 1
 # Share of the duration that limits of acceleration and jerk cost at least, and the length of a
 # phase of constant jerk that is none, as a share of the other ones.
 _COST, _SHORT = 2e-3, 1e-3
@@ -161,28 +161,19 @@ def _slowness(excess: np.ndarray) -> float:
 
 
 class _Law:
-    """
-    Law s(τ) from rest to rest: ramps of degree 5 at both ends, and a constant slope between them.
-
-    :param length: length of s.
-    :param ramp: share of τ of each ramp, below 0.5.
-    """
+    """Law s(τ) from rest to rest: ramps of degree 5, and a constant slope between them."""
 
     def __init__(self, length: float, ramp: float) -> None:
         self._length, self._ramp = length, ramp
         self._slope = length / (1.0 - 0.8 * ramp)
 
     def at(self, tau: np.ndarray) -> list[np.ndarray]:
-        """
-        Return s and its first three derivatives.
-
-        :param tau: the places, of any shape.
-        """
+        """Return s and its first three derivatives."""
         second = tau > 0.5
         u = np.where(second, 1.0 - tau, tau) / self._ramp
         x = np.minimum(u, 1.0)
         v, ramp = self._slope, self._ramp
-        s = v * ramp * (_ramp_way(x) + u - x)
+        s = v * ramp * (_ramp_distance(x) + u - x)
         bend = (v / ramp) * 12.0 * x * (1.0 - x) ** 2
         return [
             np.where(second, self._length - s, s),
@@ -198,20 +189,20 @@ class _Law:
         :param s: (k,) the values, from 0 to the length.
         """
         second = s > 0.5 * self._length
-        way = np.where(second, self._length - s, s) / (self._slope * self._ramp)
+        distance = np.where(second, self._length - s, s) / (self._slope * self._ramp)
         low, high = np.zeros_like(s), np.ones_like(s)
         for _ in range(_BISECTIONS):
             middle = 0.5 * (low + high)
-            below = _ramp_way(middle) < way
+            below = _ramp_distance(middle) < distance
             low, high = np.where(below, middle, low), np.where(below, high, middle)
-        tau = self._ramp * np.where(way < _FULL_RAMP, low, way + 1.0 - _FULL_RAMP)
+        tau = self._ramp * np.where(distance < _FULL_RAMP, low, distance + 1.0 - _FULL_RAMP)
         tau = np.where(second, 1.0 - tau, tau)
         tau[0], tau[-1] = 0.0, 1.0
         return tau
 
 
-def _ramp_way(u: np.ndarray) -> np.ndarray:
-    """Return the way on a ramp of length 1 up to a slope of 1, by its parameter."""
+def _ramp_distance(u: np.ndarray) -> np.ndarray:
+    """Return the distance on a ramp of length 1 up to a slope of 1, by its parameter."""
     return u**3 * (2.0 - 2.0 * u + 0.6 * u * u)
 
 
@@ -240,7 +231,6 @@ class _Cells:
         :param rows: (m + 1,) numbers of those that are edges.
         :param edges: (M + 1,) places of which the measure is known.
         :param measure: (M + 1,) the measure up to each of them.
-        :param count: number of cells, without those that rows add.
         """
         at_rows = np.interp(tau[rows], edges, measure)
         spans = np.diff(at_rows)
@@ -290,10 +280,8 @@ class _Problem:
     """
     Optimisation of the speed over some cells.
 
-    :param cells: the cells.
     :param derivatives: positions of the joints at places of the cells (N, p, n), and their first
         three derivatives by τ.
-    :param limits: limits of the joints.
     :param slowest: (N, p) lower bounds of dt/dτ.
     """
 
@@ -320,7 +308,6 @@ class _Problem:
         Return the profile b = τ̇² (N + 2,) of least time, as coefficients of a spline.
 
         :param profile: (N + 2,) one of the right shape; positive.
-        :param gap: share of the time that may be lost.
         """
         profile = self._within(profile)
         count, places, rows = self._forms.shape[:3]
@@ -376,7 +363,6 @@ def _static(torques: JointTorques, q: np.ndarray) -> np.ndarray:
     """
     Return the torques (k, n) of an arm at rest.
 
-    :param torques: torques and their limits.
     :param q: (k, n) joint vectors.
     :raises TrajectoryError: they leave no room to move.
     """
@@ -396,7 +382,6 @@ def _torque_forms(
     """
     Return torques as shares of their limits, (N, p, m, 4) forms of (b, b' / 2, b'' / 2, 1).
 
-    :param torques: the torques; None for none.
     :param q: (N, p, n) joint vectors along the curve.
     :param first: (N, p, n) their derivatives by τ.
     :param second: (N, p, n) their second derivatives.
@@ -419,15 +404,7 @@ def _at_edges(values: np.ndarray) -> np.ndarray:
 
 
 class _Piece:
-    """
-    Part of a curve between two rows of rest.
-
-    :param curve: the curve.
-    :param first: number of the row at which it starts.
-    :param last: number of the row at which it ends.
-    :param limits: limits of the joints.
-    :param pace: bound on the speed along the curve.
-    """
+    """Part of a curve between two rows of rest."""
 
     def __init__(
         self, curve: JointCurve, first: int, last: int, limits: JerkLimits, pace: Pace
@@ -602,7 +579,7 @@ def line_motion(
     :param velocity: the largest velocity.
     :param acceleration: the largest acceleration; may be inf.
     :param jerk: the largest jerk; may be inf.
-    :returns: (k,) times of the ends of the phases, and (3, k) way, velocity and acceleration.
+    :returns: (k,) times of the ends of the phases, and (3, k) distance, velocity and acceleration.
     """
     least = length / velocity
     acceleration = min(acceleration, velocity / (_COST * least))
@@ -622,8 +599,8 @@ def line_motion(
     for h, j in phases:
         t, s, v, a = points[-1]
         if h > _SHORT * ramp:
-            way = s + h * (v + h * (0.5 * a + h * j / 6.0))
-            points.append((t + h, way, v + h * (a + 0.5 * h * j), a + h * j))
+            distance = s + h * (v + h * (0.5 * a + h * j / 6.0))
+            points.append((t + h, distance, v + h * (a + 0.5 * h * j), a + h * j))
     points[-1] = (points[-1][0], length, 0.0, 0.0)
     found = np.array(points).T
     return found[0], found[1:]

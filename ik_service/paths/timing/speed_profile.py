@@ -148,10 +148,8 @@ class _Limits:
     """
     Limits along a curve, which are drawn in where the motion between rows exceeds them.
 
-    :param curve: the curve.
     :param fastest: (n,) limits of velocity.
     :param strongest: (n,) limits of acceleration; inf for none.
-    :param pace: bound on the speed along the curve.
     """
 
     def __init__(
@@ -186,11 +184,7 @@ class _Limits:
         np.divide(bends, curve.h[:, None], out=self._bend[:-1])
 
     def profile(self, timing: str) -> np.ndarray:
-        """
-        Return x = ṡ² at the rows (k,), the largest within the limits.
-
-        :param timing: one of :data:`TIMINGS`.
-        """
+        """Return x = ṡ² at the rows (k,), the largest within the limits."""
         if timing == 'toppra':
             return toppra_profile(self.curve, self._accelerations, self._caps)
         curve, profile = self.curve, np.empty(len(self._caps))
@@ -235,7 +229,6 @@ class _Limits:
         """
         Return the largest shares of the limits in every segment.
 
-        :param motion: what :meth:`motion` returned last.
         :returns: (k−1, 2) of velocity, and of acceleration.
         """
         excess = np.empty((len(self.curve.h), 2))
@@ -249,11 +242,7 @@ class _Limits:
         return excess
 
     def draw_in(self, excess: np.ndarray) -> None:
-        """
-        Draw in the limits where a motion exceeds them.
-
-        :param excess: what :meth:`excess` returned for it.
-        """
+        """Draw in the limits where a motion exceeds them."""
         velocity, acceleration = np.maximum(excess, 1.0).T
         self._accelerations = self._accelerations / acceleration[:, None]
         self._caps[:-1] /= velocity**2
@@ -274,12 +263,12 @@ class _Limits:
     def _rest_to_rest(self, alone: np.ndarray) -> np.ndarray:
         """Return the durations of segments at both ends of which the motion rests."""
         curve = self.curve
-        way = np.abs(curve.secants[alone]) * curve.h[alone, None]
-        by_velocity = _PEAK_VELOCITY / self._rates(way)
-        by_acceleration = np.zeros_like(way)
-        moved = way > 0.0
-        limits = np.broadcast_to(self.strongest, way.shape)
-        by_acceleration[moved] = np.sqrt(_PEAK_ACCELERATION * way[moved] / limits[moved])
+        distance = np.abs(curve.secants[alone]) * curve.h[alone, None]
+        by_velocity = _PEAK_VELOCITY / self._rates(distance)
+        by_acceleration = np.zeros_like(distance)
+        moved = distance > 0.0
+        limits = np.broadcast_to(self.strongest, distance.shape)
+        by_acceleration[moved] = np.sqrt(_PEAK_ACCELERATION * distance[moved] / limits[moved])
         durations = np.maximum(by_velocity, by_acceleration.max(axis=1))
         if self.pace is not None:
             paced = _PEAK_VELOCITY * curve.h[alone] / self.pace[alone]

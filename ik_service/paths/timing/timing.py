@@ -16,11 +16,12 @@ from ik_service.kinematics.chain import KinematicChain, tip_speeds
 from ik_service.kinematics.pose_error import check_transforms
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.paths.timing.jerk_timing import apart, jerk_limited_motion, JerkLimits
-from ik_service.paths.timing.joint_curve import joint_curve, JointCurve
-from ik_service.paths.timing.limit_easing import (
+from ik_service.paths.timing.joint_curve import (
     Bounds,
     bounds_of_rows,
     eased,
+    joint_curve,
+    JointCurve,
     ROUNDING,
     within_limits,
 )
@@ -31,11 +32,10 @@ from ik_service.paths.timing.timing_limits import (
     timing_limits,
     TimingLimits,
 )
-from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
-from ik_service.paths.trajectory.segments import time_powers
-from ik_service.paths.trajectory.value_ranges import leaves_range
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory, time_powers
+from ik_service.paths.trajectory.limit_check import leaves_range
 
-_PLACES = np.linspace(0.0, 1.0, 9)  # of a segment at which its speed is looked at
+_PLACES = np.linspace(0.0, 1.0, 9)  # of a segment at which its speed is sampled
 
 
 class LinkSpeed:
@@ -69,7 +69,7 @@ class LinkSpeed:
 
     def along(self, curve: JointCurve) -> np.ndarray:
         """
-        Return the largest way of the link in every segment of a curve, by its parameter, (k−1,).
+        Return the largest speed of the link in every segment, by the curve's parameter, (k−1,).
 
         :param curve: the curve.
         """
@@ -226,10 +226,6 @@ def _timed(
     """
     Return the motion along a curve, within position limits and the speed of the link.
 
-    :param chain: the chain.
-    :param curve: the curve.
-    :param reach: the position limits.
-    :param bound: bound on the speed of the link.
     :param motion_along: returns the fastest motion along a curve, and (k−1,) the numbers of its
         points at the rows but the last.
     """
@@ -257,9 +253,6 @@ class _Bound:
     """
     Bound on the speed of the origin of a link, also between the points of a trajectory.
 
-    :param chain: the chain.
-    :param curve: the curve that is timed.
-    :param link: the link; None for the tip.
     :param speed: the largest speed [m/s]; None for no bound.
     """
 
@@ -272,11 +265,7 @@ class _Bound:
             self._slower = np.ones(len(curve.h))
 
     def pace(self, curve: JointCurve) -> np.ndarray | None:
-        """
-        Return the largest ṡ in every segment (k−1,) that keeps the bound; None for no bound.
-
-        :param curve: the curve, of the same rows.
-        """
+        """Return the largest ṡ in every segment (k−1,) that keeps the bound; None for no bound."""
         if self._speed is None:
             return None
         return self._speed / (self._slower * np.maximum(self._link.along(curve), 1e-12))
@@ -285,7 +274,6 @@ class _Bound:
         """
         Return whether it is kept, or no further round helps; if not, slow down where it is not.
 
-        :param trajectory: a motion at the last :meth:`pace`.
         :param starts: (k−1,) numbers of its points at the rows of the curve but the last.
         """
         excess = self._excess(trajectory)
@@ -296,11 +284,7 @@ class _Bound:
         return False
 
     def within(self, trajectory: JointTrajectory) -> JointTrajectory:
-        """
-        Return a trajectory slowed down as a whole by what still exceeds the bound.
-
-        :param trajectory: the trajectory.
-        """
+        """Return a trajectory slowed down as a whole by what still exceeds the bound."""
         factor = float(self._excess(trajectory).max())
         velocities, accelerations = trajectory.velocities, trajectory.accelerations
         if factor <= _FINE or velocities is None or accelerations is None:

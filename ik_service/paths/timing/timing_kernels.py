@@ -19,7 +19,7 @@ from ik_service.jit.compile import inner_kernel, kernel
 _NONE = 1e-12
 _MOST_CUTS = 100
 _LONG = 3.0  # times the next segment: a segment too long for the cubic of that one
-# Parts of a segment at whose ends velocities are looked at.
+# Parts of a segment at whose ends velocities are sampled.
 _SAMPLES = 32
 
 

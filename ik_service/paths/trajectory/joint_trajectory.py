@@ -1,4 +1,10 @@
-"""Joint motion in time, as way points of positions, velocities and accelerations."""
+"""
+Joint motion in time, as way points of positions, velocities and accelerations.
+
+Between the points it is what joint_trajectory_controller of ros2_control makes of them
+(``Trajectory::interpolate_between_points``): linear from positions, cubic from positions and
+velocities, quintic from positions, velocities and accelerations at both ends of a segment.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +16,62 @@ import numpy as np
 
 from ik_service.common.quoting import listed
 from ik_service.exceptions import TrajectoryError
-from ik_service.paths.trajectory.segments import segment_coefficients, time_powers
+
+
+def segment_coefficients(
+    times: np.ndarray,
+    positions: np.ndarray,
+    velocities: np.ndarray | None,
+    accelerations: np.ndarray | None,
+) -> np.ndarray:
+    """
+    Return the polynomials of the time since the start of each segment.
+
+    :param times: (k,) times of the points [s].
+    :param positions: (k, n) positions [rad] or [m].
+    :param velocities: (k, n) velocities [rad/s] or [m/s]; None for none.
+    :param accelerations: (k, n) accelerations [rad/s²] or [m/s²]; None for none.
+    :returns: (k−1, 6, n) coefficients of τ⁰ to τ⁵.
+    """
+    h = np.diff(times)[:, None]
+    start, ahead = positions[:-1], np.diff(positions, axis=0)
+    c = np.zeros((len(h), 6, positions.shape[1]))
+    c[:, 0] = start
+    if velocities is None:
+        c[:, 1] = ahead / h
+        return c
+    v0, v1 = velocities[:-1], velocities[1:]
+    c[:, 1] = v0
+    if accelerations is None:
+        c[:, 2] = (3.0 * ahead / h - 2.0 * v0 - v1) / h
+        c[:, 3] = (v0 + v1 - 2.0 * ahead / h) / h**2
+        return c
+    a0, a1 = accelerations[:-1], accelerations[1:]
+    c[:, 2] = 0.5 * a0
+    # What is left after the parabola of the start: in position, velocity × h, acceleration × h².
+    p = ahead - v0 * h - 0.5 * a0 * h**2
+    v = (v1 - v0 - a0 * h) * h
+    a = (a1 - a0) * h**2
+    c[:, 3] = (10.0 * p - 4.0 * v + 0.5 * a) / h**3
+    c[:, 4] = (-15.0 * p + 7.0 * v - a) / h**4
+    c[:, 5] = (6.0 * p - 3.0 * v + 0.5 * a) / h**5
+    return c
+
+
+def time_powers(t: float) -> np.ndarray:
+    """
+    Return the rows (3, 6) whose product with coefficients is position, velocity, acceleration.
+
+    :param t: time since the start of the segment [s].
+    """
+    t2, t3 = t * t, t * t * t
+    return np.array(
+        [
+            [1.0, t, t2, t3, t2 * t2, t2 * t3],
+            [0.0, 1.0, 2.0 * t, 3.0 * t2, 4.0 * t3, 5.0 * t2 * t2],
+            [0.0, 0.0, 2.0, 6.0 * t, 12.0 * t2, 20.0 * t3],
+        ]
+    )
 
 
 @dataclass(frozen=True)
@@ -182,3 +243,53 @@ def _numbers(field: str, values: np.ndarray) -> np.ndarray:
         raise TrajectoryError(f'has {field} that are no array of numbers: {error}') from None
     array.setflags(write=False)
     return array
+
+
+def starting_from(
+    trajectory: JointTrajectory,
+    position: np.ndarray,
+    turns: np.ndarray,
+    tolerance: np.ndarray,
+    velocity: np.ndarray | None = None,
+) -> JointTrajectory:
+    """
+    Return a trajectory that starts where an arm is, or near.
+
+    One whose first point has a later time than 0 gets a point more there. One that begins at the
+    time 0 has to begin there within a tolerance, and stays as it is, unless the arm moves.
+
+    :param trajectory: the trajectory.
+    :param position: (n,) where the arm is [rad] or [m], in the trajectory's order of joints.
+    :param turns: (n,) full turn of each joint that may turn without end [rad], otherwise 0; such
+        joints are put on the turn on which the arm is.
+    :param tolerance: (n,) how far the first point may lie away [rad] or [m].
+    :param velocity: (n,) how fast the arm moves [rad/s] or [m/s], which is the velocity of the
+        first point then; None at rest.
+    :raises TrajectoryError: it lies farther away; names the joint.
+    """
+    away = trajectory.positions[0] - position
+    shift = turns * np.round(away / np.where(turns > 0.0, turns, 1.0))
+    positions = trajectory.positions - shift if shift.any() else trajectory.positions
+    names, times = trajectory.joint_names, trajectory.times
+    velocities, accelerations = trajectory.velocities, trajectory.accelerations
+    if times[0] > 0.0:
+        times = np.concatenate([[0.0], times])
+        positions = np.vstack([position, positions])
+        still = np.zeros(len(names))
+        first = still if velocity is None else velocity
+        velocities = None if velocities is None else np.vstack([first, velocities])
+        accelerations = None if accelerations is None else np.vstack([still, accelerations])
+    else:
+        far = np.flatnonzero(np.abs(positions[0] - position) > tolerance)
+        if len(far):
+            j = int(far[0])
+            raise TrajectoryError(
+                f'starts at {positions[0, j]:.4f}, but the joint is at {position[j]:.4f}; '
+                f'{tolerance[j]:.4g} away is allowed (or a first point at a later time than 0)',
+                0,
+                names[j],
+            )
+        if velocity is not None and velocities is not None:
+            positions, velocities = positions.copy(), velocities.copy()
+            positions[0], velocities[0] = position, velocity
+    return JointTrajectory(names, times, positions, velocities, accelerations)

@@ -1,16 +1,74 @@
-"""Check of a trajectory against the limits of joints, at its points and between them."""
+"""
+Check of a trajectory against the limits of joints, at its points and between them.
+
+Between points no samples can miss anything: a polynomial lies within the hull of its Bernstein
+coefficients, and halves of an interval have coefficients that are the closer to it (Farin, "Curves
+and Surfaces for CAGD", 2002, ch. 5).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 
 from ik_service.exceptions import TrajectoryError
-from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
-from ik_service.paths.trajectory.segments import time_powers
-from ik_service.paths.trajectory.value_ranges import leaves_range
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory, time_powers
+
+_DEGREE = 5
+_HALVINGS = 16  # by then the coefficients are as close to the polynomial as rounding
+# Bernstein coefficients from those of the powers of t, for t from 0 to 1.
+_TO_BERNSTEIN = np.array(
+    [[comb(j, i) / comb(_DEGREE, i) for i in range(_DEGREE + 1)] for j in range(_DEGREE + 1)]
+)
+
+
+def leaves_range(
+    coefficients: np.ndarray, lower: np.ndarray, upper: np.ndarray, tolerance: float
+) -> np.ndarray:
+    """
+    Return which polynomials leave their range for t from 0 to 1, (k, n) bool.
+
+    :param coefficients: (k, 6, n) of the powers of t, the constant first.
+    :param lower: (n,) least values, -inf for none.
+    :param upper: (n,) largest values, inf for none.
+    :param tolerance: by how much they may lie beyond them.
+    """
+    control = _TO_BERNSTEIN @ coefficients
+    leaving = np.zeros((len(control), control.shape[2]), bool)
+    for distance in (control - lower, upper - control):
+        near = (distance < -tolerance).any(axis=1)
+        if not near.any():
+            continue
+        rows, columns = np.nonzero(near)
+        leaving[rows, columns] |= _negative(distance[rows, :, columns] + tolerance)
+    return leaving
+
+
+def _negative(control: np.ndarray) -> np.ndarray:
+    """Return which polynomials of Bernstein coefficients (m, 6) are somewhere negative."""
+    negative = np.zeros(len(control), bool)
+    owners = np.arange(len(control))
+    for _ in range(_HALVINGS):
+        negative[owners[(control[:, 0] < 0.0) | (control[:, -1] < 0.0)]] = True
+        open_ = ~negative[owners] & (control < 0.0).any(axis=1)
+        if not open_.any():
+            return negative
+        control, owners = _halves(control[open_]), np.tile(owners[open_], 2)
+    negative[owners[(control < 0.0).any(axis=1)]] = True
+    return negative
+
+
+def _halves(control: np.ndarray) -> np.ndarray:
+    """Return the coefficients (2 m, 6) on the first halves, and then on the second ones."""
+    first, second = np.empty_like(control), np.empty_like(control)
+    for i in range(_DEGREE + 1):
+        first[:, i], second[:, _DEGREE - i] = control[:, 0], control[:, -1]
+        control = 0.5 * (control[:, 1:] + control[:, :-1])
+    return np.concatenate([first, second])
+
 
 _ROUNDING = 1e-3
 """Share of a limit of velocity or acceleration by which a point may lie beyond it."""
@@ -107,7 +165,6 @@ def _farthest(scaled: np.ndarray, limits: TrajectoryLimits) -> np.ndarray:
     Elsewhere they are those at the start.
 
     :param scaled: (k, 6, n) polynomials, over a parameter from 0 to 1.
-    :param limits: the limits.
     """
     positions = np.repeat(scaled[:, :1], 2, axis=1)
     beyond = leaves_range(scaled, limits.lower, limits.upper, _POSITIONS)
@@ -132,8 +189,8 @@ class _Samples:
         """Raise an error where a motion, (points, n) or (points, samples, n), is beyond limits."""
         limits = self.limits
         q, velocity, acceleration = motion
-        place, share, more = allowances
-        self._check('position', q, limits.lower, limits.upper, place)
+        distance, share, more = allowances
+        self._check('position', q, limits.lower, limits.upper, distance)
         fastest, most = limits.velocity, limits.acceleration
         self._check('velocity', velocity, -fastest, fastest, share * fastest)
         self._check('acceleration', acceleration, -most, most, more * most)

@@ -54,8 +54,7 @@ from ik_service.ros.parameters.parameter_declaration import (
     warn_of_files_for_others,
 )
 from ik_service.solvers.options import IkOptions
-from ik_service.solvers.registration import load_solvers
-from ik_service.solvers.registry import solver_names, solver_spec
+from ik_service.solvers.registry import load_solvers, solver_names, solver_spec
 
 T = TypeVar('T', bound=Value)
 Apply = Callable[[SolverSettings, FollowerSettings], None]

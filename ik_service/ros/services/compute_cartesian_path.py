@@ -21,10 +21,10 @@ from ik_service.paths.cartesian_path import (
     cartesian_path,
     CartesianPath,
     CartesianSettings,
+    distance_beside_lines,
     FaultOf,
 )
-from ik_service.paths.line_distances import distance_beside_lines
-from ik_service.paths.search.options import PathOptions, USED_OPTIONS
+from ik_service.paths.search.path_solver import PathOptions, USED_OPTIONS
 from ik_service.paths.timing.timing import time_path
 from ik_service.paths.timing.timing_limits import TimingLimits
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory

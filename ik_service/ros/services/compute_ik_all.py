@@ -15,8 +15,11 @@ from ik_service.ros.requests.ik_answer import bring_inside
 from ik_service.ros.scene.avoidance import Avoidance
 from ik_service.ros.services.compute_ik import note_of_assumed, places_links
 from ik_service.ros.services.compute_ik_batch import BatchAnswers, BatchRequest, IkRowsHandler
-from ik_service.solvers.all_solutions.argument_checks import USED_OPTIONS
-from ik_service.solvers.all_solutions.finder import DEFAULT_RESOLUTION, list_solutions
+from ik_service.solvers.all_solutions.finder import (
+    DEFAULT_RESOLUTION,
+    list_solutions,
+    USED_OPTIONS,
+)
 from ik_service.solvers.options import IkOptions
 
 LONGEST_SEARCH = 2.0

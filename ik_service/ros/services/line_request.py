@@ -18,9 +18,7 @@ from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
 from ik_service.common.quoting import listed, quote
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.paths.cartesian_path import CartesianPath
-from ik_service.paths.jumps import JumpThresholds
-from ik_service.paths.straight_lines import MOST_POSES
+from ik_service.paths.cartesian_path import CartesianPath, JumpThresholds, MOST_POSES
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.requests.errors import ErrorCode, RequestError

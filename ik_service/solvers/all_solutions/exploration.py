@@ -24,10 +24,7 @@ from ik_service.kinematics.kernels import (
     monotonic_ns,
     transform_fault,
 )
-from ik_service.solvers.all_solutions.arm_geometry import GENERAL, NO_FORM
-from ik_service.solvers.all_solutions.closed_forms import closed_form_starts
-from ik_service.solvers.choices import LimitStrategy
-from ik_service.solvers.kernels.damped_least_squares import damped_least_squares
+from ik_service.solvers.all_solutions.closed_forms import closed_form_starts, GENERAL, NO_FORM
 from ik_service.solvers.loop.iteration import (
     beyond_reach,
     errors_at,
@@ -37,11 +34,12 @@ from ik_service.solvers.loop.iteration import (
     weighted_rows,
     within_tolerance,
 )
-from ik_service.solvers.loop.limits import inside, start_inside, turn_towards
-from ik_service.solvers.loop.motion_bound import narrow_limits
+from ik_service.solvers.loop.limits import inside, narrow_limits, start_inside, turn_towards
+from ik_service.solvers.loop.linear_algebra import damped_least_squares
 from ik_service.solvers.loop.problem import open_problem
-from ik_service.solvers.loop.restarts import random_start, uniform
+from ik_service.solvers.loop.search import random_start, uniform
 from ik_service.solvers.methods.levenberg_marquardt import LevenbergMarquardt
+from ik_service.solvers.options import LimitStrategy
 
 # Plain number: code for the type of a member would be compiled beside that for numbers.
 _ACTIVE_SET = int(LimitStrategy.ACTIVE_SET)
@@ -90,9 +88,6 @@ def bring_home(chain, settings, work, out):
     """
     Bring ``work.q`` by full turns to where it is inside the limits and nearest to the start.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
-    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     :param out: (n,) out: the joint vector; where it cannot be inside, it is as it was.
     :returns: whether it is a solution inside the limits.
     """
@@ -179,7 +174,7 @@ _BLUR = 3.0
 # the share of a random vector that has to lie in it.
 _NULL = 1e-10
 _SHARE = 0.03
-# How far from where a step along a self-motion has aimed its solution may lie, in steps.
+# How far from where a step along a self-motion leads its solution may lie, in steps.
 _STRAY = 0.5
 
 
@@ -213,7 +208,7 @@ def find_all(problem, arm, plan, target, seed, starts, given, found, radii, vali
     Find all solutions.
 
     :param problem: :class:`~ik_service.solvers.loop.problem.Problem`.
-    :param arm: :class:`~ik_service.solvers.all_solutions.arm_geometry.ClosedForm`.
+    :param arm: :class:`~ik_service.solvers.all_solutions.closed_forms.ClosedForm`.
     :param plan: :class:`Plan`.
     :param target: (4, 4) T_base_target.
     :param seed: (n,) the solutions turn towards it [rad] or [m].
@@ -222,7 +217,6 @@ def find_all(problem, arm, plan, target, seed, starts, given, found, radii, vali
     :param found: (most, n) out: the solutions inside the limits [rad] or [m].
     :param radii: (most,) out: largest joint difference of each from the seed; scratch before.
     :param valid: (most,) int64 scratch.
-    :param trace: (0, 2n + 3), for none.
     :returns: number of solutions, the ending, and the random starts made.
     """
     chain, settings, work = open_problem(problem)
@@ -348,26 +342,26 @@ def _add(chain, settings, work, plan, error, found, radii, valid, count):
 @merged_kernel
 def _walk(chain, settings, work, plan, k, found, radii, valid, count, trace):
     """
-    Walk from a solution along the self-motion through it, a step each way.
+    Walk from a solution along the self-motion through it, a step to each side.
 
     :param k: row of the solution in ``found``.
     :returns: the number of solutions found.
     """
-    ways = max(1, 3 * plan.redundancy - 2) if plan.redundancy > 0 else 2
-    ahead, aim = plan.scratch[0], plan.scratch[1]
-    for way in range(2 * ways):
-        if way % 2 == 0 and not _direction(chain, settings, work, plan, found[k], trace):
+    directions = max(1, 3 * plan.redundancy - 2) if plan.redundancy > 0 else 2
+    ahead, wanted = plan.scratch[0], plan.scratch[1]
+    for side in range(2 * directions):
+        if side % 2 == 0 and not _direction(chain, settings, work, plan, found[k], trace):
             break
-        for i in range(aim.shape[0]):
+        for i in range(wanted.shape[0]):
             ahead[i] = -ahead[i]
             value = found[k, i] + ahead[i]
-            aim[i] = value if plan.strategy == _IGNORE else inside(chain, i, value)
-        copy_vector(aim, work.q)
+            wanted[i] = value if plan.strategy == _IGNORE else inside(chain, i, value)
+        copy_vector(wanted, work.q)
         error = _converge(chain, settings, work, plan.strategy, trace)
         if not error < math.inf:
             continue
         if plan.redundancy == 0:
-            stray = distance_within(plan.wrap, aim, work.q, math.inf)
+            stray = distance_within(plan.wrap, wanted, work.q, math.inf)
             if not stray < _STRAY * plan.step:
                 continue  # an isolated solution, as at the end of the reach
             radii[k] = plan.radius

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.exceptions import ArgumentError
+from ik_service.common.quoting import safe_repr
+from ik_service.exceptions import ArgumentError, OptionError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.solvers.all_solutions.argument_checks import check_turns, loop_options
-from ik_service.solvers.all_solutions.arm_geometry import GENERAL
+from ik_service.solvers.all_solutions.closed_forms import GENERAL
 from ik_service.solvers.all_solutions.solution_finder import (
     AllSolutions,
     closed_form_for,
@@ -19,10 +20,19 @@ from ik_service.solvers.all_solutions.solution_finder import (
     plan_for,
     SolutionFinder,
 )
-from ik_service.solvers.argument_checks import check_kinds
 from ik_service.solvers.options import IkOptions
-from ik_service.solvers.solver import Solver
+from ik_service.solvers.solver import check_kinds, Solver
 
+USED_OPTIONS = (
+    'position_tolerance',
+    'orientation_tolerance',
+    'task_weights',
+    'timeout',
+    'joint_limits',
+    'max_joint_motion',
+    'random_seed',
+)
+"""Options that the search for all solutions uses."""
 _DEFAULTS = IkOptions()
 
 
@@ -107,7 +117,8 @@ def list_solutions(
     check_kinds(chain, options)
     if not isinstance(chain, KinematicChain):
         raise ArgumentError('chain', 'has to be a KinematicChain: of a tree there is no such list')
-    check_turns(turns)
+    if not isinstance(turns, (bool, np.bool_)):
+        raise ArgumentError('turns', f'has to be True or False, not {safe_repr(turns)}')
     try:
         finder = _prepared(chain, options, resolution, max_solutions)
     except TypeError:  # from what cannot be hashed, among others
@@ -118,8 +129,19 @@ def list_solutions(
 def _finder(
     chain: KinematicChain, options: IkOptions, resolution: float, most: int
 ) -> SolutionFinder:
-    solver = Solver(chain, options=loop_options(options))
+    solver = Solver(chain, options=_loop_options(options))
     return SolutionFinder(chain, options, solver.problem, resolution, most)
+
+
+def _loop_options(options: IkOptions) -> IkOptions:
+    """Return the options of the loop's problem; raise an error for one that does not count."""
+    for field in fields(options):
+        unused = field.name not in (*USED_OPTIONS, 'prefer')
+        if unused and getattr(options, field.name) != field.default:
+            uses = ', '.join(USED_OPTIONS)
+            raise OptionError(field.name, f'is not used by solve_ik_all, which uses {uses}')
+    ignored = options.joint_limits == 'ignore'
+    return replace(options, joint_limits='ignore' if ignored else IkOptions.joint_limits)
 
 
 # Typed, because True is 1 otherwise, and would not be refused.

@@ -11,31 +11,36 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.exceptions import IncompleteSolutionsError
+from ik_service.common.quoting import safe_repr
+from ik_service.exceptions import ArgumentError, IncompleteSolutionsError
 from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_space import FARTHEST_LIMIT
 from ik_service.kinematics.kernels import ChainArrays
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.solvers.all_solutions import exploration
-from ik_service.solvers.all_solutions.argument_checks import check_bounds
-from ik_service.solvers.all_solutions.arm_geometry import (
+from ik_service.solvers.all_solutions.closed_forms import (
     closed_form_of,
     ClosedForm,
     GENERAL,
     MOST_STARTS,
     NO_FORM,
 )
-from ik_service.solvers.all_solutions.elimination import elimination_starts, new_scratch
+from ik_service.solvers.all_solutions.elimination import (
+    elimination_of,
+    elimination_starts,
+    new_scratch,
+)
 from ik_service.solvers.all_solutions.exploration import Plan
-from ik_service.solvers.all_solutions.general_arm import elimination_of
-from ik_service.solvers.choices import LimitStrategy
-from ik_service.solvers.loop.fields import Workspace
-from ik_service.solvers.loop.problem import Problem, views
-from ik_service.solvers.options import IkOptions
+from ik_service.solvers.loop.problem import Problem, views, Workspace
+from ik_service.solvers.options import IkOptions, LimitStrategy
 
 DEFAULT_RESOLUTION = 0.5
 DEFAULT_MOST = 1000
+_COARSEST = 1.0  # resolution that self-motions are followed with [rad] or [m]
+_MOST = 1_000_000
+# Rows beyond the largest number of solutions, for those that lie outside the limits.
+_OUTSIDE = 64
 # Two isolated solutions closer than this are one [rad] or [m].
 _SAME = 1e-4
 # Radius that a solution on a self-motion covers, and step along it, in shares of the resolution.
@@ -44,7 +49,7 @@ _STEP = 0.9
 # Random starts in a row that find nothing new, for isolated solutions and for self-motions.
 _PATIENCE = 300
 _PATIENCE_ON_MOTIONS = 500
-# Postures at which the rank of the Jacobian is looked at, and what counts as zero.
+# Postures at which the rank of the Jacobian is computed, and what counts as zero.
 _SAMPLES = 8
 _ZERO = 1e-7
 
@@ -141,10 +146,6 @@ def _turned(value: float, lower: float, upper: float, turn: float, most: int) ->
     return [value + k * turn for k in range(first, min(last, first + most) + 1)] or [value]
 
 
-# Rows beyond the largest number of solutions, for those that lie outside the limits.
-_OUTSIDE = 64
-
-
 class AllSolutions(NamedTuple):
     """
     Solutions of a target.
@@ -182,7 +183,7 @@ class SolutionFinder:
     ) -> None:
         self.chain = chain
         self._new_problem, self._timeout = new_problem, options.timeout
-        resolution, self._most = check_bounds(resolution, most)
+        resolution, self._most = _checked_bounds(resolution, most)
         self._plan = plan_for(chain, options, resolution)
         if patience is not None:
             self._plan = self._plan._replace(patience=patience)
@@ -283,3 +284,19 @@ class _ThreadsOwn:
         if self._elimination is not None:
             kernel, own, starts, given = self._elimination
             given[:] = kernel(own, T, starts)
+
+
+def _checked_bounds(resolution: object, most: object) -> tuple[float, int]:
+    """Return the resolution that is worked with [rad] or [m], and the most solutions."""
+    number = isinstance(resolution, (int, float, np.integer, np.floating))
+    if not number or isinstance(resolution, bool) or not 1e-3 <= resolution < math.inf:  # type: ignore[operator]
+        raise ArgumentError(
+            'resolution', f'has to be a number of at least 0.001, not {safe_repr(resolution)}'
+        )
+    whole = isinstance(most, (int, np.integer)) and not isinstance(most, bool)
+    if not whole or not 1 <= most <= _MOST:  # type: ignore[operator]
+        raise ArgumentError(
+            'max_solutions',
+            f'has to be a whole number of at least 1 and at most {_MOST}, not {safe_repr(most)}',
+        )
+    return float(min(resolution, _COARSEST)), int(most)  # type: ignore[call-overload]

@@ -18,13 +18,78 @@ from ik_service.kinematics.kernels import (
     last_frame,
     transform_fault,
 )
-from ik_service.solvers.choices import LimitStrategy
-from ik_service.solvers.loop.limits import fix_crossing, take_step_inside
-from ik_service.solvers.loop.rows import numerical_rows
+from ik_service.solvers.loop.limits import (
+    fix_crossing,
+    substitute_penalised,
+    substitute_transformed,
+    take_step,
+    take_step_inside,
+)
+from ik_service.solvers.loop.problem import width
 from ik_service.solvers.loop.step import SHORT_STEPS, step
-from ik_service.solvers.loop.strategies import take_step
-from ik_service.solvers.loop.substitution import substitute_penalised, substitute_transformed
-from ik_service.solvers.loop.trace import record
+from ik_service.solvers.options import LimitStrategy
+
+
+@inner_kernel
+def record(trace, work, position_error, orientation_error, search):
+    """
+    Add a row to the trace: q, step, position error, orientation error, search.
+
+    :param trace: (rows, 2n + 3) out; the next row is written.
+    :param position_error: [m].
+    """
+    n = work.q.shape[0]
+    row = trace[work.recorded[0]]
+    for i in range(n):
+        row[i] = work.q[i]
+        row[n + i] = work.step[i]
+    row[2 * n] = position_error
+    row[2 * n + 1] = orientation_error
+    row[2 * n + 2] = search
+    work.recorded[0] += 1
+
+
+@inner_kernel
+def numerical_rows(chain, perturbation, work):
+    """
+    Write the numerical Jacobian Δe / Δq to ``work.rows``.
+
+    :param perturbation: Δq of each variable in turn [rad] or [m].
+    """
+    for i in range(work.q.shape[0]):
+        before = work.q[i]
+        work.q[i] = before + perturbation
+        last_frame(chain, work.q, work.axes, work.probe_frame)
+        work.q[i] = before
+        frame_error(work.frame, work.probe_frame, work.rows[i])
+        for j in range(6):
+            work.rows[i, j] /= perturbation
+    last_frame(chain, work.q, work.axes, work.frame)
+
+
+@varied_kernel
+def task_rows(chain, settings, work, q):
+    """Write the weighted Jacobian at any joint vector to ``work.rows``."""
+    last_frame(chain, q, work.axes, work.frame)
+    jacobian_rows(chain, work.axes, work.frame, work.rows)
+    for i in range(q.shape[0]):
+        for j in range(6):
+            work.rows[i, j] *= settings.weights[j]
+
+
+@inner_kernel
+def rows_at(chain, settings, work, q):
+    """
+    Write the Jacobian of the step in progress at any joint vector to ``work.rows``.
+
+    So the rows are those of the variables that the strategy for the limits has put in the joints'
+    place, and zero for those that it fixes.
+    """
+    task_rows(chain, settings, work, q)
+    for i in range(q.shape[0]):
+        scale = work.scale[i] if math.isnan(work.fixed_at[i]) else 0.0
+        for j in range(width(work)):
+            work.rows[i, j] *= scale
 
 
 @varied_kernel

@@ -9,6 +9,12 @@ A solve can pause at every solution, for a judgement that is made outside. It th
 were the answer. The next call with the same arguments takes it up again, when ``work.searched``
 has the number of searches so far, ``work.spent`` the time and ``work.kept`` how far the best
 solution that was accepted is from the seed; what it finds from then on is nearer.
+
+For a target far away the damping of a step, which grows with the square of the distance, leaves
+next to nothing of it, and without damping the joints that turn would whirl. So what slides, such
+as a base that drives, goes first: in one step to where it alone minimises the error.
+
+The package docstring, :mod:`ik_service.solvers.loop`, lists the arguments of these kernels.
 """
 
 from __future__ import annotations
@@ -17,10 +23,9 @@ import math
 
 import numpy as np
 
-from ik_service.jit.compile import inner_kernel, kernel, merged_kernel
+from ik_service.jit.compile import inner_kernel, kernel, merged_kernel, varied_kernel
+from ik_service.kinematics.joint_space import FARTHEST_LIMIT, has_lower, has_upper
 from ik_service.kinematics.kernels import all_finite, copy_vector, fill_vector, monotonic_ns
-from ik_service.solvers.choices import LimitStrategy, Nearness
-from ik_service.solvers.loop.approach import approach
 from ik_service.solvers.loop.iteration import (
     beyond_reach,
     errors_at,
@@ -28,15 +33,195 @@ from ik_service.solvers.loop.iteration import (
     goal_fault,
     set_goal,
     step_within_limits,
+    weighted_rows,
     within_tolerance,
 )
-from ik_service.solvers.loop.limits import start_inside, turn_towards
-from ik_service.solvers.loop.motion_bound import narrow_limits
-from ik_service.solvers.loop.problem import open_problem
-from ik_service.solvers.loop.restarts import random_start
-from ik_service.solvers.loop.sliding import FAR_COST, slide_ahead
-from ik_service.solvers.loop.strategies import all_inside, bring_inside
+from ik_service.solvers.loop.limits import (
+    all_inside,
+    bring_inside,
+    fix_crossing,
+    narrow_limits,
+    start_inside,
+    take_step_inside,
+    turn_towards,
+)
+from ik_service.solvers.loop.linear_algebra import damped_step
+from ik_service.solvers.loop.problem import open_problem, width
+from ik_service.solvers.methods.levenberg_marquardt import LevenbergMarquardt
+from ik_service.solvers.options import LimitStrategy, Nearness
 from ik_service.solvers.result import IkStatus
+
+_INCREMENT = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_UNIT = 1.0 / 9007199254740992.0  # 2⁻⁵³
+# How far a variable without limits is spread about the seed [rad] or [m].
+_SPREAD = math.pi
+
+
+@inner_kernel
+def uniform(state):
+    """
+    Return the next random number in [0, 1): splitmix64 (Steele, Lea, Flood 2014).
+
+    :param state: (1,) int64, any value; its bits are those of an unsigned number.
+    """
+    z = np.uint64(state[0]) + _INCREMENT
+    state[0] = np.int64(z)
+    z = (z ^ (z >> np.uint64(30))) * _MIX_1
+    z = (z ^ (z >> np.uint64(27))) * _MIX_2
+    z = z ^ (z >> np.uint64(31))
+    return (z >> np.uint64(11)) * _UNIT
+
+
+@varied_kernel
+def random_start(chain, settings, work, radius):
+    """
+    Write a random posture within the limits to ``work.q``.
+
+    :param radius: largest distance of each variable from the seed [rad] or [m].
+    """
+    for i in range(work.q.shape[0]):
+        work.q[i] = random_position(chain, work, radius, i)
+
+
+@inner_kernel
+def random_position(chain, work, radius, i):
+    """
+    Return a random position of a variable within its limits.
+
+    :param radius: largest distance from the seed [rad] or [m].
+    """
+    start = work.start[i]
+    lower = max(chain.lower[i], start - radius)
+    upper = min(chain.upper[i], start + radius)
+    if not has_lower(lower):
+        lower = max(lower, min(start, upper) - _SPREAD)
+    if not has_upper(upper):
+        upper = min(upper, max(start, lower) + _SPREAD)
+    if upper - lower > 2.0 * FARTHEST_LIMIT:  # one limit only, and a start far from it
+        lower = max(lower, start - _SPREAD)
+    return lower + uniform(work.random) * (upper - lower)
+
+
+FAR_COST = 12.5
+"""
+Cost [half a squared error] above which slides go ahead: that of 5 m, which is within the reach of
+hardly any arm, and from where the damped steps still arrive.
+"""
+# Keeps the system definite in directions in which nothing slides.
+_SLIDING_DAMPING = 1e-9
+
+
+@inner_kernel
+def slide_ahead(chain, settings, work):
+    """
+    Move the variables that slide to where the error at ``work.q`` is least.
+
+    :returns: whether there are any; without them all is as it was.
+    """
+    fill_vector(work.fixed_at, math.nan)
+    if not _keep_slides(chain, work, False):
+        return False
+    weighted_rows(chain, settings, work)
+    _keep_slides(chain, work, True)
+    crossing = 1
+    while crossing > 0:
+        damped_step(work, work.error, _SLIDING_DAMPING)
+        crossing = 0
+        if settings.limits != LimitStrategy.IGNORE:
+            crossing = fix_crossing(chain, work)
+    if settings.limits == LimitStrategy.IGNORE:
+        for i in range(work.q.shape[0]):
+            work.q[i] += work.step[i]
+    else:
+        take_step_inside(chain, work)
+    fill_vector(work.step, 0.0)
+    return True
+
+
+@inner_kernel
+def _keep_slides(chain, work, clear):
+    """Return whether any variable only slides."""
+    count = 0
+    for i in range(work.q.shape[0]):
+        turns = slides = 0.0
+        for k in range(chain.variables.shape[0]):
+            if chain.variables[k] == i:
+                turns += abs(chain.joints[k, 6])
+                slides += abs(chain.joints[k, 7])
+        if turns == 0.0 and slides > 0.0:
+            count += 1
+        elif clear:
+            for j in range(width(work)):
+                work.rows[i, j] = 0.0
+    return count > 0
+
+
+# Plain numbers: code for the type of a member would be compiled beside that for numbers.
+_IGNORE, _ACTIVE_SET = int(LimitStrategy.IGNORE), int(LimitStrategy.ACTIVE_SET)
+# Steps at most, the first damping in shares of the cost, the damping at which no step helps any
+# more (per metre of error, where that is large), the share of the cost that a step has to win, the
+# steps between two readings of the clock.
+APPROACH_STEPS = 100
+_APPROACH_DAMPING = 0.1
+_APPROACH_LARGEST_DAMPING = 1e4
+_APPROACH_PROGRESS = 1e-7
+
+
+@merged_kernel
+def approach(chain, settings, work, deadline, search, best, trace):
+    """
+    Descend from the best joint vector to the closest pose; the result is in ``work.q``.
+
+    Whatever the method, this is Levenberg–Marquardt as Marquardt (1963) has it: a step that does
+    not lower the cost is taken back and the damping is raised, so the cost falls to a minimum
+    also where that is far from zero.
+
+    :param best: (n,) joint vector to start from [rad] or [m].
+    :param trace: (rows, 2n + 3) out, see :func:`~ik_service.solvers.loop.iteration.record`.
+    :returns: the steps tried, and whether the target is reached.
+    """
+    strategy = _IGNORE
+    copy_vector(best, work.q)
+    if settings.limits != LimitStrategy.IGNORE:
+        strategy = _ACTIVE_SET
+        forget_substitution(work)
+        bring_inside(chain, work.q)
+    copy_vector(work.q, work.best_q)
+    fill_vector(work.step, 0.0)
+    cost, reached = evaluate_pose(chain, settings, work, search, trace)
+    far = max(1.0, math.sqrt(cost))
+    damping = min(_APPROACH_DAMPING, 1.0 / far)
+    steps = 0
+    while (
+        steps < APPROACH_STEPS and damping * cost < _APPROACH_LARGEST_DAMPING * far and not reached
+    ):
+        if steps % _CLOCK_INTERVAL == 0 and monotonic_ns(work.clock) > deadline:
+            break
+        step_within_limits(chain, LevenbergMarquardt(damping, 0.0), settings, work, strategy)
+        after, reached = evaluate_pose(chain, settings, work, search, trace)
+        steps += 1
+        if after < cost:
+            copy_vector(work.q, work.best_q)
+            if after > (1.0 - _APPROACH_PROGRESS) * cost:
+                break
+            cost = after
+            damping *= 0.3
+        else:
+            damping *= 4.0
+            copy_vector(work.best_q, work.q)
+            evaluate_pose(chain, settings, work, search, trace[:0])
+    copy_vector(work.best_q, work.q)
+    return steps, reached
+
+
+@inner_kernel
+def forget_substitution(work):
+    """Reset the substitution of variables: a step is that of the joints themselves."""
+    fill_vector(work.scale, 1.0)
+    fill_vector(work.penalty_shift, 0.0)
+
 
 # Status of a solve.
 _SUCCESS, _NO_SOLUTION = IkStatus.SUCCESS.number, IkStatus.NO_SOLUTION.number
@@ -70,7 +255,6 @@ def solve(problem, method, target, seed, best, trace):
     Solve for one target.
 
     :param problem: :class:`~ik_service.solvers.loop.problem.Problem`.
-    :param method: parameters of the method.
     :param target: (4, 4) T_base_target.
     :param seed: (n,) start of the first search.
     :param best: (n,) out: the best joint vector found.
@@ -237,3 +421,76 @@ def largest_difference(a, b):
     for i in range(a.shape[0]):
         largest = max(largest, abs(a[i] - b[i]))
     return largest
+
+
+@kernel
+def solve_many(
+    problem,
+    method,
+    targets,
+    seeds,
+    chained,
+    budget,
+    best,
+    status,
+    errors_out,
+    counts,
+    states,
+    motions,
+    trace,
+):
+    """
+    Solve for many targets, one after the other, until the time is up.
+
+    :param problem: :class:`~ik_service.solvers.loop.problem.Problem`.
+    :param targets: (N, 4, 4) T_base_target.
+    :param seeds: (N, n) [rad] or [m].
+    :param budget: time after which no further target is begun [ns].
+    :param best: (N, n) out: the best joint vectors found [rad] or [m].
+    :param status: (N,) int64 out: ``IkStatus.number``.
+    :param errors_out: (N, 2) out: position error [m] and orientation error [rad].
+    :param counts: (N, 2) int64 out: iterations and searches; of solves that pause, so far.
+    :param states: (N, 3) int64 in and out: of solves that pause, zero before they begin: state of
+        the generator of restarts, time spent [ns], whether a nearer solution is wanted still;
+        (0, 3) where they do not pause.
+    :param motions: (N, 3) in and out, likewise: cost at the seed, motion from the seed to the
+        solution accepted and to the one found [rad] or [m].
+    :returns: number of targets that were solved, at least one.
+    """
+    chain, settings, work = open_problem(problem)
+    pauses = states.shape[0] > 0
+    spent = 0
+    for k in range(targets.shape[0]):
+        seed = best[k - 1] if chained and k > 0 else seeds[k]
+        before = counts[k, 0] if pauses else 0
+        if pauses:
+            _restore(work, counts[k], states[k], motions[k], best[k])
+        status[k], errors_out[k, 0], errors_out[k, 1], counts[k, 0], counts[k, 1], time = (
+            solve_one(chain, method, settings, work, targets[k], seed, best[k], trace)
+        )
+        counts[k, 0] += before
+        if pauses:
+            _store(work, states[k], motions[k], time)
+        spent += time
+        if spent > budget:
+            return k + 1
+    return targets.shape[0]
+
+
+@inner_kernel
+def _restore(work, counts, state, motion, q):
+    """Write the state of a solve that pauses to the workspace."""
+    work.searched[0] = counts[1]
+    work.random[0], work.spent[0] = state[0], state[1]
+    work.seed_cost[0], work.kept[0] = motion[0], motion[1]
+    for i in range(q.shape[0]):
+        work.q[i] = q[i]
+
+
+@inner_kernel
+def _store(work, state, motion, time):
+    """Read the state of a solve that pauses from the workspace."""
+    state[0] = work.random[0]
+    state[1] += time
+    state[2] = work.goes_on[0]
+    motion[0], motion[2] = work.seed_cost[0], work.motion[0]

@@ -17,7 +17,7 @@ from ik_service.exceptions import SolverSpecError
 from ik_service.jit.compile import inner_kernel, kernel_for
 from ik_service.jit.kernel_cache import depend_on
 from ik_service.kinematics.kernels import ChainArrays
-from ik_service.solvers.loop.fields import Settings, Workspace
+from ik_service.solvers.loop.problem import Settings, Workspace
 
 StepFunction = TypeVar('StepFunction', bound=Callable[..., None])
 ARGUMENTS = ('method', 'chain', 'settings', 'work')
@@ -30,7 +30,6 @@ def step(method: tuple, chain: ChainArrays, settings: Settings, work: Workspace)
     A variable whose row of ``work.rows`` is zero has to get the step 0.
 
     :param method: the method's parameters; their type selects the implementation.
-    :param chain: the chain.
     :param settings: the settings of the loop.
     :param work: the workspace; its docstring lists inputs, outputs and scratch.
     """

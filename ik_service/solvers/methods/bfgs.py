@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from ik_service.jit.compile import inner_kernel
 from ik_service.kinematics.kernels import copy_vector, fill_vector
-from ik_service.solvers.kernels.line_search import (
+from ik_service.solvers.loop.limits import substitute_of
+from ik_service.solvers.loop.line_search import (
     best_length,
     dot,
     is_descent,
@@ -21,7 +22,6 @@ from ik_service.solvers.kernels.line_search import (
     write_gradient,
 )
 from ik_service.solvers.loop.step import step_of
-from ik_service.solvers.loop.strategies import substitute_of
 from ik_service.solvers.registry import given, SolverSpec
 
 # The curvature along a step below which it teaches nothing.
@@ -66,9 +66,9 @@ def bfgs_step(method, chain, settings, work):
         _forget(inverse, n)
     # A bound may cut the step, and the gradient changes by what is left of it.
     for i in range(n):
-        way = substitute_of(chain, settings.limits, i, trial[i])
-        way -= substitute_of(chain, settings.limits, i, work.q[i])
-        work.memory[n + _STEP, i] = way if found else 0.0
+        taken = substitute_of(chain, settings.limits, i, trial[i])
+        taken -= substitute_of(chain, settings.limits, i, work.q[i])
+        work.memory[n + _STEP, i] = taken if found else 0.0
 
 
 @inner_kernel

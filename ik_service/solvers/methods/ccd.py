@@ -16,17 +16,17 @@ the last cycles, the columns of ΔF and ΔQ, the next q is
 D. G. Anderson, "Iterative procedures for nonlinear integral equations", Journal of the ACM 12,
 1965, in the form that H. F. Walker and P. Ni give it, "Anderson acceleration for fixed-point
 iterations", SIAM Journal on Numerical Analysis 49, 2011, section 2. Each cycle is still one joint
-at a time. The extrapolated place is taken if the error is less there than after the cycle, so no
+at a time. The extrapolated posture is taken if the error is less there than after the cycle, so no
 step is worse than the cycle alone.
 
 For tasks whose weights differ between the axes, and for variables that move several joints: there
-the best place of a joint has no closed form.
+the best position of a joint has no closed form.
 
 For a turning joint that is the angle of a vector: w_p ‖p − p_target‖² and
 ½ w_r ‖R − R_target‖² both vary with a turn by θ as constant − 2 (A cos θ + B sin θ).
 L.-C. T. Wang and C. C. Chen, "A combined optimization method for solving the inverse kinematics
 problem of mechanical manipulators", IEEE Transactions on Robotics and Automation 7, 1991. The
-bounds of a joint are kept exactly: the best place within them is where the cosine is largest.
+bounds of a joint are kept exactly: the best position within them is where the cosine is largest.
 """
 
 from __future__ import annotations
@@ -37,18 +37,17 @@ from typing import NamedTuple
 from ik_service.jit.compile import inner_kernel
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.kernels import copy_vector, jacobian_rows, last_frame
-from ik_service.solvers.characteristic_length import (
+from ik_service.solvers.loop.iteration import errors
+from ik_service.solvers.loop.limits import inside, without_turns
+from ik_service.solvers.loop.line_search import dot
+from ik_service.solvers.loop.linear_algebra import solve_by_lu
+from ik_service.solvers.loop.step import step_of
+from ik_service.solvers.options import (
     characteristic_length,
+    IkOptions,
+    LimitStrategy,
     refuse_characteristic_length,
 )
-from ik_service.solvers.choices import LimitStrategy
-from ik_service.solvers.kernels.line_search import dot
-from ik_service.solvers.kernels.linear import solve_by_lu
-from ik_service.solvers.kernels.turns import without_turns
-from ik_service.solvers.loop.iteration import errors
-from ik_service.solvers.loop.limits import inside
-from ik_service.solvers.loop.step import step_of
-from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import given, SolverSpec
 
 # An effect of a joint below this share of the numbers it is computed from is rounding.
@@ -63,7 +62,6 @@ def turn_weights(square, settings):
     The latter is twice the squared angle, where that is small.
 
     :param square: square of the characteristic length [m²], or 1.
-    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
     """
     position = settings.weights[0] * settings.weights[0]
     return position, 0.5 * square * settings.weights[3] * settings.weights[3]
@@ -72,14 +70,11 @@ def turn_weights(square, settings):
 @inner_kernel
 def closed_form_cycle(method, chain, settings, work, q):
     """
-    Move each joint of ``q`` to its best place, the last one first.
+    Move each joint of ``q`` to its best position, the last one first.
 
     The axes of the joints before it do not move with a joint, so only the tip has to be followed.
 
-    :param method: :class:`~ik_service.solvers.methods.ccd.CyclicCoordinateDescent`.
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
-    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`; its frame moves with ``q``.
+    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`; its frame moves with ``q``.
     :param q: (n,) joint vector [rad] or [m], in and out.
     """
     position_weight, orientation_weight = turn_weights(method.square, settings)
@@ -162,21 +157,14 @@ def _best_turn(chain, settings, i, value, turns, cosine, sine):
 
 @inner_kernel
 def within(chain, settings, i, value):
-    """
-    Return the value of a variable clamped to its limits, unless they are ignored.
-
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
-    :param i: index of the variable.
-    :param value: its position [rad] or [m].
-    """
+    """Return the value of a variable clamped to its limits, unless they are ignored."""
     if settings.limits == LimitStrategy.IGNORE:
         return value
     return min(max(value, chain.lower[i]), chain.upper[i])
 
 
 @inner_kernel
-def _carry(axis, frame, angle, way):
+def _carry(axis, frame, angle, slide):
     """Move the tip's frame by a turn about an axis and a slide along it."""
     ax, ay, az = axis[0], axis[1], axis[2]
     c, s = math.cos(angle), math.sin(angle)
@@ -189,9 +177,9 @@ def _carry(axis, frame, angle, way):
         ry = c * y + s * (az * x - ax * z) + along * ay
         rz = c * z + s * (ax * y - ay * x) + along * az
         if part == 3:
-            rx += axis[3] + way * ax
-            ry += axis[4] + way * ay
-            rz += axis[5] + way * az
+            rx += axis[3] + slide * ax
+            ry += axis[4] + slide * ay
+            rz += axis[5] + slide * az
         frame[3 * part], frame[3 * part + 1], frame[3 * part + 2] = rx, ry, rz
 
 
@@ -204,10 +192,7 @@ def linearised_cycle(method, chain, settings, work, q):
     """
     Move each variable of ``q`` to the minimum of its linearised error, the last one first.
 
-    :param method: :class:`~ik_service.solvers.methods.ccd.CyclicCoordinateDescent`.
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
-    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`, used as scratch.
+    :param work: :class:`~ik_service.solvers.loop.problem.Workspace`, used as scratch.
     :param q: (n,) joint vector [rad] or [m], in and out.
     """
     length = math.sqrt(method.square)
@@ -238,9 +223,9 @@ def _squared_effect(length, settings, row):
 
 
 _CYCLES = 5  # remembered, or one a joint
-# Rows of memory: the place after the cycle, the motion of the cycle before and where that started,
-# the extrapolated place, γ; then ΔF, ΔQ and the matrix ΔFᵀΔF.
-AFTER, _BEFORE, _START, _PLACE, _GAMMA, _CHANGES = range(6)
+# Rows of memory: the posture after the cycle, the motion of the cycle before and its start, the
+# extrapolated posture, γ; then ΔF, ΔQ and the matrix ΔFᵀΔF.
+AFTER, _BEFORE, _START, _EXTRAPOLATED, _GAMMA, _CHANGES = range(6)
 # Share of itself that is added to the diagonal of ΔFᵀΔF: cycles in line leave it singular.
 _RIDGE = 1e-10
 # The longest motion of a joint in a step [rad] or [m].
@@ -258,23 +243,15 @@ def memory_rows(n: int) -> int:
 
 @inner_kernel
 def extrapolate(method, chain, settings, work):
-    """
-    Write the step to ``work.step``: to the extrapolated place, or that of the cycle alone.
-
-    :param method: :class:`~ik_service.solvers.methods.ccd.CyclicCoordinateDescent`.
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
-    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`; the place after the cycle is
-        in row ``AFTER`` of its memory, and its frame is that of the tip there.
-    """
-    best, place = work.memory[AFTER], work.memory[_PLACE]
+    """Write the step to ``work.step``: to the extrapolated posture, or that of the cycle alone."""
+    best, posture = work.memory[AFTER], work.memory[_EXTRAPOLATED]
     disagreement = _disagreement(method, settings, work)
     known = _remember_cycle(chain, work)
     if known > 0 and _solve_for_gamma(work, known):
-        _write_place(chain, settings, work, known)
-        last_frame(chain, place, work.axes, work.frame)
+        _write_extrapolated(chain, settings, work, known)
+        last_frame(chain, posture, work.axes, work.frame)
         if _disagreement(method, settings, work) < disagreement:
-            best = place
+            best = posture
     for i in range(work.q.shape[0]):
         work.step[i] = best[i] - work.q[i]
 
@@ -332,23 +309,23 @@ def _solve_for_gamma(work, known):
 
 
 @inner_kernel
-def _write_place(chain, settings, work, known):
-    """Write q + f − (ΔQ + ΔF) γ, or what is not too far of the way to it, within the limits."""
+def _write_extrapolated(chain, settings, work, known):
+    """Write q + f − (ΔQ + ΔF) γ, or as much of it as is not too far, within the limits."""
     n = work.q.shape[0]
     depth = min(n, _CYCLES)
-    place, gamma = work.memory[_PLACE], work.memory[_GAMMA]
+    posture, gamma = work.memory[_EXTRAPOLATED], work.memory[_GAMMA]
     longest = 0.0
     for i in range(n):
-        place[i] = work.memory[_BEFORE, i]
+        posture[i] = work.memory[_BEFORE, i]
         for a in range(known):
             slot = _CHANGES + (work.iteration[0] - a) % depth
-            place[i] -= gamma[a] * (work.memory[slot, i] + work.memory[slot + depth, i])
-        longest = max(longest, abs(place[i]))
+            posture[i] -= gamma[a] * (work.memory[slot, i] + work.memory[slot + depth, i])
+        longest = max(longest, abs(posture[i]))
     share = _LONGEST / longest if longest > _LONGEST else 1.0
     for i in range(n):
-        place[i] = work.q[i] + share * place[i]
+        posture[i] = work.q[i] + share * posture[i]
         if settings.limits != LimitStrategy.IGNORE:
-            place[i] = inside(chain, i, place[i])
+            posture[i] = inside(chain, i, posture[i])
 
 
 class CyclicCoordinateDescent(NamedTuple):
@@ -396,7 +373,7 @@ def _parameters(chain: KinematicChain, options: IkOptions) -> CyclicCoordinateDe
     return CyclicCoordinateDescent(1.0, closed_form, 1, length * length)
 
 
-_ONE_BY_ONE = 'each joint goes to its best place within its limits, one at a time; take clamp'
+_ONE_BY_ONE = 'each joint goes to its best position within its limits, one at a time; take clamp'
 
 SPEC = SolverSpec(
     name='ccd',

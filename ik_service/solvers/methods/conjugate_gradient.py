@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ik_service.kinematics.kernels import copy_vector
-from ik_service.solvers.kernels.line_search import (
+from ik_service.solvers.loop.line_search import (
     best_length,
     dot,
     is_descent,
@@ -30,7 +30,7 @@ class ConjugateGradient(NamedTuple):
     """
     Parameters of the method.
 
-    :ivar gain: the share of the way to the minimum along the direction that is tried first.
+    :ivar gain: the share of the distance to the minimum along the direction that is tried first.
     """
 
     gain: float

@@ -20,15 +20,15 @@ from typing import NamedTuple
 from ik_service.jit.compile import inner_kernel
 from ik_service.kinematics.joint_space import has_lower, has_upper
 from ik_service.kinematics.kernels import copy_vector
-from ik_service.solvers.choices import LimitStrategy, Nearness
-from ik_service.solvers.kernels.damped_least_squares import damped_step
+from ik_service.solvers.loop.linear_algebra import damped_step
+from ik_service.solvers.loop.problem import width
 from ik_service.solvers.loop.step import step_of
-from ik_service.solvers.loop.width import width
+from ik_service.solvers.options import LimitStrategy, Nearness
 from ik_service.solvers.registry import given, SolverSpec
 
 # Keeps the 6×6 system definite where the Jacobian is singular and the error is nearly zero.
 _LEAST_DAMPING = 1e-12
-# The share of the way to the middle that a joint would go for an error of 1.
+# The share of the distance to the middle that a joint would go for an error of 1.
 _CENTRING = 2.0
 # Cost at the seed [half a squared error] below which a path is tracked: closer than about 4 cm.
 _TRACKING_COST = 1e-3
@@ -39,8 +39,8 @@ class LevenbergMarquardt(NamedTuple):
     Parameters of the method.
 
     :ivar damping: λ per unit of ½ eᵀWe.
-    :ivar centring: the share of the way to the middle of its limits that a joint would go, per
-        unit of ‖e‖, while a path is tracked; 0 for none.
+    :ivar centring: the share of the distance to the middle of its limits that a joint would go,
+        per unit of ‖e‖, while a path is tracked; 0 for none.
     """
 
     damping: float

@@ -17,15 +17,17 @@ from ik_service.exceptions import OptionError
 from ik_service.jit.compile import inner_kernel
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.kernels import fill_vector
-from ik_service.solvers.choices import ObjectiveKind
-from ik_service.solvers.kernels.singular_values import orthogonal_columns, squared_singular_values
+from ik_service.solvers.loop.linear_algebra import orthogonal_columns, squared_singular_values
+from ik_service.solvers.loop.problem import width
 from ik_service.solvers.loop.step import step_of
-from ik_service.solvers.loop.width import width
-from ik_service.solvers.options import IkOptions
+from ik_service.solvers.options import IkOptions, ObjectiveKind
 from ik_service.solvers.registry import given, SolverSpec
-from ik_service.solvers.secondary.objective_choice import choose_objective
-from ik_service.solvers.secondary.objectives import Objective
-from ik_service.solvers.secondary.self_motion import add_self_motion, SELF_MOTION_ROWS
+from ik_service.solvers.secondary_objectives import (
+    add_self_motion,
+    choose_objective,
+    Objective,
+    SELF_MOTION_ROWS,
+)
 
 
 class Pseudoinverse(NamedTuple):

@@ -32,15 +32,15 @@ from ik_service.jit.compile import inlined_kernel
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.kernels import fill_vector
 from ik_service.kinematics.tree import KinematicTree
-from ik_service.solvers.characteristic_length import (
+from ik_service.solvers.loop.limits import without_turns
+from ik_service.solvers.loop.problem import width
+from ik_service.solvers.loop.step import step_of
+from ik_service.solvers.options import (
     characteristic_length,
+    IkOptions,
+    LimitStrategy,
     refuse_characteristic_length,
 )
-from ik_service.solvers.choices import LimitStrategy
-from ik_service.solvers.kernels.turns import without_turns
-from ik_service.solvers.loop.step import step_of
-from ik_service.solvers.loop.width import width
-from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import given, SolverSpec
 
 # Rows of memory: the metric D⁻¹, the gradient now and before, the last step, and in the first
@@ -65,9 +65,6 @@ def descend_by_two_points(square, chain, settings, work):
     Write α D Jᵀ S² e to ``work.step``.
 
     :param square: square of the characteristic length [m²].
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
-    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     """
     _write_direction(square, chain, work, _is_anew(settings, work))
     length = _two_point_length(work) if work.iteration[0] > 0 else 0.0
@@ -75,8 +72,8 @@ def descend_by_two_points(square, chain, settings, work):
         length = _best_length(square, work)
     longest = 0.0
     for i in range(work.step.shape[0]):
-        way = length * abs(work.step[i])
-        longest = max(longest, way, way * abs(work.scale[i]))
+        distance = length * abs(work.step[i])
+        longest = max(longest, distance, distance * abs(work.scale[i]))
     if longest > _LONGEST:
         length *= _LONGEST / longest
     for i in range(work.step.shape[0]):
@@ -107,15 +104,15 @@ def _write_direction(square, chain, work, anew):
             slope += weight * rows[i, j] * error[j]
             size += weight * rows[i, j] * rows[i, j]
         scale = work.scale[i]
-        # In the joint's own measure, also where another variable stands in its place.
+        # In the joint's own measure, also where another variable is substituted for it.
         metric[i] = size / (scale * scale) if scale != 0.0 else 0.0
         largest = max(largest, metric[i])
         if anew:
             before[i] = gradient[i]
             gradient[i] = -slope
             # As it was meant: a joint that passes a bound may have been turned back inside.
-            way = without_turns(chain, i, work.step[i])
-            motion[i] = way / scale if scale != 0.0 else 0.0
+            taken = without_turns(chain, i, work.step[i])
+            motion[i] = taken / scale if scale != 0.0 else 0.0
         work.step[i] = slope
     for i in range(rows.shape[0]):
         if metric[i] > 0.0:
@@ -172,12 +169,7 @@ def _best_length(square, work):
 
 @inlined_kernel
 def descend_steepest(fixed_gain, work):
-    """
-    Write α Jᵀ e to ``work.step``.
-
-    :param fixed_gain: α; 0 for the one that minimises the linearised error.
-    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
-    """
+    """Write α Jᵀ e to ``work.step``."""
     rows = work.rows
     moved = work.vector
     fill_vector(moved, 0.0)

@@ -7,9 +7,8 @@ from support.chains import arm, arm_path, snake
 from support.solid_arms import at
 
 import ik_service as iks
-from ik_service.extras.planning.constraints import TaskRows
+from ik_service.extras.planning.constraints import Projection, TaskRows
 from ik_service.extras.planning.motion_check import positions_at
-from ik_service.extras.planning.projection import Projection
 
 pytest.importorskip('ompl', reason='OMPL comes with the extra plan')
 pytest.importorskip('coal', reason='Coal comes with the extra collision')

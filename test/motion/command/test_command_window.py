@@ -17,7 +17,7 @@ from ik_service.motion.command.command_window import (
 )
 from ik_service.motion.command.joint_motion import JointMotion
 from ik_service.motion.command.motion_limits import MotionLimits
-from ik_service.paths.trajectory.segments import segment_coefficients, time_powers
+from ik_service.paths.trajectory.joint_trajectory import segment_coefficients, time_powers
 
 PERIOD = 0.01
 FASTEST = 1.0  # [rad/s]

@@ -8,9 +8,8 @@ from support.chains import arm, planar, postures, snake, targets
 from support.six_joint_arms import six_joint_arm, WITHOUT
 
 import ik_service as iks
-from ik_service.solvers.all_solutions.elimination import elimination_starts
+from ik_service.solvers.all_solutions.elimination import elimination_of, elimination_starts
 from ik_service.solvers.all_solutions.finder import list_solutions, needs_elimination
-from ik_service.solvers.all_solutions.general_arm import elimination_of
 
 
 def apart(solutions, q):

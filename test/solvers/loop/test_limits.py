@@ -7,12 +7,28 @@ from hypothesis import strategies as st
 import numba
 import numpy as np
 import pytest
+from support.chains import arm as arm_of
 from support.chains import arm as chain_of
-from support.chains import joint_xml, limit_xml, planar, planar_xml, robot_xml, targets, transform
+from support.chains import (
+    joint_xml,
+    limit_xml,
+    planar,
+    planar_xml,
+    postures,
+    robot_xml,
+    snake,
+    targets,
+    transform,
+    within_limits,
+)
+from support.contract import options_with
 
 import ik_service as iks
-from ik_service.solvers.choices import LimitStrategy
+from ik_service.jit.compile import kernel
+from ik_service.kinematics.joint_space import FARTHEST_LIMIT
+from ik_service.kinematics.pose_error import pose_error
 from ik_service.solvers.loop import limits
+from ik_service.solvers.options import LimitStrategy
 
 SOLVERS = iks.solver_names()
 POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
@@ -180,3 +196,204 @@ def test_every_step_keeps_tight_limits(strategy):
     for target in targets(chain, 10, seed=40):
         trace = iks.solve_ik(tight, target, options=options).trace
         assert np.all((tight.lower <= trace.q) & (trace.q <= tight.upper))
+
+
+@kernel
+def _transformed(lower, upper, y):
+    return limits.transformed(lower, upper, y)
+
+
+@kernel
+def _untransformed(lower, upper, value):
+    return limits.untransformed(lower, upper, value)
+
+
+@kernel
+def _slope(lower, upper, value):
+    return limits._slope(lower, upper, value)
+
+
+far_edges = st.floats(-1e3, 1e3)
+widths = st.floats(0.0, 1e3)
+intervals = st.one_of(
+    st.tuples(far_edges, widths).map(lambda pair: (pair[0], pair[0] + pair[1])),
+    far_edges.map(lambda edge: (edge, math.inf)),
+    far_edges.map(lambda edge: (-math.inf, edge)),
+    st.just((-math.inf, math.inf)),
+)
+
+
+# The transformation itself
+
+
+@SEEDED
+@given(intervals, st.one_of(st.floats(-1e6, 1e6), st.floats(-1e-6, 1e-6)))
+def test_transformed_values_stay_within_the_limits(interval, y):
+    """Not by a rounding error either."""
+    lower, upper = interval
+    assert lower <= _transformed(lower, upper, y) <= upper
+
+
+def part_of(interval):
+    """The ends of an interval, with finite ones in the place of those that are not."""
+    lower, upper = interval
+    low = lower if math.isfinite(lower) else min(upper, 0.0) - 10.0
+    return low, upper if math.isfinite(upper) else max(low, 0.0) + 10.0
+
+
+@SEEDED
+@given(intervals, st.floats(0.0, 1.0))
+def test_untransformed_is_the_inverse_of_transformed(interval, share):
+    lower, upper = interval
+    low, high = part_of(interval)
+    value = min(max(low + share * (high - low), lower), upper)
+    y = _untransformed(lower, upper, value)
+    assert math.isfinite(y)
+    size = max(1.0, abs(low), abs(high))
+    assert _transformed(lower, upper, y) == pytest.approx(value, abs=1e-13 * size)
+    if lower >= -FARTHEST_LIMIT and upper <= FARTHEST_LIMIT:
+        assert abs(y) <= math.pi / 2
+
+
+@SEEDED
+@given(intervals, st.floats(0.02, 0.98))
+def test_slope_is_that_of_the_transformation(interval, share):
+    lower, upper = interval
+    low, high = part_of(interval)
+    value = low + share * (high - low)
+    y = _untransformed(lower, upper, value)
+    difference = _transformed(lower, upper, y + 1e-5) - _transformed(lower, upper, y - 1e-5)
+    size = max(1.0, abs(low), abs(high))
+    assert _slope(lower, upper, value) == pytest.approx(difference / 2e-5, abs=1e-8 * size)
+
+
+def test_bounds_are_where_joints_stop():
+    assert _slope(-1.0, 2.0, 2.0) == pytest.approx(0.0, abs=1e-7)
+    assert _slope(-1.0, 2.0, 0.5) == pytest.approx(1.5)
+    assert _slope(3.0, math.inf, 3.0) == 0.0
+    assert _slope(-math.inf, 3.0, 3.0) == 0.0
+    assert _slope(-math.inf, math.inf, 5.0) == 1.0
+    assert _slope(0.4, 0.4, 0.4) == 0.0
+    assert _transformed(0.1, math.inf, 0.0) == 0.1
+
+
+# A step
+
+
+def transformed_by_numpy(lower, upper, y):
+    if np.isfinite(lower) and np.isfinite(upper):
+        return (lower + upper) / 2 + (upper - lower) / 2 * math.sin(y)
+    if np.isfinite(lower):
+        return lower - 1.0 + math.hypot(1.0, y)
+    return upper + 1.0 - math.hypot(1.0, y) if np.isfinite(upper) else y
+
+
+def variables(chain, q):
+    """The new variables at a joint vector: none, one or two bounds each."""
+    y = np.empty(chain.n)
+    for i, (lower, upper, value) in enumerate(zip(chain.lower, chain.upper, q, strict=True)):
+        if np.isfinite(lower) and np.isfinite(upper):
+            y[i] = math.asin((value - (lower + upper) / 2) / ((upper - lower) / 2))
+        elif np.isfinite(lower):
+            y[i] = math.sqrt((value - lower + 1.0) ** 2 - 1.0)
+        else:
+            y[i] = math.sqrt((upper - value + 1.0) ** 2 - 1.0) if np.isfinite(upper) else value
+    return y
+
+
+def joints(chain, y):
+    pairs = zip(chain.lower, chain.upper, y, strict=True)
+    return np.array([transformed_by_numpy(*pair) for pair in pairs])
+
+
+def first_row(chain, target, q, solver, weights, **values):
+    options = iks.IkOptions(
+        task_weights=weights, max_iterations=1, max_searches=1, record_trace=True, **values
+    )
+    trace = iks.solve_ik(chain, target, q, solver, options).trace
+    np.testing.assert_array_equal(trace.q[0], q)
+    return trace.q[1]
+
+
+def endless():
+    """Joints with no limit, with one, and with two."""
+    free = iks.Robot.from_urdf(planar_xml([0.5, 0.4, 0.3, 0.2], 'continuous', inner='')).chain(
+        'link0', 'tip'
+    )
+    return free.with_limits([-np.inf, -2.0, -np.inf, -1.0], [np.inf, np.inf, 2.0, 2.5])
+
+
+def chosen_step(solver, J, e):
+    if solver == 'pseudoinverse':
+        return np.linalg.pinv(J, rcond=1e-12) @ e
+    if solver == 'levenberg_marquardt':
+        return J.T @ np.linalg.solve(J @ J.T + (0.1 * 0.5 * e @ e + 1e-12) * np.eye(6), e)
+    descent = J.T @ e
+    moved = J @ descent
+    return (e @ moved) / (moved @ moved) * descent
+
+
+STEPS = ('pseudoinverse', 'levenberg_marquardt', 'transpose')
+PROBLEMS = {
+    'panda': lambda: arm_of('panda'),
+    'sliding': lambda: snake(7, prismatic=0.5),
+    'endless': endless,
+}
+
+
+@pytest.mark.parametrize('solver', STEPS)
+@pytest.mark.parametrize('name', PROBLEMS)
+@pytest.mark.parametrize('weights', [(1.0,) * 6, (2.0, 1.0, 0.5, 0.1, 3.0, 0.2)])
+def test_transformed_step_is_the_step_of_the_new_variables(solver, name, weights):
+    chain = PROBLEMS[name]()
+    middle = np.where(np.isfinite(chain.mid_range()), chain.mid_range(), 0.0)
+    for q, q_target in postures(chain, 8, seed=3).reshape(4, 2, chain.n):
+        q, q_target = 0.9 * q + 0.1 * middle, 0.9 * q_target + 0.1 * middle
+        target = chain.forward(q_target)
+        y = variables(chain, q)
+        roots = np.sqrt(weights)
+        e = roots * pose_error(chain.forward(q), target)
+        ways = 1e-6 * np.eye(chain.n)
+        slopes = [(joints(chain, y + way) - joints(chain, y - way)).sum() / 2e-6 for way in ways]
+        J = roots[:, None] * chain.jacobian(q) * slopes
+        expected = joints(chain, y + chosen_step(solver, J, e))
+        variant = 'classical' if solver == 'transpose' else None
+        after = first_row(
+            chain, target, q, solver, weights, joint_limits='transform', variant=variant
+        )
+        scale = np.linalg.norm(chosen_step(solver, J, e))
+        np.testing.assert_allclose(after, expected, rtol=0, atol=1e-5 * (1.0 + scale**2))
+
+
+# What comes of it
+
+
+@pytest.mark.parametrize('solver', [name for name in iks.solver_names() if name != 'ccd'])
+def test_one_sided_limits_are_kept_by_transformed_variables(solver):
+    chain = endless()
+    options = options_with(
+        joint_limits='transform', task_weights=(1, 1, 0, 0, 0, 0), record_trace=True,
+        max_searches=3,
+    )  # fmt: skip
+    solved = 0
+    for target, seed in zip(targets(chain, 6), postures(chain, 6, seed=1), strict=True):
+        result = iks.solve_ik(chain, target, seed, solver, options)
+        assert all(within_limits(chain, q) for q in result.trace.q)
+        solved += result.success
+    assert solved >= 4
+
+
+def test_solution_on_a_bound_is_found_but_slowly():
+    """There the transformed joint does not move with its variable: a bound is hard to reach."""
+    chain = planar(1.0, 0.8).with_limits([-1.0, -1.0], [1.0, 1.0])
+    q = np.array([0.2, 1.0])
+    iterations = {}
+    for strategy in ('active_set', 'transform'):
+        options = options_with(
+            task_weights=(1, 1, 0, 0, 0, 0), joint_limits=strategy, position_tolerance=1e-4,
+            max_searches=20,
+        )  # fmt: skip
+        result = iks.solve_ik(chain, chain.forward(q), [0.0, 0.5], options=options)
+        assert result.success
+        iterations[strategy] = result.iterations
+    assert iterations['transform'] >= iterations['active_set']

@@ -2,23 +2,36 @@
 
 import numpy as np
 import pytest
-from support.chains import snake
+from support.chains import arm_path, snake
 
+import ik_service as iks
+from ik_service.kinematics.tree import KinematicTree
 from ik_service.solvers.loop.problem import allocate, views
+from ik_service.solvers.loop.tree.problem import allocate_tree, tree_views
 
 
-@pytest.mark.parametrize('n', [1, 7, 60])
-def test_pieces_do_not_overlap(n):
-    pieces = [piece for group in views(allocate(snake(n), memory=3)) for piece in group]
+def both_hands():
+    return iks.Robot.from_urdf(arm_path('upper_body')).tree(None, ['left_grip', 'right_grip'])
+
+
+@pytest.mark.parametrize(
+    'make',
+    [*(lambda n=n: snake(n) for n in (1, 7, 60)), both_hands,
+     lambda: KinematicTree.of_chain(snake(7))],
+)  # fmt: skip
+def test_pieces_fill_the_arrays_and_do_not_overlap(make):
+    space = make()
+    if isinstance(space, KinematicTree):
+        problem = allocate_tree(space, memory=3)
+        groups = tree_views(problem)
+    else:
+        problem = allocate(space, memory=3)
+        groups = views(problem)
+    pieces = [piece for group in groups for piece in group]
     for number, piece in enumerate(pieces):
         piece[:] = number
     for number, piece in enumerate(pieces):
         assert np.all(piece == number)
-
-
-def test_pieces_fill_the_arrays():
-    problem = allocate(snake(7), memory=3)
-    pieces = [piece for group in views(problem) for piece in group]
     assert sum(piece.size for piece in pieces) == sum(array.size for array in problem)
 
 

@@ -9,7 +9,7 @@ from support.first_step import first_step
 
 import ik_service as iks
 from ik_service.kinematics.pose_error import pose_error
-from ik_service.solvers.characteristic_length import characteristic_length
+from ik_service.solvers.options import characteristic_length
 
 WEIGHTS = [(1.0,) * 6, (1.0, 1.0, 1.0, 0.0, 0.0, 0.0), (2.0, 1.0, 0.5, 0.1, 3.0, 0.0)]
 LENGTHS = [None, 0.05, 2.0]

@@ -60,7 +60,7 @@ class MotionProblem:
     :ivar posture: (m,) full posture of the start [rad] or [m].
     :ivar start: (n,) the start.
     :ivar goals: the alternatives: joint vectors, and goals of links.
-    :ivar constraints: what holds on the whole way.
+    :ivar constraints: what holds on the whole path.
     :ivar pipeline: as :func:`~ik_service.plan_motion` has it.
     :ivar timeout: time for the plan [s].
     :ivar notes: remarks for the client.
@@ -203,7 +203,7 @@ class _Reader:
     def on_the_way(
         self, chain: KinematicChain, constraints: Constraints, start: np.ndarray
     ) -> KinematicChain:
-        """Return a chain with the limits that joint constraints of the way leave."""
+        """Return a chain with the limits that joint constraints of the path leave."""
         if not constraints.joint_constraints:
             return chain
         with _named('path_constraints'):
@@ -222,7 +222,7 @@ class _Reader:
         return narrowed
 
     def row_tests(self, constraints: Constraints) -> list[RowTest]:
-        """Return the tests of constraints on links that hold on the way."""
+        """Return the tests of constraints on links that hold on the path."""
         tests: list[RowTest] = []
         with _named('path_constraints'):
             for bound in self._bounds(constraints):

@@ -1,4 +1,4 @@
-"""Action ``move_action``: plan, and move; watch the way, and plan again."""
+"""Action ``move_action``: plan, and move; watch the motion, and plan again."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from moveit_msgs.msg import MotionPlanRequest
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
 
-from ik_service.extras.planning.ros.goal_scene import GoalScene
-from ik_service.extras.planning.ros.request_planner import PlannedMotion, RequestPlanner
+from ik_service.extras.planning.ros.request_planner import GoalScene, PlannedMotion, RequestPlanner
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.ros.common.actions import DeferredActionServer
 from ik_service.ros.motion.trajectory.goals import GoalEnd, GoalRefusedError, MOVEIT_CODES
@@ -278,12 +277,7 @@ class MoveAction:
 
 
 class _Goal:
-    """
-    Goal from its acceptance to its result.
-
-    :param server: the server of the action.
-    :param handle: the server's handle.
-    """
+    """Goal from its acceptance to its result."""
 
     def __init__(self, server: DeferredActionServer, handle: ServerGoalHandle) -> None:
         self.server, self.handle = server, handle

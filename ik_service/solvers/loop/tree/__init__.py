@@ -6,15 +6,15 @@ The modules here are the variants, by the types of a tree's arguments, of the fe
 that most kernels here take, where they do not say otherwise:
 
 - ``chain``: :class:`~ik_service.kinematics.tree.TreeArrays`;
-- ``settings``: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers;
+- ``settings``: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers;
 - ``work``: :class:`~ik_service.solvers.loop.tree.problem.TreeWorkspace`;
 - ``target``: (11t, 4) blocks of the t tips, see :attr:`~ik_service.solvers.task.Task.block`;
 - ``tip``: index of a tip;
-- ``goal``: (43,) row of ``work.goal``, see :mod:`~ik_service.solvers.loop.tree.goal_row`;
+- ``goal``: (43,) row of ``work.goal``, see :mod:`~ik_service.solvers.loop.tree.problem`;
 - ``margin``: how far inside the tolerances to aim [m] or [rad].
 """
 
 # The variants are declared where these modules are imported.
-from ik_service.solvers.loop.tree import damped_step, goal, problem, residual, restarts, rows
+from ik_service.solvers.loop.tree import goals, jacobian, problem
 
-__all__ = ['damped_step', 'goal', 'problem', 'residual', 'restarts', 'rows']
+__all__ = ['goals', 'jacobian', 'problem']

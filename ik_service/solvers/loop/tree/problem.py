@@ -1,28 +1,45 @@
-"""Tree, settings of the loop and workspace of a solve, packed into few arrays."""
+"""
+Tree, settings of the loop and workspace of a solve, packed into few arrays.
+
+The goal of a tip is a row of 43 numbers:
+
+======  ===========================================================================================
+0–11    the goal frame of the last joint: x, y, z axes; origin of the region
+12–20   axes of the target, about which the angles count
+21–29   axes of the region
+30–32   the point of the tip, in the frame behind the last joint
+33–35   extents of the region: half lengths, or radius, radius and half the height
+36–38   tolerances of the angles
+39      number of the region; 0: the point has to be at the target
+40      kind of the orientation: one of the numbers below
+41–42   cosine and sine of the rotation about z from the frame behind the last joint to the tip
+======  ===========================================================================================
+"""
 
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ik_service.jit.compile import variant
+from ik_service.jit.compile import inlined_kernel, variant
 from ik_service.kinematics.tree import KinematicTree, TreeArrays
-from ik_service.solvers.loop.fields import Settings, Workspace
-from ik_service.solvers.loop.layout import (
-    floats,
-    Layout,
-    per_joint,
-    places,
-    rows_of,
-    six,
-    SIZES,
+from ik_service.solvers.loop.problem import (
+    INTEGERS,
+    open_problem,
+    reach_without_limits,
+    read_settings,
+    Settings,
+    settings_views,
+    width,
+    Workspace,
 )
-from ik_service.solvers.loop.problem import open_problem, reach_without_limits
-from ik_service.solvers.loop.tree.goal_row import GOAL_SIZE
-from ik_service.solvers.loop.width import width
+
+TARGET, REGION, POINT, EXTENTS, TOLERANCES = 12, 21, 30, 33, 36
+KIND, TURNING, END, GOAL_SIZE = 39, 40, 41, 43
+EXACT, ROTATION_VECTOR, EULER_XYZ, FREE = range(4)
+"""Kinds of orientation."""
 
 
 class TreeProblem(NamedTuple):
@@ -53,52 +70,59 @@ class TreeProblem(NamedTuple):
     spans: np.ndarray
 
 
-# Fields of the workspace that are larger than those for one tip, or only there for several:
-# `reached`: position error [m] and orientation error [rad] of each tip, and four numbers unused;
-# `solution` and `maps`: scratch, the latter two 3 × 3 matrices.
-_FIELDS = {
-    **places(Workspace),
-    'rows': rows_of('wides', 'w', 'n'),
-    'error': rows_of('wides', 'w'),
-    'matrix': rows_of('wides', 'w', 'w'),
-    'vector': rows_of('wides', 'w'),
-    'solution': rows_of('wides', 'w'),
-    'columns': per_joint('w'),
-    'frame': rows_of('twelves', 12, 't'),
-    'goal': 'problem.goals',
-    'reached': six('t'),
-    'maps': floats(18),
-}
-TreeWorkspace: Any = namedtuple('TreeWorkspace', tuple(_FIELDS))  # type: ignore[misc]
+# Fields that are there only for trees: position error [m] and orientation error [rad] of each tip,
+# and four numbers unused; and scratch, the latter two 3 × 3 matrices.
+TreeWorkspace: Any = namedtuple(  # type: ignore[misc]
+    'TreeWorkspace', (*Workspace._fields, 'reached', 'solution', 'maps')
+)
 TreeWorkspace.__doc__ = """State and scratch of a solve for several tips."""
-_SIZES = {
-    't': 'problem.goals.shape[0]',
-    'w': '6 * t',
-    **SIZES,
-    'k': 'problem.vectors.shape[0] - {vectors} - t - w',
-}
-_layout = Layout(
-    {
-        TreeArrays: {
-            'base': rows_of('twelves', 12, 't'),
-            'joints': 'problem.joints',
-            'variables': 'problem.variables',
-            'spans': 'problem.spans',
-            'ends': six('t'),
-            'moves': per_joint('t'),
-            'lower': per_joint(),
-            'upper': per_joint(),
-            'turn': per_joint(),
-        },
-        Settings: places(Settings),
-        TreeWorkspace: _FIELDS,
-    }
-)
-tree_views: Callable[[TreeProblem], tuple[TreeArrays, Settings, Any]] = _layout.function(
-    'tree_views', sizes=_SIZES
-)
-"""Parts of a problem by name, as arrays that are views of it."""
-variant(open_problem, TreeProblem)(_layout.function('open_problem', Settings, _SIZES))
+# Numbers of `floats`, and rows of `vectors` and `wides`, that every problem has.
+_FLOATS, _VECTORS, _WIDES = 53, 12, 3
+
+
+def _cut(problem):
+    """Return the tree and the workspace as arrays, which are views of those of a problem."""
+    floats, integers, vectors, sixes, twelves, wides, goals, joints, variables, spans = problem
+    n, m, t = vectors.shape[1], joints.shape[0], goals.shape[0]
+    moves = 12 + 6 * t
+    tree = TreeArrays(
+        base=twelves[0:t], joints=joints, variables=variables, spans=spans,
+        ends=sixes[m : m + t], moves=vectors[moves : moves + t],
+        lower=vectors[0], upper=vectors[1], turn=vectors[2],
+    )  # fmt: skip
+    work = TreeWorkspace(  # type: ignore[call-arg]  # the fields of Workspace
+        q=vectors[3], rows=wides[3 : 3 + n], error=wides[0], cost=floats[13:14],
+        twist=floats[14:20], step=vectors[4], memory=vectors[moves + t :],
+        iteration=integers[11:12], start=vectors[5], seed_cost=floats[20:21],
+        fixed_at=vectors[6], scale=vectors[7], penalty_shift=vectors[8],
+        unfinished=integers[12:13], seeks_seed=integers[13:14], matrix=wides[3 + n :],
+        vector=wides[1], columns=vectors[12:moves], axes=sixes[0:m], frame=twelves[t : 2 * t],
+        goal=goals, best_q=vectors[9], probe_frame=floats[21:33], random=integers[14:15],
+        recorded=integers[15:16], clock=integers[16:18], lower=vectors[10], upper=vectors[11],
+        searched=integers[18:19], spent=integers[19:20], kept=floats[33:34],
+        motion=floats[34:35], goes_on=integers[20:21], reached=sixes[m + t :],
+        solution=wides[2], maps=floats[35:53],
+    )  # fmt: skip
+    return tree, work
+
+
+_cut_out = inlined_kernel(_cut)
+
+
+def tree_views(problem: TreeProblem) -> tuple[TreeArrays, Settings, Any]:
+    """
+    Return the parts of a problem by name, as arrays that are views of it.
+
+    :param problem: the problem.
+    """
+    tree, work = _cut(problem)
+    return tree, settings_views(problem.floats, problem.integers), work
+
+
+@variant(open_problem, TreeProblem)
+def _open_tree_problem(problem):
+    tree, work = _cut_out(problem)
+    return tree, read_settings(problem.floats, problem.integers), work
 
 
 @variant(width, TreeWorkspace)
@@ -115,14 +139,14 @@ def allocate_tree(tree: KinematicTree, memory: int = 0, limited: bool = True) ->
     :param limited: whether the limits of the joints count.
     :returns: the problem, for one thread; its settings are to be set yet.
     """
-    n, m, t, size = tree.n, len(tree.arrays.variables), len(tree.tips), _layout.totals
+    n, m, t = tree.n, len(tree.arrays.variables), len(tree.tips)
     problem = TreeProblem(
-        floats=np.zeros(size['floats']),
-        integers=np.zeros(size['integers'], np.int64),
-        vectors=np.zeros((size['vectors'] + t + 6 * t + memory, n)),
+        floats=np.zeros(_FLOATS),
+        integers=np.zeros(INTEGERS, np.int64),
+        vectors=np.zeros((_VECTORS + t + 6 * t + memory, n)),
         sixes=np.zeros((m + 2 * t, 6)),
         twelves=np.zeros((2 * t, 12)),
-        wides=np.zeros((size['wides'] + n + 6 * t, 6 * t)),
+        wides=np.zeros((_WIDES + n + 6 * t, 6 * t)),
         goals=np.zeros((t, GOAL_SIZE)),
         joints=np.zeros((m, 8)),
         variables=np.zeros(m, np.int64),

@@ -24,8 +24,15 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ik_service.jit.compile import inner_kernel
+from ik_service.exceptions import OptionError
+from ik_service.jit.compile import inner_kernel, kernel
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.joint_path import joint_path, kernel_frame_angles
+from ik_service.kinematics.kernels import last_frame
+from ik_service.solvers.options import IkOptions
+from ik_service.solvers.registry import given
 
 
 class Elements(NamedTuple):
@@ -55,7 +62,6 @@ def start_frame(chain, state):
     """
     Write the x and y axes of the frame in which the first joint moves to ``state``.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param state: (12,) scratch of :func:`element` and :func:`next_frame`.
     """
     for i in range(6):
@@ -67,10 +73,7 @@ def next_frame(chain, q, axes, k, state):
     """
     Update ``state`` from the frame of joint k to that of joint k + 1.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
-    :param q: (n,) joint vector [rad] or [m].
     :param axes: (m, 6) from :func:`~ik_service.kinematics.kernels.last_frame`.
-    :param k: index of the joint on the path.
     :param state: (12,) updated, see :func:`start_frame`.
     """
     angle = chain.joints[k, 0] + chain.joints[k, 6] * q[chain.variables[k]]
@@ -87,11 +90,9 @@ def element(chain, elements, axes, frame, k, state, first, second):
     """
     Write the columns of joints k and k + 1 in the rows of their element.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param elements: :class:`Elements`.
     :param axes: (m, 6) from the forward kinematics.
     :param frame: (12,) likewise.
-    :param k: index of the first joint of the element on the path.
     :param state: (12,) at the frame of joint k.
     :param first: (6,) out: column of joint k, linear before angular, in its frame.
     :param second: (6,) out: column of joint k + 1, in the same frame.
@@ -134,9 +135,7 @@ def element_products(chain, elements, work, diagonal, beside, right):
     """
     Write BᵀB and Bᵀd of the rows B of all elements, without their weight, by joints.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
     :param elements: :class:`Elements`.
-    :param work: at the posture ``q``; ``matrix`` and ``probe`` are overwritten.
     :param diagonal: (m,) out; 0 for joints that are held.
     :param beside: (m,) out: of a joint and the next one; the last is 0.
     :param right: (m,) out.
@@ -173,3 +172,116 @@ def _free_scale(work, i):
 def _moved_anyway(work, i):
     """Return the motion of a variable that does not depend on its step."""
     return -work.penalty_shift[i] if math.isnan(work.fixed_at[i]) else work.fixed_at[i] - work.q[i]
+
+
+# Of the elements: with 1, as in the paper, searches take thousands of steps.
+_WEIGHT = 0.01
+_PARALLEL = 1e-9  # sine of the angle between two axes that count as parallel
+
+
+def choose_elements(chain: KinematicChain, options: IkOptions) -> Elements:
+    """
+    Return the basic elements for given options.
+
+    Rows are of position in the plane of a planar chain when the task has no orientation, which is
+    the matrix of the paper, and of the whole pose otherwise.
+
+    :param options: options of the extended Jacobian.
+    :raises OptionError: when the displacements do not fit the chain.
+    """
+    m = len(chain.arrays.variables)
+    planar = is_planar(chain) and not any(options.task_weights[3:])
+    if planar and options.characteristic_length is not None:
+        raise OptionError(
+            'characteristic_length', 'is not used where all rows are of position, in a plane'
+        )
+    length = 1.0 if planar else given(options.characteristic_length, mean_distance(chain))
+    rows = 2 if planar else 6
+    displacements = np.zeros((m, 6))
+    if options.element_displacements is not None:
+        if len(options.element_displacements) != rows * (m - 1):
+            raise OptionError(
+                'element_displacements',
+                f'has to be {rows * (m - 1)} numbers, {rows} for each of {m - 1} basic elements, '
+                f'not {len(options.element_displacements)}',
+            )
+        wanted = np.reshape(options.element_displacements, (rows, m - 1))
+        displacements[: m - 1, :rows] = wanted.T
+        displacements[:, :3] /= length
+    path = joint_path(chain.robot, chain.base_link, chain.tip_link, chain.locked)
+    angles = kernel_frame_angles(path)
+    return Elements(
+        given(options.element_weight, _WEIGHT),
+        1.0 / length,
+        0.0 if planar else 1.0,
+        np.column_stack([np.cos(angles), np.sin(angles)]),
+        displacements,
+        first_of_each(chain),
+    )
+
+
+def first_of_each(chain: KinematicChain) -> np.ndarray:
+    """Return the index (m,) of the first joint that is moved by the variable of each joint."""
+    variables = chain.arrays.variables
+    return np.argmax(variables[None, :] == variables[:, None], axis=1)
+
+
+def is_planar(chain: KinematicChain) -> bool:
+    """Return whether all joints turn, about parallel axes."""
+    joints = chain.arrays.joints
+    return bool(np.all(joints[:, 7] == 0.0) and np.all(np.abs(joints[:-1, 5]) < _PARALLEL))
+
+
+def mean_distance(chain: KinematicChain) -> float:
+    """Return the mean distance of consecutive joints, with the tip [m]; 1 if all are 0."""
+    distances = np.linalg.norm(chain.arrays.joints[:, 1:4], axis=1)
+    return float(distances.mean()) or 1.0
+
+
+def extended_matrix(
+    chain: KinematicChain, q: ArrayLike, options: IkOptions | None = None
+) -> np.ndarray:
+    """
+    Return the matrix that ``extended_jacobian`` with ``basic_elements`` solves.
+
+    For a planar chain and the weights (1, 1, 0, 0, 0, 0) it is, entry for entry, equation (9) of
+    M. Šoch and R. Lórencz, "Solving inverse kinematics – a new approach to the extended Jacobian
+    technique".
+
+    :param chain: the chain, with m joints on its path.
+    :param q: (n,) joint positions [rad] or [m].
+    :param options: ``task_weights``, ``element_weight`` and ``characteristic_length`` count.
+    :returns: (r (m − 1) + w, n): the first coordinate of every basic element, each in the frame in
+        which its first joint moves, then the second of every element, and so on; then the
+        weighted axes of the tip, in the base frame. r is 2 in the plane and 6 otherwise.
+    :raises ArgumentError: when q has another shape or is not finite.
+    """
+    options = options or IkOptions()
+    q = chain.check_q(q)
+    elements = choose_elements(chain, options)
+    columns = np.zeros((len(chain.arrays.variables) - 1, 2, 6))
+    axes, frame, state = np.empty((len(columns) + 1, 6)), np.empty(12), np.empty(12)
+    _columns(chain.arrays, elements, q, axes, frame, state, columns)
+    rows = 6 if elements.angular else 2
+    matrix = np.zeros((rows, len(columns), chain.n))
+    for k, pair in enumerate(columns):
+        for variable, column in zip(chain.arrays.variables[k : k + 2], pair, strict=True):
+            matrix[:, k, variable] += elements.weight * column[:rows]
+    weights = np.sqrt(options.task_weights)
+    tip = (weights[:, None] * chain.jacobian(q))[weights > 0.0]
+    return np.vstack([matrix.reshape(-1, chain.n), tip])
+
+
+@kernel
+def _columns(chain, elements, q, axes, frame, state, columns):
+    """
+    Write the columns of all basic elements.
+
+    :param state: (12,) scratch.
+    :param columns: (m − 1, 2, 6) out.
+    """
+    last_frame(chain, q, axes, frame)
+    start_frame(chain, state)
+    for k in range(columns.shape[0]):
+        element(chain, elements, axes, frame, k, state, columns[k, 0], columns[k, 1])
+        next_frame(chain, q, axes, k, state)

@@ -28,7 +28,7 @@ import numpy as np
 
 from ik_service.jit.compile import inlined_kernel, inner_kernel
 from ik_service.kinematics.kernels import fill_vector
-from ik_service.solvers.kernels.linear import solve_by_lu
+from ik_service.solvers.loop.linear_algebra import solve_by_lu
 from ik_service.solvers.methods.extended_jacobian.basic_elements import element_products, Elements
 
 # Shares below which a rest is no pivot: of a joint's own diagonal element, and of the largest.
@@ -44,7 +44,7 @@ class ElementSystem(NamedTuple):
     :ivar beside: (m,) of T, the element that joins a joint to the next one.
     :ivar right: (m,) right side.
     :ivar solution: (m,) x.
-    :ivar place: (m,) where in the border a joint is; −1: it is not.
+    :ivar border_index: (m,) index of a joint in the border; −1: it is not.
     :ivar border: (m, b) rows of joints, columns of the border.
     :ivar corner: (b, b) of the border with itself.
     :ivar corner_right: (b,) right side, then y.
@@ -55,7 +55,7 @@ class ElementSystem(NamedTuple):
     beside: np.ndarray
     right: np.ndarray
     solution: np.ndarray
-    place: np.ndarray
+    border_index: np.ndarray
     border: np.ndarray
     corner: np.ndarray
     corner_right: np.ndarray
@@ -78,9 +78,6 @@ def solve_elements(elements: Elements, chain, work):
     """
     Write the solution x to ``work.step``.
 
-    :param elements: the elements.
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
-    :param work: at the posture ``q``; ``memory`` and all scratch but ``columns`` are overwritten.
     :returns: whether the problem has one solution; if not, the step is of no use.
     """
     system = _open(work)
@@ -213,7 +210,7 @@ def _eliminate(system, size):
             size += 1
             carried = 0.0
             continue
-        system.place[k] = -1.0
+        system.border_index[k] = -1.0
         system.diagonal[k] = pivot
         factor = 1.0 / pivot
         for j in range(size):
@@ -241,7 +238,7 @@ def _subtract(share, row, other, size):
 def _put_in_border(system, k, pivot, size):
     """Make joint k, as far as it is eliminated, the last unknown of the border."""
     m = system.diagonal.shape[0]
-    system.place[k] = size
+    system.border_index[k] = size
     for j in range(size):
         system.corner[size, j] = system.border[k, j]
         system.corner[j, size] = system.border[k, j]
@@ -258,8 +255,8 @@ def _substitute(system, size):
     """Write the solution, from the last joint to the first."""
     m = system.diagonal.shape[0]
     for k in range(m - 1, -1, -1):
-        if system.place[k] >= 0.0:
-            system.solution[k] = system.corner_right[int(system.place[k])]
+        if system.border_index[k] >= 0.0:
+            system.solution[k] = system.corner_right[int(system.border_index[k])]
             continue
         value = system.right[k]
         if k + 1 < m:

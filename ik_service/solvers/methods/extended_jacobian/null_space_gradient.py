@@ -6,13 +6,13 @@ import math
 
 from ik_service.jit.compile import inner_kernel
 from ik_service.kinematics.kernels import copy_vector, fill_vector
-from ik_service.solvers.kernels.singular_values import (
+from ik_service.solvers.loop.iteration import rows_at
+from ik_service.solvers.loop.linear_algebra import (
     largest_index,
     orthogonal_columns,
     squared_singular_values,
 )
-from ik_service.solvers.loop.rows import rows_at
-from ik_service.solvers.secondary.objectives import MEMORY_ROWS, objective_gradient
+from ik_service.solvers.secondary_objectives import MEMORY_ROWS, objective_gradient
 
 # Of the central differences of the slope [rad] or [m].
 _PERTURBATION = 1e-4
@@ -37,10 +37,6 @@ def fill_square_system(method, chain, settings, work, matrix):
     Rows of J come as its right singular vectors, so that a task of which the chain can fulfil
     less than six components is one of fewer rows. A variable that is held has a row of its own.
 
-    :param method: the method's parameters.
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
-    :param settings: :class:`~ik_service.solvers.loop.fields.Settings`, single fields as numbers.
-    :param work: :class:`~ik_service.solvers.loop.fields.Workspace`.
     :param matrix: (n, n) out.
     """
     n = work.q.shape[0]

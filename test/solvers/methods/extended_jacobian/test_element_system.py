@@ -10,7 +10,7 @@ from support.elements import mimicking
 from support.first_step import first_step
 
 import ik_service as iks
-from ik_service.solvers.methods.extended_jacobian.matrix import extended_matrix
+from ik_service.solvers.methods.extended_jacobian.basic_elements import extended_matrix
 
 PLANE = (1.0, 1.0, 0.0, 0.0, 0.0, 0.0)
 POSE = (1.0,) * 6

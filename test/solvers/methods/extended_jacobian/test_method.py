@@ -13,7 +13,7 @@ from support.first_step import first_step
 import ik_service as iks
 from ik_service.exceptions import OptionError
 from ik_service.kinematics.pose_error import pose_error
-from ik_service.solvers.methods.extended_jacobian.matrix import extended_matrix
+from ik_service.solvers.methods.extended_jacobian.basic_elements import extended_matrix
 
 PLANE = (1.0, 1.0, 0.0, 0.0, 0.0, 0.0)
 POSE = (1.0,) * 6

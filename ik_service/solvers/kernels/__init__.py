@@ -1,1 +1,0 @@
-"""Kernels that several methods use: linear algebra and line search."""

@@ -1,0 +1,309 @@
+"""
+Goals of the tips: their rows, the errors until each tip is in its region, and random starts.
+
+The package docstring, :mod:`ik_service.solvers.loop.tree`, lists the arguments of these kernels.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ik_service.jit.compile import inlined_kernel, inner_kernel, variant
+from ik_service.kinematics.kernels import ChainArrays, frame_error, last_frame, transform_fault
+from ik_service.kinematics.tree import TreeArrays
+from ik_service.solvers.loop.iteration import beyond_reach, errors, errors_at, goal_fault, set_goal
+from ik_service.solvers.loop.search import random_position, random_start, uniform
+from ik_service.solvers.loop.tree.problem import (
+    END,
+    EULER_XYZ,
+    EXACT,
+    EXTENTS,
+    FREE,
+    KIND,
+    POINT,
+    REGION,
+    ROTATION_VECTOR,
+    TARGET,
+    TOLERANCES,
+    TreeWorkspace,
+    TURNING,
+)
+from ik_service.solvers.loop.tree.tolerances import angle_excess, region_excess
+from ik_service.solvers.task import BLOCK_ROWS
+
+
+@variant(goal_fault, TreeArrays)
+def _tree_goal_fault(chain, target):
+    """Whether a target is none: of another shape, or with a transform that is not rigid."""
+    tips = chain.base.shape[0]
+    if target.shape != (BLOCK_ROWS * tips, 4):
+        return True
+    for tip in range(tips):
+        first = BLOCK_ROWS * tip
+        if transform_fault(target[first : first + 4]) != 0:
+            return True
+    return False
+
+
+@variant(set_goal, TreeArrays)
+def _tree_set_goal(chain, target, goal):
+    """Write the goals of all tips."""
+    for tip in range(goal.shape[0]):
+        first = BLOCK_ROWS * tip
+        _set_tip_goal(chain.ends[tip], target[first : first + BLOCK_ROWS], goal[tip])
+
+
+@inner_kernel
+def _set_tip_goal(end, block, goal):
+    """
+    Write the goal of a tip.
+
+    :param end: (6,) row of ``TreeArrays.ends``.
+    :param block: (11, 4) of the target.
+    :param goal: (43,) out.
+    """
+    c, s = end[0], end[1]
+    kind = block[8, 0]
+    origin = 0 if kind == 0.0 else 4
+    for i in range(3):
+        goal[i] = c * block[i, 0] - s * block[i, 1]
+        goal[3 + i] = s * block[i, 0] + c * block[i, 1]
+        goal[6 + i] = block[i, 2]
+        goal[9 + i] = block[origin + i, 3]
+        for j in range(3):
+            goal[TARGET + 3 * j + i] = block[i, j]
+            goal[REGION + 3 * j + i] = block[4 + i, j]
+    goal[POINT] = c * block[9, 0] - s * block[9, 1]
+    goal[POINT + 1] = s * block[9, 0] + c * block[9, 1]
+    goal[POINT + 2] = block[9, 2]
+    goal[KIND] = kind
+    goal[END], goal[END + 1] = c, s
+    exact, free = 0, 0
+    for i in range(3):
+        goal[EXTENTS + i] = block[8, 1 + i]
+        tolerance = block[10, i]
+        goal[TOLERANCES + i] = tolerance
+        exact += tolerance == 0.0
+        free += tolerance == math.inf
+    goal[TURNING] = ROTATION_VECTOR if block[9, 3] == 0.0 else EULER_XYZ
+    if exact == 3:
+        goal[TURNING] = EXACT
+    if free == 3:
+        goal[TURNING] = FREE
+
+
+@variant(beyond_reach, TreeArrays)
+def _tree_beyond_reach(chain, settings, goal):
+    """Whether the goal of a tip lies farther away than the tip reaches."""
+    for j in range(3):
+        if settings.weights[j] == 0.0:
+            return False
+    for tip in range(goal.shape[0]):
+        if _tip_beyond_reach(chain.ends[tip], settings.tolerances[0], goal[tip]):
+            return True
+    return False
+
+
+@inner_kernel
+def _tip_beyond_reach(end, tolerance, goal):
+    """Whether no point within reach is in the region, however the tip's point is turned."""
+    dx, dy, dz = end[2] - goal[9], end[3] - goal[10], end[4] - goal[11]
+    if goal[KIND] != 0.0:
+        g = goal[REGION : REGION + 9]
+        dx, dy, dz = region_excess(
+            goal,
+            0.0,
+            g[0] * dx + g[1] * dy + g[2] * dz,
+            g[3] * dx + g[4] * dy + g[5] * dz,
+            g[6] * dx + g[7] * dy + g[8] * dz,
+        )
+    point = goal[POINT : POINT + 3]
+    offset = math.sqrt(point[0] * point[0] + point[1] * point[1] + point[2] * point[2])
+    reach = end[5] * (1.0 + 1e-9) + tolerance + offset
+    return dx * dx + dy * dy + dz * dz > reach * reach
+
+
+# How far inside wide tolerances the loop aims, in the solver's own: what it then calls reached
+# lies within them, in spite of rounding.
+INSET = 1.01
+
+
+@inlined_kernel
+def tip_chain(chain, tip):
+    """Return the constants of the chain of one tip."""
+    first, last = chain.spans[tip], chain.spans[tip + 1]
+    return ChainArrays(
+        chain.base[tip],
+        chain.joints[first:last],
+        chain.variables[first:last],
+        chain.ends[tip],
+        chain.lower,
+        chain.upper,
+        chain.turn,
+        chain.ends[tip],
+    )
+
+
+@variant(last_frame, TreeArrays)
+def _last_frames(chain, q, axes, frame):
+    """Write the frame behind the last joint of each tip, and the axes of all joints."""
+    for tip in range(frame.shape[0]):
+        first, last = chain.spans[tip], chain.spans[tip + 1]
+        last_frame(tip_chain(chain, tip), q, axes[first:last], frame[tip])
+
+
+@variant(errors, TreeWorkspace)
+def _tree_errors(settings, work):
+    """
+    Return the largest errors at ``work.frame``, those of the tolerances to aim at, and the cost.
+
+    The weighted errors go to ``work.error``, those of each tip to ``work.reached``.
+    """
+    return errors_within(
+        settings, work, INSET * settings.tolerances[0], INSET * settings.tolerances[1]
+    )
+
+
+@variant(errors_at, TreeArrays)
+def _tree_errors_at(chain, settings, work, q):
+    """Return the largest errors of a joint vector, of the tolerances that were asked for."""
+    last_frame(chain, q, work.axes, work.frame)
+    position, orientation, _ = errors_within(settings, work, 0.0, 0.0)
+    return position, orientation
+
+
+@inner_kernel
+def errors_within(settings, work, position_margin, orientation_margin):
+    """
+    Return the largest position error [m] and orientation error [rad] of a tip, and the cost.
+
+    :param position_margin: how far inside the regions to aim [m].
+    :param orientation_margin: how far inside the tolerances of the angles [rad].
+    """
+    largest = turned = total = 0.0
+    for tip in range(work.frame.shape[0]):
+        tip_error(work.frame[tip], work.goal[tip], position_margin, orientation_margin, work.twist)
+        position = orientation = cost = 0.0
+        for j in range(6):
+            weight = settings.weights[j]
+            value = weight * work.twist[j]
+            work.error[6 * tip + j] = value
+            cost += value * value
+            if weight > 0.0:
+                if j < 3:
+                    position += work.twist[j] * work.twist[j]
+                else:
+                    orientation += work.twist[j] * work.twist[j]
+        work.reached[tip, 0] = math.sqrt(position)
+        work.reached[tip, 1] = math.sqrt(orientation)
+        largest = max(largest, work.reached[tip, 0])
+        turned = max(turned, work.reached[tip, 1])
+        total += cost
+    if math.isnan(total):
+        largest = turned = total
+    work.cost[0] = 0.5 * total
+    return largest, turned, 0.5 * total
+
+
+@inner_kernel
+def tip_error(frame, goal, position_margin, orientation_margin, twist):
+    """
+    Write the shortest twist that carries a tip into its goal region.
+
+    :param frame: (12,) frame behind the last joint.
+    :param position_margin: how far inside the region to aim [m].
+    :param orientation_margin: how far inside the tolerances of the angles [rad].
+    :param twist: (6,) out, linear [m] before angular [rad], in the base frame.
+    """
+    turning = goal[TURNING]
+    if turning == FREE:
+        twist[3] = twist[4] = twist[5] = 0.0
+    else:
+        frame_error(frame, goal, twist)
+    if turning != EXACT and turning != FREE:
+        a, b, c = angle_excess(frame, goal, orientation_margin, twist)
+        for j in range(3):
+            x, y, z = goal[TARGET + j], goal[TARGET + 3 + j], goal[TARGET + 6 + j]
+            twist[3 + j] = -(x * a + y * b + z * c)
+    dx, dy, dz = point_offset(frame, goal)
+    if goal[KIND] == 0.0:
+        twist[0], twist[1], twist[2] = -dx, -dy, -dz
+        return
+    a, b, c = in_region(goal, dx, dy, dz)
+    a, b, c = region_excess(goal, position_margin, a, b, c)
+    for j in range(3):
+        x, y, z = goal[REGION + j], goal[REGION + 3 + j], goal[REGION + 6 + j]
+        twist[j] = -(x * a + y * b + z * c)
+
+
+@inner_kernel
+def point_offset(frame, goal):
+    """
+    Return the vector from the origin of a region to the point of the tip [m], in the base frame.
+
+    :param frame: (12,) frame behind the last joint.
+    """
+    x, y, z = goal[POINT], goal[POINT + 1], goal[POINT + 2]
+    return (
+        frame[9] - goal[9] + frame[0] * x + frame[3] * y + frame[6] * z,
+        frame[10] - goal[10] + frame[1] * x + frame[4] * y + frame[7] * z,
+        frame[11] - goal[11] + frame[2] * x + frame[5] * y + frame[8] * z,
+    )
+
+
+@inner_kernel
+def in_region(goal, dx, dy, dz):
+    """Return a vector in the frame of the region."""
+    g = goal[REGION : REGION + 9]
+    return (
+        g[0] * dx + g[1] * dy + g[2] * dz,
+        g[3] * dx + g[4] * dy + g[5] * dz,
+        g[6] * dx + g[7] * dy + g[8] * dz,
+    )
+
+
+# Errors [m] and [rad] below which a tip has arrived but for what the others have done to it.
+_CLOSE = 0.02
+# Share of the starts at which no joint is kept: where one tip is can hinder another.
+_ALL_AT_ONCE = 0.05
+
+
+@variant(random_start, TreeArrays)
+def _tree_random_start(chain, settings, work, radius):
+    """
+    Write a random posture to ``work.q``, but for joints that need not move.
+
+    Those that move only tips that have arrived keep the position that the last search found for
+    them: to find all tips at once by chance would take as many searches as the product of those
+    that each of them needs.
+    """
+    last_frame(chain, work.q, work.axes, work.frame)
+    errors(settings, work)
+    waits = radius == math.inf and _any_away(work) and uniform(work.random) > _ALL_AT_ONCE
+    for i in range(work.q.shape[0]):
+        if not (waits and _moves_arrived_only(chain, work, i)):
+            work.q[i] = random_position(chain, work, radius, i)
+
+
+@inner_kernel
+def _any_away(work):
+    """Return whether some tip has not arrived."""
+    for tip in range(work.reached.shape[0]):
+        if not _arrived(work, tip):
+            return True
+    return False
+
+
+@inner_kernel
+def _arrived(work, tip):
+    """Return whether a tip has arrived, or nearly."""
+    return work.reached[tip, 0] < _CLOSE and work.reached[tip, 1] < _CLOSE
+
+
+@inner_kernel
+def _moves_arrived_only(chain, work, i):
+    """Return whether every tip that a variable moves has arrived."""
+    for tip in range(work.reached.shape[0]):
+        if chain.moves[tip, i] != 0.0 and not _arrived(work, tip):
+            return False
+    return True

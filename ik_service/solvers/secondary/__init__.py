@@ -1,1 +1,0 @@
-"""Secondary objectives of redundant arms, and self-motions that lower them."""

@@ -1,0 +1,105 @@
+"""Straight lines through way points, and distances from them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from support.chains import arm, snake
+
+from ik_service.common.transforms import rigid_transform, rotation_about_axis
+from ik_service.exceptions import ArgumentError
+from ik_service.kinematics.pose_error import pose_error
+from ik_service.paths.cartesian_path import (
+    cartesian_path,
+    CartesianSettings,
+    distance_beside_lines,
+    JumpThresholds,
+    MOST_POSES,
+    straight_lines,
+)
+from ik_service.paths.search.path_solver import PathOptions
+from ik_service.paths.timing.timing import time_path
+from ik_service.paths.timing.timing_limits import timing_limits
+
+
+def test_steps_are_even_and_within_both_bounds():
+    axis = np.array([0.0, 0.6, 0.8])
+    end = rigid_transform(rotation_about_axis(axis, -2.0), (0.1, 0.2, 0.0))
+    far = rigid_transform(end[:3, :3], (0.1, 0.2, 0.5))
+    lines = straight_lines(np.eye(4), [end, far], 0.05)
+    steps = np.array(
+        [pose_error(a, b) for a, b in zip(lines.poses[:-1], lines.poses[1:], strict=True)]
+    )
+    turns = np.linalg.norm(steps[:, 3:], axis=1)
+    assert turns.max() <= 3.5 * 0.05
+    assert np.linalg.norm(steps[:, :3], axis=1).max() <= 0.05 + 1e-12
+    first = int(np.flatnonzero(lines.progress == 1.0)[0])
+    np.testing.assert_allclose(steps[:first], np.tile(steps[0], (first, 1)), atol=1e-12)
+    np.testing.assert_allclose(steps[0, 3:] / turns[0], -axis, atol=1e-9)
+    np.testing.assert_array_equal(lines.poses[[first, -1]], [end, far])
+    np.testing.assert_allclose(np.diff(lines.progress[: first + 1]), 1.0 / first)
+    assert lines.progress[-1] == 2.0
+
+
+def test_too_many_poses_are_refused_with_their_number():
+    with pytest.raises(ArgumentError, match=f'at most {MOST_POSES}'):
+        straight_lines(np.eye(4), [rigid_transform(position=(1.0, 0.0, 0.0))], 1e-300)
+    far = rigid_transform(position=(1.7e308, -1.7e308, 0.0))
+    with pytest.raises(ArgumentError, match='makes inf poses'):
+        straight_lines(np.eye(4), [far], 0.01)
+    with pytest.raises(ArgumentError, match='max_step'):
+        straight_lines(np.eye(4), [np.eye(4)], 0.0)
+
+
+def test_way_points_that_equal_the_one_before_add_no_pose_and_are_passed():
+    start, end = np.eye(4), rigid_transform(np.eye(3), (0.1, 0.0, 0.0))
+    once = straight_lines(start, [end], 0.01)
+    often = straight_lines(start, [start, end, end, end], 0.01)
+    np.testing.assert_array_equal(often.poses, once.poses)
+    assert (often.progress[0], often.progress[-1]) == (1.0, 4.0)
+    assert (np.diff(often.progress) > 0.0).all()
+    still = straight_lines(start, [start, start], 0.01)
+    assert (len(still.poses), still.progress[-1]) == (1, 2.0)
+
+
+CHAINS = {
+    'panda': lambda: arm('panda'),
+    'ur5e': lambda: arm('ur5e'),
+    'snake': lambda: snake(7, 1),
+}
+
+
+@pytest.mark.parametrize('name', CHAINS)
+def test_no_fine_sample_is_farther_from_the_lines_than_is_told(name):
+    chain = CHAINS[name]()
+    told = [beside for beside in (compared(chain, k) for k in range(4)) if beside > 0.0]
+    assert told
+
+
+def compared(chain, seed):
+    """Compare both for a path with two corners; returns what is told [m]."""
+    rng = np.random.default_rng(seed)
+    q = rng.uniform(np.maximum(chain.lower, -2.0), np.minimum(chain.upper, 2.0))
+    ends = np.repeat(chain.forward(q)[None], 2, axis=0)
+    ends[:, :3, 3] += np.cumsum(rng.uniform(-0.1, 0.1, (2, 3)), axis=0)
+    speeds, point = timing_limits(chain, None).velocity, np.eye(4)
+    point[2, 3] = 0.05
+    options = PathOptions(timeout=60.0)
+    settings = CartesianSettings(0.05, JumpThresholds(), options, point, speeds)
+    path = cartesian_path(chain, q, ends @ point, settings)
+    if len(path.q) < 2:
+        return 0.0
+    trajectory = time_path(chain, path.q, targets=path.poses)
+    told = distance_beside_lines(chain, trajectory, point)
+    times = np.linspace(0.0, trajectory.duration, 20 * len(trajectory))
+    postures = [trajectory.at(t)[0] for t in times]
+    there = np.array([(chain.forward(posture) @ point)[:3, 3] for posture in postures])
+    corners = (path.poses @ point)[:, :3, 3]
+    least = np.full(len(there), np.inf)
+    for a, b in pairwise(corners):
+        part = np.clip((there - a) @ (b - a) / max((b - a) @ (b - a), 1e-24), 0.0, 1.0)
+        least = np.minimum(least, np.linalg.norm(there - a - part[:, None] * (b - a), axis=1))
+    assert least.max() <= 1.05 * told + 1e-6
+    return told
