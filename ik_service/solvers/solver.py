@@ -218,14 +218,14 @@ class Solver:
                 collisions = self.collisions
             if collisions is None:
                 kernel, problem, settings, work = thread.prepared = self._prepare()
+        if self._lists:
+            listed = self._listed(target, seed, timeout, collisions)
+            if listed is not None:
+                return listed
         if collisions is not None:
             return solve_free(self, target, seed, timeout, collisions)
         if self._tree is not None:
             target = self._tree.packed(target)
-        elif self._lists:
-            listed = self._listed(target, seed, timeout)
-            if listed is not None:
-                return listed
         if self.guess is not None:
             settings.nearness[0] = self._nearness(guessed=seed is None)
         if seed is None:
@@ -286,7 +286,11 @@ class Solver:
         return not options.record_trace and all(bound is None for bound in bounds)
 
     def _listed(
-        self, target: Target, seed: ArrayLike | None, timeout: float | None
+        self,
+        target: Target,
+        seed: ArrayLike | None,
+        timeout: float | None,
+        collisions: Collisions | CollisionTest | None = None,
     ) -> IkResult | None:
         """Return the nearest of all solutions, where these are known; None otherwise."""
         if self.pauses or isinstance(target, Task):
@@ -296,12 +300,25 @@ class Solver:
             self._lists = False
             return None
         began, start = perf_counter(), self.start_for(target) if seed is None else seed
-        q = finder.nearest(target, start)  # type: ignore[arg-type]  # whatever it is
-        if q is None:
-            return None
-        result = check.solve(target, q, timeout)
-        took = perf_counter() - began
-        return replace(result, solve_time=took, remark=self.remark) if result.success else None
+        solutions = finder.proved(target, start)  # type: ignore[arg-type]  # whatever it is
+        test = None if collisions is None else collision_test(collisions, self.chain)
+        changes: dict[str, Any] = {'remark': self.remark}
+        answer = None
+        for q in solutions:
+            result = check.solve(target, q, timeout)
+            if not result.success:
+                return None
+            bodies = None if test is None else test.first_contact(result.q)
+            if bodies is None:
+                answer, changes = result, {'remark': self.remark}
+                break
+            if answer is None:
+                answer = result
+                changes |= {'status': IkStatus.IN_COLLISION, 'collision': bodies}
+        if answer is not None:
+            changes['solve_time'] = perf_counter() - began
+            _change(answer, changes)
+        return answer
 
     @cached_property
     def _finder(self) -> tuple[SolutionFinder, Solver]:
@@ -585,9 +602,14 @@ def _answer(
             searches=results[-1].searches,
             trace=_joined(results),
         )
-    for name, value in changes.items():  # dataclasses.replace takes half the time of an easy solve
-        object.__setattr__(best, name, value)
+    _change(best, changes)
     return best
+
+
+def _change(result: IkResult, changes: dict[str, Any]) -> None:
+    """Change an answer that nobody has seen; dataclasses.replace takes half an easy solve."""
+    for name, value in changes.items():
+        object.__setattr__(result, name, value)
 
 
 def _joined(results: Sequence[IkResult]) -> IkTrace | None:

@@ -3,7 +3,7 @@
 import pytest
 from support.goal_storm import BoundedObserver, bounds_of, GoalStorm
 from support.storm import Storm
-from support.walled_goal_storm import WalledAimStorm
+from support.walled_goal_storm import WalledGoalStorm
 
 TICKS = 6000
 
@@ -59,6 +59,6 @@ def test_in_even_ticks_the_jerk_keeps_its_bounds_whatever_is_asked_for(solver, s
 @pytest.mark.parametrize(('seed', 'jerk'), [(1, False), (2, True)])
 def test_among_walls_no_aim_leads_into_one(solver, seed, jerk):
     bounds = {'bounds': bounds_of(solver.chain)} if jerk else {}
-    storm = WalledAimStorm(solver, seed, **bounds)
+    storm = WalledGoalStorm(solver, seed, **bounds)
     assert run(storm).collisions == 0
     assert storm.stops > 20

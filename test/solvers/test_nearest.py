@@ -7,11 +7,12 @@ import math
 import numpy as np
 import pytest
 from support.chains import arm, arm_path, planar_xml, postures, targets, within_limits
-from support.chains import arm as chain_of
+from support.collisions import BODIES, Wall
 from support.contract import assert_honest, options_with
 from support.six_joint_arms import six_joint_arm
 
 import ik_service as iks
+from ik_service import IkStatus
 from ik_service.exceptions import ArgumentError, OptionError
 from ik_service.kinematics.pose_error import pose_error
 
@@ -28,7 +29,7 @@ def problems(chain, count, seed=0):
 @pytest.mark.parametrize('is_calibrated', [False, True])
 def test_nearest_is_the_first_of_all_solutions_and_there_at_once(is_calibrated):
     """By a closed form, and by the elimination."""
-    chain = six_joint_arm('elbow, calibrated') if is_calibrated else chain_of('ur5e')
+    chain = six_joint_arm('elbow, calibrated') if is_calibrated else arm('ur5e')
     solver = iks.Solver(chain, options=NEAREST)
     solver.warm_up()
     for target, seed in problems(chain, 20):
@@ -40,15 +41,33 @@ def test_nearest_is_the_first_of_all_solutions_and_there_at_once(is_calibrated):
         np.testing.assert_allclose(result.q, best, atol=1e-6)
 
 
+def test_the_nearest_free_solution_is_the_first_free_one_of_all():
+    chain = arm('ur5e')
+    wall = Wall(chain)
+    solver = iks.Solver(chain, options=NEAREST, collisions=wall)
+    free = 0
+    for target, seed in problems(chain, 20, seed=3):
+        result = solver.solve(target, seed)
+        every = iks.solve_ik_all(chain, target, seed)
+        best = next((q for q in every if wall.first_contact(q) is None), None)
+        free += best is not None
+        status = IkStatus.IN_COLLISION if best is None else IkStatus.SUCCESS
+        assert result.status is status
+        assert result.collision == (BODIES if best is None else None)
+        np.testing.assert_allclose(result.q, every[0] if best is None else best, atol=1e-6)
+        assert result.solve_time < 5.0
+    assert 5 < free < 20
+
+
 def test_without_a_seed_the_answer_is_nearest_to_the_middle():
-    chain = chain_of('ur5e')
+    chain = arm('ur5e')
     for target, _ in problems(chain, 5, seed=1):
         result = iks.solve_ik(chain, target, options=NEAREST)
         np.testing.assert_allclose(result.q, iks.solve_ik_all(chain, target)[0], atol=1e-6)
 
 
 def test_no_joint_moves_by_more_than_is_allowed():
-    chain, options = chain_of('ur5e'), iks.IkOptions(prefer='nearest', max_joint_motion=1.0)
+    chain, options = arm('ur5e'), iks.IkOptions(prefer='nearest', max_joint_motion=1.0)
     reached = 0
     for target, seed in problems(chain, 20, seed=2):
         result = iks.solve_ik(chain, target, seed, options=options)
@@ -61,7 +80,7 @@ def test_no_joint_moves_by_more_than_is_allowed():
 
 @pytest.mark.parametrize('bound', [{'max_searches': 5}, {'record_trace': True, 'timeout': 0.05}])
 def test_searches_that_are_bounded_or_recorded_are_made(bound):
-    chain = chain_of('ur5e')
+    chain = arm('ur5e')
     target, seed = problems(chain, 1)[0]
     result = iks.solve_ik(chain, target, seed, options=iks.IkOptions(prefer='nearest', **bound))
     assert result.success
@@ -69,7 +88,7 @@ def test_searches_that_are_bounded_or_recorded_are_made(bound):
 
 
 def test_where_two_solutions_meet_and_beyond_the_reach_there_is_a_search():
-    chain = chain_of('ur5e')
+    chain = arm('ur5e')
     options = iks.IkOptions(prefer='nearest', timeout=0.05)
     stretched = np.zeros(chain.n)
     result = iks.solve_ik(chain, chain.forward(stretched), stretched + 0.1, options=options)
@@ -80,7 +99,7 @@ def test_where_two_solutions_meet_and_beyond_the_reach_there_is_a_search():
 
 
 def test_wrong_arguments_are_named():
-    solver = iks.Solver(chain_of('ur5e'), options=NEAREST)
+    solver = iks.Solver(arm('ur5e'), options=NEAREST)
     with pytest.raises(ArgumentError, match='target'):
         solver.solve(np.full((4, 4), np.nan))
     with pytest.raises(ArgumentError, match='seed'):
@@ -107,7 +126,7 @@ def test_continuous_joints_end_at_the_turn_nearest_to_the_seed(solver, turns):
 
 
 def test_limited_joints_end_at_the_turn_nearest_to_the_seed_within_limits(solver):
-    chain = chain_of('ur5e')  # its joints make more than a full turn
+    chain = arm('ur5e')  # its joints make more than a full turn
     options = options_with(position_tolerance=1e-3, orientation_tolerance=1e-3)
     solved = 0
     for k, target in enumerate(targets(chain, 20, seed=11)):
@@ -144,7 +163,7 @@ def test_success_means_within_tolerance_at_huge_joint_values():
 
 def test_no_joint_jumps_from_a_seed_near_the_target():
     """Small random steps of the UR5e: never the other way round, though 2π and flips are near."""
-    chain = chain_of('ur5e')
+    chain = arm('ur5e')
     random = np.random.default_rng(0)
     solver = iks.Solver(chain)
     q = chain.mid_range() + 0.3

@@ -33,7 +33,7 @@ class Playing(Rig):
             if condition():
                 return
             self.tick()
-        raise AssertionError(f'not within {MOST_TICKS} ticks: {self.aim.progress}')
+        raise AssertionError(f'not within {MOST_TICKS} ticks: {self.goal.progress}')
 
     def finish(self):
         """Play on until the end; return how it ended."""

@@ -4,7 +4,7 @@ from support.goal_storm import GoalStorm
 from support.walls import WalledStorm
 
 
-class WalledAimStorm(WalledStorm, GoalStorm):
+class WalledGoalStorm(WalledStorm, GoalStorm):
     """The storm among thin walls, with targets, references and velocities."""
 
     def __init__(self, solver, seed, **settings):

@@ -226,20 +226,19 @@ class SolutionFinder:
         """Whether a closed form or the elimination gives all solutions of most targets."""
         return self._arm.kind != NO_FORM
 
-    def nearest(self, target: ArrayLike, seed: ArrayLike) -> np.ndarray | None:
+    def proved(self, target: ArrayLike, seed: ArrayLike) -> np.ndarray:
         """
-        Return the solution (n,) nearest to a seed, by the largest difference of a joint.
+        Return all solutions (k, n), nearest to a seed first; none where others may exist.
 
         :param target: (4, 4) T_base_tip.
         :param seed: (n,) [rad] or [m].
-        :returns: None where there is none, or where it is not proved that all are known.
         :raises ArgumentError: as :meth:`find`.
         """
         try:
             found = self.find(target, seed, turns=False)
         except IncompleteSolutionsError:
-            return None
-        return found.q[0] if found.proved and len(found.q) else None
+            return np.empty((0, self.chain.n))
+        return found.q if found.proved else found.q[:0]
 
     def _bound(self, ending: int) -> str:
         """Return what ended the search before its time."""
