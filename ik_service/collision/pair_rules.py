@@ -6,7 +6,7 @@ one joint alone moves against each other, and those that collide nearly always, 
 assistant finds them. Unlike there, a collision at home is no reason: a pair that collides there,
 but not nearly always, may do so in earnest, such as a hand in the leg beside it.
 
-What is damaged or cannot be read counts as absent, and what cannot be written is found anew.
+A damaged or unreadable file counts as absent; where none can be written the rules are found anew.
 """
 
 from __future__ import annotations

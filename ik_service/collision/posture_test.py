@@ -135,7 +135,7 @@ class PostureTest:
         Return of many postures whether something collides.
 
         :param Q: (N, n) joint positions [rad] or [m].
-        :param threads: how many threads share the work; what Coal has to look at is done one
+        :param threads: how many threads share the work; pairs that Coal has to check are done one
             after the other.
         :param step: how far any point of the robot is in a posture from where it was in the one
             before, at most [m], where the postures follow each other so closely; inf otherwise.
@@ -273,7 +273,7 @@ def _levers(robot: RobotArrays) -> np.ndarray:
     """
     Return how far any point of a robot moves at most for a unit of each joint, in any posture.
 
-    :param robot: the robot with what it carries; strokes of sliding joints are not counted.
+    :param robot: the robot with attached objects; strokes of sliding joints are not counted.
     :returns: (m,) [m/rad], or 1 for a joint that slides; 0 for one that moves no body.
     """
     bodies = len(robot.body_spheres)

@@ -18,7 +18,7 @@ def given_to_all_nodes(words: Sequence[str] | None = None) -> frozenset[str]:
     """
     Return the names of parameters that files give to nodes of any name, as under ``/**``.
 
-    What a file gives to a node by its name, too, is not among them.
+    Parameters that a file gives to a node by its name, too, are not among them.
 
     :param words: the command line; None for that of the process.
     """

@@ -35,7 +35,7 @@ class PackageFolders:
 
     :param around: folders that hold the file of the description, the innermost first; a package
         is one of them, or lies directly in one.
-    :param named: folders that the user names: packages, or what holds them, up to three levels up.
+    :param named: folders that the user names: packages, or folders up to three levels above them.
     """
 
     def __init__(self, around: Iterable[Path], named: Iterable[Path]) -> None:

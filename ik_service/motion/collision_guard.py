@@ -11,7 +11,7 @@ than :data:`RESOLUTION` from one to the next. A tick has :data:`MOST_CHECKS` at 
 
 As long as a motion is straight, its stopping path is that of the command before, with a new end,
 and only this end is checked so finely. The checks that are left go to the command itself and the
-rest of the path, at other places in every tick, to notice what has changed. A motion that turns
+rest of the path, at other postures in every tick, to notice changes. A motion that turns
 has another stopping path altogether, and is only as fast as the checks allow.
 """
 
@@ -92,7 +92,7 @@ class Verdict:
     Verdict about a command.
 
     :ivar allowed: whether it may be sent.
-    :ivar obstacle: what is in the way, as a sentence; empty when nothing is known to be.
+    :ivar obstacle: the obstacle, as a sentence; empty when none is known.
     """
 
     allowed: bool

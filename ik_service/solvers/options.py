@@ -188,7 +188,7 @@ def _floats(values: Iterable[float]) -> tuple[float, ...]:
     """Return a row of numbers as a tuple of floats; an empty one for anything else."""
     try:
         array = real_array(values if isinstance(values, np.ndarray) else tuple(values), 'values')
-    except Exception:  # also what an object raises that is no row
+    except Exception:  # also errors raised by an object that is no row
         return ()
     return tuple((array + 0.0).tolist()) if array.ndim == 1 else ()  # -0.0 becomes 0.0
 
@@ -265,15 +265,15 @@ class IkOptions:
     :param perturbation: Δq of the numerical Jacobian [rad] or [m]; 1e-6 when left out.
     :param extension: rows that extend the Jacobian: 'basic_elements' or 'null_space_gradient'.
     :param element_weight: w of the basic elements; 0.01 when left out.
-    :param element_displacements: what each basic element shall do in a step, in the frame in which
-        its first joint moves, z along its axis: the first coordinate of every element, then the
+    :param element_displacements: displacement of each basic element in a step, in the frame of
+        its first joint, z along its axis: the first coordinate of every element, then the
         second of every element, and so on. In the plane, where position rows are all there is,
         2 (m − 1) numbers [m] for the m joints on the path; otherwise 6 (m − 1), [m] before [rad].
         Zeros when left out.
     :param characteristic_length: the length that weighs as much as a radian [m]. When left out, in
         the basic elements the mean distance of consecutive joints, and in accelerated variants a
         fifth of the reach.
-    :param objective: what is lowered by motions that do not move the tip: one of 'joint_centers',
+    :param objective: function lowered by motions that do not move the tip: one of 'joint_centers',
         'joint_limits', 'manipulability' (which is raised), 'preferred_posture', or a function of
         q (n,) that returns a number and that Numba can compile.
     :param null_space_gain: β, the share of the objective's slope that a step goes down.
@@ -322,7 +322,7 @@ class IkOptions:
         self._check_companions()
 
     def _check_numbers(self) -> None:
-        """Check numbers, and take those of NumPy and whole ones as what the option has."""
+        """Check numbers, and convert those of NumPy and whole ones to the type of the option."""
         plain: dict[str, object] = {
             name: check_number(name, getattr(self, name))
             for name in ('position_tolerance', 'orientation_tolerance', 'timeout')

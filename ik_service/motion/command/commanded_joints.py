@@ -96,7 +96,7 @@ GroupLimits = tuple[np.ndarray, MotionLimits]
 
 class CommandedJoints:
     """
-    What a controller's m joints are commanded to do.
+    Commands of a controller's m joints.
 
     :ivar names: the same.
     :ivar q: (m,) positions [rad] or [m]; of a joint that no group moves, where it was measured
@@ -136,7 +136,7 @@ class CommandedJoints:
         Begin commands of a group.
 
         :param measured: (m,) where the joints are [rad] or [m], which holds for those that no
-            group moves, unless others are on their way already.
+            group moves, unless others are moving already.
         :returns: whether no others are.
         """
         alone = not self._users
@@ -177,7 +177,7 @@ class CommandedJoints:
         leads = command.q if command.leading is None else command.leading
         self.put(indices, leads, command.velocity)
         rested = indices[self.window.rested(indices)]
-        if len(rested):  # what moves yet goes on being averaged as it is
+        if len(rested):  # joints still in motion go on being averaged as they are
             self.spans = self.spans.copy()
             self.spans[rested] = command.window
         longest = float(self.spans.max())
@@ -217,7 +217,7 @@ class CommandedJoints:
         self._gates_sent = self._gates_sent[0], self._gates_sent[0]
 
     def back_to_sent(self) -> None:
-        """Forget what came after the last window that was sent: the controller plays that one."""
+        """Drop the commands after the last window that was sent: the controller plays that one."""
         self.window.back_to_sent()
         gate, sent = self.gate, self._gates_sent[-1]
         self.gate = replace(sent, refused=gate.refused, reason=gate.reason)

@@ -58,7 +58,7 @@ def slowed_share(state, dt):
 
 @short_inlined_kernel
 def largest_share(bounds, way, length, dt):
-    """Return the largest number that, times a way of a length, keeps bounds times dt."""
+    """Return the largest number that, times a displacement of a length, keeps bounds times dt."""
     most = 0.0
     for i in range(len(way)):
         most = max(most, abs(way[i] / length) / max(bounds[i] * dt, 1e-300))

@@ -9,8 +9,8 @@ import numpy as np
 
 _ALIKE = 0.1
 """
-Difference between a step and the way back, as a share of the step, up to which both are between
-the same places; at least half of what counts as noise.
+Difference between a step and the step back, as a share of the step, up to which both are between
+the same positions; at least half of the noise threshold.
 """
 
 _RETURNS_WITHIN = 0.25
@@ -28,8 +28,8 @@ class ContradictionMonitor:
     Monitor of joints that seem to go back and forth faster than they can move.
 
     One such step means little: a message was late, or states came bunched. But an arm that is
-    measured late still moves one way, and turns round seldom. States of two sources that disagree
-    lead there and back again with each message, and every time one of the two steps is too fast.
+    measured late still moves in one direction, and reverses seldom. With two sources that disagree
+    positions go there and back with each message, and every time one of the two steps is too fast.
 
     :param tolerances: (n,) steps that count as noise [rad] or [m].
     :ivar returning: whether the last step led back from one that was too fast.

@@ -116,9 +116,9 @@ def _moved(T: np.ndarray, motion: TargetMotion, time: float) -> np.ndarray:
 
 class PathPosition(NamedTuple):
     """
-    Where commands are, compared with a place on a path, and how fast they go along it.
+    Where commands are, compared with a point on a path, and how fast they go along it.
 
-    :ivar along: (n,) velocity of what goes along the path, there [rad/s] or [m/s].
+    :ivar along: (n,) velocity along the path at that point [rad/s] or [m/s].
     :ivar ahead: how much later the path is beside them [s].
     :ivar aside: how far they are from it, as time at full speed [s].
     :ivar rate: their speed along it, as a share of its own; negative where they come back.
@@ -134,10 +134,10 @@ def path_position(
     position: np.ndarray, velocity: np.ndarray, tick: Tick, still: float
 ) -> PathPosition | None:
     """
-    Compare the commands with a place on a path.
+    Compare the commands with a point on a path.
 
-    :param position: (n,) the place [rad] or [m].
-    :param velocity: (n,) of what goes along the path, there [rad/s] or [m/s].
+    :param position: (n,) the point [rad] or [m].
+    :param velocity: (n,) along the path at that point [rad/s] or [m/s].
     :param still: speed up to which the path is taken to rest there, in shares of full speed.
     :returns: None where it rests.
     """

@@ -32,7 +32,7 @@ class TargetGoal(MotionGoal):
         the arm's state.
     :ivar solving: whether some thread is doing so.
     :ivar since: time of the first tick with it [s].
-    :ivar path: what leads to the goal; None for the straight motion.
+    :ivar path: the joint path to the goal; None for the straight motion.
     """
 
     kind = 'target'

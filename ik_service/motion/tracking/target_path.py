@@ -96,7 +96,7 @@ class TimedPostures:
         """
         Add to the positions of all.
 
-        :param turns: (n,) what to add [rad] or [m].
+        :param turns: (n,) the turns to add [rad] or [m].
         """
         self._points[self._first : self._end] += turns
 
@@ -426,7 +426,7 @@ class TargetPath:
 
     def advance(self, q: np.ndarray, now: float) -> None:
         """
-        Drop what has been passed, and leave the path when the joints are too far behind.
+        Drop the postures passed, and leave the path when the joints are too far behind.
 
         :param q: (n,) the last command [rad] or [m].
         """

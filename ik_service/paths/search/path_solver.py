@@ -108,7 +108,7 @@ class PathOptions:
 # A joint motion that is larger than so many times the motion of the tip is one near a singular
 # posture.
 _GAIN = 3.0
-# Candidates that are asked, at most, and what counts as beyond a limit [rad] or [m].
+# Candidates that are examined, at most, and the excess that counts as beyond a limit [rad] or [m].
 _ASKED = 200
 _BEYOND = 1e-6
 # Searches for the nearest solution of a target, and how far around the candidates before it they
@@ -184,7 +184,7 @@ def _continued(
 
 
 def _asked(problem: PathProblem, row: int, step: tuple[np.ndarray, np.ndarray | None]) -> PathEnd:
-    """Return what keeps one joint vector from the target."""
+    """Return the reason for which a step to one joint vector is refused."""
     before, after = step
     chain = problem.chain
     if after is None:
@@ -226,7 +226,7 @@ def _tip_motion(problem: PathProblem, row: int) -> float:
 _DEFAULTS = PathOptions()
 # Candidates of the beams that come from both ends, once more with the next where they do not meet.
 _MEETING = (32, 128, 512)
-# What a row is moved at most for the last digits [rad] or [m], as a share of the bound on a step.
+# Largest motion of a row for the last digits [rad] or [m], as a share of the bound on a step.
 _POLISH = 0.0025
 
 
@@ -255,7 +255,7 @@ def solve_path(
     :param end: (n,) where the path ends, or within ``max_step`` of it [rad] or [m]; free when left
         out.
     :param collisions: :class:`~ik_service.CollisionChecker`, or a test that it has made: rows that
-        collide are avoided. What lies between two rows is not tested.
+        collide are avoided. Postures between two rows are not tested.
     :param no_reconfiguration_at: (k,) numbers of the rows that no reconfiguration may lead to,
         from the row before.
     :returns: the path; where no path leads through all targets, the longest that was found, and

@@ -1,8 +1,8 @@
 """
 Path to be found: chain, targets as kernels take them, bounds, and continuation along it.
 
-What the kernels take as ``chain``, ``settings`` and ``work`` is what
-:mod:`ik_service.solvers.loop` describes; so they serve chains, trees and tolerances alike.
+The arguments ``chain``, ``settings`` and ``work`` of the kernels are as described in
+:mod:`ik_service.solvers.loop`; so they serve chains, trees and tolerances alike.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ _SUCCESS = IkStatus.SUCCESS.number
 
 class Deadline:
     """
-    End of the time for a path; what the compiler takes is added to it.
+    End of the time for a path, extended by the time of the compiler.
 
     :param timeout: the time from now on [s].
     """

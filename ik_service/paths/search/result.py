@@ -31,7 +31,7 @@ class PathEnd:
 
     :ivar status: the reason.
     :ivar row: number of the first target that is not reached; that of all targets on success.
-    :ivar joint: name of the joint that is in the way, where there is one.
+    :ivar joint: name of the joint that blocks the path, where there is one.
     :ivar limit: for LIMIT the limit that it would have to exceed [rad] or [m].
     :ivar redundant: for LIMIT whether the arm has self-motions, so that there may be a path around
         the limit that was not found.

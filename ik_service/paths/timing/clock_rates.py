@@ -88,7 +88,7 @@ class ClockRates:
 
     def between(self, t: float, later: float) -> float:
         """
-        Return the highest rate that may be had all the way from one time to another.
+        Return the highest rate allowed throughout from one time to another.
 
         :param t: time in the trajectory [s].
         :param later: another one, not before it [s].

@@ -67,7 +67,7 @@ class JerkLimits:
 
         :param motion: the motion, quintic between its points.
         :returns: (k−1, 4) largest shares of velocity, acceleration, jerk and torque, the last of
-            what the static torque leaves.
+            the margin left by the static torque.
         """
         h = np.diff(motion[0])[:, None]
         scaled = segment_coefficients(*motion) * (h ** np.arange(6.0))[:, :, None]
@@ -87,7 +87,7 @@ class JerkLimits:
         return np.stack([*shares, self._torque_shares(motion)], axis=1)
 
     def _torque_shares(self, motion: Motion) -> np.ndarray:
-        """Return the largest shares (k−1,) of what the static torque leaves."""
+        """Return the largest shares (k−1,) of the margin left by the static torque."""
         if self.torques is None:
             return np.zeros(len(motion[0]) - 1)
         t = np.linspace(0.0, 1.0, _TORQUE_SAMPLES + 1)[:, None] * np.diff(motion[0])

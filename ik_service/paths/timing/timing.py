@@ -284,7 +284,7 @@ class _Bound:
         return False
 
     def within(self, trajectory: JointTrajectory) -> JointTrajectory:
-        """Return a trajectory slowed down as a whole by what still exceeds the bound."""
+        """Return a trajectory slowed down as a whole by the excess that remains over the bound."""
         factor = float(self._excess(trajectory).max())
         velocities, accelerations = trajectory.velocities, trajectory.accelerations
         if factor <= _FINE or velocities is None or accelerations is None:

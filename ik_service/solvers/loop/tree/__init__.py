@@ -1,5 +1,5 @@
 """
-What the loop does for a tree of several tips, each with a goal region.
+Parts of the loop for a tree of several tips, each with a goal region.
 
 The modules here are the variants, by the types of a tree's arguments, of the few kernels of
 :mod:`ik_service.solvers.loop` that know the goal or its size; all else is the same code. Arguments

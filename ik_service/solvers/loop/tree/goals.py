@@ -123,7 +123,7 @@ def _tip_beyond_reach(end, tolerance, goal):
     return dx * dx + dy * dy + dz * dz > reach * reach
 
 
-# How far inside wide tolerances the loop aims, in the solver's own: what it then calls reached
+# Inset of the loop's targets in wide tolerances, in units of the solver's own: a target reached
 # lies within them, in spite of rounding.
 INSET = 1.01
 
@@ -262,7 +262,7 @@ def in_region(goal, dx, dy, dz):
     )
 
 
-# Errors [m] and [rad] below which a tip has arrived but for what the others have done to it.
+# Errors [m] and [rad] below which a tip has arrived but for the effect of the others on it.
 _CLOSE = 0.02
 # Share of the starts at which no joint is kept: where one tip is can hinder another.
 _ALL_AT_ONCE = 0.05
