@@ -105,7 +105,7 @@ class LinkFrames:
 
 _ROBOT = '{robot}'
 _KEPT_NAME_LISTS = 64
-_LONGEST_KEPT = 1000  # names; longer lists are looked up anew
+_LONGEST_KEPT = 1000  # names; longer lists are resolved anew
 
 
 @dataclass(frozen=True)

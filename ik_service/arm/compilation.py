@@ -141,7 +141,7 @@ class KernelPreparation:
     :param on_ready: called once, in a thread of its own, when they are ready.
     :param on_error: called with an exception that ends the preparation; the next :meth:`begin`
         tries again.
-    :param pause: before another try where the compiler had no place [s].
+    :param pause: before another try where the compiler was occupied [s].
     """
 
     def __init__(
@@ -217,7 +217,7 @@ class TreePreparation:
         prepared = arm.group.tree_solvers[arm.group.tip_links, settings]
 
         def prepare() -> None:
-            with suppress(CompilationError):  # whoever needs it is told so by :meth:`finish`
+            with suppress(CompilationError):  # whoever needs it gets the error from :meth:`finish`
                 self._prepare(prepared.solver)
 
         threading.Thread(target=prepare, name='tree preparation', daemon=True).start()

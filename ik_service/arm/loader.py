@@ -63,7 +63,7 @@ def read_robot(
         parameter; only then it is expanded if it is xacro.
     :param package_dirs: more folders in which the packages lie that meshes and xacro files are
         named by.
-    :param file: the file that a text was made from, beside which meshes are looked for.
+    :param file: the file that a text was made from, beside which meshes are searched for.
     :raises UrdfError: the file cannot be read, or the description is malformed.
     :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
     """

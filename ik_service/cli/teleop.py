@@ -77,7 +77,7 @@ class Motion:
 
 class Keys:
     """
-    State of the keyboard, as far as a terminal tells: keys come again while they are held.
+    State of the keyboard, as far as a terminal reports it: keys come again while they are held.
 
     :param speed: share of the full speed, 0 to 1; the nearest of :data:`SPEEDS` is taken.
     :param in_tip: whether directions are those of the tip; otherwise those of the base.

@@ -398,12 +398,12 @@ def near_pairs(robot, world, postures, still, most, buffers, near):
     """
     Write down the pairs of parts that are near each other, and so may collide.
 
-    Of several postures, the pairs and frames of the last one that was looked at stay.
+    Of several postures, the pairs and frames of the last one checked stay.
 
     :param robot: a RobotArrays.
     :param world: a WorldArrays.
     :param postures: (N, m) positions of the variables [rad] or [m].
-    :param still: whether fixed parts alone are compared with the world;
+    :param still: whether only parts that never move are checked, against the world alone;
         otherwise they are left out.
     :param most: how many pairs are enough.
     :param buffers: the Buffers that are filled.
@@ -477,7 +477,7 @@ def near_on_line(robot, world, line, corners, step, first, certain, postures, bu
     :param postures: (1, m) is filled with the last posture checked.
     :param buffers: the Buffers that are filled, with a pair that is near.
     :returns: where in that order something is near, or :data:`FREE` or :data:`OVERLAP`; and how
-        many postures were looked at.
+        many postures were checked.
     """
     n, motion = line.columns.shape[0], 0.0
     for c in range(1, corners.shape[0]):

@@ -257,11 +257,11 @@ class LineTest:
 
     def free(self, corners: np.ndarray, step: float) -> tuple[bool, int]:
         """
-        Return whether nothing collides on a motion, and how many postures were looked at.
+        Return whether nothing collides on a motion, and how many postures were checked.
 
-        :param corners: (2, n) the first posture, which is not looked at, and the last, or (3, n)
+        :param corners: (2, n) the first posture, which is not checked, and the last, or (3, n)
             those of a parabola with the corner between them [rad] or [m]; finite, contiguous.
-        :param step: motion of the robot between the postures that are looked at, at most [m].
+        :param step: motion of the robot between the postures that are checked, at most [m].
         """
         began = perf_counter()
         free, count = self._scene.line_is_free(self._line, corners, step)

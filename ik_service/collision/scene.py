@@ -224,12 +224,12 @@ class Scene:
 
     def line_is_free(self, line: LineJoints, corners: np.ndarray, step: float) -> tuple[bool, int]:
         """
-        Return whether nothing collides on a straight motion, and how many postures were looked at.
+        Return whether nothing collides on a straight motion, and how many postures were checked.
 
         :param line: the joints that move.
-        :param corners: (2, n) the first posture, which is not looked at, and the last, or (3, n)
+        :param corners: (2, n) the first posture, which is not checked, and the last, or (3, n)
             those of a parabola with the corner between them [rad] or [m].
-        :param step: motion of the robot between the postures that are looked at, at most [m].
+        :param step: motion of the robot between the postures that are checked, at most [m].
         """
         if self._still_pairs:
             return False, 1

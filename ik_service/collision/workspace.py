@@ -63,7 +63,7 @@ class Workspace:
         """
         Return the pairs of parts that are near each other, and write down where these are.
 
-        :param still: whether fixed parts alone are compared with the world.
+        :param still: whether only parts that never move are checked, against the world alone.
         :returns: pairs of indices: two parts of the robot, or one and P + that of an object.
         :raises ArgumentError: a position is not finite.
         """

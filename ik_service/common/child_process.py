@@ -24,7 +24,7 @@ class ChildFailedError(IkServiceError):
     """
     A child process ended, or did not print the expected output in time.
 
-    :param message: the event.
+    :param message: a description of the event.
     :param output: the output of the process until then.
     :ivar output: its output until then.
     """

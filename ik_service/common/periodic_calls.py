@@ -149,7 +149,7 @@ class PeriodicCall:
     :param clock: its clock; None for the monotonic one.
     :ivar clock: its clock.
     :ivar moment: when it is due next, on its clock [s].
-    :ivar due: when to look for that next, on the monotonic clock [s].
+    :ivar due: when to check for that next, on the monotonic clock [s].
     :ivar last: when it was made last, or began, on its clock [s].
     """
 

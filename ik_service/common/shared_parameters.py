@@ -75,7 +75,7 @@ def _sections(file: str) -> Iterator[tuple[str, Mapping[str, object]]]:
     """Yield the parts of a file with the names of the nodes that they are for."""
     try:
         content = yaml.safe_load(Path(file).read_text(encoding='utf-8'))
-    except (OSError, ValueError, yaml.YAMLError):  # ROS itself has told it
+    except (OSError, ValueError, yaml.YAMLError):  # ROS itself has reported it
         return
     yield from sections(content)
 

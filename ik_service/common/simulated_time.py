@@ -44,7 +44,7 @@ class SimulatedTime:
     """
     Monotonic estimate of a simulated clock.
 
-    :param start: initial time of the clock [s].
+    :param start: initial time of the estimate [s].
     :ivar jumps: how often the clock was set back or ahead; the estimate goes on from where it was.
     """
 

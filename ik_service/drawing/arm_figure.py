@@ -158,7 +158,7 @@ def _draw_target(axes: Axes3D, T_base_target: np.ndarray, length: float, turned:
 
 def draw_shadow(axes: Axes3D, chain: KinematicChain, q: np.ndarray, height: float) -> None:
     """
-    Draw the shadow that an arm casts on the ground from above; it tells depth from height.
+    Draw the shadow that an arm casts on the ground from above; it distinguishes depth from height.
 
     :param axes: 3-D axes.
     :param chain: the chain.

@@ -3,7 +3,7 @@ Compilation of functions that only kernels call, in less than Numba's time.
 
 Numba treats every function as if Python were to call it: it optimises it fully, together with all
 that it calls, and makes machine code of it. Kernels then take in its intermediate code, optimise
-that again, and the first machine code is never run. Here, functions that only kernels call stop at
+that again, and that machine code is never run. Here, functions that only kernels call stop at
 the intermediate code, as Numba's own helpers do. The kernels come out the same: they see all that
 they contain, and optimise it once. On an empty cache the first solve of an arm takes a fifth less
 than without (10.3 s of processor time instead of 12.9 s). These are inner parts of Numba, so this

@@ -187,7 +187,7 @@ class RobotModel:
         Read a robot from URDF text, as it comes from others: no text is taken for a path.
 
         :param text: URDF text; see :meth:`from_urdf`.
-        :param source: the file that it was read from, if any; meshes are looked for beside it.
+        :param source: the file that it was read from, if any; meshes are searched for beside it.
         :raises UrdfError: the description is malformed or hostile; the error names the element.
         """
         description = read_description(text)

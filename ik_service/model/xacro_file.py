@@ -39,7 +39,7 @@ def expand_xacro(
     """
     Expand a xacro file.
 
-    ``$(find package)`` and ``package://`` mean the packages that meshes are looked for in
+    ``$(find package)`` and ``package://`` mean the packages searched for meshes
     (:mod:`~ik_service.model.package_folders`), so that no workspace has to be sourced.
 
     :param path: the file; it has to be trusted like a program.
@@ -48,7 +48,7 @@ def expand_xacro(
     :param package_dirs: more folders in which packages lie, or which are packages.
     :returns: URDF text, unchecked.
     :raises UrdfError: xacro refuses it, or it exceeds a bound; the error names the file, and the
-        line where xacro tells it.
+        line where xacro reports one.
     :raises ArgumentError: an argument is neither text nor a number.
     :raises MissingExtraError: xacro is not installed.
     """

@@ -117,7 +117,7 @@ def _once(error: BaseException) -> str:
         return str(error)
     inner = _once(cause)
     message = str(error.args[0] or '') if error.args else ''
-    if inner and (_CLASS.match(message) or inner in message):  # as where it looks for packages
+    if inner and (_CLASS.match(message) or inner in message):  # as where it searches for packages
         message = ''
     elif isinstance(cause, OSError) and cause.strerror and cause.strerror in message:
         inner = ''

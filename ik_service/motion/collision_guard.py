@@ -52,13 +52,13 @@ _ENDLESS = 1.0
 """Length that a slide without limits counts for [m]."""
 
 _ROUNDING = 1e-9
-"""Share of a second's motion by which a resting place may lie beyond a joint limit."""
+"""Share of a second's motion by which a rest position may lie beyond a joint limit."""
 
 _STRAIGHT = 1e-6
 """Motion of any point of the arm away from a straight line that counts as none [m]."""
 
 _GOLDEN = 0.618034
-"""Share of a distance by which the places that are looked at again shift in every tick."""
+"""Share of a distance by which the postures that are rechecked shift in every tick."""
 
 
 class CollisionTest(Protocol):
@@ -66,7 +66,7 @@ class CollisionTest(Protocol):
 
     @property
     def fault(self) -> str:
-        """Why postures cannot be tested; empty when they can."""
+        """Reason why postures cannot be tested; empty when they can."""
 
     def first_contact(self, q: np.ndarray) -> tuple[str, str] | None:
         """

@@ -121,7 +121,7 @@ class MotionGoal(ABC):
 
     @property
     def claim(self) -> str:
-        """Why nothing else may move the arm, even after its end; empty when something may."""
+        """Reason nothing else may move the arm, even after its end; empty when something may."""
         return ''
 
     def begin(  # noqa: B027 - not all need to know
@@ -183,7 +183,7 @@ class Reservation(MotionGoal):
 
     @property
     def claim(self) -> str:
-        """Why nothing else may move the arm, also after something has ended the goal."""
+        """Reason nothing else may move the arm, also after something has ended the goal."""
         return '' if self._withdrawn else self._why()
 
     def withdraw(self) -> None:

@@ -100,7 +100,7 @@ class FollowerSettings:
     :ivar feed_forward: whether moving targets are followed at their present pose, and not
         only approached; where the joints cannot keep up, they stay on its path.
     :ivar branch_time: time for which joints that follow a target stay in their configuration
-        though it cannot be reached there, where another one can only be gone to straight away [s].
+        though it cannot be reached there, where another one is reached by direct motion only [s].
     :raises OptionError: naming the setting whose value cannot be.
     """
 

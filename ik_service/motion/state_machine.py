@@ -183,7 +183,7 @@ class JointSharing:
 
 
 RECENT = 1.0
-"""Age up to which the last command tells where the arm goes [s]."""
+"""Age up to which the last command predicts the motion of the arm [s]."""
 
 _STANDS = 0.2
 """Distance of an arm that still stands where its last motion has ended, in those of noise."""

@@ -139,7 +139,7 @@ class TargetFollower:
 
     @property
     def drop_reason(self) -> str:
-        """Why the last target was dropped; empty when none was, or another one is followed."""
+        """Reason for dropping the last target; empty when none was, or another one is followed."""
         return self._goals.reason
 
     @property
@@ -209,7 +209,7 @@ class TargetFollower:
 
     @property
     def state_fault(self) -> str:
-        """Why the joint states cannot be relied on; empty when they can."""
+        """Reason why the joint states cannot be relied on; empty when they can."""
         return self._machine.arm.reason
 
     @property
@@ -273,7 +273,7 @@ class TargetFollower:
             rad/s], where that is known.
         :param arrived: when this became known [s]; where it is given, a target that falls silent
             is noticed as soon as the next one is overdue.
-        :returns: the solution, or the nearest pose found, which is then gone to.
+        :returns: the solution, or the nearest pose found, which is then the target.
         :raises ArgumentError: when pose, times or twist cannot be; the old target stays then.
         :raises TargetRefusedError: when nothing may be followed now; the message says why.
         """

@@ -218,7 +218,7 @@ def distance_beside_lines(
     :param chain: the chain.
     :param trajectory: the trajectory, which its polynomials lead from point to point.
     :param T_tip_point: (4, 4) the point, in the frame of the tip [m].
-    :returns: the largest distance found at seven places between any two points [m].
+    :returns: the largest distance found at seven points between any two points [m].
     """
     if len(trajectory) < 2:
         return 0.0
@@ -303,7 +303,7 @@ FaultOf = Callable[[np.ndarray], str]
 @dataclass(frozen=True)
 class CartesianSettings:
     """
-    How a path along straight lines is searched for.
+    Settings of the search for a path along straight lines.
 
     :ivar max_step: largest motion of the point from one row to the next [m]; turns by up to 3.5
         rad for each metre of it.

@@ -94,7 +94,7 @@ TIME_STEP = 0.001
 
 _FALLBACK_SPEED = 1.0  # of a joint without a velocity limit [rad/s]
 _FALLBACK_LINEAR_SPEED = 0.1  # [m/s]
-_POSTURES = 64  # in which the loads of the drives are looked at
+_POSTURES = 64  # in which the loads of the drives are evaluated
 _STIFF = [2.0 * TIME_STEP, 1.0]  # time constant and damping ratio of gears and brakes
 _FIRM = [0.99, 0.999, 0.001, 0.5, 2.0]  # their impedance, see MuJoCo's solimp
 
@@ -216,7 +216,7 @@ def _set_ranges(spec: MjSpec, robot: RobotModel) -> None:
     for joint in spec.joints:
         description = robot.joints[joint.name]
         limit = description.limits
-        # The motion of a mimic joint is that of the joint that it follows.
+        # The motion of a mimic joint is set by the joint that it follows.
         free = description.mimic or np.isinf(search_limits(limit.lower, limit.upper)).any()
         limited = not free and limit.lower < limit.upper
         joint.limited = mujoco.mjtLimited(int(limited))

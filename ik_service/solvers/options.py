@@ -248,7 +248,7 @@ class IkOptions:
     :param step_gain: α, the share of each step that is taken. When it is given, a search takes all
         its iterations however slow it is, and one whose error grows and falls ends as DIVERGED.
     :param damping: λ, the method's damping.
-    :param prefer: 'first' returns the first solution found, except that a few searches look for
+    :param prefer: 'first' returns the first solution found, except that a few searches seek
         a nearer one when the tip starts close to the target but a joint would jump by more than
         0.1 [rad] or [m]; 'nearest' returns the one whose largest joint motion from the seed is
         smallest: at once where all solutions can be listed (six revolute joints, no bound on

@@ -41,7 +41,7 @@ class IkTrace:
     step that was taken back: the next one starts where that error was.
 
     :ivar q: (k, n) joint vectors [rad] or [m].
-    :ivar step: (k, n) the step that led to each row; zeros at the start of a search.
+    :ivar step: (k, n) the step to each row; zeros at the start of a search.
     :ivar position_error: (k,) [m].
     :ivar orientation_error: (k,) [rad].
     :ivar search: (k,) number of the search, from 0.

@@ -534,7 +534,7 @@ def solve_free(
     :param target: as for :meth:`~ik_service.Solver.solve`.
     :param seed: likewise.
     :param timeout: likewise [s].
-    :param collisions: tells which solutions collide.
+    :param collisions: test of which solutions collide.
     :returns: the answer; when only colliding solutions were found, the one nearest to the seed.
     """
     if isinstance(target, Task) and not isinstance(solver.chain, KinematicTree):

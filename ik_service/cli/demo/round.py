@@ -35,7 +35,7 @@ _AT_REST = 2e-3  # speed of the fastest joint [rad/s] or [m/s]
 _REST_TIME = 0.3  # for how long it has to be so slow [s]
 
 _BOX_SHARES = (1.0, 0.7, 0.5, 0.35)  # of its width, the next where nothing passes the one before
-_REPORT_TIME = 2.0  # within which diagnostics report the end of a motion [s]
+_REPORT_TIME = 2.0  # within which diagnostics report why a motion ended [s]
 
 _DIGITS = 3  # of printed positions [m]
 

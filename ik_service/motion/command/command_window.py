@@ -273,7 +273,7 @@ class StepClock:
 
     def ticked(self, elapsed: float, period: float) -> StepClock:
         """
-        Return the clock after a tick; one that stalls by more than a period tells nothing.
+        Return the clock after a tick; one that stalls by more than a period is ignored.
 
         :param elapsed: time since the last tick [s], above 0.
         :param period: time between two ticks that are in time [s].
@@ -395,7 +395,7 @@ class CommandWindow:
         """
         Return which joints rest in all of the last window, or in none yet, as a mask (k,).
 
-        :param joints: (k,) their places.
+        :param joints: (k,) their indices.
         """
         sent = self._state.sent
         if sent is None:

@@ -162,7 +162,7 @@ class TrajectoryGate:
     Limits that are tightened while the arm moves take effect along a motion that the old ones
     allow: it never gets faster again, and comes below the new ones within :data:`SLOWING`.
 
-    :ivar refused: number of trajectories that were not let pass; 0 in health.
+    :ivar refused: number of trajectories that were not passed; 0 in health.
     :ivar reason: why the last one of them was not; empty before.
     """
 
@@ -211,7 +211,7 @@ class TrajectoryGate:
 
     def is_late(self, now: float) -> bool:
         """
-        Return whether the last trajectory that was let pass is too late to be sent now.
+        Return whether the last trajectory that was passed is too late to be sent now.
 
         It is when it is over, so that a controller would refuse it, or would be a leap.
 
@@ -225,7 +225,7 @@ class TrajectoryGate:
         return bool(_leap(motion, before._executed, now, rates))
 
     def withdraw(self) -> None:
-        """Take note that the last trajectory that was let pass was not sent after all."""
+        """Take note that the last trajectory that was passed was not sent after all."""
         if self._before is not None:
             vars(self).update(vars(self._before), refused=self.refused, reason=self.reason)
 
@@ -382,17 +382,17 @@ class PositionGate:
 
     @property
     def q(self) -> np.ndarray:
-        """The last positions (n,) that were let pass [rad] or [m]."""
+        """The last positions (n,) that were passed [rad] or [m]."""
         return self._state[Q].copy()
 
     def begin(self, q: np.ndarray, joints: np.ndarray, at: float) -> None:
         """
-        Take note that joints rest somewhere else than they were told last.
+        Take note that joints rest elsewhere than at their last command.
 
         One that still moves goes on from there; if it had to begin elsewhere, that is counted.
 
         :param q: (k,) where they are [rad] or [m].
-        :param joints: (k,) places of these joints among the n.
+        :param joints: (k,) indices of these joints among the n.
         :param at: when the first positions will have been sent, on a monotonic clock [s].
         """
         state = self._state[:, joints]
@@ -419,7 +419,7 @@ class PositionGate:
         :param q: (k,) positions [rad] or [m].
         :param velocity: (k,) velocities that are shown with them [rad/s] or [m/s]: those at the
             end of the step.
-        :param joints: (k,) places of these joints among the n.
+        :param joints: (k,) indices of these joints among the n.
         :param bounds: bounds on their motion.
         :param at: when they will have been sent, on a monotonic clock [s].
         :param period: time between two messages [s].
@@ -439,9 +439,9 @@ class PositionGate:
         """
         Take note of when the last positions were really sent.
 
-        :param joints: (k,) places of their joints among the n.
+        :param joints: (k,) indices of their joints among the n.
         :param delay: how long it took, from the tick to the end of sending [s].
-        :param late: by how much that is later than was told to :meth:`admit` [s].
+        :param late: by how much that is later than was given to :meth:`admit` [s].
         :param period: time between two messages [s].
         """
         if late > 0.0:
@@ -459,7 +459,7 @@ class PositionGate:
 
 class VelocityGate:
     """
-    Gate before a controller that goes on with the last velocities it was told.
+    Gate before a controller that goes on with the last commanded velocities.
 
     Limits that are tightened take effect as those of :class:`PositionGate` do.
 
@@ -477,7 +477,7 @@ class VelocityGate:
 
     @property
     def velocity(self) -> np.ndarray:
-        """The last velocities (n,) that were let pass [rad/s] or [m/s]."""
+        """The last velocities (n,) that were passed [rad/s] or [m/s]."""
         return self._state[MOVES].copy()
 
     def admit(

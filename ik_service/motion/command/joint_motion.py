@@ -67,7 +67,7 @@ class JointMotion:
 
     @property
     def delay(self) -> float:
-        """How much longer than its braking takes it moves on [s]."""
+        """Time by which it moves on longer than its braking takes [s]."""
         return 0.5 * self.window
 
     @property
@@ -325,7 +325,7 @@ class JerkLimitedMotion(JointMotion):
     """
     Motion that is the moving average of one whose acceleration alone is bounded.
 
-    It makes the same motion, half a window later: it stays inside the joint
+    It has the properties of that one, half a window later: it stays inside the joint
     limits, comes to rest, and arrives exactly, without overshoot. All joints are averaged over the
     same window, so that straight lines stay straight; bends are cut short by about
     acceleration × window² / 24.

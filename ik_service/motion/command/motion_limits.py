@@ -149,7 +149,7 @@ class MotionLimits:
 
         :param q: (n,) positions [rad] or [m].
         :param last: (n,) the positions before; a joint that was outside its limits there may stay
-            or come back, so that its place is its limit for now.
+            or come back, so that its position is its limit for now.
         """
         return clamped(q, np.minimum(self.lower, last), np.maximum(self.upper, last))
 

@@ -178,7 +178,7 @@ def _arriving(state, j, dt, way):
 
 @short_inlined_kernel
 def _end_step(state, j, moves, dt, late, fault):
-    """Take note of the acceleration of a step; it tells nothing after a late one."""
+    """Take note of the acceleration of a step; it is meaningless after a late one."""
     change = (moves - state[MOVES, j]) / (0.5 * (dt + state[STEP, j]))
     state[LEAST, j] = max(state[LEAST, j], change) if fault == GOOD else change
     state[MOST, j] = min(state[MOST, j], change) if fault == GOOD else change

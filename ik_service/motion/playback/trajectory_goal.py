@@ -32,9 +32,9 @@ class TrajectoryEnd(Enum):
 @dataclass(frozen=True)
 class TrajectoryOutcome:
     """
-    How a trajectory has ended, and why.
+    End of a trajectory, and its reason.
 
-    :ivar end: how.
+    :ivar end: the kind of end.
     :ivar reason: why, in a sentence.
     """
 
@@ -45,7 +45,7 @@ class TrajectoryOutcome:
 @dataclass(frozen=True)
 class TrajectoryTolerances:
     """
-    How far an arm may be from a trajectory; inf for any distance.
+    Largest deviations of an arm from a trajectory; inf for any distance.
 
     :ivar path: (n,) along the path [rad] or [m].
     :ivar goal: (n,) at the end [rad] or [m].
@@ -65,7 +65,7 @@ class TrajectoryTolerances:
 @dataclass(frozen=True)
 class TrajectoryProgress:
     """
-    Where a trajectory and the arm are.
+    Progress of a trajectory, and the state of the arm.
 
     :ivar time: time in the trajectory [s].
     :ivar q: (n,) where the arm shall be [rad] or [m].

@@ -26,7 +26,7 @@ class ServoSettings:
     """
     Settings of servoing.
 
-    :ivar linear: speed of the tip for a unitless 1, and of poses that are gone to [m/s].
+    :ivar linear: speed of the tip for a unitless 1, and for motions to poses [m/s].
     :ivar rotational: the same of its rotation [rad/s].
     :ivar joint: joint speed for a unitless 1 [rad/s] or [m/s].
     :ivar timeout: age at which a command no longer counts [s].

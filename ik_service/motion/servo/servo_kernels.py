@@ -105,7 +105,7 @@ _HORIZON = 0.1
 """Time in which the motion away from a singularity shall be completed [s]."""
 
 _SINGULAR = 1e-6
-"""Ratio of singular values at which a joint motion can no longer be told from rounding."""
+"""Ratio of singular values at which a joint motion is no longer distinguishable from rounding."""
 
 _NOTHING = 1e-9
 """Ratio of singular values that only rounding leaves, also there."""

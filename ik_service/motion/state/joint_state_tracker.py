@@ -29,7 +29,7 @@ _SWAY = 3.0
 """Distance between two states of an arm at rest, in tolerances: noise and vibration."""
 
 _ENOUGH = 10
-"""States from which their noise can be told."""
+"""States from which their noise can be estimated."""
 
 _DRIFT_OF_NOISE, _SWAY_OF_NOISE = 4.0, 6.0
 """Allowance for noise beyond that, in standard deviations: of the means, and of a state."""
@@ -257,8 +257,8 @@ class JointStateTracker:
         """
         Return whether the last state is new enough to start a motion from.
 
-        :param commanded_at: when the last command was sent [s]; a state from before it does not
-            tell where that has led to.
+        :param commanded_at: when the last command was sent [s]; a state from before it cannot
+            show its effect.
         """
         fresh = self._measured_at >= commanded_at and now - self._measured_at <= self._youngest()
         if fresh:

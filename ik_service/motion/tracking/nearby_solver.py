@@ -168,7 +168,7 @@ class NearbySolver:
     descended from the seed, which ends at the nearest pose of the present configuration and moves
     smoothly when the target does. Another configuration has to be clearly nearer.
 
-    Joint limits are kept even if the solver is told to ignore them, and so is the bound on the
+    Joint limits are kept even if the solver's options ignore them, and so is the bound on the
     motion of the joints: a target whose solutions all lie beyond it is one out of reach, and the
     goal is the nearest pose inside. All kernels that may be needed
     are compiled by the constructor.

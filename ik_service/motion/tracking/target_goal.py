@@ -93,7 +93,7 @@ class TargetGoal(MotionGoal):
         return True
 
     def step(self, tick: Tick) -> Step:
-        """Return the goal, where it has gone on to, or the next place of the path there."""
+        """Return the goal, where it has gone on to, or the next point of the path there."""
         if self.posture is None:
             return REST
         self._state = FollowerState.FOLLOWING

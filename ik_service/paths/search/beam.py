@@ -94,7 +94,7 @@ def square(a, b):
 
 @inner_kernel
 def _farthest(children, latest, wrap, least, gaps):
-    """Lower the gaps by the latest choice; returns the child of the largest or −1."""
+    """Lower the gaps to those after the latest choice; returns the child of the largest or −1."""
     best, largest = -1, least
     for c in range(children.shape[0]):
         if gaps[c] <= least:

@@ -217,7 +217,7 @@ class PathProblem:
     :ivar targets: (N, …) as the kernels of the solver take them.
     :ivar max_step: largest motion of a joint from one row to the next [rad] or [m].
     :ivar bound: the same for the search, a little smaller.
-    :ivar thorough: whether every path onward is looked for, with more time.
+    :ivar thorough: whether every path onward is searched, with more time.
     :ivar limited: whether the joint limits count.
     :ivar strategy: number of the LimitStrategy of the steps.
     :ivar wrap: (n,) turn of each variable that does not count as a difference [rad]; 0 for none.
@@ -272,7 +272,7 @@ class PathProblem:
         Return the same path with less time.
 
         :param share: share of the time that is left.
-        :param thorough: whether every path onward is looked for.
+        :param thorough: whether every path onward is searched.
         """
         other = copy.copy(self)
         other.thorough = thorough

@@ -27,7 +27,7 @@ class PathStatus(Enum):
 @dataclass(frozen=True)
 class PathEnd:
     """
-    Where a path ends, and why.
+    End of a path, and its reason.
 
     :ivar status: the reason.
     :ivar row: number of the first target that is not reached; that of all targets on success.

@@ -127,7 +127,7 @@ _PASSED = 10
 @dataclass
 class Outcome:
     """
-    Outcome of a search: its beam and its longest path.
+    Outcome of a search: its beam and longest path.
 
     :ivar beam: the beam that goes farthest.
     :ivar path: (k, n) the longest path [rad] or [m].

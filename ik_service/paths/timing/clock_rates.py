@@ -106,7 +106,7 @@ class ClockRates:
         :param t: its time [s].
         :param rate: its rate.
         :param slower: lowest change of the rate in a second [1/s].
-        :param wanted: highest rate that is looked for.
+        :param wanted: highest rate that is of use.
         :param dt: the while [s].
         """
         lowest = max(rate + slower * dt, 0.0)

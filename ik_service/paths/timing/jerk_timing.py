@@ -229,7 +229,7 @@ class _Cells:
 
         :param tau: (k,) the rows.
         :param rows: (m + 1,) numbers of those that are edges.
-        :param edges: (M + 1,) places of which the measure is known.
+        :param edges: (M + 1,) positions at which the measure is known.
         :param measure: (M + 1,) the measure up to each of them.
         """
         at_rows = np.interp(tau[rows], edges, measure)
@@ -244,9 +244,9 @@ class _Cells:
 
     def segments_at(self, s: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """
-        Return the segment of the curve (N, p) at places of the cells; at rows, that of the cell.
+        Return the segment of the curve (N, p) at points of the cells; at rows, that of the cell.
 
-        :param s: (N, p) the places.
+        :param s: (N, p) the points.
         :param rows: (k,) those of the rows.
         """
         edges = np.arange(len(self.edges))

@@ -23,7 +23,7 @@ from ik_service.paths.trajectory.limit_check import leaves_range
 
 # Distance of two rows below which they are one: the time that it takes at full speed [s].
 _SAME = 1e-9
-_LEAST_ROWS = 7  # for corners to be told from a curve
+_LEAST_ROWS = 7  # for corners to be distinguished from a curve
 # How far a cubic spline leaves a corner, as a share of the change of direction in a row.
 _ROUNDING = 0.1
 # Radians of a tolerance for each of its metres.

@@ -112,7 +112,7 @@ _MOST_ROWS = 1_000_000
 # it may be before all is slowed down.
 _PACE_ROUNDS = 6
 _FINE = 1.001
-_CLOSEST = 1e-6  # rows that limits of jerk cannot tell apart, by the time between them [s]
+_CLOSEST = 1e-6  # rows that limits of jerk cannot resolve, by the time between them [s]
 
 
 def time_path(

@@ -65,7 +65,7 @@ def plan_for(chain: KinematicChain, options: IkOptions, resolution: float) -> Pl
     free = chain.lower < chain.upper
     redundancy = int(free.sum()) - _rank(chain, options, free)
     ignored = options.joint_limits == 'ignore' and options.max_joint_motion is None
-    # Isolated solutions are looked for everywhere: those outside the limits show that a search
+    # Isolated solutions are searched for everywhere: those outside the limits show that a search
     # has found all. Joints that cannot move have to stay where they are.
     everywhere = ignored or (redundancy == 0 and bool(free.all()))
     strategy = LimitStrategy.IGNORE if everywhere else LimitStrategy.ACTIVE_SET

@@ -27,14 +27,14 @@ from ik_service.solvers.loop.tree.problem import (
 from ik_service.solvers.regions import Box, Sphere
 
 _BOX, _SPHERE = Box.number, Sphere.number
-# A tolerance has to be so many times the solver's own for the solver to aim inside it.
+# A tolerance has to be so many times the solver's own for the solver to inset it.
 _WIDE = 9.0
 
 
 @inner_kernel
 def inset(tolerance, margin):
     """
-    Return the tolerance to aim at: less the margin where it is wide enough.
+    Return the tolerance of the search: less the margin where it is wide enough.
 
     :param tolerance: [m] or [rad].
     """
