@@ -127,7 +127,7 @@ class CollisionGuard:
         Return the share of the full speed, 0 to 1, whose stopping path can be checked in a tick.
 
         :param start: (n,) the last command [rad] or [m].
-        :param goal: (n,) where it shall lead to [rad] or [m].
+        :param goal: (n,) its target [rad] or [m].
         :param delay: how much longer than its braking takes the motion goes on [s].
         """
         ahead = goal - start
@@ -156,7 +156,7 @@ class CollisionGuard:
 
         :param start: (n,) the command before it [rad] or [m].
         :param resting: whether that was at rest.
-        :param goal: (n,) where it leads to [rad] or [m].
+        :param goal: (n,) its target [rad] or [m].
         """
         if motion.at_rest:
             return _FREE

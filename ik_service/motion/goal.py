@@ -147,7 +147,7 @@ class MotionGoal(ABC):
 
     def replaced(self, kind: str) -> None:
         """
-        Note that another goal has taken its place.
+        Note that another goal has replaced it.
 
         :param kind: the kind of the other one.
         """
@@ -167,7 +167,7 @@ class Reservation(MotionGoal):
 
     :param why: returns why nothing else may move the arm; must not block.
     :param on_end: called with the reason when something else ends it; must not block.
-    :param on_replaced: called when another trajectory takes its place; must not block.
+    :param on_replaced: called when another trajectory replaces it; must not block.
     """
 
     kind = 'trajectory'
@@ -209,7 +209,7 @@ class Reservation(MotionGoal):
         return FollowerState.TRAJECTORY
 
     def replaced(self, kind: str) -> None:
-        """Note that another trajectory has taken its place."""
+        """Note that another trajectory has replaced it."""
         self.withdraw()
         self._on_replaced()
 

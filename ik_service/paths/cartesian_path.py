@@ -162,7 +162,7 @@ class Jump:
     """
     Step of a path above a threshold.
 
-    :ivar row: the row that it leads to.
+    :ivar row: the row at which it ends.
     :ivar joint: the joint that moves most.
     :ivar motion: by how much [rad] or [m].
     :ivar threshold: name of the threshold, as clients know it.

@@ -104,7 +104,7 @@ def differences(times, rows, other_times, others, now, span, place, found):
     :param others: (2, l, n) its positions and velocities.
     :param now: the time [s].
     :param span: for how long [s].
-    :param place: (6, n) is gone through.
+    :param place: (6, n) scratch.
     :param found: (3, n) gets the largest difference of positions, velocities and accelerations.
     """
     found[:] = 0.0

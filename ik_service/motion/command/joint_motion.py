@@ -128,7 +128,7 @@ class JointMotion:
 
         :param goal: (n,) where to, within the limits [rad] or [m]; None to slow down and stop.
         :param pace: share of the full speed that is asked for, 0 to 1.
-        :param cautious: whether the resting place, too, may not lie beyond the goal; the arrival
+        :param cautious: whether the rest position, too, may not lie beyond the goal; the arrival
             then takes some ticks more.
         """
         asked = self._asked(limits, self.q if goal is None else goal)

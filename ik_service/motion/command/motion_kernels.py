@@ -172,7 +172,7 @@ def move(state, bounds, scaling, dt, pace, cautious, moved):
     :param dt: length of the tick [s], above 0.
     :param pace: share of the full speed that is asked for, 0 to 1; negative to slow down and
         stop wherever that is.
-    :param cautious: whether the resting place, too, may not lie beyond the goal.
+    :param cautious: whether the rest position, too, may not lie beyond the goal.
     :param moved: (2, n) gets the command [rad] or [m] and its speed.
     """
     write_reachable(state, bounds, scaling, dt)

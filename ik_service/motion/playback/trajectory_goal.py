@@ -198,7 +198,7 @@ class TrajectoryGoal(MotionGoal):
         self._goal = first + self._shift
 
     def replaced(self, kind: str) -> None:
-        """Note that another goal has taken its place."""
+        """Note that another goal has replaced it."""
         self.preempt(f'a newer {kind} has replaced it')
         self.ended('')
 

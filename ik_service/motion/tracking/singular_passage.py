@@ -130,7 +130,7 @@ class SelfMotionSearch:
 
     def path(self, start: np.ndarray, ends: np.ndarray) -> np.ndarray | None:
         """
-        Return postures (k, n) that lead to one of several ends; None where none is found.
+        Return postures (k, n) of a path to one of several ends; None where none is found.
 
         :param start: (n,) where it begins [rad] or [m].
         :param ends: (k, n).
@@ -195,7 +195,7 @@ _TURN = 0.1
 """Weight of turning beside moving, where the tip cannot keep its pose."""
 
 _STARTS, _LOOKS = 24, 9
-"""Searches for other configurations, where nothing leads to the nearest one; looks at the path."""
+"""Searches for other configurations, where no path reaches the nearest one; looks at the path."""
 
 _SAME = 0.1
 """Distance of postures that count as one configuration [rad] or [m]."""
@@ -208,7 +208,7 @@ class PosturePath:
 
     :ivar result: the solution, or the nearest pose.
     :ivar points: (k, n) postures one after the other [rad] or [m]; the last one is the result's.
-    :ivar changes: whether they lead to another configuration.
+    :ivar changes: whether they end in another configuration.
     """
 
     result: IkResult

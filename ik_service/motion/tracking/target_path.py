@@ -393,8 +393,8 @@ class TargetPath:
         Extend the path.
 
         :param points: (k, n) the next postures [rad] or [m].
-        :param at: time of the target that they lead to [s].
-        :param changes: whether they lead to another configuration.
+        :param at: time of the target that they reach [s].
+        :param changes: whether they end in another configuration.
         """
         postures, end = self._postures, self.end()
         if len(points) == 1 and end is not None and np.array_equal(points[0], end):

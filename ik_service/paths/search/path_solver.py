@@ -119,7 +119,7 @@ _SCATTER = 0.3
 
 def ending_at(problem: PathProblem, row: int, last: np.ndarray) -> PathEnd:
     """
-    Return why no path leads to a target.
+    Return the reason why no path reaches a target.
 
     :param problem: the path to be found.
     :param row: number of the target.
@@ -256,7 +256,7 @@ def solve_path(
         out.
     :param collisions: :class:`~ik_service.CollisionChecker`, or a test that it has made: rows that
         collide are avoided. Postures between two rows are not tested.
-    :param no_reconfiguration_at: (k,) numbers of the rows that no reconfiguration may lead to,
+    :param no_reconfiguration_at: (k,) numbers of the rows that no reconfiguration may end at,
         from the row before.
     :returns: the path; where no path leads through all targets, the longest that was found, and
         why it ends. The same request gives the same answer, unless the time runs out.
@@ -283,7 +283,7 @@ def solve_path(
 def _reconfigurable(
     count: int, options: PathOptions, no_reconfiguration_at: ArrayLike
 ) -> np.ndarray:
-    """Return the rows that a reconfiguration may lead to, (N,) bool."""
+    """Return the rows that a reconfiguration may end at, (N,) bool."""
     name = 'no_reconfiguration_at'
     rows = real_array(no_reconfiguration_at, name)
     if rows.ndim != 1 or not np.isin(rows, np.arange(count)).all():
@@ -311,7 +311,7 @@ class _PathSolver:
         :param start: (n,) the seed [rad] or [m]; None for none.
         :param goal: (n,) the end; None for any.
         :returns: (k, n) the rows up to the end, the :class:`PathEnd`, and the numbers of the rows
-            that reconfigurations lead to.
+            at which reconfigurations end.
         """
         problem = self._problem
         count, n = len(problem.targets), problem.chain.n

@@ -83,7 +83,7 @@ class Reconfiguration:
     """
     Change of the branch between two rows of a path.
 
-    :ivar row: number of the row that it leads to, from the row before.
+    :ivar row: number of the row at which it ends, from the row before.
     :ivar before: (n,) posture at the row before [rad] or [m], read-only.
     :ivar after: (n,) posture at the row, likewise.
     """

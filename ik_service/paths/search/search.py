@@ -3,7 +3,7 @@ Search for a joint path: wider where a narrow search has come to its end, and in
 
 Reconfigurations are changes of the branch where no path without a jump leads on: steps of any
 length between two layers of the beam. A path without a jump reaches the farther, the later the
-row at which it starts. So each is tried as late as possible, which makes them the fewest
+row at which it starts. So each change is tried as late as possible, which makes them the fewest
 (Wang et al., IKLink, 2024, minimise the same two costs by dynamic programming over samples of
 every row). Then each is moved to the earlier row, and to the posture before it, from which the
 whole path is cheapest.
@@ -131,8 +131,8 @@ class Outcome:
 
     :ivar beam: the beam that goes farthest.
     :ivar path: (k, n) the longest path [rad] or [m].
-    :ivar apart: whether it leads to the last target, but not to the joint vector wanted there.
-    :ivar rows: numbers of the rows that a reconfiguration leads to, in increasing order.
+    :ivar apart: whether it reaches the last target, but not to the joint vector wanted there.
+    :ivar rows: numbers of the rows at which a reconfiguration ends, in increasing order.
     """
 
     beam: Beam
@@ -313,9 +313,9 @@ def linked(
     :param forth: beam from the start.
     :param back: beam from a later target.
     :param last: number of that target.
-    :param rows: numbers of the rows that the step may lead to.
+    :param rows: numbers of the rows at which the step may end.
     :param bound: largest motion of a joint in the step [rad] or [m].
-    :returns: (last + 1, n) the path [rad] or [m], and the row that the step leads to; None where
+    :returns: (last + 1, n) the path [rad] or [m], and the row at which the step ends; None where
         there is none.
     """
     best, least = None, math.inf
@@ -346,7 +346,7 @@ class Reconfigurations:
 
     :param problem: the path to be found.
     :param candidates: number of joint vectors kept for a target, at most.
-    :param allowed: (N,) bool: rows that a reconfiguration may lead to.
+    :param allowed: (N,) bool: rows at which a reconfiguration may end.
     """
 
     def __init__(self, problem: PathProblem, candidates: int, allowed: np.ndarray) -> None:
@@ -358,7 +358,7 @@ class Reconfigurations:
         """
         Return a path that goes on with the fewest reconfigurations.
 
-        :param outcome: the path without any, which does not lead to the end.
+        :param outcome: the path without any, which does not reach the end.
         :param goal: (n,) where it ends [rad] or [m]; None for any end.
         """
         back = None if goal is None else self._returning(goal)
@@ -391,7 +391,7 @@ class Reconfigurations:
         return PathSearch(problem, self._candidates).run(Beam(problem, ends, np.zeros(len(ends))))
 
     def _between(self, first: int, last: int) -> list[int]:
-        """Return the rows that a reconfiguration may lead to, after a row up to another one."""
+        """Return the rows that a reconfiguration may end at, after a row up to another one."""
         return self._rows[(self._rows > first) & (self._rows <= last)].tolist()
 
     def _longer(self, beam: Beam, first: int) -> tuple[Beam, int] | None:

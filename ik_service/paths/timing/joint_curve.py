@@ -243,7 +243,7 @@ def _kinks(chain: KinematicChain, q: np.ndarray, s: np.ndarray, tolerance: float
     turning = np.pad((away[1:] * away[:-1]).sum(axis=1) < 0.0, 1, constant_values=True)
     outstanding = turning[:-1] & turning[1:]
     outstanding &= size >= np.maximum(beside[:-2], beside[2:])
-    # Where the cubic is missed by Δ h / 3, the spline deviates by Δ h / 10.
+    # A row that deviates by Δ h / 3 from the cubic is missed by Δ h / 10 by the spline.
     for row in np.flatnonzero(outstanding & (size > 0.01 * tolerance)):
         twist = 3.0 * _ROUNDING * (chain.jacobian(q[row + 2]) @ away[row])
         turned = np.linalg.norm(twist[3:]) / _TURN
