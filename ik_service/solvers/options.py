@@ -265,8 +265,8 @@ class IkOptions:
     :param perturbation: Δq of the numerical Jacobian [rad] or [m]; 1e-6 when left out.
     :param extension: rows that extend the Jacobian: 'basic_elements' or 'null_space_gradient'.
     :param element_weight: w of the basic elements; 0.01 when left out.
-    :param element_displacements: displacement of each basic element in a step, in the frame of
-        its first joint, z along its axis: the first coordinate of every element, then the
+    :param element_displacements: displacement of each basic element in a step, in the frame where
+        its first joint moves, z along its axis: the first coordinate of every element, then the
         second of every element, and so on. In the plane, where position rows are all there is,
         2 (m − 1) numbers [m] for the m joints on the path; otherwise 6 (m − 1), [m] before [rad].
         Zeros when left out.
