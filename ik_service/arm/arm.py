@@ -105,7 +105,7 @@ class LinkFrames:
 
 _ROBOT = '{robot}'
 _KEPT_NAME_LISTS = 64
-_LONGEST_KEPT = 1000  # names; longer lists are looked up anew
+_LONGEST_KEPT = 1000  # names; longer lists are resolved anew
 
 
 @dataclass(frozen=True)
@@ -365,7 +365,7 @@ class MeasuredState:
         :raises ArgumentError: the lengths differ or a joint is named twice, and nothing of the
             message is taken; or joints of the chain are not finite or farther than
             :data:`~ik_service.arm.joint_state.FARTHEST`, and the others are taken. Such a
-            position of a joint outside the chain is left out, as drivers send NaN for what they
+            position of a joint outside the chain is left out, as drivers send NaN for those they
             do not measure.
         """
         if not len(values):

@@ -2,7 +2,7 @@
 Compilation of solvers in a separate process, so that a running node is not blocked.
 
 The compiler holds the interpreter for up to half a second at a time, in which a moving arm would
-get no commands. So what is compiled while the node is at work is compiled by another process,
+get no commands. So while the node is at work, kernels are compiled by another process,
 which runs this module, and loaded from the cache on disk:
 
     python -m ik_service.arm.compilation [--tree] bfgs [module that registers it]
@@ -10,7 +10,7 @@ which runs this module, and loaded from the cache on disk:
     python -m ik_service.arm.compilation --paths [--elimination]
 
 Kernels depend on the method, and on whether it is for a chain or a tree, not on the arm, but that
-some arms need the elimination. The process gives way to others.
+some arms need the elimination. The process runs at low priority.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Compiler:
             _TURN.release()
 
     def end(self) -> None:
-        """End the compiler, and what is being compiled."""
+        """End the compiler, and the compilation in progress."""
         self._ended = True
         child = self._child
         if child is not None:
@@ -141,7 +141,7 @@ class KernelPreparation:
     :param on_ready: called once, in a thread of its own, when they are ready.
     :param on_error: called with an exception that ends the preparation; the next :meth:`begin`
         tries again.
-    :param pause: before another try where the compiler had no place [s].
+    :param pause: before another try where the compiler was occupied [s].
     """
 
     def __init__(
@@ -217,7 +217,7 @@ class TreePreparation:
         prepared = arm.group.tree_solvers[arm.group.tip_links, settings]
 
         def prepare() -> None:
-            with suppress(CompilationError):  # whoever needs it is told so by :meth:`finish`
+            with suppress(CompilationError):  # whoever needs it gets the error from :meth:`finish`
                 self._prepare(prepared.solver)
 
         threading.Thread(target=prepare, name='tree preparation', daemon=True).start()
@@ -273,7 +273,7 @@ class BatchPreparation:
 
 
 def main() -> None:
-    """Compile what the command line names."""
+    """Compile the kernels that the command line names."""
     os.nice(5)
     words = sys.argv[1:]
     chain = Robot.from_urdf(urdf_path('planar_6r')).chain('base_link', 'tool0')

@@ -74,7 +74,7 @@ def _shared(options: IkOptions) -> IkOptions:
 
 def without_chain_options(settings: SolverSettings) -> SolverSettings:
     """
-    Return settings without what holds for one chain only: postures and learned seeds.
+    Return settings without the parts that hold for one chain only: postures and learned seeds.
 
     :param settings: those of the node, which are meant for the default group.
     """
@@ -118,7 +118,7 @@ class ArmGroup:
     :param tip_links: links that it places, one for a chain.
     :param postures: the robot's full postures.
     :param locked: positions of joints that do not move [rad] or [m].
-    :param settings: what differs from the node's settings.
+    :param settings: differences from the node's settings.
     :param default: whether this is the arm's default group, for whose chain postures and learned
         seeds of the node's settings are meant.
     :raises ChainError: the links make no chain.
@@ -131,7 +131,7 @@ class ArmGroup:
     :ivar chain_solvers: chain and solver by tip link and settings, prepared when first asked for.
         A tip is the group's (or empty), a link rigidly attached to it, or any other link below
         the base. Raises :class:`~ik_service.exceptions.ChainError` for another link or one that
-        no joint moves, and what :class:`~ik_service.Solver` raises.
+        no joint moves, and the errors of :class:`~ik_service.Solver`.
     :ivar tree_solvers: tree and solver by tips and settings, likewise; by the default method where
         the settings are for one exact pose only.
     """

@@ -181,8 +181,8 @@ class PostureSpace:
 
         :param positions: (m,) full posture [rad] or [m].
         :param solved: indices of joints that stay, because they are solved for.
-        :param among: indices of the only joints that are looked at; None for all.
-        :param told: whether joints that stay are told all the same.
+        :param among: indices of the only joints that are checked; None for all.
+        :param told: whether joints that stay are reported all the same.
         :returns: the joints that were outside, with where they were.
         """
         inside = np.minimum(np.maximum(positions, self._lower), self._upper)

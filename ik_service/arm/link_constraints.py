@@ -285,7 +285,7 @@ class AllTests:
 
     def first_contact(self, q: np.ndarray) -> Bodies | None:
         """
-        Return what the first test finds that finds something.
+        Return the contact of the first test that finds one.
 
         :param q: (n,) [rad] or [m].
         """

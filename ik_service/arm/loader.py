@@ -63,7 +63,7 @@ def read_robot(
         parameter; only then it is expanded if it is xacro.
     :param package_dirs: more folders in which the packages lie that meshes and xacro files are
         named by.
-    :param file: the file that a text was made from, beside which meshes are looked for.
+    :param file: the file that a text was made from, beside which meshes are searched for.
     :raises UrdfError: the file cannot be read, or the description is malformed.
     :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
     """
@@ -218,7 +218,7 @@ class ArmLoader:
 
 
 def _warm_up(arm: Arm, settings: SolverSettings) -> None:
-    """Compile what chains need, and prepare the solver of every group that is one."""
+    """Compile the kernels that chains need, and prepare the solver of every group that is one."""
     groups: dict[int, ArmGroup] = {id(group): group for group in arm.groups.values()}
     for group in groups.values():
         if isinstance(group.chain, KinematicChain):  # trees are compiled afterwards
@@ -229,8 +229,8 @@ class DescriptionFault(NamedTuple):
     """
     Fault of the newest robot description; none by default.
 
-    :ivar reason: what is wrong, and what to do about it; empty where nothing is.
-    :ivar in_use: whether the robot is in use all the same, with a part of what the node offers.
+    :ivar reason: the fault, and its remedy; empty where there is none.
+    :ivar in_use: whether the robot is in use all the same, with a part of the node's services.
     """
 
     reason: str = ''

@@ -77,7 +77,7 @@ class Motion:
 
 class Keys:
     """
-    State of the keyboard, as far as a terminal tells: keys come again while they are held.
+    State of the keyboard, as far as a terminal reports it: keys come again while they are held.
 
     :param speed: share of the full speed, 0 to 1; the nearest of :data:`SPEEDS` is taken.
     :param in_tip: whether directions are those of the tip; otherwise those of the base.
@@ -155,7 +155,7 @@ def motion_text(motion: Motion | None, joints: tuple[str, ...]) -> str:
 
 
 def line(motion: str, keys: Keys, status: str) -> str:
-    """Return the line about what happens."""
+    """Return the status line."""
     axes = 'tip' if keys.in_tip else 'base'
     return f'{motion:<14}  {100 * keys.speed:3.0f} %  axes of the {axes:<4}  {status}'
 
@@ -189,7 +189,7 @@ _LONGEST = 0.25
 
 def parse_axes(text: str) -> dict[int, tuple[int, float]]:
     """
-    Return which axis of a joystick moves what.
+    Return the motions that the axes of a joystick command.
 
     :param text: such as ``'x=1,y=-0,yaw=3'``: number of the axis, with a minus to reverse it.
     :returns: number of the axis and its sign, by the index in a twist.
@@ -214,7 +214,7 @@ class Joystick:
 
     :param axes: number and sign of the joystick's axis by the index in a twist.
     :param deadman: number of the button that has to be held; −1 for none.
-    :ivar fault: what is wrong with its messages; empty for nothing.
+    :ivar fault: the fault of its messages; empty for none.
     """
 
     def __init__(self, axes: Mapping[int, tuple[int, float]], deadman: int) -> None:

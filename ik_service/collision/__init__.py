@@ -1,1 +1,1 @@
-"""Collisions: of the robot with itself, with objects of the world and with what it carries."""
+"""Collisions: of the robot with itself, with objects of the world and with attached objects."""

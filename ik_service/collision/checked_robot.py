@@ -119,7 +119,7 @@ class MeshReader:
                 raise MeshError(path, f'cannot be read: {reason}') from error
             except MeshError:
                 raise
-            except Exception as error:  # what Coal and its reader raise, among others
+            except Exception as error:  # errors of Coal and its reader, among others
                 raise MeshError(path, f'cannot be read: {_told(error)}') from error
         return self._meshes[mesh]
 
@@ -171,7 +171,7 @@ def _by_coal(path: Path, scale: np.ndarray) -> Mesh:
 
 
 def _told(error: Exception) -> str:
-    """Return what Coal's reader says, which comes after where in its source it says so."""
+    """Return the message of Coal's reader, which follows its place in the source."""
     lines = str(error).partition('message: ')[2] or str(error)
     said = [line.strip() for line in lines.splitlines() if line.strip()]
     return ' '.join(line for line in said if not line.startswith('Hint'))
@@ -185,7 +185,7 @@ def robot_parts(
 
     :param robot: the robot.
     :param bodies: its rigid bodies.
-    :param skip_faulty: whether what cannot be used is left out.
+    :param skip_faulty: whether unusable parts are left out.
     :returns: the parts in document order; by link why something of it is left out; and by link
         its shapes in its frame.
     :raises CollisionGeometryError: an element is faulty or a mesh cannot be read, and it must not

@@ -143,7 +143,7 @@ _MOST_TESTS = 256  # prepared tests that are kept
 
 class CollisionChecker:
     """
-    Collisions of a robot with itself, with the world and with what it carries. Thread-safe.
+    Collisions of a robot with itself, with the world and with attached objects. Thread-safe.
 
     Checked is the geometry of the ``<collision>`` elements: shapes exactly, meshes by their
     surface. Links that are rigidly attached to each other never collide, nor do pairs that the
@@ -375,7 +375,7 @@ class CollisionChecker:
 
         :param name: name of a link, object or attached object, which need not be there yet.
         :param other: name of the other one; None for all that have no entry of their own.
-        :param allowed: whether they may touch; None for what counts for the robot by itself.
+        :param allowed: whether they may touch; None for the rule of the robot by itself.
         :raises ArgumentError: a name is empty or too long, both are the same, or there are too
             many names.
         """
@@ -389,7 +389,7 @@ class CollisionChecker:
 
     def pad(self, link: str, padding: float | None = None, scale: float | None = None) -> None:
         """
-        Keep a link, and what it carries, away from objects of the world.
+        Keep a link, and objects attached to it, away from objects of the world.
 
         :param link: name of the link.
         :param padding: distance within which it counts as in contact [m]; None leaves it.
@@ -477,7 +477,7 @@ class CollisionChecker:
         return other
 
     def __reduce__(self) -> tuple[object, ...]:
-        # What is prepared is made anew, as in another process.
+        # Prepared data are made anew, as in another process.
         return _restored, (self.robot, self._missing_meshes, self.world, dict(self.posture))
 
     def _place(self, scene: Scene, base: np.ndarray) -> None:

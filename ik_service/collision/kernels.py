@@ -3,7 +3,7 @@ Compiled part of collision checks: which parts are near each other.
 
 Two outlines are apart when the shadows that they cast on some line do not overlap; lines are tried
 that separate them most often (Gottschalk, Lin & Manocha, "OBBTree", SIGGRAPH 1996, whose 15 lines
-are exact for boxes). What is not proven to be apart is left to Coal.
+are exact for boxes). Pairs not proven to be apart are left to Coal.
 """
 
 from __future__ import annotations
@@ -243,7 +243,7 @@ def place_part(robot, part, buffers):
 
 @merged_kernel
 def some_cover_near(robot, part, buffers, i):
-    """Return whether a sphere that covers a part is near outline i; True for what has none."""
+    """Return whether a sphere that covers a part is near outline i; True where it has none."""
     first, last = robot.cover_starts[part], robot.cover_starts[part + 1]
     frames, body = buffers.frames, robot.bodies[part]
     for j in range(first, last):
@@ -340,7 +340,7 @@ def is_far(world, w, box):
 
 @merged_kernel
 def near_objects(robot, world, first, last, buffers, count, most):
-    """Write down what of the world is near some bodies; return how many pairs there are."""
+    """Record the objects of the world near some bodies; return how many pairs there are."""
     bound_bodies(buffers, first, last)
     for w in range(world.spheres.shape[0]):
         if is_far(world, w, buffers.box):
@@ -398,13 +398,13 @@ def near_pairs(robot, world, postures, still, most, buffers, near):
     """
     Write down the pairs of parts that are near each other, and so may collide.
 
-    Of several postures, the pairs and frames of the last one that was looked at stay.
+    Of several postures, the pairs and frames of the last one checked stay.
 
     :param robot: a RobotArrays.
     :param world: a WorldArrays.
     :param postures: (N, m) positions of the variables [rad] or [m].
-    :param still: whether what never moves is compared with the world, and nothing else is;
-        otherwise it is left out.
+    :param still: whether only parts that never move are checked, against the world alone;
+        otherwise they are left out.
     :param most: how many pairs are enough.
     :param buffers: the Buffers that are filled.
     :param near: (N,) of bool: whether something is near, or a position is not finite.
@@ -433,7 +433,7 @@ def near_pair_overlaps(robot, world, buffers):
     """
     Return whether the pair that was written down first collides for certain.
 
-    That is told of a sphere and what its outline fits; both outlines are in the buffer.
+    Decided for a sphere and a part that its outline fits; both outlines are in the buffer.
     """
     i, j = buffers.near[0, 0], buffers.near[0, 1]
     parts = robot.bodies.shape[0]
@@ -472,12 +472,12 @@ def near_on_line(robot, world, line, corners, step, first, certain, postures, bu
     :param corners: (2, n) the first posture and the last, or (3, n) with the corner between them
         [rad] or [m].
     :param step: motion of the arm between the postures, at most [m].
-    :param first: where in that order to begin: 0, or behind what was returned before.
+    :param first: where in that order to begin: 0, or the index after the one returned before.
     :param certain: whether bodies that overlap for certain collide.
-    :param postures: (1, m) is filled with the last posture that was looked at.
+    :param postures: (1, m) is filled with the last posture checked.
     :param buffers: the Buffers that are filled, with a pair that is near.
     :returns: where in that order something is near, or :data:`FREE` or :data:`OVERLAP`; and how
-        many postures were looked at.
+        many postures were checked.
     """
     n, motion = line.columns.shape[0], 0.0
     for c in range(1, corners.shape[0]):

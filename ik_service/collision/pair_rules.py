@@ -1,12 +1,12 @@
 """
 Pairs of links that are not checked with each other.
 
-An SRDF tells them. Without one that does, they are those that are next to each other, those that
+An SRDF lists them. Without one that does, they are those that are next to each other, those that
 one joint alone moves against each other, and those that collide nearly always, as MoveIt's setup
 assistant finds them. Unlike there, a collision at home is no reason: a pair that collides there,
 but not nearly always, may do so in earnest, such as a hand in the leg beside it.
 
-What is damaged or cannot be read counts as absent, and what cannot be written is found anew.
+A damaged or unreadable file counts as absent; where none can be written the rules are found anew.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _digest_of(data: bytes) -> str:
 
 
 POSTURES = 1000
-"""Random postures that are looked at."""
+"""Random postures that are checked."""
 NEARLY_ALWAYS = 0.95
 """
 Share of them in which a pair has to collide to be left out, MoveIt's own: geometry that overlaps

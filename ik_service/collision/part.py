@@ -24,7 +24,7 @@ class Part:
     :ivar kind: ``link``, ``attached`` or ``object``.
     :ivar shape: as Coal has it.
     :ivar shape_outline: its outline.
-    :ivar body: index of the rigid body that it moves with; 0 for what never moves.
+    :ivar body: index of the rigid body that it moves with; 0 for a part that never moves.
     :ivar T_body_part: (4, 4) its pose in the frame of that body [m].
     :ivar meets_world: whether it is checked against objects of the world.
     :ivar meets_links: whether it is checked against other parts of the robot.
@@ -69,7 +69,7 @@ class Part:
 
     @cached_property
     def covers(self) -> np.ndarray:
-        """(k, 4) spheres that cover what its outline does not fit, in its body's frame [m]."""
+        """(k, 4) spheres that cover a shape its outline does not fit, in its body's frame [m]."""
         if not len(self.shape_outline.covers):
             return self.shape_outline.covers
         covers = self.shape_outline.covers.copy()
@@ -111,7 +111,7 @@ class Solid:
     shapes: tuple[PlacedShape, ...]
 
     def prepare(self) -> None:
-        """Prepare what a check needs now; for large meshes that takes seconds."""
+        """Prepare the data of a check now; for large meshes that takes seconds."""
         _ = self._prepared
 
     def parts(
@@ -128,7 +128,7 @@ class Solid:
         Yield the shapes as parts of a body.
 
         :param owner: name of the link or object.
-        :param kind: what that is.
+        :param kind: the kind of that owner.
         :param body: index of the rigid body.
         :param T: (4, 4) T_body_object [m].
         :param meets_world: whether they are checked against objects of the world.

@@ -135,7 +135,7 @@ class PostureTest:
         Return of many postures whether something collides.
 
         :param Q: (N, n) joint positions [rad] or [m].
-        :param threads: how many threads share the work; what Coal has to look at is done one
+        :param threads: how many threads share the work; pairs that Coal has to check are done one
             after the other.
         :param step: how far any point of the robot is in a posture from where it was in the one
             before, at most [m], where the postures follow each other so closely; inf otherwise.
@@ -257,11 +257,11 @@ class LineTest:
 
     def free(self, corners: np.ndarray, step: float) -> tuple[bool, int]:
         """
-        Return whether nothing collides on a motion, and how many postures were looked at.
+        Return whether nothing collides on a motion, and how many postures were checked.
 
-        :param corners: (2, n) the first posture, which is not looked at, and the last, or (3, n)
+        :param corners: (2, n) the first posture, which is not checked, and the last, or (3, n)
             those of a parabola with the corner between them [rad] or [m]; finite, contiguous.
-        :param step: motion of the robot between the postures that are looked at, at most [m].
+        :param step: motion of the robot between the postures that are checked, at most [m].
         """
         began = perf_counter()
         free, count = self._scene.line_is_free(self._line, corners, step)
@@ -273,7 +273,7 @@ def _levers(robot: RobotArrays) -> np.ndarray:
     """
     Return how far any point of a robot moves at most for a unit of each joint, in any posture.
 
-    :param robot: the robot with what it carries; strokes of sliding joints are not counted.
+    :param robot: the robot with attached objects; strokes of sliding joints are not counted.
     :returns: (m,) [m/rad], or 1 for a joint that slides; 0 for one that moves no body.
     """
     bodies = len(robot.body_spheres)

@@ -60,7 +60,7 @@ class AllowedCollisions(PicklableValue):
         default_values: Sequence[bool] = (),
     ) -> AllowedCollisions:
         """
-        Return what a whole matrix says, every pair of whose names has an entry.
+        Return the rules of a whole matrix, every pair of whose names has an entry.
 
         As in MoveIt, of two entries for a pair that contradict each other the one in the row of
         the first name counts.
@@ -161,7 +161,7 @@ class AllowedCollisions(PicklableValue):
         Return which pairs of names may touch, with those of the robot.
 
         :param names: the n names.
-        :param own: (n, n) bool, what counts where nothing is said here.
+        :param own: (n, n) bool, the rules where none are given here.
         :returns: (n, n) bool; True on the diagonal.
         """
         found = own.copy()
@@ -212,7 +212,7 @@ class LinkPadding(PicklableValue):
     """
     Padding and scale of links, for checks against objects of the world. Immutable.
 
-    As in MoveIt, links are checked against each other as they are, and what a link carries is
+    As in MoveIt, links are checked against each other as they are, and objects attached to one are
     padded and scaled like the link.
 
     :ivar padding: by link the distance within which it counts as in contact [m], at least 0.
@@ -260,7 +260,7 @@ class LinkPadding(PicklableValue):
 
     def scaled(self, link: str, solid: Solid) -> Solid:
         """
-        Return the shapes of a link, or of what it carries, in their larger or smaller size.
+        Return the shapes of a link, or of objects attached to it, in their larger or smaller size.
 
         :param link: name of the link.
         :param solid: the shapes.

@@ -53,7 +53,7 @@ class _PlacedObjects:
 
 class _RuledRobot:
     """
-    Links under the rules of a world: which of them are checked with what, and how large they are.
+    Links under the rules of a world: the pairs of them that are checked, and their sizes.
 
     A link that is padded or scaled has a part more for checks against objects of the world.
     """
@@ -79,7 +79,7 @@ class _RuledRobot:
         """The parts of the links; first those that the robot has itself."""
         if not any(self.rules):
             return self._model.parts
-        # What may touch objects is left out when it is near one, as that depends on the object.
+        # A part that may touch objects is left out near one, as that depends on the object.
         parts = [
             replace(
                 part,
@@ -120,7 +120,7 @@ class Scene:
 
     :param model: the robot.
     :param world: the world.
-    :param before: another scene of the robot; what is prepared of the same objects is taken over.
+    :param before: another scene of the robot; data prepared of the same objects are taken over.
     :raises UnknownLinkError: an object is attached to a link that there is not.
     :raises CollisionObjectError: an object has the name of a link.
     """
@@ -224,12 +224,12 @@ class Scene:
 
     def line_is_free(self, line: LineJoints, corners: np.ndarray, step: float) -> tuple[bool, int]:
         """
-        Return whether nothing collides on a straight motion, and how many postures were looked at.
+        Return whether nothing collides on a straight motion, and how many postures were checked.
 
         :param line: the joints that move.
-        :param corners: (2, n) the first posture, which is not looked at, and the last, or (3, n)
+        :param corners: (2, n) the first posture, which is not checked, and the last, or (3, n)
             those of a parabola with the corner between them [rad] or [m].
-        :param step: motion of the robot between the postures that are looked at, at most [m].
+        :param step: motion of the robot between the postures that are checked, at most [m].
         """
         if self._still_pairs:
             return False, 1
@@ -299,7 +299,7 @@ class Scene:
 
     @cached_property
     def _moving(self) -> int:
-        """Number of the parts of the robot with what it carries."""
+        """Number of the parts of the robot with attached objects."""
         return len(self._ruled.parts) + len(self._attached)
 
     @cached_property
@@ -309,7 +309,7 @@ class Scene:
 
     @cached_property
     def robot(self) -> RobotArrays:
-        """The robot with what it carries, as the kernels take it."""
+        """The robot with attached objects, as the kernels take it."""
         if not self._attached:
             return self._ruled.arrays
         return with_parts(self._ruled.arrays, self._attached, [*self._pairs_of_attached()])

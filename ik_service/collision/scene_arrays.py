@@ -32,7 +32,7 @@ class BodyArrays(NamedTuple):
 
 class RobotArrays(NamedTuple):
     """
-    The robot with what it carries: b rigid bodies, the first of which never moves, with P parts.
+    The robot with attached objects: b rigid bodies, the first of which never moves, with P parts.
 
     Frames are written as 12 numbers: the x, y and z axes, then the origin; outlines as in
     :mod:`ik_service.collision.outline`.
@@ -50,7 +50,7 @@ class RobotArrays(NamedTuple):
     :ivar frames: (P, 12) frame of each part in that of its body.
     :ivar spheres: (P, 4) centre in the body's frame and radius of a sphere around each part [m].
     :ivar outlines: (P, 17) outlines in the body's frame.
-    :ivar covers: (k, 4) spheres that cover what its outline does not fit, in the body's frame [m].
+    :ivar covers: (k, 4) spheres that cover shapes that no outline fits, in the body's frame [m].
     :ivar cover_starts: (P + 1,) where those of each part begin; then k.
     :ivar groups: (g, 4) two bodies, and where the pairs of their parts begin and end.
     :ivar pairs: (p, 3) pairs of parts that are checked, and where those of the next first part
@@ -81,7 +81,7 @@ class WorldArrays(NamedTuple):
 
     :ivar spheres: (W, 4) centre and radius of a sphere around each part [m]; inf for a plane.
     :ivar outlines: (W, 17) outlines.
-    :ivar covers: (k, 4) spheres that cover what its outline does not fit [m].
+    :ivar covers: (k, 4) spheres that cover shapes that no outline fits [m].
     :ivar cover_starts: (W + 1,) where those of each part begin; then k.
     """
 

@@ -27,7 +27,7 @@ FARTHEST = 1e6
 @dataclass(frozen=True)
 class Capsule:
     """
-    Cylinder about the z axis with half a ball at either end; its origin is half way up.
+    Cylinder about the z axis with half a ball at either end; its origin is at half height.
 
     :ivar radius: that of the cylinder and the balls [m].
     :ivar length: that of the cylinder, without the balls [m].
@@ -44,7 +44,7 @@ class Capsule:
 @dataclass(frozen=True)
 class Cone:
     """
-    Cone about the z axis, its tip up; the origin of its frame is half way up.
+    Cone about the z axis, its tip up; the origin of its frame is at half height.
 
     :ivar radius: radius of its base [m].
     :ivar height: [m].
@@ -61,7 +61,7 @@ class Cone:
 @dataclass(frozen=True)
 class Plane:
     """
-    Plane a·x + b·y + c·z + d = 0, infinitely thin: what lies wholly on one side is free.
+    Plane a·x + b·y + c·z + d = 0, infinitely thin: a body wholly on one side is free.
 
     :ivar coefficients: (4,) a, b, c and d [m]; brought to a unit normal.
     """
@@ -83,7 +83,7 @@ class Plane:
 @dataclass(frozen=True, eq=False)
 class Mesh:
     """
-    Surface of triangles. What lies wholly inside of it is free.
+    Surface of triangles. A body wholly inside of it is free.
 
     :ivar vertices: (k, 3) corners [m]. Read-only.
     :ivar triangles: (m, 3) indices of corners. Read-only.
@@ -184,7 +184,7 @@ def _check_sizes(name: str, field: str, shape: Shape) -> None:
 
 
 def _check_count(name: str, values: object) -> None:
-    """Refuse what is too long, before anything of it is copied."""
+    """Refuse sequences that are too long, before anything of them is copied."""
     try:
         count = len(values)  # type: ignore[arg-type]
     except TypeError as error:

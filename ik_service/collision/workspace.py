@@ -63,7 +63,7 @@ class Workspace:
         """
         Return the pairs of parts that are near each other, and write down where these are.
 
-        :param still: whether what never moves is compared with the world, and nothing else.
+        :param still: whether only parts that never move are checked, against the world alone.
         :returns: pairs of indices: two parts of the robot, or one and P + that of an object.
         :raises ArgumentError: a position is not finite.
         """
@@ -127,7 +127,7 @@ class Workspace:
         """
         Return how far any point of a robot is from where it was in the posture before, at most.
 
-        :param robot: the robot with what it carries.
+        :param robot: the robot with attached objects.
         :param postures: (N, m) positions of all independent joints [rad] or [m].
         :returns: (N−1,) [m].
         """

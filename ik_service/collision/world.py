@@ -53,7 +53,7 @@ class WorldObject:
         _fill(self, name, shapes, pose)
 
     def __reduce__(self) -> tuple[object, ...]:
-        # What is prepared for checks cannot be pickled.
+        # Data prepared for checks cannot be pickled.
         return type(self), (self.name, self.shapes, self.pose)
 
     @cached_property
@@ -133,7 +133,7 @@ class AttachedObject:
 @dataclass(frozen=True, eq=False)
 class World(PicklableValue):
     """
-    Objects around the robot and on it, and what may touch what. Immutable: each change is a copy.
+    Objects around the robot and on it, and allowed contacts. Immutable: each change is a copy.
 
     Names of objects are unique among all of them.
 
@@ -283,7 +283,7 @@ def _fill(new: WorldObject | AttachedObject, name: str, shapes: object, pose: ob
         raise CollisionObjectError(
             name, 'name', f'has to be a name of 1 to {LONGEST_NAME} characters'
         )
-    # What another object has prepared is taken over.
+    # Data prepared by another object are taken over.
     solid = shapes if isinstance(shapes, Solid) else Solid(placed_shapes(name, shapes))
     object.__setattr__(new, 'name', name)
     object.__setattr__(new, 'shapes', solid.shapes)

@@ -27,7 +27,7 @@ def real_array(values: ArrayLike, argument: str) -> np.ndarray:
         return np.array(values, order='C')
     try:
         array = np.asarray(values)
-    except Exception as error:  # also what an object raises that is asked for its array
+    except Exception as error:  # also errors raised by an object asked for its array
         raise ArgumentError(argument, f'has to be numbers: {safe_repr(error, str)}') from error
     if array.dtype.kind == 'O':
         array = _from_objects(array, argument)
@@ -74,7 +74,7 @@ def whole_number(value: object, argument: str, least: int = 1, most: int | None 
 
 def check_time(time: float, argument: str) -> None:
     """
-    Refuse what is no time: compared with NaN, nothing would ever be too old.
+    Refuse values that are no time: compared with NaN, nothing would ever be too old.
 
     :param time: the time [s].
     :param argument: its name in the error.

@@ -22,11 +22,11 @@ KEPT_LINES = 2000
 
 class ChildFailedError(IkServiceError):
     """
-    A child process ended, or did not print in time what was waited for.
+    A child process ended, or did not print the expected output in time.
 
-    :param message: what happened.
-    :param output: what the process had printed.
-    :ivar output: what it had printed.
+    :param message: a description of the event.
+    :param output: the output of the process until then.
+    :ivar output: its output until then.
     """
 
     def __init__(self, message: str, output: str) -> None:
@@ -146,7 +146,7 @@ class ChildProcess:
             code = self._process.wait(patience)
         except subprocess.TimeoutExpired:
             code = None
-        self.send(signal.SIGKILL)  # also what the process itself has left behind
+        self.send(signal.SIGKILL)  # also children that the process itself has left behind
         code = self._process.wait() if code is None else code
         self._reader.join(1.0)
         return code
@@ -190,7 +190,7 @@ def _with_default_interrupts() -> list[str]:
     """
     Return the command (GNU) under which SIGINT is not ignored, in case that it is in this process.
 
-    A shell lets its background jobs ignore it, and what they start inherits that.
+    A shell lets its background jobs ignore it, and their children inherit that.
     """
     env = shutil.which('env')
     if env is None or signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:

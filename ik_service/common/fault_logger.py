@@ -51,7 +51,7 @@ class FaultLogger:
         """
         Report a fault.
 
-        :param fault: what is wrong.
+        :param fault: the fault, as a text.
         :param kind: faults of one kind count as the same, such as those that only differ in a
             measured number; empty: only the same words do.
         """
@@ -80,7 +80,7 @@ class FaultLogger:
             self._log(self._recovered)
 
     def _line(self, fault: str, kind: str, now: float) -> str:
-        """Return what is to be logged of a fault; empty for nothing."""
+        """Return the line to be logged of a fault; empty for none."""
         logged_at = self._logged_at.get(kind)
         if logged_at is not None and now - logged_at < _PAUSE:
             return ''

@@ -122,7 +122,7 @@ class PeriodicCalls:
                 return
             try:
                 call.make()
-            except Exception:  # of what was to report another: the calls of others go on
+            except Exception:  # of the report of another: the calls of others go on
                 traceback.print_exc()
 
     def _next(self) -> PeriodicCall | None:
@@ -145,11 +145,11 @@ class PeriodicCall:
 
     :param call: called with the time on its clock [s].
     :param rate: calls a second on its clock [Hz].
-    :param on_error: called with what ``call`` raised; the calls go on.
+    :param on_error: called with the error of ``call``; the calls go on.
     :param clock: its clock; None for the monotonic one.
     :ivar clock: its clock.
     :ivar moment: when it is due next, on its clock [s].
-    :ivar due: when to look for that next, on the monotonic clock [s].
+    :ivar due: when to check for that next, on the monotonic clock [s].
     :ivar last: when it was made last, or began, on its clock [s].
     """
 
@@ -214,7 +214,7 @@ class PeriodicThread(PeriodicCall):
 
     :param call: called with the time on its clock [s].
     :param rate: calls a second [Hz].
-    :param on_error: called with what ``call`` raised; the thread goes on.
+    :param on_error: called with the error of ``call``; the thread goes on.
     :param clock: its clock; None for the monotonic one.
     """
 
@@ -251,7 +251,7 @@ def periodic_call(
     :param thread: the thread; None for one of its own.
     :param call: called with the time on its clock [s].
     :param rate: calls a second [Hz].
-    :param on_error: called with what ``call`` raised; the calls go on.
+    :param on_error: called with the error of ``call``; the calls go on.
     :param clock: its clock; None for the monotonic one.
     """
     if thread is None:

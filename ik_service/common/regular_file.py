@@ -50,7 +50,7 @@ def read_regular(path: str | os.PathLike[str], limit: int) -> bytes:
     """
     with open_regular(path, limit) as file:
         data = file.read(limit + 1)
-    if len(data) > limit:  # it has grown, or told no length, as files under /proc do
+    if len(data) > limit:  # it has grown, or reported no length, as files under /proc do
         raise _too_long(limit)
     return data
 

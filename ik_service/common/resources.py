@@ -20,7 +20,7 @@ def share_folder(name: str) -> Path:
     """
     Return a folder of the package's data.
 
-    It is looked for in the source tree that this module belongs to (editable installs), in the
+    It is searched for in the source tree that this module belongs to (editable installs), in the
     prefixes of AMENT_PREFIX_PATH (colcon), and in Python's own prefix (pip).
 
     :param name: name of the folder, such as ``urdf`` or ``config``.

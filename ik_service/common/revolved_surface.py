@@ -13,7 +13,7 @@ _RINGS = 6  # of half a ball
 
 def cone_surface(radius: float, height: float) -> tuple[np.ndarray, np.ndarray]:
     """
-    Return the surface of a cone about z, its tip up, the origin half way up.
+    Return the surface of a cone about z, its tip up, the origin at half height.
 
     :param radius: [m].
     :param height: [m].

@@ -18,7 +18,7 @@ def given_to_all_nodes(words: Sequence[str] | None = None) -> frozenset[str]:
     """
     Return the names of parameters that files give to nodes of any name, as under ``/**``.
 
-    What a file gives to a node by its name, too, is not among them.
+    Parameters that a file gives to a node by its name, too, are not among them.
 
     :param words: the command line; None for that of the process.
     """
@@ -75,7 +75,7 @@ def _sections(file: str) -> Iterator[tuple[str, Mapping[str, object]]]:
     """Yield the parts of a file with the names of the nodes that they are for."""
     try:
         content = yaml.safe_load(Path(file).read_text(encoding='utf-8'))
-    except (OSError, ValueError, yaml.YAMLError):  # ROS itself has told it
+    except (OSError, ValueError, yaml.YAMLError):  # ROS itself has reported it
         return
     yield from sections(content)
 

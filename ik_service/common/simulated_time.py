@@ -5,9 +5,9 @@ Simulators publish their clock 10 to 1,000 times a second, and it runs slower or
 real one, at a rate that changes; it may be paused, or set back. Motion that is timed by the real
 clock, or by the steps of this one, leaps in the simulated controller. So the clock's rate is
 learnt from its last steps, and between two of them the time goes on at this rate, corrected by
-how far it is off at each step. It never runs back and never far beyond the last step. It aims at
-a little ahead of the clock, as a step is known only some time after it was made: what a simulated
-controller is to do by then has to be there.
+how far it is off at each step. It never runs back and never far beyond the last step. It is kept
+a little ahead of the clock, as a step is known only some time after it was made: commands for
+a simulated controller have to be there by then.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SimulatedTime:
     """
     Monotonic estimate of a simulated clock.
 
-    :param start: what its time begins with [s].
+    :param start: initial time of the estimate [s].
     :ivar jumps: how often the clock was set back or ahead; the estimate goes on from where it was.
     """
 
@@ -91,7 +91,7 @@ class SimulatedTime:
 
     def clock_at(self, moment: float) -> float:
         """
-        Return what the clock shows at a moment [s].
+        Return the time of the clock at a moment [s].
 
         :param moment: on the time of the estimate [s].
         """
@@ -110,7 +110,7 @@ class SimulatedTime:
         Take in a reading of the clock.
 
         :param real: when it was read, in real time [s].
-        :param clock: what it shows [s]; 0 before its first message.
+        :param clock: its reading [s]; 0 before its first message.
         """
         if clock <= 0.0:
             return

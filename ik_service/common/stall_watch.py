@@ -1,8 +1,8 @@
 """
-Watches over a thread that sends commands: what it says when a step hangs, or none begins.
+Watches over a thread that sends commands: reports when a step hangs, or none begins.
 
 They have threads of their own, which call nothing that the watched one might wait in, and write
-to stderr: what hangs in the middleware can be reported neither through it nor through its log.
+to stderr: a hang in the middleware can be reported neither through it nor through its log.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PERIOD = 0.1
 """Time between two looks [s]."""
 
 _PAUSE = 10.0
-"""Time after which what lasts is reported again [s]."""
+"""Time after which a lasting stall is reported again [s]."""
 
 _HINT = (
     'Where the innermost call is one of the middleware, it waits there for a lock: with Fast DDS '
@@ -72,7 +72,7 @@ class StallWatch:
         """
         Note that a step begins, instead of the one before.
 
-        :param what: what has not been done while it lasts, as a sentence without its end.
+        :param what: the action not done while it lasts, as a sentence without its end.
         """
         self._step = what, time.monotonic()
 
@@ -89,7 +89,7 @@ class StallWatch:
             looked = now
 
     def _look(self, now: float) -> None:
-        """Tell what lasts too long, and what has lasted so long until now."""
+        """Report a step that lasts too long, and the end of one that did."""
         step = self._step or ('no tick has begun', self._due())
         what, since = step
         lasts = now - since > PATIENCE
@@ -119,7 +119,7 @@ class InterpreterWatch:
     without Python writes where all threads are; afterwards that is explained.
 
     :param name: name of the program, for messages.
-    :param file: what is written to; it has a descriptor.
+    :param file: the file written to; it has a descriptor.
     :ivar count: how often something was reported.
     """
 

@@ -17,9 +17,9 @@ Answer = TypeVar('Answer')
 
 class BackgroundWorkers:
     """
-    Threads that give way to all others, and so do the threads that they start.
+    Threads at the lowest priority, as are the threads that they start.
 
-    :param name: what they do, in a word.
+    :param name: their task, in a word.
     :param threads: pieces of work that are done at once.
     """
 
@@ -28,7 +28,7 @@ class BackgroundWorkers:
 
     def run(self, work: Callable[[], Answer]) -> Answer:
         """
-        Return what some work returns, once a thread is free for it; or raise what it raises.
+        Return the result of some work, once a thread is free for it; or raise its error.
 
         :param work: the work.
         """

@@ -46,7 +46,7 @@ class TransformTree:
     """
     Newest transform of each frame to its parent. Safe to share between threads.
 
-    There is no history and no interpolation: what is looked up is the latest. Static transforms
+    There is no history and no interpolation: a look-up returns the latest. Static transforms
     never grow old. A frame may change its parent.
     """
 

@@ -138,7 +138,7 @@ def rotation_from_z_to(axis: ArrayLike) -> Floats:
     """
     Return the smallest rotation that takes z to an axis.
 
-    For −z, and what is −z but for rounding, it is half a turn about x.
+    For −z, also to within rounding, it is half a turn about x.
 
     :param axis: (3,) unit vector.
     :returns: (3, 3), whose last column is the axis.
@@ -201,7 +201,7 @@ def quaternion_xyzw_from_rotation(R: Floats) -> Quaternion:
     """
     Return the unit quaternion of a rotation.
 
-    By way of its largest component, so that nothing small is divided by (Shepperd, "Quaternion
+    From its largest component, so that nothing small is divided by (Shepperd, "Quaternion
     from rotation matrix", Journal of Guidance and Control 1(3), 1978).
 
     :param R: (3, 3) rotation matrix.
@@ -224,10 +224,10 @@ def quaternion_xyzw_from_rotation(R: Floats) -> Quaternion:
 
 def quaternions_xyzw_from_rotations(R: Floats) -> Floats:
     """
-    Return the unit quaternions of many rotations, by way of their largest component, as above.
+    Return the unit quaternions of many rotations, from their largest component, as above.
 
     :param R: (N, 3, 3) rotation matrices.
-    :returns: (N, 4) x, y, z, w; NaN of what is NaN.
+    :returns: (N, 4) x, y, z, w; NaN where R is NaN.
     """
     a, b, c = R[:, 0, 0], R[:, 1, 1], R[:, 2, 2]
     trace = a + b + c

@@ -1,8 +1,8 @@
 """
 Drawing of an arm: links, joints and tip frame, solid in space or flat in its plane.
 
-The axes are those of Matplotlib; units are [m], in the base frame of the chain. What is drawn
-later lies over what was drawn earlier, so a posture for comparison is drawn first.
+The axes are those of Matplotlib; units are [m], in the base frame of the chain. Artists drawn
+later lie over earlier ones, so a posture for comparison is drawn first.
 """
 
 from __future__ import annotations
@@ -84,11 +84,11 @@ def lit(faces: Faces, light: np.ndarray, color: np.ndarray, alpha: float) -> np.
     return paler(np.clip(brightness[:, None] * color + glare, 0.0, 1.0), alpha)
 
 
-_MOUNT = '#b6bdc5'  # what stands between the base and the first joint
+_MOUNT = '#b6bdc5'  # the mount between the base and the first joint
 _TRIAD_SHARE = 0.11  # length of a frame's axes, of the arm's scale
 _PLANE_MARGIN = 0.14  # in a plane, where frames are to have room too
 _BOTH_WAYS = np.array([-1.0, 1.0])
-_MARGIN = 0.06  # around what is drawn, of its size
+_MARGIN = 0.06  # around the drawing, of its size
 _NAME: dict[str, Any] = {'color': INK, 'fontsize': 8, 'ha': 'center', 'va': 'center', 'zorder': 4}
 _LONG_ENOUGH = 0.3  # share of an axis that lies in a plane, to be named there
 _ELEVATION, _ASIDE = 18.0, 62.0  # of the view, and how far it stands aside from the arm [°]
@@ -158,7 +158,7 @@ def _draw_target(axes: Axes3D, T_base_target: np.ndarray, length: float, turned:
 
 def draw_shadow(axes: Axes3D, chain: KinematicChain, q: np.ndarray, height: float) -> None:
     """
-    Draw the shadow that an arm casts on the ground from above; it tells depth from height.
+    Draw the shadow that an arm casts on the ground from above; it distinguishes depth from height.
 
     :param axes: 3-D axes.
     :param chain: the chain.
@@ -177,7 +177,7 @@ def show_space(axes: Axes3D, points: np.ndarray, ahead: np.ndarray) -> float:
     Make 3-D axes show some points, all directions to the same scale, from the arm's side.
 
     :param axes: 3-D axes.
-    :param points: (k, 3) what has to be seen [m].
+    :param points: (k, 3) points that have to be visible [m].
     :param ahead: (3,) a point that the arm looks towards, such as the target [m].
     :returns: the height of the ground [m].
     """
@@ -209,7 +209,7 @@ class ArmView:
 
     :param panel: gets the axes.
     :param chain: the arm.
-    :param points: (k, 3) what has to be seen [m].
+    :param points: (k, 3) points that have to be visible [m].
     :param ahead: (3,) a point that the arm looks towards, such as the target [m].
     :ivar axes: the axes, 3-D or 2-D.
     """

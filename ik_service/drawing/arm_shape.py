@@ -18,7 +18,7 @@ _MANY_JOINTS = 7  # arms of more joints have smaller ones
 _LINK_RADIUS = 0.014
 _JOINT_RADIUS = 0.027
 _JOINT_HALF_LENGTH = 0.033
-_SIDES = 16  # of what is round
+_SIDES = 16  # of round shapes
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Faces:
 
 @dataclass(frozen=True)
 class SolidArm:
-    """The faces of an arm's links and joints, and of what lies between base and first joint."""
+    """The faces of an arm's links and joints, and of the mount between base and first joint."""
 
     mount: Faces
     links: Faces
@@ -132,7 +132,7 @@ def plane_of(chain: KinematicChain) -> np.ndarray | None:
         return None
     if any(joint.slides and abs(joint.axis @ normal) > 1e-6 for joint in joints):
         return None
-    # To the right lies x where it can, otherwise y; up is what is left, upwards.
+    # To the right lies x where it can, otherwise y; up is the remaining direction.
     right = np.eye(3)[0 if abs(normal[0]) < 0.9 else 1]
     right = right - (right @ normal) * normal
     right /= np.linalg.norm(right)

@@ -15,7 +15,7 @@ from ik_service.jit.kernel_cache import cache_folder, KernelCache
 
 # Fused multiply-add is the one liberty taken with IEEE arithmetic: it only ever rounds less.
 _OPTIONS: dict[str, Any] = {'error_model': 'numpy', 'fastmath': {'contract'}, '_nrt': False}
-# Without the way in from Python a function compiles faster.
+# Without the entry from Python a function compiles faster.
 _INNER: Any = {**_OPTIONS, 'no_cpython_wrapper': True, 'no_cfunc_wrapper': True}
 if numba.version_info.short == (0, 68):
     from ik_service.jit.inner_code import InnerCompiler
@@ -71,7 +71,7 @@ def short_kernel(function: Callable) -> CompiledKernel:
     """
     Compile a function as a :func:`kernel` that holds the GIL, with the rounding of NumPy.
 
-    For what takes a microsecond in a thread that must not be late: others would get the GIL
+    For calls that take a microsecond in a thread that must not be late: others would get the GIL
     meanwhile, and keep it for milliseconds.
 
     :param function: the function.
@@ -90,13 +90,13 @@ def cached(compiled: CompiledKernel, allocates: bool = True) -> CompiledKernel:
     """
     Keep the code of a function on disk, instead of ``cache=True``, which loads damaged files.
 
-    :param compiled: what ``numba.njit`` has returned.
+    :param compiled: the function returned by ``numba.njit``.
     :param allocates: whether it may allocate memory.
     :returns: the same.
     """
     folder = cache_folder()
     if folder is not None:
-        dispatcher: Any = compiled  # Numba has no public way to exchange the cache
+        dispatcher: Any = compiled  # Numba has no public method to exchange the cache
         dispatcher._cache = KernelCache(compiled.py_func, folder, allocates)
     return compiled
 
@@ -163,10 +163,10 @@ def short_inlined_kernel(function: Callable) -> Callable:
 
 def kernel_for(function: Callable, inlined: bool = False) -> Callable:
     """
-    Declare what kernels call for a function, chosen by the types of its arguments.
+    Declare the code that kernels call for a function, chosen by the types of its arguments.
 
     :param function: the function; only its name and arguments matter.
-    :param inlined: whether what is chosen is compiled as an :func:`inlined_kernel`.
+    :param inlined: whether the code chosen is compiled as an :func:`inlined_kernel`.
     :returns: a decorator for a function that takes the types of the arguments and returns the
         Python function to compile, with arguments of the same names; None when it has none.
     """
@@ -199,7 +199,7 @@ def varied_kernel(function: KernelFunction, inlined: bool = False) -> KernelFunc
 
 def variant(function: Callable, kind: type) -> Callable[[KernelFunction], KernelFunction]:
     """
-    Declare what kernels call for a :func:`varied_kernel` where an argument is of a type.
+    Declare the code that kernels call for a :func:`varied_kernel` where an argument is of a type.
 
     :param function: the varied kernel.
     :param kind: a NamedTuple type.
@@ -218,9 +218,9 @@ def merged_kernel(function: Callable) -> Callable:
     Make a function part of the kernels that call it, before they are compiled.
 
     Numba optimises a compiled function together with all that it calls, so on a deep path of calls
-    what lies at the bottom is optimised once for every level above it. For the long functions near
+    the code at the bottom is optimised once for every level above it. For the long functions near
     the top this takes their level out; for short ones :func:`inlined_kernel` makes faster code.
-    What it calls is compiled once for all kernels that it is part of. Numba 0.58 would take longer
+    Its callees are compiled once for all kernels that it is part of. Numba 0.58 would take longer
     to merge the functions than to do everything else, so there they stay apart.
 
     :param function: the function.

@@ -39,7 +39,7 @@ _known: dict[tuple[Any, object], Callable] = {}
 
 
 def _key_of(argument: object) -> object:
-    """Return a key that tells apart what has different Numba types."""
+    """Return a key that differs for arguments of different Numba types."""
     if isinstance(argument, np.ndarray):
         return argument.dtype, argument.ndim, argument.flags.writeable
     if isinstance(argument, tuple):

@@ -3,7 +3,7 @@ Compilation of functions that only kernels call, in less than Numba's time.
 
 Numba treats every function as if Python were to call it: it optimises it fully, together with all
 that it calls, and makes machine code of it. Kernels then take in its intermediate code, optimise
-that again, and what was made before is never run. Here, functions that only kernels call stop at
+that again, and that machine code is never run. Here, functions that only kernels call stop at
 the intermediate code, as Numba's own helpers do. The kernels come out the same: they see all that
 they contain, and optimise it once. On an empty cache the first solve of an arm takes a fifth less
 than without (10.3 s of processor time instead of 12.9 s). These are inner parts of Numba, so this
@@ -18,7 +18,7 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder, StateDict
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.typed_passes import NativeLowering
 
-_NOWHERE = 0  # address of code that there is none of: what Numba gives functions without a way in
+_NOWHERE = 0  # address of code that there is none of: given by Numba to functions without an entry
 
 
 class _IntermediateCode(JITCodeLibrary):
@@ -39,7 +39,7 @@ class _IntermediateCode(JITCodeLibrary):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Lowering(NativeLowering):
-    """Numba's pass from types to intermediate code, without what follows."""
+    """Numba's pass from types to intermediate code, without the passes that follow."""
 
     _name = 'lowering_to_intermediate_code'
 

@@ -3,7 +3,7 @@ Disk cache of compiled kernels.
 
 Loading damaged machine code can end the process, and unpickling damaged data can do anything. So
 every file carries a digest of all that follows it, and nothing is unpickled or loaded that the
-digest does not fit; what is damaged is thrown away and compiled again. Nothing here fails a
+digest does not fit; a damaged file is thrown away and compiled again. Nothing here fails a
 compilation: where a file cannot be written, because the disk is full for example, the kernel is
 compiled anew in each process.
 
@@ -90,7 +90,7 @@ class KernelCache(_Cache):
 
     Numba prepares its compiler before it looks into its own cache: all that it knows of NumPy is
     imported, and SciPy's linear algebra with it, which takes as long as everything else until the
-    first answer. What is cached does not need that; for what is not, Numba prepares itself again.
+    first answer. Cached kernels do not need that; for others, Numba prepares itself again.
 
     :param allocates: whether the kernel may allocate memory, for which Numba has to be prepared
         after all: its allocator is part of that, and code that was loaded without it would crash.
@@ -142,7 +142,7 @@ class KernelCache(_Cache):
                 result = CompileResult._rebuild(target_context, *reduced)
                 # The types of this process: a class of a script is pickled with its code.
                 return result._replace(signature=signature(result.signature.return_type, *sig))
-        except Exception:  # what another process of another make left, whatever is wrong with it
+        except Exception:  # a file of another process of another make, whatever its fault
             pass
         with suppress(OSError):
             path.unlink()
@@ -319,7 +319,7 @@ def _parts(function: FunctionType, seen: set[int]) -> Iterator[bytes]:
 
 
 def _value(value: object, used: set[str], seen: set[int]) -> Iterator[bytes]:
-    """Yield what code depends on by a global or a variable of an enclosing function."""
+    """Yield the dependencies of code through a global or a variable of an enclosing function."""
     if isinstance(value, ModuleType):
         if value.__name__.partition('.')[0] not in _LIBRARIES:
             yield file_digest(value.__file__ or '').encode()

@@ -257,7 +257,7 @@ def sampled_range(space: JointSpace) -> tuple[np.ndarray, np.ndarray]:
     Return the bounds of the postures that are sampled.
 
     These are the joint limits, but no more than one turn about the middle for joints whose full
-    turns change no pose: what lies beyond reaches nothing new and is closer to the limits.
+    turns change no pose: positions beyond reach no new pose and are closer to the limits.
 
     :param space: a chain, or a tree.
     :returns: (n,) lower and (n,) upper bounds [rad] or [m].

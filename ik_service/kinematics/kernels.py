@@ -50,7 +50,7 @@ class ChainArrays(NamedTuple):
 @inner_kernel
 def rotation_vector_near_pi(frame, goal, sx, sy, sz, error):
     """
-    Write a rotation vector by way of the quaternion and its largest component.
+    Write a rotation vector from the quaternion and its largest component.
 
     Near π the antisymmetric part vanishes and the axis lies in the symmetric one; the largest
     component of the quaternion is safe to divide by (Shepperd 1978).

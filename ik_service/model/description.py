@@ -5,7 +5,7 @@ A description may come from anywhere: a file, a parameter, a latched topic. One 
 bounds its size, depth and number of elements, refuses every document type declaration (and with it
 all entities, so nothing is expanded and no other file is read), and builds the tree that everybody
 else reads: kinematics (:mod:`~ik_service.model.urdf`), shapes (:mod:`~ik_service.model.geometry`),
-inertias, planning groups and prefixes cannot differ about what the text says. In the tree the
+inertias, planning groups and prefixes cannot differ about the content of the text. In the tree the
 elements of the format stand under their plain names, whatever default namespace or prefix they
 have and whether or not it is declared. Definitions of xacro that were left over are taken out.
 """
@@ -55,7 +55,7 @@ class XmlDocument:
     :ivar lines: lines of the start tags, from 1, of the elements on the first three levels.
     :ivar parts: number of the elements on the third level, by the names of their parents and
         their own, such as ``link/collision``: counted apart from the tree.
-    :ivar remarks: what was taken out, a sentence each.
+    :ivar remarks: the parts taken out, a sentence each.
     """
 
     root: Element
@@ -124,7 +124,7 @@ class _Reader:
         self._parser.StartDoctypeDeclHandler = self._refuse_doctype
         self._depth = 0
         self._items = 0
-        self._own = True  # whether what is read belongs to the format
+        self._own = True  # whether the element read belongs to the format
         self._root_prefix = ''
         self._xacro = {_XACRO}  # prefixes that mean xacro
         self._taken_out: dict[str, int] = {}  # definitions of xacro: their number
@@ -142,7 +142,7 @@ class _Reader:
             for start in range(0, len(stripped), _CHUNK_BYTES):
                 chunk = stripped[start : start + _CHUNK_BYTES]
                 self._parser.Parse(chunk, False)
-                # What the parser holds back is one unfinished tag. It is bounded here because the
+                # The parser holds back one unfinished tag. It is bounded here because the
                 # handlers see a tag only after a million attributes would have been collected.
                 if start + len(chunk) - self._parser.CurrentByteIndex > MAX_TAG_BYTES:
                     raise self._error(f'a tag or comment longer than {MAX_TAG_BYTES} bytes')
@@ -344,7 +344,7 @@ def load_text(
         regular file of :data:`~ik_service.model.description.MAX_BYTES` at most, which is
         expanded if it is called ``*.xacro`` (:mod:`ik_service.model.xacro_file`).
     :param xacro_args: arguments of a xacro file by name, in place of their defaults.
-    :param argument: what the source is called in errors.
+    :param argument: the name of the source in errors.
     :param package_dirs: more folders in which the packages lie that a xacro file names.
     :raises UrdfError: the file cannot be read, is no regular one, is too long, or is not UTF-8, or
         xacro refuses it.
@@ -426,7 +426,7 @@ def _file_text(
     if not is_xacro(path):
         return text
     from ik_service.model.xacro_file import (
-        expand_xacro,  # what it needs is not loaded otherwise
+        expand_xacro,  # its dependencies are not loaded otherwise
     )
 
     return expand_xacro(path, MAX_BYTES, xacro_args, package_dirs)

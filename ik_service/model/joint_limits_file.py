@@ -44,7 +44,7 @@ def load_joint_limits(source: str | os.PathLike[str]) -> MotionBounds:
 
     :param source: path of a file, where a leading ``~`` is the home folder; or its text: a string
         of several lines, or one in which a key is followed by a value. Empty for no bounds.
-    :raises JointLimitsError: the file cannot be read, or what it says cannot be; names the joint.
+    :raises JointLimitsError: the file cannot be read, or its content is invalid; names the joint.
     """
     if not isinstance(source, os.PathLike):
         if not source.strip():
@@ -68,7 +68,7 @@ def parse_joint_limits(text: str) -> MotionBounds:
     Read bounds on the motion of joints from YAML text.
 
     :param text: the content of a ``joint_limits.yaml``.
-    :raises JointLimitsError: what it says cannot be; names the joint.
+    :raises JointLimitsError: its content is invalid; names the joint.
     """
     if len(text) > MAX_BYTES:
         raise JointLimitsError(f'longer than {MAX_BYTES} characters')

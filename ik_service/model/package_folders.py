@@ -2,7 +2,7 @@
 Folders of the packages that ``package://``, and ``$(find package)`` of xacro, mean.
 
 A package is known by the ``<name>`` in its ``package.xml``, as everywhere in ROS: a repository may
-be unpacked under any name, such as ``arm_description-main``. It is looked for among the installed
+be unpacked under any name, such as ``arm_description-main``. It is sought among the installed
 packages, in the folders that the user names, and around the file of the description. The folder's
 own name counts last: where the manifest names nothing, or there is none and the user named the
 place.
@@ -35,7 +35,7 @@ class PackageFolders:
 
     :param around: folders that hold the file of the description, the innermost first; a package
         is one of them, or lies directly in one.
-    :param named: folders that the user names: packages, or what holds them, up to three levels up.
+    :param named: folders that the user names: packages, or folders up to three levels above them.
     """
 
     def __init__(self, around: Iterable[Path], named: Iterable[Path]) -> None:

@@ -166,7 +166,7 @@ class RobotModel:
         axis x. A joint that is faulty is fixed, and named in :attr:`remarks`; chains that need it
         are refused.
 
-        :param urdf: path of a URDF or xacro file, or URDF text; text is what contains ``<``, a
+        :param urdf: path of a URDF or xacro file, or URDF text; a string with ``<`` is text, a
             xacro file is called ``*.xacro``. It is a program, to be trusted like one.
         :param xacro_args: arguments of a xacro file by name, in place of their defaults.
         :param package_dirs: as for :meth:`with_package_dirs`.
@@ -187,7 +187,7 @@ class RobotModel:
         Read a robot from URDF text, as it comes from others: no text is taken for a path.
 
         :param text: URDF text; see :meth:`from_urdf`.
-        :param source: the file that it was read from, if any; meshes are looked for beside it.
+        :param source: the file that it was read from, if any; meshes are searched for beside it.
         :raises UrdfError: the description is malformed or hostile; the error names the element.
         """
         description = read_description(text)
@@ -238,7 +238,7 @@ class RobotModel:
         return self._with_parts(self._links, bounds.tightened(self._joints.values()))
 
     def _with_parts(self, links: Iterable[str], joints: Iterable[Joint]) -> Self:
-        # As for a copy that is unpickled, so that what a subclass adds is kept.
+        # As for a copy that is unpickled, so that the attributes of a subclass are kept.
         kind, (name, _, _, *rest) = cast('tuple[type[Self], Any]', self.__reduce__())
         robot = kind(name, tuple(links), tuple(joints), *rest)
         if 'description' in self.__dict__:  # so that the text is not parsed again

@@ -6,7 +6,7 @@ to stderr for every tag they do not know, demand attributes that others leave ou
 number without saying where. A text that was checked and reduced first makes both behave alike.
 
 A joint that is faulty costs itself, not the robot: it is read as one that does not move, with the
-fault, and what needs it is refused with that reason.
+fault, and requests that need it are refused with that reason.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Description(NamedTuple):
     :ivar links: names of the links in document order, then those of virtual links.
     :ivar joints: the joints in document order, planar and floating ones expanded in place.
     :ivar remarks: parts that are not used, and why; a sentence each.
-    :ivar left_out: what is wrong with links and joints that are not read at all.
+    :ivar left_out: faults of links and joints that are not read at all.
     """
 
     name: str
@@ -125,7 +125,7 @@ class _Reader:
     Checks of the elements that describe kinematics.
 
     :ivar joints: the joints that are used.
-    :ivar left_out: what is wrong with links and joints that are not.
+    :ivar left_out: faults of links and joints that are not.
     """
 
     def __init__(self, description: RobotDescription) -> None:
@@ -136,7 +136,7 @@ class _Reader:
         self._names: list[str] = []
 
     def remarks(self) -> list[str]:
-        """Return what of the joints is ignored, a sentence each."""
+        """Return the ignored properties of the joints, a sentence each."""
         ignored = [f'{what}: {listed(labels)}' for what, labels in self._taken_for_none.items()]
         return [*self._names, *ignored]
 
@@ -309,7 +309,7 @@ def _parsed(text: str) -> Any:  # noqa: ANN401 - urdf_parser_py has no types
 
     try:
         return URDF.from_xml_string(text)
-    except Exception as error:  # whatever a release adds to what was checked
+    except Exception as error:  # whatever checks a release adds
         raise UrdfError(f'urdf_parser_py refuses it: {error}') from error
 
 

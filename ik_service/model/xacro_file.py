@@ -3,7 +3,7 @@ Expansion of xacro files, in a process of its own with bounds on time, memory an
 
 A xacro file is a program: it evaluates Python expressions, includes other files, and reads YAML
 files and environment variables. So only a path that the user names himself may be expanded, or a
-text that he gives, never one that came from elsewhere, such as from a topic; and what comes out is
+text that he gives, never one that came from elsewhere, such as from a topic; and its output is
 read as guardedly as any other URDF.
 """
 
@@ -39,7 +39,7 @@ def expand_xacro(
     """
     Expand a xacro file.
 
-    ``$(find package)`` and ``package://`` mean the packages that meshes are looked for in
+    ``$(find package)`` and ``package://`` mean the packages searched for meshes
     (:mod:`~ik_service.model.package_folders`), so that no workspace has to be sourced.
 
     :param path: the file; it has to be trusted like a program.
@@ -48,7 +48,7 @@ def expand_xacro(
     :param package_dirs: more folders in which packages lie, or which are packages.
     :returns: URDF text, unchecked.
     :raises UrdfError: xacro refuses it, or it exceeds a bound; the error names the file, and the
-        line where xacro tells it.
+        line where xacro reports one.
     :raises ArgumentError: an argument is neither text nor a number.
     :raises MissingExtraError: xacro is not installed.
     """
@@ -64,7 +64,7 @@ def expand_xacro_text(
     """
     Expand a text as if it were a xacro file in a folder of its own.
 
-    What it includes by a relative path is not found; ``$(find package)`` works for installed
+    Files included by a relative path are not found; ``$(find package)`` works for installed
     packages and those in the folders that are named.
 
     :param text: the text; it has to be trusted like a program.
@@ -115,7 +115,7 @@ def _expanded(
 def _run(request: Mapping[str, object]) -> dict[str, object]:
     """Run the program that expands a file, and return its answer."""
     label = named_file(str(request['path']))
-    # By its path: what lies in the current folder cannot get in its way, as with ``-m``.
+    # By its path: files in the current folder cannot shadow it, as with ``-m``.
     command = [sys.executable, str(Path(xacro_program.__file__))]
     try:
         run = subprocess.run(

@@ -101,7 +101,7 @@ def _finder(xacro: Any, request: dict[str, Any]) -> Callable[[str], str]:  # noq
 
 
 def _reason(error: Exception, request: dict[str, Any]) -> str:
-    """Return in one line what is wrong."""
+    """Return the fault in one line."""
     cause = getattr(error, 'exc', None) or error  # xacro's exceptions carry the first one
     if isinstance(cause, MemoryError):
         return f'it takes more than {request["max_memory"] // 2**20} MiB of memory'
@@ -111,13 +111,13 @@ def _reason(error: Exception, request: dict[str, Any]) -> str:
 
 
 def _once(error: BaseException) -> str:
-    """Return what xacro says of an error, whose causes it wraps, each text once."""
+    """Return xacro's message of an error, whose causes it wraps, each text once."""
     cause = getattr(error, 'exc', None)
     if cause is None:
         return str(error)
     inner = _once(cause)
     message = str(error.args[0] or '') if error.args else ''
-    if inner and (_CLASS.match(message) or inner in message):  # as where it looks for packages
+    if inner and (_CLASS.match(message) or inner in message):  # as where it searches for packages
         message = ''
     elif isinstance(cause, OSError) and cause.strerror and cause.strerror in message:
         inner = ''

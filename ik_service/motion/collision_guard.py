@@ -11,7 +11,7 @@ than :data:`RESOLUTION` from one to the next. A tick has :data:`MOST_CHECKS` at 
 
 As long as a motion is straight, its stopping path is that of the command before, with a new end,
 and only this end is checked so finely. The checks that are left go to the command itself and the
-rest of the path, at other places in every tick, to notice what has changed. A motion that turns
+rest of the path, at other postures in every tick, to notice changes. A motion that turns
 has another stopping path altogether, and is only as fast as the checks allow.
 """
 
@@ -52,13 +52,13 @@ _ENDLESS = 1.0
 """Length that a slide without limits counts for [m]."""
 
 _ROUNDING = 1e-9
-"""Share of a second's motion by which a resting place may lie beyond a joint limit."""
+"""Share of a second's motion by which a rest position may lie beyond a joint limit."""
 
 _STRAIGHT = 1e-6
 """Motion of any point of the arm away from a straight line that counts as none [m]."""
 
 _GOLDEN = 0.618034
-"""Share of a distance by which the places that are looked at again shift in every tick."""
+"""Share of a distance by which the postures that are rechecked shift in every tick."""
 
 
 class CollisionTest(Protocol):
@@ -66,7 +66,7 @@ class CollisionTest(Protocol):
 
     @property
     def fault(self) -> str:
-        """Why postures cannot be tested; empty when they can."""
+        """Reason why postures cannot be tested; empty when they can."""
 
     def first_contact(self, q: np.ndarray) -> tuple[str, str] | None:
         """
@@ -92,7 +92,7 @@ class Verdict:
     Verdict about a command.
 
     :ivar allowed: whether it may be sent.
-    :ivar obstacle: what is in the way, as a sentence; empty when nothing is known to be.
+    :ivar obstacle: the obstacle, as a sentence; empty when none is known.
     """
 
     allowed: bool
@@ -127,7 +127,7 @@ class CollisionGuard:
         Return the share of the full speed, 0 to 1, whose stopping path can be checked in a tick.
 
         :param start: (n,) the last command [rad] or [m].
-        :param goal: (n,) where it shall lead to [rad] or [m].
+        :param goal: (n,) its target [rad] or [m].
         :param delay: how much longer than its braking takes the motion goes on [s].
         """
         ahead = goal - start
@@ -156,7 +156,7 @@ class CollisionGuard:
 
         :param start: (n,) the command before it [rad] or [m].
         :param resting: whether that was at rest.
-        :param goal: (n,) where it leads to [rad] or [m].
+        :param goal: (n,) its target [rad] or [m].
         """
         if motion.at_rest:
             return _FREE

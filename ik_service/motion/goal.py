@@ -15,7 +15,7 @@ from ik_service.motion.settings import FollowerState
 @dataclass(frozen=True, eq=False)
 class Tick:
     """
-    What a goal may know when it is asked for its next step.
+    Data from which a goal computes its next step.
 
     :ivar now: time on the monotonic clock [s].
     :ivar dt: time since the last command, a period at most [s]; by so much the clock of a goal
@@ -45,13 +45,13 @@ class Tick:
 @dataclass(frozen=True, eq=False)
 class Step:
     """
-    What the command shall do in a tick.
+    Set-point of the command for one tick.
 
     With a goal alone it goes there and rests. With a goal and a velocity, it is at the goal at
     the end of this tick and goes on with the velocity; that is reached exactly while it keeps the
     limits, and caught up with otherwise; where jerks are limited the command is half a window of
-    averaging later. With a velocity alone it moves with that. With neither it comes to rest. What
-    is not finite leads to rest, too.
+    averaging later. With a velocity alone it moves with that. With neither it comes to rest.
+    Numbers that are not finite lead to rest, too.
 
     :ivar goal: (n,) positions [rad] or [m]; None without.
     :ivar velocity: (n,) velocities [rad/s] or [m/s]; None without.
@@ -72,15 +72,15 @@ REST = Step()
 
 class MotionGoal(ABC):
     """
-    What the commands are for, from its start to its end.
+    Goal that the commands pursue, from its start to its end.
 
     All methods are called while the follower's lock is held: they never block, never solve, and
     call nothing of the follower. One whose :meth:`step` raises is dropped.
 
-    :cvar kind: 'target', 'trajectory' or 'servo', for messages and for who gives way to whom.
-    :ivar obstacle: what the commands have stopped before; empty for nothing. While it is set they
+    :cvar kind: 'target', 'trajectory' or 'servo', for messages and for precedence among goals.
+    :ivar obstacle: obstacle before which the commands stopped; empty for none. While set, they
         come to rest. The goal may clear it in :meth:`step`, to try again.
-    :ivar replaces: the trajectory whose place it may take although that is on its way.
+    :ivar replaces: the trajectory that it may replace although that is being executed.
     """
 
     kind = ''
@@ -90,9 +90,9 @@ class MotionGoal(ABC):
     @abstractmethod
     def step(self, tick: Tick) -> Step:
         """
-        Return what the next command shall do; called once for every command.
+        Return the set-point of the next command; called once for every command.
 
-        :param tick: what is known now.
+        :param tick: the data known now.
         """
 
     @abstractmethod
@@ -107,7 +107,7 @@ class MotionGoal(ABC):
     @property
     @abstractmethod
     def busy(self) -> bool:
-        """Whether it is on its way; then other groups that share joints are refused."""
+        """Whether it is in progress; then other groups that share joints are refused."""
 
     @property
     def ready(self) -> bool:
@@ -121,7 +121,7 @@ class MotionGoal(ABC):
 
     @property
     def claim(self) -> str:
-        """Why nothing else may move the arm, even after its end; empty when something may."""
+        """Reason nothing else may move the arm, even after its end; empty when something may."""
         return ''
 
     def begin(  # noqa: B027 - not all need to know
@@ -147,7 +147,7 @@ class MotionGoal(ABC):
 
     def replaced(self, kind: str) -> None:
         """
-        Note that another goal has taken its place.
+        Note that another goal has replaced it.
 
         :param kind: the kind of the other one.
         """
@@ -157,7 +157,7 @@ class MotionGoal(ABC):
         """
         Note the end; called once.
 
-        :param reason: what has ended it; empty when it has finished.
+        :param reason: the reason for its end; empty when it has finished.
         """
 
 
@@ -167,7 +167,7 @@ class Reservation(MotionGoal):
 
     :param why: returns why nothing else may move the arm; must not block.
     :param on_end: called with the reason when something else ends it; must not block.
-    :param on_replaced: called when another trajectory takes its place; must not block.
+    :param on_replaced: called when another trajectory replaces it; must not block.
     """
 
     kind = 'trajectory'
@@ -183,7 +183,7 @@ class Reservation(MotionGoal):
 
     @property
     def claim(self) -> str:
-        """Why nothing else may move the arm, also after something has ended the goal."""
+        """Reason nothing else may move the arm, also after something has ended the goal."""
         return '' if self._withdrawn else self._why()
 
     def withdraw(self) -> None:
@@ -209,7 +209,7 @@ class Reservation(MotionGoal):
         return FollowerState.TRAJECTORY
 
     def replaced(self, kind: str) -> None:
-        """Note that another trajectory has taken its place."""
+        """Note that another trajectory has replaced it."""
         self.withdraw()
         self._on_replaced()
 

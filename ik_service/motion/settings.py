@@ -97,10 +97,10 @@ class FollowerSettings:
         counts as stuck [s]; the commands then return to the arm, and end.
     :ivar avoid_collisions: whether the commands stop before a collision; targets are refused
         where collisions cannot be tested.
-    :ivar feed_forward: whether targets that move are followed at where they are by now, and not
-        only gone to; where the joints cannot keep up, they stay on its way.
+    :ivar feed_forward: whether moving targets are followed at their present pose, and not
+        only approached; where the joints cannot keep up, they stay on its path.
     :ivar branch_time: time for which joints that follow a target stay in their configuration
-        though it cannot be reached there, where another one can only be gone to straight away [s].
+        though it cannot be reached there, where another one is reached by direct motion only [s].
     :raises OptionError: naming the setting whose value cannot be.
     """
 

@@ -1,4 +1,4 @@
-"""State machine of the follower: what every tick does, and why."""
+"""State machine of the follower: the actions of every tick, and their reasons."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class GoalStore:
     """
     Current goal and dropped target.
 
-    :ivar current: what the commands are for; None without one.
+    :ivar current: the goal that the commands pursue; None without one.
     :ivar dropped: (4, 4) the target that a fault has ended; None without one.
     :ivar reason: why that was dropped; empty without one.
     :ivar released: the solution of a target that the arm was left at; None without one.
@@ -71,7 +71,7 @@ class GoalStore:
         """
         Forget the current goal and the dropped target.
 
-        :param reason: what has ended the goal; empty when it has finished.
+        :param reason: the reason for the goal's end; empty when it has finished.
         """
         self.version += 1
         self._end(reason)
@@ -124,7 +124,7 @@ class JointSharing:
     Followers of one arm. Those that share a joint exclude each other.
 
     Only one of them has a target at a time, and only one commands: a target for another is
-    refused while the first is on its way, and takes over while that only holds; then the commands
+    refused while the first is in motion, and takes over while that only holds; then the commands
     of the first end, and the others begin at a state that was measured after them.
 
     All ticks have to come from one thread, or one after the other.
@@ -183,7 +183,7 @@ class JointSharing:
 
 
 RECENT = 1.0
-"""Age up to which the last command tells where the arm goes [s]."""
+"""Age up to which the last command predicts the motion of the arm [s]."""
 
 _STANDS = 0.2
 """Distance of an arm that still stands where its last motion has ended, in those of noise."""
@@ -205,7 +205,7 @@ def start_place(
 
     An arm that has reached its last command rests there, and the motion starts at that command,
     which the controller holds; so it does as long as the arm stands where it has rested then. Any
-    other arm has to be seen at rest first: it may be on its way to the last command, or be moved
+    other arm has to be seen at rest first: it may be still moving to the last command, or be moved
     by somebody else.
 
     :param others: when others commanded the joints last [s]; −inf for never.
@@ -277,7 +277,7 @@ class FollowerStateMachine:
     :ivar movable: (n,) mask of the joints that may move.
     :ivar arm: the measured joint states.
     :ivar stream: the commands.
-    :ivar state: what is being done.
+    :ivar state: the present state.
     :ivar restarting: whether the commands have to come to rest before they go anywhere.
     :ivar disabled: whether all goals are refused.
     :ivar other_commander: who else commands the arm; empty for nobody.
@@ -370,7 +370,7 @@ class FollowerStateMachine:
 
     def precedence(self, goal: MotionGoal | None = None) -> str:
         """
-        Return what goes before a goal: a trajectory, or a motion of other joints.
+        Return the motion that precedes a goal: a trajectory, or a motion of other joints.
 
         :param goal: the goal; None for a target pose.
         """
@@ -425,7 +425,7 @@ class FollowerStateMachine:
         self.state = FollowerState.DISABLED if off else FollowerState.IDLE
 
     def retry(self) -> None:
-        """Go on to the target, if what is in the way has gone."""
+        """Go on to the target, if the obstacle has gone."""
         if self.goals.current is not None:
             self.goals.current.obstacle = ''
 
@@ -576,7 +576,7 @@ class FollowerStateMachine:
         period: float,
         late: bool,
     ) -> Tick:
-        """Return what a goal may know for its next step."""
+        """Return the data from which a goal computes its next step."""
         stream, limits = self.stream, self.limits
         dt = min(stream.gate.elapsed(now), period)
         behind = min(max(2.0 - 2.0 * stream.behind / _BEHIND, 0.0), 1.0)
@@ -631,7 +631,7 @@ class FollowerStateMachine:
         return self.stream.begin(start, now, self.limits.window)
 
     def _state_with(self, goal: MotionGoal) -> FollowerState:
-        """Return the state on the way with a goal, or at its end."""
+        """Return the state while a goal is pursued, or at its end."""
         commanded = self.stream.q
         if goal.obstacle:
             return FollowerState.COLLISION_AHEAD

@@ -139,7 +139,7 @@ class TargetFollower:
 
     @property
     def drop_reason(self) -> str:
-        """Why the last target was dropped; empty when none was, or another one is followed."""
+        """Reason for dropping the last target; empty when none was, or another one is followed."""
         return self._goals.reason
 
     @property
@@ -209,7 +209,7 @@ class TargetFollower:
 
     @property
     def state_fault(self) -> str:
-        """Why the joint states cannot be relied on; empty when they can."""
+        """Reason why the joint states cannot be relied on; empty when they can."""
         return self._machine.arm.reason
 
     @property
@@ -273,7 +273,7 @@ class TargetFollower:
             rad/s], where that is known.
         :param arrived: when this became known [s]; where it is given, a target that falls silent
             is noticed as soon as the next one is overdue.
-        :returns: the solution, or the nearest pose found, which is then gone to.
+        :returns: the solution, or the nearest pose found, which is then the target.
         :raises ArgumentError: when pose, times or twist cannot be; the old target stays then.
         :raises TargetRefusedError: when nothing may be followed now; the message says why.
         """
@@ -333,9 +333,9 @@ class TargetFollower:
         """
         Move for a goal from now on; it replaces the one before.
 
-        :param goal: what the commands are for.
-        :raises TargetRefusedError: when it may not be followed now; the message says why. What
-            is followed already goes on then.
+        :param goal: the goal that the commands pursue.
+        :raises TargetRefusedError: when it may not be followed now; the message says why. The
+            present goal goes on then.
         """
         with self._lock:
             if goal is self._goals.current:
@@ -352,7 +352,7 @@ class TargetFollower:
         self._machine.follow(goal)
 
     def precedence(self) -> str:
-        """Return what goes before a new goal: a trajectory, or a motion of other joints."""
+        """Return the motion that precedes a new goal: a trajectory, or that of other joints."""
         with self._lock:
             return self._machine.precedence()
 
@@ -373,7 +373,7 @@ class TargetFollower:
 
     def give_way(self, reason: str) -> None:
         """
-        Come to rest, and drop what is followed, as somebody else has commanded the arm before.
+        Come to rest, and drop the goal followed, as somebody else has commanded the arm before.
 
         :param reason: who.
         """
@@ -389,7 +389,7 @@ class TargetFollower:
         self._machine.unmeasured = tuple(names)
 
     def stop(self) -> None:
-        """Forget what is followed; the command comes to rest, and then there is none."""
+        """Drop the goal followed; the command comes to rest, and then there is none."""
         with self._lock:
             self._machine.stop()
 
@@ -493,7 +493,7 @@ _AWAITED = 'waiting for a new target, or ~/enable'
 
 class FollowingLog:
     """
-    Log of the states of a follower, its dropped targets and what is in its way.
+    Log of the states of a follower, its dropped targets and its obstacles.
 
     :param group: name of its group, where it is not the default one; else empty.
     """
@@ -512,7 +512,7 @@ class FollowingLog:
         self._logged_drop = self._logged_obstacle = ''
 
     def log_stops(self) -> None:
-        """Log what keeps the commands from the target, or slows them down."""
+        """Log obstacles that stop the commands before the target, or slow them down."""
         state = self._follower.state
         if state in _SLOW and state is not self._logged_slow:
             self._slow.report(f'{self._label}: {state.value}')

@@ -44,7 +44,7 @@ class StraightLines:
     Poses along straight lines.
 
     :ivar poses: (N, 4, 4) the start, and the poses of each line after its start; read-only.
-    :ivar progress: (N,) the number of way points that are passed, and the part of the next line,
+    :ivar progress: (N,) the number of waypoints passed, and the part of the next line,
         at each pose.
     """
 
@@ -56,10 +56,10 @@ def straight_lines(
     start: ArrayLike, waypoints: ArrayLike, max_step: float, max_turn: float | None = None
 ) -> StraightLines:
     """
-    Return poses along the straight lines from a pose through way points.
+    Return poses along the straight lines from a pose through waypoints.
 
     The origin moves straight, and the rotation is that about a fixed axis by the smaller angle
-    (spherical linear interpolation), in steps of equal size on each line. A way point that equals
+    (spherical linear interpolation), in steps of equal size on each line. A waypoint that equals
     the one before it adds no pose.
 
     :param start: (4, 4) the first pose.
@@ -86,7 +86,7 @@ def straight_lines(
         )
     poses, progress = [points[:1]], [np.zeros(1)]
     for i, (twist, count) in enumerate(zip(twists, counts, strict=True)):
-        if count == 0:  # the way point equals the one before, and is passed with it
+        if count == 0:  # the waypoint equals the one before, and is passed with it
             progress[-1][-1] = i + 1
             continue
         parts = np.arange(1, int(count) + 1) / count
@@ -162,7 +162,7 @@ class Jump:
     """
     Step of a path above a threshold.
 
-    :ivar row: the row that it leads to.
+    :ivar row: the row at which it ends.
     :ivar joint: the joint that moves most.
     :ivar motion: by how much [rad] or [m].
     :ivar threshold: name of the threshold, as clients know it.
@@ -218,7 +218,7 @@ def distance_beside_lines(
     :param chain: the chain.
     :param trajectory: the trajectory, which its polynomials lead from point to point.
     :param T_tip_point: (4, 4) the point, in the frame of the tip [m].
-    :returns: the largest distance found at seven places between any two points [m].
+    :returns: the largest distance found at seven points between any two points [m].
     """
     if len(trajectory) < 2:
         return 0.0
@@ -270,8 +270,8 @@ class CartesianPath:
 
     :ivar q: (k, n) the rows [rad] or [m], the start first.
     :ivar poses: (k, 4, 4) T_base_tip of the rows.
-    :ivar progress: way points that are passed at the end, and the part of the next line.
-    :ivar waypoints: number of way points.
+    :ivar progress: waypoints passed at the end, and the part of the next line.
+    :ivar waypoints: number of waypoints.
     :ivar length: distance that the point moves up to the end [m].
     :ivar reason: why it ends there; empty where it is complete.
     :ivar bodies: two bodies that collide at the next row, where that is why.
@@ -293,7 +293,7 @@ class CartesianPath:
 
     @property
     def fraction(self) -> float:
-        """Share of the way points that is reached; 0 where there are none."""
+        """Share of the waypoints that is reached; 0 where there are none."""
         return self.progress / self.waypoints if self.waypoints else 0.0
 
 
@@ -303,7 +303,7 @@ FaultOf = Callable[[np.ndarray], str]
 @dataclass(frozen=True)
 class CartesianSettings:
     """
-    How a path along straight lines is searched for.
+    Settings of the search for a path along straight lines.
 
     :ivar max_step: largest motion of the point from one row to the next [m]; turns by up to 3.5
         rad for each metre of it.
@@ -336,13 +336,13 @@ def cartesian_path(
 
     :param chain: the chain.
     :param start: (n,) where it starts [rad] or [m], within the limits.
-    :param waypoints: (k, 4, 4) T_base_point of the way points.
-    :param settings: how it is searched for.
+    :param waypoints: (k, 4, 4) T_base_point of the waypoints.
+    :param settings: settings of the search.
     :param collisions: test of the rows, and of the middles between them; None for none.
     :param fault_of: returns why (4, 4) T_base_tip is none that the tip may have, or an empty text;
         None where it may have any.
-    :returns: the path; where none leads through all way points, the longest that was found.
-    :raises ArgumentError: the steps are so small, or the way points so many, that there would be
+    :returns: the path; where none passes all waypoints, the longest found.
+    :raises ArgumentError: the steps are so small, or the waypoints so many, that there would be
         more than :data:`~ik_service.paths.cartesian_path.MOST_POSES` rows.
     """
     began = time.monotonic()
@@ -367,7 +367,7 @@ def cartesian_path(
         if found is None or newer.progress >= found.progress - allowed:
             found = newer
         near = newer.deviation <= _NEAR
-        # What leaves its lines between rows gives way to a path that ends up to a row earlier.
+        # A path that leaves its lines between rows yields to one that ends up to a row earlier.
         allowed = 0.0 if near else len(waypoints) / len(lines.poses)
         good = near and newer.reason in ('', search.fault)
         if good or status in _FINAL or (near and number > 0 and status not in _RESOLVED):

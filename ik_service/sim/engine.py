@@ -56,7 +56,7 @@ class Engine(Protocol):
     """
     Engine that moves the m independent joints of a simulated arm.
 
-    :ivar remarks: what a user should know about the robot as it is simulated, a sentence each.
+    :ivar remarks: notes for the user about the robot as it is simulated, a sentence each.
     """
 
     remarks: tuple[str, ...]

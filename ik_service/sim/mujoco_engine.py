@@ -94,7 +94,7 @@ TIME_STEP = 0.001
 
 _FALLBACK_SPEED = 1.0  # of a joint without a velocity limit [rad/s]
 _FALLBACK_LINEAR_SPEED = 0.1  # [m/s]
-_POSTURES = 64  # in which the loads of the drives are looked at
+_POSTURES = 64  # in which the loads of the drives are evaluated
 _STIFF = [2.0 * TIME_STEP, 1.0]  # time constant and damping ratio of gears and brakes
 _FIRM = [0.99, 0.999, 0.001, 0.5, 2.0]  # their impedance, see MuJoCo's solimp
 
@@ -106,13 +106,13 @@ class MujocoArm:
 
     :ivar model: the model: actuator i is the velocity servo of independent joint i, and equality
         constraint ``first_brake`` + i holds it.
-    :ivar limits: what the drives may do, with all speeds and efforts finite.
+    :ivar limits: limits of the drives, with all speeds and efforts finite.
     :ivar gains: their servos.
     :ivar places: (m,) index of each independent joint among the model's degrees of freedom.
     :ivar spread: (k, m) and
     :ivar offset: (k,): all degrees of freedom are ``spread`` times the independent ones plus
         ``offset``; this is where mimic joints are.
-    :ivar remarks: what had to be assumed, a sentence each.
+    :ivar remarks: assumptions made, a sentence each.
     """
 
     model: MjModel
@@ -190,7 +190,7 @@ def _refusal(error: ValueError) -> SimulationError:
 
 
 def _check_joints(robot: RobotModel, names: Iterable[str]) -> None:
-    """Refuse what MuJoCo reads otherwise than as joints of one degree of freedom each."""
+    """Refuse joints that MuJoCo does not read as of one degree of freedom each."""
     missing = sorted(set(robot.movable_joint_names) ^ set(names))
     if missing:
         raise SimulationError(
@@ -216,7 +216,7 @@ def _set_ranges(spec: MjSpec, robot: RobotModel) -> None:
     for joint in spec.joints:
         description = robot.joints[joint.name]
         limit = description.limits
-        # What a mimic joint does is settled by the joint that it follows.
+        # The motion of a mimic joint is set by the joint that it follows.
         free = description.mimic or np.isinf(search_limits(limit.lower, limit.upper)).any()
         limited = not free and limit.lower < limit.upper
         joint.limited = mujoco.mjtLimited(int(limited))
@@ -263,7 +263,7 @@ def _loads(
 def _completed(
     robot: RobotModel, limits: DriveLimits, inertia: np.ndarray, gravity: np.ndarray
 ) -> tuple[DriveLimits, list[str]]:
-    """Fill in speeds and efforts that the URDF does not give; say so, and what is too weak."""
+    """Fill in speeds and efforts that the URDF does not give; say so, and name those too weak."""
     kinds = [robot.joints[name].type for name in limits.names]
     fallback = np.where(
         [kind is JointType.PRISMATIC for kind in kinds], _FALLBACK_LINEAR_SPEED, _FALLBACK_SPEED
@@ -339,7 +339,7 @@ class MujocoEngine:
         speed  = q̇_set + kp/kd (q_set − q), within the velocity limit
         effort = kd (speed − q̇) + M(q) q̈_set + share · gravity(q), within the effort limit
 
-    The last two terms are what controllers of real arms feed forward. The inertia M q̈_set is
+    The last two terms are the feed-forward of controllers of real arms. The inertia M q̈_set is
     that of the links and rotors; q̈_set is smoothed over :data:`SMOOTHING`, as the speeds of
     set-points change in leaps from command to command. Both are exact here, as no model of a
     real arm is. With a share below 1 the arm sags by (1 − share) · gravity / kp. Coriolis forces

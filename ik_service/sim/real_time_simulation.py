@@ -157,7 +157,7 @@ class RealTimeSimulation:
         """
         Put the arm where it started, at rest; return whether there is one.
 
-        Commands that are still on their way elsewhere are ignored until their stream pauses.
+        Commands still heading elsewhere are ignored until their stream pauses.
         """
         with self._lock:
             if self._arm is None:

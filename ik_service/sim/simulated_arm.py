@@ -50,7 +50,7 @@ def check_start(robot: RobotModel, positions: Mapping[str, float], field: str) -
 
     :param positions: where joints shall start [rad] or [m], by name; names that the robot does
         not have do not matter.
-    :raises ArgumentError: naming the joint, its position and what is right.
+    :raises ArgumentError: naming the joint, its position and the valid range.
     """
     for name in positions:
         reason = fault_of_start(robot, name, positions) if name in robot.joints else ''
@@ -65,10 +65,10 @@ _WEIGHT = 0.2
 """Weight of the last interval between two commands in the usual one."""
 
 _SPARE = 0.01
-"""Share of each way that may be gone in addition."""
+"""Share of each distance that may be added to it."""
 
 _MOST = 1.5
-"""Way that may be gone until the next command, in ways from the command before to the last."""
+"""Largest distance until the next command, over that from the command before to the last."""
 
 
 class CarriedSpeed:
@@ -76,15 +76,15 @@ class CarriedSpeed:
     Speeds of m joints between commands.
 
     A drive believes the positions of its commands, and their speeds only as far as the positions
-    bear them out. What the speeds lead to adds up to the ways between commanded positions, and
-    1 % more; each way takes the usual interval between two commands at least. So speeds larger
+    bear them out. Motion at these speeds adds up to the distances between commanded positions, and
+    1 % more; each distance takes the usual interval between commands at least. So speeds larger
     than those of the positions, and commands that come late, lead no farther than the positions.
-    A way that is not used up is kept, half a way at most, for commands that come late.
+    A distance not used up is kept, half of it at most, for commands that come late.
     """
 
     def __init__(self, joints: int) -> None:
         self._speed = np.zeros(joints)
-        self._left = np.zeros(joints)  # of the ways
+        self._left = np.zeros(joints)  # of the distances
         self._age = np.full(joints, _TIMEOUT)  # of the last command
         self._interval = np.zeros(joints)  # 0 while it is not known
 
@@ -191,7 +191,7 @@ class SimulatedArm:
         :param positions: where they shall go [rad] or [m], one for each name.
         :param speeds: how fast these positions move from command to command [rad/s] or [m/s], one
             for each name, or none for targets that rest. They count until the next command, for
-            0.1 s at most, and for a way as long as that from the command before at most.
+            0.1 s at most, and for the distance from the command before at most.
         :raises UnknownJointError: there is no such movable joint; nothing is changed then.
         :raises ArgumentError: the lengths differ, or a value is not finite; likewise.
         """

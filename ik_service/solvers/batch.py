@@ -34,7 +34,7 @@ LARGEST_ROUND = 256
 """Rows that are solved and tested together: between rounds, a batch can end."""
 _MOST_THREADS = 1024  # far above the cores of any machine
 # Time after which a thread comes back from the kernels between two targets: only then can Ctrl-C,
-# or what has failed elsewhere, end the batch [ns].
+# or a failure elsewhere, end the batch [ns].
 _BUDGET = 100_000_000
 _STATUS = tuple(IkStatus)
 _SUCCESS, _IN_COLLISION = IkStatus.SUCCESS.number, IkStatus.IN_COLLISION.number
@@ -178,13 +178,13 @@ def solve_ik_batch(
     """
     Solve for many targets, on all cores.
 
-    Each row is what :func:`~ik_service.solve_ik` answers for that target and seed.
+    Each row is the result of :func:`~ik_service.solve_ik` for that target and seed.
 
     :param chain: the chain or the tree.
     :param targets: (N, 4, 4) T_base_tip, or a list of matrices and tasks; for a tree a mapping of
         every tip to these.
-    :param seeds: (N, n) a seed for each target, or (n,) one for all [rad] or [m]; what
-        ``seed_source`` says when left out.
+    :param seeds: (N, n) a seed for each target, or (n,) one for all [rad] or [m];
+        chosen by ``seed_source`` when left out.
     :param solver: one of :func:`~ik_service.solver_names`.
     :param options: options; the timeout is that of each target.
     :param progress: called now and then with the number of targets done and N; when it returns
@@ -192,7 +192,7 @@ def solve_ik_batch(
     :param threads: number of threads; as many as there are cores when left out.
     :param chained: seed each target after the first with the answer before it, as along a path;
         then there is one thread.
-    :param collisions: what the answers must be free of, such as a
+    :param collisions: test that the answers must pass, such as a
         :class:`~ik_service.CollisionChecker`.
     :returns: the answers, row by row.
     :raises ArgumentError: when an argument has another shape or is not finite; names the row.
@@ -224,13 +224,13 @@ def solve_rows(
     solver: Solver, rows: Rows, threads: int | None = None, test: CollisionTest | None = None
 ) -> None:
     """
-    Solve rows, of which nothing is checked: each is what :func:`solve_ik_batch` answers.
+    Solve rows, of which nothing is checked: each gets the result of :func:`solve_ik_batch`.
 
     :param solver: the solver.
     :param rows: rows with targets, whose arrays may have been used before; their seeds are those
         of the solver if it guesses them.
     :param threads: number of threads; as many as there are cores when left out.
-    :param test: what the answers must be free of.
+    :param test: test that the answers must pass.
     """
     if solver.guess is not None:
         rows.seeds[:] = solver.guess.guess_many(rows.targets)
@@ -453,7 +453,7 @@ def _solve_free_rows(
 
 def _judge(answers: Rows, indices: np.ndarray, going: Rows, test: CollisionTest) -> np.ndarray:
     """
-    Test solutions, and make those answers that are better than what has been found before.
+    Test solutions, and make those answers that are better than all found before.
 
     :param indices: (k,) which of these are tested.
     :returns: (k,) bool, which are to go on.

@@ -1,5 +1,5 @@
 """
-Collision tests: what a solver asks about postures, and of what it makes such a test.
+Interfaces of collision tests: the test of postures that solvers use, and the object that makes it.
 
 Solvers know nothing of geometry. Whatever implements these interfaces will do; of this package it
 is :class:`~ik_service.CollisionChecker`.
@@ -60,7 +60,7 @@ def collision_test(collisions: Collisions | CollisionTest, chain: JointSpace) ->
     """
     Return a test for the joint vectors of a chain or a tree.
 
-    :param collisions: what makes tests, or such a test.
+    :param collisions: an object that makes tests, or such a test.
     :param chain: the chain; where its locked joints are counts.
     :raises ArgumentError: when it is neither, or a test for other joints.
     """

@@ -188,7 +188,7 @@ def _floats(values: Iterable[float]) -> tuple[float, ...]:
     """Return a row of numbers as a tuple of floats; an empty one for anything else."""
     try:
         array = real_array(values if isinstance(values, np.ndarray) else tuple(values), 'values')
-    except Exception:  # also what an object raises that is no row
+    except Exception:  # also errors raised by an object that is no row
         return ()
     return tuple((array + 0.0).tolist()) if array.ndim == 1 else ()  # -0.0 becomes 0.0
 
@@ -248,7 +248,7 @@ class IkOptions:
     :param step_gain: α, the share of each step that is taken. When it is given, a search takes all
         its iterations however slow it is, and one whose error grows and falls ends as DIVERGED.
     :param damping: λ, the method's damping.
-    :param prefer: 'first' returns the first solution found, except that a few searches look for
+    :param prefer: 'first' returns the first solution found, except that a few searches seek
         a nearer one when the tip starts close to the target but a joint would jump by more than
         0.1 [rad] or [m]; 'nearest' returns the one whose largest joint motion from the seed is
         smallest: at once where all solutions can be listed (six revolute joints, no bound on
@@ -265,7 +265,7 @@ class IkOptions:
     :param perturbation: Δq of the numerical Jacobian [rad] or [m]; 1e-6 when left out.
     :param extension: rows that extend the Jacobian: 'basic_elements' or 'null_space_gradient'.
     :param element_weight: w of the basic elements; 0.01 when left out.
-    :param element_displacements: what each basic element shall do in a step, in the frame in which
+    :param element_displacements: displacement of each basic element in a step, in the frame where
         its first joint moves, z along its axis: the first coordinate of every element, then the
         second of every element, and so on. In the plane, where position rows are all there is,
         2 (m − 1) numbers [m] for the m joints on the path; otherwise 6 (m − 1), [m] before [rad].
@@ -273,7 +273,7 @@ class IkOptions:
     :param characteristic_length: the length that weighs as much as a radian [m]. When left out, in
         the basic elements the mean distance of consecutive joints, and in accelerated variants a
         fifth of the reach.
-    :param objective: what is lowered by motions that do not move the tip: one of 'joint_centers',
+    :param objective: function lowered by motions that do not move the tip: one of 'joint_centers',
         'joint_limits', 'manipulability' (which is raised), 'preferred_posture', or a function of
         q (n,) that returns a number and that Numba can compile.
     :param null_space_gain: β, the share of the objective's slope that a step goes down.
@@ -322,7 +322,7 @@ class IkOptions:
         self._check_companions()
 
     def _check_numbers(self) -> None:
-        """Check numbers, and take those of NumPy and whole ones as what the option has."""
+        """Check numbers, and convert those of NumPy and whole ones to the type of the option."""
         plain: dict[str, object] = {
             name: check_number(name, getattr(self, name))
             for name in ('position_tolerance', 'orientation_tolerance', 'timeout')

@@ -38,7 +38,7 @@ _FUNCTIONS = {
 }
 _FLAGS = ('approach_counts', 'keeps_limits', 'trees')
 _COUNTS = ('max_iterations', 'max_searches', 'patience')
-# Beginnings of the lines of a Numba message that say what is wrong in a function that is called,
+# Beginnings of the lines of a Numba message that name the fault in a function that is called,
 # and at which stage it was seen.
 _REASON = re.compile(
     r'(Unknown attribute|NameError|Untyped global|Use of unsupported|Unsupported|'
@@ -317,7 +317,7 @@ def given(value: float | None, default: float) -> float:
     Return a number of the options, or its default.
 
     :param value: the option's value; None when it was left out.
-    :param default: what stands for None.
+    :param default: the value that None stands for.
     """
     return default if value is None else float(value)
 
@@ -338,7 +338,7 @@ def step_error(name: str, error: Exception) -> SolverSpecError:
 
 def _reason(error: Exception) -> str:
     """
-    Return the line of a Numba message that says what is wrong, not at which stage.
+    Return the line of a Numba message that names the fault, not the stage at which it occurred.
 
     Where a function that is called does not compile, the reason is the line that is indented most.
     """

@@ -41,7 +41,7 @@ class IkTrace:
     step that was taken back: the next one starts where that error was.
 
     :ivar q: (k, n) joint vectors [rad] or [m].
-    :ivar step: (k, n) the step that led to each row; zeros at the start of a search.
+    :ivar step: (k, n) the step to each row; zeros at the start of a search.
     :ivar position_error: (k,) [m].
     :ivar orientation_error: (k,) [rad].
     :ivar search: (k,) number of the search, from 0.
@@ -72,7 +72,7 @@ class IkResult:
     :ivar remark: note on the method for this chain, often empty.
     :ivar collision: names of two bodies that collide at ``q``, when only colliding solutions were
         found.
-    :ivar hint: what may help where no search reached the target; often empty.
+    :ivar hint: advice where no search reached the target; often empty.
     """
 
     status: IkStatus
@@ -117,7 +117,7 @@ def _sentence(result: IkResult, more: str = '') -> str:
 
 def few_joints_hint(joints: int, weights: Sequence[float]) -> str:
     """
-    Return what may help a chain that has fewer joints than its targets have axes, else nothing.
+    Return advice for a chain that has fewer joints than its targets have axes, else nothing.
 
     :param joints: number of the joints that move.
     :param weights: (6,) of the task, linear before angular; 0 frees an axis.

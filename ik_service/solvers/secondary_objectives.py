@@ -167,7 +167,7 @@ def objective_gradient(objective, chain, settings, work, q, gradient):
 _C_SIGNATURE = types.float64(types.CPointer(types.float64), types.intp)
 # How Numba's messages begin.
 _STAGE = 'Failed in nopython mode'
-# Random postures at which the rank of a Jacobian is what it is in general.
+# Random postures at which the rank of a Jacobian has its generic value.
 _POSTURES = 8
 
 
@@ -229,7 +229,7 @@ def _compiled(function: Callable) -> CFunc:
 
 
 def _reason(error: Exception) -> str:
-    """Return the line of a Numba message that says what is wrong, not at which stage."""
+    """Return the line of a Numba message that names the fault, not the stage it occurred at."""
     lines = [line for line in str(error).splitlines() if line]
     return next((line for line in lines if not line.startswith(_STAGE)), lines[0])
 

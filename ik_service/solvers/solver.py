@@ -112,11 +112,11 @@ class Solver:
     :ivar name: the method's name.
     :ivar options: the options.
     :ivar guess: guess for solves without a seed; None for mid-range.
-    :ivar collisions: what the answers must be free of; None for nothing.
+    :ivar collisions: test that the answers must pass; None for no test.
     :ivar pauses: whether solves pause at every solution.
     :ivar parameters: the method's parameters.
     :ivar remark: note on this method for this chain, often empty.
-    :ivar hint: what may help where it finds no solution, often empty.
+    :ivar hint: advice where it finds no solution, often empty.
     """
 
     chain: Any
@@ -137,7 +137,7 @@ class Solver:
         :param solver: one of :func:`~ik_service.solver_names`.
         :param options: options; the defaults when left out.
         :param guess: guess for solves without a seed; by ``seed_source`` when left out.
-        :param collisions: what answers must be free of: a :class:`~ik_service.CollisionChecker`.
+        :param collisions: test that answers must pass: a :class:`~ik_service.CollisionChecker`.
         :raises UnknownSolverError: listing the valid names.
         :raises OptionError: when the method does not use an option, or one does not fit the chain.
         :raises SeedFileError: when there is no learned guess; names the command that makes it.
@@ -202,7 +202,7 @@ class Solver:
         :param seed: (n,) where the search starts [rad] or [m]; the guess, or mid-range, when left
             out. A seed outside the limits is brought inside.
         :param timeout: time for this solve [s], instead of the options'.
-        :param collisions: what the answer must be free of, instead of the solver's.
+        :param collisions: test that the answer must pass, instead of the solver's.
         :returns: the best joint vector found, its errors and the status; also of a failure. The
             errors of several tips are the largest, and 0 within tolerances.
         :raises ArgumentError: when target or seed are of another shape, not finite or not rigid,
@@ -450,7 +450,7 @@ class Solver:
         return self.problem(), self.parameters, np.empty((4, 4)), q, q, self._no_trace
 
     def _refuse(self, target: Target, seed: ArrayLike) -> NoReturn:
-        """Raise the error that says what is wrong with the arguments of a call."""
+        """Raise the error that names the fault in the arguments of a call."""
         if self._tree is not None:
             self._tree.check(np.asarray(target))
         else:
@@ -506,7 +506,7 @@ def solve_ik(
     :param seed: (n,) where the search starts [rad] or [m]; mid-range when left out.
     :param solver: one of :func:`~ik_service.solver_names`.
     :param options: options; the defaults when left out.
-    :param collisions: what the answer must be free of: a :class:`~ik_service.CollisionChecker`.
+    :param collisions: test that the answer must pass: a :class:`~ik_service.CollisionChecker`.
     :returns: the best joint vector found, with its errors and the reason if it is no solution.
     :raises IkServiceError: as :class:`Solver` and :meth:`Solver.solve` do.
     """
@@ -525,7 +525,7 @@ def prepared(
     """
     try:
         return _prepared(chain, solver, _DEFAULTS if options is None else options)
-    except TypeError:  # from what cannot be hashed, among others
+    except TypeError:  # from unhashable arguments, among others
         return Solver(chain, solver, options)
 
 
@@ -543,7 +543,7 @@ def solve_free(
     Solve for one target, free of collisions.
 
     A solution that collides counts as a search that has failed: the solve goes on from the next
-    start, with what is left of its searches and its time. That keeps the meaning of all options:
+    start, with the remaining searches and time. That keeps the meaning of all options:
     searches start close to the seed where they would otherwise, and one for the nearest solution
     goes on until it has the nearest one that is free.
 
@@ -551,7 +551,7 @@ def solve_free(
     :param target: as for :meth:`~ik_service.Solver.solve`.
     :param seed: likewise.
     :param timeout: likewise [s].
-    :param collisions: tells which solutions collide.
+    :param collisions: test of which solutions collide.
     :returns: the answer; when only colliding solutions were found, the one nearest to the seed.
     """
     if isinstance(target, Task) and not isinstance(solver.chain, KinematicTree):

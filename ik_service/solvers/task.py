@@ -34,8 +34,8 @@ class Task:
 
     With R = R_targetᵀ R_tip, the angles of the orientation are the components of its rotation
     vector, or for 'euler_xyz' a, b and c of R = Rx(a) Ry(b) Rz(c), where the one of two triples
-    counts that fits better. Each has to be within its tolerance. This is what MoveIt's
-    ``OrientationConstraint`` means, and region and point are those of its ``PositionConstraint``.
+    counts that fits better. Each has to be within its tolerance. This is the meaning of MoveIt's
+    ``OrientationConstraint``, and region and point are those of its ``PositionConstraint``.
 
     :ivar target: (4, 4) T_base_target; in the frame of the first link for a pair of links.
     :ivar region: where the point may be; None for the target's origin alone.
@@ -84,8 +84,8 @@ class Task:
         Return how far a pose of the tip is outside the tolerances.
 
         :param T_base_tip: (4, 4) pose of the tip.
-        :returns: distance of the point from the region [m], and the length of the vector of what
-            each angle is beyond its tolerance [rad]; 0 and 0 within them.
+        :returns: distance of the point from the region [m], and the norm of the vector by which
+            the angles exceed their tolerances [rad]; 0 and 0 within them.
         :raises ArgumentError: when it is not a rigid transform.
         """
         T = check_transform(T_base_tip, 'T_base_tip')
@@ -113,7 +113,7 @@ class Task:
         return float(np.linalg.norm(point if self.region is None else self.region.excess(point)))
 
     def _angle(self, R_base_tip: np.ndarray) -> float:
-        """Return the length of the vector of what the angles are beyond their tolerances [rad]."""
+        """Return the norm of the vector by which the angles exceed their tolerances [rad]."""
         R = self.target[:3, :3].T @ R_base_tip
         limit = np.array([math.inf if t >= math.pi else t for t in self.orientation_tolerances])
         triples = [_rotation_vector(R)]

@@ -35,7 +35,7 @@ _AT_REST = 2e-3  # speed of the fastest joint [rad/s] or [m/s]
 _REST_TIME = 0.3  # for how long it has to be so slow [s]
 
 _BOX_SHARES = (1.0, 0.7, 0.5, 0.35)  # of its width, the next where nothing passes the one before
-_REPORT_TIME = 2.0  # within which diagnostics tell what has ended a motion [s]
+_REPORT_TIME = 2.0  # within which diagnostics report why a motion ended [s]
 
 _DIGITS = 3  # of printed positions [m]
 
@@ -50,7 +50,7 @@ class Demo:
     """
     Requests of the demo to the IK node, and their printed results.
 
-    :param yields: whether to give way to others who stop the arm, or move it.
+    :param yields: whether to yield to others who stop the arm, or move it.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Demo:
         """
         Publish one target after the other, and print the errors of the arm at rest.
 
-        :raises TakenOverError: somebody else stops or moves the arm, and the demo gives way.
+        :raises TakenOverError: somebody else stops or moves the arm, and the demo yields.
         """
         heading(f'2. Follow {description}   topic target_pose')
         row('', f'{"x":>8}{"y":>8}{"z":>8} m      took   off by, measured at rest')
@@ -103,7 +103,7 @@ class Demo:
         The box is put into the planning scene when the arm is at the first stop. It gets narrower
         where no motion passes it.
 
-        :raises TakenOverError: somebody else stops or moves the arm, and the demo gives way.
+        :raises TakenOverError: somebody else stops or moves the arm, and the demo yields.
         """
         plans = self._client.plans
         heading('2. Pass a box between two corners   action move_action')
@@ -126,7 +126,7 @@ class Demo:
         Request a pose out of reach, publish it as a target, and print where the arm comes to rest.
 
         :param T_base_tip: (4, 4) the pose.
-        :raises TakenOverError: somebody else stops or moves the arm, and the demo gives way.
+        :raises TakenOverError: somebody else stops or moves the arm, and the demo yields.
         """
         heading('3. And out of reach, on purpose')
         row('asked', pose_text(T_base_tip, digits=_DIGITS))
@@ -139,7 +139,7 @@ class Demo:
         """Wait until somebody lets the demo go on: on the page, or with Enter."""
         reason = self._client.take_over.reason
         if reason == STOPPED:
-            self._client.stop()  # a target may have been on its way
+            self._client.stop()  # a target may have been in transit
         say(f'\nPaused    {reason}; "Resume demo" on the page, or Enter here, goes on')
         self._client.show_pause(reason)
         while self._client.take_over.reason:
@@ -154,7 +154,7 @@ class Demo:
         """
         Publish a target; return the error of the arm at rest, and the time until then [s].
 
-        :raises TakenOverError: somebody else stops or moves the arm, and the demo gives way.
+        :raises TakenOverError: somebody else stops or moves the arm, and the demo yields.
         """
         self._give_way()
         self._client.publish_target(T_base_tip)
@@ -201,7 +201,7 @@ class Demo:
         return _is_reached(off)
 
     def _wait_for_a_reason(self) -> None:
-        """Give way to who has ended a motion; diagnostics tell that a little later."""
+        """Yield to whoever has ended a motion; diagnostics name them a little later."""
         deadline = time.monotonic() + _REPORT_TIME
         while time.monotonic() < deadline:
             self._check()

@@ -116,7 +116,7 @@ def _solve(request: Request, name: str, repeats: bool) -> Outcome:
     with compiling_notice(f'{name}, {solver_spec(name).summary}'):
         result = recording.solve(T, seed)
     first = time.perf_counter() - began
-    # Recording takes time, so what is timed is a solver without it.
+    # Recording takes time, so a solver without it is timed.
     solver = Solver(chain, name, replace(options, record_trace=False), collisions=collisions)
     q_start = cast(IkTrace, result.trace).q[0]
     solver.solve(chain.forward(q_start), q_start)

@@ -28,7 +28,7 @@ _COLUMN = 4  # joints in one column
 _SPARE = 0.15
 # Range that an axis shows at least, so that noise stays noise [° or m].
 _LEAST = 0.01
-_MOST_POINTS = 4000  # of a curve; more cannot be told apart
+_MOST_POINTS = 4000  # of a curve; more cannot be distinguished
 
 
 def draw_path(file: Path, request: PathRequest, path: PathResult) -> None:

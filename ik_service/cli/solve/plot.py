@@ -260,7 +260,7 @@ def _finite(values: np.ndarray) -> np.ndarray:
 
 def draw_limits(axes: Axes, lower: float, upper: float) -> None:
     """
-    Draw limits as dashed lines, and shade what lies beyond.
+    Draw limits as dashed lines, and shade the range beyond.
 
     :param lower: its lower limit, in the unit of the axes; −∞ for none.
     """

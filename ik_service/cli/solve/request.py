@@ -49,7 +49,7 @@ class Request(ArmRequest):
     :ivar random_seed: the seed of a random target; else None.
     :ivar seed: (n,) where the search starts [rad] or [m].
     :ivar guessed: whether the seed is a learned starting posture for the target.
-    :ivar collisions: what the solutions must be free of; None for nothing.
+    :ivar collisions: test that the solutions must pass; None for no test.
     """
 
     T_base_target: np.ndarray
@@ -108,7 +108,7 @@ def read_request(arguments: Namespace) -> Request:
 
 def collision_checker(arguments: Namespace, chain: KinematicChain) -> CollisionChecker | None:
     """
-    Return what solutions have to be free of; None for nothing.
+    Return the test that solutions have to pass; None for no test.
 
     :raises MissingExtraError: the extra ``collision`` is not installed.
     """
@@ -281,7 +281,7 @@ class PathRequest(ArmRequest):
 
     :ivar seed: (n,) the seed [rad] or [m]; None for none.
     :ivar end: (n,) where the path ends [rad] or [m]; None for anywhere.
-    :ivar collisions: what the rows must be free of; None for nothing.
+    :ivar collisions: test that the rows must pass; None for no test.
     """
 
     file: str

@@ -131,7 +131,7 @@ def comparison_lines(request: Request, outcomes: Sequence[Outcome | Refusal]) ->
 def trace_lines(request: Request, outcome: Outcome) -> list[str]:
     """Return the iterations, as lines: search by search, the middle of long ones left out."""
     rows: list[Sequence[str]] = [_TRACE_HEADING]
-    gaps: dict[int, str] = {}  # what is left out before a row
+    gaps: dict[int, str] = {}  # rows left out before a row
     for item in _shown_iterations(outcome.trace.search):
         if isinstance(item, str):
             gaps[len(rows)] = item

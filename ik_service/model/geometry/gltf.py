@@ -3,7 +3,7 @@ Triangles of glTF files, for checks of collisions and for the page alike.
 
 Neither of their readers is used, since each loses shapes in silence: Assimp (in Coal) reads
 vertices of 16 bits as 0, and Coal leaves out the transform of the outermost node; trimesh leaves
-out fans and sparse values, and takes compressed triangles for what stands beside them. Here a file
+out fans and sparse values, and takes compressed triangles for the data beside them. Here a file
 is read whole, or refused with the reason. Names are those of the specification
 (https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html).
 """
@@ -30,7 +30,7 @@ _POINTS, _TRIANGLES, _STRIP, _FAN = 0, 4, 5, 6  # modes of primitives; 1 to 3 ar
 _TYPES = {5120: 'i1', 5121: 'u1', 5122: '<i2', 5123: '<u2', 5125: '<u4', 5126: '<f4'}
 _SIZES = {'SCALAR': 1, 'VEC3': 3}
 _NO_TURN = (0.0, 0.0, 0.0, 1.0)  # a quaternion, x, y, z and w
-# What a file may require: how it looks, and what is read here.
+# Extensions that a file may require: those of its looks, and those read here.
 _HARMLESS = ('KHR_materials_', 'KHR_texture_', 'EXT_texture_', 'KHR_lights_', 'KHR_xmp')
 _READ = 'KHR_mesh_quantization'
 _INSTANCES = 'EXT_mesh_gpu_instancing'
@@ -61,8 +61,8 @@ def read_gltf(data: bytes, beside: Callable[[str], bytes]) -> tuple[GltfPart, ..
 
     :param data: its content, text (``.gltf``) or binary (``.glb``).
     :param beside: returns the content of a file that it names relative to itself.
-    :returns: what its scene shows, each node where it is placed; lines and points are left out.
-    :raises GltfError: the file is faulty, or needs what is not read here.
+    :returns: the triangles of its scene, each node at its pose; lines and points are left out.
+    :raises GltfError: the file is faulty, or needs an extension that is not read here.
     :raises OSError: as ``beside``.
     """
     try:
@@ -95,7 +95,7 @@ class _Reader:
                 raise GltfError(f'it needs the extension {name[:80]}, which is not read')
 
     def parts(self) -> Iterator[GltfPart]:
-        """Yield what the scene shows."""
+        """Yield the parts of the scene."""
         scene = self._item('scenes', self._document.get('scene', 0))
         pending = [(number, np.eye(4)) for number in scene.get('nodes', ())]
         seen: set[int] = set()
@@ -275,7 +275,7 @@ def _triangles(indices: np.ndarray, mode: int) -> np.ndarray:
     first, second, third = indices[:-2], indices[1:-1], indices[2:]
     if mode == _FAN:
         return np.column_stack([second, third, np.full(len(third), indices[:1])])
-    odd = np.arange(len(third)) % 2 == 1  # every other one of a strip goes round the other way
+    odd = np.arange(len(third)) % 2 == 1  # every other one of a strip goes round in reverse
     return np.column_stack([first, np.where(odd, third, second), np.where(odd, second, third)])
 
 

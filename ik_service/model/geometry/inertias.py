@@ -26,7 +26,7 @@ DENSITY = 1000.0
 Density of a link that is known by its shape only [kg/m³].
 
 Arms are light tubes around heavy drives, together about as dense as water: with it the shapes of
-our UR5e weigh 0.97, those of our Panda 1.30 of what their descriptions say.
+our UR5e weigh 0.97, those of our Panda 1.30 of the masses in their descriptions.
 """
 
 NOMINAL_MASS = 0.1

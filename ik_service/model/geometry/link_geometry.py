@@ -2,7 +2,7 @@
 Shapes of the ``<visual>`` and ``<collision>`` elements of a URDF.
 
 The kinematic model does without them (:mod:`ik_service.model.urdf`), so they are read here,
-element by element: a faulty one ends nothing but itself. What is unknown is passed over.
+element by element: a faulty one ends nothing but itself. Unknown elements are skipped.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def numbers(element: Element, attribute: str, default: str | None = None) -> lis
 
     :param element: the element.
     :param attribute: the name of the attribute.
-    :param default: what stands for a missing one; without it a missing one is an error.
+    :param default: the value for a missing one; without it a missing one is an error.
     :raises ValueError: it is missing, or something in it is no number.
     """
     text = element.get(attribute, default)
@@ -211,7 +211,7 @@ class CollisionGeometry:
     :ivar link: the link's name.
     :ivar geometry: the shape; None where the element is faulty.
     :ivar T_link_geometry: (4, 4) pose of the shape's centre in the link's frame [m].
-    :ivar fault: what is wrong with the element; empty where nothing is.
+    :ivar fault: the fault of the element; empty for none.
     :ivar remark: why it is no obstacle although nothing is wrong, such as a box without extent;
         then there is no shape and no fault. Stands in :attr:`ik_service.Robot.remarks`.
     """

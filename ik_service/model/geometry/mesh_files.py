@@ -38,9 +38,9 @@ class MeshError(IkServiceError):
     Error about a mesh that cannot be used.
 
     :param mesh: its name or path.
-    :param fault: what is wrong with it, the end of a sentence that begins with its name.
+    :param fault: its fault, the end of a sentence that begins with its name.
     :ivar mesh: its name or path.
-    :ivar fault: what is wrong with it.
+    :ivar fault: its fault.
     """
 
     def __init__(self, mesh: str | Path, fault: str) -> None:

@@ -1,7 +1,7 @@
 """
 The link that is placed when nobody names one.
 
-Of the links below the base without children, those count that a joint moves. Fingers give way to
+Of the links below the base without children, those count that a joint moves. Fingers yield to
 the link that carries them, and links that hang on an arm beside its end to that end. Of the others
 the names decide: tools first, cameras and wheels last. Of two equal arms the first counts.
 """

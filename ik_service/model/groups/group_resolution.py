@@ -173,7 +173,7 @@ def resolve_groups(
     """
     Return the planning groups of a robot, in the order in which they are written.
 
-    :param semantics: what was checked by :mod:`ik_service.model.groups.srdf_check`.
+    :param semantics: as checked by :mod:`ik_service.model.groups.srdf_check`.
     """
     return _Resolver(model, semantics, origin).groups()
 
@@ -333,7 +333,7 @@ class _Resolver:
         return [branch for branch in found if branch[0] in lowest]
 
     def _tips_of_parts(self, group: GroupElements, arms: list[str]) -> list[str]:
-        """Return the tips of the sub-groups, and of what else belongs to a group beside them."""
+        """Return the tips of the sub-groups, and of the other members of a group."""
         if not group.subgroups:
             return []
         tips = [tip for name in arms for tip in self._found[name].tip_links]

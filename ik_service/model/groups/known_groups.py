@@ -92,7 +92,7 @@ class _Finder:
                 self._grippers.append(EndEffector(found.name, '', found.name))
 
     def semantics(self) -> Semantics:
-        """Return what was found."""
+        """Return the semantics of the groups and grippers found."""
         ends = tuple(self._grippers)
         return Semantics(self._model.name, self._groups, self._states, end_effectors=ends)
 

@@ -35,7 +35,7 @@ def robot_groups(
     Return the planning groups of a robot, the default first.
 
     :param model: the robot.
-    :param semantics: what an SRDF says, checked; None without one. The well-known groups of the
+    :param semantics: content of an SRDF, checked; None without one. The well-known groups of the
         robot take the place of one without groups.
     :param own: groups that the user gives; they go first, and replace those of the same name.
     """
@@ -44,7 +44,7 @@ def robot_groups(
         found = resolve_groups(model, semantics, 'known name')
     else:
         found = _default_first(resolve_groups(model, semantics), semantics)
-        if all(group.fault for group in found.values()):  # what is known goes before the refused
+        if all(group.fault for group in found.values()):  # known groups go before the refused
             known = resolve_groups(model, known_semantics(model), 'known name')
             found = {name: group for name, group in known.items() if name not in found} | found
     groups = {group.name: _with_states(model, group, semantics) for group in own}

@@ -80,7 +80,7 @@ class VirtualJoint:
 @dataclass(frozen=True)
 class Semantics(PicklableValue):
     """
-    What an SRDF says about a robot; all of it empty without one.
+    Content of a robot's SRDF; all of it empty without one.
 
     :ivar robot_name: name of the robot that it was written for.
     :ivar groups: elements of the planning groups by name, in document order.
@@ -89,7 +89,7 @@ class Semantics(PicklableValue):
     :ivar end_effectors: the end effectors.
     :ivar virtual_joints: the joints between world and robot.
     :ivar passive_joints: names of joints without an actuator.
-    :ivar remarks: what was left out or looks wrong without being an error, a sentence each.
+    :ivar remarks: parts left out or suspicious without being an error, a sentence each.
     :ivar unchecked_links: links that are checked against no other, but for the enabled pairs.
     :ivar enabled_pairs: pairs that are checked although one of their links is unchecked.
     :ivar text: the SRDF that it was read from.

@@ -1,8 +1,8 @@
 """
 Comparison of an SRDF with the robot that it is about.
 
-A group that names what does not exist cannot be used: it would mean less than was written. Values
-of states, end effectors, passive joints and disabled pairs that name what is not there are left
+A group that names missing parts cannot be used: it would mean less than was written. Values
+of states, end effectors, passive joints and disabled pairs that name missing parts are left
 out with a remark, as in MoveIt: the same file often serves an arm with and without its gripper.
 """
 
@@ -35,7 +35,7 @@ and angle [rad], a floating one x, y, z [m] and a quaternion (x, y, z, w)."""
 
 def checked_semantics(semantics: Semantics, model: RobotModel) -> Semantics:
     """
-    Return what an SRDF says, without what the robot does not have, and with remarks on that.
+    Return the content of an SRDF, without parts that the robot lacks, and with remarks on them.
 
     :param semantics: the SRDF.
     :param model: the robot.
@@ -92,7 +92,7 @@ def _usable_groups(semantics: Semantics, model: RobotModel) -> dict[str, GroupEl
 
 
 def _group_fault(group: GroupElements, semantics: Semantics, model: RobotModel) -> str:
-    """Return what a group names that does not exist; empty for nothing."""
+    """Return the fault of a group that names missing parts; empty for none."""
     virtual = {joint.name for joint in semantics.virtual_joints}
     links = (*(end for chain in group.chains for end in chain), *group.links)
     joints = [name for name in group.joints if name not in virtual]
@@ -194,7 +194,7 @@ def _hands(
     joints: Mapping[str, frozenset[str]],
     remarks: list[str],
 ) -> tuple[EndEffector, ...]:
-    """Return the end effectors but those whose group moves what should carry them: an arm."""
+    """Return the end effectors but those whose group moves its own carrier: an arm."""
     found = []
     for end in semantics.end_effectors:
         moving = _moves_its_carrier(end, model, joints)

@@ -1,1 +1,1 @@
-"""Commands on their way to the arm."""
+"""Commands sent to the arm."""

@@ -31,7 +31,7 @@ GateState = tuple[np.ndarray, np.ndarray, np.ndarray, float]
 @dataclass
 class GateCounts:
     """
-    Counts of what the gate had to correct; all are 0 in a healthy system.
+    Counts of the gate's corrections; all are 0 in a healthy system.
 
     :ivar steps: positions that were not numbers, or too far for the velocity limits.
     :ivar speeds: changes of speed beyond the acceleration.
@@ -52,18 +52,18 @@ class GateCounts:
 
 class CommandGate:
     """
-    Final check of every command on its way to the arm.
+    Final check of every command to the arm.
 
-    It knows the last command, its speed and its time; from these alone follows what the next one
-    may be: no joint moves by more than its velocity limit × scaling × the time that has really
-    passed, one period at most; no speed changes by more than the acceleration (or, on the way to
+    It knows the last command, its speed and its time; these alone bound the next
+    command: no joint moves by more than its velocity limit × scaling × the time that has really
+    passed, one period at most; no speed changes by more than the acceleration (or, coming to
     rest, the braking) allows; no joint leaves its limits. Anything else is brought inside these
     bounds, and counted.
 
     Commands count from when they have been sent. How long that takes is known only afterwards, so
     that the least of the last times is expected.
 
-    :ivar counts: what had to be corrected.
+    :ivar counts: numbers of corrections.
     :ivar delay: how long it takes at least to send a command, as far as is known [s].
     """
 
@@ -136,7 +136,7 @@ class CommandGate:
         """
         Reduce the speed from which a late command goes on to that which the arm still has.
 
-        No lower than what braking in the meantime would have led to.
+        No lower than the speed after braking in the meantime.
 
         :param share: of the last speed, 0 to 1.
         :param late: by how much the command is late [s].
@@ -191,7 +191,7 @@ class CommandVelocity:
     Velocities of commands, which change within the accelerations.
 
     A step has a mean velocity. Where the motion goes on with another one at its end, that of its
-    last half is nearer to what drives need, which lag behind by as much. It is shown as far as
+    last half is nearer to the need of drives, which lag behind by as much. It is shown as far as
     both it and its change from command to command can be kept.
 
     :ivar last: (n,) velocities of the last command [rad/s] or [m/s]; None where the next one may
@@ -246,7 +246,7 @@ class CommandStream:
 
     :ivar gate: the last bound on them; it outlives every single stream.
     :ivar guard: keeps them free of collisions; None for no such guard.
-    :ivar obstacle: what kept the last command from what it should do; empty for nothing.
+    :ivar obstacle: the obstacle that held back the last command; empty for none.
     :ivar behind: how far the last command is from a goal that moves, as the time that it takes
         at full speed [s]; 0 without such a goal.
     """
@@ -404,7 +404,7 @@ class CommandStream:
 
         :param delay: from the tick to the end of sending [s].
         """
-        self._unsent_from = None  # what was sent cannot be discarded
+        self._unsent_from = None  # commands sent cannot be discarded
         late = delay - self.gate.delay
         if late > _SLOW * period:
             self.gate.postpone(late)

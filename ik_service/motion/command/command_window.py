@@ -14,17 +14,17 @@ point: a cubic through them keeps the bounds that the commands keep.
 Ticks that are late would leave a window without commands. So steps take longer where ticks are
 late, and are planned further ahead (:class:`StepClock`).
 
-What a controller may be playing when a window arrives is as the window before has it. When a tick
-was late, that is a part of the motion in case that nothing more comes; from where this has led,
+The motion that a controller plays when a window arrives is that of the window before. When a tick
+was late, that is a part of the motion in case that nothing more comes; from where this ended,
 the motion comes back to the commands within the limits. So does a motion that begins while the
 one before still runs or the arm stands where it has ended. Where steps of uneven lengths would
 need more than the acceleration, it leaves the commands a little, and comes back slowly.
 
 A command moves on by one period at most, however late its tick was; a window whose steps took no
 longer would run out of commands, a little with every late tick. So its steps take longer, by the
-share by which ticks have been late lately, and are planned further ahead, by what the next ones
+share by which ticks have been late lately, and are planned further ahead, by as much as the next
 may be late. Both change slowly: a phase-locked loop, as in the jitter buffers of audio
-streams. Steps are never shorter than their ticks, so what is planned further ahead comes nearer
+streams. Steps are never shorter than their ticks, so steps planned further ahead come nearer
 again only when the motion rests.
 """
 
@@ -50,10 +50,10 @@ _COMING_BACK = 0.1
 """Time constant with which a motion comes back to the commands [s]."""
 
 _LITTLE = 0.1
-"""Way that is made up for in one step, as a share of acceleration times time squared."""
+"""Distance made up for in one step, as a share of acceleration times time squared."""
 
 _NO_MOTION = 1e-12
-"""Way that counts as none [rad] or [m]."""
+"""Distance that counts as none [rad] or [m]."""
 
 
 @dataclass(frozen=True)
@@ -114,9 +114,9 @@ class CommandStep:
 
     def _nearer(self, q: np.ndarray, velocity: np.ndarray, limits: MotionLimits) -> np.ndarray:
         """
-        Return where to be half a step after a waypoint (n,): on the way to it.
+        Return the position half a step after a waypoint (n,), in approach to it.
 
-        What comes back slowly stays near commands that brake as sharply as they may.
+        A motion that comes back slowly stays near commands that brake as sharply as they may.
         """
         half = 0.5 * self.dt
         along = self.q + half * self.velocity + self.dt * velocity
@@ -185,7 +185,7 @@ def motion_to_rest(
     :param q: (n,) where they are [rad] or [m].
     :param velocity: (n,) how fast they move [rad/s] or [m/s].
     :param braking: (n,) largest decrease of the speeds since they rested, in shares of the
-        velocity limits [1/s]: what was in time to stop stays so when limits change.
+        velocity limits [1/s]: joints that could stop in time still can when limits change.
     :param coast: time for which they go on at most [s]; shorter where a limit is near.
     :param shortest: shortest time in which they come to rest [s], where no acceleration is given.
     :returns: times (k,) [s] above 0, positions (k, n) and velocities (k, n); k is 0 at rest.
@@ -273,7 +273,7 @@ class StepClock:
 
     def ticked(self, elapsed: float, period: float) -> StepClock:
         """
-        Return the clock after a tick; one that stalls by more than a period tells nothing.
+        Return the clock after a tick; one that stalls by more than a period is ignored.
 
         :param elapsed: time since the last tick [s], above 0.
         :param period: time between two ticks that are in time [s].
@@ -377,7 +377,7 @@ class _State:
     now: float = 0.0  # when it was made
     braking: np.ndarray | None = None  # largest decrease of the speeds since rest [1/s]
     fastest: np.ndarray | None = None  # highest speeds allowed since rest
-    apart: bool = False  # whether the motion is on its way to the commands
+    apart: bool = False  # whether the motion is returning to the commands
     led: bool = False  # whether a late tick has led it away from them
     fresh: bool = False  # whether it begins where the arm rests, whatever was sent before
     clock: StepClock = field(default_factory=StepClock)  # how long steps take
@@ -395,7 +395,7 @@ class CommandWindow:
         """
         Return which joints rest in all of the last window, or in none yet, as a mask (k,).
 
-        :param joints: (k,) their places.
+        :param joints: (k,) their indices.
         """
         sent = self._state.sent
         if sent is None:
@@ -404,7 +404,7 @@ class CommandWindow:
         return np.asarray(~sent.trajectory.velocities[:, joints].any(axis=0))
 
     def end(self) -> None:
-        """Forget the commands, but not what was sent; the next one begins a new motion."""
+        """Forget the commands, but not those sent; the next one begins a new motion."""
         last = self._state
         sent = _State(braking=last.braking, fastest=last.fastest, sent=last.sent)
         self._state = self._before = sent
@@ -418,11 +418,11 @@ class CommandWindow:
         self._sent = self._sent_before
 
     def back_to_sent(self) -> None:
-        """Forget what came after the last window that was sent: the controller plays that one."""
+        """Drop the commands after the last window that was sent: the controller plays that one."""
         self._state = self._before = self._sent
 
     def discard(self) -> None:
-        """Forget the last command, which was not sent; the next one goes on from what was."""
+        """Drop the last command, which was not sent; the next one goes on from the one before."""
         self._state = self._before
 
     def add(
@@ -560,7 +560,7 @@ def _begun(
     """
     Return the state before the first command of a motion.
 
-    It goes on from what was sent while that still moves, or where the joints stand at its end;
+    It continues the motion sent while that still moves, or from where the joints stand at its end;
     otherwise they rest at the command.
     """
     sent, still, final = last.sent, np.zeros_like(command), now + MARGIN

@@ -91,12 +91,12 @@ def delayed(planned: PlannedMotion, now: float) -> PlannedMotion:
 
 
 GroupLimits = tuple[np.ndarray, MotionLimits]
-"""Places (n,) of a group's joints among those of a controller, and the limits of their motion."""
+"""Indices (n,) of a group's joints among those of a controller, and the limits of their motion."""
 
 
 class CommandedJoints:
     """
-    What a controller's m joints are commanded to do.
+    Commands of a controller's m joints.
 
     :ivar names: the same.
     :ivar q: (m,) positions [rad] or [m]; of a joint that no group moves, where it was measured
@@ -128,7 +128,7 @@ class CommandedJoints:
         return PositionGate(len(self.names))
 
     def indices(self, names: Sequence[str]) -> np.ndarray:
-        """Return the places of a group's joints (n,)."""
+        """Return the indices of a group's joints (n,)."""
         return np.array([self.names.index(name) for name in names], dtype=np.intp)
 
     def begin(self, user: int, measured: np.ndarray) -> bool:
@@ -136,7 +136,7 @@ class CommandedJoints:
         Begin commands of a group.
 
         :param measured: (m,) where the joints are [rad] or [m], which holds for those that no
-            group moves, unless others are on their way already.
+            group moves, unless others are moving already.
         :returns: whether no others are.
         """
         alone = not self._users
@@ -150,7 +150,7 @@ class CommandedJoints:
         """
         Put in a group's command.
 
-        :param indices: (n,) places of its joints.
+        :param indices: (n,) indices of its joints.
         :param q: (n,) positions [rad] or [m].
         :param velocity: (n,) velocities [rad/s] or [m/s].
         """
@@ -170,14 +170,14 @@ class CommandedJoints:
         """
         Return the window around the commands of all joints, of which a group's are new.
 
-        :param indices: (n,) places of the group's joints.
+        :param indices: (n,) indices of the group's joints.
         :param coast: whether the motion goes on for a while when nothing more comes.
         :param history: how far the window reaches into the past [s].
         """
         leads = command.q if command.leading is None else command.leading
         self.put(indices, leads, command.velocity)
         rested = indices[self.window.rested(indices)]
-        if len(rested):  # what moves yet goes on being averaged as it is
+        if len(rested):  # joints still in motion go on being averaged as they are
             self.spans = self.spans.copy()
             self.spans[rested] = command.window
         longest = float(self.spans.max())
@@ -188,7 +188,7 @@ class CommandedJoints:
         """
         Return bounds on the motion of all joints, of which those of a group are given.
 
-        :param indices: (n,) places of its joints.
+        :param indices: (n,) indices of its joints.
         """
         known = self._bounds.get(user)
         if self._limits is None or known is None or known[1] is not limits:
@@ -217,7 +217,7 @@ class CommandedJoints:
         self._gates_sent = self._gates_sent[0], self._gates_sent[0]
 
     def back_to_sent(self) -> None:
-        """Forget what came after the last window that was sent: the controller plays that one."""
+        """Drop the commands after the last window that was sent: the controller plays that one."""
         self.window.back_to_sent()
         gate, sent = self.gate, self._gates_sent[-1]
         self.gate = replace(sent, refused=gate.refused, reason=gate.reason)
@@ -226,7 +226,7 @@ class CommandedJoints:
         """
         End the commands of a group; its joints are held as long as others move.
 
-        :param indices: (n,) places of its joints.
+        :param indices: (n,) indices of its joints.
         """
         self._users.discard(user)
         self._bounds.pop(user, None)
@@ -235,9 +235,9 @@ class CommandedJoints:
 
 def limits_among(groups: Sequence[GroupLimits], count: int) -> MotionLimits:
     """
-    Return the limits of groups' joints in the places that they have among those of a controller.
+    Return the limits of groups' joints at their indices among those of a controller.
 
-    :param groups: places (n,) of the joints of each group, and the limits of their motion.
+    :param groups: indices (n,) of the joints of each group, and the limits of their motion.
     :param count: number of the controller's joints; those of no group have no limits of their
         positions. The largest scaling counts for all.
     """

@@ -49,7 +49,7 @@ def _accelerations(times, rows, i, j):
 @short_kernel
 def extremes(times, rows, since, place, found):
     """
-    Write what joints do from a time on, at any instant.
+    Write the motion of joints from a time on, at any instant.
 
     :param times: (k,) times of the points [s].
     :param rows: (2, k, n) their positions and velocities.
@@ -69,7 +69,7 @@ def extremes(times, rows, since, place, found):
                 continue
             h, q1, v1 = times[i] - begins, rows[0, i, j], rows[1, i, j]
             a0, a1 = _accelerations(times, rows, i, j)
-            if begins > times[i - 1]:  # by the whole segment: what is left of it may be too short
+            if begins > times[i - 1]:  # by the whole segment: the rest may be too short
                 a0 = a1 - (a1 - a0) * (h / (times[i] - times[i - 1]))
             most = max(most, abs(a0), abs(a1))
             jerk = max(jerk, abs(a1 - a0) / (h + INSTANT))
@@ -104,7 +104,7 @@ def differences(times, rows, other_times, others, now, span, place, found):
     :param others: (2, l, n) its positions and velocities.
     :param now: the time [s].
     :param span: for how long [s].
-    :param place: (6, n) is gone through.
+    :param place: (6, n) scratch.
     :param found: (3, n) gets the largest difference of positions, velocities and accelerations.
     """
     found[:] = 0.0

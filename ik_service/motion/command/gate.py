@@ -2,15 +2,15 @@
 Gate of the commands: the last thing before a message is made, independent of all code before it.
 
 A controller that plays trajectories or velocities moves the arm by itself, after the last message
-too. So the gate knows what the controller executes, and lets pass only what goes on with that
-without a leap, keeps the limits at every instant (between the points of a trajectory, too), and
-ends at rest if nothing more is sent. A trajectory that does not is not sent: the controller then
-plays the last one to its end, which was let pass, and so ends at rest inside the limits. A
-velocity that does not is brought inside its bounds, as the controller would go on with the last
+too. So the gate tracks the executed motion, and passes only commands that continue it
+without a leap, keep the limits at every instant (between the points of a trajectory, too), and
+end at rest if nothing more is sent. Any other trajectory is not sent: the controller then
+plays the last one to its end, which was passed, and so ends at rest inside the limits. Any
+other velocity is brought inside its bounds, as the controller would go on with the last
 one for ever.
 
 The formulae are those of cubic Hermite segments; limits are plain arrays. Nothing here is shared
-with what makes the motion.
+with the code that makes the motion.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class CubicMotion:
 
     def extremes(self, since: float) -> np.ndarray:
         """
-        Return what the joints do at any instant from a time on.
+        Return the motion of the joints at any instant from a time on.
 
         :param since: the time [s].
         :returns: (5, n) lowest and highest position, largest speed, acceleration and jerk.
@@ -162,22 +162,22 @@ class TrajectoryGate:
     Limits that are tightened while the arm moves take effect along a motion that the old ones
     allow: it never gets faster again, and comes below the new ones within :data:`SLOWING`.
 
-    :ivar refused: number of trajectories that were not let pass; 0 in health.
+    :ivar refused: number of trajectories that were not passed; 0 in health.
     :ivar reason: why the last one of them was not; empty before.
     """
 
     refused: int = 0
     reason: str = ''
     _executed: CubicMotion | None = field(default=None, repr=False)
-    _rates: np.ndarray | None = field(default=None, repr=False)  # what is allowed since rest
+    _rates: np.ndarray | None = field(default=None, repr=False)  # rates allowed since rest
     _slowing_until: float = field(default=-np.inf, repr=False)
     _before: TrajectoryGate | None = field(default=None, repr=False)
 
     def begin(self, q: np.ndarray, now: float) -> None:
         """
-        Take note that the joints are elsewhere than the controller was told last.
+        Take note that the joints are not at the controller's last command.
 
-        Without effect while what was told last still moves: the next trajectory has to go on
+        Without effect while the last command still moves: the next trajectory has to go on
         from that.
 
         :param q: (n,) where they are at rest [rad] or [m].
@@ -211,7 +211,7 @@ class TrajectoryGate:
 
     def is_late(self, now: float) -> bool:
         """
-        Return whether the last trajectory that was let pass is too late to be sent now.
+        Return whether the last trajectory that was passed is too late to be sent now.
 
         It is when it is over, so that a controller would refuse it, or would be a leap.
 
@@ -225,7 +225,7 @@ class TrajectoryGate:
         return bool(_leap(motion, before._executed, now, rates))
 
     def withdraw(self) -> None:
-        """Take note that the last trajectory that was let pass was not sent after all."""
+        """Take note that the last trajectory that was passed was not sent after all."""
         if self._before is not None:
             vars(self).update(vars(self._before), refused=self.refused, reason=self.reason)
 
@@ -279,7 +279,7 @@ def _malformed(motion: CubicMotion, now: float) -> str:
 
 
 def _leap(motion: CubicMotion, executed: CubicMotion, now: float, rates: np.ndarray) -> str:
-    """Return how a trajectory leaps from what is executed when it is taken up; empty if not."""
+    """Return the leap of a trajectory from the executed motion at its start; empty if none."""
     q, velocity, changed = motion.differences(executed, now)
     speed, acceleration, jerk = rates
     change = np.minimum(acceleration, jerk * CYCLE) * CYCLE  # of the velocity in a cycle
@@ -360,14 +360,14 @@ _FAULTS = {
 
 class PositionGate:
     """
-    Gate before a controller that goes to the last positions it was told.
+    Gate before a controller that goes to the last commanded positions.
 
-    Each joint goes on from what was sent last, and from when that was: no step is longer than its
+    Each joint goes on from the last command sent, and its time: no step is longer than its
     speed limit allows in the time that has passed until the next message is sent, one period at
     most; no speed changes by more than the acceleration; none is so fast that the joint could not
     stop before its limit. A joint whose message was late may have slowed down by itself. Limits
-    that are tightened take effect as those of :class:`TrajectoryGate` do. What is beyond is
-    brought to the nearest positions within, from where it goes to those that were asked for.
+    that are tightened take effect as those of :class:`TrajectoryGate` do. Positions beyond are
+    brought to the nearest positions within, from where the joint goes to those asked for.
 
     :param n: number of the joints.
     :ivar corrected: number of vectors that were brought inside their bounds; 0 in health.
@@ -382,17 +382,17 @@ class PositionGate:
 
     @property
     def q(self) -> np.ndarray:
-        """The last positions (n,) that were let pass [rad] or [m]."""
+        """The last positions (n,) that were passed [rad] or [m]."""
         return self._state[Q].copy()
 
     def begin(self, q: np.ndarray, joints: np.ndarray, at: float) -> None:
         """
-        Take note that joints rest somewhere else than they were told last.
+        Take note that joints rest elsewhere than at their last command.
 
         One that still moves goes on from there; if it had to begin elsewhere, that is counted.
 
         :param q: (k,) where they are [rad] or [m].
-        :param joints: (k,) places of these joints among the n.
+        :param joints: (k,) indices of these joints among the n.
         :param at: when the first positions will have been sent, on a monotonic clock [s].
         """
         state = self._state[:, joints]
@@ -419,7 +419,7 @@ class PositionGate:
         :param q: (k,) positions [rad] or [m].
         :param velocity: (k,) velocities that are shown with them [rad/s] or [m/s]: those at the
             end of the step.
-        :param joints: (k,) places of these joints among the n.
+        :param joints: (k,) indices of these joints among the n.
         :param bounds: bounds on their motion.
         :param at: when they will have been sent, on a monotonic clock [s].
         :param period: time between two messages [s].
@@ -439,9 +439,9 @@ class PositionGate:
         """
         Take note of when the last positions were really sent.
 
-        :param joints: (k,) places of their joints among the n.
+        :param joints: (k,) indices of their joints among the n.
         :param delay: how long it took, from the tick to the end of sending [s].
-        :param late: by how much that is later than was told to :meth:`admit` [s].
+        :param late: by how much that is later than was given to :meth:`admit` [s].
         :param period: time between two messages [s].
         """
         if late > 0.0:
@@ -459,7 +459,7 @@ class PositionGate:
 
 class VelocityGate:
     """
-    Gate before a controller that goes on with the last velocities it was told.
+    Gate before a controller that goes on with the last commanded velocities.
 
     Limits that are tightened take effect as those of :class:`PositionGate` do.
 
@@ -477,7 +477,7 @@ class VelocityGate:
 
     @property
     def velocity(self) -> np.ndarray:
-        """The last velocities (n,) that were let pass [rad/s] or [m/s]."""
+        """The last velocities (n,) that were passed [rad/s] or [m/s]."""
         return self._state[MOVES].copy()
 
     def admit(

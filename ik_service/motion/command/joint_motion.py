@@ -33,7 +33,7 @@ _FASTEST = 1e9
 
 
 MotionState = tuple[Any, ...]
-"""Command, speed and braking of a motion, and what else it has to know."""
+"""Command, speed and braking of a motion, and the rest of its state."""
 
 
 class JointMotion:
@@ -43,7 +43,7 @@ class JointMotion:
     :ivar q: (n,) the command [rad] or [m]; a new array after every move.
     :ivar speed: (n,) the speed of the last move, in shares of the velocity limits.
     :ivar braking: (n,) how fast it may slow down [1/s]: never less than it was allowed to speed
-        up since it last rested, so that what was in time to stop stays so when limits change.
+        up since it last rested, so that joints that could stop in time still can after a change.
     :ivar behind: how far it is from a goal that moves, as the time that it takes at full speed
         [s], as of the last :meth:`track`.
     :ivar window: time over which it is averaged, so that its jerk is bounded [s]; 0 for not.
@@ -67,7 +67,7 @@ class JointMotion:
 
     @property
     def delay(self) -> float:
-        """How much longer than its braking takes it moves on [s]."""
+        """Time by which it moves on longer than its braking takes [s]."""
         return 0.5 * self.window
 
     @property
@@ -128,7 +128,7 @@ class JointMotion:
 
         :param goal: (n,) where to, within the limits [rad] or [m]; None to slow down and stop.
         :param pace: share of the full speed that is asked for, 0 to 1.
-        :param cautious: whether the resting place, too, may not lie beyond the goal; the arrival
+        :param cautious: whether the rest position, too, may not lie beyond the goal; the arrival
             then takes some ticks more.
         """
         asked = self._asked(limits, self.q if goal is None else goal)
@@ -281,7 +281,7 @@ class MovingAverage:
         """
         Draw the path together, as if it had been slower; its average moves likewise.
 
-        :param centre: (n,) what stays where it is [rad] or [m].
+        :param centre: (n,) the point that stays fixed [rad] or [m].
         :param share: of the distances from there that is left, 0 to 1.
         """
         points = centre + share * (self._points - centre)
@@ -325,7 +325,7 @@ class JerkLimitedMotion(JointMotion):
     """
     Motion that is the moving average of one whose acceleration alone is bounded.
 
-    What that one leads to this one does too, by half a window later: it stays inside the joint
+    It has the properties of that one, half a window later: it stays inside the joint
     limits, comes to rest, and arrives exactly, without overshoot. All joints are averaged over the
     same window, so that straight lines stay straight; bends are cut short by about
     acceleration × window² / 24.
@@ -416,7 +416,7 @@ class JerkLimitedMotion(JointMotion):
         """
         before, braking = self._bounds, self._inner.braking
         if before is None or before.limits is not limits or before.braking is not braking:
-            # On its way through zero the average speeds up as fast as that one slows down.
+            # In passing through zero the average speeds up as fast as that one slows down.
             fast = np.maximum(limits.acceleration, braking)
             own = replace(limits, acceleration=fast)
             until = own if before is None else _united(before.until, own)

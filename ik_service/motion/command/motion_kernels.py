@@ -58,7 +58,7 @@ def slowed_share(state, dt):
 
 @short_inlined_kernel
 def largest_share(bounds, way, length, dt):
-    """Return the largest number that, times a way of a length, keeps bounds times dt."""
+    """Return the largest number that, times a displacement of a length, keeps bounds times dt."""
     most = 0.0
     for i in range(len(way)):
         most = max(most, abs(way[i] / length) / max(bounds[i] * dt, 1e-300))
@@ -172,7 +172,7 @@ def move(state, bounds, scaling, dt, pace, cautious, moved):
     :param dt: length of the tick [s], above 0.
     :param pace: share of the full speed that is asked for, 0 to 1; negative to slow down and
         stop wherever that is.
-    :param cautious: whether the resting place, too, may not lie beyond the goal.
+    :param cautious: whether the rest position, too, may not lie beyond the goal.
     :param moved: (2, n) gets the command [rad] or [m] and its speed.
     """
     write_reachable(state, bounds, scaling, dt)

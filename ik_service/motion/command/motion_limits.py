@@ -115,7 +115,7 @@ class MotionLimits:
         """
         Return the largest braking (n,) since the command last rested [1/s].
 
-        :param before: (n,) what it was so far; the same array is returned where nothing is larger.
+        :param before: (n,) its value so far; the same array is returned where nothing is larger.
         :param moving: whether the command moves.
         """
         if before is self.braking or not moving:
@@ -128,7 +128,7 @@ class MotionLimits:
         """
         Return the bounds of the speeds that a command may have in a tick.
 
-        They are within the acceleration, within the velocity limits (or on the way there, as fast
+        They are within the acceleration, within the velocity limits (or approaching them as fast
         as braking allows), and such that every joint can stop before its limits.
 
         :param q: (n,) the last command [rad] or [m]; a joint outside its limits may stay or come
@@ -149,7 +149,7 @@ class MotionLimits:
 
         :param q: (n,) positions [rad] or [m].
         :param last: (n,) the positions before; a joint that was outside its limits there may stay
-            or come back, so that its place is its limit for now.
+            or come back, so that its position is its limit for now.
         """
         return clamped(q, np.minimum(self.lower, last), np.maximum(self.upper, last))
 

@@ -15,7 +15,7 @@ from ik_service.jit.entry import entry_point
 Q, MOVES, BRAKING, ALLOWED, BEFORE, SLOWING, SENT_AT, STALLED = range(8)
 JERKY, CHANGES, LEAST, MOST, STEP, SLACK, UNEVEN, SMOOTHED = range(8, 16)
 """
-Rows of what is known of joints: last position and speed, largest acceleration and speed allowed
+Rows of the state of joints: last position and speed, largest acceleration and speed allowed
 since they rested, speed allowed by the last bounds, until when they may be faster than those, when
 the last message was sent, and for how long that was held up; largest jerk allowed since they
 rested, last acceleration, least and most one by that jerk and those so far, length of the last
@@ -52,7 +52,7 @@ _ANY = 1e12
 _EVEN, _UNEVENNESS, _AFTER = 0.9, 37.5, 1.0
 """
 Share of the period from which on a step counts as even. Periods that are added to steps in which
-the acceleration may change, times the square of what a share is below that: a moving average
+the acceleration may change, times the square of a share's shortfall: a moving average
 changes as much faster in uneven steps. Time for which they are [s].
 """
 
@@ -154,7 +154,7 @@ def _is_smooth(state, j, dt, speed):
 
 @short_inlined_kernel
 def _smooth(state, j, dt, wanted):
-    """Return the speed on the way to a wanted one, so that the acceleration can end there."""
+    """Return the next speed towards a wanted one, so that the acceleration can end there."""
     last, jerk, span = state[MOVES, j], state[JERKY, j], 0.5 * (dt + state[STEP, j])
     if not jerk < math.inf:
         return wanted
@@ -178,7 +178,7 @@ def _arriving(state, j, dt, way):
 
 @short_inlined_kernel
 def _end_step(state, j, moves, dt, late, fault):
-    """Take note of the acceleration of a step; it tells nothing after a late one."""
+    """Take note of the acceleration of a step; it is meaningless after a late one."""
     change = (moves - state[MOVES, j]) / (0.5 * (dt + state[STEP, j]))
     state[LEAST, j] = max(state[LEAST, j], change) if fault == GOOD else change
     state[MOST, j] = min(state[MOST, j], change) if fault == GOOD else change
@@ -203,8 +203,8 @@ def admit_positions(state, joints, asked, bounds, at, period, admitted):
 
     A joint that is not sent where it was asked for goes there as it can still stop there.
 
-    :param state: (16, n) what is known of joints; is brought up to date.
-    :param joints: (k,) places of those that are asked for something.
+    :param state: (16, n) the state of joints; is brought up to date.
+    :param joints: (k,) indices of those that are commanded.
     :param asked: (2, k) positions, and velocities at the end of the step.
     :param bounds: (5, k) bounds on their motion.
     :param at: when the positions will have been sent [s].
@@ -251,8 +251,8 @@ def admit_velocities(state, joints, asked, bounds, at, period, admitted):
     """
     Bring velocities inside their bounds.
 
-    :param state: (16, n) what is known of joints; is brought up to date.
-    :param joints: (k,) places of those that are asked for something.
+    :param state: (16, n) the state of joints; is brought up to date.
+    :param joints: (k,) indices of those that are commanded.
     :param asked: (2, k) where they are, NaN where that is not known, and velocities.
     :param bounds: (5, k) bounds on their motion.
     :param at: when the velocities are sent [s].
@@ -307,7 +307,7 @@ class VectorKernels(NamedTuple):
 
 
 def state_of(n: int) -> np.ndarray:
-    """Return what is known of n joints at first (8, n)."""
+    """Return the initial state of n joints (8, n)."""
     state = np.zeros((ROWS_OF_STATE, n))
     state[SENT_AT] = -np.inf
     return state

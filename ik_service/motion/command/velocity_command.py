@@ -42,7 +42,7 @@ class VelocityCommand:
         self._braking = np.zeros(n)
         self._correction, self._change = np.zeros((2, n))  # and its change in a second
         self._rate, self._step = np.zeros(n), 0.0  # acceleration and length of the last step
-        self._smoothed = np.zeros(n, bool)  # which speeds are on their way to the wanted ones
+        self._smoothed = np.zeros(n, bool)  # which speeds are approaching the wanted ones
         self._sent_at = -np.inf
         self._rested_at = -np.inf
         self._farewell = False
@@ -107,7 +107,7 @@ class VelocityCommand:
         return self._correction
 
     def _smooth(self, wanted: np.ndarray, limits: MotionLimits, dt: float) -> np.ndarray:
-        """Return wanted speeds (n,), or others on the way there where the jerk is limited."""
+        """Return wanted speeds (n,), or intermediate ones where the jerk is limited."""
         if limits.jerk is None:
             return wanted
         step, away, most = self._step or dt, wanted - self._speed, limits.acceleration

@@ -1,4 +1,4 @@
-"""Fitting of a trajectory to an arm: its joints, its limits, and the place where it is."""
+"""Fitting of a trajectory to an arm: its joints, its limits, and its position."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def fitted(
 
     :param trajectory: a trajectory of the joints of the chain, in any order.
     :param chain: the chain.
-    :param place: (n,) where it is or is commanded to be [rad] or [m].
+    :param place: (n,) its position, or its last command [rad] or [m].
     :param limits: limits of its joints; None for those of the robot, which has none of
         accelerations (:class:`~ik_service.model.motion_bounds.MotionBounds` may have).
     :param velocity: (n,) how fast it is commanded to move there [rad/s] or [m/s]; None at rest.
-    :returns: in the order of the chain, starting at the place or near, with continuous joints on
+    :returns: in the order of the chain, starting at or near there, with continuous joints on
         its turn.
     :raises TrajectoryError: for other joints, it does not start there, leaves the limits, or does
         not end at rest; names the point and the joint.

@@ -32,9 +32,9 @@ class TrajectoryEnd(Enum):
 @dataclass(frozen=True)
 class TrajectoryOutcome:
     """
-    How a trajectory has ended, and why.
+    End of a trajectory, and its reason.
 
-    :ivar end: how.
+    :ivar end: the kind of end.
     :ivar reason: why, in a sentence.
     """
 
@@ -45,12 +45,12 @@ class TrajectoryOutcome:
 @dataclass(frozen=True)
 class TrajectoryTolerances:
     """
-    How far an arm may be from a trajectory; inf for any distance.
+    Largest deviations of an arm from a trajectory; inf for any distance.
 
-    :ivar path: (n,) on the way [rad] or [m].
+    :ivar path: (n,) along the path [rad] or [m].
     :ivar goal: (n,) at the end [rad] or [m].
     :ivar goal_time: how long after the end of the trajectory it may take to get there [s].
-    :ivar path_velocity: (n,) how much faster or slower it may be on the way [rad/s] or [m/s];
+    :ivar path_velocity: (n,) how much faster or slower it may be along it [rad/s] or [m/s];
         None for any velocity.
     :ivar goal_velocity: (n,) how fast it may be at the end [rad/s] or [m/s]; None for any.
     """
@@ -65,7 +65,7 @@ class TrajectoryTolerances:
 @dataclass(frozen=True)
 class TrajectoryProgress:
     """
-    Where a trajectory and the arm are.
+    Progress of a trajectory, and the state of the arm.
 
     :ivar time: time in the trajectory [s].
     :ivar q: (n,) where the arm shall be [rad] or [m].
@@ -170,7 +170,7 @@ class TrajectoryGoal(MotionGoal):
         """
         Come to rest on the trajectory, within the limits, for a stop of all motion.
 
-        :param reason: what stops it.
+        :param reason: the reason for the stop.
         """
         self._stopping = self._stopping or TrajectoryOutcome(TrajectoryEnd.PREEMPTED, reason)
 
@@ -178,7 +178,7 @@ class TrajectoryGoal(MotionGoal):
 
     @property
     def busy(self) -> bool:
-        """Whether it is on its way."""
+        """Whether it is in progress."""
         return self.outcome is None
 
     @property
@@ -198,7 +198,7 @@ class TrajectoryGoal(MotionGoal):
         self._goal = first + self._shift
 
     def replaced(self, kind: str) -> None:
-        """Note that another goal has taken its place."""
+        """Note that another goal has replaced it."""
         self.preempt(f'a newer {kind} has replaced it')
         self.ended('')
 
@@ -215,7 +215,7 @@ class TrajectoryGoal(MotionGoal):
         self._astray = True
 
     def step(self, tick: Tick) -> Step:
-        """Return what the next command shall do."""
+        """Return the set-point of the next command."""
         self._before = self._place
         if tick.limits is not self._limits:
             self._plan(tick.limits)
@@ -326,7 +326,7 @@ class TrajectoryGoal(MotionGoal):
 
     def _check_path(self, tick: Tick) -> None:
         """Stop where the arm is too far from the trajectory."""
-        # Commands of limited jerk are on the way, but later.
+        # Commands of limited jerk are on the path, but later.
         place = tick.q if tick.limits.window else self._goal
         far = np.abs(tick.measured - place) - self._tolerances.path
         worst = int(far.argmax())
@@ -344,7 +344,7 @@ class TrajectoryGoal(MotionGoal):
         Return which joint is farthest beyond a tolerance of velocities; empty for none.
 
         :param allowed: (n,) tolerance [rad/s] or [m/s]; None for none.
-        :param velocity: (n,) what the velocity shall be [rad/s] or [m/s].
+        :param velocity: (n,) the desired velocity [rad/s] or [m/s].
         """
         if allowed is None:
             return ''

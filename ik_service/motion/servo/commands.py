@@ -26,7 +26,7 @@ class ServoSettings:
     """
     Settings of servoing.
 
-    :ivar linear: speed of the tip for a unitless 1, and of poses that are gone to [m/s].
+    :ivar linear: speed of the tip for a unitless 1, and for motions to poses [m/s].
     :ivar rotational: the same of its rotation [rad/s].
     :ivar joint: joint speed for a unitless 1 [rad/s] or [m/s].
     :ivar timeout: age at which a command no longer counts [s].
@@ -157,7 +157,7 @@ def twist_command(
     :param R: (3, 3) rotation of the axes that it is given in, R_base_axes, or R_tip_axes for axes
         that turn with the tip; None where they are the same.
     :param turns: whether the axes turn with the tip.
-    :returns: the command, and what had to be changed, as a sentence; empty for nothing.
+    :returns: the command, and the changes made to it, as a sentence; empty for none.
     :raises ArgumentError: naming the number that cannot be.
     """
     twist, note = _checked(real_array(twist, 'twist'), _AXES), ''
@@ -179,7 +179,7 @@ def joint_command(
     :param velocities: by name of the joint, as the settings count them.
     :param settings: scale and units.
     :param chain: the chain.
-    :returns: the command, and what had to be changed, as a sentence; empty for nothing.
+    :returns: the command, and the changes made to it, as a sentence; empty for none.
     :raises ArgumentError: naming the joint that is not moved, or the number that cannot be.
     """
     names = chain.joint_names

@@ -33,7 +33,7 @@ class ServoCode(IntEnum):
 @dataclass(frozen=True)
 class ServoStatus:
     """
-    What keeps the arm from doing what a command asks for.
+    Reason for which the arm does not follow a command in full.
 
     :ivar code: the code.
     :ivar message: a sentence.
@@ -75,9 +75,9 @@ class ServoGoal(MotionGoal):
 
     :param chain: the chain.
     :param settings: margins and thresholds; the scales have gone into the commands.
-    :ivar status: what keeps the arm from doing what the last command asks for.
+    :ivar status: the reason for which the arm does not follow the last command in full.
     :ivar condition: condition number of the Jacobian when a twist was last followed.
-    :ivar end: what has ended the goal; None while it is followed.
+    :ivar end: the reason for its end; None while it is followed.
     :raises OptionError: there are neither one nor n margins.
     """
 
@@ -110,7 +110,7 @@ class ServoGoal(MotionGoal):
     def step(self, tick: Tick) -> Step:
         """Return the joint velocities of this tick."""
         order, obstacle = self._order, self.obstacle
-        if order is not self._tried:  # it may lead away from what the last one has stopped at
+        if order is not self._tried:  # it may lead away from the obstacle of the last one
             self._tried, self.obstacle = order, ''
         if order is None or tick.now > order[1]:
             return self._rest()
@@ -132,7 +132,7 @@ class ServoGoal(MotionGoal):
         return self._moving or (self._order is not None and self._order is not self._tried)
 
     def ended(self, reason: str) -> None:
-        """Note what has ended it."""
+        """Record the reason for its end."""
         self.end = reason
 
     def _rest(self) -> Step:

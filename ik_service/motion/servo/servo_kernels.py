@@ -102,10 +102,10 @@ APPROACHING, HALTED, LEAVING = 1, 2, 4
 """Flags of a motion beside a singularity: parts of it are slowed down, left out, lead away."""
 
 _HORIZON = 0.1
-"""Time in which the motion away from a singularity shall have covered its way [s]."""
+"""Time in which the motion away from a singularity shall be completed [s]."""
 
 _SINGULAR = 1e-6
-"""Ratio of singular values at which a joint motion can no longer be told from rounding."""
+"""Ratio of singular values at which a joint motion is no longer distinguishable from rounding."""
 
 _NOTHING = 1e-9
 """Ratio of singular values that only rounding leaves, also there."""
@@ -240,7 +240,7 @@ def _range_motion(chain, twist, zone, scratch, velocity):
 
 @inner_kernel
 def _flag(kept, away):
-    """Return what is to be said of a component that is kept, or leads away, to some share."""
+    """Return the flag of a component of which some share is kept, or leads away."""
     if away > 0.5 * (1.0 - kept):
         return LEAVING
     return HALTED if kept == 0.0 else APPROACHING
@@ -284,7 +284,7 @@ def _add_self_motion(chain, q, scratch, velocity):
 
 @inner_kernel
 def _evade_limit(scratch, velocity):
-    """Let self-motions take over what a joint may not do; return the joint, −1 for none."""
+    """Let self-motions take over the motion refused to a joint; return the joint, −1 for none."""
     worst, excess, motion = -1, 0.0, scratch.self_motion
     for i in range(velocity.shape[0]):
         beyond = max(velocity[i] - scratch.free[1, i], -velocity[i] - scratch.free[0, i])

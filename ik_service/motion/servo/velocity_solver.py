@@ -36,7 +36,7 @@ class JointBounds(NamedTuple):
 
 class SingularZone(NamedTuple):
     """
-    Where singularities begin.
+    Bounds of the zone around singularities.
 
     :ivar lower: condition number of the Jacobian from which motions towards them slow down.
     :ivar upper: the one at which they have come to rest.
@@ -58,8 +58,8 @@ class ServoScratch(NamedTuple):
     :ivar columns: (6, n) right singular vectors, times singular values.
     :ivar basis: (6, 6) left singular vectors, as columns.
     :ivar sizes: (6,) singular values; −1 for those that belong to no motion of the arm.
-    :ivar place: (n,) where the Jacobian is taken [rad] or [m].
-    :ivar beside: (n,) a place beside that.
+    :ivar place: (n,) posture at which the Jacobian is taken [rad] or [m].
+    :ivar beside: (n,) a posture beside that.
     :ivar self_motion: (n,) a joint motion that leaves the tip where it is.
     :ivar free: (2, n) highest speeds downwards and upwards [rad/s] or [m/s].
     """

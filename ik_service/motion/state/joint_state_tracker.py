@@ -16,7 +16,7 @@ _REST = 0.19
 """Time for which an arm has to be seen at rest [s]: two states after the first one at 10 Hz."""
 
 _COUNTED = 0.1
-"""Longest time between two states that counts in full: what happens in a gap is not seen [s]."""
+"""Longest time between two states that counts in full: motion in a gap is not seen [s]."""
 
 _INTERVAL = 0.01
 """Least time between states that are kept [s]."""
@@ -29,7 +29,7 @@ _SWAY = 3.0
 """Distance between two states of an arm at rest, in tolerances: noise and vibration."""
 
 _ENOUGH = 10
-"""States from which their noise can be told."""
+"""States from which their noise can be estimated."""
 
 _DRIFT_OF_NOISE, _SWAY_OF_NOISE = 4.0, 6.0
 """Allowance for noise beyond that, in standard deviations: of the means, and of a state."""
@@ -41,7 +41,7 @@ class RestMonitor:
     """
     Monitor of whether an arm rests, from where its joints were measured.
 
-    Velocities of joint states are not used, as not all drivers send them. What counts is the
+    Velocities of joint states are not used, as not all drivers send them. Rest is judged by the
     difference between the mean positions of the two halves of the time, in which noise is small.
 
     :param tolerances: (n,) differences that count as noise [rad] or [m].
@@ -112,7 +112,7 @@ class RestMonitor:
 
 
 FAULTS = (FollowerState.STATE_STALE, FollowerState.STATE_IMPLAUSIBLE, FollowerState.ARM_MOVES)
-"""States in which no motion starts because of what the joint states tell."""
+"""States in which no motion starts because of the joint states."""
 
 _FRESH, _INTERVALS, _LONGEST_INTERVAL = 0.1, 2.5, 0.2
 """
@@ -208,7 +208,7 @@ class JointStateTracker:
 
     def fault(self, now: float, timeout: float) -> FollowerState | None:
         """
-        Return what is wrong with the joint states; None when nothing is, or none has come yet.
+        Return the fault of the joint states; None without a fault, or before the first state.
 
         :param timeout: age at which a state is no longer believed [s].
         """
@@ -257,8 +257,8 @@ class JointStateTracker:
         """
         Return whether the last state is new enough to start a motion from.
 
-        :param commanded_at: when the last command was sent [s]; a state from before it does not
-            tell where that has led to.
+        :param commanded_at: when the last command was sent [s]; a state from before it cannot
+            show its effect.
         """
         fresh = self._measured_at >= commanded_at and now - self._measured_at <= self._youngest()
         if fresh:

@@ -9,8 +9,8 @@ import numpy as np
 
 _ALIKE = 0.1
 """
-Difference between a step and the way back, as a share of the step, up to which both are between
-the same places; at least half of what counts as noise.
+Difference between a step and the step back, as a share of the step, up to which both are between
+the same positions; at least half of the noise threshold.
 """
 
 _RETURNS_WITHIN = 0.25
@@ -19,7 +19,7 @@ _RETURNS_WITHIN = 0.25
 _RETURNS, _STEPS, _PERIOD = 8, 12, 1.0
 """
 Returns from impossible steps, among as many of these, within a time [s], that no single source
-explains: noise leads back to the same place by chance only, and never in all joints at once.
+explains: noise leads back to the same position by chance only, and never in all joints at once.
 """
 
 
@@ -28,8 +28,8 @@ class ContradictionMonitor:
     Monitor of joints that seem to go back and forth faster than they can move.
 
     One such step means little: a message was late, or states came bunched. But an arm that is
-    measured late still moves one way, and turns round seldom. States of two sources that disagree
-    lead there and back again with each message, and every time one of the two steps is too fast.
+    measured late still moves in one direction and reverses seldom. With two sources that disagree,
+    positions go there and back with each message, and every time one of the two steps is too fast.
 
     :param tolerances: (n,) steps that count as noise [rad] or [m].
     :ivar returning: whether the last step led back from one that was too fast.
@@ -101,7 +101,7 @@ _RECENT = 0.06
 """Age of the states whose median is where the arm is [s]."""
 
 _SHORTEST = 0.005
-"""Time between states from which a speed can be told [s]."""
+"""Time between states from which a speed can be estimated [s]."""
 
 FINE, FINE_LINEAR = 0.025, 0.003
 """Steps of rotary [rad] and sliding joints [m] that may be noise of their encoders."""

@@ -87,7 +87,7 @@ def _relative_position(position, lower, upper):
 
 @short_inlined_kernel
 def _set_error(c, s, frame, goal, room):
-    """Write the pose error: the path, and of the rotation vector what small angles have."""
+    """Write the pose error: translation, then the rotation vector to first order in the angle."""
     for i in range(3):
         room[i, _ERROR] = goal[i, 3] - frame[9 + i]
         a, b = (i + 1) % 3, (i + 2) % 3

@@ -116,9 +116,9 @@ def _moved(T: np.ndarray, motion: TargetMotion, time: float) -> np.ndarray:
 
 class PathPosition(NamedTuple):
     """
-    Where commands are, compared with a place on a path, and how fast they go along it.
+    Position of commands relative to a point on a path, and their speed along it.
 
-    :ivar along: (n,) velocity of what goes along the path, there [rad/s] or [m/s].
+    :ivar along: (n,) velocity along the path at that point [rad/s] or [m/s].
     :ivar ahead: how much later the path is beside them [s].
     :ivar aside: how far they are from it, as time at full speed [s].
     :ivar rate: their speed along it, as a share of its own; negative where they come back.
@@ -134,10 +134,10 @@ def path_position(
     position: np.ndarray, velocity: np.ndarray, tick: Tick, still: float
 ) -> PathPosition | None:
     """
-    Compare the commands with a place on a path.
+    Compare the commands with a point on a path.
 
-    :param position: (n,) the place [rad] or [m].
-    :param velocity: (n,) of what goes along the path, there [rad/s] or [m/s].
+    :param position: (n,) the point [rad] or [m].
+    :param velocity: (n,) along the path at that point [rad/s] or [m/s].
     :param still: speed up to which the path is taken to rest there, in shares of full speed.
     :returns: None where it rests.
     """
@@ -156,7 +156,7 @@ _ASIDE = 2e-3
 """Distance from the path of a goal up to which commands are on it, as time at full speed [s]."""
 
 _LOOKS = 3
-"""Steps in which the place on the path is found; it is almost straight."""
+"""Steps in which the point on the path is found; it is almost straight."""
 
 _USED_SHARE, _LEAST = 0.8, 0.1
 """Share of the acceleration that is used, and for going faster at least, where bends need it."""
@@ -183,7 +183,7 @@ class GoalClock:
 
     def step(self, goal: MovingGoal, tick: Tick, waits: bool) -> Step | None:
         """
-        Return the step to where the goal is, or to the next place of its path.
+        Return the step to where the goal is, or to the next point of its path.
 
         :param waits: whether commands that are not on its path have to get there first.
         :returns: None when the goal rests by now, or is waited with.
@@ -218,7 +218,7 @@ class GoalClock:
         return True
 
     def _go_on(self, goal: MovingGoal, tick: Tick, time: float, until: float) -> Step | None:
-        """Return the step to the next place of the path; None when the goal is not ahead of it."""
+        """Return the step to the next point of the path; None when the goal is not ahead of it."""
         place = _place_on_goal(goal, tick, time)
         if place is None:
             return None

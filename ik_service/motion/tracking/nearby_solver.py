@@ -5,8 +5,8 @@ Of all steps that move the tip alike, the one with the least weighted sum of squ
 which joints weigh the more the nearer they come to a limit: others then move instead. T. F. Chan
 and R. V. Dubey, "A weighted least-norm solution based scheme for avoiding joint limits for
 redundant joint manipulators", IEEE Transactions on Robotics and Automation 11 (1995) 286–292,
-with weights of our own. What a joint cannot do at its limit the tip would have to leave its path
-for, long after the joint could have been spared. Likewise a joint that is much slower than the
+with weights of our own. Else the tip would leave its path where a joint is at its limit,
+long after the joint could have been spared. Likewise a joint that is much slower than the
 others, such as a lift, weighs the more the slower it is: else the tip would wait for it.
 """
 
@@ -168,7 +168,7 @@ class NearbySolver:
     descended from the seed, which ends at the nearest pose of the present configuration and moves
     smoothly when the target does. Another configuration has to be clearly nearer.
 
-    Joint limits are kept even if the solver is told to ignore them, and so is the bound on the
+    Joint limits are kept even if the solver's options ignore them, and so is the bound on the
     motion of the joints: a target whose solutions all lie beyond it is one out of reach, and the
     goal is the nearest pose inside. All kernels that may be needed
     are compiled by the constructor.

@@ -1,11 +1,11 @@
 """
 Solutions for a moving target that stay on its path where the joints cannot simply follow.
 
-The next solution is looked for beside the last one, and away from joint limits. Where it lies
-farther away, at a singular posture or at a limit, the joints are led to it: along motions that
-leave the tip at its pose where there are such (self-motions of redundant arms), or else at its
-place, while it turns. Where neither is possible, the least error in the present configuration is
-kept. After a while the joints are led to any other configuration, or else straight to the one on
+The next solution is searched for beside the last one, and away from joint limits. Where it lies
+farther away, at a singular posture or at a limit, the joints are moved to it: along motions that
+leave the tip at its pose where there are such (self-motions of redundant arms), or else its
+position while it turns. Where neither is possible, the least error in the present configuration is
+kept. After a while the joints are moved to any other configuration, or else straight to the one on
 whose path the tip swings least.
 """
 
@@ -74,7 +74,7 @@ def straight_path(
 
 class _Tree:
     """
-    Postures that can be led to from roots.
+    Tree of postures reachable from roots.
 
     :ivar size: number of postures.
     :param roots: (k, n) the first ones [rad] or [m].
@@ -91,7 +91,7 @@ class _Tree:
         return int(np.square(self._postures[: self.size] - q).sum(axis=1).argmin())
 
     def add(self, q: np.ndarray, parent: int) -> int:
-        """Add a posture (n,) that is led to from another one; return its index."""
+        """Add a posture (n,) that is reached from another one; return its index."""
         self._postures[self.size] = q
         self._parents.append(parent)
         self.size += 1
@@ -115,7 +115,7 @@ class SelfMotionSearch:
     RRT-Connect on the self-motion manifold of a pose: two trees that grow towards each other.
 
     J. J. Kuffner and S. M. LaValle, "RRT-Connect: an efficient approach to single-query path
-    planning", ICRA 2000; every posture is projected on those at which the tip is in its place.
+    planning", ICRA 2000; every posture is projected on those at which the tip has this pose.
 
     :param T_base_target: (4, 4) pose of the tip.
     """
@@ -130,7 +130,7 @@ class SelfMotionSearch:
 
     def path(self, start: np.ndarray, ends: np.ndarray) -> np.ndarray | None:
         """
-        Return postures (k, n) that lead to one of several ends; None where none is found.
+        Return postures (k, n) of a path to one of several ends; None where none is found.
 
         :param start: (n,) where it begins [rad] or [m].
         :param ends: (k, n).
@@ -195,7 +195,7 @@ _TURN = 0.1
 """Weight of turning beside moving, where the tip cannot keep its pose."""
 
 _STARTS, _LOOKS = 24, 9
-"""Searches for other configurations, where nothing leads to the nearest one; looks at the path."""
+"""Searches for other configurations, where no path reaches the nearest one; looks at the path."""
 
 _SAME = 0.1
 """Distance of postures that count as one configuration [rad] or [m]."""
@@ -208,7 +208,7 @@ class PosturePath:
 
     :ivar result: the solution, or the nearest pose.
     :ivar points: (k, n) postures one after the other [rad] or [m]; the last one is the result's.
-    :ivar changes: whether they lead to another configuration.
+    :ivar changes: whether they end in another configuration.
     """
 
     result: IkResult
@@ -303,7 +303,7 @@ class SingularPassage:
     def _path_to(
         self, end: IkResult, T_base_target: np.ndarray, start: np.ndarray
     ) -> PosturePath | None:
-        """Return the path on which the tip keeps its pose, or else its place; None for none."""
+        """Return the path on which the tip keeps its pose, or else its position; None for none."""
         for leader in self._leaders:
             points = straight_path(leader, T_base_target, start, end.q)
             if points is not None:

@@ -32,7 +32,7 @@ class TargetGoal(MotionGoal):
         the arm's state.
     :ivar solving: whether some thread is doing so.
     :ivar since: time of the first tick with it [s].
-    :ivar path: what leads to the goal; None for the straight motion.
+    :ivar path: the joint path to the goal; None for the straight motion.
     """
 
     kind = 'target'
@@ -93,7 +93,7 @@ class TargetGoal(MotionGoal):
         return True
 
     def step(self, tick: Tick) -> Step:
-        """Return the goal, where it has gone on to, or the next place of the path there."""
+        """Return the goal, where it has gone on to, or the next point of the path there."""
         if self.posture is None:
             return REST
         self._state = FollowerState.FOLLOWING

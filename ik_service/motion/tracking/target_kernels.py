@@ -65,11 +65,11 @@ VELOCITY, ACCELERATION = range(2)
 @short_kernel
 def farthest_straight_ahead(points, q, looks, nears):
     """
-    Return the place of the farthest posture that may be gone to straight away.
+    Return the index of the farthest posture that a direct motion may reach.
 
     :param points: (k, n) the next postures [rad] or [m].
     :param q: (n,) where the joints are [rad] or [m].
-    :param looks: (m,) places that are looked at, the farthest first.
+    :param looks: (m,) indices that are checked, the farthest first.
     :param nears: (k,) distances of the postures from a straight line past them, at most [rad] or
         [m].
     """
@@ -105,11 +105,11 @@ def smoothed_path(times, points, goal, time, spacing, weights, around, motion):
     :param times: (m,) when the target was at its postures, which do not decrease [s].
     :param points: (m, n) the postures [rad] or [m].
     :param goal: (2, n) velocity and acceleration of the target beyond the last one.
-    :param time: time of the first place [s].
-    :param spacing: time between the places [s].
-    :param weights: (3, w) weights of w postures around a place.
+    :param time: time of the first sample [s].
+    :param spacing: time between the samples [s].
+    :param weights: (3, w) weights of w postures around a sample.
     :param around: (k + w − 1, n) scratch.
-    :param motion: (4, k, n) gets positions, velocities and accelerations at k places, and how far
+    :param motion: (4, k, n) gets positions, velocities and accelerations at k samples, and how far
         the positions are from the path.
     """
     half = len(weights[0]) // 2
@@ -147,16 +147,16 @@ def _set_posture(times, points, goal, at, piece, found):
 @short_kernel
 def highest_rate(motion, most, near, fastest, least, spacing, rate, found):
     """
-    Find how fast a motion may be gone along, as a share of its own speed.
+    Find the highest rate of a motion, as a share of its own speed.
 
     From the highest rate it can be low enough wherever it has to be lower, and be 1 in the end.
 
     :param motion: (4, k, n) of :func:`smoothed_path`.
     :param most: (2, n) velocities and accelerations that are allowed.
-    :param near: distance from the path up to which it may be gone along [rad] or [m].
+    :param near: distance from the path up to which it may be followed [rad] or [m].
     :param fastest: the highest rate anywhere.
     :param least: share of the acceleration that is for a change of the rate at least.
-    :param spacing: time between the places [s].
+    :param spacing: time between the samples [s].
     :param rate: the rate now.
     :param found: (2,) gets the highest rate, and how fast the rate may change [1/s].
     """
@@ -171,7 +171,7 @@ def highest_rate(motion, most, near, fastest, least, spacing, rate, found):
 
 @short_inlined_kernel
 def _own_square(motion, most, near, fastest, k):
-    """Return the square of the highest rate at a place, whatever comes later."""
+    """Return the square of the highest rate at a sample, whatever comes later."""
     square = fastest * fastest
     for j in range(motion.shape[2]):
         speed, bend = abs(motion[1, k, j]), abs(motion[2, k, j])
@@ -184,7 +184,7 @@ def _own_square(motion, most, near, fastest, k):
 
 @short_inlined_kernel
 def _change(motion, most, least, square, k):
-    """Return how fast the rate may change at a place [1/s] where it has a square."""
+    """Return how fast the rate may change at a sample [1/s], given its square."""
     change = 1e6
     for j in range(motion.shape[2]):
         room = most[ACCELERATION, j] - square * abs(motion[2, k, j])

@@ -96,7 +96,7 @@ class TimedPostures:
         """
         Add to the positions of all.
 
-        :param turns: (n,) what to add [rad] or [m].
+        :param turns: (n,) the turns to add [rad] or [m].
         """
         self._points[self._first : self._end] += turns
 
@@ -151,12 +151,12 @@ KEPT = 0.15
 
 _SPACING, _HALF, _AHEAD = 0.02, 3, 40
 """
-Time between the places of the motion that are looked at [s]; how many before and after one it is
-smoothed over; and how many ahead are looked at.
+Time between the samples of the motion [s]; the number before and after one over which it is
+smoothed; and the number ahead that are used.
 """
 
 _BEYOND = 0.1
-"""Time beyond the last posture up to which the motion is looked at [s]."""
+"""Time beyond the last posture up to which the motion is sampled [s]."""
 
 _NEAR = 2e-3
 """Distance of the motion from the path, at most [rad] or [m]."""
@@ -168,7 +168,7 @@ as time at full speed [s].
 """
 
 _SEARCH_STEPS, _BETWEEN = 5, 0.005
-"""Looks for the place beside the commands; time between the last two places, at most [s]."""
+"""Steps in the search of the point beside commands; time between the last two, at most [s]."""
 
 _SHARE, _LEAST = 0.8, 0.1
 """Share of the acceleration that is used, and for a change of the rate at least."""
@@ -184,7 +184,7 @@ _STILL = 3e-5
 
 
 def _weights() -> np.ndarray:
-    """Return the weights (3, 2·_HALF + 1) of the parabola through places around one."""
+    """Return the weights (3, 2·_HALF + 1) of the parabola through samples around one."""
     times = np.arange(-_HALF, _HALF + 1) * _SPACING
     value, speed, bend = np.linalg.pinv(np.vander(times, 3, increasing=True))
     return np.array([value, speed, 2.0 * bend])
@@ -225,10 +225,10 @@ class PathClock:
 
     def step(self, view: PathView, tick: Tick, until: float, straight: float) -> Step | None:
         """
-        Return the step to the next place of the path; None where going straight is better.
+        Return the step to the next point of the path; None where a direct motion is better.
 
         :param until: when it is where the commands shall be at the end of the tick at best [s].
-        :param straight: speed up to which going straight is as good, in shares of full speed.
+        :param straight: speed up to which a direct motion is as good, in shares of full speed.
         """
         if tick.late or self.time is None:
             self.time = self._locate(view, tick, until)
@@ -292,7 +292,7 @@ class PathClock:
 
 
 def _place(motion: np.ndarray, tick: Tick) -> PathPosition:
-    """Compare the commands with the first place of a motion; where it rests, it is as fast."""
+    """Compare the commands with the first sample of a motion; where it rests, it is as fast."""
     position, velocity = motion[0, 0], motion[1, 0]
     place = path_position(position, velocity, tick, _STILL)
     if place is None:
@@ -331,7 +331,7 @@ a change of the configuration are farther apart.
 
 _FARTHEST = 59
 _LOOKS = np.array([_FARTHEST, 47, 36, 27, 20, 15, 11, 8, 6, 4, 3, 2, 1])
-"""Places of the postures that may be gone to straight away."""
+"""Indices of the postures checked for a direct motion."""
 
 _LONGEST_BEHIND = 8.0
 """
@@ -347,7 +347,7 @@ class TargetPath:
     """
     Postures for the last poses of a target that the joints have not passed yet.
 
-    :ivar changing: whether the joints are led to another configuration.
+    :ivar changing: whether the joints are being reconfigured.
     :ivar clock: of the goal that goes on beyond its end.
     """
 
@@ -362,7 +362,7 @@ class TargetPath:
 
     @property
     def changing(self) -> bool:
-        """Whether the joints are led to another configuration."""
+        """Whether the joints are being reconfigured."""
         return len(self._postures) > 0 and self._postures.next_time <= self._changing_until
 
     @property
@@ -393,8 +393,8 @@ class TargetPath:
         Extend the path.
 
         :param points: (k, n) the next postures [rad] or [m].
-        :param at: time of the target that they lead to [s].
-        :param changes: whether they lead to another configuration.
+        :param at: time of the target that they reach [s].
+        :param changes: whether they end in another configuration.
         """
         postures, end = self._postures, self.end()
         if len(points) == 1 and end is not None and np.array_equal(points[0], end):
@@ -426,7 +426,7 @@ class TargetPath:
 
     def advance(self, q: np.ndarray, now: float) -> None:
         """
-        Drop what has been passed, and leave the path when the joints are too far behind.
+        Drop the postures passed, and leave the path when the joints are too far behind.
 
         :param q: (n,) the last command [rad] or [m].
         """

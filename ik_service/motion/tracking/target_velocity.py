@@ -3,8 +3,8 @@ Velocity of a moving target, estimated from its poses and their times.
 
 The last poses are fitted by a motion of constant acceleration, whose velocity at the last one
 counts. Where they are not on such a motion, as when the target is put elsewhere, stands still with
-some noise, or its times are wrong, there is no velocity: it is then gone to as one at rest.
-Translation and rotation are looked at apart.
+some noise, or its times are wrong, there is no velocity: it is then tracked as one at rest.
+Translation and rotation are fitted separately.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ class TargetVelocity:
         :param at: when it was there, on a monotonic clock [s]; None for one at rest, with which
             another motion begins.
         :param twist: (6,) its velocity in the base frame [m/s, rad/s], where that is known.
-        :param arrived: when this became known [s]; None when that is not told.
+        :param arrived: when this became known [s]; None when unknown.
         :raises ArgumentError: a time is not finite, or the twist is none.
         """
         if at is None:

@@ -94,7 +94,7 @@ def square(a, b):
 
 @inner_kernel
 def _farthest(children, latest, wrap, least, gaps):
-    """Lower the gaps to what the latest choice leaves; returns the child of the largest or −1."""
+    """Lower the gaps to those after the latest choice; returns the child of the largest or −1."""
     best, largest = -1, least
     for c in range(children.shape[0]):
         if gaps[c] <= least:
@@ -152,8 +152,8 @@ _AIM = 0.9
 _LEAST = 0.2
 # A thorough search: how often a child is brought into reach, at most; the largest motion on the
 # path there and the one that counts as in reach, as shares of the bound; the share of the path out
-# of reach that a self-motion takes; and how often what is left of it is cut by a third where the
-# nearest point is looked for.
+# of reach that a self-motion takes; and how often the remainder is cut by a third in the search
+# for the nearest point.
 _TRIALS = 5
 _FAR = 3.0
 _REACH = 0.999
@@ -332,7 +332,7 @@ class Beam:
 
         :param problem: the path to be found.
         :param starts: (k, n) joint vectors at the first target [rad] or [m].
-        :param costs: (k,) what each costs.
+        :param costs: (k,) the cost of each.
         """
         self.problem = problem
         self.layers = [np.array(starts, order='C')]

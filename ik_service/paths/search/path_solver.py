@@ -108,7 +108,7 @@ class PathOptions:
 # A joint motion that is larger than so many times the motion of the tip is one near a singular
 # posture.
 _GAIN = 3.0
-# Candidates that are asked, at most, and what counts as beyond a limit [rad] or [m].
+# Candidates that are examined, at most, and the excess that counts as beyond a limit [rad] or [m].
 _ASKED = 200
 _BEYOND = 1e-6
 # Searches for the nearest solution of a target, and how far around the candidates before it they
@@ -119,7 +119,7 @@ _SCATTER = 0.3
 
 def ending_at(problem: PathProblem, row: int, last: np.ndarray) -> PathEnd:
     """
-    Return why no path leads to a target.
+    Return the reason why no path reaches a target.
 
     :param problem: the path to be found.
     :param row: number of the target.
@@ -184,7 +184,7 @@ def _continued(
 
 
 def _asked(problem: PathProblem, row: int, step: tuple[np.ndarray, np.ndarray | None]) -> PathEnd:
-    """Return what keeps one joint vector from the target."""
+    """Return the reason for which a step to one joint vector is refused."""
     before, after = step
     chain = problem.chain
     if after is None:
@@ -226,7 +226,7 @@ def _tip_motion(problem: PathProblem, row: int) -> float:
 _DEFAULTS = PathOptions()
 # Candidates of the beams that come from both ends, once more with the next where they do not meet.
 _MEETING = (32, 128, 512)
-# What a row is moved at most for the last digits [rad] or [m], as a share of the bound on a step.
+# Largest motion of a row for the last digits [rad] or [m], as a share of the bound on a step.
 _POLISH = 0.0025
 
 
@@ -255,8 +255,8 @@ def solve_path(
     :param end: (n,) where the path ends, or within ``max_step`` of it [rad] or [m]; free when left
         out.
     :param collisions: :class:`~ik_service.CollisionChecker`, or a test that it has made: rows that
-        collide are avoided. What lies between two rows is not tested.
-    :param no_reconfiguration_at: (k,) numbers of the rows that no reconfiguration may lead to,
+        collide are avoided. Postures between two rows are not tested.
+    :param no_reconfiguration_at: (k,) numbers of the rows that no reconfiguration may end at,
         from the row before.
     :returns: the path; where no path leads through all targets, the longest that was found, and
         why it ends. The same request gives the same answer, unless the time runs out.
@@ -283,7 +283,7 @@ def solve_path(
 def _reconfigurable(
     count: int, options: PathOptions, no_reconfiguration_at: ArrayLike
 ) -> np.ndarray:
-    """Return the rows that a reconfiguration may lead to, (N,) bool."""
+    """Return the rows that a reconfiguration may end at, (N,) bool."""
     name = 'no_reconfiguration_at'
     rows = real_array(no_reconfiguration_at, name)
     if rows.ndim != 1 or not np.isin(rows, np.arange(count)).all():
@@ -311,7 +311,7 @@ class _PathSolver:
         :param start: (n,) the seed [rad] or [m]; None for none.
         :param goal: (n,) the end; None for any.
         :returns: (k, n) the rows up to the end, the :class:`PathEnd`, and the numbers of the rows
-            that reconfigurations lead to.
+            at which reconfigurations end.
         """
         problem = self._problem
         count, n = len(problem.targets), problem.chain.n

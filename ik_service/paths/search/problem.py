@@ -1,8 +1,8 @@
 """
 Path to be found: chain, targets as kernels take them, bounds, and continuation along it.
 
-What the kernels take as ``chain``, ``settings`` and ``work`` is what
-:mod:`ik_service.solvers.loop` describes; so they serve chains, trees and tolerances alike.
+The arguments ``chain``, ``settings`` and ``work`` of the kernels are as described in
+:mod:`ik_service.solvers.loop`; so they serve chains, trees and tolerances alike.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ _SUCCESS = IkStatus.SUCCESS.number
 
 class Deadline:
     """
-    End of the time for a path; what the compiler takes is added to it.
+    End of the time for a path, extended by the time of the compiler.
 
     :param timeout: the time from now on [s].
     """
@@ -217,7 +217,7 @@ class PathProblem:
     :ivar targets: (N, …) as the kernels of the solver take them.
     :ivar max_step: largest motion of a joint from one row to the next [rad] or [m].
     :ivar bound: the same for the search, a little smaller.
-    :ivar thorough: whether every path onward is looked for, with more time.
+    :ivar thorough: whether every path onward is searched, with more time.
     :ivar limited: whether the joint limits count.
     :ivar strategy: number of the LimitStrategy of the steps.
     :ivar wrap: (n,) turn of each variable that does not count as a difference [rad]; 0 for none.
@@ -272,7 +272,7 @@ class PathProblem:
         Return the same path with less time.
 
         :param share: share of the time that is left.
-        :param thorough: whether every path onward is looked for.
+        :param thorough: whether every path onward is searched.
         """
         other = copy.copy(self)
         other.thorough = thorough

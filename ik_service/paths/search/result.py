@@ -27,11 +27,11 @@ class PathStatus(Enum):
 @dataclass(frozen=True)
 class PathEnd:
     """
-    Where a path ends, and why.
+    End of a path, and its reason.
 
     :ivar status: the reason.
     :ivar row: number of the first target that is not reached; that of all targets on success.
-    :ivar joint: name of the joint that is in the way, where there is one.
+    :ivar joint: name of the joint that blocks the path, where there is one.
     :ivar limit: for LIMIT the limit that it would have to exceed [rad] or [m].
     :ivar redundant: for LIMIT whether the arm has self-motions, so that there may be a path around
         the limit that was not found.
@@ -83,7 +83,7 @@ class Reconfiguration:
     """
     Change of the branch between two rows of a path.
 
-    :ivar row: number of the row that it leads to, from the row before.
+    :ivar row: number of the row at which it ends, from the row before.
     :ivar before: (n,) posture at the row before [rad] or [m], read-only.
     :ivar after: (n,) posture at the row, likewise.
     """

@@ -2,8 +2,8 @@
 Search for a joint path: wider where a narrow search has come to its end, and in another branch.
 
 Reconfigurations are changes of the branch where no path without a jump leads on: steps of any
-length between two layers of the beam. What a path without a jump reaches grows with the row that
-it comes from. So each reconfiguration is tried as late as possible, which makes them the fewest
+length between two layers of the beam. A path without a jump reaches the farther, the later the
+row at which it starts. So each change is tried as late as possible, which makes them the fewest
 (Wang et al., IKLink, 2024, minimise the same two costs by dynamic programming over samples of
 every row). Then each is moved to the earlier row, and to the posture before it, from which the
 whole path is cheapest.
@@ -83,12 +83,12 @@ def _listed(problem: PathProblem, near: np.ndarray) -> np.ndarray:
     except IncompleteSolutionsError as error:
         # There may be self-motions that it did not get to.
         return np.vstack([np.asarray(error.partial), _searched(problem, near)])
-    finally:  # what is beyond the timeout, which kernels keep, is the compiler's
+    finally:  # kernels keep the timeout: time beyond it is the compiler's
         problem.deadline.extend(time.monotonic() - began - timeout)
 
 
 def _searched(problem: PathProblem, near: np.ndarray) -> np.ndarray:
-    """Return what searches from random postures find, the nearest first, (k, n)."""
+    """Return the solutions found from random postures, the nearest first, (k, n)."""
     chain, random = problem.chain, np.random.default_rng(problem.solver.options.random_seed)
     lower, upper = chain.search_limits()
     lower = np.where(np.isfinite(lower), lower, np.maximum(near - np.pi, chain.lower))
@@ -107,8 +107,8 @@ def _searched(problem: PathProblem, near: np.ndarray) -> np.ndarray:
 # Candidates where nothing hinders, and at most those of a start with many solutions.
 _NARROW = 16
 _MOST_STARTS = 128
-# What is tried where a search has come to its end, one after the other: to go back so many layers
-# and on from there, or, with None, to come back from the solutions of the target that it has not
+# Detours tried where a search has come to its end, one after the other: go back so many layers
+# and on from there, or, with None, come back from the solutions of the target that it has not
 # reached; with so many times the candidates.
 _DETOURS = ((4, 30), (4, None), (4, 500), (16, None))
 # Dimension of the null spaces from which on few candidates miss passages; how many are tried then,
@@ -127,12 +127,12 @@ _PASSED = 10
 @dataclass
 class Outcome:
     """
-    What a search has found.
+    Outcome of a search: its beam and longest path.
 
     :ivar beam: the beam that goes farthest.
     :ivar path: (k, n) the longest path [rad] or [m].
-    :ivar apart: whether it leads to the last target, but not to the joint vector wanted there.
-    :ivar rows: numbers of the rows that a reconfiguration leads to, in increasing order.
+    :ivar apart: whether it reaches the last target, but not to the joint vector wanted there.
+    :ivar rows: numbers of the rows at which a reconfiguration ends, in increasing order.
     """
 
     beam: Beam
@@ -313,9 +313,9 @@ def linked(
     :param forth: beam from the start.
     :param back: beam from a later target.
     :param last: number of that target.
-    :param rows: numbers of the rows that the step may lead to.
+    :param rows: numbers of the rows at which the step may end.
     :param bound: largest motion of a joint in the step [rad] or [m].
-    :returns: (last + 1, n) the path [rad] or [m], and the row that the step leads to; None where
+    :returns: (last + 1, n) the path [rad] or [m], and the row at which the step ends; None where
         there is none.
     """
     best, least = None, math.inf
@@ -346,7 +346,7 @@ class Reconfigurations:
 
     :param problem: the path to be found.
     :param candidates: number of joint vectors kept for a target, at most.
-    :param allowed: (N,) bool: rows that a reconfiguration may lead to.
+    :param allowed: (N,) bool: rows at which a reconfiguration may end.
     """
 
     def __init__(self, problem: PathProblem, candidates: int, allowed: np.ndarray) -> None:
@@ -358,7 +358,7 @@ class Reconfigurations:
         """
         Return a path that goes on with the fewest reconfigurations.
 
-        :param outcome: the path without any, which does not lead to the end.
+        :param outcome: the path without any, which does not reach the end.
         :param goal: (n,) where it ends [rad] or [m]; None for any end.
         """
         back = None if goal is None else self._returning(goal)
@@ -391,7 +391,7 @@ class Reconfigurations:
         return PathSearch(problem, self._candidates).run(Beam(problem, ends, np.zeros(len(ends))))
 
     def _between(self, first: int, last: int) -> list[int]:
-        """Return the rows that a reconfiguration may lead to, after a row up to another one."""
+        """Return the rows that a reconfiguration may end at, after a row up to another one."""
         return self._rows[(self._rows > first) & (self._rows <= last)].tolist()
 
     def _longer(self, beam: Beam, first: int) -> tuple[Beam, int] | None:

@@ -1,11 +1,11 @@
 """
-Smoothing of dense paths, whose rows are many for what the joints move.
+Smoothing of dense paths, with many rows for the motion of the joints.
 
 Self-motions reach over a number of rows in a round. So a dense path is smoothed first with few of
 its rows, on which the joints may move so much farther from one to the next; the others follow on
 curves between these.
 
-What is lowered is Σ‖q(i+1) − q(i)‖² + ℓ² Σ‖q(i+1) − 2 q(i) + q(i−1)‖²: the path gets short, and
+The objective is Σ‖q(i+1) − q(i)‖² + ℓ² Σ‖q(i+1) − 2 q(i) + q(i−1)‖²: the path gets short, and
 bends over ℓ rows. In each round this is a quadratic problem in the null spaces of all rows, whose
 banded system is solved exactly; then every row is brought back to its target. Where a row does
 not come back, or would collide or jump, it and its neighbours are damped.
@@ -25,7 +25,7 @@ from ik_service.solvers.loop.linear_algebra import damped_step
 from ik_service.solvers.loop.problem import open_problem
 
 # Squared singular value of the Jacobian below which a direction belongs to the null space, and
-# the length of what is left of a direction that counts as another one.
+# the length of the remainder of a direction that counts as another one.
 _NULL = 1e-8
 _LEAST = 0.3
 

@@ -88,7 +88,7 @@ class ClockRates:
 
     def between(self, t: float, later: float) -> float:
         """
-        Return the highest rate that may be had all the way from one time to another.
+        Return the highest rate allowed throughout from one time to another.
 
         :param t: time in the trajectory [s].
         :param later: another one, not before it [s].
@@ -106,7 +106,7 @@ class ClockRates:
         :param t: its time [s].
         :param rate: its rate.
         :param slower: lowest change of the rate in a second [1/s].
-        :param wanted: highest rate that is looked for.
+        :param wanted: highest rate that is of use.
         :param dt: the while [s].
         """
         lowest = max(rate + slower * dt, 0.0)

@@ -21,7 +21,7 @@ from ik_service.jit.compile import inner_kernel, kernel
 
 _START = 0.3  # duality gap at first, as a share of the time
 _CENTERING = 0.05  # least share of the gap that is left after a step
-_WITHIN = 0.98  # share of the way to a limit that a step goes
+_WITHIN = 0.98  # share of the distance to a limit that a step goes
 
 
 @kernel

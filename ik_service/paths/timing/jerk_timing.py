@@ -67,7 +67,7 @@ class JerkLimits:
 
         :param motion: the motion, quintic between its points.
         :returns: (k−1, 4) largest shares of velocity, acceleration, jerk and torque, the last of
-            what the static torque leaves.
+            the margin left by the static torque.
         """
         h = np.diff(motion[0])[:, None]
         scaled = segment_coefficients(*motion) * (h ** np.arange(6.0))[:, :, None]
@@ -87,7 +87,7 @@ class JerkLimits:
         return np.stack([*shares, self._torque_shares(motion)], axis=1)
 
     def _torque_shares(self, motion: Motion) -> np.ndarray:
-        """Return the largest shares (k−1,) of what the static torque leaves."""
+        """Return the largest shares (k−1,) of the margin left by the static torque."""
         if self.torques is None:
             return np.zeros(len(motion[0]) - 1)
         t = np.linspace(0.0, 1.0, _TORQUE_SAMPLES + 1)[:, None] * np.diff(motion[0])
@@ -229,7 +229,7 @@ class _Cells:
 
         :param tau: (k,) the rows.
         :param rows: (m + 1,) numbers of those that are edges.
-        :param edges: (M + 1,) places of which the measure is known.
+        :param edges: (M + 1,) positions at which the measure is known.
         :param measure: (M + 1,) the measure up to each of them.
         """
         at_rows = np.interp(tau[rows], edges, measure)
@@ -244,9 +244,9 @@ class _Cells:
 
     def segments_at(self, s: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """
-        Return the segment of the curve (N, p) at places of the cells; at rows, that of the cell.
+        Return the segment of the curve (N, p) at points of the cells; at rows, that of the cell.
 
-        :param s: (N, p) the places.
+        :param s: (N, p) the points.
         :param rows: (k,) those of the rows.
         """
         edges = np.arange(len(self.edges))

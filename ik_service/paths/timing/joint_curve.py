@@ -23,13 +23,13 @@ from ik_service.paths.trajectory.limit_check import leaves_range
 
 # Distance of two rows below which they are one: the time that it takes at full speed [s].
 _SAME = 1e-9
-_LEAST_ROWS = 7  # for corners to be told from a curve
+_LEAST_ROWS = 7  # for corners to be distinguished from a curve
 # How far a cubic spline leaves a corner, as a share of the change of direction in a row.
 _ROUNDING = 0.1
 # Radians of a tolerance for each of its metres.
 _TURN = 10.0
 # Where between two rows splines are compared with lines, the share of the tolerance that they may
-# use of it (the rest is for what the joints do between rows), and how often at most.
+# use of it (the rest is for the joint motion between rows), and how often at most.
 _SAMPLES = np.linspace(0.1, 0.9, 9)
 _ROOM = 0.9
 _BLUNT = 0.1  # share of it that is no corner
@@ -51,7 +51,7 @@ class JointCurve:
     :ivar rests: (k,) bool: where the motion rests: both ends, and corners.
     :ivar start: (k−1, n) derivative at the start of each segment.
     :ivar end: (k−1, n) derivative at its end.
-    :ivar weights: (k,) what :func:`slopes` takes.
+    :ivar weights: (k,) as :func:`slopes` takes them.
     """
 
     q: np.ndarray
@@ -185,7 +185,7 @@ def _leaving(
     """
     Return which cubics leave straight lines by more than a tolerance, (k,) bool.
 
-    The lines of the neighbours count as well: what goes on straight ahead leaves none.
+    The lines of the neighbours count as well: a cubic that continues one straight leaves none.
 
     :param twists: (k, 6) translation and scaled rotation of each line.
     :param start: (k, 6) derivative of each cubic at its start, over a parameter from 0 to 1.
@@ -226,7 +226,7 @@ def _distinct(q: np.ndarray, unit: np.ndarray) -> np.ndarray:
 
 def _kinks(chain: KinematicChain, q: np.ndarray, s: np.ndarray, tolerance: float) -> np.ndarray:
     """
-    Return the inner rows (k−2,) at which a path has a corner: they do not fit what is around them.
+    Return the inner rows (k−2,) at which a path has a corner: they do not fit their neighbours.
 
     Rows of a smooth curve, however coarse, lie all on the same side of the cubics through their
     neighbours; at a corner the rows beside it lie on the other side, and by less. The second row
@@ -243,7 +243,7 @@ def _kinks(chain: KinematicChain, q: np.ndarray, s: np.ndarray, tolerance: float
     turning = np.pad((away[1:] * away[:-1]).sum(axis=1) < 0.0, 1, constant_values=True)
     outstanding = turning[:-1] & turning[1:]
     outstanding &= size >= np.maximum(beside[:-2], beside[2:])
-    # What deviates by Δ h / 3 from the cubic is left by Δ h / 10 by the spline.
+    # A row that deviates by Δ h / 3 from the cubic is missed by Δ h / 10 by the spline.
     for row in np.flatnonzero(outstanding & (size > 0.01 * tolerance)):
         twist = 3.0 * _ROUNDING * (chain.jacobian(q[row + 2]) @ away[row])
         turned = np.linalg.norm(twist[3:]) / _TURN
@@ -273,7 +273,7 @@ _BESIDE = 1e-6  # how far beyond a limit rows may lie that are meant to be withi
 # Slope of a joint towards its limit, by the distance and the length of a segment: up to 2.5 a
 # polynomial of degree 5 cannot overshoot for its slope alone, also where the pace changes.
 _STEEPEST = 2.0
-_PATIENCE = 4  # rounds before the motion rests more widely around what still leaves the limits
+_PATIENCE = 4  # rounds before the motion rests more widely around points still beyond the limits
 
 Bounds = tuple[np.ndarray, np.ndarray]
 """(n,) lower and upper limits of positions [rad] or [m]; ±inf for none."""

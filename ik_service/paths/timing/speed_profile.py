@@ -159,7 +159,7 @@ class _Limits:
         self.fastest, self.strongest = _FULL * fastest, _FULL * strongest
         count = len(curve.h)
         self._alone = curve.rests[:-1] & curve.rests[1:]
-        self._ramps = np.zeros(count, bool)  # from and to the rests on the way
+        self._ramps = np.zeros(count, bool)  # from and to the intermediate rests
         self._ramps[1:] |= curve.rests[1:-1]
         self._ramps[:-1] |= curve.rests[1:-1]
         # There the acceleration ends at 0, and so is larger before.
@@ -199,7 +199,7 @@ class _Limits:
         """
         Return the motion of a speed profile.
 
-        Between rows s̈ is constant; from and to a rest on the way it begins and ends at 0, in
+        Between rows s̈ is constant; from and to an intermediate rest it begins and ends at 0, in
         proportion to the time, so that s is cubic in it.
 
         :param profile: (k,) x = ṡ² at the rows.

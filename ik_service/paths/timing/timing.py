@@ -112,7 +112,7 @@ _MOST_ROWS = 1_000_000
 # it may be before all is slowed down.
 _PACE_ROUNDS = 6
 _FINE = 1.001
-_CLOSEST = 1e-6  # rows that limits of jerk cannot tell apart, by the time between them [s]
+_CLOSEST = 1e-6  # rows that limits of jerk cannot resolve, by the time between them [s]
 
 
 def time_path(
@@ -284,7 +284,7 @@ class _Bound:
         return False
 
     def within(self, trajectory: JointTrajectory) -> JointTrajectory:
-        """Return a trajectory slowed down as a whole by what still exceeds the bound."""
+        """Return a trajectory slowed down as a whole by the excess that remains over the bound."""
         factor = float(self._excess(trajectory).max())
         velocities, accelerations = trajectory.velocities, trajectory.accelerations
         if factor <= _FINE or velocities is None or accelerations is None:

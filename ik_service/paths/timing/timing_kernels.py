@@ -1,5 +1,5 @@
 """
-Kernels of the timing: slopes along a path, its fastest speed profile, and what lies between rows.
+Kernels of the timing: slopes along a path, its fastest speed profile, and the motion between rows.
 
 The speed profile comes from a backward and a forward pass over the rows in the plane of the path
 parameter s and x = ṡ², in which limits of velocity and acceleration are linear: Bobrow, Dubowsky
@@ -185,7 +185,7 @@ def _bounds(h, secants, start, end, accelerations, j, x, ahead):
     Return the interval of s̈ in a segment: slope over x and value of its lower and upper end.
 
     Of a joint, |q' s̈ + q'' x| stays within its limit at the start, and the same at the end, where
-    x has become x + 2 h s̈; and that is not above what can be kept from there.
+    x has become x + 2 h s̈; and that is not above the bound that can be kept from there.
     """
     step = 2.0 * h[j]
     slope_low, low = -1.0 / step, -x / step
@@ -229,7 +229,7 @@ def segment_excess(times, q, velocities, accelerations, fastest, strongest, exce
             if not fastest[i] > 0.0:
                 continue
             v, a = velocities[j, i] * h, accelerations[j, i] * h * h
-            # What is left after the parabola of the start.
+            # Residual after the parabola of the start.
             p = q[j + 1, i] - q[j, i] - v - 0.5 * a
             dv = velocities[j + 1, i] * h - v - a
             da = accelerations[j + 1, i] * h * h - a

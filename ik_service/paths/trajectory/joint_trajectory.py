@@ -1,7 +1,7 @@
 """
-Joint motion in time, as way points of positions, velocities and accelerations.
+Joint motion in time, as waypoints of positions, velocities and accelerations.
 
-Between the points it is what joint_trajectory_controller of ros2_control makes of them
+Between the points it is interpolated as by the joint_trajectory_controller of ros2_control
 (``Trajectory::interpolate_between_points``): linear from positions, cubic from positions and
 velocities, quintic from positions, velocities and accelerations at both ends of a segment.
 """
@@ -48,7 +48,7 @@ def segment_coefficients(
         return c
     a0, a1 = accelerations[:-1], accelerations[1:]
     c[:, 2] = 0.5 * a0
-    # What is left after the parabola of the start: in position, velocity × h, acceleration × h².
+    # Residual after the parabola of the start: in position, velocity × h, acceleration × h².
     p = ahead - v0 * h - 0.5 * a0 * h**2
     v = (v1 - v0 - a0 * h) * h
     a = (a1 - a0) * h**2
@@ -77,7 +77,7 @@ def time_powers(t: float) -> np.ndarray:
 @dataclass(frozen=True)
 class JointTrajectory:
     """
-    Way points of n joints in time, and the motion between them.
+    Waypoints of n joints in time, and the motion between them.
 
     Between two points the motion is the polynomial that ros2_control's joint trajectory
     controller takes: linear from positions alone, cubic from positions and velocities, quintic

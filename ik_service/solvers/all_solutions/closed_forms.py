@@ -3,10 +3,10 @@ Closed forms of arms of six revolute joints, as kernels.
 
 The axes and the pose of the tip are those at q = 0, so that the tip's motion from there is a
 product of exponentials, G = e₁ e₂ … e₆, one turn about a fixed axis each: R. W. Brockett,
-"Robotic manipulators and the product of exponentials formula", 1984. Where what an arm needs for a
-closed form is at its other end, the inverse of G is taken, whose axes come in the other order.
+"Robotic manipulators and the product of exponentials formula", 1984. Where the structure for a
+closed form is at the other end, the inverse of G is taken, whose axes come in the other order.
 
-The angles are starts of an iteration, so what the axes of a real description miss by rounding does
+The angles are starts of an iteration, so rounding errors in the axes of a real description do
 not matter.
 
 Axes 4 to 6 pass through one point c, so G c = e₁ e₂ e₃ c holds the first three angles alone: D.
@@ -14,7 +14,7 @@ Pieper, "The kinematics of manipulators under computer control", 1968. Points th
 can carry to where the first can bring them to the wrist lie on two circles; that they meet is an
 equation of first or second degree in the cosine and sine of the third angle.
 
-These are the arms of Universal Robots and their like. What G does along the parallel axes leaves
+These are the arms of Universal Robots and the like. The motion of G along the parallel axes leaves
 their angles out and holds the first, the fifth and the sixth; the rest is an arm in the plane.
 """
 
@@ -83,7 +83,7 @@ _SHORT = 1e-3
 
 
 def closed_form_of(chain: KinematicChain) -> ClosedForm:
-    """Return what the closed form of an arm takes; ``GENERAL`` or ``NO_FORM`` when none fits."""
+    """Return the data of an arm's closed form; ``GENERAL`` or ``NO_FORM`` when none fits."""
     axes = axes_of(chain)
     home = inverse_transform(chain.forward(np.zeros(chain.n)))
     if axes is not None:
@@ -283,7 +283,7 @@ def _elbow_roots(a, b, d):
 
 @inner_kernel
 def _same_way(axes, k):
-    """Return 1 where an axis points as the second does, −1 where it points the other way."""
+    """Return 1 where an axis points as the second does, −1 where it points oppositely."""
     return math.copysign(1.0, dot(vector_at(axes[1], 0), vector_at(axes[k], 0)))
 
 

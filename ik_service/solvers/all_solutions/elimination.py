@@ -73,7 +73,7 @@ class Scratch(NamedTuple):
     :ivar G: (12,) columns of its rotation, then its translation [m].
     :ivar values: (3, 6, 9) the equations: constant, with cos θ₃ and with sin θ₃.
     :ivar block: (6, 9) the equations at one θ₃.
-    :ivar square: (6, 6) what is left of twelve equations.
+    :ivar square: (6, 6) the equations that remain of twelve.
     :ivar order: (6,) int64 order of its columns.
     :ivar monomials: (2, 6) its null vector.
     :ivar samples: (20,) values of the determinant.
@@ -261,7 +261,7 @@ def _block_at(arm, angle):
 @inner_kernel
 def _reduced(arm, angle):
     """
-    Write to the square what is left of the twelve equations when six monomials are eliminated.
+    Write the equations that remain of the twelve to the square, with six monomials eliminated.
 
     These are the ones without the first tangent, which only the six equations have, and those with
     its third power, which only their multiples have.

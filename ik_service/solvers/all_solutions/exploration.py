@@ -2,9 +2,9 @@
 Search for all solutions of a target, as a kernel.
 
 Starts come from the closed form where the arm has one, or from the elimination, then from random
-postures. From each the
-pose error is brought to zero by Levenberg–Marquardt. What is found is kept unless it is known.
-Where the Jacobian has a null space at a solution, the self-motion through it is walked along: a
+postures. From each the pose error is brought to zero by Levenberg–Marquardt. A solution found is
+kept unless it is known.
+Where the Jacobian has a null space at a solution, the self-motion through it is traced: a
 step along the null space, back onto the solutions, and the same again from there. The random
 starts end when so many of them in a row have found nothing new.
 """
@@ -112,7 +112,7 @@ def _put_on_limits(chain, q, out):
     :param out: (n,) in and out: the same, turned towards the inside.
     """
     for i in range(out.shape[0]):
-        # What no turn brings inside was put on a limit, if only by rounding on the wrong one.
+        # A value that no turn brings inside was put on a limit, by rounding maybe the wrong one.
         lower, upper, turn = chain.lower[i], chain.upper[i], chain.turn[i]
         out[i] = min(max(out[i], lower), upper)
         if _apart(out[i], q[i], turn) <= _ON_LIMIT:
@@ -212,8 +212,8 @@ def find_all(problem, arm, plan, target, seed, starts, given, found, radii, vali
     :param plan: :class:`Plan`.
     :param target: (4, 4) T_base_target.
     :param seed: (n,) the solutions turn towards it [rad] or [m].
-    :param starts: (k, n) those of the elimination [rad]; scratch for other arms.
-    :param given: (3,) int64 what the elimination has returned; not read for other arms.
+    :param starts: (k, n) starts from the elimination [rad]; scratch for other arms.
+    :param given: (3,) int64 values returned by the elimination; not read for other arms.
     :param found: (most, n) out: the solutions inside the limits [rad] or [m].
     :param radii: (most,) out: largest joint difference of each from the seed; scratch before.
     :param valid: (most,) int64 scratch.
@@ -233,7 +233,7 @@ def find_all(problem, arm, plan, target, seed, starts, given, found, radii, vali
 def _explore(
     chain, settings, work, arm, plan, target, seed, starts, given, found, radii, valid, trace
 ):
-    """Search from all starts, and walk along the self-motions; returns what `find_all` does."""
+    """Search from all starts, and trace the self-motions; returns the same as `find_all`."""
     deadline = monotonic_ns(work.clock) + settings.timeout
     set_goal(chain, target, work.goal)
     if settings.largest_motion > 0.0:
@@ -324,7 +324,7 @@ def _converge(chain, settings, work, strategy, trace):
 @inner_kernel
 def _add(chain, settings, work, plan, error, found, radii, valid, count):
     """
-    Add ``work.q`` to what was found unless it is known; returns the number of those found.
+    Add ``work.q`` to the solutions found unless it is known; returns their number.
 
     :param error: that of :func:`_converge`. Where it is not zero, there is a minimum of the error
         that lies within tolerance, as at the end of the reach, and the error is flat about it.

@@ -103,7 +103,7 @@ def list_solutions(
     max_solutions: int = DEFAULT_MOST,
 ) -> AllSolutions:
     """
-    Find what :func:`solve_ik_all` does, and say whether there are no others.
+    Find the solutions of :func:`solve_ik_all`, and say whether there are no others.
 
     :param chain: see :func:`solve_ik_all`, as the others are.
     :param target: (4, 4) T_base_tip.
@@ -121,7 +121,7 @@ def list_solutions(
         raise ArgumentError('turns', f'has to be True or False, not {safe_repr(turns)}')
     try:
         finder = _prepared(chain, options, resolution, max_solutions)
-    except TypeError:  # from what cannot be hashed, among others
+    except TypeError:  # from unhashable arguments, among others
         finder = _finder(chain, options, resolution, max_solutions)
     return finder.find(target, seed, turns)
 

@@ -49,7 +49,7 @@ _STEP = 0.9
 # Random starts in a row that find nothing new, for isolated solutions and for self-motions.
 _PATIENCE = 300
 _PATIENCE_ON_MOTIONS = 500
-# Postures at which the rank of the Jacobian is computed, and what counts as zero.
+# Postures at which the rank of the Jacobian is computed, and the threshold that counts as zero.
 _SAMPLES = 8
 _ZERO = 1e-7
 
@@ -65,7 +65,7 @@ def plan_for(chain: KinematicChain, options: IkOptions, resolution: float) -> Pl
     free = chain.lower < chain.upper
     redundancy = int(free.sum()) - _rank(chain, options, free)
     ignored = options.joint_limits == 'ignore' and options.max_joint_motion is None
-    # Isolated solutions are looked for everywhere: those outside the limits show that a search
+    # Isolated solutions are searched for everywhere: those outside the limits show that a search
     # has found all. Joints that cannot move have to stay where they are.
     everywhere = ignored or (redundancy == 0 and bool(free.all()))
     strategy = LimitStrategy.IGNORE if everywhere else LimitStrategy.ACTIVE_SET
@@ -241,7 +241,7 @@ class SolutionFinder:
         return found.q if found.proved else found.q[:0]
 
     def _bound(self, ending: int) -> str:
-        """Return what ended the search before its time."""
+        """Return the bound that ended the search early."""
         if ending == exploration.OUT_OF_TIME:
             return f'the time of {self._timeout:g} s ran out: raise the timeout, or the resolution'
         return f'there are more than {self._most}: raise max_solutions, or the resolution'

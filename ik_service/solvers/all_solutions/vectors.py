@@ -107,7 +107,7 @@ def perpendicular(h):
     return cross(h, (0.0, 1.0, 0.0))
 
 
-# How far beyond its range a cosine may lie, and how far from the unit circle a root: what is that
+# How far beyond its range a cosine may lie, and how far from the unit circle a root: a value that
 # close to a solution is made one, or refused, by the iteration that starts there.
 _SLACK = 1e-3
 # Share of the largest coefficient below which one counts as zero.

@@ -3,16 +3,16 @@ Joint limits of starts, steps and solutions, under each strategy.
 
 - ``ignore``: limits do not matter.
 - ``clamp``: each step is projected onto them.
-- ``active_set``: a variable whose step would cross a bound is fixed at the bound, what that part
-  of its motion does to the pose is taken off the error, and the step is computed again for the
+- ``active_set``: a variable whose step would cross a bound is fixed there, the effect of that
+  part of its motion on the pose is taken off the error, and the step is computed again for the
   others. It is free again in the next iteration, so it leaves the bound as soon as a step points
   inside. A variable that can make a full turn within its limits is turned instead of fixed.
 - ``transform``: new variables that cannot leave the interval. q = middle + half range · sin y, or
   a hyperbola where there is one bound only: the transformations of MINUIT (F. James and M. Roos,
-  Computer Physics Communications 10, 1975). What Korein and Badler (1982) propose, a squared slack
+  Computer Physics Communications 10, 1975). That of Korein and Badler (1982), a squared slack
   variable for each bound, is the same idea with two variables more a joint.
-- ``penalty``: a joint that is beyond its bound by v pays ½ w v², w times what a motion of that
-  length costs. In the method's own measure of a motion, whether its damping or its minimum norm,
+- ``penalty``: a joint that is beyond its bound by v pays ½ w v², w times the cost of a motion
+  of that length. In the method's own measure of a motion, whether its damping or its minimum norm,
   the step Δq then minimises ‖Δq‖² + w (Δq + v)² for that joint, which is
   (1 + w) (Δq + w v / (1 + w))² and a constant: a joint that is scaled by 1/√(1 + w) and moves back
   by w v / (1 + w). The pose comes first, so a bound is a wish: a search that ends beyond one has
@@ -25,7 +25,7 @@ Jacobian are scaled by dq/dy, and the step is one of the new variables y.
 
 A bound on the motion of every joint from the seed narrows the limits of the chain for the time of
 a solve, so that every method keeps it as it keeps the limits. The chain's own limits stay in
-``work.lower`` and ``work.upper``: what draws joints to the middle of their limits goes by those.
+``work.lower`` and ``work.upper``: objectives that draw joints to mid-range use those.
 
 The package docstring, :mod:`ik_service.solvers.loop`, lists the arguments of these kernels.
 """
@@ -42,7 +42,7 @@ from ik_service.kinematics.kernels import fill_vector
 from ik_service.solvers.loop.problem import Settings, width, Workspace
 from ik_service.solvers.options import LimitStrategy
 
-# The penalty begins this share of the range (or of 1) inside the bound, so that what it brings
+# The penalty begins this share of the range (or of 1) inside the bound, so that a joint brought
 # back comes to rest inside.
 _MARGIN = 1e-3
 # Transformed variables do not move at a bound, so searches start this share of the range inside.

@@ -11,7 +11,7 @@ from ik_service.solvers.loop.limits import beyond_limits, moved
 from ik_service.solvers.loop.problem import width
 from ik_service.solvers.options import LimitStrategy
 
-# Trials at most, and the share of what the slope promises that a step has to win (Armijo 1966).
+# Trials at most, and the least share of the decrease predicted by the slope (Armijo 1966).
 _TRIALS = 12
 _SUFFICIENT = 1e-4
 # The longest motion of a joint in a step [rad] or [m]: beyond it the slope says nothing any more.
@@ -64,7 +64,7 @@ def take_step_along(chain, settings, work, direction, slope, length, trial):
     """
     Write a step along a direction to ``work.step`` that lowers the cost enough; 0 if none does.
 
-    Backtracking, by the minimum of the parabola through what is known, but at least to a tenth.
+    Backtracking, by the minimum of the parabola through the known values, but at least to a tenth.
 
     :param trial: (n,) scratch.
     :returns: whether there was such a step.

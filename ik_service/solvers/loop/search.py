@@ -8,11 +8,11 @@ random postures within the limits.
 A solve can pause at every solution, for a judgement that is made outside. It then ends as if that
 were the answer. The next call with the same arguments takes it up again, when ``work.searched``
 has the number of searches so far, ``work.spent`` the time and ``work.kept`` how far the best
-solution that was accepted is from the seed; what it finds from then on is nearer.
+solution that was accepted is from the seed; solutions found from then on are nearer.
 
 For a target far away the damping of a step, which grows with the square of the distance, leaves
-next to nothing of it, and without damping the joints that turn would whirl. So what slides, such
-as a base that drives, goes first: in one step to where it alone minimises the error.
+next to nothing of it, and without damping the joints that turn would whirl. Sliding joints, such
+as those of a base that drives, thus go first: in one step to where they alone minimise the error.
 
 The package docstring, :mod:`ik_service.solvers.loop`, lists the arguments of these kernels.
 """
@@ -269,7 +269,7 @@ def solve(problem, method, target, seed, best, trace):
 
 @merged_kernel
 def solve_one(chain, method, settings, work, target, seed, best, trace):
-    """Search until the target is reached or no searches are left; returns what `solve` does."""
+    """Search until the target is reached or no searches are left; returns the same as `solve`."""
     began = monotonic_ns(work.clock)
     deadline = began + settings.timeout - work.spent[0]
     resumed = work.searched[0] > 0

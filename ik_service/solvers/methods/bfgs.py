@@ -1,8 +1,8 @@
 """
 Quasi-Newton minimisation of ½ eᵀWe: Broyden, Fletcher, Goldfarb and Shanno (1970).
 
-The step is −H g with g the gradient and H an estimate of the inverse Hessian, updated by what the
-last step did to the gradient (J. Nocedal and S. J. Wright, Numerical Optimization, 2006, equations
+The step is −H g with g the gradient and H an estimate of the inverse Hessian, updated by the last
+change of the gradient (J. Nocedal and S. J. Wright, Numerical Optimization, 2006, equations
 6.17 and 6.20), shortened until it lowers the cost. Joints that stand at a bound and would cross it
 take no part.
 """
@@ -64,7 +64,7 @@ def bfgs_step(method, chain, settings, work):
     found = take_step_along(chain, settings, work, direction, slope, length, trial)
     if not found:
         _forget(inverse, n)
-    # A bound may cut the step, and the gradient changes by what is left of it.
+    # A bound may cut the step, and the gradient changes by the remainder.
     for i in range(n):
         taken = substitute_of(chain, settings.limits, i, trial[i])
         taken -= substitute_of(chain, settings.limits, i, work.q[i])

@@ -258,7 +258,7 @@ def extrapolate(method, chain, settings, work):
 
 @inner_kernel
 def _disagreement(method, settings, work):
-    """Return what the cycle lowers, at ``work.frame``."""
+    """Return the objective that the cycle lowers, at ``work.frame``."""
     position = orientation = 0.0
     if method.closed_form != 0:
         for j in range(9):
@@ -276,7 +276,7 @@ def _disagreement(method, settings, work):
 
 @inner_kernel
 def _remember_cycle(chain, work):
-    """Keep what has changed since the cycle before; returns the number of changes known."""
+    """Keep the changes of joints since the cycle before; returns the number of changes known."""
     n = work.q.shape[0]
     depth = min(n, _CYCLES)
     before, start = work.memory[_BEFORE], work.memory[_START]

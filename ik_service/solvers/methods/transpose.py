@@ -10,7 +10,7 @@ linearised error ‖e − α J Jᵀ e‖, which is (e · J Jᵀ e) / ‖J Jᵀ e
 
 The step is α D Jᵀ S² e. S² weighs rotations by the square of the characteristic length, so that
 metres and radians are alike, and D divides by the squared length of each joint's column of S J, so
-that joints are. With s the last step and y what it did to the gradient −Jᵀ S² e, J. Barzilai and
+that joints are. With s the last step and y its change of the gradient −Jᵀ S² e, J. Barzilai and
 J. M. Borwein, "Two-point step size gradient methods", IMA Journal of Numerical Analysis 8, 1988,
 have two lengths, here in the metric of D: the long (s · D⁻¹ s) / (s · y) and the short
 (s · y) / (y · D y). The choice between them is that of G. Frassoldati, L. Zanni and G. Zanghirati,

@@ -1,5 +1,5 @@
 """
-What the loop does for a tree of several tips, each with a goal region.
+Parts of the loop for a tree of several tips, each with a goal region.
 
 The modules here are the variants, by the types of a tree's arguments, of the few kernels of
 :mod:`ik_service.solvers.loop` that know the goal or its size; all else is the same code. Arguments
@@ -11,7 +11,7 @@ that most kernels here take, where they do not say otherwise:
 - ``target``: (11t, 4) blocks of the t tips, see :attr:`~ik_service.solvers.task.Task.block`;
 - ``tip``: index of a tip;
 - ``goal``: (43,) row of ``work.goal``, see :mod:`~ik_service.solvers.loop.tree.problem`;
-- ``margin``: how far inside the tolerances to aim [m] or [rad].
+- ``margin``: inset of the targets in the tolerances [m] or [rad].
 """
 
 # The variants are declared where these modules are imported.

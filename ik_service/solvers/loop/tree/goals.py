@@ -123,7 +123,7 @@ def _tip_beyond_reach(end, tolerance, goal):
     return dx * dx + dy * dy + dz * dz > reach * reach
 
 
-# How far inside wide tolerances the loop aims, in the solver's own: what it then calls reached
+# Inset of the loop's targets in wide tolerances, in units of the solver's own: a target reached
 # lies within them, in spite of rounding.
 INSET = 1.01
 
@@ -155,7 +155,7 @@ def _last_frames(chain, q, axes, frame):
 @variant(errors, TreeWorkspace)
 def _tree_errors(settings, work):
     """
-    Return the largest errors at ``work.frame``, those of the tolerances to aim at, and the cost.
+    Return the largest errors at ``work.frame``, those of the inset tolerances, and the cost.
 
     The weighted errors go to ``work.error``, those of each tip to ``work.reached``.
     """
@@ -177,8 +177,8 @@ def errors_within(settings, work, position_margin, orientation_margin):
     """
     Return the largest position error [m] and orientation error [rad] of a tip, and the cost.
 
-    :param position_margin: how far inside the regions to aim [m].
-    :param orientation_margin: how far inside the tolerances of the angles [rad].
+    :param position_margin: inset of the targets in the regions [m].
+    :param orientation_margin: inset in the tolerances of the angles [rad].
     """
     largest = turned = total = 0.0
     for tip in range(work.frame.shape[0]):
@@ -211,8 +211,8 @@ def tip_error(frame, goal, position_margin, orientation_margin, twist):
     Write the shortest twist that carries a tip into its goal region.
 
     :param frame: (12,) frame behind the last joint.
-    :param position_margin: how far inside the region to aim [m].
-    :param orientation_margin: how far inside the tolerances of the angles [rad].
+    :param position_margin: inset of the target in the region [m].
+    :param orientation_margin: inset in the tolerances of the angles [rad].
     :param twist: (6,) out, linear [m] before angular [rad], in the base frame.
     """
     turning = goal[TURNING]
@@ -262,7 +262,7 @@ def in_region(goal, dx, dy, dz):
     )
 
 
-# Errors [m] and [rad] below which a tip has arrived but for what the others have done to it.
+# Errors [m] and [rad] below which a tip has arrived but for the effect of the others on it.
 _CLOSE = 0.02
 # Share of the starts at which no joint is kept: where one tip is can hinder another.
 _ALL_AT_ONCE = 0.05

@@ -83,7 +83,7 @@ def _map_to_region(chain, settings, work, tip, rows):
 
 @inner_kernel
 def _map_to_angles(chain, settings, work, tip, rows):
-    """Make angular rows those of what the angles are beyond their tolerances."""
+    """Replace angular rows by derivatives of the excess of the angles over their tolerances."""
     goal = work.goal[tip]
     if goal[TURNING] == FREE:
         for i in range(rows.shape[0]):

@@ -1,5 +1,5 @@
 """
-Regions of positions and tolerances of angles, and the derivatives of what is beyond them.
+Regions of positions and tolerances of angles, and the derivatives of the excess over them.
 
 With R = R_targetᵀ R_tip and ω the angular velocity of the tip in the target's frame, the rotation
 vector φ of R changes as Jl⁻¹(φ) ω, with the inverse of the left Jacobian of SO(3):
@@ -27,14 +27,14 @@ from ik_service.solvers.loop.tree.problem import (
 from ik_service.solvers.regions import Box, Sphere
 
 _BOX, _SPHERE = Box.number, Sphere.number
-# A tolerance has to be so many times the solver's own for the solver to aim inside it.
+# A tolerance has to be so many times the solver's own for the solver to inset it.
 _WIDE = 9.0
 
 
 @inner_kernel
 def inset(tolerance, margin):
     """
-    Return the tolerance to aim at: less the margin where it is wide enough.
+    Return the tolerance of the search: less the margin where it is wide enough.
 
     :param tolerance: [m] or [rad].
     """
@@ -44,7 +44,7 @@ def inset(tolerance, margin):
 @inner_kernel
 def beyond(value, tolerance):
     """
-    Return what a value is beyond its tolerance on either side, with its sign.
+    Return the signed excess of a value over its tolerance on either side.
 
     :param value: [m] or [rad].
     """
@@ -123,7 +123,7 @@ _STEEP = 0.05
 @inner_kernel
 def angle_excess(frame, goal, margin, twist):
     """
-    Return what each of the three angles is beyond its tolerance [rad].
+    Return the excess of each of the three angles over its tolerance [rad].
 
     :param frame: (12,) frame behind the last joint.
     :param twist: (6,) its last three numbers are the rotation vector of R_target R_tipᵀ.
@@ -193,7 +193,7 @@ def _component(frame, goal, i, j):
 
 @inner_kernel
 def _misfit(goal, margin, a, b, c):
-    """Return the squared length of what three angles are beyond their tolerances."""
+    """Return the squared norm of the excess of three angles over their tolerances."""
     a = beyond(a, inset(goal[TOLERANCES], margin))
     b = beyond(b, inset(goal[TOLERANCES + 1], margin))
     c = beyond(c, inset(goal[TOLERANCES + 2], margin))

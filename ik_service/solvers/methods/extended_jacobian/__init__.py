@@ -102,7 +102,7 @@ def _refuse_level_objective(chain: KinematicChain, objective: Objective) -> None
     """
     Check that the objective is not constant, which would make every matrix singular.
 
-    :raises OptionError: naming what to do.
+    :raises OptionError: naming the remedy.
     """
     by_range = objective.kind in (ObjectiveKind.JOINT_CENTERS, ObjectiveKind.JOINT_LIMITS)
     lower, upper = chain.search_limits()

@@ -2,8 +2,8 @@
 Basic elements of a chain: motion of every two consecutive joints, in rows of a matrix.
 
 M. Šoch and R. Lórencz, "Solving inverse kinematics – a new approach to the extended Jacobian
-technique", section 2: an element is two segments and the joint between them; the end of its second
-segment is what its rows describe, in the frame in which its first joint moves. In the plane these
+technique", section 2: an element is two segments and the joint between; its rows describe the end
+of its second segment, in the frame in which its first joint moves. In the plane these
 are rows of position, and the matrix is their equation (9). In space they are rows of the whole
 pose, with the position in units of a characteristic length.
 
@@ -44,7 +44,7 @@ class Elements(NamedTuple):
     :ivar angular: 1 for rows of the whole pose, 0 for rows of position only.
     :ivar turns: (m, 2) cosine and sine of the turn about its own axis between the frame in which a
         joint moves, as the kernels see it, and that which the robot's description gives it.
-    :ivar displacements: (m, 6) what each element shall do, in its frame; position in units of the
+    :ivar displacements: (m, 6) displacement of each element in its frame; position in units of the
         characteristic length, then rotation [rad]. The last row is not used.
     :ivar first: (m,) the first joint that is moved by the variable of each.
     """

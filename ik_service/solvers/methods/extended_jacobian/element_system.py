@@ -1,7 +1,7 @@
 """
 Least-squares system of the basic elements and the task, solved in linear time.
 
-With T = BᵀB of the rows of the elements, d what they shall do, w their weight, J and e those of
+With T = BᵀB of the rows of the elements, d their displacements, w their weight, J and e those of
 the task, the step x minimises w² ‖B x − d‖² + ‖J x − e‖². An element knows two consecutive joints
 only, so T is tridiagonal in the joints of the path, and with y = (J x − e) / w²
 
@@ -11,9 +11,9 @@ only, so T is tridiagonal in the joints of the path, and with y = (J x − e) / 
 is a band with a border, which is eliminated along the chain, as far as the corner that is left for
 the border; that one is solved by LU decomposition (G. H. Golub and C. F. Van Loan, Matrix
 Computations, 2013, sections 4.3 and 4.4). The normal equations of Šoch and Lórencz, T w² + JᵀJ,
-are the same with y put in; here w² is never added to what is larger, and the rows of J are turned
-so that each is as long as can be among those behind it: where the task asks what the arm cannot
-do, y grows with 1 / w², and rounding would mix it into the rest. Into the border come besides
+are the same with y put in; here w² is never added to larger numbers, and the rows of J are turned
+so that each is as long as can be among those behind it: where the arm cannot make the motion of
+the task, y grows with 1 / w², and rounding would mix it into the rest. Into the border come also
 
 - each joint that moves with an earlier one, being moved by the same variable: xₖ − x_first = 0;
 - each joint whose pivot is next to nothing, because the elements alone do not determine it.
