@@ -37,7 +37,7 @@ class NetworkGuess(Guess):
         Prepare the network.
 
         :param layers: matrix and vector of each layer. The first takes the upper 3×4 block of
-            T_base_tip, row by row; the last gives what :func:`encode` makes of a posture.
+            T_base_tip, row by row; the last gives a posture as :func:`encode` encodes it.
         """
         self.chain = chain
         self.layers = tuple(

@@ -234,7 +234,7 @@ def _counting(task_weights: ArrayLike) -> np.ndarray:
     Weights of the neighbour search: 1 or 0 for the position, and for the orientation.
 
     Single axes are not left out: a neighbour that is far off about a free axis makes the errors
-    about the others change in ways that a linear step does not foresee. With one free axis of
+    about the others change as a linear step does not predict. With one free axis of
     rotation, searches from such neighbours took three times as many iterations.
     """
     weights = np.reshape(np.array(task_weights, np.float64), (2, 3))

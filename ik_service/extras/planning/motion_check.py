@@ -43,7 +43,7 @@ class MotionCheck:
 
     :param chain: the chain.
     :param collisions: test of its postures; None for none.
-    :param constraints: what has to hold besides.
+    :param constraints: further constraints on the postures.
     :ivar checks: joint vectors that were tested so far.
     """
 

@@ -20,7 +20,7 @@ TRIES = 40
 """Shortcuts that are tried, at most."""
 PATIENCE = 8
 """Shortcuts in a row that do not help, after which no more are tried."""
-_GAIN = 0.98  # length of a shortcut as a share of what it replaces, at most
+_GAIN = 0.98  # length of a shortcut as a share of the part it replaces, at most
 
 LineTest = Callable[[np.ndarray], bool]
 """Returns whether the straight motion from one posture to another, (2, n), is allowed."""

@@ -53,7 +53,7 @@ WHOLE = 'solve_path'
 JUMP = 0.1
 """Motion of a joint from one pose to the next that is a jump [rad] or [m]."""
 
-# What a single-precision or rounding limit lets pass [m], [rad], and beyond a limit.
+# Errors that single precision or rounding allows [m], [rad], and beyond a limit.
 _TOLERANCE, _SLACK = 1.5e-5, 1e-6
 _TRIED = 3  # poses that are solved before time counts
 
@@ -331,7 +331,7 @@ def random_postures(chain: KinematicChain, seed: int, legs: int, share: float) -
     corners = [random.uniform(lower, upper)]
     for _ in range(legs):
         q = corners[-1] + random.uniform(-share, share, chain.n) * (upper - lower)
-        q = np.where(q > upper, 2 * upper - q, q)  # what goes over a limit is reflected
+        q = np.where(q > upper, 2 * upper - q, q)  # positions beyond a limit are reflected
         corners.append(np.where(q < lower, 2 * lower - q, q))
     return np.array(corners)
 

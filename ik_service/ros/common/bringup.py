@@ -90,7 +90,7 @@ class Connection:
     Connection of the node with an arm.
 
     :ivar parameters: parameters of the node that are settled.
-    :ivar remappings: names of topics, and what they become.
+    :ivar remappings: names of topics, and their new names.
     """
 
     parameters: Mapping[str, str | float | bool | list[str]]

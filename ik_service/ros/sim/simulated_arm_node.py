@@ -234,7 +234,7 @@ class PlayedTrajectory:
     @classmethod
     def of(cls, message: Message, stamped_now: int, now: float) -> PlayedTrajectory | str:
         """
-        Return the trajectory of a message; a sentence about what is wrong with it otherwise.
+        Return the trajectory of a message; a sentence about its fault otherwise.
 
         :param message: the message; a stamp of 0 means "now".
         :param stamped_now: present time of the ROS graph [ns].

@@ -130,7 +130,7 @@ def _position_binding(subject: Subject) -> str:
 
 
 def _joint(subject: Subject, off: float) -> tuple[Asked, Holds]:
-    """Return a request with a joint constraint, off by a share of the way to the far limit."""
+    """Return a request with a joint constraint, off by a share of the range to the far limit."""
     request, seed = _at_its_seed(subject)
     name, low, high = max(subject.arm.bounds(), key=lambda bound: bound[2] - bound[1])
     low, high = max(low, -math.pi), min(high, math.pi)

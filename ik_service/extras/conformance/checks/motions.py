@@ -39,7 +39,7 @@ from ik_service.extras.conformance.subject import largest_step, Posture, Subject
 
 MOTIONS = Section('motions')
 _STEP = 0.2  # motion of the joint that moves most [rad] or [m]
-_AROUND = 0.6  # by which no joint may leave the start on its way to a pose [rad] or [m]
+_AROUND = 0.6  # by which no joint may leave the start during a motion to a pose [rad] or [m]
 _SCALING, _SLOW = 0.2, 0.05  # factors of velocity and acceleration
 _LONGEST = 60.0  # of a motion [s], beyond the patience
 _TRIES = 20  # directions
@@ -237,7 +237,7 @@ def _joints_of(subject: Subject) -> MeasuredJoints:
 
 
 def _near(subject: Subject, start: Posture) -> Posture:
-    """Return a valid posture near where the arm is, to which it is valid half-way too."""
+    """Return a valid posture near where the arm is, valid at half the distance too."""
     rng = np.random.default_rng(zlib.crc32(b'motions'))
     for _ in range(_TRIES):
         moved = subject.arm.moved(start, rng, _STEP)

@@ -63,7 +63,7 @@ class PathState:
 
     @property
     def can_draw(self) -> bool:
-        """Whether way points can be changed."""
+        """Whether waypoints can be changed."""
         return not self.obstacle and not self.is_running
 
     @property

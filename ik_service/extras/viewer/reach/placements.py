@@ -128,7 +128,7 @@ class Placements:
     """
     Part of the tab of the reach. To be used from the thread of the task queue.
 
-    :param tasks: brings what was read, and what is done in the tab.
+    :param tasks: delivers the data read, and the events of the tab.
     """
 
     def __init__(

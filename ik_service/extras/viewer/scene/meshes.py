@@ -49,7 +49,7 @@ class MeshLoader:
 
     :param urdf: the file of the URDF; None when it came as text.
     :param report: called with a sentence about a mesh that cannot be shown.
-    :ivar faults: names of the files that cannot be shown, by what is wrong with them.
+    :ivar faults: names of the files that cannot be shown, by their fault.
     """
 
     def __init__(

@@ -36,7 +36,7 @@ class RobotSources:
         they have precedence.
     :ivar node: the same parameters of the IK node, its ``locked_joints`` and ``tool_frames``.
     :ivar served: the text that the IK node answers ``get_urdf`` with, where the viewer must not or
-        cannot read what those name; empty until it comes, None where it is not needed.
+        cannot read the files they name; empty until it comes, None where it is not needed.
     """
 
     own: tuple[tuple[str, str], ...] = ()
@@ -157,7 +157,7 @@ class RobotView:
 
     :ivar size: approximate reach of its tip [m].
     :ivar speeds: (n,) largest speeds of the chain's joints [rad/s] or [m/s].
-    :ivar remarks: what of the description is not used or not drawn as described, and why.
+    :ivar remarks: parts of the description not used or not drawn as described, and why.
     """
 
     arm: Arm

@@ -118,7 +118,7 @@ class ServoLink:
 
     def subscribe(self, on_status: Callable[[int, str], object]) -> None:
         """
-        Subscribe to what the node says about the commands.
+        Subscribe to the node's status of the commands.
 
         :param on_status: called with a code of ``ServoStatus`` and a sentence, by
             :meth:`ViewerNode.poll_states`.

@@ -42,7 +42,7 @@ from ik_service.ros.motion.following.command_channels import (
 )
 from ik_service.ros.motion.parameters import COMMAND_JOINTS
 
-_REMEMBERED = 200  # own commands that may still be on their way
+_REMEMBERED = 200  # own commands that may still be in transit
 _RECENT = 2.0  # time for which a foreign command counts [s]
 _HEADER = 4  # of a serialised message, in which the middleware may note something
 _QOS = QoSProfile(depth=_REMEMBERED, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -253,7 +253,7 @@ class ControllerVersion:
                 self._ask(name, asked)
 
     def report(self) -> str:
-        """Return what the controllers do with a new trajectory, for the diagnostics."""
+        """Return the controllers' handling of a new trajectory, for the diagnostics."""
         known = [asked.blends for asked in tuple(self._asked.values())]
         if self._wanted == 'auto' and not any(answer is not None for answer in known):
             return 'unknown'
@@ -326,11 +326,11 @@ class CommandPublisher:
         topic.
     :param command_joints: joints of the controller, in its order; empty for those of each group.
         ``joint_command`` does without them, as its messages name the joints, and only checks them.
-    :param replacement: what a trajectory controller does with a new trajectory; 'auto' to ask it.
-    :param watch: notes what hangs; None for nothing.
+    :param replacement: a trajectory controller's handling of a new one; 'auto' to ask it.
+    :param watch: notes stalled calls; None for nothing.
     :raises OptionError: a joint is named twice.
     :ivar monitor: monitor of other publishers of commands.
-    :ivar clock: the clock of what moves the arm; commands are stamped by it.
+    :ivar clock: the motion clock; commands are stamped by it.
     """
 
     def __init__(

@@ -209,13 +209,13 @@ _ANY = -1
 @dataclass
 class _Servo:
     """
-    What is servoed with one group.
+    Servoing state of one group.
 
     :ivar group: name of the group; empty for the default one.
     :ivar ignored: logs commands that are ignored.
     :ivar status: publishes the status.
     :ivar subscriptions: to the commands.
-    :ivar goal: what is followed, and was last.
+    :ivar goal: the current goal, or else the last one.
     :ivar used: whether a command has come.
     :ivar invalid_until: until when the status tells of an ignored command [s].
     """
