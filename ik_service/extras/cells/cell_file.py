@@ -301,7 +301,7 @@ def check_topics(cell: Cell) -> None:
 
 def check_robots(cell: Cell, robots: Mapping[str, RobotModel]) -> None:
     """
-    Refuse arms whose links or joints cannot be told apart where they meet.
+    Refuse arms whose links or joints cannot be distinguished where they meet.
 
     They meet in tf, and on the topic of joint states that several of them may share.
 

@@ -284,7 +284,7 @@ def connected(
     Join the ROS graph for a ``with`` block.
 
     :param ros_arguments: the arguments for ROS, from ``--ros-args`` on.
-    :param namespace: namespace in which the services are looked for; empty for the root, or for
+    :param namespace: namespace in which the services are searched; empty for the root, or for
         that of the ROS arguments.
     :param patience: how long to wait for answers [s].
     :raises ArgumentError: ROS cannot read the arguments, or the namespace is none.

@@ -24,7 +24,7 @@ class NetworkGuess(Guess):
     """
     Guess by a fully connected network with rectified linear units.
 
-    Free axes of a task make no difference to it: it looks at the whole pose.
+    Free axes of a task make no difference to it: it uses the whole pose.
 
     :ivar layers: for each layer the matrix (inputs, outputs) and the vector (outputs,) of its
         weights, single precision.

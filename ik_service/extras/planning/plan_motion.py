@@ -220,7 +220,7 @@ def plan_motion(
     :param link: the link; None for the tip.
     :param jerk: (n,) largest jerks [rad/s³] or [m/s³], or one number for all joints; None for
         those of the limits, if any.
-    :param canceled: asked every now and then; from True on there is no plan.
+    :param canceled: polled periodically; from True on there is no plan.
     :returns: the plan, or why there is none.
     :raises ArgumentError: an argument is of another type or shape, not finite or out of range.
     :raises MissingExtraError: OMPL is not installed, which only the pipeline 'ompl' needs.
@@ -504,7 +504,7 @@ def plan_reconfigurations(
 
     :param chain: the chain of the path.
     :param path: the path, from :func:`~ik_service.solve_path`.
-    :param collisions: checker of the collisions to avoid.
+    :param collisions: checker or test of the collisions to avoid.
     :param timeout: time for each motion [s].
     :param random_seed: of all random numbers.
     :param limits: limits of the motions.

@@ -248,8 +248,8 @@ class CapabilityMap:
         free, that of the posture found for the position alone; NaN where that is not free.
     :ivar limit_distance: (P,) likewise, the largest distance of the joint closest to a limit from
         it, as a share of its range, 0 to 0.5.
-    :ivar missed_positions: misses of the survey among the free positions.
-    :ivar missed_poses: its misses among the free poses at positions that are reached.
+    :ivar missed_positions: check of the survey's misses among the free positions.
+    :ivar missed_poses: check of its misses among the free poses at positions that are reached.
     :ivar searches: how often a target was searched for before it was given up.
     """
 
@@ -275,7 +275,7 @@ class CapabilityMap:
 
     @property
     def collisions(self) -> bool:
-        """Whether collisions of the robot with itself were looked at."""
+        """Whether collisions of the robot with itself were checked."""
         return self.spec.collisions
 
     @cached_property

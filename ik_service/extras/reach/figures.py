@@ -116,7 +116,7 @@ def common_height(first: CapabilityMap, second: CapabilityMap) -> float | None:
         shape = tuple(len(axis) for axis in axes)
         poses = found.free.sum(axis=1).reshape(shape).sum(axis=(0, 1))
         positions = found.position_free.reshape(shape).sum(axis=(0, 1))
-        # Positions tell where no orientation is reached at all.
+        # Positions show where no orientation is reached at all.
         fullness.append(poses / max(poses.max(), 1) + 1e-6 * positions / max(positions.max(), 1))
         heights.append(axes[2])
     near = np.abs(heights[0][:, None] - heights[1]) < _SAME * first.spacing

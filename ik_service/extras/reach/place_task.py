@@ -23,7 +23,7 @@ from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
 from ik_service.solvers.result import IkBatchResult
 
-_COMPARED = 10  # postures with which two arms are told apart
+_COMPARED = 10  # postures with which two arms are distinguished
 _SAME = 1e-6  # by how much their poses may differ
 
 SEARCHES = 8
@@ -38,7 +38,7 @@ class PlaceArm:
     """
     Arm of a search for places, and how it is solved.
 
-    :ivar collisions: checker of the collisions to avoid; None for none.
+    :ivar collisions: checker or test of the collisions to avoid; None for none.
     :ivar inverse_map: its map; None without one.
     """
 
@@ -99,7 +99,7 @@ def read_arm(
 
     :param source: a chain, its specification, or a map.
     :param options: of the solves; those of the source when left out.
-    :param collisions: checker of the collisions to avoid; likewise.
+    :param collisions: checker or test of the collisions to avoid; likewise.
     :param inverse_map: its map; likewise.
     :raises ArgumentError: the source is something else, or the map is that of another arm.
     """

@@ -96,7 +96,7 @@ class Region:
 
     def contains(self, places: np.ndarray) -> np.ndarray:
         """
-        Return which places lie in the polygon; the box is not looked at.
+        Return which places lie in the polygon; the box is not checked.
 
         :param places: (N, 4) x, y, z [m] and yaw [rad].
         :returns: (N,) bool.

@@ -217,7 +217,7 @@ def solve_on_cluster(
     :param missing: numbers of the first target of each chunk, and of that after its last.
     :param threads: threads of a worker; all its cores when it is alone on its host, and runs one
         task at a time.
-    :param progress: told when a chunk is there.
+    :param progress: called when a chunk is there.
     :raises ArgumentError: more than one thread for workers that share a host.
     :raises ClusterError: a worker cannot take part, or the cluster is lost.
     """

@@ -115,7 +115,7 @@ class ResultStore:
     part of ``status`` is there, which is written last; a number of
     :data:`~ik_service.extras.scale.UNSOLVED` means that the row has not been solved yet. Each file
     has a checksum, so that one which a crash of the machine has left half written is found; and
-    ``checksums`` tells the files of a chunk from those of others.
+    ``checksums`` distinguishes the files of a chunk from others.
 
     :param path: folder of the group.
     :param group: the group.

@@ -230,7 +230,7 @@ def sampled_rows(count: int) -> list[int]:
 
 
 def _is_mapped(found: FileTargets, array: np.memmap) -> bool:
-    """Return whether a map is one of the file that its path leads to now, by some of its rows."""
+    """Return whether a map is one of the file that its path refers to now, by some of its rows."""
     try:
         return all(
             found.block(row, row + 1).tobytes() == _numbers(array[row : row + 1]).tobytes()

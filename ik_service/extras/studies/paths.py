@@ -143,7 +143,7 @@ def plain_urdf(path: Path) -> str:
     """
     Return a description without meshes and soft limits.
 
-    Some readers look for mesh files; TRAC-IK's reads a <safety_controller> without bounds as one
+    Some readers search for mesh files; TRAC-IK's reads a <safety_controller> without bounds as one
     whose bounds are zero.
     """
     root = ElementTree.parse(path).getroot()

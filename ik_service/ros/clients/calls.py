@@ -50,7 +50,7 @@ class Calls(Protocol):
 
     :ivar client: the client of the service.
     :ivar lock: held while a request is made and sent, as the next one is made of the same parts.
-    :ivar in_flight: calls that are in flight at once.
+    :ivar in_flight: largest number of calls in flight.
     :ivar most: poses of a call, at most.
     :ivar stall: time without an answer that is longer than servers work on their calls [s].
     :ivar renewed: when the client was last replaced [s]; calls sent before get no response.

@@ -80,7 +80,7 @@ class Course:
         self._calls: Calls | None = None
         self._size = _FIRST
         self._lost_since: float | None = None
-        self._servers: int | None = None  # when last looked at
+        self._servers: int | None = None  # at the last check
         self._came = -math.inf  # the newest one
         self._longest = math.inf  # turn, of those since calls were last made by a new client [s]
 

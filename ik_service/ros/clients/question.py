@@ -81,7 +81,7 @@ class Question:
         :param seed_joints: likewise.
         :param others: the other attributes.
         :raises ArgumentError: poses or seeds are of another shape, or a matrix is not rigid; names
-            the row. Or a name is no text. NaN is no error here: the server has its own response
+            the row. Or a name is no text. NaN is no error here: the server gives its own response
             to NaN.
         """
         for name, value in (('frame', frame), *others.items()):

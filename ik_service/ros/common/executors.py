@@ -5,9 +5,9 @@ A callback of one group then never waits for one of another: a slow solve delays
 states nor the parameters. Each executor also waits on its own entities alone, which makes a
 response quicker than in an executor that serves the whole node.
 
-That of streams is for subscriptions whose messages come all the time. An executor of rclpy lists
+That of streams is for subscriptions whose messages come all the time. An executor of rclpy builds
 its wait set anew before each wait, and each callback makes it do so twice: half a millisecond
-of computing for a message that takes a tenth of that. Here the list is made once, and one thread
+of computing for a message that takes a tenth of that. Here the set is built once, and one thread
 takes the messages, as :mod:`rclpy.wait_for_message` does. It may do so for several nodes: a thread
 that wakes for one message of each takes longer to wake than for all the rest.
 """
@@ -114,7 +114,7 @@ class _NodePart:
     """
     Entities of a node that belong to some callback groups.
 
-    Before each wait, an executor looks at all entities that its nodes have, and for some of them
+    Before each wait, an executor checks all entities that its nodes have, and for some of them
     at all others: so it gets none that it does not serve.
 
     :param serves: returns whether a callback group is one of them.
@@ -271,7 +271,7 @@ class StreamExecutor:
             self._idle.set()
 
     def wake(self) -> None:
-        """Let the thread look for new subscriptions, or whether it shall end."""
+        """Let the thread check for new subscriptions, or for its end."""
         self._changed.set()
         with suppress(InvalidHandle):  # where the context is gone, and with it the wait
             self._guard.trigger()

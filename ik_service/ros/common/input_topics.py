@@ -145,7 +145,7 @@ class IncompatiblePublishers:
     """
     Publishers from which a node receives nothing because of their quality of service.
 
-    :param node: the node; all of its subscriptions are looked at.
+    :param node: the node; all of its subscriptions are checked.
     """
 
     def __init__(self, node: Node) -> None:

@@ -80,7 +80,7 @@ class PlanClient:
 
     def put_box(self, T_base_box: np.ndarray, size: tuple[float, float, float]) -> bool:
         """
-        Put a box into the planning scene, in place of the one before.
+        Put a box into the planning scene, instead of the one before.
 
         :param T_base_box: (4, 4) pose of its middle [m].
         :param size: along its axes [m].

@@ -186,7 +186,7 @@ class WorldScene:
 
 @dataclass(frozen=True)
 class _Part:
-    """Shape of a body in its place: poses are (4, 4) [m]."""
+    """Shape of a body at its pose: poses are (4, 4) [m]."""
 
     body: str
     namespace: str
@@ -280,7 +280,7 @@ def _contacts(scene: WorldScene, stamp: Time) -> Iterator[Marker]:
 
 
 def _place(scene: WorldScene, body: str) -> tuple[str, np.ndarray]:
-    """Return the frame that a body is in, and its place there (3,) [m]."""
+    """Return the frame that a body is in, and its position there (3,) [m]."""
     if body in scene.world.attached:
         attached = scene.world.attached[body]
         return attached.link, attached.pose[:3, 3]
@@ -310,7 +310,7 @@ def _marker(frame: str, namespace: str, number: int, stamp: Time) -> Marker:
 
 
 RATE = 10.0
-"""Rate at which to look for changes [Hz]."""
+"""Rate of the checks for changes [Hz]."""
 
 Pairs = tuple[tuple[str, str], ...]
 

@@ -48,7 +48,7 @@ class PoseGoal(NamedTuple):
     :ivar link: the link; empty for the group's tip.
     :ivar pose: the pose.
     :ivar field: where the pose stands in the request, for messages.
-    :ivar T_link_point: (4, 4) point on the link of the pose [m]; None for the link itself.
+    :ivar T_link_point: (4, 4) point of the link the pose is for [m]; None for the link itself.
     """
 
     link: str

@@ -86,8 +86,8 @@ class KnownWorld:
 
         :param change: called with a draft; its changes to that count when it returns.
         :param measured: the measured state; None before there is an arm.
-        :returns: return value of that.
-        :raises IkServiceError: raised by that, or an object cannot be checked; nothing has
+        :returns: return value of the change.
+        :raises IkServiceError: raised by it, or an object cannot be checked; nothing has
             changed.
         """
         with self._lock:

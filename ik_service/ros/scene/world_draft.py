@@ -49,7 +49,7 @@ _ROOT = '', np.eye(4)  # in place of no anchor
 _ROUNDING = 1e-12
 
 
-_SAME = 1e-3  # positions that are not told apart [rad] or [m]
+_SAME = 1e-3  # positions that are not distinguished [rad] or [m]
 
 
 @dataclass(frozen=True)

@@ -34,13 +34,13 @@ from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.actions import ThreadSafeActionClient
 from ik_service.ros.terminal.values import filled, find_type, parsed, yaml_text
 
-_POLL = 0.1  # time between two looks at Ctrl-C [s]
+_POLL = 0.1  # time between two checks for Ctrl-C [s]
 _DISCOVERY = 10.0  # patience with a node [s]
 _LOOK = 1.0  # time in which names on the graph are discovered [s]
 _RATE_WINDOW = 1000  # intervals between messages that a rate is the mean of
 _SILENCE = 2.0  # without a message, after which there is no rate [s]
 _LEAVING = 0.1  # from a message to the end of its publisher, at least [s]
-_ACKNOWLEDGEMENT = Duration(seconds=0.1)  # patience with subscribers between two looks at Ctrl-C
+_ACKNOWLEDGEMENT = Duration(seconds=0.1)  # patience with subscribers between two checks for Ctrl-C
 
 _KINDS = {
     ParameterType.PARAMETER_BOOL: 'Boolean value is:',

@@ -2,7 +2,7 @@
 Checks of constraints.
 
 Each kind is asked for twice, with a seed that solves the pose: once with a constraint that the
-seed meets, so every server that looks at constraints can say SUCCESS, and once with one that it
+seed meets, so every server that checks constraints can say SUCCESS, and once with one that it
 does not meet, so that a server that does not look gives itself away.
 """
 

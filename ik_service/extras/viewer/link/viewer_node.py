@@ -255,7 +255,7 @@ class ViewerNode(Node):
     def parameters_of(self, remote: str) -> RemoteParameters:
         """Return the parameters of another node."""
         parameters = RemoteParameters(self, remote)
-        self.main_executor.wake()  # its wait set is as old as its wait
+        self.main_executor.wake()  # a wait does not include later entities
         return parameters
 
     def publish_target(self, T_base_tip: np.ndarray, base_link: str) -> None:

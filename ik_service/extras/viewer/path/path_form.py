@@ -53,7 +53,7 @@ class PathState:
 
     @property
     def is_running(self) -> bool:
-        """Whether the arm goes along the path."""
+        """Whether the arm follows the path."""
         return self.progress is not None
 
     @property

@@ -155,7 +155,7 @@ class PathRun:
 
     @property
     def is_running(self) -> bool:
-        """Whether the arm goes along a path."""
+        """Whether the arm follows a path."""
         return self._preview is not None
 
     def start(self, preview: Preview) -> None:
@@ -190,7 +190,7 @@ class PathRun:
         self._on_end(end)
 
 
-_SHOWN = 30.0  # time that the arm of a preview is shown: it hides the view elsewhere [s]
+_SHOWN = 30.0  # time that the arm of a preview is shown: it obstructs the view elsewhere [s]
 _NO_STATES = 'no joint states have come yet'
 
 
@@ -232,7 +232,7 @@ class Paths:
 
     @property
     def is_running(self) -> bool:
-        """Whether the arm goes along the path."""
+        """Whether the arm follows the path."""
         return self._run.is_running
 
     def show(self, display: RobotDisplay) -> None:

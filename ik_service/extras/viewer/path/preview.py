@@ -18,7 +18,7 @@ from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 START_TOLERANCE = 0.01
 """Largest distance of a joint from the start of a trajectory, as MoveIt allows [rad] or [m]."""
 
-_AHEAD = 0.5  # how far ahead on a trajectory the arm is looked for [s]
+_AHEAD = 0.5  # how far ahead on a trajectory the arm is searched [s]
 _SAMPLES = 26
 _ROUNDING = 1e-9  # of the fraction
 

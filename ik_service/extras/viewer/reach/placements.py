@@ -31,7 +31,7 @@ _FARTHEST = 1e6  # bound of a plausible coordinate [m]
 @dataclass(frozen=True)
 class Places:
     """
-    Where the base of an arm may stand, best first.
+    Possible poses of the base of an arm, best first.
 
     :ivar T_world_base: (k, 4, 4) [m].
     :ivar shares: (k,) share of the poses that are reached from there, 0 to 1.

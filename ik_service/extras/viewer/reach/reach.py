@@ -143,7 +143,7 @@ class Reach:
     :param tasks: delivers the data read, and the events of the tab.
     :param log: called with the reason why a map is not shown.
     :param path: of the map that is loaded first; empty for none.
-    :param makes: whether a map is made when the arm is first looked at, where no path is given.
+    :param makes: whether a map is made when the arm is first viewed, where no path is given.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class Reach:
             self._start(lambda: found)
 
     def load(self, path: str) -> None:
-        """Load a map in place of the one that is shown."""
+        """Load a map instead of the one that is shown."""
         self._makes = self._is_unasked = False
         self._drop_survey()
         self._drop_map()
@@ -197,7 +197,7 @@ class Reach:
 
     def make(self, fineness: str) -> None:
         """
-        Make a map of the arm that is shown, in the background, in place of the one that is shown.
+        Make a map of the arm that is shown, in the background, instead of the one that is shown.
 
         :param fineness: one of :data:`~ik_service.extras.viewer.reach.reach_map.FINENESSES`.
         """

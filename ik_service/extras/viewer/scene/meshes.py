@@ -178,7 +178,7 @@ def _scaled(
 
 
 def _color(body: Any) -> Color | None:  # noqa: ANN401 (Trimesh)
-    """Return the colour of a part of a file; without looking at its texture."""
+    """Return the colour of a part of a file; without its texture."""
     if not body.visual.defined:
         return None
     visual = body.visual if body.visual.kind != 'texture' else body.visual.material

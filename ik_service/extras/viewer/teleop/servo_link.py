@@ -166,7 +166,7 @@ class ServoLink:
 
     def connect(self, remote: str) -> None:
         """
-        Look for the service ``~/stop`` of a node, so that it is known when it is needed.
+        Search for the service ``~/stop`` of a node, so that it is known when it is needed.
 
         :param remote: the node's full name; empty for none.
         """

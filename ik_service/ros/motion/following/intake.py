@@ -137,7 +137,7 @@ def queue_delay(info: Mapping[str, int]) -> float:
 
 
 _ELSEWHERE = 0.005
-"""Distance from where a joint was with the same stamp, beyond which that is told [rad] or [m]."""
+"""Distance from where a joint was with the same stamp, beyond which that is noted [rad] or [m]."""
 
 _MOST_SETS, _MOST_STRANGERS = 64, 200
 """Sets of names that are remembered, and names that are no joints, at most."""

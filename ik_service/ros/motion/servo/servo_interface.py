@@ -174,7 +174,7 @@ _HINT = '; the clocks of sender and node have to agree, and use_sim_time has to 
 _NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 _INVALID_FOR = 1.0
-"""Time for which the status tells of a command that was ignored [s]."""
+"""Time for which the status reports a command that was ignored [s]."""
 
 _SWITCH = 'switch_command_type'
 _PAUSE = 'pause_servo'
@@ -217,7 +217,7 @@ class _Servo:
     :ivar subscriptions: to the commands.
     :ivar goal: the current goal, or else the last one.
     :ivar used: whether a command has come.
-    :ivar invalid_until: until when the status tells of an ignored command [s].
+    :ivar invalid_until: until when the status reports an ignored command [s].
     """
 
     group: str
@@ -281,7 +281,7 @@ class ServoInterface:
             self._destroy(servo)
         for name in wanted:
             if name not in self._servos:
-                # Too long a name is told of with the targets of the group.
+                # Too long a name is reported with the targets of the group.
                 with suppress(InvalidTopicNameException, RuntimeError):
                     servo = self._begin(name)
                     with self._lock:

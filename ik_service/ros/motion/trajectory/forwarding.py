@@ -224,7 +224,7 @@ class ForwardedPlayback(Playback):
     may move the arm until the controller says that the goal is over, or is gone.
 
     :param on_news: called when something has changed; must not block.
-    :param replaces: the one at the controller whose place it takes; None for none.
+    :param replaces: the one at the controller that it replaces; None for none.
     :raises GoalRefusedError: nothing moves then.
     """
 
@@ -265,7 +265,7 @@ class ForwardedPlayback(Playback):
 
     @property
     def resting(self) -> bool:
-        """Always: the controller tells of the end when it is over."""
+        """Always: the controller reports the end when it is over."""
         return True
 
     def cancel(self, reason: str = '') -> None:

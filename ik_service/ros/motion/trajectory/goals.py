@@ -89,7 +89,7 @@ _OF_TRAJECTORY_ENDS = {
 @dataclass(frozen=True)
 class GoalOutcome:
     """
-    How a goal has ended, and why.
+    Outcome of a goal, with its reason.
 
     :ivar end: how.
     :ivar text: why, in a sentence.
@@ -135,7 +135,7 @@ def trajectory_from(message: JointTrajectoryMessage) -> JointTrajectory:
     """
     Return the trajectory of a message.
 
-    :param message: the message; its stamp is not looked at.
+    :param message: the message; its stamp is ignored.
     :raises TrajectoryError: it is none, or gives efforts but 0; names the point and the joint.
     """
     points, names = message.points, message.joint_names

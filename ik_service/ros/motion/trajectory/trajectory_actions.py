@@ -125,7 +125,7 @@ class ExecuteTrajectoryGoals(ActionGoals):
 
     def request(self, goal: Message) -> TrajectoryRequest:
         """
-        Return the trajectory request of a goal; ``controller_names`` are ignored: it is one arm.
+        Return the trajectory request of a goal; ``controller_names`` are ignored (one arm).
 
         :raises GoalRefusedError: it asks for nothing that can be done.
         """
@@ -175,7 +175,7 @@ class AcceptedGoal:
     :ivar canceled: whether its client has canceled it.
     :ivar preempted: reason of its stop, for its client; empty for none.
     :ivar ended_at: when its trajectory has ended, on the monotonic clock [s]; None before.
-    :ivar lock: held while it is attended to.
+    :ivar lock: held while it is processed.
     :ivar finished: whether its result is sent.
     """
 
@@ -274,7 +274,7 @@ class TrajectoryActions:
             self._serve(kind)
 
     def tick(self, now: float) -> None:
-        """Let the goals be attended to, every now and then."""
+        """Let the goals be processed periodically."""
         if self._goals and now - self._attended_at >= _PERIOD:
             self._attended_at = now
             self._news.trigger()
@@ -426,7 +426,7 @@ class TrajectoryActions:
 
     def _attend(self, goal: AcceptedGoal, now: float) -> None:
         if not goal.begun or not goal.lock.acquire(blocking=False):
-            return  # it begins, or is attended to
+            return  # it begins, or is being processed
         try:
             outcome = self._outcome(goal, now)
             if outcome is None:
