@@ -220,7 +220,7 @@ def run_arms(
     """
     Run the IK nodes of arms in this process until a stop is asked for.
 
-    What comes all the time, joint states and commands, has threads that the nodes share; all else
+    Streams, joint states and commands, have threads that the nodes share; all else
     has threads of each node's own. They listen to tf together, and come to rest at the same time.
 
     :param arms: the arms, of all or of some.
@@ -350,7 +350,7 @@ def errors_named(cell: Cell, arm: ArmEntry) -> Iterator[None]:
 
 
 def _key_of(error: IkServiceError, arm: ArmEntry) -> str:
-    """Return the key that settles what an error is about; empty where nobody can tell."""
+    """Return the key of the setting that an error is about; empty where it is unknown."""
     text = str(error)
     if _LOCKED in arm.parameters and (isinstance(error, UnknownJointError) or 'locked' in text):
         return f'parameters.{_LOCKED}'

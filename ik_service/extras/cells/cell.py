@@ -172,7 +172,7 @@ class ArmEntry:
     Arm of a cell, as its file describes it.
 
     :ivar namespace: absolute namespace of its nodes, such as ``/left``.
-    :ivar prefix: what its links and joints are called with, such as ``left_``.
+    :ivar prefix: prefix of the names of its links and joints, such as ``left_``.
     :ivar urdf: its URDF or xacro file.
     :ivar package_dirs: more folders in which the packages lie that meshes and xacro files name.
     :ivar srdf: its SRDF file; None without one.
@@ -204,7 +204,7 @@ class ArmEntry:
         Return the absolute name of a topic or an action of the arm's node.
 
         :param name: the name in the node, before it is remapped.
-        :raises ValueError: it is remapped to what is no name.
+        :raises ValueError: it is remapped to an invalid name.
         """
         renamed = dict(self.connection.remappings).get(name, name)
         return expand_topic_name(renamed, NODE_NAME, self.namespace)

@@ -54,7 +54,7 @@ def read_arm(arm: CellSection, name: str, simulated: bool, forced: bool | None =
     Read the section of an arm.
 
     :param simulated: whether the arms of the cell are simulated ones, unless they say otherwise.
-    :param forced: whether it is one, whatever the file says; None for what the file says.
+    :param forced: whether it is one, whatever the file says; None for the file's choice.
     :raises CellError: a key is unknown or missing, or a value cannot be.
     """
     arm.refuse_others(_ARM_KEYS)
@@ -198,9 +198,9 @@ def read_cell(
     """
     Read a cell file; whether its robots go together is seen where they are read.
 
-    :param simulate: whether all its arms are simulated ones; None for what the file says.
+    :param simulate: whether all its arms are simulated ones; None for the file's choice.
     :param processes: over how many processes its arms are spread, or :data:`ONE_PER_ARM`; None
-        for what the file says.
+        for the file's choice.
     :raises CellError: it cannot be read, a key is unknown, missing or given twice, or a value
         cannot be; or two arms have the same namespace, or one inside that of the other, or take
         their commands on the same topic.
@@ -301,7 +301,7 @@ def check_topics(cell: Cell) -> None:
 
 def check_robots(cell: Cell, robots: Mapping[str, RobotModel]) -> None:
     """
-    Refuse arms whose links or joints cannot be told apart where they meet.
+    Refuse arms whose links or joints cannot be distinguished where they meet.
 
     They meet in tf, and on the topic of joint states that several of them may share.
 

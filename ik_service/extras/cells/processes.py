@@ -57,7 +57,7 @@ class _Part:
         self.process = ChildProcess(name, _PROGRAM, words, echo=self._echo)
 
     def ended(self) -> bool:
-        """Tell that the process has ended; return whether it had started before."""
+        """Report that the process has ended; return whether it had started before."""
         code = self.process.end()  # all of its output has come then
         before = '' if self._started else ' before it had started, so the others end, too'
         text = f'ik_cell: the process {self.process.name!r} has ended with {code}{before}'

@@ -1,1 +1,1 @@
-"""Checks of any ``compute_ik`` and ``compute_fk`` server: what ``ik_conformance`` asks."""
+"""Checks of any ``compute_ik`` and ``compute_fk`` server, run by ``ik_conformance``."""

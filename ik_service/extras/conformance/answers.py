@@ -78,9 +78,9 @@ class IkAnswer:
 
     def fail(self, expected: str, came: str = '') -> CheckFailedError:
         """
-        Return the error for an answer that is not what it has to be.
+        Return the error for a response other than the required one.
 
-        :param came: what it is; its code and message by default.
+        :param came: the actual response; its code and message by default.
         """
         return CheckFailedError(self.asked, came or self.text, expected)
 

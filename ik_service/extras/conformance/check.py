@@ -27,8 +27,8 @@ class Check:
     """
     A check of a server.
 
-    :ivar summary: what is asked, and what a server has to answer.
-    :ivar run: asks, and returns what was measured, in a few words; raises
+    :ivar summary: the request, and the required response.
+    :ivar run: sends the request, and returns the measured result, in a few words; raises
         :class:`CheckFailedError` or :class:`NotSupportedError`.
     :ivar source: where the expectation comes from.
     :ivar moveit: why the published source of MoveIt's server is expected to fail; empty where it
@@ -65,7 +65,7 @@ class Section(list[Check]):
 
 
 class CheckFailedError(IkServiceError):
-    """Answer that is not what it has to be."""
+    """Response other than the required one."""
 
     def __init__(self, asked: str, came: str, expected: str) -> None:
         super().__init__(f'asked {asked}; came {came}; expected {expected}')

@@ -1,4 +1,4 @@
-"""Connection to the services of a server: requests, answers, and what else it offers."""
+"""Connection to the services of a server: requests, answers, and its other interfaces."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Connection:
         self, kind: type, service: str, requests: Sequence[object], clients: int
     ) -> list[tuple[object, Any, float]]:
         """
-        Send requests by several clients, each of which has one under way at a time.
+        Send requests by several clients, each of which has one in flight at a time.
 
         :param requests: the requests; the clients take them in turns.
         :returns: request, answer and time [s] of all that was answered before the server was
@@ -250,7 +250,7 @@ class _Crowd:
         self._arrival = threading.Condition()
 
     def ask(self, patience: float) -> list[tuple[object, Any, float]]:
-        """Send all requests; return what was answered."""
+        """Send all requests; return the responses."""
         for client in self._clients:
             self._send(client)
         with self._arrival:
@@ -284,7 +284,7 @@ def connected(
     Join the ROS graph for a ``with`` block.
 
     :param ros_arguments: the arguments for ROS, from ``--ros-args`` on.
-    :param namespace: namespace in which the services are looked for; empty for the root, or for
+    :param namespace: namespace in which the services are searched; empty for the root, or for
         that of the ROS arguments.
     :param patience: how long to wait for answers [s].
     :raises ArgumentError: ROS cannot read the arguments, or the namespace is none.

@@ -190,7 +190,7 @@ def _run(
         for outcome in run_checks(checks, subject):
             outcomes.append(outcome)
             report.add(outcome)
-    finally:  # also what was found until Ctrl-C
+    finally:  # also the findings until Ctrl-C
         report.end(time.monotonic() - began)
         if options.junit is not None:
             write_junit(options.junit, outcomes, about)
@@ -200,7 +200,7 @@ def _run(
 
 
 def _about(subject: Subject, source: str) -> dict[str, str]:
-    """Return what the checks are run on, in words."""
+    """Return the subject of the checks, in words."""
     from ik_service.extras.conformance.answers import COMPUTE_IK
 
     arm, connection = subject.arm, subject.connection

@@ -154,7 +154,7 @@ def prepare(
     :param first_patience: how long to wait for the first answer [s], as a server may still load
         or compile a solver.
     :raises NoServerError: there is no such service.
-    :raises IkServiceError: there is no description, or none that leads to an arm.
+    :raises IkServiceError: there is no description, or none that gives an arm.
     """
     connection.wait_for(GetPositionIK, COMPUTE_IK)
     robot, source, partial = _robot(connection, choice)

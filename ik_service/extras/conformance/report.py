@@ -17,7 +17,7 @@ from ik_service.exceptions import IkServiceError
 from ik_service.extras.conformance.check import Check, Outcome, Verdict
 
 _INDENT = '  '
-_LABEL = 10  # width of the labels of what was wrong
+_LABEL = 10  # width of the labels of a failure
 _NARROWEST, _WIDEST = 100, 120  # of the whole table
 _COLORS = {
     Verdict.PASS: '32',
@@ -27,7 +27,7 @@ _COLORS = {
 }
 
 _SUITE = 'ik_conformance'
-# What XML 1.0 cannot hold, in whatever way it is written.
+# Characters that XML 1.0 cannot hold, however they are written.
 _NO_XML = re.compile('[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
 
 
@@ -81,7 +81,7 @@ class Report:
         )
 
     def _failure(self, outcome: Outcome) -> Iterable[str]:
-        """Yield the lines that say what was asked, what came, and what was expected."""
+        """Yield the lines with the request, the response, and the expectation."""
         failure = outcome.failure
         assert failure is not None
         texts = {'asked': failure.asked, 'came': failure.came, 'expected': failure.expected}

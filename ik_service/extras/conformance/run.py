@@ -43,7 +43,7 @@ CHECKS: tuple[Check, ...] = (
     *plans.PLANS,
     *motions.MOTIONS,
     *load.CLIENTS,
-    # What may end a weak server comes last.
+    # Checks that may end a weak server come last.
     *answers.NUMBERS,
     *answers.SEEDS,
     *load.HUGE,
@@ -61,7 +61,7 @@ def chosen_checks(names: Sequence[str], gentle: bool) -> tuple[Check, ...]:
     Return the checks to run.
 
     :param names: names of checks and of sections; empty for all.
-    :param gentle: whether to leave out what may end a weak server.
+    :param gentle: whether to leave out checks that may end a weak server.
     :raises UnknownCheckError: there is no such check or section; lists them.
     """
     sections = dict.fromkeys(check.section for check in CHECKS)

@@ -77,7 +77,7 @@ class Subject:
         """
         Return random postures within the joint limits; the same for the same purpose.
 
-        :param purpose: what for, as the seed of the random numbers.
+        :param purpose: name of the use, as the seed of the random numbers.
         """
         rng = np.random.default_rng(zlib.crc32(purpose.encode()))
         return [self.arm.random_posture(rng) for _ in range(count)]
@@ -130,7 +130,7 @@ class Subject:
         """
         Return a request that every server solves: a small motion from its seed.
 
-        :param purpose: what for, as the seed of random numbers.
+        :param purpose: name of the use, as the seed of random numbers.
         :returns: the request, its poses, and its seed.
         """
         rng = np.random.default_rng(zlib.crc32(purpose.encode()))

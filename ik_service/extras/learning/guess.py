@@ -31,7 +31,7 @@ class Guess(ABC):
         cls, chain: KinematicChain, arrays: Arrays, task_weights: ArrayLike = FULL_POSE
     ) -> Guess:
         """
-        Restore a guess from what :meth:`arrays` gave.
+        Restore a guess from the result of :meth:`arrays`.
 
         :param task_weights: (6,) weights of the pose error, as in the options of a solver.
         :raises KeyError: an array is missing.
@@ -69,7 +69,7 @@ def check_array(array: np.ndarray, shape: tuple[int | None, ...]) -> np.ndarray:
     """
     Return an array of a file as doubles, if it has the shape it should have.
 
-    :param shape: what its shape has to be; None for any length but 0.
+    :param shape: required shape; None for any length but 0.
     :raises ValueError: it has another shape, is empty, or holds something else than finite
         numbers.
     """

@@ -1,7 +1,7 @@
 """
 Files of learned guesses: one ``.npz`` of plain arrays, without pickle.
 
-Beside what was learned it holds the chain that it was learned for, which is compared when it is
+Beside the learned data it holds the chain that it was learned for, which is compared when it is
 read: with another chain a guess would be nonsense, and nothing would say so.
 """
 
@@ -33,7 +33,7 @@ LONGEST = 256 * 2**20
 _FORMAT = 1
 # How far the numbers that describe a chain may be off: they are made anew on each machine.
 _TOLERANCE = 1e-9
-# What NumPy raises for a file that is no such archive, or a damaged one.
+# Exceptions of NumPy for a file that is no such archive, or a damaged one.
 _DAMAGE = (ValueError, EOFError, TypeError, zipfile.BadZipFile, zlib.error)
 
 _GUESSES: dict[str, type[Guess]] = {guess.kind: guess for guess in (TableGuess, NetworkGuess)}
@@ -114,7 +114,7 @@ def read_arrays(path: Path, chain: KinematicChain, kind: str) -> Arrays:
     """
     Read the arrays of a guess.
 
-    :param kind: what it has to hold, ``table`` or ``network``.
+    :param kind: required kind, ``table`` or ``network``.
     :raises SeedFileError: there is no such file, or it is damaged, of another kind or for another
         chain; the message names the command that makes it.
     """

@@ -24,7 +24,7 @@ class NetworkGuess(Guess):
     """
     Guess by a fully connected network with rectified linear units.
 
-    Free axes of a task make no difference to it: it looks at the whole pose.
+    Free axes of a task make no difference to it: it uses the whole pose.
 
     :ivar layers: for each layer the matrix (inputs, outputs) and the vector (outputs,) of its
         weights, single precision.
@@ -37,7 +37,7 @@ class NetworkGuess(Guess):
         Prepare the network.
 
         :param layers: matrix and vector of each layer. The first takes the upper 3×4 block of
-            T_base_tip, row by row; the last gives what :func:`encode` makes of a posture.
+            T_base_tip, row by row; the last gives a posture as :func:`encode` encodes it.
         """
         self.chain = chain
         self.layers = tuple(

@@ -26,7 +26,7 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_space import sampled_range
 from ik_service.kinematics.pose_error import check_transforms
 
-# Postures that are drawn for each one that is kept, and how many are looked at together.
+# Postures that are drawn for each one that is kept, and how many are compared together.
 _DRAWS = 3
 _BLOCK = 16_384
 # Keeps the determinant of J Jᵀ above zero where the chain has fewer than six freedoms.
@@ -115,8 +115,8 @@ class TableGuess(Guess):
 
         :param postures: (N, n) joint vectors; those outside the limits are brought inside.
         :param task_weights: (6,) weights of the pose error, as in the options of a solver. Where
-            the orientation does not count at all, neighbours are sought by position alone, and
-            the other way round.
+            the orientation does not count at all, neighbours are searched by position alone, and
+            vice versa.
         :raises MissingExtraError: SciPy is not installed.
         """
         spatial = _scipy_spatial()
@@ -234,7 +234,7 @@ def _counting(task_weights: ArrayLike) -> np.ndarray:
     Weights of the neighbour search: 1 or 0 for the position, and for the orientation.
 
     Single axes are not left out: a neighbour that is far off about a free axis makes the errors
-    about the others change in ways that a linear step does not foresee. With one free axis of
+    about the others change as a linear step does not predict. With one free axis of
     rotation, searches from such neighbours took three times as many iterations.
     """
     weights = np.reshape(np.array(task_weights, np.float64), (2, 3))

@@ -2,7 +2,7 @@
 Training of learned guesses.
 
 A pose has many postures, and a network trained on random ones would learn their mean, which
-reaches nothing. So every pose is first solved from the middle of the limits: what one search
+reaches nothing. So every pose is first solved from the middle of the limits: the posture a search
 finds from there is nearly a function of the pose. Where that search fails, and where neighbouring
 poses came out in different branches, the trained network helps: the poses are solved once more
 from its own guesses, which agree with each other better, and it is trained on with these.

@@ -27,7 +27,7 @@ _SAMPLES = 32  # projected at once
 _NODES_EVERY = 6  # rows of a branch
 _TRIES = 60  # shortcuts, at most
 _PATIENCE = 15
-_GAIN = 0.98  # length of a shortcut as a share of what it replaces, at most
+_GAIN = 0.98  # length of a shortcut as a share of the part it replaces, at most
 
 Stopped = Callable[[int], bool]
 

@@ -37,7 +37,7 @@ class PathConstraints:
     @classmethod
     def of(cls, given: object) -> PathConstraints:
         """
-        Return the constraints of what a caller gives.
+        Return the constraints in a caller's argument.
 
         :param given: a task, several, constraints, or None for none.
         :raises ArgumentError: it is none of these.

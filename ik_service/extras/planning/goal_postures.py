@@ -101,7 +101,7 @@ class GoalPostures:
 
     def prepare(self, goals: Sequence[Goal]) -> None:
         """
-        Compile what the searches for some goals need, or load it.
+        Compile or load the kernels for the searches of some goals.
 
         :param goals: the goals.
         """

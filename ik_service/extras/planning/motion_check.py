@@ -43,7 +43,7 @@ class MotionCheck:
 
     :param chain: the chain.
     :param collisions: test of its postures; None for none.
-    :param constraints: what has to hold besides.
+    :param constraints: further constraints on the postures.
     :ivar checks: joint vectors that were tested so far.
     """
 
@@ -102,7 +102,7 @@ class MotionCheck:
         rows = corners[0] + shares * (corners[1] - corners[0])
         if len(corners) == 3:
             rows += shares * (corners[1] + shares * (corners[2] - corners[1]) - rows)
-        # These tests look at all that they get.
+        # These tests check all postures given to them.
         return self.rows_are_free(rows[:_FEW]) and self.rows_are_free(rows[_FEW:])
 
     def rows_are_free(self, rows: np.ndarray) -> bool:

@@ -59,7 +59,7 @@ class MotionPlan:
     :ivar trajectory: the timed motion; None without success.
     :ivar path: (k, n) the corners of the joint path before it is rounded and timed [rad] or [m];
         (0, n) without success.
-    :ivar bodies: two bodies that are in the way, where that is the reason.
+    :ivar bodies: two bodies in contact, where that is the reason.
     :ivar planning_time: time that it took, with all checks [s].
     :ivar checks: joint vectors that were tested for collisions and constraints.
     """
@@ -90,7 +90,7 @@ class ToolLine:
     :ivar trajectory: the timed motion; None where there is none to the end.
     :ivar rows: (k, n) the rows that were found [rad] or [m].
     :ivar reason: why it does not reach the end, in words.
-    :ivar bodies: two bodies that are in the way.
+    :ivar bodies: two bodies in contact.
     """
 
     trajectory: JointTrajectory | None
@@ -154,7 +154,7 @@ def _pose_of(chain: KinematicChain, goal: Goal) -> np.ndarray | None:
 
 
 PIPELINES = ('ompl', 'ptp', 'lin')
-"""Ways to plan: any motion; the straight joint line alone; a straight line of the tip alone."""
+"""Pipelines: any motion; the straight joint line alone; a straight line of the tip alone."""
 SEARCH_STEPS = (0.08, 0.03, 0.01)
 """
 Motion of the arm between the postures that a search checks [m], at most, and finer ones for when
@@ -203,7 +203,7 @@ def plan_motion(
         comes inside.
     :param goals: a joint vector (n,), a pose (4, 4) T_base_tip, a :class:`~ik_service.Task`, or
         several of these, one of which is to be met. Several postures of a pose are goals at once.
-    :param collisions: what the motion must be free of: a :class:`~ik_service.CollisionChecker`.
+    :param collisions: checker of the collisions to avoid, a :class:`~ik_service.CollisionChecker`.
         Its world counts as it is at first.
     :param path_constraints: tasks of the tip that hold on the whole path; ranges of joints are
         those of the chain (:meth:`~ik_service.KinematicChain.with_limits`).
@@ -220,7 +220,7 @@ def plan_motion(
     :param link: the link; None for the tip.
     :param jerk: (n,) largest jerks [rad/s³] or [m/s³], or one number for all joints; None for
         those of the limits, if any.
-    :param canceled: asked every now and then; from True on there is no plan.
+    :param canceled: polled periodically; from True on there is no plan.
     :returns: the plan, or why there is none.
     :raises ArgumentError: an argument is of another type or shape, not finite or out of range.
     :raises MissingExtraError: OMPL is not installed, which only the pipeline 'ompl' needs.
@@ -504,7 +504,7 @@ def plan_reconfigurations(
 
     :param chain: the chain of the path.
     :param path: the path, from :func:`~ik_service.solve_path`.
-    :param collisions: what the motions must be free of.
+    :param collisions: checker or test of the collisions to avoid.
     :param timeout: time for each motion [s].
     :param random_seed: of all random numbers.
     :param limits: limits of the motions.

@@ -112,7 +112,7 @@ def rrt_connect(
 @cache
 def load_ompl() -> Any:  # noqa: ANN401 - a module without types
     """
-    Return the module of OMPL, which is told to print nothing.
+    Return the module of OMPL, which is set to print nothing.
 
     :raises MissingExtraError: it is not installed.
     """

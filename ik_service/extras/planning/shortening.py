@@ -20,7 +20,7 @@ TRIES = 40
 """Shortcuts that are tried, at most."""
 PATIENCE = 8
 """Shortcuts in a row that do not help, after which no more are tried."""
-_GAIN = 0.98  # length of a shortcut as a share of what it replaces, at most
+_GAIN = 0.98  # length of a shortcut as a share of the part it replaces, at most
 
 LineTest = Callable[[np.ndarray], bool]
 """Returns whether the straight motion from one posture to another, (2, n), is allowed."""
@@ -89,7 +89,7 @@ def _places(path: np.ndarray, units: np.ndarray) -> list[float]:
 
 
 def _between(path: np.ndarray, ends: list[float], k: int, s: float) -> np.ndarray:
-    """Return the posture at a place, behind corner k of a path."""
+    """Return the posture at a position, behind corner k of a path."""
     return np.asarray(
         path[k] + (path[k + 1] - path[k]) * ((s - ends[k]) / (ends[k + 1] - ends[k]))
     )
@@ -97,7 +97,7 @@ def _between(path: np.ndarray, ends: list[float], k: int, s: float) -> np.ndarra
 
 SHARES = (1.0, 0.5, 0.2, 0.0)
 """
-Size of the arc in place of a corner, as a share of the largest for which there is space: half of
+Size of the arc instead of a corner, as a share of the largest for which there is space: half of
 the shorter line at the corner. Without an arc the motion rests there.
 """
 _ROWS = 40  # of a whole path, about
@@ -219,7 +219,7 @@ def _free_level(
 
 
 def _arc_corners(path: np.ndarray, sizes: np.ndarray, i: int, share: float) -> np.ndarray:
-    """Return the ends (3, n) of the arc in place of corner i, and that corner between them."""
+    """Return the ends (3, n) of the arc instead of corner i, and that corner between them."""
     size = 0.5 * share * min(sizes[i - 1], sizes[i])
     shares = np.array([[size / sizes[i - 1]], [0.0], [size / sizes[i]]])
     return np.asarray(path[i] + shares * (path[i - 1 : i + 2] - path[i]))

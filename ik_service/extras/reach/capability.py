@@ -1,4 +1,4 @@
-"""Capability map of an arm: what it can do at each position; its files, and comparisons."""
+"""Capability map of an arm: reach and dexterity at each position; its files, and comparisons."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class MapComparison:
 
     @property
     def overlap(self) -> float:
-        """Share of what either reaches that both do, 0 to 1; NaN where neither does."""
+        """Share of the poses reached by either that both reach, 0 to 1; NaN where neither does."""
         either = int((self.free[0] | self.free[1]).sum())
         return int((self.free[0] & self.free[1]).sum()) / either if either else math.nan
 
@@ -203,7 +203,7 @@ def _read(numbers: Reader, attributes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check(values: dict[str, Any]) -> None:
-    """Check the shapes and types of what was read."""
+    """Check the shapes and types of the values read."""
     for name in ('base_link', 'tip_link'):
         if not isinstance(values[name], str):
             raise ArgumentError(name, f'has to be a name, not {safe_repr(values[name])}')
@@ -228,8 +228,8 @@ class CapabilityMap:
     """
     Reach of an arm at P positions, with R orientations at each. Its arrays are read-only.
 
-    Poses are those of the tip link in the frame of the base link. *Reached* is what the arm gets
-    to within its joint limits; *free*, what it gets to without colliding with itself, which is the
+    Poses are of the tip link in the frame of the base link. *Reached* are those the arm attains
+    within its joint limits; *free*, those it attains without colliding with itself, which is the
     same where the map was made without collisions. A pose is counted as free when any posture for
     it is found that is free, not only the first.
 
@@ -248,8 +248,8 @@ class CapabilityMap:
         free, that of the posture found for the position alone; NaN where that is not free.
     :ivar limit_distance: (P,) likewise, the largest distance of the joint closest to a limit from
         it, as a share of its range, 0 to 0.5.
-    :ivar missed_positions: what the survey misses among the free positions.
-    :ivar missed_poses: what it misses among the free poses at positions that are reached.
+    :ivar missed_positions: check of the survey's misses among the free positions.
+    :ivar missed_poses: check of its misses among the free poses at positions that are reached.
     :ivar searches: how often a target was searched for before it was given up.
     """
 
@@ -275,7 +275,7 @@ class CapabilityMap:
 
     @property
     def collisions(self) -> bool:
-        """Whether collisions of the robot with itself were looked at."""
+        """Whether collisions of the robot with itself were checked."""
         return self.spec.collisions
 
     @cached_property

@@ -116,7 +116,7 @@ def common_height(first: CapabilityMap, second: CapabilityMap) -> float | None:
         shape = tuple(len(axis) for axis in axes)
         poses = found.free.sum(axis=1).reshape(shape).sum(axis=(0, 1))
         positions = found.position_free.reshape(shape).sum(axis=(0, 1))
-        # Positions tell where no orientation is reached at all.
+        # Positions show where no orientation is reached at all.
         fullness.append(poses / max(poses.max(), 1) + 1e-6 * positions / max(positions.max(), 1))
         heights.append(axes[2])
     near = np.abs(heights[0][:, None] - heights[1]) < _SAME * first.spacing
@@ -136,7 +136,7 @@ def draw_reach(path: Path, found: CapabilityMap) -> Path:
     share = found.free.mean(axis=1)
     cuts = Cuts(found)
     with sheet(path, 13.0, 8.4) as figure:
-        # Room for what 3-D axes write beside themselves.
+        # Room for the labels beside 3-D axes.
         cast('ConstrainedLayoutEngine', figure.get_layout_engine()).set(wspace=0.06, hspace=0.06)
         places = figure.add_gridspec(2, 3, width_ratios=(1.15, 1.0, 1.0))
         colors = _colors(_SHARE_COLORS, 0.0, 1.0)
@@ -183,7 +183,7 @@ def draw_shares(
     axes: Axes, shares: Sequence[np.ndarray], cells: Sequence[float], labels: Sequence[str] = ()
 ) -> None:
     """
-    Draw what volume is reached with at least so many orientations.
+    Draw the volume reached with at least so many orientations.
 
     :param axes: where.
     :param shares: for each arm the share of the orientations at each position it reaches, (N,).
@@ -346,7 +346,7 @@ def _draw_both_cuts(
 
 
 def _draw_means(axes: Axes, comparison: MapComparison, names: tuple[str, str]) -> None:
-    """Draw each mean of the second arm as a share of the larger of both, over what they share."""
+    """Draw each mean of the second arm as a share of the larger of both, where both reach."""
     rows = [('volume [m³]', comparison.volumes)]
     rows += [
         (label, tuple(getattr(means, field) for means in comparison.shared_means))

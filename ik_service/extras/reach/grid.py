@@ -141,7 +141,7 @@ def axes_of(positions: np.ndarray) -> tuple[np.ndarray, ...] | None:
 def spacing_of(axes: tuple[np.ndarray, ...]) -> float:
     """Return the distance of neighbours in a grid of cubes [m]; NaN of a single position."""
     steps = [(axis[-1] - axis[0]) / (len(axis) - 1) for axis in axes if len(axis) > 1]
-    return round(float(steps[0]), 12) if steps else math.nan  # without what rounding has added
+    return round(float(steps[0]), 12) if steps else math.nan  # without rounding errors
 
 
 def even_orientations(count: int) -> np.ndarray:

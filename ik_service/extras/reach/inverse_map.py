@@ -134,7 +134,7 @@ class InverseMap:
     @classmethod
     def of(cls, found: CapabilityMap) -> InverseMap:
         """
-        Return the inverse of a capability map; what is only reached with a collision is left out.
+        Return the inverse of a capability map; poses only reached with a collision are left out.
 
         :param found: the map.
         :raises ArgumentError: it is no such map, or its positions are no grid of cubes.

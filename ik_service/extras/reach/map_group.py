@@ -47,7 +47,7 @@ def write_group(
     Each file has a checksum, chunks of nothing but zeros have files too, and there are digests of
     all settings, so that damaged and missing ones are noticed.
 
-    :param kind: what it is, such as 'capability map'.
+    :param kind: its kind, such as 'capability map'.
     :param attributes: of the group, besides kind and version.
     :raises StoreError: something else is there, or the disk refuses.
     :raises MissingExtraError: zarr is not installed.
@@ -103,7 +103,7 @@ def read_group(
     Read a group. Those of earlier layouts, without checksums or digests, are read as they are.
 
     :param version: of the layout; those before it have no digests.
-    :param interpret: returns the content of a group, from what reads its arrays and from its
+    :param interpret: returns the content of a group, from a reader of its arrays and its
         attributes; whatever it raises means that these are damaged.
     :raises StoreError: there is none, it is of another version, or damaged.
     :raises MissingExtraError: zarr is not installed.
@@ -121,7 +121,7 @@ def read_group(
             return interpret(lambda name: _numbers(folder, group, name), attributes)
         except OSError:
             raise
-        except Exception as error:  # what a damaged file raises depends on where the damage is
+        except Exception as error:  # the exception depends on the damaged part
             raise StoreError(folder, settings_fault(folder) or f'is damaged: {error}') from error
 
 

@@ -23,11 +23,11 @@ from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
 from ik_service.solvers.result import IkBatchResult
 
-_COMPARED = 10  # postures with which two arms are told apart
+_COMPARED = 10  # postures with which two arms are distinguished
 _SAME = 1e-6  # by how much their poses may differ
 
 SEARCHES = 8
-"""Searches for a pose while places are compared; what is returned is searched for longer."""
+"""Searches for a pose while places are compared; those of the result are searched for longer."""
 
 _CHUNK = 100_000  # targets that are held at a time
 _PATIENCE = 60.0  # with a solve: a busy machine must not change the answer [s]
@@ -38,7 +38,7 @@ class PlaceArm:
     """
     Arm of a search for places, and how it is solved.
 
-    :ivar collisions: what postures must be free of; None for nothing.
+    :ivar collisions: checker or test of the collisions to avoid; None for none.
     :ivar inverse_map: its map; None without one.
     """
 
@@ -99,7 +99,7 @@ def read_arm(
 
     :param source: a chain, its specification, or a map.
     :param options: of the solves; those of the source when left out.
-    :param collisions: what postures must be free of; likewise.
+    :param collisions: checker or test of the collisions to avoid; likewise.
     :param inverse_map: its map; likewise.
     :raises ArgumentError: the source is something else, or the map is that of another arm.
     """
@@ -120,7 +120,7 @@ def read_arm(
             'source', f'has to be a KinematicChain, a ChainSpec or a map, not {safe_repr(source)}'
         )
     if arm.collisions is not None:
-        collision_test(arm.collisions, arm.chain)  # names what is wrong with it
+        collision_test(arm.collisions, arm.chain)  # names its fault
     if inverse_map is not None:
         _check_map(arm.chain, inverse_map.spec.build().chain)
     return arm

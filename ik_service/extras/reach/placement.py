@@ -41,8 +41,8 @@ CANDIDATES = 10_000
 HEADINGS = 8
 """Headings of a full turn that are compared at a position."""
 
-_SOLVES = 400_000  # of inverse kinematics to compare places; beyond, fewer poses are looked at
-_LEAST_POSES, _MOST_POSES = 8, 100  # that are looked at then
+_SOLVES = 400_000  # of inverse kinematics to compare places; beyond, fewer poses are compared
+_LEAST_POSES, _MOST_POSES = 8, 100  # that are compared then
 _PARTS = 20  # of the longest side of the region: places that are returned lie half of one apart
 _MORE = 4  # places that are refined for each that is returned
 _CHECKED = 25  # places that are solved for after a map or for collisions, for each of these
@@ -323,7 +323,7 @@ def search_places(
     ICRA 2013; the map itself: F. Zacharias, C. Borst, G. Hirzinger, "Capturing robot workspace
     structure: representing robot capabilities", IROS 2007), without one by inverse kinematics.
     The best ones that lie apart are moved to where they are better still, and then verified:
-    every pose is solved for, and only what its forward kinematics confirms is called reached.
+    every pose is solved for, and only poses that forward kinematics confirms are called reached.
 
     Places are ranked by the share of the poses that they reach, then by the least quality of a
     posture at a pose that is reached, see
@@ -343,8 +343,8 @@ def search_places(
     :param best: number of places to return; fewer where the region has no room for them apart.
     :param options: of the solves; the task weights are along the axes of the base link. Those of
         the source, or the defaults, when left out.
-    :param collisions: what the arm must not collide with at a pose; counts when the best places
-        of the grid are compared, and in what is returned.
+    :param collisions: checker or test of collisions at a pose; counts when the best places
+        of the grid are compared, and in the result.
     :param threads: number of threads; as many as there are cores when left out.
     :param progress: called with the number of places scored and of all.
     :raises ArgumentError: an argument has another shape, or cannot be; names it.

@@ -13,7 +13,7 @@ from ik_service.common.transforms import rotation_from_rpy
 from ik_service.exceptions import ArgumentError
 
 FULL_TURN = (-math.pi, math.pi)
-"""Headings of a base that may face any way [rad]."""
+"""Headings of a base that may face any direction [rad]."""
 
 MOST_PLACES = 5_000_000
 """Places of a grid, at most."""
@@ -91,12 +91,12 @@ class Region:
 
     @property
     def turns_fully(self) -> bool:
-        """Whether the base may face any way."""
+        """Whether the base may face any direction."""
         return self.yaw[1] - self.yaw[0] >= _FULL
 
     def contains(self, places: np.ndarray) -> np.ndarray:
         """
-        Return which places lie in the polygon; the box is not looked at.
+        Return which places lie in the polygon; the box is not checked.
 
         :param places: (N, 4) x, y, z [m] and yaw [rad].
         :returns: (N,) bool.

@@ -298,7 +298,7 @@ def _at_least(least: int) -> Callable[[str], int]:
 
 def plan_line(chain: KinematicChain, axes: tuple[np.ndarray, ...], arguments: Namespace) -> str:
     """
-    Return a line about what a survey will take, at most.
+    Return a line about the cost of a survey, at most.
 
     :param axes: coordinates of the grid [m].
     """
@@ -368,7 +368,7 @@ def _mean_rows(place: str, means: tuple[MapMeans, MapMeans]) -> list[tuple[str, 
 
 
 def _free_text(found: CapabilityMap) -> str:
-    """Sentence about what share of all that is reached is reached without a collision."""
+    """Return a sentence about the collision-free share of all that is reached."""
     texts = []
     for kind, free, reached in (
         ('positions', found.position_free, found.position_reached),

@@ -2,9 +2,9 @@
 Survey of an arm's reach: :func:`capability_map`.
 
 A position that cannot be reached with any orientation needs only one solve, for the position
-alone. At the others every orientation is solved for. What takes the time are the poses that
+alone. At the others every orientation is solved for. Most of the time goes into poses that
 cannot be reached, because each is searched for until the searches are used up; so there are few
-of them, and what that misses is measured on a sample, which is searched for thoroughly.
+of them, and the share they miss is measured on a sample, which is searched for thoroughly.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ THOROUGH_SEARCHES = 200
 """Searches for a target of the sample; as many as the default solver makes."""
 
 Progress = bool | Callable[[str, int, int], object]
-"""Whether to show bars; or a function of what is solved for, the number done, and all of them."""
+"""Whether to show bars; or a function of the kind of solves, the number done, and all of them."""
 
 _SUCCESS, _IN_COLLISION = IkStatus.SUCCESS.number, IkStatus.IN_COLLISION.number
 SAMPLE = 3000  # targets that are searched for once more, at most
@@ -52,7 +52,7 @@ _PATIENCE = 60.0  # with a solve, at least: a busy machine must not change the m
 _ROWS = 200_000  # that are read at a time
 
 MOST_POSES = 200_000_000
-"""Poses of a map, at most: what is known about each takes some bytes of memory."""
+"""Poses of a map, at most: the data of each take some bytes of memory."""
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,7 @@ def capability_map(
     progress: Progress = True,
 ) -> CapabilityMap:
     """
-    Survey what an arm reaches, and how well; called again, it goes on where it was interrupted.
+    Survey the reach of an arm, and its quality; called again, it goes on where it was interrupted.
 
     The map does not depend on interruptions, chunks, threads or workers.
 
@@ -247,7 +247,7 @@ def capability_map(
     :raises ArgumentError: an argument has another shape or type, or there are too many poses.
     :raises ChainError: the arm reaches endlessly far, and no positions are given.
     :raises StoreError: the store holds something else, is written by somebody else, or cannot be
-        written; what it holds is kept.
+        written; its content is kept.
     :raises MissingExtraError: zarr, or for ``client`` dask, is not installed.
     """
     if not isinstance(spec, ChainSpec):

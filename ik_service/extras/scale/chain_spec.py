@@ -40,7 +40,7 @@ class ChainSpec:
     :ivar srdf: SRDF text; empty without one.
     :ivar collisions: whether only answers count in which the robot does not touch itself. Every
         process then reads the meshes that the URDF names.
-    :ivar urdf_file: file that the URDF was read from, beside which those meshes are looked for;
+    :ivar urdf_file: file that the URDF was read from, beside which those meshes are searched;
         decides nothing about the answers, so that a description may lie elsewhere elsewhere.
     :ivar package_dirs: more folders in which the packages of those meshes lie; likewise.
     """

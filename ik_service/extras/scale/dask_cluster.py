@@ -81,7 +81,7 @@ class Work:
     @contextmanager
     def tools(self, size: int, threads: int | None) -> Iterator[tuple[BlockSolver, _Reader]]:
         """
-        Lend a solver, and what reads blocks of targets, with their memory, to one task at a time.
+        Lend a solver and a reader of target blocks, with their memory, to one task at a time.
 
         :param size: number of targets of the largest block.
         :param threads: number of threads of a solver; the same in all tasks.
@@ -217,7 +217,7 @@ def solve_on_cluster(
     :param missing: numbers of the first target of each chunk, and of that after its last.
     :param threads: threads of a worker; all its cores when it is alone on its host, and runs one
         task at a time.
-    :param progress: told when a chunk is there.
+    :param progress: called when a chunk is there.
     :raises ArgumentError: more than one thread for workers that share a host.
     :raises ClusterError: a worker cannot take part, or the cluster is lost.
     """
@@ -241,7 +241,7 @@ def solve_on_cluster(
             chosen,
             dtype=int,
             meta=np.empty((0, 2), int),
-            name=f'solve-{uuid.uuid4().hex}',  # never what an earlier call has left
+            name=f'solve-{uuid.uuid4().hex}',  # never the result of an earlier call
         )
         parts = np.split(np.array(missing), np.cumsum(sizes)[:-1])
         for number, rows in _collect(client, list(counts.to_delayed().ravel())):
@@ -285,7 +285,7 @@ def _check_read(
 
 
 def _collect(client: Client, tasks: list[object]) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield numbers of tasks and what they return, as they end; then cancel what has not ended."""
+    """Yield numbers and results of tasks, as they end; then cancel the unfinished ones."""
     futures = client.compute(tasks, optimize_graph=False)
     numbers = {future.key: number for number, future in enumerate(futures)}
     try:
@@ -298,7 +298,7 @@ def _collect(client: Client, tasks: list[object]) -> Iterator[tuple[int, np.ndar
 
 
 def _answers(client: Client, futures: list[Future]) -> Iterator[tuple[Future, np.ndarray]]:
-    """Yield futures with what they return; faults of the cluster are ClusterErrors."""
+    """Yield futures with their results; faults of the cluster are ClusterErrors."""
     from distributed import as_completed
 
     try:

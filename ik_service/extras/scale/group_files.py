@@ -37,7 +37,7 @@ _REMEDY = 'restore that file, or take another folder'
 _LOCK = '.ik_service.lock'
 _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
 _NEW = '.new-'
-_PARTIAL = re.compile(r'.*\.[0-9a-f]{32}\.partial')  # what Zarr writes before it gets its name
+_PARTIAL = re.compile(r'.*\.[0-9a-f]{32}\.partial')  # files of Zarr before they get their name
 _TARGETS = re.compile(r'\.targets-[0-9a-f]{32}\.npy')
 
 
@@ -45,7 +45,7 @@ def opening_fault(folder: Path, kind: str, error: Exception) -> str:
     """
     Return why a folder cannot be opened as a group, as the rest of a sentence.
 
-    :param kind: what it should be, such as 'capability map'.
+    :param kind: expected kind, such as 'capability map'.
     :raises OSError: a file cannot be read.
     """
     if not folder.exists():
@@ -88,7 +88,7 @@ def changed_attribute(attributes: Mapping[str, object]) -> str:
     """
     Return the name of an attribute that is another one than was written; empty when none is.
 
-    What somebody else has added is not looked at.
+    Attributes added by others are not checked.
 
     :param attributes: of a group; without :data:`DIGESTS` nothing is known of the others.
     """
@@ -184,7 +184,7 @@ def targets_name(path: Path) -> Path:
 
 def remove_remains(path: Path) -> None:
     """
-    Remove what was never finished, which somebody left who was killed.
+    Remove unfinished files, left by a process that was killed.
 
     Files within the store go by their names. A folder beside it is another store that was being
     made, and goes only if nothing is in it that its maker has not written.
@@ -217,7 +217,7 @@ def _is_half_made(folder: Path) -> bool:
 
 
 def missing_fault(file: Path, path: Path) -> str:
-    """Return that a file is missing, and what is in its place."""
+    """Return the fault of a missing file, naming a folder in its place."""
     instead = ': a folder is in its place, and has to go' if file.is_dir() else ''
     return f'the file {file.relative_to(path)} is missing{instead}'
 

@@ -115,11 +115,11 @@ class ResultStore:
     part of ``status`` is there, which is written last; a number of
     :data:`~ik_service.extras.scale.UNSOLVED` means that the row has not been solved yet. Each file
     has a checksum, so that one which a crash of the machine has left half written is found; and
-    ``checksums`` tells the files of a chunk from those of others.
+    ``checksums`` distinguishes the files of a chunk from others.
 
     :param path: folder of the group.
     :param group: the group.
-    :ivar attributes: what is noted beside the arrays; read-only.
+    :ivar attributes: metadata beside the arrays; read-only.
     :ivar chunk: rows of a chunk.
     :ivar arrays: the arrays by name, to be read; read-only.
     :raises StoreError: the group holds something else.
@@ -149,13 +149,13 @@ class ResultStore:
         Open a store to go on with it, or make one.
 
         :param path: its folder.
-        :param spec: what is solved; a store of another one is refused.
+        :param spec: chain, solver and options; a store of others is refused.
         :param joint_names: names of the n joints, which are written beside the answers.
-        :param targets: what tells the targets from others; likewise refused when it is another.
+        :param targets: digest of the targets; likewise refused when it is another.
         :param count: number of targets; 0 for a stream, with which the arrays grow.
         :param chunk: rows of a chunk; a store that is there keeps its own.
         :raises StoreError: the store is of something else or of another version, or the disk
-            refuses; the message names what.
+            refuses; the message names the difference.
         """
         folder = _folder(path)
         with disk_errors(folder):
@@ -253,7 +253,7 @@ class ResultStore:
         """
         Refuse targets of which most are others than those that were answered.
 
-        :param found: what comparing them has shown.
+        :param found: the result of comparing them.
         :raises StoreError: most are others.
         """
         if found.is_of_others:

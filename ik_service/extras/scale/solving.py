@@ -74,7 +74,7 @@ class BlockSolver:
 
     def solve(self, targets: np.ndarray) -> Answers:
         """
-        Solve for some targets; each row is what a single solve answers.
+        Solve for some targets; each row is the result of a single solve.
 
         :param targets: (k, 4, 4) T_base_tip; rows that are no poses get the status
             :data:`NO_POSE`.
@@ -139,8 +139,8 @@ def solve_and_write(
     :param blocks: number of the first target of each, and its (k, 4, 4) targets, whose array may
         be that of the block before.
     :param write: writes the answers to a block, from the first target on; returns their number.
-    :returns: what ``write`` has returned, block by block.
-    :raises IkServiceError: what ``write`` raises.
+    :returns: the return values of ``write``, block by block.
+    :raises IkServiceError: raised by ``write``.
     """
     with ThreadPoolExecutor(1) as writer:
         writing: Future[int] | None = None

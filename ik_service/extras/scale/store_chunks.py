@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 CHECKSUMS = 'checksums'
-"""Name of the array with a row for each chunk: what tells its files from those of another one."""
+"""Name of the array with a row for each chunk: checksums that identify its files."""
 
 _CODECS = ['bytes', 'crc32c']
 _LAST = 'status'  # the array whose file of a chunk is written last
@@ -131,7 +131,7 @@ def _opened(path: Path, group: Group, name: str) -> object:
 
 
 def _array_fault(array: Any, expected: ArrayLayout, chunk: int) -> str:  # noqa: ANN401 - or a group
-    """Return in what an array differs; empty when in nothing."""
+    """Return the difference of an array; empty for none."""
     if not hasattr(array, 'shape'):
         return 'is a group'
     for kind, found, right in (
@@ -271,7 +271,7 @@ class StoreChunks:
         return checksum(f'{self._identity} {name} {number} {found}'.encode())
 
     def _written(self, number: int) -> tuple[int, int] | None:
-        """Return what tells one writing of a chunk from another; None when it is not whole."""
+        """Return an identifier of one writing of a chunk; None when it is not whole."""
         try:
             found = self._file(_LAST, number).stat()
         except OSError:

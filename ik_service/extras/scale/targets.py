@@ -106,7 +106,7 @@ class FileTargets:
     :param dtype: type of the numbers.
     :param shape: (N, 4, 4).
     :param offset: where they begin [byte].
-    :param original: what tells the file that was opened at first from others.
+    :param original: stamp of the file that was opened at first; None for this one.
     :raises ArgumentError: the file cannot be read, or it holds another shape or type.
     """
 
@@ -129,7 +129,7 @@ class FileTargets:
         self._original = original or self._stamp()
 
     def _stamp(self) -> tuple[int, ...]:
-        """Return what other files do not have, nor the same one after it was written to."""
+        """Return a stamp that other files do not have, nor the same one after a write."""
         found = os.fstat(self._file.fileno())
         return found.st_ino, found.st_size, found.st_mtime_ns
 
@@ -230,7 +230,7 @@ def sampled_rows(count: int) -> list[int]:
 
 
 def _is_mapped(found: FileTargets, array: np.memmap) -> bool:
-    """Return whether a map is one of the file that its path leads to now, by some of its rows."""
+    """Return whether a map is one of the file that its path refers to now, by some of its rows."""
     try:
         return all(
             found.block(row, row + 1).tobytes() == _numbers(array[row : row + 1]).tobytes()
@@ -425,7 +425,7 @@ def block_targets(targets: object) -> BlockTargets | None:
 
 def reader_of(targets: BlockTargets, first: int, last: int) -> Callable[[], np.ndarray] | None:
     """
-    Return what reads a block to compare it; None where the digest has compared every number.
+    Return a reader of a block, to compare it; None where the digest has compared every number.
 
     :param targets: the targets.
     :param first: number of the first.
@@ -436,7 +436,7 @@ def reader_of(targets: BlockTargets, first: int, last: int) -> Callable[[], np.n
 
 def block_reader(targets: BlockTargets, size: int) -> Callable[[int, int], np.ndarray]:
     """
-    Return what reads blocks, each into the array of the one before where the targets can do so.
+    Return a reader of blocks, each into the array of the one before where the targets can do so.
 
     :param targets: the targets.
     :param size: number of targets of the largest block.
@@ -455,7 +455,7 @@ def block_reader(targets: BlockTargets, size: int) -> Callable[[int, int], np.nd
 
 def blocks_of(stream: Iterable[ArrayLike], size: int) -> Iterator[np.ndarray]:
     """
-    Yield what comes in a stream, in blocks of one size; the last may be smaller.
+    Yield the poses of a stream, in blocks of one size; the last may be smaller.
 
     :param stream: (4, 4) or (k, 4, 4) each, T_base_tip.
     :param size: of a block.

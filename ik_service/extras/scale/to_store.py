@@ -72,8 +72,8 @@ def solve_to_store(
     """
     Solve for targets, and write the answers to a Zarr store; called again, it goes on.
 
-    The answers come in chunks. What is interrupted, by a signal, a full disk or a machine that is
-    switched off, has all chunks that were whole; the same call then solves only those that are
+    The answers come in chunks. A run interrupted by a signal, a full disk or a machine that is
+    switched off keeps all chunks that were whole; the same call then solves only those that are
     missing, or of which a target was changed, and the answers are the same as without the
     interruption. At any time only some chunks are in memory.
 
@@ -87,14 +87,14 @@ def solve_to_store(
     :param threads: number of threads of a process; as many as it has cores when left out. On a
         cluster, hosts that solve several chunks at a time have one for each.
     :param progress: whether to show a bar with rate and time left, or its name; or a function
-        that is called with the number of targets done, and their number where it is known. What it
-        raises ends the call, with or without a cluster.
+        that is called with the number of targets done, and their number where it is known. Its
+        exceptions end the call, with or without a cluster.
     :param client: ``dask.distributed.Client`` whose workers solve; they need the folder too. Not
         for iterators.
     :raises ArgumentError: an argument has another shape or type, or a file of targets was changed
         meanwhile.
     :raises StoreError: the store holds something else, or more than an iterator has given, is
-        written by somebody else, or cannot be written; what it holds is kept.
+        written by somebody else, or cannot be written; its content is kept.
     :raises StoreInterruptedError: on Ctrl-C; also a KeyboardInterrupt.
     :raises ClusterError: a cluster has no workers, they do not see the folder or the same targets,
         or it is lost.
@@ -166,7 +166,7 @@ def _solve_stream(
     threads: int | None,
     progress: Progress,
 ) -> tuple[int, int]:
-    """Solve what comes; returns how many targets came, and how many were solved before."""
+    """Solve all targets; returns their number, and how many were solved before."""
     count = before = 0
 
     def missing() -> Iterator[tuple[int, np.ndarray]]:
@@ -212,7 +212,7 @@ def _check_targets(
 
 @contextmanager
 def _interruptible(store: ResultStore) -> Iterator[None]:
-    """Say upon Ctrl-C what has become of the answers."""
+    """Report the state of the answers upon Ctrl-C."""
     try:
         yield
     except KeyboardInterrupt as error:

@@ -42,7 +42,7 @@ _POSTURE = {
 # In the frame of the hips [m].
 TARGETS = {'within arm’s reach': (0.42, -0.05, 0.45), 'out of arm’s reach': (0.75, 0.12, 0.12)}
 # Short steps, and no restarts: the sum of many small motions that are each the least there is
-# stays small itself, and looks like what a person does. Damped, so that the steps come to an end
+# stays small itself, and resembles a person's motion. Damped, so that the steps come to an end
 # where the target is out of reach.
 _OPTIONS = IkOptions(
     task_weights=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0),

@@ -53,7 +53,7 @@ WHOLE = 'solve_path'
 JUMP = 0.1
 """Motion of a joint from one pose to the next that is a jump [rad] or [m]."""
 
-# What a single-precision or rounding limit lets pass [m], [rad], and beyond a limit.
+# Errors that single precision or rounding allows [m], [rad], and beyond a limit.
 _TOLERANCE, _SLACK = 1.5e-5, 1e-6
 _TRIED = 3  # poses that are solved before time counts
 
@@ -143,7 +143,7 @@ def plain_urdf(path: Path) -> str:
     """
     Return a description without meshes and soft limits.
 
-    Some readers look for mesh files; TRAC-IK's reads a <safety_controller> without bounds as one
+    Some readers search for mesh files; TRAC-IK's reads a <safety_controller> without bounds as one
     whose bounds are zero.
     """
     root = ElementTree.parse(path).getroot()
@@ -331,7 +331,7 @@ def random_postures(chain: KinematicChain, seed: int, legs: int, share: float) -
     corners = [random.uniform(lower, upper)]
     for _ in range(legs):
         q = corners[-1] + random.uniform(-share, share, chain.n) * (upper - lower)
-        q = np.where(q > upper, 2 * upper - q, q)  # what goes over a limit is reflected
+        q = np.where(q > upper, 2 * upper - q, q)  # positions beyond a limit are reflected
         corners.append(np.where(q < lower, 2 * lower - q, q))
     return np.array(corners)
 

@@ -151,7 +151,7 @@ def _parse(name: str, options: Sequence[str]) -> Namespace:
 
 
 def _run(name: str, options: Namespace) -> bool:
-    """Run a study and print what it wrote, or why it failed; return whether it succeeded."""
+    """Run a study and print its output, or why it failed; return whether it succeeded."""
     print(f'{name}: {load_study(name).SUMMARY}', flush=True)
     began = time.perf_counter()
     try:

@@ -23,7 +23,7 @@ class Search:
     Iterations of one search; row 0 is its start.
 
     :ivar q: (k, n) joint vectors [rad] or [m].
-    :ivar step: (k, n) the step that led to each row.
+    :ivar step: (k, n) the step to each row.
     :ivar position_error: (k,) [m].
     :ivar orientation_error: (k,) [rad].
     """

@@ -174,7 +174,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> list[Path]:
     """
-    Follow the lines with each method, and draw what the joints do.
+    Follow the lines with each method, and draw the joint motions.
 
     :param arguments: ``output``, ``iterations``.
     :returns: the files written.

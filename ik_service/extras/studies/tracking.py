@@ -39,7 +39,7 @@ _START = {
     'ur5e': (0.0, -math.pi / 2, math.pi / 2, -math.pi / 2, -math.pi / 2, 0.0),
 }
 _HELD = (0.15, 0.1, -0.1)  # from the start posture's tip, further out and lower [m]
-_LIMIT = 5e-3  # what a tracking error should stay below [m]
+_LIMIT = 5e-3  # largest acceptable tracking error [m]
 _ROWS_A_SECOND = 20  # of the table of the circles
 _COMPENSATIONS = (1.0, 0.9, 0.0)  # with physics: exact, of a model that is a tenth off, and none
 
@@ -381,7 +381,7 @@ def _draw(path: Path, outcomes: list[Outcome]) -> None:
 
 
 def _draw_paths(axes: Axes, arm: str, outcomes: list[Outcome]) -> None:
-    """Draw the ways of the tip from above, their distances from the circle ten times as large."""
+    """Draw the paths of the tip from above, their distances from the circle ten times as large."""
     target = outcomes[0].circle.target
     centre = (target.max(axis=0) + target.min(axis=0)) / 2
     around = 1e3 * (target - centre)

@@ -3,8 +3,8 @@ Targets outside the reach: the iterations of each method, and the result of a so
 
 One target lies 20 cm beyond the stretched arm; the other is a place that the arm can reach, but
 with the tool turned as it cannot be there. By itself, a method that does not damp or shorten its
-steps never comes to rest, for there is no pose at which its step is zero. What a solve returns
-is the closest pose found all the same.
+steps never comes to rest, for there is no pose at which its step is zero. A solve returns
+the closest pose found all the same.
 """
 
 from __future__ import annotations

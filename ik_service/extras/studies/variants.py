@@ -3,7 +3,7 @@ Accelerated and classical variants of the methods that have both.
 
 The classical variants are the methods of the textbooks. On a pose they converge slowly: distances
 and rotations have different scales, and neither a step along the transpose nor a cycle over the
-joints knows what the last one did. The accelerated variants weigh both alike, and learn from the
+joints uses the last one's result. The accelerated variants weigh both alike, and learn from the
 steps before.
 """
 

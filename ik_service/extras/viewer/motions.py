@@ -64,7 +64,7 @@ class Motions:
         return self._execution is not None and self._link.can_execute()
 
     def show(self, display: RobotDisplay) -> None:
-        """Take another robot; what was asked for is dropped."""
+        """Take another robot; the requested motion is dropped."""
         self._display = display
         self._states = state_choices(display.view.arm)
         self._home = home_state(display.view.arm)
@@ -73,7 +73,7 @@ class Motions:
         self.drop()
 
     def drop(self) -> None:
-        """Drop what was asked for; the panel follows the arm again."""
+        """Drop the requested motion; the panel follows the arm again."""
         self._target.clear()
         self._drop_joints()
         self._execution = None
@@ -198,7 +198,7 @@ class Motions:
 
     def _end(self, end: ExecutionEnd) -> None:
         self._execution = None
-        if self._is_due:  # replaced by what is still to be sent
+        if self._is_due:  # replaced by the pending goal
             return
         wanted, self._goal = self._goal is not None, None
         if wanted and not end.is_success:
@@ -263,7 +263,7 @@ class Grippers:
 
 def gripper_choices(arm: Arm, hand: Hand) -> dict[str, Positions]:
     """
-    Return where a hand can be sent, by what the buttons say.
+    Return the target positions of a hand, by button label.
 
     Open and closed are the states of its group that are called so, else those limits of its
     joints between which the fingers move apart; where neither tells, the limits are offered.

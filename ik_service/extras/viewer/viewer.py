@@ -236,7 +236,7 @@ class Viewer:
         self._monitor.read_parameters(PARAMETERS, self._teleop.take_parameters)
 
     def _on_stopped(self) -> None:
-        """Drop what else would move the arm after a stop, whoever asked for it."""
+        """Drop everything else that would move the arm after a stop, whoever asked for it."""
         self._target.clear_received()
         self._teleop.stop()
 

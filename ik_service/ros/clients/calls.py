@@ -32,7 +32,7 @@ class BlockAnswers(NamedTuple):
 
     :ivar rows: (k,) numbers of the poses that are answered.
     :ivar codes: (k,) error codes.
-    :ivar messages: k reasons of what has no solution.
+    :ivar messages: k reasons for missing solutions.
     :ivar joint_names: the joints of the postures.
     :ivar postures: (s, m) of the s poses that are solved [rad] or [m].
     """
@@ -50,10 +50,10 @@ class Calls(Protocol):
 
     :ivar client: the client of the service.
     :ivar lock: held while a request is made and sent, as the next one is made of the same parts.
-    :ivar in_flight: calls that are under way at once.
+    :ivar in_flight: largest number of calls in flight.
     :ivar most: poses of a call, at most.
     :ivar stall: time without an answer that is longer than servers work on their calls [s].
-    :ivar renewed: when the client was last replaced [s]; what was sent before is not answered.
+    :ivar renewed: when the client was last replaced [s]; calls sent before get no response.
     :ivar stuck: whether the client is to be replaced.
     """
 
@@ -73,7 +73,7 @@ class Calls(Protocol):
         """
         Return a request, which is valid until the next one is made.
 
-        :param question: what is asked for.
+        :param question: the batch request.
         :param frame: the frame of the poses.
         :param rows: (k,) their numbers.
         """
@@ -184,13 +184,13 @@ class BatchCalls(_RenewedClient):
 
 class SingleCalls(_RenewedClient):
     """
-    Calls of ``compute_ik``, several under way at once.
+    Calls of ``compute_ik``, several in flight at once.
 
     :param node: node of the client.
     :param service: full name of the service.
     """
 
-    in_flight = 8  # servers with the default quality of service lose what is beyond 10
+    in_flight = 8  # servers with the default quality of service lose requests beyond 10
     most = 1
     stall = math.inf  # a single pose may take as long as the server's solver may
 

@@ -26,7 +26,7 @@ _HEAD_START = 1.0  # of the service that is preferred, where the other is found 
 _SETTLING = 0.3, 0.6, 1.2, 2.4, 4.8
 """When calls are made again that a server may have missed: after it was first seen [s].
 
-It is seen before it is connected, and what is sent in between is lost. A lost message of discovery
+It is seen before it is connected, and requests in between are lost. A lost message of discovery
 comes again within 3 s.
 """
 _SLOWER = 10.0
@@ -36,7 +36,7 @@ _TIMED_OUT = -6
 
 @dataclass(eq=False)
 class _Call:
-    """A call under way, or to be made."""
+    """Call in flight, or to be made."""
 
     frame: str
     rows: np.ndarray
@@ -50,7 +50,7 @@ class Course:
     Course of a batch. Thread-safe.
 
     :param batch: where the answers go.
-    :param question: what is asked for.
+    :param question: the batch request.
     :param choices: the services that may be asked, the preferred one first.
     :param node: node of the client.
     :param patience: time for a server to come, to come back, or to answer a call [s]; each
@@ -80,19 +80,19 @@ class Course:
         self._calls: Calls | None = None
         self._size = _FIRST
         self._lost_since: float | None = None
-        self._servers: int | None = None  # when last looked at
+        self._servers: int | None = None  # at the last check
         self._came = -math.inf  # the newest one
         self._longest = math.inf  # turn, of those since calls were last made by a new client [s]
 
     def go_on(self) -> None:
-        """Ask for what may be under way, and again for what is lost; to be called now and then."""
+        """Send calls up to the limit in flight, and lost ones again; to be called periodically."""
         try:
             self._go_on(time.monotonic())
         except IkClientError as error:
             self.fail(error)
 
     def stop(self) -> None:
-        """Ask for no more, and forget what is under way."""
+        """Send no more calls, and forget those in flight."""
         with self._lock:
             self._left.clear()
             for call in self._flying:
@@ -185,7 +185,7 @@ class Course:
         self._size = int(min(max(wanted, _SMALLEST), 2 * self._size))
 
     def _take_back(self, calls: Calls, now: float) -> None:
-        """Ask again for what was sent to a server that is gone, or is not answered for long."""
+        """Repeat calls sent to a server that is gone, or without a response for long."""
         with self._lock:
             missed = self._missed_until(calls, now)
             self._watch(calls, now)
@@ -230,7 +230,7 @@ class Course:
             self._came = now
         self._servers = servers
         self._came = max(self._came, calls.renewed)
-        # Not the last of these times: what was sent just before has its answer on the way.
+        # Not the last of these times: a call just before has its response in transit.
         passed = [self._came + after for after in (0.0, *_SETTLING) if self._came + after <= now]
         return max(passed[-2] if len(passed) > 1 else -math.inf, calls.renewed)
 

@@ -45,14 +45,14 @@ class IkBatch:
 
     The arrays may be read at any time: rows that are not answered yet have the error code 0.
     Iterating yields each answer as soon as it and all before it are there. In coroutines of
-    asyncio and of rclpy, ``await batch`` does what :meth:`result` does.
+    asyncio and of rclpy, ``await batch`` does the same as :meth:`result`.
 
     :ivar joint_names: the m joints of ``q``, every movable joint of the robot; empty before the
         first answer, and of ``compute_ik``, which names them with solutions alone, before the
         first solution.
     :ivar q: (N, m) joint positions [rad] or [m]; NaN in rows without a solution.
     :ivar error_codes: (N,) values of ``moveit_msgs/MoveItErrorCodes``.
-    :ivar messages: N reasons of what has no solution; empty for the others.
+    :ivar messages: N reasons for missing solutions; empty for the others.
     :ivar answered: the number of poses whose answers have come.
     :param count: N, the number of poses.
     :param node: the node whose executor runs coroutines of rclpy, and which logs errors.
@@ -136,7 +136,7 @@ class IkBatch:
         """
         Call something at the end, in the client's thread, or at once after the end.
 
-        What is called may read the batch, begin others, and add callbacks to these, but not wait
+        The callback may read the batch, begin others, and add callbacks to these, but not wait
         for them, as their answers come in the same thread: that raises an error.
 
         :param callback: called with the batch; an exception that it raises is logged by the node.

@@ -36,7 +36,7 @@ _numbers = itertools.count(1)
 
 class IkClient:
     """
-    Client that has many poses solved by a node, in blocks of which some are under way at once.
+    Client that has many poses solved by a node, in blocks of which some are in flight at once.
 
     It asks ``compute_ik_batch``, or ``compute_ik`` where a server such as MoveIt's has only that;
     both by the names, namespace and remaps of the given node. Answers come in a thread and
@@ -105,7 +105,7 @@ class IkClient:
             node.
         :param avoid_collisions: whether answers have to be free of collisions.
         :returns: the answers, which come in.
-        :raises ArgumentError: poses, seeds or the timeout are not what they have to be.
+        :raises ArgumentError: poses, seeds or the timeout are invalid.
         :raises IkClientError: the client is closed.
         """
         question = Question.of(
@@ -131,7 +131,7 @@ class IkClient:
         avoid_collisions: bool = False,
     ) -> IkBatch:
         """
-        Have poses solved by ``compute_ik``, several calls under way at once, from any server.
+        Have poses solved by ``compute_ik``, several calls in flight at once, from any server.
 
         Arguments, answers and errors are those of :meth:`solve`.
 

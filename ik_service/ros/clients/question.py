@@ -16,7 +16,7 @@ from ik_service.exceptions import ArgumentError, IkServiceError
 
 
 class IkClientError(IkServiceError):
-    """Batch that came to no end; what was answered before is in the batch."""
+    """Batch that did not finish; answers received before are in the batch."""
 
 
 class BatchCancelledError(IkClientError):
@@ -44,11 +44,11 @@ Poses = ArrayLike | Sequence[PoseStamped]
 @dataclass(frozen=True)
 class Question:
     """
-    What is asked for.
+    Request for the solutions of a batch.
 
     :ivar poses: (N, 7) positions [m] and quaternions (x, y, z, w).
     :ivar blocks: frames, each with the numbers of the poses in it.
-    :ivar seeds: (n,) or (N, n) [rad] or [m]; None for what the server starts from.
+    :ivar seeds: (n,) or (N, n) [rad] or [m]; None for the server's own start.
     :ivar seed_joints: the n joints of the seeds.
     :ivar group: the planning group; empty for the default.
     :ivar link: the link that is placed; empty for the tip of the group.
@@ -73,7 +73,7 @@ class Question:
         **others: object,
     ) -> Question:
         """
-        Return what is asked for.
+        Return the request for the solutions of a batch.
 
         :param poses: the poses.
         :param frame: frame of matrices, and of messages that name none.
@@ -81,7 +81,7 @@ class Question:
         :param seed_joints: likewise.
         :param others: the other attributes.
         :raises ArgumentError: poses or seeds are of another shape, or a matrix is not rigid; names
-            the row. Or a name is no text. NaN is no error here: the server answers what it answers
+            the row. Or a name is no text. NaN is no error here: the server gives its own response
             to NaN.
         """
         for name, value in (('frame', frame), *others.items()):
@@ -108,7 +108,7 @@ class Question:
 
 
 def _check_text(value: object, argument: str) -> None:
-    """Refuse what no message can hold as text, which would end the client in its own thread."""
+    """Refuse text that no message can hold, which would end the client in its own thread."""
     if not isinstance(value, str) or not value.isprintable():
         raise ArgumentError(argument, f'has to be printable text, not {safe_repr(value)}')
 

@@ -60,14 +60,14 @@ class ThreadSafeActionClient(ActionClient):
         """
         Take answers, results and feedback.
 
-        :param taken_data: what has come.
+        :param taken_data: the received data.
         """
         with self._noting:
             await super().execute(taken_data)
 
     def servers(self) -> frozenset[bytes]:
         """
-        Return what tells the servers of the action from each other, of all that are known.
+        Return the identifiers of all known servers of the action.
 
         One that was killed is among them until DDS gives it up, after up to 20 s.
         """

@@ -90,7 +90,7 @@ class Connection:
     Connection of the node with an arm.
 
     :ivar parameters: parameters of the node that are settled.
-    :ivar remappings: names of topics, and what they become.
+    :ivar remappings: names of topics, and their new names.
     """
 
     parameters: Mapping[str, str | float | bool | list[str]]
@@ -158,7 +158,7 @@ def check_names(
     Refuse arguments on the command line that a launch file does not have.
 
     ``launch`` ignores them without a word. Where another launch file includes this one, the
-    command line may hold arguments of that one, and is not looked at.
+    command line may hold arguments of that one, and is not checked.
 
     :param command_line: the arguments, such as ``urdf:=arm.urdf``.
     :raises ArgumentError: naming the argument, the nearest name and all there are.

@@ -5,10 +5,10 @@ A callback of one group then never waits for one of another: a slow solve delays
 states nor the parameters. Each executor also waits on its own entities alone, which makes a
 response quicker than in an executor that serves the whole node.
 
-That of streams is for subscriptions whose messages come all the time. An executor of rclpy lists
-what it waits for anew before each wait, and each callback makes it do so twice: half a millisecond
-of computing for a message that takes a tenth of that. Here the list is made once, and one thread
-takes what comes, as :mod:`rclpy.wait_for_message` does. It may do so for several nodes: a thread
+That of streams is for subscriptions whose messages come all the time. An executor of rclpy builds
+its wait set anew before each wait, and each callback makes it do so twice: half a millisecond
+of computing for a message that takes a tenth of that. Here the set is built once, and one thread
+takes the messages, as :mod:`rclpy.wait_for_message` does. It may do so for several nodes: a thread
 that wakes for one message of each takes longer to wake than for all the rest.
 """
 
@@ -58,7 +58,7 @@ class PartialExecutor(Executor):
     """
     Executor of some callback groups of a node; any number of threads may spin it.
 
-    The threads take turns in waiting: the one that waits also runs what comes, while the next
+    The threads take turns in waiting: the one that waits also runs the callbacks, while the next
     one takes over the waiting. So a response never changes threads, as it does in rclpy's
     MultiThreadedExecutor, and several requests are served at once.
 
@@ -95,7 +95,7 @@ class PartialExecutor(Executor):
             except (ShutdownException, ExternalShutdownException, TimeoutException):
                 return
         handler()
-        handler.result()  # raises what the callback raised
+        handler.result()  # raises the callback's exception
 
     def spin_once_until_future_complete(
         self, future: Future, timeout_sec: float | TimeoutObject | None = None
@@ -114,7 +114,7 @@ class _NodePart:
     """
     Entities of a node that belong to some callback groups.
 
-    Before each wait, an executor looks at all entities that its nodes have, and for some of them
+    Before each wait, an executor checks all entities that its nodes have, and for some of them
     at all others: so it gets none that it does not serve.
 
     :param serves: returns whether a callback group is one of them.
@@ -177,7 +177,7 @@ _LEAVING = 0.1
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Subscriptions of a node that are served, and what gets the exceptions of their callbacks."""
+    """Subscriptions of a node that are served, and the handler of their callbacks' exceptions."""
 
     node: Node
     groups: frozenset[CallbackGroup]
@@ -243,7 +243,7 @@ class StreamExecutor:
         """
         Serve callback groups of a node for the time of a ``with`` block.
 
-        :param on_error: called with what a callback raised; without it :meth:`spin` raises that.
+        :param on_error: called with a callback's exception; without it :meth:`spin` raises that.
         """
         part = _Part(node, frozenset(groups), on_error)
         with self._parts_changed:
@@ -271,9 +271,9 @@ class StreamExecutor:
             self._idle.set()
 
     def wake(self) -> None:
-        """Let the thread look for new subscriptions, or whether it shall end."""
+        """Let the thread check for new subscriptions, or for its end."""
         self._changed.set()
-        with suppress(InvalidHandle):  # where the context is gone, and with it what waits
+        with suppress(InvalidHandle):  # where the context is gone, and with it the wait
             self._guard.trigger()
 
     def shutdown(self, timeout_sec: float | None = None) -> bool:
@@ -322,7 +322,7 @@ class StreamExecutor:
         waiting.wait(-1)
 
     def _present_parts(self) -> tuple[_Part, ...]:
-        """Return what is served from now on, after which nothing else is."""
+        """Return the parts served from now on, after which no others are."""
         with self._parts_changed:
             self._served = self._parts
             self._parts_changed.notify_all()
@@ -360,7 +360,7 @@ def _takes_info(callback: Callable[..., Any]) -> bool:
 
 
 def _finish(step: Coroutine[Any, Any, object]) -> None:
-    """Run what waits for nothing to its end."""
+    """Run a coroutine that awaits nothing to its end."""
     with suppress(StopIteration):
         step.send(None)
 

@@ -38,8 +38,8 @@ class CopyFilter:
     Filter of messages that a reliable and a best-effort subscription both receive.
 
     The copy that comes first counts. Where the best-effort subscription has lost one, those after
-    it count once more when the reliable one delivers them: the last word is always what the
-    publisher sent last. Messages without a time of their publication cannot be told apart and
+    it count once more when the reliable one delivers them: the last to count is always the one
+    published last. Messages without a time of publication cannot be distinguished and
     count as often as they come.
     """
 
@@ -145,7 +145,7 @@ class IncompatiblePublishers:
     """
     Publishers from which a node receives nothing because of their quality of service.
 
-    :param node: the node; all of its subscriptions are looked at.
+    :param node: the node; all of its subscriptions are checked.
     """
 
     def __init__(self, node: Node) -> None:

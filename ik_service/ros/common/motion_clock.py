@@ -18,7 +18,7 @@ _BEHIND = 0.05
 """Largest lag of a controller's clock behind this one without simulated time [s]."""
 
 _PAUSED, _SLEEP = 0.5, 0.005
-"""Real time after which a clock that stands is paused, and between two looks at it [s]."""
+"""Real time after which a clock that stands is paused, and between two checks of it [s]."""
 
 _LOOKS, _AT_ONCE = 3, 2e-5
 """Number of readings of two clocks, and the time within which they are simultaneous [s]."""
@@ -138,7 +138,7 @@ class MotionClock:
     def _both(self) -> tuple[float, int]:
         """Return the real time [s] and that of the graph [ns] at one moment."""
         closest = math.inf
-        for _ in range(_LOOKS):  # another thread may get the core between two looks at clocks
+        for _ in range(_LOOKS):  # another thread may get the core between two reads of clocks
             before = self._real()
             graph = time.time_ns() if self._clock is None else self._clock.now().nanoseconds
             after = self._real()

@@ -19,7 +19,7 @@ SERVICE_QOS = QoSProfile(depth=2000, reliability=ReliabilityPolicy.RELIABLE)
 """
 Of ``compute_ik`` and ``compute_fk``: room for waiting requests and responses.
 
-The default depth of 10 loses what comes beyond it, and says nothing. A client needs as much for
+The default depth of 10 loses messages beyond it, and says nothing. A client needs as much for
 itself: its own requests wait in such a queue, and into that of its answers come those of all
 other clients of the service too, which the middleware sorts out only when they are taken.
 """

@@ -32,7 +32,7 @@ They grow because a try holds the interpreter for up to 0.1 s.
 _MOST_PENDING = 1000
 _SHARE = 0.1  # of the time that tries in vain may hold the interpreter
 
-_WARNING = 'failed to send response'  # what rclpy warns of when the middleware drops a response
+_WARNING = 'failed to send response'  # rclpy's warning when the middleware drops a response
 
 
 def retry_dropped_responses(node: Node) -> None:

@@ -84,7 +84,7 @@ def run(program: Program, name: str = 'ik_service') -> int:
     stop.set()
     finished.wait(stop.grace)
     for number in _SIGNALS:
-        signal.signal(number, signal.SIG_IGN)  # one more must not kill what is ending
+        signal.signal(number, signal.SIG_IGN)  # one more must not break the shutdown
     return _leave(codes[0] if codes else 0, worker)
 
 
@@ -96,7 +96,7 @@ def _guarded(program: Program, stop: StopRequest, name: str) -> int:
     except SystemExit as request:  # argparse and friends
         return request.code if isinstance(request.code, int) else int(request.code is not None)
     except BaseException as error:
-        if stop.is_set():  # what breaks while everything is taken down is no news
+        if stop.is_set():  # failures during the shutdown are not reported
             return 0
         why = _known_cause(error)
         if why:
@@ -117,7 +117,7 @@ def _known_cause(error: BaseException) -> str:
 
 
 def _security_enabled() -> bool:
-    """Return whether ROS has to protect what this process sends and receives."""
+    """Return whether ROS has to protect the messages of this process."""
     return os.environ.get('ROS_SECURITY_ENABLE') == 'true'
 
 
@@ -212,7 +212,7 @@ def _spin(executor: Executor | StreamExecutor, stopping: threading.Event) -> Non
         try:
             executor.spin()
         except Exception:
-            if not stopping.is_set():  # what breaks while everything is taken down is no news
+            if not stopping.is_set():  # failures during the shutdown are not reported
                 traceback.print_exc()
             stopping.wait(0.1)  # a fault that stays must not fill the disk
 

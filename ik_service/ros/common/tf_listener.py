@@ -30,9 +30,9 @@ TF_STATIC_QOS = QoSProfile(
     reliability=ReliabilityPolicy.RELIABLE,
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
-"""Of ``/tf_static``: late subscribers get what was sent before."""
+"""Of ``/tf_static``: late subscribers get earlier messages."""
 
-_MOST_LINKS = 1000  # of the robot, that a way to a frame is looked for from
+_MOST_LINKS = 1000  # of the robot, from which a transform to a frame is searched
 
 
 class TransformSource(Protocol):
@@ -40,7 +40,7 @@ class TransformSource(Protocol):
 
     def look_up(self, target: str, source: str) -> tuple[np.ndarray, int | None]:
         """
-        Return T_target_source (4, 4) [m] and the stamp [ns] of the oldest transform on the way.
+        Return T_target_source (4, 4) [m] and the stamp [ns] of the oldest transform in the chain.
 
         :param target: the frame in which the pose is wanted.
         :param source: the frame whose pose is wanted.
@@ -72,7 +72,7 @@ class TfFrames:
         """
         Return the pose of a frame relative to a link of the robot.
 
-        The root link is asked for first. Where it has no way to the frame, or only one that is
+        The root link is asked for first. If it has no transform to the frame, or only one that is
         too old, the other links are, such as the hand that carries a camera: the freshest counts.
 
         :param frame: name of the frame.
@@ -110,7 +110,7 @@ def tf_frames(
     source: TransformSource | None = None,
 ) -> TfFrames | None:
     """
-    Listen to tf, and return what looks up its frames.
+    Listen to tf, and return a look-up of its frames.
 
     :param timeout: as for :class:`TfFrames`.
     :param source: transforms that somebody else listens for; None to listen here.
@@ -162,7 +162,7 @@ class _Tf2Source:
             raise NoTransformError(target, source, truncate(str(error))) from error
         stamp = found.header.stamp.sec * 1_000_000_000 + found.header.stamp.nanosec
         T = matrix_from_transform(found.transform, f'tf {target} <- {source}')
-        return T, stamp or None  # it stamps what is static all along with 0
+        return T, stamp or None  # tf stamps purely static transforms with 0
 
 
 class _TopicSource(TransformTree):

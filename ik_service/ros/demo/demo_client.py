@@ -42,7 +42,7 @@ _POSITION, _ORIENTATION = 1e-4, 1e-3  # tolerances of goals [m] and [rad]
 _PLANNING_TIME = 10.0  # granted to a plan [s]
 
 Wait = Callable[[Future, str], Any]
-"""Waits for a future, the second argument saying what is awaited, and returns its result."""
+"""Waits for a future, the second argument naming the awaited event, and returns its result."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class PlanClient:
 
     def put_box(self, T_base_box: np.ndarray, size: tuple[float, float, float]) -> bool:
         """
-        Put a box into the planning scene, in place of the one before.
+        Put a box into the planning scene, instead of the one before.
 
         :param T_base_box: (4, 4) pose of its middle [m].
         :param size: along its axes [m].
@@ -141,7 +141,7 @@ _UNMEASURED = 'joints without a joint state'  # in them
 
 
 class ServiceFailedError(IkServiceError):
-    """A service did not answer, or answered that it could not do what was asked."""
+    """Service call without a response, or with one that reports a failure."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class DemoClient:
     :param check: called repeatedly while it waits for an answer; may raise to give up.
     :ivar plans: client of motion plans.
     :ivar plan_fault: why the node plans no motions; None while that is not known.
-    :ivar take_over: why the demo has to give way to others.
+    :ivar take_over: why the demo has to yield to others.
     """
 
     def __init__(self, base_link: str, tip_link: str, check: Callable[[], None]) -> None:

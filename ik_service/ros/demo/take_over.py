@@ -1,4 +1,4 @@
-"""Notice of others who stop the arm or move it, for the demo, which gives way to them."""
+"""Notice of others who stop the arm or move it, for the demo, which yields to them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ MOTION = 'a trajectory or a servo command moves the arm'
 
 STOPS, MOTIONS = 'stops', 'motions besides targets'
 _COUNTS = {STOPS: STOPPED, MOTIONS: MOTION}
-"""Counts in the node's diagnostics, and what it means when they grow; the first weighs most."""
+"""Counts in the node's diagnostics, and the meaning of their growth; the first weighs most."""
 
 
 class TakeOver:
     """
-    Why the demo has to give way.
+    Reason for the demo to yield.
 
     :ivar reason: why; empty while it need not.
     """
@@ -39,13 +39,13 @@ class TakeOver:
         Note that the demo itself stops or moves the arm, which is going to be counted.
 
         :param name: :data:`STOPS` or :data:`MOTIONS`.
-        :param times: how often; −1 where what was expected has not come.
+        :param times: how often; −1 where an expected event has not come.
         """
         self._own[name] = max(0, self._own[name] + times)
 
     def take_counts(self, values: Mapping[str, str]) -> None:
         """
-        Note what the node's diagnostics count.
+        Note the counts of the node's diagnostics.
 
         :param values: the values of its part ``motions``, by name.
         """

@@ -169,11 +169,11 @@ class ArmMarkerPublisher:
     """
     Publisher of ``markers`` while it is switched on.
 
-    It checks for changes in a thread: a check takes less time than what an executor does about a
+    It checks for changes in a thread: a check takes less time than an executor's overhead for a
     timer.
 
     :param following: returns the follower in use; None before there is one.
-    :param on_error: called with what a check raised; the next one comes all the same.
+    :param on_error: called with the exception of a check; the next one comes all the same.
     :param checks: thread that checks for several nodes; None for one of its own.
     """
 

@@ -2,11 +2,11 @@
 Marker messages of the known world and of collisions, for RViz, Foxglove and the page.
 
 Every array is complete: it begins by deleting all markers, so that a viewer that has missed the
-arrays before shows the same as all others. What moves with a link is given in that link's frame,
-and moves without further messages; the frame of a marker of :data:`LINKS` is a link in contact.
+arrays before shows the same as all others. Shapes moving with a link are given in its frame,
+and move without further messages; the frame of a marker of :data:`LINKS` is a link in contact.
 
 RViz has no cones and capsules: they are drawn as triangles, as meshes are. A plane is drawn as a
-square plate, and what no triangles are left for in the budget as its bounding box.
+square plate, and a shape beyond the budget of triangles as its bounding box.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class TriangleBudget:
     """
     Number of triangles that an array of markers may still hold.
 
-    :ivar left: what is left of it.
+    :ivar left: remaining number.
     """
 
     left: int
@@ -144,7 +144,7 @@ OBJECTS, ATTACHED, LINKS = 'objects', 'attached', 'colliding_links'
 """Namespaces of the shapes: of objects of the world, of attached ones, and of links in contact."""
 
 CONTACTS, REMARKS = 'contacts', 'remarks'
-"""Namespaces of texts: a pair of bodies in contact each, and what the markers do not show."""
+"""Namespaces of texts: a pair of bodies in contact each, and remarks on things not shown."""
 
 MOST_SHAPES = 500
 """Largest number of shapes that are shown."""
@@ -174,7 +174,7 @@ class WorldScene:
     :ivar world: the objects.
     :ivar contacts: pairs of bodies in contact.
     :ivar links: shapes of the links in contact.
-    :ivar remarks: what a viewer has to be told besides.
+    :ivar remarks: for the viewer.
     """
 
     root_link: str
@@ -186,7 +186,7 @@ class WorldScene:
 
 @dataclass(frozen=True)
 class _Part:
-    """Shape of a body in its place: poses are (4, 4) [m]."""
+    """Shape of a body at its pose: poses are (4, 4) [m]."""
 
     body: str
     namespace: str
@@ -280,7 +280,7 @@ def _contacts(scene: WorldScene, stamp: Time) -> Iterator[Marker]:
 
 
 def _place(scene: WorldScene, body: str) -> tuple[str, np.ndarray]:
-    """Return the frame that a body is in, and its place there (3,) [m]."""
+    """Return the frame that a body is in, and its position there (3,) [m]."""
     if body in scene.world.attached:
         attached = scene.world.attached[body]
         return attached.link, attached.pose[:3, 3]
@@ -310,7 +310,7 @@ def _marker(frame: str, namespace: str, number: int, stamp: Time) -> Marker:
 
 
 RATE = 10.0
-"""Rate at which to look for changes [Hz]."""
+"""Rate of the checks for changes [Hz]."""
 
 Pairs = tuple[tuple[str, str], ...]
 

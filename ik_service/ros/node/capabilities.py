@@ -31,7 +31,7 @@ GROUP = 'ik_service.capabilities'
 
 
 class MotionInterface(Protocol):
-    """Topics, services or actions of one way to move the arm."""
+    """Topics, services or actions of one interface that moves the arm."""
 
     group: CallbackGroup | None
     """Callbacks that need threads of their own; None for none."""
@@ -40,10 +40,10 @@ class MotionInterface(Protocol):
         """Subscribe, and offer services and actions."""
 
     def tick(self, now: float) -> None:
-        """Do what every period of the commands asks for; after the followers' tick."""
+        """Do the work of one command period; after the followers' tick."""
 
     def end(self) -> None:
-        """End what runs, as the node ends; the ticks go on."""
+        """End running motions, as the node ends; the ticks go on."""
 
     def preempt(self, reason: str) -> None:
         """Stop the goals of actions, for the reason that is given."""
@@ -81,11 +81,11 @@ class NodeParts:
 
 class Capability(Protocol):
     """
-    Services and one way to move the arm that a node offers besides those of its core.
+    Services and one motion interface that a node offers besides those of its core.
 
     :ivar services: types and handlers of its services by their names.
     :ivar late: names of those that are offered only once the kernels of paths are compiled.
-    :ivar motion: its way to move the arm; None for none.
+    :ivar motion: its motion interface; None for none.
     """
 
     services: Mapping[str, tuple[type, ServiceHandler]]

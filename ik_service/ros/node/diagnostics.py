@@ -39,7 +39,7 @@ class DiagnosticsPublisher:
     Publisher of the diagnostics of a node.
 
     :param node: the node; its name begins the name of each part.
-    :param motions: returns names and values about the ways to move the arm besides targets.
+    :param motions: returns names and values about the motion interfaces besides targets.
     """
 
     def __init__(

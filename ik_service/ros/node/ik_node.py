@@ -86,7 +86,7 @@ class NodeThreads:
     Each group of callbacks has threads of its own: a stop, for example, waits for no solve.
 
     :param states: takes the joint states of several nodes; None for a thread of its own.
-    :param on_error: called with what their callback raised.
+    :param on_error: called with exceptions of their callback.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ def announce(
     seconds: float,
 ) -> None:
     """
-    Log that an arm is in use, and what it cannot do.
+    Log that an arm is in use, and its limitations.
 
     :param old: the arm before; None for the first one.
     :param seconds: time since the node was made [s].
@@ -179,7 +179,7 @@ def announce(
 
 
 def _log_remarks(log: RcutilsLogger, remarks: Sequence[str]) -> None:
-    """Log what of the robot's description is not used."""
+    """Log the unused parts of the robot's description."""
     for remark in remarks[:_MOST_REMARKS]:
         log.warning(f'robot description: {remark}')
     if len(remarks) > _MOST_REMARKS:
@@ -443,7 +443,7 @@ class IkNode(NodeWithActions):
             self._watch.end()
 
     def _report(self) -> Mapping[str, str]:
-        """Return names and values about all ways to move the arm, for the diagnostics."""
+        """Return names and values about all motion interfaces, for the diagnostics."""
         received = self._incompatible.report()
         stalls = {'stalls of the commands': str(self._watch.count)}
         others = {'motions besides targets': str(self._other_motions())}
@@ -466,7 +466,7 @@ class IkNode(NodeWithActions):
             part.preempt(reason)
 
     def _show_world(self, now: float) -> None:
-        """Publish what has changed in the known world."""
+        """Publish the changes of the known world."""
         self._world.update(now)
         self._scene.update(now)
 

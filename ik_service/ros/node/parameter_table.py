@@ -334,7 +334,7 @@ _SOLVER: dict[str, ParameterSpec] = {
 }
 
 UNDECLARED = frozenset({'record_trace'})
-"""Options that are no parameters, as no answer has a field for what they give."""
+"""Options that are no parameters, as no response has a field for their output."""
 
 
 ARM_PARAMETERS: tuple[ParameterSpec, ...] = (

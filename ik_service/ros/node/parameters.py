@@ -124,7 +124,7 @@ class NodeParameters:
         """
         Set the callbacks of changes that need another arm, such as of tool frames.
 
-        :param check: called with the settings before the change is accepted; what it raises as
+        :param check: called with the settings before the change is accepted; raising an
             :class:`~ik_service.exceptions.IkServiceError` refuses the change, with the reason.
         :param rebuild: called when :attr:`arm` has changed.
         """

@@ -43,7 +43,7 @@ class RobotDescriptions:
     """
     Source of the robot that a node works with; a new description is built in the background.
 
-    What a parameter gives does not change, and is published for others; what none gives is taken
+    A description from a parameter is fixed, and published for others; a missing one is taken
     from the topics ``robot_description`` and ``robot_description_semantic``, as often as it
     changes. Without a semantic description there are the groups that parameters and known names
     give. When parameters that shape the arm change, it is built again from the descriptions in
@@ -83,7 +83,7 @@ class RobotDescriptions:
 
     def start(self) -> None:
         """
-        Build what the parameters describe, and subscribe to what they leave out.
+        Build the arm that the parameters describe, and subscribe to missing descriptions.
 
         :raises IkServiceError: the description that the parameters give makes no arm.
         """
@@ -118,7 +118,7 @@ class RobotDescriptions:
         Nothing may be wrong with the description itself where the error is an unexpected one: it
         is built again when it is published again, though it has not changed.
 
-        :param error: what was raised while its arm was built, or put to use.
+        :param error: exception raised while its arm was built, or put to use.
         :param used: the arm in use; None without one.
         """
         in_use = used is not None and used is self._newest
@@ -150,7 +150,7 @@ class RobotDescriptions:
         # Publishers that restart repeat themselves.
         if received != self._received or received == self._failed:
             # Of a robot that is replaced, one of the two comes first, and does not go with the
-            # other one of the old robot: so what was refused counts again with the next one.
+            # other one of the old robot: so a refused one counts again with the next one.
             self._received = self._sources = received
             self.rebuild()
 
@@ -174,7 +174,7 @@ class RobotDescriptions:
         return arm
 
     def _publish(self, robot: Robot) -> None:
-        """Publish what parameters give, for clients that take it from topics."""
+        """Publish the descriptions from parameters, for clients that subscribe to them."""
         for topic, publisher in self._publishers.items():
             text = whole_urdf(robot) if topic == _URDF_TOPIC else robot.semantics.text
             publisher.publish(String(data=text))
@@ -202,7 +202,7 @@ class RobotDescriptions:
         except SrdfError as error:
             if self._given[1] or self._good is not None:
                 raise
-            # What others publish keeps no arm from being used.
+            # A description from another publisher keeps no arm from being used.
             self._node.get_logger().error(f'the semantic description is not used: {error}')
             return robot
 

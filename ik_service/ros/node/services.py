@@ -145,7 +145,7 @@ class Services:
 
     def compile_with(self, compiled: Callable[[Any], object]) -> None:
         """
-        Choose what compiles the kernels that only some requests need.
+        Set the compiler of the kernels that only some requests need.
 
         :param compiled: as :meth:`~ik_service.arm.compilation.Compiler.prepare`.
         """

@@ -1,7 +1,7 @@
 """
 Parameters that hold a mapping of names to fields, such as ``tool_frames``.
 
-The same mapping can be given in two ways, which add up. Nested in a parameter file it is many
+The same mapping can be given in two forms, which add up. Nested in a parameter file it is many
 parameters, whose names ROS joins by dots::
 
     tool_frames:
@@ -152,7 +152,7 @@ def declare_nested(
 
 
 def _loaded(text: str, where: str) -> object:
-    """Return what a YAML text holds; it may be hostile: aliases make a short text huge."""
+    """Return the content of a YAML text; it may be hostile: aliases make a short text huge."""
     if len(text) > LONGEST_TEXT:
         raise OptionError(where, f'has {len(text)} characters; at most {LONGEST_TEXT} are taken')
     if not text.strip():

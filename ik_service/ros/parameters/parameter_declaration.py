@@ -120,7 +120,7 @@ def after_fields(
 
 def choices_of(descriptor: ParameterDescriptor) -> tuple[str, ...]:
     """
-    Return the choices of a parameter, from what :meth:`ParameterSpec.descriptor` has written.
+    Return the choices of a parameter, from the text of :meth:`ParameterSpec.descriptor`.
 
     :returns: the choices but an empty one; none where it has no choices.
     """
@@ -138,7 +138,7 @@ def declare_parameters(
     Declare all parameters of a node.
 
     :param specs: the specifications of all that it has, the texts of mappings among them.
-    :returns: the values: defaults, or what the command line and parameter files give.
+    :returns: the values: defaults, or from the command line and parameter files.
     :raises OptionError: a parameter is given a value that it cannot have, or one is given that
         the node does not have; the message names the nearest that there is. One that a file gives
         to all nodes is only logged: it may be of another.
@@ -186,5 +186,5 @@ def _refuse_unknown(node: Node) -> None:
 
 def _given(node: Node) -> dict[str, Parameter]:
     """Return the parameters that the command line and files give to a node."""
-    # rclpy offers no public way to see them.
+    # rclpy offers no public access to them.
     return getattr(node, '_parameter_overrides', {})

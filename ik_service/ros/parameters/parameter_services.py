@@ -1,5 +1,5 @@
 """
-Parameter services of a node, in place of rclpy's.
+Parameter services of a node, instead of rclpy's.
 
 Every request is answered, whatever it holds: rclpy raises out of the callback for a value of a
 type that does not exist, and the client waits for ever. Parameters can be read while a change

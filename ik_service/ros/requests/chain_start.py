@@ -59,7 +59,7 @@ def chain_start(
     frames: Frames,
 ) -> ChainStart:
     """
-    Return what the solves of a request start from.
+    Return the start of a request's solves.
 
     :param frames: frames besides the links of the robot.
     :raises RequestError: INVALID_LINK_NAME, or INVALID_ROBOT_STATE.

@@ -1,7 +1,7 @@
 """
 Constraints of a request: joint constraints as joint limits, and bounds on the poses of links.
 
-What is not supported is refused by name: a client must never believe that a constraint holds
+Unsupported constraints are refused by name: a client must never believe that a constraint holds
 which was not considered.
 """
 
@@ -93,7 +93,7 @@ def constrained_chain(
 
     :param positions: position of every movable joint at the seed [rad] or [m].
     :param joint_limits: the solver's strategy; with 'ignore' joint constraints cannot be kept.
-    :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming what is not supported or wrong.
+    :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming the unsupported or invalid one.
     """
     if joint_limits == 'ignore':
         raise _refused("joint_constraints need joint limits, but solver.joint_limits is 'ignore'")
@@ -121,7 +121,7 @@ def checked_constraints(
     """
     Return the lowest and highest position that each constraint allows [rad or m].
 
-    :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming what is wrong.
+    :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming the fault.
     """
     if len(constraints) > _MOST_OF_JOINTS:
         raise _refused(
@@ -209,7 +209,7 @@ def bounds_of(constraints: Constraints, arm: Arm, to_base: ToBase) -> list[Bound
     Weights are not used, as in MoveIt.
 
     :param to_base: transforms poses into the base frame of the group.
-    :raises RequestError: INVALID_GOAL_CONSTRAINTS naming what is not supported or wrong;
+    :raises RequestError: INVALID_GOAL_CONSTRAINTS naming the unsupported or invalid one;
         FRAME_TRANSFORM_FAILURE for an unknown frame.
     """
     if constraints.visibility_constraints:

@@ -25,7 +25,7 @@ TfLookup = Callable[[Sequence[str], str], tuple[str, np.ndarray]]
 """
 Of the robot's links, root first, and a frame: a link and (4, 4) T_link_frame, as tf knows it now.
 
-Raises :class:`~ik_service.exceptions.NoTransformError` where tf knows no way between them.
+Raises :class:`~ik_service.exceptions.NoTransformError` where tf knows no transform between them.
 """
 
 MOST_REGISTERED = 20_000
@@ -73,7 +73,7 @@ class Frames:
         Register frames, such as those of an object of the world, and remove others; or neither.
 
         :param added: parent and (4, 4) pose by name, as for :meth:`register`, each parent before
-            what stands on it.
+            its children.
         :param removed: names of frames that go before that, if they are there.
         :raises ArgumentError: as :meth:`register` does; then nothing has changed.
         """
@@ -93,7 +93,7 @@ class Frames:
 
     def foot(self, arm: Arm, frame: str) -> tuple[str, np.ndarray]:
         """
-        Return on what a frame stands in the end: a link, or a frame that is not registered.
+        Return the last ancestor of a frame: a link, or a frame that is not registered.
 
         :param frame: name of the frame without a leading slash; empty for the root link.
         :returns: the link or frame, and (4, 4) T_foot_frame [m].

@@ -48,7 +48,7 @@ class PoseGoal(NamedTuple):
     :ivar link: the link; empty for the group's tip.
     :ivar pose: the pose.
     :ivar field: where the pose stands in the request, for messages.
-    :ivar T_link_point: (4, 4) what on the link the pose is for [m]; None for the link itself.
+    :ivar T_link_point: (4, 4) point of the link the pose is for [m]; None for the link itself.
     """
 
     link: str
@@ -248,7 +248,7 @@ def held_with(
     field: str = 'robot_state',
 ) -> Held:
     """
-    Return what tells where attached objects are, and check those that a request attaches.
+    Return a look-up of attached objects' poses, and check those that a request attaches.
 
     An object of the request counts before one of the same name that is known. Where it is given
     in the frame of a link, that link stands as in the request.

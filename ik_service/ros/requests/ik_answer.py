@@ -95,8 +95,8 @@ def bring_inside(
     Bring joints beside the chain inside their limits, unless they are ignored.
 
     :param posture: (m,) full posture [rad] or [m], changed in place.
-    :param among: indices of the only joints that are looked at; None for all.
-    :param told: whether joints of the chain, which the solver brings inside, are told too.
+    :param among: indices of the only joints that are checked; None for all.
+    :param told: whether joints of the chain, which the solver brings inside, are reported too.
     :returns: the joints that were outside, with where they were.
     """
     if isinstance(chosen, PreparedSolver) and chosen.solver.options.joint_limits == 'ignore':

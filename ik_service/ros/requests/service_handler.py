@@ -30,7 +30,7 @@ class SolveRecord(NamedTuple):
     A solve that the diagnostics report.
 
     :ivar stamp: ROS time at its end.
-    :ivar source: what asked for it: ``compute_ik`` or ``target_pose``.
+    :ivar source: its origin: ``compute_ik`` or ``target_pose``.
     :ivar solver: name of the method.
     :ivar result: the solver's result.
     """
@@ -216,7 +216,7 @@ def start_posture(
     :attr:`~ik_service.arm.arm.Arm.rest`.
 
     :param used: indices of the joints that the request uses, in the full posture: of the others
-        NaN, as drivers send it for what they do not measure, counts as not given; None for all.
+        NaN, as drivers send it for unmeasured joints, counts as not given; None for all.
     :returns: (m,) posture [rad] or [m], and the indices that the request gave.
     :raises RequestError: INVALID_ROBOT_STATE for an unknown joint, one named twice, lengths that
         differ, or a position that is NaN, infinite or beyond 1e6 rad or m.
@@ -252,7 +252,7 @@ def resolver_of(
     measured: MeasuredState, state: RobotState, posture: np.ndarray, frames: Frames
 ) -> FrameResolver:
     """
-    Return what resolves the frames of a request.
+    Return the frame resolver of a request.
 
     :param state: the robot state of the request, which :func:`start_posture` has accepted.
     :param posture: (m,) the posture that it returned.
@@ -283,7 +283,7 @@ THREADS = 2
 
 class BackgroundHandler(ServiceHandler):
     """
-    Base of the handlers of poses in a row, whose threads give way to those that move the arm.
+    Base of the handlers of poses in a row, whose threads yield to those that move the arm.
 
     :param around: as for :class:`~ik_service.ros.requests.service_handler.ServiceHandler`.
     """

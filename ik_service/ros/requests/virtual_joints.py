@@ -29,7 +29,7 @@ MOST_JOINTS = 1000
 _PLANAR = ('x', 'y', 'theta')
 _FLOATING = ('trans_x', 'trans_y', 'trans_z', 'rot_z', 'rot_y', 'rot_x')
 _LAST = ('theta', 'rot_x')  # by which either kind is known
-_OUT_OF_PLANE = 1e-3  # what a planar joint's pose may have beside the plane [m] and [rad]
+_OUT_OF_PLANE = 1e-3  # largest deviation of a planar joint's pose from its plane [m] and [rad]
 
 
 def virtual_frames(robot: RobotModel) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Collision checks of one request: the world with what the request attaches to the robot."""
+"""Collision checks of one request: the world with the objects that it attaches to the robot."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class CheckedWorld(Protocol):
         ...
 
     def fault_of(self, arm: Arm) -> str:
-        """Return what cannot be checked, and why; empty where all can be."""
+        """Return the checks that cannot be made, and why; empty where all can be."""
         ...
 
     def tests(self, arm: Arm) -> Tests:
@@ -52,7 +52,7 @@ class Avoidance:
     Collision checks of a request.
 
     :ivar checker: the checker; None where nothing is checked.
-    :ivar notes: remarks for the client, about what is not checked.
+    :ivar notes: remarks for the client, about missing checks.
     :ivar positions: positions of all joints by name [rad] or [m], where they are not solved for.
     :ivar tests: tests of the checker that are kept, as many requests differ in their pose only.
     """
@@ -66,7 +66,7 @@ class Avoidance:
         """
         Return the checks of postures of some joints; None where nothing is checked.
 
-        As with MoveIt, what no motion changes does not count: the base may stand on a table.
+        As with MoveIt, contacts that no motion changes are ignored: the base may stand on a table.
         """
         if self.checker is None:
             return None
@@ -129,7 +129,7 @@ def world_of_state(
     state: RobotState, world: World, placing: Placing, field: str = 'robot_state'
 ) -> World:
     """
-    Return the world with what a robot state attaches.
+    Return the world with the objects that a robot state attaches.
 
     :param placing: where frames and links are in that state.
     :raises RequestError: INVALID_ROBOT_STATE for an attached object that is faulty.

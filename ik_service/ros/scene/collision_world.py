@@ -42,7 +42,7 @@ class _Prepared:
     Checker of an arm.
 
     :ivar checker: the checker; None where there can be none.
-    :ivar fault: what cannot be checked, and why; empty for nothing.
+    :ivar fault: the checks that cannot be made, and why; empty for none.
     :ivar tests: tests of the checker that are kept.
     """
 
@@ -145,7 +145,7 @@ class CollisionWorld:
 
     def fault_of(self, arm: Arm | None) -> str:
         """
-        Return what cannot be checked, and why; empty where all can be.
+        Return the checks that cannot be made, and why; empty where all can be.
 
         :param arm: the arm; the one in use by default.
         """
@@ -183,7 +183,7 @@ class CollisionWorld:
         return self._prepared.get(arm) or _Prepared(None, 'the checker is not ready yet')
 
     def _build(self, other: WorldObject | AttachedObject) -> None:
-        """Build what is checked of an object, so that no check has to wait for it."""
+        """Build the collision model of an object, so that no check has to wait for it."""
         if not any(prepared.checker for prepared in [*self._prepared.values()]):
             return
         try:

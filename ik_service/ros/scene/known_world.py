@@ -32,10 +32,10 @@ class KnownWorld:
 
     :param frames: frames of requests, to which those of objects are added, and those of their
         subframes as ``object/subframe``.
-    :param prepare: called with each new object before it counts, as building what is checked may
+    :param prepare: called with each new object before it counts, as building its model may
         take long; an exception refuses the object.
-    :ivar world: the objects, where they are now, and what may touch what.
-    :ivar settings: what a scene says besides.
+    :ivar world: the objects, where they are now, and the pairs that may touch.
+    :ivar settings: other settings of a scene.
     """
 
     def __init__(self, frames: Frames, prepare: Prepare = lambda other: None) -> None:
@@ -84,10 +84,10 @@ class KnownWorld:
         """
         Change several things at once.
 
-        :param change: called with a draft; what it does to that counts when it returns.
+        :param change: called with a draft; its changes to that count when it returns.
         :param measured: the measured state; None before there is an arm.
-        :returns: what that returns.
-        :raises IkServiceError: what that raises, or an object cannot be checked; nothing has
+        :returns: return value of the change.
+        :raises IkServiceError: raised by it, or an object cannot be checked; nothing has
             changed.
         """
         with self._lock:
@@ -103,8 +103,8 @@ class KnownWorld:
         Return the world and the frames as a change would leave them; nothing changes here.
 
         :param change: as for :meth:`edit`; so are ``measured`` and the errors.
-        :returns: the world, the frames, and what the change returns.
-        :raises IkServiceError: what the change raises, or an object cannot be checked.
+        :returns: the world, the frames, and the return value of the change.
+        :raises IkServiceError: raised by the change, or an object cannot be checked.
         """
         with self._lock:
             frames = self._frames.draft()
@@ -117,7 +117,7 @@ class KnownWorld:
         return world, frames, result
 
     def snapshot(self) -> tuple[World, Mapping[str, Record], SceneSettings]:
-        """Return the world, what is known of its objects, and the settings, of one moment."""
+        """Return the world, the records of its objects, and the settings, of one moment."""
         with self._lock:
             return self.world, dict(self._records), self.settings
 
@@ -141,12 +141,12 @@ class KnownWorld:
 
     def refresh(self, measured: MeasuredState) -> str:
         """
-        Place what stands in frames of tf where those are now.
+        Move the objects in frames of tf to the current poses of those.
 
         :returns: why some stay where they were; empty where none does.
         """
         if not self._lock.acquire(blocking=False):
-            return ''  # a large scene is on its way, for which no command may wait
+            return ''  # a large scene is being applied, for which no command may wait
         try:
             return self._refresh(measured)
         finally:
@@ -162,7 +162,7 @@ class KnownWorld:
         if old.posture is None or old.posture.counts(measured):
             return
         if not self._lock.acquire(blocking=False):
-            return  # a scene is on its way; the next time will do
+            return  # a scene is being applied; the next time will do
         try:
             if self.settings is old:
                 self.settings = replace(old, posture=None)
@@ -207,7 +207,7 @@ class KnownWorld:
         return fault
 
     def _move(self, moved: Mapping[str, np.ndarray]) -> None:
-        """Place what stands in frames of tf, given (4, 4) T_root_frame [m] of each."""
+        """Move the objects in frames of tf, given (4, 4) T_root_frame [m] of each."""
         objects = dict(self.world.objects)
         for name, (frame, T_frame_object) in self._anchors.items():
             if frame in moved:

@@ -119,7 +119,7 @@ ADD, REMOVE, APPEND, MOVE = (
 
 def operation_of(message: CollisionObject) -> int:
     """
-    Return what is to be done with an object.
+    Return the operation on an object.
 
     :param message: the object; rclpy gives a byte as ``bytes``, our reader as a number.
     """

@@ -43,7 +43,7 @@ def apply_scene(scene: PlanningScene, draft: WorldDraft) -> list[str]:
     """
     Change a draft of the known world by a scene, in the order in which MoveIt does.
 
-    A whole scene replaces all there is; a difference changes what it fills in. Positions of joints
+    A whole scene replaces all there is; a difference, the fields it fills. Positions of joints
     belong to the scene until the arm moves; requests begin where the joint states say. Objects to
     be removed that there are not are remarked.
 

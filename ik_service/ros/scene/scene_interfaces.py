@@ -26,7 +26,7 @@ from ik_service.ros.scene.scene_messages import ALL, KnownScene
 
 
 def known_scene(collisions: CollisionWorld, measured: MeasuredState) -> KnownScene:
-    """Return what is known at this moment."""
+    """Return the known scene at this moment."""
     world, records, settings = collisions.known.snapshot()
     checker = collisions.prepared_checker(measured.arm)
     return KnownScene(measured, world, records, settings, checker)
@@ -121,7 +121,7 @@ class MonitoredScenePublisher:
         self._next = 0.0
 
     def update(self, _now: float) -> None:
-        """Publish what has changed."""
+        """Publish the changes."""
         subscribers = self._publisher.get_subscription_count()
         if subscribers > self._subscribers:
             self._sent = ()

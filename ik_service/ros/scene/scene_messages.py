@@ -49,12 +49,12 @@ _C = PlanningSceneComponents
 @dataclass(frozen=True)
 class KnownScene:
     """
-    What is known at one moment.
+    Known scene at one moment.
 
     :ivar measured: the measured state of the arm.
-    :ivar world: the objects, and what may touch what.
-    :ivar records: what else is known of the objects, by name.
-    :ivar settings: what the scene says besides.
+    :ivar world: the objects, and the pairs that may touch.
+    :ivar records: further data of the objects, by name.
+    :ivar settings: other settings of the scene.
     :ivar checker: the checker of the arm; None where there is none.
     """
 

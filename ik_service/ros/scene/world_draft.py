@@ -28,7 +28,7 @@ from ik_service.ros.scene.object_messages import has_shapes, subframes_of, zero_
 @dataclass(frozen=True)
 class Record:
     """
-    What is known of an object besides its body.
+    Data of an object besides its body.
 
     :ivar subframes: (4, 4) T_object_subframe [m] by name.
     :ivar anchor: the frame of tf that it stays in, and (4, 4) its pose there [m]; None without.
@@ -49,7 +49,7 @@ _ROOT = '', np.eye(4)  # in place of no anchor
 _ROUNDING = 1e-12
 
 
-_SAME = 1e-3  # positions that are not told apart [rad] or [m]
+_SAME = 1e-3  # positions that are not distinguished [rad] or [m]
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class ScenePosture:
 @dataclass(frozen=True)
 class SceneSettings:
     """
-    What a scene says beside its bodies and their rules.
+    Settings of a scene besides its bodies and their rules.
 
     :ivar name: its name.
     :ivar fixed: (4, 4) T_root_frame [m] of frames that count where tf knows none of that name.
@@ -109,14 +109,14 @@ class WorldDraft:
     """
     Copy of the known world under change by one thread.
 
-    :param records: what is known of its objects; not changed.
+    :param records: the data of its objects; not changed.
     :param frames: frames of requests; a draft of them is changed, so that one message may name
         the frames of those before it.
     :param measured: the measured state; None before there is an arm.
     :ivar world: the world as it will be.
     :ivar settings: the settings as they will be.
     :ivar changed: new records by the name of each object that has changed; None for one that goes.
-    :ivar remarks: what the sender of the messages should know.
+    :ivar remarks: for the sender of the messages.
     :ivar measured: the measured state.
     :ivar placing: where frames are.
     """
@@ -138,7 +138,7 @@ class WorldDraft:
 
     def record(self, name: str) -> Record:
         """
-        Return what is known of an object.
+        Return the record of an object.
 
         :param name: its name; nothing is known of one that there is not.
         """
@@ -185,7 +185,7 @@ class WorldDraft:
 
     def clear(self, objects: bool = False, attached: bool = False) -> None:
         """
-        Take all objects away; what may touch them stays as it is.
+        Remove all objects; the rules of allowed contact stay.
 
         :param objects: whether those of the world go.
         :param attached: whether the attached ones go.
@@ -202,7 +202,7 @@ class WorldDraft:
             self._frames.fixed = settings.fixed
 
     def finish(self) -> World:
-        """Return the world; objects that are as they were stay the same, with what is prepared."""
+        """Return the world; unchanged objects stay the same, with their prepared models."""
         objects, attached = dict(self.world.objects), dict(self.world.attached)
         kept = 0
         for name, record in self.changed.items():
@@ -238,7 +238,7 @@ class WorldDraft:
             self._frames.update({} if record is None else self.frames_of(name), removed)
 
     def _remove(self, names: Collection[str]) -> None:
-        """Forget objects that are gone, and what was said about their names."""
+        """Forget objects that are gone, and the rules and colours of their names."""
         for name in names:
             self._set(name, None)
         world = self.world
@@ -319,7 +319,7 @@ def _same_anchor(new: tuple[str, np.ndarray], old: tuple[str, np.ndarray]) -> bo
 
 
 def _kept_object(new: WorldObject, old: WorldObject | AttachedObject) -> WorldObject:
-    """Return the old object, or the new one with what is prepared of the old one."""
+    """Return the old object, or the new one with the prepared model of the old one."""
     if isinstance(old, WorldObject) and _is_close(new.pose, old.pose):
         return old
     return WorldObject(new.name, old.solid, new.pose)

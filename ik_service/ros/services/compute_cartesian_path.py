@@ -1,4 +1,4 @@
-"""Handler of the service ``compute_cartesian_path``: straight lines through way points, timed."""
+"""Handler of the service ``compute_cartesian_path``: straight lines through waypoints, timed."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def limited_chain(
     :param posture: (m,) full posture of the start [rad] or [m].
     :param still: (n,) bool: joints that do not move, because their velocity limit is 0.
     :returns: the chain, and why the start is not within its limits; empty where it is.
-    :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming what is not supported or wrong.
+    :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming the unsupported or invalid constraint.
     """
     chain, q = point.chain, posture[point.prepared.indices]
     if still.any() and joint_limits != 'ignore':
@@ -107,7 +107,7 @@ def bounds_on_links(
 
     :param posture: (m,) full posture of the start [rad] or [m].
     :param frames: resolves their frames.
-    :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming what is not supported or wrong, or one
+    :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming an unsupported or invalid one, or one
         on a link that stays which does not hold; FRAME_TRANSFORM_FAILURE for an unknown frame.
     """
     base = point.group.base_link
@@ -121,10 +121,10 @@ def bounds_on_links(
 
 def fault_of_poses(bounds: Sequence[Bound], placed: Mapping[str, np.ndarray]) -> FaultOf | None:
     """
-    Return what looks for a constraint that a pose of the moved link breaks.
+    Return a test for a constraint that a pose of the moved link violates.
 
     :param placed: (4, 4) T_link_other [m] of the links that are rigidly attached to the moved one.
-    :returns: takes a pose (4, 4), and returns what it breaks in words; None where no constraint is
+    :returns: takes a pose (4, 4), and returns its violation in words; None where no constraint is
         on those links.
     """
     own = [bound for bound in bounds if bound.link in placed]
@@ -151,7 +151,7 @@ class PathStart:
     Start of a path.
 
     :ivar posture: (m,) full posture [rad] or [m].
-    :ivar frames: what resolves frames from there.
+    :ivar frames: resolver of frames at that posture.
     :ivar notes: remarks for the client; more may come.
     """
 
@@ -172,7 +172,7 @@ def path_start(
 
     :param frames: frames besides the links of the robot.
     :param ignored: whether joint limits are ignored; else the start is brought inside them.
-    :raises RequestError: INVALID_ROBOT_STATE, naming what is wrong.
+    :raises RequestError: INVALID_ROBOT_STATE, naming the fault.
     """
     arm, indices, chain = measured.arm, point.prepared.indices, point.chain
     posture, given = start_posture(measured, request.start_state, indices, 'start_state')
@@ -198,7 +198,7 @@ TIMEOUT = 5.0
 LONGEST = 2.0**31 - 1.0
 """Longest motion that fits into a message of ROS [s]."""
 TIMING = 'built_in'
-"""By what paths are timed."""
+"""Timing method of paths."""
 
 
 class CartesianPathHandler(BackgroundHandler):
@@ -206,7 +206,7 @@ class CartesianPathHandler(BackgroundHandler):
     Handler of ``compute_cartesian_path``, which answers as MoveIt does, but with reasons.
 
     Safe to call from several threads at once; nothing raises out of :meth:`handle`. The work is
-    done in threads of its own, which give way to others.
+    done in threads of its own, which yield to others.
 
     :param settings: name and options of the solver, of which those count that paths use.
     :param motion: settings of the followers, of which the limits of the motion count.

@@ -240,7 +240,7 @@ def places_links(request: PositionIKRequest, goals: list[PoseGoal], group: ArmGr
 
 
 def _notes(goals: list[PoseGoal], seconds: float, assumed: list[str]) -> str:
-    """Return remarks for the client: what was normalised, cut or assumed."""
+    """Return remarks for the client: values normalised, cut or assumed."""
     notes = ''.join([f'; {note}' for goal in goals for note in goal.notes()])
     if seconds > LONGEST_TIMEOUT:
         notes += f'; the timeout of {seconds:g} s is cut to {LONGEST_TIMEOUT:g} s'

@@ -23,7 +23,7 @@ from ik_service.solvers.all_solutions.finder import (
 from ik_service.solvers.options import IkOptions
 
 LONGEST_SEARCH = 2.0
-"""Time after which a search ends with what it has found [s]."""
+"""Time after which a search ends with the solutions found [s]."""
 
 
 class AllSolutionsHandler(IkRowsHandler):

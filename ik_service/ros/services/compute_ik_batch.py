@@ -38,7 +38,7 @@ class BatchRequest:
     """
     Poses and seeds of a request.
 
-    :ivar question: what holds for all poses, with the seed of the first row that has a sound one.
+    :ivar question: settings of all poses, with the seed of the first row that has a valid one.
     :ivar request: the request.
     :ivar poses: (N, 7) positions [m] and quaternions (x, y, z, w) as given.
     :ivar seeds: (N, k) a seed for each pose [rad] or [m]; None where one is for all.
@@ -52,7 +52,7 @@ class BatchRequest:
     @classmethod
     def of(cls, request: GetCartesianPath.Request) -> BatchRequest:
         """
-        Return what a request asks for.
+        Return the poses and seeds of a request.
 
         :raises RequestError: FAILURE for more than :data:`MOST_POSES`.
         """
@@ -85,7 +85,7 @@ class BatchRequest:
 
     def goals(self, row: int, common: PoseGoal) -> list[PoseGoal]:
         """
-        Return what the question asks for with the pose of a row.
+        Return the goals of the request with the pose of a row.
 
         :param common: link and frame of all.
         """
@@ -229,7 +229,7 @@ class IkRowsHandler(BackgroundHandler):
 
     :param ik: handler of ``compute_ik``, with whose settings and world they solve.
     :param around: as for :class:`~ik_service.ros.requests.service_handler.ServiceHandler`.
-    :cvar work: what is worked on, in a word.
+    :cvar work: subject of the work, in a word.
     """
 
     work = ''
@@ -248,7 +248,7 @@ class BatchHandler(IkRowsHandler):
     Handler of ``compute_ik_batch``, which answers every pose as ``compute_ik`` does.
 
     Safe to call from several threads at once; nothing raises out of :meth:`handle`. The work is
-    done in threads of its own, which give way to others.
+    done in threads of its own, which yield to others.
 
     :param ik: handler of ``compute_ik``, with whose settings and world it solves.
     :param around: as for :class:`~ik_service.ros.requests.service_handler.ServiceHandler`.

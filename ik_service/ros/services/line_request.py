@@ -93,7 +93,7 @@ def check_numbers(request: GetCartesianPath.Request) -> None:
     """
     Refuse numbers that mean nothing, before anything is done.
 
-    :raises RequestError: FAILURE for ``max_step``, as with MoveIt, and for too many way points;
+    :raises RequestError: FAILURE for ``max_step``, as with MoveIt, and for too many waypoints;
         INVALID_GOAL_CONSTRAINTS for the others; naming the field.
     """
     if not 0.0 < request.max_step < math.inf:
@@ -138,7 +138,7 @@ def waypoints_of(
     frames: FrameResolver,
 ) -> np.ndarray:
     """
-    Return the poses of the point at the way points.
+    Return the poses of the point at the waypoints.
 
     In the frame of the moved link each is relative to the one before, and the first to the start.
 
@@ -260,7 +260,7 @@ def _duration(seconds: float) -> Duration:
 def path_message(
     path: CartesianPath, trajectory: JointTrajectory, timing: str, notes: Sequence[str]
 ) -> str:
-    """Return what the client is told about a path."""
+    """Return the message to the client about a path."""
     passed, part = math.floor(path.progress), path.progress % 1.0
     text = f'fraction {path.fraction:.4g}: {passed} of {path.waypoints} way points'
     if path.reason:

@@ -84,7 +84,7 @@ def _link_results(
 
 
 def _distance(bound: Bound, T_root_link: np.ndarray) -> float:
-    """Return how far a link is from the middle of what a constraint allows [rad or m]."""
+    """Return the distance of a link from the middle of a constraint's range [rad or m]."""
     if isinstance(bound, OrientationBound):
         return beyond(replace(bound, tolerances=(0.0, 0.0, 0.0)), T_root_link)[0]
     point = T_root_link[:3, :3] @ bound.point + T_root_link[:3, 3]
@@ -116,7 +116,7 @@ class ValidityHandler(WorldHandler):
 
     :param frames: frames besides the links of the robot.
     :param on_error: called with an unexpected exception.
-    :param on_refused: called with what the answer has no field for.
+    :param on_refused: called with remarks that the response has no field for.
     """
 
     def handle(

@@ -19,7 +19,7 @@ def main(args: list[str] | None = None) -> int:
         return 0
 
     def program(stop: threading.Event) -> None:
-        # What takes time to import is imported here, where signals are already caught.
+        # Slow imports come here, where signals are already caught.
         from ik_service.ros.sim.simulated_arm_node import SimulatedArmNode
 
         with runtime.ros(args):

@@ -148,9 +148,9 @@ class SimParameters:
 
     def on_faults_changed(self, apply: Callable[[FaultSettings], None]) -> None:
         """
-        Register what puts changed faults into force.
+        Register the callback that applies changed faults.
 
-        :param apply: called before the change is accepted; what it raises as
+        :param apply: called before the change is accepted; raising an
             :class:`~ik_service.exceptions.IkServiceError` refuses the change, with the reason.
         """
         self._apply = apply

@@ -52,7 +52,7 @@ from ik_service.sim.faults import FaultSettings
 from ik_service.sim.real_time_simulation import ArmState, JointCommand, RealTimeSimulation
 from ik_service.sim.simulated_arm import check_start, SimulatedArm
 
-_PERIOD = 0.05  # between two looks at the hand [s]
+_PERIOD = 0.05  # between two checks of the hand [s]
 
 _REACHED = 1e-3
 """Distance from the goal at which it is reached [m] or [rad]."""
@@ -234,7 +234,7 @@ class PlayedTrajectory:
     @classmethod
     def of(cls, message: Message, stamped_now: int, now: float) -> PlayedTrajectory | str:
         """
-        Return the trajectory of a message; a sentence about what is wrong with it otherwise.
+        Return the trajectory of a message; a sentence about its fault otherwise.
 
         :param message: the message; a stamp of 0 means "now".
         :param stamped_now: present time of the ROS graph [ns].
@@ -392,7 +392,7 @@ class SimulatedArmNode(NodeWithActions):
             self._simulation.command(command, time.monotonic())
 
     def _on_trajectory(self, message: Message) -> None:
-        """Play a trajectory from now on, in place of the one before."""
+        """Play a trajectory from now on, instead of the one before."""
         now = self.get_clock().now().nanoseconds
         played = PlayedTrajectory.of(message, now, time.monotonic())
         if isinstance(played, str):

@@ -34,13 +34,13 @@ from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.actions import ThreadSafeActionClient
 from ik_service.ros.terminal.values import filled, find_type, parsed, yaml_text
 
-_POLL = 0.1  # time between two looks at Ctrl-C [s]
+_POLL = 0.1  # time between two checks for Ctrl-C [s]
 _DISCOVERY = 10.0  # patience with a node [s]
-_LOOK = 1.0  # time in which what is on the graph is found [s]
+_LOOK = 1.0  # time in which names on the graph are discovered [s]
 _RATE_WINDOW = 1000  # intervals between messages that a rate is the mean of
 _SILENCE = 2.0  # without a message, after which there is no rate [s]
 _LEAVING = 0.1  # from a message to the end of its publisher, at least [s]
-_ACKNOWLEDGEMENT = Duration(seconds=0.1)  # patience with subscribers between two looks at Ctrl-C
+_ACKNOWLEDGEMENT = Duration(seconds=0.1)  # patience with subscribers between two checks for Ctrl-C
 
 _KINDS = {
     ParameterType.PARAMETER_BOOL: 'Boolean value is:',
@@ -222,7 +222,7 @@ class Graph:
 
     def list_names(self, what: str, types: bool) -> None:
         """
-        Print the names of what is on the graph.
+        Print the names of one kind on the graph.
 
         :param what: ``topic``, ``service`` or ``action``.
         :param types: whether to print their types, too.
@@ -336,7 +336,7 @@ class Graph:
         """
         Set a parameter.
 
-        :param text: its value in YAML; what is no number, truth value or list is text.
+        :param text: its value in YAML; anything but a number, truth value or list is text.
         :raises CallFailedError: the node is not there, or refuses; with its reason.
         """
         parameter = Parameter(name, value=parameter_value(text)).to_parameter_msg()
@@ -347,7 +347,7 @@ class Graph:
         print(f'Set parameter successful{": " if result.reason else ""}{result.reason}')
 
     def _leave(self, publisher: Publisher) -> None:
-        """Wait until reliable subscribers have what was sent: it is lost with its publisher."""
+        """Wait until reliable subscribers have the message: it is lost with its publisher."""
         end = time.monotonic() + _DISCOVERY
         self._spin(_LEAVING)
         while not publisher.wait_for_all_acked(_ACKNOWLEDGEMENT) and time.monotonic() < end:
@@ -420,7 +420,7 @@ def parameter_value(text: str) -> object:
     """
     Return the value that a text stands for, as ``ros2 param set`` reads it.
 
-    :param text: YAML; a mapping, or what is no YAML, is text.
+    :param text: YAML; a mapping, or invalid YAML, is text.
     """
     try:
         value = yaml.safe_load(text)

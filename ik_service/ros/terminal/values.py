@@ -72,7 +72,7 @@ def filled(message: Any, values: Mapping[str, object], where: str = '') -> Any: 
 
 
 def _converted(field: Any, value: Any, kind: str, label: str) -> Any:  # noqa: ANN401
-    """Return a value as a field takes it, given what the field holds now."""
+    """Return a value as a field takes it, given the field's current value."""
     if hasattr(field, 'get_fields_and_field_types'):
         if not isinstance(value, Mapping):
             raise TypeError
@@ -99,7 +99,7 @@ def _converted(field: Any, value: Any, kind: str, label: str) -> Any:  # noqa: A
 
 
 def values_of(message: Any) -> object:  # noqa: ANN401 (a message of any type)
-    """Return what a message holds as YAML can show it."""
+    """Return the content of a message in types that YAML can show."""
     if hasattr(message, 'get_fields_and_field_types'):
         names = message.get_fields_and_field_types()
         return {name: values_of(getattr(message, name)) for name in names}

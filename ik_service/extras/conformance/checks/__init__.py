@@ -1,1 +1,1 @@
-"""The checks themselves, by what they ask about."""
+"""The checks themselves, by subject."""

@@ -1,4 +1,4 @@
-"""Checks of requests: names, frames, seeds, several poses; and of what an answer holds."""
+"""Checks of requests: names, frames, seeds, several poses; and of the content of a response."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ def box_object(frame: str, centre: list[float], size: float) -> CollisionObject:
 
 @contextmanager
 def _box(subject: Subject, centre: list[float], size: float) -> Iterator[Callable[[], None]]:
-    """Add a box to the server's world for a ``with`` block; yields what removes it."""
+    """Add a box to the server's world for a ``with`` block; yields a function that removes it."""
     publisher = subject.connection.publisher(CollisionObject, COLLISION_OBJECT)
     message = box_object(subject.arm.robot.root_link, centre, size)
     pending = [CollisionObject(id=_OBJECT, operation=CollisionObject.REMOVE)]
@@ -402,7 +402,7 @@ def scene_box(subject: Subject, seed: Posture) -> Iterator[None]:
 
 
 def _remove(subject: Subject, *names: str) -> None:
-    """Remove what is there of these objects; nothing of ours stays in the server's scene."""
+    """Remove these objects where they exist; nothing of ours stays in the server's scene."""
     there = {each.id for each in _got(subject).world.collision_objects}
     scene = _diff()
     scene.world.collision_objects = [
@@ -430,7 +430,7 @@ def _allow(matrix: Any, name: str) -> None:  # noqa: ANN401 - of moveit_msgs, wi
 
 
 def _facts(scene: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Return what a scene says, without the times of its messages."""
+    """Return the content of a scene, without the times of its messages."""
     matrix, state = scene.allowed_collision_matrix, scene.robot_state
     return {
         'objects': {each.id: len(each.primitives) for each in scene.world.collision_objects},

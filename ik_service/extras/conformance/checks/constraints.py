@@ -2,7 +2,7 @@
 Checks of constraints.
 
 Each kind is asked for twice, with a seed that solves the pose: once with a constraint that the
-seed meets, so every server that looks at constraints can say SUCCESS, and once with one that it
+seed meets, so every server that checks constraints can say SUCCESS, and once with one that it
 does not meet, so that a server that does not look gives itself away.
 """
 
@@ -130,7 +130,7 @@ def _position_binding(subject: Subject) -> str:
 
 
 def _joint(subject: Subject, off: float) -> tuple[Asked, Holds]:
-    """Return a request with a joint constraint, off by a share of the way to the far limit."""
+    """Return a request with a joint constraint, off by a share of the range to the far limit."""
     request, seed = _at_its_seed(subject)
     name, low, high = max(subject.arm.bounds(), key=lambda bound: bound[2] - bound[1])
     low, high = max(low, -math.pi), min(high, math.pi)

@@ -1,4 +1,4 @@
-"""Checks of huge requests, of many clients, and of what is left of the server at the end."""
+"""Checks of huge requests, of many clients, and of the state of the server at the end."""
 
 from __future__ import annotations
 

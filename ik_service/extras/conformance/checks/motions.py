@@ -39,7 +39,7 @@ from ik_service.extras.conformance.subject import largest_step, Posture, Subject
 
 MOTIONS = Section('motions')
 _STEP = 0.2  # motion of the joint that moves most [rad] or [m]
-_AROUND = 0.6  # by which no joint may leave the start on its way to a pose [rad] or [m]
+_AROUND = 0.6  # by which no joint may leave the start during a motion to a pose [rad] or [m]
 _SCALING, _SLOW = 0.2, 0.05  # factors of velocity and acceleration
 _LONGEST = 60.0  # of a motion [s], beyond the patience
 _TRIES = 20  # directions
@@ -47,7 +47,7 @@ _ARRIVED = 0.02  # of every joint from its goal [rad] or [m]
 _POSITION_ARRIVED, _ANGLE_ARRIVED = 0.01, 0.05  # of the tip [m], [rad]
 _STILL = 0.005  # by which an arm that stays may move, and that has begun to move does [rad] or [m]
 _SETTLING = 0.5  # in which the arm comes to rest after a result [s]
-_PAUSE = 0.5  # in which an arm at rest is looked at [s]
+_PAUSE = 0.5  # in which an arm at rest is watched [s]
 _PERIOD = 0.02  # between two looks [s]
 
 
@@ -213,7 +213,7 @@ def _go_back(subject: Subject, start: Posture) -> None:
     if largest_step(at, start, subject.arm.joint_names) > _STILL:
         asked = 'a motion back to where the arm began'
         result = _moved(subject, joint_goal(subject, start), asked)
-        time.sleep(_SETTLING)  # before the next check looks at where the arm is
+        time.sleep(_SETTLING)  # before the next check reads the arm's position
         require_success(result.error_code.val, asked)
 
 
@@ -237,7 +237,7 @@ def _joints_of(subject: Subject) -> MeasuredJoints:
 
 
 def _near(subject: Subject, start: Posture) -> Posture:
-    """Return a valid posture near where the arm is, to which it is valid half-way too."""
+    """Return a valid posture near where the arm is, with a valid midpoint too."""
     rng = np.random.default_rng(zlib.crc32(b'motions'))
     for _ in range(_TRIES):
         moved = subject.arm.moved(start, rng, _STEP)

@@ -60,7 +60,7 @@ class MotionProblem:
     :ivar posture: (m,) full posture of the start [rad] or [m].
     :ivar start: (n,) the start.
     :ivar goals: the alternatives: joint vectors, and goals of links.
-    :ivar constraints: what holds on the whole path.
+    :ivar constraints: path constraints, which hold on the whole path.
     :ivar pipeline: as :func:`~ik_service.plan_motion` has it.
     :ivar timeout: time for the plan [s].
     :ivar notes: remarks for the client.
@@ -92,7 +92,7 @@ def motion_problem(
     :param frames: frames besides the links of the robot.
     :param settings: name and options of the node's solver.
     :param motion: settings of the followers, of which the limits of the motion count.
-    :raises RequestError: naming what is wrong or not supported.
+    :raises RequestError: naming the invalid or unsupported field.
     """
     arm = measured.arm
     notes: list[str] = []
@@ -146,7 +146,7 @@ def _hand_group(arm: Arm, name: str) -> ArmGroup | None:
 
 
 def _check_fields(request: MotionPlanRequest) -> None:
-    """Refuse what means nothing, and what is not supported, before anything is done."""
+    """Refuse meaningless and unsupported fields, before anything is done."""
     for name in _NUMBERS:
         value = getattr(request, name)
         if math.isnan(value) or value < 0.0:

@@ -27,7 +27,7 @@ NAME = 'move_action'
 MOST_GOALS = 16
 """Goals that are worked on or wait, at most; more are refused."""
 
-_PERIOD = 0.05  # between two looks at what moves [s]
+_PERIOD = 0.05  # between two checks of a running motion [s]
 _LONGEST_END = LONGEST_RAMP + 0.5  # within which the commands come to rest after an end [s]
 _PATIENCE = 5.0  # for the first joint state: discovery takes up to 3 s [s]
 _HANDSHAKE = 2.0  # within which rclpy notes a cancellation that was accepted [s]
@@ -90,7 +90,7 @@ class MoveAction:
         """
         Stop all goals, for a stop of all motion.
 
-        :param reason: what stops them.
+        :param reason: reason of the stop.
         """
         for goal in tuple(self._goals):
             goal.cancel(reason)
@@ -134,7 +134,7 @@ class MoveAction:
             self._on_error(error)
 
     def _done(self, goal: _Goal, result: MoveGroup.Result) -> tuple[ErrorCode, str]:
-        """Do what a goal asks for; return the code and the message."""
+        """Carry out a goal; return the code and the message."""
         wanted = goal.handle.request
         options = wanted.planning_options
         if len(self._goals) > MOST_GOALS:
@@ -313,7 +313,7 @@ class _Goal:
             time.sleep(0.1 * _PERIOD)
 
     def feedback(self, state: str) -> None:
-        """Tell the client what is done now."""
+        """Publish the current state to the client."""
         if self.handle.is_active:
             self.handle.publish_feedback(MoveGroup.Feedback(state=state))
 

@@ -39,16 +39,16 @@ class GoalScene:
     """
     Known world with a difference applied to it, as the checks of one goal see it. Thread-safe.
 
-    The known world does not change. When that changes, the difference is applied to it again; what
-    it gives in the frame of a link or of an object stays where that was at first. What the arm
-    carries stays attached unless the difference detaches it.
+    The known world does not change. When that changes, the difference is applied again; objects
+    it gives in the frame of a link or an object stay where that was at first. Objects on the arm
+    stay attached unless the difference detaches them.
 
     :param diff: the difference, whatever its ``is_diff`` says, as with MoveIt.
     :param collisions: the known world, and the checker of collisions.
     :param measured: the measured state.
     :raises RequestError: FAILURE: the difference is faulty or not supported; names the field.
     :ivar frames: frames of requests, with those of the objects of the difference.
-    :ivar remarks: what the client should know.
+    :ivar remarks: for the client.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class GoalScene:
 
     def fault_of(self, arm: Arm) -> str:
         """
-        Return what cannot be checked, and why; empty where all can be.
+        Return the checks that cannot be made, and why; empty where all can be.
 
         :param arm: the arm.
         """
@@ -314,7 +314,7 @@ class RequestPlanner:
 
 class MotionWatch:
     """
-    Watch of the rest of a motion, for objects that come into its way.
+    Watch of the rest of a motion, for objects that enter its path.
 
     :param planned: the motion.
     :param collisions: the world, and the checker of collisions.
@@ -368,7 +368,7 @@ def _reason(plan: MotionPlan, problem: MotionProblem) -> str:
 
 
 def _scaling(request: MotionPlanRequest, what: str, default: float, notes: list[str]) -> float:
-    """Return a scaling factor; 0 is the default, and what is above 1 is cut."""
+    """Return a scaling factor; 0 is the default, and values above 1 are cut."""
     name = f'max_{what}_scaling_factor'
     value = getattr(request, name)
     if value > 1.0:

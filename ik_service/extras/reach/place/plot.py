@@ -219,5 +219,5 @@ def _postures(search: PlaceSearch) -> list[np.ndarray]:
 
 
 def _some(rows: np.ndarray) -> np.ndarray:
-    """Return at most so many as can be told apart."""
+    """Return at most so many as can be distinguished."""
     return rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _MOST_POSES)).astype(int))]

@@ -1,4 +1,4 @@
-"""Command line of ``ik_place``, and what it asks for."""
+"""Command line of ``ik_place``, and the request it makes."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ class PlaceRequest(ArmRequest):
     Arm, poses, region and options of a search for places.
 
     :ivar region: where the base may stand.
-    :ivar collisions: what postures must be free of; None for nothing.
+    :ivar collisions: checker of the collisions to avoid; None for none.
     :ivar inverse_map: map of the arm; None without one.
     """
 

@@ -99,7 +99,7 @@ def compared_text(request: PlaceRequest, search: PlaceSearch) -> str:
 
 
 def result_text(search: PlaceSearch) -> str:
-    """Return what was found, in a sentence."""
+    """Return the result of a search, in a sentence."""
     count, best = len(search.poses), search.best
     full = sum(placement.share == 1.0 for placement in search.placements)
     if full:

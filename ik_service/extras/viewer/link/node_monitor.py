@@ -228,7 +228,7 @@ class NodeMonitor:
     """
     State of the IK node. To be used from one thread, that of the task queue.
 
-    :param tasks: brings what arrives in other threads.
+    :param tasks: delivers data that arrive in other threads.
     :param on_connected: called when the node appears on the graph, or is back.
     :param on_stopped: called when the node reports another stop of the arm, whoever asked for it.
     """
@@ -269,7 +269,7 @@ class NodeMonitor:
 
     def update_facts(self, **changes: Any) -> None:  # noqa: ANN401 (of the field's type)
         """
-        Update what is known.
+        Update the known facts.
 
         :param changes: fields of :class:`ConnectionFacts` with their new values.
         """

@@ -73,7 +73,7 @@ class ExecutionEnd:
     End of an execution.
 
     :ivar is_success: whether the arm has come to the end of the trajectory.
-    :ivar reason: what the node says; may be empty.
+    :ivar reason: the node's message; may be empty.
     """
 
     is_success: bool

@@ -1,4 +1,4 @@
-"""Target pose of the page and what remains to be done with it."""
+"""Target pose of the page and its pending changes."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ class TaskQueue:
     """
     Queue of calls that callbacks of the page and of ROS leave for the viewer's thread.
 
-    The viewer needs no locks this way, and a callback never waits.
+    So the viewer needs no locks, and a callback never waits.
 
     :param on_error: called with the exception of a failed call; later calls are made all the same.
     """
@@ -51,7 +51,7 @@ class Newest:
         self._number = 0
 
     def drop(self) -> None:
-        """Take no answer to what was asked before."""
+        """Ignore the answers to earlier requests."""
         self._number += 1
 
     def taking(self, take: Callable[..., object]) -> Callable[..., None]:
@@ -74,7 +74,7 @@ class Reader(Newest):
         refuse: Callable[[str], object],
     ) -> None:
         """
-        Call a function in a thread, and drop what is still being read.
+        Call a function in a thread, and drop reads still in progress.
 
         :param take: called with its result, in the thread of the task queue.
         :param refuse: called there with the reason why there is none.

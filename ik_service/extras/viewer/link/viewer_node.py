@@ -255,7 +255,7 @@ class ViewerNode(Node):
     def parameters_of(self, remote: str) -> RemoteParameters:
         """Return the parameters of another node."""
         parameters = RemoteParameters(self, remote)
-        self.main_executor.wake()  # it waits for what was there when it began to wait
+        self.main_executor.wake()  # a wait does not include later entities
         return parameters
 
     def publish_target(self, T_base_tip: np.ndarray, base_link: str) -> None:
@@ -309,7 +309,7 @@ def _taking_text(take: Callable[[str], None]) -> Callable[[String], None]:
 
 
 class RequestClient:
-    """Service client with at most one request under way."""
+    """Service client with at most one request in flight."""
 
     def __init__(self, node: Node, kind: type, name: str) -> None:
         self._client: Client = node.create_client(kind, name)

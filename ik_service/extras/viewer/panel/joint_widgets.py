@@ -130,7 +130,7 @@ def state_choices(arm: Arm) -> dict[str, Mapping[str, float]]:
     """
     Return the states to choose from: of the default group, one to go home, and of other groups.
 
-    :returns: positions [rad] or [m] by joint, by what is shown.
+    :returns: positions [rad] or [m] by joint, by label.
     """
     own = arm.states(arm.group)
     states = dict(islice(own.items(), _MOST_CHOICES))
@@ -163,15 +163,15 @@ class NamedStates:
     Menu of named states. To be used from one thread.
 
     It shows the state that was asked for last, so the same one can be chosen again later. It is
-    only written to when that changes: what somebody chooses stays to be seen while the choice is
-    on its way to :meth:`follow`.
+    only written to when that changes: a user's choice stays visible while it is
+    passed to :meth:`follow`.
 
     :param on_choose: called, in a thread of the server, with the name of the state that somebody
         has chosen.
     """
 
     def __init__(self, gui: viser.GuiApi, on_choose: Callable[[str], object]) -> None:
-        self._followed: str | None = None  # what the menu was last made to show
+        self._followed: str | None = None  # state that the menu was last set to
         hint = 'The joints go to the positions of this state'
         self.menu = gui.add_dropdown('Named state', (NONE,), hint=hint, disabled=True)
 
@@ -191,7 +191,7 @@ class NamedStates:
         self.menu.options = (NONE, *(name for name in names if name != NONE))
 
     def refresh(self) -> None:
-        """Let :meth:`follow` replace what somebody has chosen; from any thread."""
+        """Let :meth:`follow` replace the user's choice; from any thread."""
         self._followed = None
 
     def follow(self, state: str) -> None:
@@ -203,7 +203,7 @@ class NamedStates:
         shown = state if state in self.menu.options else NONE
         if shown != self._followed:
             self._followed = shown
-            # A value that crossed the choice on its way may be all that a page shows, and viser
+            # A value that crossed the choice in transit may be all that a page shows, and viser
             # sends none that it has already; of two in one go, only the second gets there.
             if self.menu.value == shown:
                 set_value(self.menu, NONE)
@@ -233,7 +233,7 @@ class GripperButtons:
         """
         Replace the buttons.
 
-        :param hands: what the buttons of each hand say, by its name.
+        :param hands: labels of the buttons of each hand, by its name.
         """
         for row in self._rows:
             row.remove()

@@ -102,7 +102,7 @@ _PLOT_HEIGHT, _TIME_AXIS = 130, 30  # [px]
 _BANNER_LINES = 2
 
 # The element after this one stays at the top when the panel is scrolled, for which nothing around
-# it may hide what overflows.
+# it may hide its overflow.
 _ALWAYS_SEEN = (
     '<div class="ik-always-seen"></div><style>'
     'div:has(> .ik-always-seen) + div {position: sticky; top: 0; z-index: 5} '
@@ -188,7 +188,7 @@ class Panel:
             moves[event.target.value]()
 
     def show_status(self, status: ConnectionStatus) -> None:
-        """Show the status of the connection, and enable what needs the node."""
+        """Show the status of the connection, and enable the controls that need the node."""
         set_properties(self._banner, content=banner(status, _BANNER_LINES))
         self.form.enable(status.is_connected)
         self.sliders.enable(status.is_connected)
@@ -215,7 +215,7 @@ class Panel:
             set_properties(widget, visible=bool(reason))
 
     def show_remarks(self, remarks: Sequence[str]) -> None:
-        """Show what of the robot is not used or not drawn as described."""
+        """Show the parts of the robot not used or not drawn as described."""
         set_properties(
             self._remarks, content=remark_lines(remarks) if remarks else '', visible=bool(remarks)
         )

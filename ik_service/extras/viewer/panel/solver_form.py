@@ -28,7 +28,7 @@ def switched_weights(
     Return the task weights with the orientation freed or bound.
 
     :param weights: (6,) those in force.
-    :param before: (6,) what they were when the orientation counted last.
+    :param before: (6,) those when the orientation last counted.
     """
     if position_only:
         return (*weights[:3], 0.0, 0.0, 0.0)

@@ -1,1 +1,1 @@
-"""Paths that are drawn by way points, previewed and executed."""
+"""Paths that are drawn by waypoints, previewed and executed."""

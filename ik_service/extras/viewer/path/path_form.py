@@ -53,7 +53,7 @@ class PathState:
 
     @property
     def is_running(self) -> bool:
-        """Whether the arm goes along the path."""
+        """Whether the arm follows the path."""
         return self.progress is not None
 
     @property
@@ -63,7 +63,7 @@ class PathState:
 
     @property
     def can_draw(self) -> bool:
-        """Whether way points can be changed."""
+        """Whether waypoints can be changed."""
         return not self.obstacle and not self.is_running
 
     @property

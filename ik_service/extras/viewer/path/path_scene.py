@@ -1,4 +1,4 @@
-"""Path in the scene of the page: its way points, its line, and the arm that runs along."""
+"""Path in the scene of the page: its waypoints, its line, and the arm that runs along."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PathScene:
 
     def show_drawing(self, drawing: Drawing, corners: np.ndarray) -> None:
         """
-        Show way points, numbered, and the line between them.
+        Show waypoints, numbered, and the line between them.
 
         :param corners: (k, 4, 4) T_base_tip, which straight lines join [m].
         """

@@ -1,4 +1,4 @@
-"""Paths of the page: drawn by way points, previewed, and executed."""
+"""Paths of the page: drawn by waypoints, previewed, and executed."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ class PathRun:
 
     @property
     def is_running(self) -> bool:
-        """Whether the arm goes along a path."""
+        """Whether the arm follows a path."""
         return self._preview is not None
 
     def start(self, preview: Preview) -> None:
@@ -190,7 +190,7 @@ class PathRun:
         self._on_end(end)
 
 
-_SHOWN = 30.0  # time that the arm of a preview is shown: it stands in the way elsewhere [s]
+_SHOWN = 30.0  # time that the arm of a preview is shown: it obstructs the view elsewhere [s]
 _NO_STATES = 'no joint states have come yet'
 
 
@@ -198,11 +198,11 @@ class Paths:
     """
     Path of the page, for one arm after the other. To be used from one thread.
 
-    Only :meth:`execute` and :meth:`go_to_start` move the arm. A preview counts for the way points
+    Only :meth:`execute` and :meth:`go_to_start` move the arm. A preview counts for the waypoints
     and settings that it was made of, and is executed from where it starts.
 
     :param make_scene: returns the nodes of the path in the scene, for a robot.
-    :param tasks: brings their answers, and what is done in the tab.
+    :param tasks: delivers their answers, and the events of the tab.
     """
 
     def __init__(
@@ -232,7 +232,7 @@ class Paths:
 
     @property
     def is_running(self) -> bool:
-        """Whether the arm goes along the path."""
+        """Whether the arm follows the path."""
         return self._run.is_running
 
     def show(self, display: RobotDisplay) -> None:
@@ -297,10 +297,10 @@ class Paths:
             outcome=self._outcome,
         )
 
-    # What is done in the tab
+    # Actions in the tab
 
     def add(self) -> None:
-        """Add a way point where the gizmo is."""
+        """Add a waypoint where the gizmo is."""
         tip = None if self._display is None else self._display.tip_pose()
         T = tip if self._target.pose is None else self._target.pose
         if T is None:
@@ -309,7 +309,7 @@ class Paths:
             self._edit(lambda: self._points.add(T))
 
     def close_circle(self) -> None:
-        """Make the last three way points a circle."""
+        """Make the last three waypoints a circle."""
         self._edit(self._points.close_circle)
 
     def undo(self) -> None:
@@ -317,16 +317,16 @@ class Paths:
         self._edit(self._points.undo)
 
     def clear(self) -> None:
-        """Remove all way points."""
+        """Remove all waypoints."""
         self._edit(self._points.clear)
 
     def save(self, send: Callable[[str], object]) -> None:
-        """Send the way points as a file."""
+        """Send the waypoints as a file."""
         if self._display is not None and len(self._points):
             send(way_points_text(self._points.drawing, *self._ends(self._display)))
 
     def load(self, content: bytes) -> None:
-        """Take the way points of a file in place of those that are there."""
+        """Take the waypoints of a file instead of the present ones."""
         display = self._display
         if display is None:
             self._refuse_in(self.state())
@@ -358,7 +358,7 @@ class Paths:
         self._playback.toggle(time.monotonic())
 
     def go_to_start(self) -> None:
-        """Send the arm to the first way point, as if the gizmo had been dragged there."""
+        """Send the arm to the first waypoint, as if the gizmo had been dragged there."""
         state = self.state()
         if not state.can_go_to_start:
             self._refuse_in(state)
@@ -380,12 +380,12 @@ class Paths:
         self._run.start(self._preview)
 
     def stop(self) -> None:
-        """Stop what goes on."""
+        """Stop all that is running."""
         self._run.cancel()
         self._approach.drop()
         self._playback.seek(self._playback.time)
 
-    # What the node answers
+    # Responses of the node
 
     def _take_preview(self, preview: Preview) -> None:
         self._preview = preview
@@ -406,7 +406,7 @@ class Paths:
             self._outcome = StatusText(Level.BAD, 'The execution has ended early', end.reason)
 
     def _edit(self, edit: Callable[[], object]) -> None:
-        """Change the way points, which makes the preview of another path."""
+        """Change the waypoints, which makes the preview of another path."""
         state = self.state()
         if not state.can_draw:
             self._refuse_in(state)

@@ -18,7 +18,7 @@ from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 START_TOLERANCE = 0.01
 """Largest distance of a joint from the start of a trajectory, as MoveIt allows [rad] or [m]."""
 
-_AHEAD = 0.5  # how far ahead on a trajectory the arm is looked for [s]
+_AHEAD = 0.5  # how far ahead on a trajectory the arm is searched [s]
 _SAMPLES = 26
 _ROUNDING = 1e-9  # of the fraction
 
@@ -67,8 +67,8 @@ class Preview:
         Return the time at which the trajectory is nearest to where the arm is.
 
         :param q: (n,) positions of the joints.
-        :param since: time up to which the arm is known to have come; what is more than half a
-            second ahead of it is not looked at, as a path may cross itself [s].
+        :param since: time up to which the arm is known to have come; points more than half a
+            second ahead of it are not searched, as a path may cross itself [s].
         """
         until = min(since + _AHEAD, self.trajectory.duration)
         times = np.linspace(since, until, _SAMPLES)
@@ -92,7 +92,7 @@ def make_preview(chain: KinematicChain, answer: PathAnswer) -> Preview:
 
 
 START_TOLERANCES = (2e-3, 1e-2)
-"""Distances of the tip from the first way point at which it is there [m], [rad]."""
+"""Distances of the tip from the first waypoint at which it is there [m], [rad]."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class PathPlanner:
     """
     Requests for the preview of one path after the other. To be used from one thread.
 
-    A path starts where the arm is, if its tip is at the first way point, and else at the joint
+    A path starts where the arm is, if its tip is at the first waypoint, and else at the joint
     positions that ``compute_ik`` has for that.
     """
 
@@ -127,7 +127,7 @@ class PathPlanner:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a preview is under way."""
+        """Whether a preview is in progress."""
         return self._question is not None
 
     def ask(
@@ -138,7 +138,7 @@ class PathPlanner:
         q: np.ndarray,
     ) -> None:
         """
-        Request the preview of a path, instead of any that is under way.
+        Request the preview of a path, instead of any in progress.
 
         :param corners: (k, 4, 4) T_base_tip, two at least, which straight lines join [m].
         :param q: (n,) the joints' measured positions [rad] or [m].
@@ -148,7 +148,7 @@ class PathPlanner:
         self._question = _Question(chain, corners, settings, start)
 
     def drop(self) -> None:
-        """Drop the preview that is under way."""
+        """Drop the preview in progress."""
         self._question, self._is_sent = None, False
         self._newest.drop()
 

@@ -1,4 +1,4 @@
-"""Way points of a path that is drawn with the gizmo, and their file."""
+"""Waypoints of a path that is drawn with the gizmo, and their file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ik_service.exceptions import ArgumentError, IkServiceError
 from ik_service.kinematics.pose_error import pose_error
 
 MOST_POINTS = 99
-"""Largest number of way points."""
+"""Largest number of waypoints."""
 
 _SAG = 2e-4  # largest distance of a circle from the chords that it is passed on as [m]
 _FEWEST_CHORDS, _MOST_CHORDS = 36, 360
@@ -23,15 +23,15 @@ _SAME = (1e-4, 1e-3)  # distances of two poses that count as one [m], [rad]
 
 
 class WayPointError(IkServiceError):
-    """Way point that cannot be added, or points that no circle passes through."""
+    """Waypoint that cannot be added, or points that no circle passes through."""
 
 
 @dataclass(frozen=True)
 class Drawing:
     """
-    Way points and the circles through them.
+    Waypoints and the circles through them.
 
-    :ivar points: T_base_tip (4, 4) of each way point [m].
+    :ivar points: T_base_tip (4, 4) of each waypoint [m].
     :ivar circles: numbers of the first of each three points that a circle passes through.
     """
 
@@ -40,19 +40,19 @@ class Drawing:
 
 
 class WayPoints:
-    """Way points of a path, with the steps in which they were drawn. For one thread."""
+    """Waypoints of a path, with the steps in which they were drawn. For one thread."""
 
     def __init__(self) -> None:
         self.drawing = Drawing()
         self._earlier: list[Drawing] = []
 
     def __len__(self) -> int:
-        """Return the number of way points."""
+        """Return the number of waypoints."""
         return len(self.drawing.points)
 
     def add(self, T_base_tip: np.ndarray) -> None:
         """
-        Add a way point; a straight line leads to it.
+        Add a waypoint; a straight line leads to it.
 
         :param T_base_tip: (4, 4) [m].
         :raises WayPointError: it is the last one once more, or there are too many.
@@ -68,7 +68,7 @@ class WayPoints:
 
     def close_circle(self) -> None:
         """
-        Make the last three way points a full circle, which ends at the first of them.
+        Make the last three waypoints a full circle, which ends at the first of them.
 
         :raises WayPointError: there are not three points of its own, or they are on one line.
         """
@@ -80,7 +80,7 @@ class WayPoints:
         self._put(Drawing(drawing.points, drawing.circles | {first}))
 
     def replace(self, drawing: Drawing) -> None:
-        """Replace all way points; this too can be undone."""
+        """Replace all waypoints; this too can be undone."""
         self._put(drawing)
 
     def undo(self) -> None:
@@ -89,12 +89,12 @@ class WayPoints:
             self.drawing = self._earlier.pop()
 
     def clear(self) -> None:
-        """Remove all way points; this too can be undone."""
+        """Remove all waypoints; this too can be undone."""
         if self.drawing.points:
             self._put(Drawing())
 
     def forget(self) -> None:
-        """Remove all way points and steps."""
+        """Remove all waypoints and steps."""
         self.drawing, self._earlier = Drawing(), []
 
     def corners(self) -> np.ndarray:
@@ -186,7 +186,7 @@ _FARTHEST = 1e6  # bound of a plausible coordinate [m]
 
 
 def way_points_text(drawing: Drawing, base_link: str, tip_link: str) -> str:
-    """Return way points as the text of a file."""
+    """Return waypoints as the text of a file."""
     content = {
         'base_link': base_link,
         'tip_link': tip_link,
@@ -198,7 +198,7 @@ def way_points_text(drawing: Drawing, base_link: str, tip_link: str) -> str:
 
 def read_way_points(content: bytes, base_link: str, tip_link: str) -> Drawing:
     """
-    Read the way points of a file.
+    Read the waypoints of a file.
 
     :raises ArgumentError: it is no such file, is damaged, or belongs to other links.
     """

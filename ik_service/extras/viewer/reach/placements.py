@@ -31,7 +31,7 @@ _FARTHEST = 1e6  # bound of a plausible coordinate [m]
 @dataclass(frozen=True)
 class Places:
     """
-    Where the base of an arm may stand, best first.
+    Possible poses of the base of an arm, best first.
 
     :ivar T_world_base: (k, 4, 4) [m].
     :ivar shares: (k,) share of the poses that are reached from there, 0 to 1.
@@ -128,7 +128,7 @@ class Placements:
     """
     Part of the tab of the reach. To be used from the thread of the task queue.
 
-    :param tasks: brings what was read, and what is done in the tab.
+    :param tasks: delivers the data read, and the events of the tab.
     """
 
     def __init__(

@@ -140,10 +140,10 @@ class Reach:
     """
     Tab of the reach and its point cloud. To be used from the thread of the task queue.
 
-    :param tasks: brings what was read, and what is done in the tab.
+    :param tasks: delivers the data read, and the events of the tab.
     :param log: called with the reason why a map is not shown.
     :param path: of the map that is loaded first; empty for none.
-    :param makes: whether a map is made when the arm is first looked at, where no path is given.
+    :param makes: whether a map is made when the arm is first viewed, where no path is given.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class Reach:
             self._start(lambda: found)
 
     def load(self, path: str) -> None:
-        """Load a map in place of the one that is shown."""
+        """Load a map instead of the one that is shown."""
         self._makes = self._is_unasked = False
         self._drop_survey()
         self._drop_map()
@@ -197,7 +197,7 @@ class Reach:
 
     def make(self, fineness: str) -> None:
         """
-        Make a map of the arm that is shown, in the background, in place of the one that is shown.
+        Make a map of the arm that is shown, in the background, instead of the one that is shown.
 
         :param fineness: one of :data:`~ik_service.extras.viewer.reach.reach_map.FINENESSES`.
         """
@@ -243,7 +243,7 @@ class Reach:
 
     def draw(self, now: float, display: RobotDisplay, target: Target) -> None:
         """
-        Draw what is due, and tell what the map says about the place of the gizmo.
+        Draw pending changes, and show the values of the map at the gizmo.
 
         :param target: the target; without one the gizmo is at the tip.
         """
@@ -307,7 +307,7 @@ class Reach:
             self._form.show_progress(share)
 
     def _drop_survey(self) -> None:
-        """End the survey that is under way, if there is one."""
+        """End the running survey, if there is one."""
         if self._survey is not None:
             self._survey.drop()
             self._survey = None
@@ -316,7 +316,7 @@ class Reach:
     # Drawing
 
     def change(self) -> None:
-        """Draw anew what is chosen."""
+        """Redraw the chosen quantity."""
         if self._map is not None and self._is_own:
             self._form.adjust()
             self._is_changed = True

@@ -100,9 +100,9 @@ class ReachForm:
 
     def offer(self, quantities: Sequence[Quantity], points: np.ndarray, spacing: float) -> None:
         """
-        Offer what is known of a map.
+        Offer the quantities of a map.
 
-        :param quantities: what is known; empty to offer nothing.
+        :param quantities: known quantities; empty to offer none.
         :param points: (N, 3) its positions [m].
         :param spacing: distance of neighbours [m]; 0 without a grid.
         """
@@ -137,7 +137,7 @@ class ReachForm:
         self.adjust()
 
     def adjust(self) -> None:
-        """Give the threshold the range of what is chosen, and show only what has a meaning."""
+        """Give the threshold the range of the chosen quantity, and show only meaningful inputs."""
         quantity = self._quantities[self.look.quantity]
         unit = f' [{quantity.unit}]' if quantity.unit else ''
         label = f'At least{unit}'
@@ -168,7 +168,7 @@ class ReachForm:
 
     def show_here(self, content: str) -> None:
         """
-        Show what the map says about the place of the target.
+        Show the values of the map at the position of the target.
 
         :param content: HTML; empty for nothing.
         """

@@ -40,7 +40,7 @@ MOST_POINTS = 5_000_000
 @dataclass(frozen=True)
 class Quantity:
     """
-    What is known about each position.
+    Quantity known at each position.
 
     :ivar unit: unit of the values; empty for none.
     :ivar values: (N,) NaN where it is not known.
@@ -61,7 +61,7 @@ class Quantity:
 @dataclass(frozen=True)
 class ReachMap:
     """
-    What an arm can do at N positions.
+    Reach and dexterity of an arm at N positions.
 
     :ivar points: (N, 3) float32 [m].
     :ivar is_reached: (N,) bool, whether the tip gets there.
@@ -98,7 +98,7 @@ def read_map(path: str | os.PathLike[str]) -> ReachMap:
 
 def of_capability_map(path: Path, found: CapabilityMap) -> ReachMap:
     """
-    Return what the page shows of a capability map.
+    Return the data of a capability map that the page shows.
 
     :raises ArgumentError: it has no positions, too many of them, or implausible numbers.
     """
@@ -162,7 +162,7 @@ def _of_survey(path: Path) -> ReachMap:
         raise ArgumentError(str(path), f'it cannot be read: {reason}') from error
     except KeyError as error:
         raise _wrong_content(path, error.args[0]) from error
-    except Exception as error:  # what a damaged archive raises depends on where the damage is
+    except Exception as error:  # the exception depends on the damaged part
         raise ArgumentError(str(path), f'it cannot be read: {error}') from error
     shapes = points.shape, fraction.shape
     if not fraction.size or shapes != ((fraction.size, 3), (fraction.size,)):
@@ -279,7 +279,7 @@ class SurveyDroppedError(IkServiceError):
 
 class OwnSurvey:
     """
-    Survey of an arm, which gives way to all other threads.
+    Survey of an arm, which yields to all other threads.
 
     :param report: called with the share that is done, 0 to 1.
     """

@@ -56,7 +56,7 @@ class Cut(Enum):
 @dataclass(frozen=True)
 class Look:
     """
-    What of a map is drawn.
+    Drawn part of a map.
 
     :ivar offset: coordinate of the plane in the frame of the base [m].
     """
@@ -119,7 +119,7 @@ def nearest(found: ReachMap, position: np.ndarray) -> int | None:
 
 def place_text(found: ReachMap, position: np.ndarray) -> str:
     """
-    Return what a map says about a position, as a sentence.
+    Return the values of a map at a position, as a sentence.
 
     :param position: (3,) in the frame of the base [m].
     """

@@ -49,7 +49,7 @@ class MeshLoader:
 
     :param urdf: the file of the URDF; None when it came as text.
     :param report: called with a sentence about a mesh that cannot be shown.
-    :ivar faults: names of the files that cannot be shown, by what is wrong with them.
+    :ivar faults: names of the files that cannot be shown, by their fault.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ def _scaled(
 
 
 def _color(body: Any) -> Color | None:  # noqa: ANN401 (Trimesh)
-    """Return the colour of a part of a file; without looking at its texture."""
+    """Return the colour of a part of a file; without its texture."""
     if not body.visual.defined:
         return None
     visual = body.visual if body.visual.kind != 'texture' else body.visual.material

@@ -104,7 +104,7 @@ class WorldModel:
 
     def show(self, parts: Sequence[Part], poses: Mapping[str, np.ndarray]) -> None:
         """
-        Show parts instead of those before; what has not changed is left alone.
+        Show parts instead of those before; unchanged ones are left alone.
 
         :param poses: (4, 4) T_root_link by link [m]; parts of other links are not shown.
         """

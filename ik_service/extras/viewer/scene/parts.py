@@ -81,7 +81,7 @@ def _colors(root: ElementTree.Element) -> Iterator[tuple[str, Color]]:
             continue
         try:
             yield material.get('name', ''), _color(color)
-        except ValueError:  # what refers to it is drawn in the colour for none
+        except ValueError:  # parts that refer to it are drawn in the colour for none
             continue
 
 

@@ -36,7 +36,7 @@ class RobotSources:
         they have precedence.
     :ivar node: the same parameters of the IK node, its ``locked_joints`` and ``tool_frames``.
     :ivar served: the text that the IK node answers ``get_urdf`` with, where the viewer must not or
-        cannot read what those name; empty until it comes, None where it is not needed.
+        cannot read the files they name; empty until it comes, None where it is not needed.
     """
 
     own: tuple[tuple[str, str], ...] = ()
@@ -62,7 +62,7 @@ class RobotSelection:
     :ivar tool_frames: further links of the robot, as the node's parameter gives them.
     :ivar trusted: whether the viewer's own parameters name the source; others may name files too,
         but none that would be run, see :func:`~ik_service.arm.loader.read_robot`.
-    :ivar file: the file that a text was made from, beside which meshes are looked for; else None.
+    :ivar file: the file that a text was made from, beside which meshes are searched; else None.
     :ivar srdf: its SRDF, as text or as the path of a file; empty without one.
     """
 
@@ -116,7 +116,7 @@ def select_robot(sources: RobotSources) -> RobotSelection | None:
 
 def needs_service(node: Mapping[str, str]) -> bool:
     """
-    Return whether only the IK node itself can tell the URDF that its parameters name.
+    Return whether only the IK node itself can give the URDF that its parameters name.
 
     That is so of xacro, a program, which is not run because another node names it, and of a file
     that is not on this machine.
@@ -157,7 +157,7 @@ class RobotView:
 
     :ivar size: approximate reach of its tip [m].
     :ivar speeds: (n,) largest speeds of the chain's joints [rad/s] or [m/s].
-    :ivar remarks: what of the description is not used or not drawn as described, and why.
+    :ivar remarks: parts of the description not used or not drawn as described, and why.
     """
 
     arm: Arm

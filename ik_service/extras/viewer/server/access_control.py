@@ -44,7 +44,7 @@ def access_control(policy: AccessPolicy, report: Callable[[str], object]) -> Ite
     which calls a function with each request before anything else happens.
 
     :param report: called with a sentence about each refused request, from the server's thread.
-    :raises AccessControlError: no server was started in this way, so that no request is checked.
+    :raises AccessControlError: no server was started with it, so that no request is checked.
     """
     original: Any = websockets_server.serve
     started = []

@@ -43,7 +43,7 @@ class HeldMotion:
 
     def allow(self, obstacle: str) -> None:
         """
-        Allow or forbid motion; what moves ends when it is forbidden.
+        Allow or forbid motion; a running motion ends when it is forbidden.
 
         :param obstacle: why the arm may not be moved by hand; empty where it may.
         """

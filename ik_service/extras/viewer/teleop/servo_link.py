@@ -118,7 +118,7 @@ class ServoLink:
 
     def subscribe(self, on_status: Callable[[int, str], object]) -> None:
         """
-        Subscribe to what the node says about the commands.
+        Subscribe to the node's status of the commands.
 
         :param on_status: called with a code of ``ServoStatus`` and a sentence, by
             :meth:`ViewerNode.poll_states`.
@@ -166,7 +166,7 @@ class ServoLink:
 
     def connect(self, remote: str) -> None:
         """
-        Look for the service ``~/stop`` of a node, so that it is known when it is needed.
+        Search for the service ``~/stop`` of a node, so that it is known when it is needed.
 
         :param remote: the node's full name; empty for none.
         """

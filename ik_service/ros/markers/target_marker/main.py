@@ -17,7 +17,7 @@ def main(args: list[str] | None = None) -> int:
 
     def program(stop: threading.Event) -> None:
         with runtime.ros(args):
-            # What takes time to import is imported here, where signals are already caught.
+            # Slow imports come here, where signals are already caught.
             from ik_service.ros.markers.target_marker.node import TargetMarkerNode
 
             with runtime.spinning_node(TargetMarkerNode()):

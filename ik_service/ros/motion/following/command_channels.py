@@ -1,4 +1,4 @@
-"""Commands of a planning group on their way to the topic of one of the command interfaces."""
+"""Encoding of a planning group's commands for the topic of one of the command interfaces."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class CommandChannel(ABC):
         """
         Return the message for the next command.
 
-        :param command: what the follower commands in this tick; None for nothing.
+        :param command: the follower's command in this tick; None for none.
         :returns: the message; None when there is nothing to send.
         """
         if command is None:
@@ -189,7 +189,7 @@ class CommandChannel(ABC):
         """Return the message for a command; arguments and result as for :meth:`message`."""
 
     def rest(self, follower: TargetFollower, now: float) -> object | None:
-        """Return what is to be sent after the last command; arguments as for :meth:`message`."""
+        """Return the message after the last command; arguments as for :meth:`message`."""
         return None
 
 
@@ -267,7 +267,7 @@ class TrajectoryChannel(CommandChannel):
     Commands as a window of a joint trajectory.
 
     :param joints: joints that the messages are about, those of the group among them.
-    :param blends: returns whether the controller blends windows into what it plays.
+    :param blends: returns whether the controller blends windows into its active trajectory.
     """
 
     def __init__(
@@ -288,7 +288,7 @@ class TrajectoryChannel(CommandChannel):
         return self._blends and self._joints.blended.busy
 
     def begin(self, measured: np.ndarray, alone: bool) -> None:
-        """Ask what the controller does."""
+        """Ask for the controller's behaviour."""
         self._blends = self._asked()
 
     def encode(
@@ -365,7 +365,7 @@ class VelocityChannel(CommandChannel):
         self._commands.clear()
 
     def encode(self, command: FollowerCommand, follower: TargetFollower, now: float) -> object:
-        """Return the velocities of the command, plus what the arm is behind it."""
+        """Return the velocities of the command, plus a correction of the arm's lag."""
         self._commands.append((now, command.q))
         while now - self._commands[0][0] > _REMEMBERED:
             self._commands.popleft()
@@ -390,7 +390,7 @@ class VelocityChannel(CommandChannel):
         self._gate.mark_sent(delay, period)
 
     def rest(self, follower: TargetFollower, now: float) -> object | None:
-        """Return velocities on the way to zero, and zeros for a while."""
+        """Return velocities ramping to zero, and zeros for a while."""
         measured, period = follower.measured, 1.0 / follower.settings.rate
         if measured is None:
             still = np.zeros(len(self._names))

@@ -42,11 +42,11 @@ from ik_service.ros.motion.following.command_channels import (
 )
 from ik_service.ros.motion.parameters import COMMAND_JOINTS
 
-_REMEMBERED = 200  # own commands that may still be on their way
+_REMEMBERED = 200  # own commands that may still be in transit
 _RECENT = 2.0  # time for which a foreign command counts [s]
 _HEADER = 4  # of a serialised message, in which the middleware may note something
 _QOS = QoSProfile(depth=_REMEMBERED, reliability=ReliabilityPolicy.BEST_EFFORT)
-_PAUSE = 0.05  # between two looks at the commands [s]
+_PAUSE = 0.05  # between two checks of the commands [s]
 
 
 class CommandMonitor:
@@ -54,7 +54,7 @@ class CommandMonitor:
     Monitor of the command topic, for other publishers and foreign commands.
 
     Most commands are the node's own, and nothing has to happen when one comes. So they wake
-    nobody: they are looked at when the node has something else to do.
+    nobody: they are checked when the node has something else to do.
 
     :ivar own: full name of the node.
     :ivar foreign_count: number of commands that this node did not send.
@@ -88,7 +88,7 @@ class CommandMonitor:
             self._ours.append(hash(serialized[_HEADER:]))
 
     def poll(self, now: float) -> None:
-        """Look at the commands that have come, unless that was done just now."""
+        """Check the commands received, unless that was done just now."""
         if now - self._polled_at >= _PAUSE:
             self._polled_at = now
             self._look()
@@ -130,7 +130,7 @@ class CommandMonitor:
         """
         Return who has begun to command the arm before this node did; empty for nobody.
 
-        Commands are told apart by when they were handed to the middleware, so that of two nodes
+        Commands are distinguished by when they were handed to the middleware, so that of two nodes
         that both ask exactly one is the later one.
         """
         recent = time.monotonic() - self._foreign_at < _RECENT
@@ -238,7 +238,7 @@ class ControllerVersion:
         return any(asked.blends for asked in tuple(self._asked.values()))
 
     def look(self) -> None:
-        """Ask the nodes that listen to the commands; called every now and then."""
+        """Ask the nodes that listen to the commands; called periodically."""
         if self._wanted != 'auto':
             return
         now, names = time.monotonic(), self._listeners()
@@ -253,7 +253,7 @@ class ControllerVersion:
                 self._ask(name, asked)
 
     def report(self) -> str:
-        """Return what the controllers do with a new trajectory, for the diagnostics."""
+        """Return the controllers' handling of a new trajectory, for the diagnostics."""
         known = [asked.blends for asked in tuple(self._asked.values())]
         if self._wanted == 'auto' and not any(answer is not None for answer in known):
             return 'unknown'
@@ -326,11 +326,11 @@ class CommandPublisher:
         topic.
     :param command_joints: joints of the controller, in its order; empty for those of each group.
         ``joint_command`` does without them, as its messages name the joints, and only checks them.
-    :param replacement: what a trajectory controller does with a new trajectory; 'auto' to ask it.
-    :param watch: notes what hangs; None for nothing.
+    :param replacement: a trajectory controller's handling of a new one; 'auto' to ask it.
+    :param watch: notes stalled calls; None for nothing.
     :raises OptionError: a joint is named twice.
     :ivar monitor: monitor of other publishers of commands.
-    :ivar clock: the clock of what moves the arm; commands are stamped by it.
+    :ivar clock: the motion clock; commands are stamped by it.
     """
 
     def __init__(
@@ -360,7 +360,7 @@ class CommandPublisher:
         self._shared: tuple[MeasuredState, CommandedJoints] | None = None
 
     def look(self) -> None:
-        """Look who listens to the commands; called every now and then."""
+        """Check the subscribers of the commands; called periodically."""
         if self._version is not None:
             self._version.look()
 

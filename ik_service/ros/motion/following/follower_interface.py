@@ -92,7 +92,7 @@ class EnableAnswer:
 
     :ivar done: whether that could be done.
     :ivar moves: whether there is a target to move to now.
-    :ivar text: a sentence about what happens now.
+    :ivar text: a sentence about the effect.
     """
 
     done: bool
@@ -110,7 +110,7 @@ class FollowerInterface:
     :ivar measured: the measured state of the arm.
     :ivar follower: the follower.
     :ivar topic: name of the topic of its targets.
-    :ivar clock: the clock of what moves the arm.
+    :ivar clock: the motion clock.
     :ivar ignored_targets: log of the targets that were ignored.
     :ivar stopped: whether all targets are refused, as the robot is being replaced.
     """
@@ -247,7 +247,7 @@ class FollowerInterface:
                 began = clock.now()
                 message = self._next(began)
                 if message is not None and self._discards(channel, began):
-                    message = None  # the arm goes on with what was sent before
+                    message = None  # the arm goes on with earlier commands
             if message is not None:
                 self._output.publish(message)
                 delay = clock.now() - began
@@ -364,7 +364,7 @@ class FollowerInterface:
         return missing + self._unmeasured_others()
 
     def no_joint_state(self) -> str:
-        """Return what joint states are missing, in a sentence; empty for none."""
+        """Return the missing joint states, in a sentence; empty for none."""
         missing = ', '.join(self.missing_joints())
         if not missing:
             return ''

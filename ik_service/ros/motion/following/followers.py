@@ -170,7 +170,7 @@ class Followers:
     :ivar measured: the measured state.
     :ivar arm: the arm.
     :ivar states: intake of the joint states.
-    :ivar clock: the clock of what moves the arm.
+    :ivar clock: the motion clock.
     :ivar default: follower of the default group.
     :ivar others: followers of the other groups by name.
     """
@@ -286,7 +286,7 @@ class Followers:
         if self.clock.jumps != self._jumps:
             self._jumps = self.clock.jumps
             self._warn('the simulated clock has jumped: all motion stops')
-            # Not at once: what was sent meanwhile has stamps far ahead, and leads on and on.
+            # Not at once: commands sent meanwhile have stamps far ahead, and keep the arm moving.
             for following in self:
                 following.follower.stop()
 
@@ -304,7 +304,7 @@ class Followers:
         """
         Return the solver of each follower.
 
-        :param solver: settings of the node's solver; groups keep what they set themselves.
+        :param solver: settings of the node's solver; groups keep their own settings.
         :raises IkServiceError: they do not go with a group.
         """
         return [following.group.solver(solver).solver for following in self]
@@ -313,7 +313,7 @@ class Followers:
         """
         Change solver and settings of all groups, without a jump.
 
-        :param solver: settings of the node's solver; groups keep what they set themselves.
+        :param solver: settings of the node's solver; groups keep their own settings.
         :raises OptionError: collisions are to be avoided from now on, but cannot be checked.
         """
         fault = '' if self._settings.avoid_collisions else self.collision_fault(settings)
@@ -347,7 +347,7 @@ class Followers:
         Allow motion of all groups, or stop and refuse all targets.
 
         :param enabled: whether motion is allowed.
-        :returns: whether that could be done, and a sentence about what happens now.
+        :returns: whether that could be done, and a sentence about the effect.
         """
         answers = {following.group.name: following.enable(enabled) for following in self}
         first, *others = answers.items()

@@ -73,7 +73,7 @@ class StampConverter:
     a stamp counts from its arrival, and so does one from the future: that clock runs ahead.
 
     :param clock: the node's time [ns], which may be simulated.
-    :ivar fault: what was wrong with the last message; empty when nothing was.
+    :ivar fault: fault of the last message; empty when it had none.
     :ivar age: age of the last message by its stamp, when it arrived [s].
     """
 
@@ -137,7 +137,7 @@ def queue_delay(info: Mapping[str, int]) -> float:
 
 
 _ELSEWHERE = 0.005
-"""Distance from where a joint was with the same stamp, beyond which that is told [rad] or [m]."""
+"""Distance from where a joint was with the same stamp, beyond which that is noted [rad] or [m]."""
 
 _MOST_SETS, _MOST_STRANGERS = 64, 200
 """Sets of names that are remembered, and names that are no joints, at most."""
@@ -151,7 +151,7 @@ class JointStateIntake:
     Intake of joint states into the measured state of an arm.
 
     :param clock: the node's time [ns], which may be simulated.
-    :param motion_clock: the clock of what moves the arm; None for the real time.
+    :param motion_clock: the motion clock; None for the real time.
     :ivar measured: the measured state.
     :ivar stamps: converter of the stamps, with the faults that it has noticed.
     :ivar ignored: log of the joint states that were ignored.
@@ -261,7 +261,7 @@ class TargetIntake:
 
     :param measured: the measured state of the arm, for frames that move with it.
     :param context: access to the frames and to the node's time.
-    :param clock: the clock of what moves the arm [s]; None for that of the context.
+    :param clock: the motion clock [s]; None for that of the context.
     """
 
     def __init__(
@@ -281,7 +281,7 @@ class TargetIntake:
 
     def target(self, message: PoseStamped, waited: float = 0.0) -> Target:
         """
-        Return what a message says about the target.
+        Return the target that a message describes.
 
         :param waited: how long the message has waited in the queue [s].
         :raises RequestError: the pose or the frame of the message cannot be.

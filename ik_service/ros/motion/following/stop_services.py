@@ -27,7 +27,7 @@ class StopServices:
     Services and a topic that stop the arm, and switch following off and on.
 
     :param followers: returns the followers in use; None as long as there is no arm.
-    :param preempt: called with what stops the arm; stops the goals of actions.
+    :param preempt: called with the reason of a stop; stops the goals of actions.
     :ivar count: number of stops so far.
     :ivar group: callback group; for an executor of its own, so that a stop waits for nothing.
     """

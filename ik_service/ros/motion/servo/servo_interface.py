@@ -174,7 +174,7 @@ _HINT = '; the clocks of sender and node have to agree, and use_sim_time has to 
 _NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 _INVALID_FOR = 1.0
-"""Time for which the status tells of a command that was ignored [s]."""
+"""Time for which the status reports a command that was ignored [s]."""
 
 _SWITCH = 'switch_command_type'
 _PAUSE = 'pause_servo'
@@ -209,15 +209,15 @@ _ANY = -1
 @dataclass
 class _Servo:
     """
-    What is servoed with one group.
+    Servoing state of one group.
 
     :ivar group: name of the group; empty for the default one.
     :ivar ignored: logs commands that are ignored.
     :ivar status: publishes the status.
     :ivar subscriptions: to the commands.
-    :ivar goal: what is followed, and was last.
+    :ivar goal: the current goal, or else the last one.
     :ivar used: whether a command has come.
-    :ivar invalid_until: until when the status tells of an ignored command [s].
+    :ivar invalid_until: until when the status reports an ignored command [s].
     """
 
     group: str
@@ -281,7 +281,7 @@ class ServoInterface:
             self._destroy(servo)
         for name in wanted:
             if name not in self._servos:
-                # Too long a name is told of with the targets of the group.
+                # Too long a name is reported with the targets of the group.
                 with suppress(InvalidTopicNameException, RuntimeError):
                     servo = self._begin(name)
                     with self._lock:

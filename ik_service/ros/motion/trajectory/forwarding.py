@@ -41,7 +41,7 @@ _RESPONSE = CancelGoal.Response
 
 class ControllerGoal:
     """
-    Goal at a controller, which is sent at once. Not thread-safe but for what the client calls.
+    Goal at a controller, which is sent at once. Not thread-safe except for the client's callbacks.
 
     It is over when the controller says so, when the controller does not know it, or when the
     server that got it is no longer there, whether another one has taken its place or not.
@@ -82,7 +82,7 @@ class ControllerGoal:
         return 'cancellation of its goal was requested; the goal has not ended yet'
 
     def overdue(self, now: float) -> float:
-        """Return for how long it is behind what is expected [s]; 0 when it is not."""
+        """Return how long the expected response is overdue [s]; 0 when it is not."""
         if self._cancel_at is not None:
             late = now - self._cancel_at
             return late if self._refused or late > PATIENCE else 0.0
@@ -96,7 +96,7 @@ class ControllerGoal:
 
     def attend(self, now: float, canceling: bool) -> GoalOutcome | None:
         """
-        Do what is due; return how the goal has ended, and None before.
+        Do the due work; return the outcome of the goal, None before its end.
 
         :param canceling: whether it is to be canceled.
         """
@@ -199,7 +199,7 @@ class ControllerGoal:
             _RESPONSE.ERROR_UNKNOWN_GOAL_ID,
             _RESPONSE.ERROR_GOAL_TERMINATED,  # so it is also called while it is being canceled
         ):
-            self._ask_again_for_result(handle, now)  # it tells what has become of the goal
+            self._ask_again_for_result(handle, now)  # it has the outcome of the goal
         else:
             self._refused = True
 
@@ -224,7 +224,7 @@ class ForwardedPlayback(Playback):
     may move the arm until the controller says that the goal is over, or is gone.
 
     :param on_news: called when something has changed; must not block.
-    :param replaces: the one at the controller whose place it takes; None for none.
+    :param replaces: the one at the controller that it replaces; None for none.
     :raises GoalRefusedError: nothing moves then.
     """
 
@@ -265,7 +265,7 @@ class ForwardedPlayback(Playback):
 
     @property
     def resting(self) -> bool:
-        """Always: the controller tells of the end when it is over."""
+        """Always: the controller reports the end when it is over."""
         return True
 
     def cancel(self, reason: str = '') -> None:

@@ -89,7 +89,7 @@ _OF_TRAJECTORY_ENDS = {
 @dataclass(frozen=True)
 class GoalOutcome:
     """
-    How a goal has ended, and why.
+    Outcome of a goal, with its reason.
 
     :ivar end: how.
     :ivar text: why, in a sentence.
@@ -135,7 +135,7 @@ def trajectory_from(message: JointTrajectoryMessage) -> JointTrajectory:
     """
     Return the trajectory of a message.
 
-    :param message: the message; its stamp is not looked at.
+    :param message: the message; its stamp is ignored.
     :raises TrajectoryError: it is none, or gives efforts but 0; names the point and the joint.
     """
     points, names = message.points, message.joint_names
@@ -209,10 +209,10 @@ class RequestedTolerances:
     """
     Tolerances that a goal asks for, by name of the joint: inf for any distance.
 
-    :ivar path: on the way [rad] or [m].
+    :ivar path: along the path [rad] or [m].
     :ivar goal: at the end [rad] or [m].
     :ivar goal_time: time to arrive after the end [s]; 0 for the default.
-    :ivar path_velocity: difference of velocities on the way [rad/s] or [m/s].
+    :ivar path_velocity: difference of velocities along the path [rad/s] or [m/s].
     :ivar goal_velocity: velocity at the end [rad/s] or [m/s].
     """
 
@@ -271,7 +271,7 @@ class TrajectoryRequest:
     Trajectory that a goal of an action asks for.
 
     :ivar goal: the goal, as a controller takes it.
-    :ivar trajectory: what it says.
+    :ivar trajectory: the trajectory of the goal.
     :ivar tolerances: how far the arm may be away from it.
     """
 

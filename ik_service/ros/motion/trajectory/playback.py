@@ -1,4 +1,4 @@
-"""Trajectories on their way, and all that is checked of them before anything moves."""
+"""Active trajectories, and all checks of them before anything moves."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def follower_for(followers: Followers, names: Sequence[str]) -> FollowerInterfac
 
 
 def _place_of(name: str, followers: Followers) -> str:
-    """Return what a joint is that does not belong to the group."""
+    """Return the relation of a joint outside the group to the arm, in words."""
     joint = followers.arm.robot.joints.get(name)
     if joint is None:
         return 'is no joint of the robot'
@@ -102,7 +102,7 @@ def joined(request: TrajectoryRequest, following: FollowerInterface) -> JointTra
     """
     Return a trajectory that goes on from the motion of the commands, with the joints in its order.
 
-    :param request: what a goal asks for, checked already (:func:`prepared`).
+    :param request: request of a goal, checked already (:func:`prepared`).
     :returns: the trajectory; None where that is not possible within the limits, where it is to
         begin later, and where it leads along straight lines, which begin at rest.
     """
@@ -132,7 +132,7 @@ def chain_of(following: FollowerInterface) -> KinematicChain:
 
 def start_time(request: TrajectoryRequest, clock: MotionClock) -> float:
     """
-    Return when a trajectory begins, on the clock of what moves the arm [s]; −inf for now.
+    Return the start time of a trajectory on the motion clock [s]; −inf for now.
 
     :raises GoalRefusedError: it would be over already, or begins too far ahead.
     """
@@ -178,7 +178,7 @@ def _of_joints(tolerances: Mapping[str, float], names: Sequence[str]) -> np.ndar
 
 
 class Playback(ABC):
-    """Trajectory on its way."""
+    """Active trajectory."""
 
     def __init__(self, following: FollowerInterface) -> None:
         self.following = following
@@ -208,7 +208,7 @@ class Playback(ABC):
 
     @abstractmethod
     def attend(self, now: float) -> None:
-        """Do what is due; called every now and then."""
+        """Do the due work; called periodically."""
 
     @abstractmethod
     def feedback(self) -> FollowJointTrajectory.Feedback | None:
@@ -225,7 +225,7 @@ class CommandedPlayback(Playback):
 
     :param clock: returns the node's time [ns].
     :param on_end: called after the end; must not block.
-    :param replaces: the one on its way whose place it takes; None for none.
+    :param replaces: the active one that it replaces; None for none.
     :raises GoalRefusedError: nothing moves then.
     """
 
@@ -241,7 +241,7 @@ class CommandedPlayback(Playback):
         self._request, self._clock = request, clock
         follower, chain = following.follower, chain_of(following)
         occupied = '' if replaces is not None else follower.precedence()
-        if occupied:  # whatever else is wrong with it: the arm is on its way
+        if occupied:  # whatever its other faults: the arm is in motion
             raise GoalRefusedError(GoalEnd.REFUSED, occupied)
         begun = prepared(request, following)
         going_on = None if replaces is None else joined(request, following)
@@ -325,4 +325,4 @@ def _point(
 
 
 Play = Callable[[TrajectoryMessage, Callable[[], object]], Playback]
-"""Begins to move the arm along a trajectory; takes what is called at its end."""
+"""Begins to move the arm along a trajectory; takes a callback for its end."""

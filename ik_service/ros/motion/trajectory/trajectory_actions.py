@@ -1,4 +1,4 @@
-"""Actions that move the arm along trajectories, and those that are on their way."""
+"""Actions that move the arm along trajectories, and their active goals."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class ActionGoals(ABC):
     @abstractmethod
     def request(self, goal: Message) -> TrajectoryRequest:
         """
-        Return what a goal asks for.
+        Return the trajectory request of a goal.
 
         :raises GoalRefusedError: it asks for nothing that can be done.
         """
@@ -88,7 +88,7 @@ class FollowJointTrajectoryGoals(ActionGoals):
     action = FollowJointTrajectory
 
     def request(self, goal: Message) -> TrajectoryRequest:
-        """Return what a goal asks for."""
+        """Return the trajectory request of a goal."""
         several = goal.multi_dof_trajectory.points or goal.multi_dof_trajectory.joint_names
         if several or goal.component_path_tolerance or goal.component_goal_tolerance:
             raise GoalRefusedError(
@@ -125,7 +125,7 @@ class ExecuteTrajectoryGoals(ActionGoals):
 
     def request(self, goal: Message) -> TrajectoryRequest:
         """
-        Return what a goal asks for; ``controller_names`` are not looked at, as there is one arm.
+        Return the trajectory request of a goal; ``controller_names`` are ignored (one arm).
 
         :raises GoalRefusedError: it asks for nothing that can be done.
         """
@@ -173,9 +173,9 @@ class AcceptedGoal:
     :ivar playback: its trajectory; None before it begins, and when it was canceled before.
     :ivar begun: whether all is done that its begin asks for.
     :ivar canceled: whether its client has canceled it.
-    :ivar preempted: what has stopped it for its client; empty for nothing.
+    :ivar preempted: reason of its stop, for its client; empty for none.
     :ivar ended_at: when its trajectory has ended, on the monotonic clock [s]; None before.
-    :ivar lock: held while it is attended to.
+    :ivar lock: held while it is processed.
     :ivar finished: whether its result is sent.
     """
 
@@ -233,7 +233,7 @@ class TrajectoryActions:
     :param followers: returns the followers of the present arm; None before there is one.
     :param action: name of a controller's action; empty to command the arm from here.
     :param on_error: called with an unexpected exception.
-    :param replaces_goals: returns whether a goal replaces the one on its way.
+    :param replaces_goals: returns whether a goal replaces the active one.
     :ivar group: the callbacks' group.
     :raises OptionError: the controller's action would be this one, or has no valid name.
     """
@@ -274,7 +274,7 @@ class TrajectoryActions:
             self._serve(kind)
 
     def tick(self, now: float) -> None:
-        """Let the goals be attended to, every now and then."""
+        """Let the goals be processed periodically."""
         if self._goals and now - self._attended_at >= _PERIOD:
             self._attended_at = now
             self._news.trigger()
@@ -408,7 +408,7 @@ class TrajectoryActions:
         return playback
 
     def _replaceable(self, following: FollowerInterface) -> Playback | None:
-        """Return the trajectory on its way whose place a new one may take; None for none."""
+        """Return the active trajectory that a new one may replace; None for none."""
         motion_goal = following.follower.goal
         playbacks = [goal.playback for goal in tuple(self._goals)]
         return next((p for p in playbacks if p is not None and p.motion_goal is motion_goal), None)
@@ -426,7 +426,7 @@ class TrajectoryActions:
 
     def _attend(self, goal: AcceptedGoal, now: float) -> None:
         if not goal.begun or not goal.lock.acquire(blocking=False):
-            return  # it begins, or is attended to
+            return  # it begins, or is being processed
         try:
             outcome = self._outcome(goal, now)
             if outcome is None:
@@ -441,7 +441,7 @@ class TrajectoryActions:
             goal.lock.release()
 
     def _outcome(self, goal: AcceptedGoal, now: float) -> GoalOutcome | None:
-        """Do what is due for a goal; return how it has ended, and None before."""
+        """Do the due work of a goal; return its outcome, None before its end."""
         playback = goal.playback
         if playback is None:
             return CANCELED_EARLY if goal.canceled else preempted(goal.preempted)
@@ -484,7 +484,7 @@ _ENDS = 'the node ends'
 
 
 def _warm_up() -> None:
-    """Compile what a first trajectory needs, while nothing moves."""
+    """Compile the kernels of a first trajectory, while nothing moves."""
     still = np.zeros((2, 1))
     trajectory = JointTrajectory(('joint',), np.array([0.0, 1.0]), still, still)
     ClockGrid(trajectory).highest_rates(np.ones(1), np.ones(1), 0.01)
