@@ -42,7 +42,7 @@ time.sleep(2.0)  # discovery takes a moment
 with ExitStack() as children:
     if not publisher.get_subscription_count():
         print('No IK node here: starting one, and a simulated arm (the first start compiles)')
-        for name, options in (('ik', ROBOT), ('sim', ROBOT[:3])):
+        for name, options in (('node', ROBOT), ('sim', ROBOT[:3])):
             child = ChildProcess(name, f'ik_service.ros.{name}.main', options)
             children.enter_context(child).wait_for('ready', timeout=300.0)
     began, printed = time.monotonic(), 0.0

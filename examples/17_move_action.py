@@ -37,7 +37,7 @@ with ExitStack() as stack:
     change = node.create_client(ApplyPlanningScene, 'apply_planning_scene')
     if not move.wait_for_server(2.0):  # not beside `make demo`: a node, and an arm
         tip = ['-p', 'tip_link:=panda_hand_tcp']
-        for name, program, more in (('the arm', 'sim', []), ('the IK node', 'ik', tip)):
+        for name, program, more in (('the arm', 'sim', []), ('the IK node', 'node', tip)):
             words = ['--ros-args', '-p', URDF, *more]
             child = ChildProcess(name, f'ik_service.ros.{program}.main', words)
             stack.enter_context(child).wait_for('ready', timeout=300.0)

@@ -145,7 +145,8 @@ def _incomplete(one):
 def _check_it_still_works(row, stage):
     """Check that a target is followed once the parameters are good again."""
     results = stage.set(publish_rate=100.0, velocity_scaling=0.5, acceleration_time=0.2,
-                        state_timeout=0.5, target_timeout=0.0, lag_limit=0.25)  # fmt: skip
+                        state_timeout=0.5, target_timeout=0.0, lag_limit=0.25,
+                        use_sim_time=False)  # fmt: skip
     if not all(result.successful for result in results):
         row.object_to(f'good parameters were refused: {[r.reason for r in results]}')
     stage.bench.set_parameters('ik_service', **{

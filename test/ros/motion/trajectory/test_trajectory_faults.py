@@ -112,7 +112,7 @@ class DescribedCell(Cell):
         start = bench.start
 
         def without_urdf(module, *arguments, **parameters):
-            if module.endswith('ik.main'):
+            if module.endswith('node.main'):
                 parameters.pop('urdf')
             return start(module, *arguments, **parameters)
 
