@@ -300,25 +300,21 @@ class Solver:
             self._lists = False
             return None
         began, start = perf_counter(), self.start_for(target) if seed is None else seed
-        solutions = finder.proved(target, start)  # type: ignore[arg-type]  # whatever it is
         test = None if collisions is None else collision_test(collisions, self.chain)
-        changes: dict[str, Any] = {'remark': self.remark}
-        answer = None
-        for q in solutions:
-            result = check.solve(target, q, timeout)
-            if not result.success:
+        best, bodies, results = None, None, []
+        for q in finder.proved(target, start):  # type: ignore[arg-type]  # whatever it is
+            results.append(check.solve(target, q, timeout))
+            if not results[-1].success:
                 return None
-            bodies = None if test is None else test.first_contact(result.q)
-            if bodies is None:
-                answer, changes = result, {'remark': self.remark}
+            contact = None if test is None else test.first_contact(results[-1].q)
+            if contact is None or best is None:
+                best, bodies = results[-1], contact
+            if contact is None:
                 break
-            if answer is None:
-                answer = result
-                changes |= {'status': IkStatus.IN_COLLISION, 'collision': bodies}
-        if answer is not None:
-            changes['solve_time'] = perf_counter() - began
-            _change(answer, changes)
-        return answer
+        if best is None:
+            return None
+        _change(best, {'remark': self.remark})
+        return _answer(best, bodies, results, round((perf_counter() - began) * 1e9))
 
     @cached_property
     def _finder(self) -> tuple[SolutionFinder, Solver]:
