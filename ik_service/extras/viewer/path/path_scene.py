@@ -7,7 +7,7 @@ import viser
 
 from ik_service.common.transforms import quaternion_wxyz_from_rotation
 from ik_service.extras.viewer.path.preview import Preview
-from ik_service.extras.viewer.path.way_points import Drawing
+from ik_service.extras.viewer.path.waypoints import Drawing
 from ik_service.extras.viewer.scene.models import ArmModel, Style
 from ik_service.extras.viewer.scene.robot_view import RobotView
 from ik_service.extras.viewer.scene.scene import Poses
