@@ -37,7 +37,7 @@ class Version(StrEnum):
 
 @dataclass(frozen=True)
 class Point:
-    """Way point: time from start [s]; positions, velocities, accelerations, efforts or ()."""
+    """Waypoint: time from start [s]; positions, velocities, accelerations, efforts or ()."""
 
     time: float
     positions: tuple = ()

@@ -24,7 +24,7 @@ class FakeLink:
     """
     :ivar plans: whether ``compute_cartesian_path`` is there; to be set, as ``executes``.
     :ivar starts: what was asked of ``compute_ik``: poses and callbacks.
-    :ivar paths: what was asked of ``compute_cartesian_path``: start, way points and callbacks.
+    :ivar paths: what was asked of ``compute_cartesian_path``: start, waypoints and callbacks.
     :ivar executed: the messages that were executed.
     :ivar canceled: how often an execution was to be cancelled.
     """
@@ -45,8 +45,8 @@ class FakeLink:
         self.starts.append((T_base_tip, on_answer))
         return True
 
-    def request_path(self, _chain, start, way_points, _settings, on_answer):
-        self.paths.append((start, way_points, on_answer))
+    def request_path(self, _chain, start, waypoints, _settings, on_answer):
+        self.paths.append((start, waypoints, on_answer))
         return True
 
     def execute(self, message, on_end):

@@ -14,7 +14,7 @@ HOME = (0.0, -0.4, 0.1, -2.0, 0.0, 1.8, 0.8)  # of the Panda
 
 
 def line_request(waypoints, names=(), positions=(), frame='', **fields):
-    """Return a request through way points (4, 4), from a posture of some joints."""
+    """Return a request through waypoints (4, 4), from a posture of some joints."""
     fields = {'max_step': 0.01, **fields}
     request = GetCartesianPath.Request(**fields)
     request.waypoints = [pose_from_matrix(T) for T in waypoints]

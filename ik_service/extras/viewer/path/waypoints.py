@@ -22,7 +22,7 @@ _STRAIGHT = 1e-3  # sine of the angle between three points below which no circle
 _SAME = (1e-4, 1e-3)  # distances of two poses that count as one [m], [rad]
 
 
-class WayPointError(IkServiceError):
+class WaypointError(IkServiceError):
     """Waypoint that cannot be added, or points that no circle passes through."""
 
 
@@ -39,7 +39,7 @@ class Drawing:
     circles: frozenset[int] = frozenset()
 
 
-class WayPoints:
+class Waypoints:
     """Waypoints of a path, with the steps in which they were drawn. For one thread."""
 
     def __init__(self) -> None:
@@ -55,14 +55,14 @@ class WayPoints:
         Add a waypoint; a straight line leads to it.
 
         :param T_base_tip: (4, 4) [m].
-        :raises WayPointError: it is the last one once more, or there are too many.
+        :raises WaypointError: it is the last one once more, or there are too many.
         """
         drawing = self.drawing
         if len(drawing.points) >= MOST_POINTS:
-            raise WayPointError(f'a path has {MOST_POINTS} way points at most')
+            raise WaypointError(f'a path has {MOST_POINTS} waypoints at most')
         if drawing.points and is_near(T_base_tip, drawing.points[-1], _SAME):
-            raise WayPointError(
-                f'way point {len(drawing.points)} is here already: move the gizmo first'
+            raise WaypointError(
+                f'waypoint {len(drawing.points)} is here already: move the gizmo first'
             )
         self._put(Drawing((*drawing.points, T_base_tip.copy()), drawing.circles))
 
@@ -70,12 +70,12 @@ class WayPoints:
         """
         Make the last three waypoints a full circle, which ends at the first of them.
 
-        :raises WayPointError: there are not three points of its own, or they are on one line.
+        :raises WaypointError: there are not three points of its own, or they are on one line.
         """
         drawing = self.drawing
         first = len(drawing.points) - 3
         if first < 0 or any(first - circle < 3 for circle in drawing.circles):
-            raise WayPointError('a circle needs three way points, all added after the last circle')
+            raise WaypointError('a circle needs three waypoints, all added after the last circle')
         circle_poses(*drawing.points[first:])
         self._put(Drawing(drawing.points, drawing.circles | {first}))
 
@@ -133,7 +133,7 @@ def circle_poses(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> np.ndarray:
 
     :param A: (4, 4) pose [m]; ``B`` and ``C`` likewise, in the order in which they are passed.
     :returns: (k, 4, 4), so dense that the chords are within 0.2 mm of the circle.
-    :raises WayPointError: the positions are on one line, or too close to each other.
+    :raises WaypointError: the positions are on one line, or too close to each other.
     """
     center, radius, normal = _circle(A[:3, 3], B[:3, 3], C[:3, 3])
     spoke = A[:3, 3] - center
@@ -156,7 +156,7 @@ def _circle(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, fl
     cross = np.cross(u, v)
     area, lengths = float(np.linalg.norm(cross)), float(np.linalg.norm(u) * np.linalg.norm(v))
     if area <= _STRAIGHT * lengths or np.linalg.norm(c - b) < _SAME[0]:
-        raise WayPointError('the last three way points are on one line: no circle passes them')
+        raise WaypointError('the last three waypoints are on one line: no circle passes them')
     # Circumscribed circle of a triangle with a corner at the origin.
     offset = np.cross((u @ u) * v - (v @ v) * u, cross) / (2.0 * area * area)
     return a + offset, float(np.linalg.norm(offset)), cross / area
@@ -177,7 +177,7 @@ def _between(start: np.ndarray, end: np.ndarray, share: float) -> np.ndarray:
     return rotation_about_axis(turn / angle, share * angle) @ start[:3, :3]
 
 
-NAME = 'way_points.json'
+NAME = 'waypoints.json'
 LONGEST = 2**20
 """Longest file that is read [byte]."""
 
@@ -185,7 +185,7 @@ _ROUNDING = 1e-6  # of rotation matrices in the file
 _FARTHEST = 1e6  # bound of a plausible coordinate [m]
 
 
-def way_points_text(drawing: Drawing, base_link: str, tip_link: str) -> str:
+def waypoints_text(drawing: Drawing, base_link: str, tip_link: str) -> str:
     """Return waypoints as the text of a file."""
     content = {
         'base_link': base_link,
@@ -196,7 +196,7 @@ def way_points_text(drawing: Drawing, base_link: str, tip_link: str) -> str:
     return json.dumps(content, indent=1)
 
 
-def read_way_points(content: bytes, base_link: str, tip_link: str) -> Drawing:
+def read_waypoints(content: bytes, base_link: str, tip_link: str) -> Drawing:
     """
     Read the waypoints of a file.
 
@@ -212,8 +212,8 @@ def read_way_points(content: bytes, base_link: str, tip_link: str) -> Drawing:
         drawing = Drawing(tuple(T), circles)
         _check(drawing)
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise ArgumentError(NAME, f'is no file of way points: {error}') from error
-    except WayPointError as error:
+        raise ArgumentError(NAME, f'is no file of waypoints: {error}') from error
+    except WaypointError as error:
         raise ArgumentError(NAME, f'holds a circle that is none: {error}') from error
     if ends != (base_link, tip_link):
         raise ArgumentError(

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from ik_service.common.transforms import rigid_transform, rotation_about_axis
-from ik_service.extras.viewer.path.way_points import (
+from ik_service.extras.viewer.path.waypoints import (
     circle_poses,
     MOST_POINTS,
-    WayPointError,
-    WayPoints,
+    WaypointError,
+    Waypoints,
 )
 
 CENTER = np.array([0.4, 0.1, 0.3])
@@ -22,7 +22,7 @@ def on_rim(angle, radius=0.2, tilt=0.7):
 
 
 def drawn(*poses):
-    points = WayPoints()
+    points = Waypoints()
     for pose in poses:
         points.add(pose)
     return points
@@ -52,9 +52,9 @@ def test_points_on_one_line_make_no_circle():
     line = [rigid_transform(None, (x, 0.0, 0.0)) for x in (0.0, 0.1, 0.3)]
     points = drawn(*line)
     before = points.drawing
-    with pytest.raises(WayPointError, match='on one line'):
+    with pytest.raises(WaypointError, match='on one line'):
         points.close_circle()
-    with pytest.raises(WayPointError, match='on one line'):
+    with pytest.raises(WaypointError, match='on one line'):
         circle_poses(line[0], line[1], line[0])
     assert points.drawing is before
 
@@ -68,7 +68,7 @@ def test_lines_and_circles_follow_each_other():
     corners = points.corners()
     np.testing.assert_array_equal(corners[[0, 1, -1]], [start, rim[0], end])
     np.testing.assert_allclose(corners[-2], rim[0], atol=1e-9)  # from there the line goes on
-    with pytest.raises(WayPointError, match='after the last circle'):
+    with pytest.raises(WaypointError, match='after the last circle'):
         points.close_circle()
 
 
@@ -91,12 +91,12 @@ def test_each_step_can_be_undone_also_clearing():
 
 def test_a_point_where_the_last_one_is_is_refused():
     points = drawn(on_rim(0.0))
-    with pytest.raises(WayPointError, match='way point 1 is here already'):
+    with pytest.raises(WaypointError, match='waypoint 1 is here already'):
         points.add(on_rim(1e-5))
     assert len(points) == 1
 
 
 def test_the_number_of_points_is_bounded():
     points = drawn(*(on_rim(0.01 * i) for i in range(MOST_POINTS)))
-    with pytest.raises(WayPointError, match=f'{MOST_POINTS} way points at most'):
+    with pytest.raises(WaypointError, match=f'{MOST_POINTS} waypoints at most'):
         points.add(on_rim(-1.0))
