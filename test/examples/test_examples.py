@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from support.repository import REPOSITORY
+from support.chains import REPOSITORY
 
 PAGE = (REPOSITORY / 'docs' / 'examples.md').read_text(encoding='utf-8')
 EXAMPLES = sorted((REPOSITORY / 'examples').glob('[0-9]*.py'))

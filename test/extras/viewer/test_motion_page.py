@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from support.browser import browser, View
+from support.page.browser import browser, View
 
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.streaming import LIMITS, NAMES
+from support.motion.streaming import LIMITS, NAMES
 
 from ik_service.motion.command.command_window import CommandWindow
 from ik_service.motion.command.commanded_joints import (

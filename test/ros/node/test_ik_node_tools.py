@@ -9,10 +9,10 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
-from support.arm_helpers import ik_request, PANDA, panda_arm, posture_of, TIP, TREE
-from support.follower_helpers import READY
 from support.harness import until
-from support.node_helpers import Arm, ask, fk, NODE, start_panda, target
+from support.motion.rigs import READY
+from support.ros.nodes import Arm, ask, fk, NODE, start_panda, target
+from support.ros.servers import ik_request, PANDA, panda_arm, posture_of, TIP, TREE
 
 from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.ros.requests.errors import ErrorCode
@@ -117,7 +117,7 @@ def test_a_moving_arm_comes_to_rest_before_its_tool_changes_and_the_state_is_kep
 
 def test_tools_wait_for_a_description(bench):
     from std_msgs.msg import String
-    from support.node_helpers import LATCHED, WAITING
+    from support.ros.nodes import LATCHED, WAITING
 
     node = bench.start(
         NODE, ready=WAITING, base_link='base', tip_link='tool', tool_frames='{t: {link: tool}}'

@@ -23,8 +23,8 @@ from rcl_interfaces.srv import (
 )
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from support.arm_helpers import PANDA, TIP
 from support.harness import START_TIMEOUT, until
+from support.ros.servers import PANDA, TIP
 import yaml
 
 from ik_service.exceptions import IkServiceError

@@ -10,8 +10,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from moveit_msgs.msg import JointConstraint, OrientationConstraint, VisibilityConstraint
-from support.arm_helpers import IN_PLANE, panda_arm, Server, TREE
-from support.line_helpers import (
+from support.ros.lines import (
     beside_lines,
     from_home,
     HOME,
@@ -22,6 +21,7 @@ from support.line_helpers import (
     trajectory_of,
     turn_from_line,
 )
+from support.ros.servers import IN_PLANE, panda_arm, Server, TREE
 
 from ik_service.arm.arm import ArmSettings
 from ik_service.arm.loader import build_arm

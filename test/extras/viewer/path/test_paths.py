@@ -6,8 +6,8 @@ import pytest
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
-from support.arm_helpers import panda_arm
-from support.page_paths import FakeLink, straight_answer
+from support.page.paths import FakeLink, straight_answer
+from support.ros.servers import panda_arm
 
 from ik_service.extras.viewer.link.path_link import PathAnswer, PathSettings
 from ik_service.extras.viewer.link.target import Target

@@ -8,7 +8,7 @@ import socket
 import threading
 
 import pytest
-from support.browser import browser
+from support.page.browser import browser
 
 pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
