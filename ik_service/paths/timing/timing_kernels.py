@@ -244,7 +244,7 @@ def segment_excess(times, q, velocities, accelerations, fastest, strongest, exce
 
 @inner_kernel
 def _largest_speed(v, a, b, c, d):
-    """Return the largest |speed| for t from 0 to 1: v at 0, accelerated by a + b t + c t² + d t³."""
+    """Return the largest |speed| for t from 0 to 1: v, accelerated by a + b t + c t² + d t³."""
     largest, before = abs(v), a
     for sample in range(1, _SAMPLES + 1):
         t = sample / _SAMPLES
