@@ -15,11 +15,6 @@ from ik_service.motion.tracking.target_path import TimedPostures
 SPEED = 0.2
 
 
-@pytest.fixture(scope='module')
-def solver():
-    return panda_solver()
-
-
 @pytest.fixture
 def rig(solver):
     rig = Rig(solver, READY, velocity_scaling=0.5)
@@ -198,11 +193,6 @@ RADIUS, PERIOD, SECONDS = 0.1, 4.0, 6.0
 UR5E = np.array([0.0, -1.2, 1.5, -1.8, -1.57, 0.3])
 
 
-@pytest.fixture(scope='module')
-def panda():
-    return panda_solver()
-
-
 def begun(time):
     """Time at full speed of a motion that takes a second to get there."""
     time = max(time, 0.0)
@@ -269,8 +259,8 @@ def test_late_ticks_leave_the_tip_on_the_way_of_the_target(arm, rate, seed, requ
 
 
 @pytest.mark.parametrize('seed', range(2))
-def test_discarded_commands_leave_it_there_too(panda, seed):
-    rig, random, discarded = Circling(panda, READY), np.random.default_rng(seed), 0
+def test_discarded_commands_leave_it_there_too(solver, seed):
+    rig, random, discarded = Circling(solver, READY), np.random.default_rng(seed), 0
     while rig.time < SECONDS:
         rig.send()
         if rig.tick() is not None and random.random() < 0.03:
@@ -283,8 +273,8 @@ def test_discarded_commands_leave_it_there_too(panda, seed):
     assert rig.finish() < 2e-3
 
 
-def test_a_gap_in_the_joint_states_is_caught_up_with_on_the_way(panda):
-    rig = Circling(panda, READY)
+def test_a_gap_in_the_joint_states_is_caught_up_with_on_the_way(solver):
+    rig = Circling(solver, READY)
     for until in (2.0, 3.5):
         while rig.time < until:
             rig.send()
@@ -309,9 +299,9 @@ def test_catching_up_keeps_the_limits(ur5e):
 
 
 @pytest.mark.parametrize('seed', range(2))
-def test_with_limited_jerk(panda, seed):
-    bounds = dict.fromkeys(panda.chain.joint_names, JointBounds(acceleration=6.0, jerk=120.0))
-    rig = Circling(panda, READY, bounds=MotionBounds(bounds))
+def test_with_limited_jerk(solver, seed):
+    bounds = dict.fromkeys(solver.chain.joint_names, JointBounds(acceleration=6.0, jerk=120.0))
+    rig = Circling(solver, READY, bounds=MotionBounds(bounds))
     random = np.random.default_rng(seed)
     while rig.time < SECONDS:
         if random.random() < 0.02:
