@@ -1,4 +1,4 @@
-""""""
+"""Solutions near the arm, and the nearest pose out of reach."""
 
 import numpy as np
 import pytest
