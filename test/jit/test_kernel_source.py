@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from support.chains import ROOT
+from support.chains import REPOSITORY
 
 from ik_service.jit.kernel_cache import KernelCache
 from ik_service.jit.kernel_source import source_digest, source_files
@@ -18,7 +18,7 @@ from ik_service.solvers.loop.problem import Problem
 from ik_service.solvers.loop.tree.problem import TreeProblem
 from ik_service.solvers.methods.bfgs import Bfgs
 
-PACKAGE = ROOT / 'ik_service'
+PACKAGE = REPOSITORY / 'ik_service'
 
 
 @pytest.fixture
@@ -193,9 +193,9 @@ print(len(inside) > 5, sorted(set(inside) - covered))
 )
 def test_all_that_is_compiled_in_is_covered(tmp_path, robot):
     done = subprocess.run(
-        [sys.executable, '-c', COMPILED, str(ROOT / 'urdf' / robot[0]), *robot[1:]],
+        [sys.executable, '-c', COMPILED, str(REPOSITORY / 'urdf' / robot[0]), *robot[1:]],
         env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path)},
-        cwd=ROOT,
+        cwd=REPOSITORY,
         capture_output=True,
         text=True,
         timeout=300,
