@@ -28,16 +28,15 @@ import numpy as np
 from ik_service.common.transforms import inverse_transform
 from ik_service.jit.compile import inner_kernel
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.solvers.all_solutions.angles import first_degree_roots, second_degree_roots
 from ik_service.solvers.all_solutions.vectors import (
     angle_about,
     cross,
     dot,
-    first_degree_roots,
     perpendicular,
     plus,
     rotated,
     rotated_back,
-    second_degree_roots,
     turned,
     turned_about,
     vector_at,
