@@ -22,9 +22,11 @@ _SLACK = 1e-3
 _ZERO = 1e-9
 _ITERATIONS = 60
 _CONVERGED = 1e-14
-# Iterations for the sixteen roots, at most, and the largest correction at their end.
+# Iterations for the sixteen roots, at most, the largest correction at their end, and the one below
+# which those that shrink no more are noise, as they are where roots meet.
 _MOST_ITERATIONS = 100
 _LEAST_CORRECTION = 1e-10
+_NOISE = 1e-6
 # What keeps squares that are divided by above zero.
 _TINY = 1e-300
 
@@ -121,11 +123,14 @@ def find_roots(coefficients, roots):
         angle = 2.0 * math.pi * k / ROOTS + 0.3
         radius = 0.75 if k % 2 == 0 else 1.0 / 0.75
         roots[0, k], roots[1, k] = radius * math.cos(angle), radius * math.sin(angle)
+    before = math.inf
     for _ in range(_MOST_ITERATIONS):
         _write_values(coefficients, roots)
         _write_inverse_distances(roots)
-        if _move_roots(roots) < _LEAST_CORRECTION:
+        largest = _move_roots(roots)
+        if largest < _LEAST_CORRECTION or before <= largest < _NOISE:
             break
+        before = largest
 
 
 @inner_kernel
