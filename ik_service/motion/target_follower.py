@@ -509,6 +509,7 @@ class FollowingLog:
         self._others = FaultLogger(warn)
         self._logged_state: FollowerState | None = None
         self._logged_slow = FollowerState.IDLE
+        self._logged_sources = False  # whether the state was logged with its two sources
         self._logged_drop = self._logged_obstacle = ''
 
     def log_stops(self) -> None:
@@ -551,13 +552,16 @@ class FollowingLog:
         """
         Log that following has stopped for a reason that the user should know.
 
+        Once, and again when the joint states turn out to come from two sources.
+
         :param state_fault: returns why the joint states cannot be relied on.
         """
-        state = self._follower.state
-        if state in _ALARMING and state is not self._logged_state:
+        state, two_sources = self._follower.state, self._follower.contradictory_states
+        is_new = state is not self._logged_state or (two_sources and not self._logged_sources)
+        if state in _ALARMING and is_new:
             explained = *STATE_FAULTS, FollowerState.ARM_MOVES
             fault = state_fault() if state in explained else ''
             self._warn(f'{self._label}: {state.value}' + (f'; {fault}' if fault else ''))
         elif self._logged_state in STATE_FAULTS and state not in STATE_FAULTS:
             self._warn(f'{self._label}: the joint states are good again; {state.value}')
-        self._logged_state = state
+        self._logged_state, self._logged_sources = state, two_sources

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from support.chains import arm, pose_difference, transform, within_limits
-from support.joint_paths import line
-from support.six_joint_arms import arm_of, X, Y, Z
+from support.paths import line
+from support.robots import arm_of, X, Y, Z
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, OptionError
@@ -21,11 +21,6 @@ SEVEN = arm_of(
 )  # fmt: skip
 EIGHT = arm_of([(X, (0.1, 0, 0)), *[(axis, (0.1, 0.02, 0.2)) for axis in (Z, Y, Z, Y, Z, Y, Z)]])
 CHAINS = {'panda': arm('panda'), 'seven joints': SEVEN, 'eight joints': EIGHT}
-
-
-@pytest.fixture
-def panda():
-    return arm('panda')
 
 
 @pytest.fixture

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy.interpolate import PchipInterpolator
 from support.chains import arm, joint_xml, limit_xml, pose_difference, robot_xml, within_limits
-from support.joint_paths import line
-from support.six_joint_arms import arm_of, Y, Z
-from support.small_arms import TWO_LINKS
+from support.paths import line
+from support.robots import arm_of, TWO_LINKS, Y, Z
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, OptionError
@@ -117,11 +116,6 @@ def test_a_limit_that_self_motions_may_lead_around_is_no_proof():
 
 LARGEST = 0.095
 ROWS = 200
-
-
-@pytest.fixture(scope='module')
-def panda():
-    return arm('panda')
 
 
 def paced_path(chain, seed):

@@ -17,26 +17,20 @@ from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray
 from moveit_msgs.msg import OrientationConstraint
 from moveit_msgs.srv import GetPositionIK
-from support.arm_helpers import (
+from support.harness import until
+from support.ros.nodes import ask, fk, NODE, start_panda, status, WAITING
+from support.ros.servers import (
     hopeless,
     ik_request,
     PANDA,
-    panda_arm,
     posture_of,
     reachable,
     TIP,
     with_seed,
 )
-from support.harness import until
-from support.node_helpers import ask, fk, NODE, start_panda, status, WAITING
 
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.requests.errors import ErrorCode
-
-
-@pytest.fixture(scope='module')
-def arm():
-    return panda_arm()
 
 
 def test_fk_ik_fk_round_trip(bench, arm):

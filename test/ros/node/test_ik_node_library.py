@@ -17,8 +17,8 @@ from moveit_msgs.srv import GetCartesianPath, GetPositionIK
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
-from support.arm_helpers import ik_request, PANDA, panda_arm, reachable, solved, TIP
 from support.harness import START_TIMEOUT, until
+from support.ros.servers import ik_request, PANDA, panda_arm, reachable, solved, TIP
 
 from ik_service.paths.preparation import CartesianPathKernels
 from ik_service.ros.node.ik_node import IkNode

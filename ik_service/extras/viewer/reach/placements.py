@@ -15,8 +15,9 @@ from ik_service.common.transforms import quaternion_wxyz_from_rotation
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.viewer.link.task_queue import Reader, TaskQueue
 from ik_service.extras.viewer.panel.panel_html import banner, Level, StatusText
-from ik_service.extras.viewer.panel.widgets import call_on_click
+from ik_service.extras.viewer.panel.widgets import on_click
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.pose_error import check_transforms
 
 LONGEST = 64 * 2**20
 """Longest file that is read [byte]."""
@@ -24,7 +25,6 @@ LONGEST = 64 * 2**20
 MOST_PLACES = 20
 """Places that are shown, at most; the best ones."""
 
-_ROUNDING = 1e-6  # of rotation matrices in the file
 _FARTHEST = 1e6  # bound of a plausible coordinate [m]
 
 
@@ -71,54 +71,13 @@ def read_places(path: str | os.PathLike[str]) -> Places:
 
 def _transforms(values: object) -> np.ndarray:
     """Return rigid transforms (N, 4, 4)."""
-    T = np.array(values, dtype=float).reshape(-1, 4, 4)
-    R = T[:, :3, :3]
-    is_rigid = np.abs(R @ R.transpose(0, 2, 1) - np.eye(3)) <= _ROUNDING
-    if not (is_rigid.all() and (np.abs(T) <= _FARTHEST).all()):  # NaN among them
-        raise ValueError('a transform is not rigid')
+    T = check_transforms(np.array(values, dtype=float).reshape(-1, 4, 4), 'T_world')
+    if np.abs(T).max(initial=0.0) > _FARTHEST:
+        raise ValueError('a coordinate is implausible')
     return T
 
 
 _PLACE, _POSE = 0.18, 0.06  # length of the axes of a place and of a pose [m]
-
-
-class PlacesScene:
-    """
-    Frames where the base may stand, and of the poses that are to be reached.
-
-    To be used from one thread.
-    """
-
-    def __init__(self, scene: viser.SceneApi) -> None:
-        self._scene = scene
-        self._root: viser.FrameHandle | None = None
-
-    def show(self, places: Places | None) -> None:
-        """
-        Show places instead of those before.
-
-        :param places: the places; None for none.
-        """
-        if self._root is not None:
-            self._root.remove()
-            self._root = None
-        if places is None:
-            return
-        self._root = self._scene.add_frame('/places', show_axes=False)
-        self._add_axes('/places/poses', places.T_world_tip, _POSE)
-        self._add_axes('/places/bases', places.T_world_base, _PLACE)
-        for i, (T, share) in enumerate(zip(places.T_world_base, places.shares, strict=True), 1):
-            text = f'{i}: {min(int(100.0 * share), 100)} %'
-            self._scene.add_label(f'/places/{i}', text, position=T[:3, 3], anchor='bottom-left')
-
-    def _add_axes(self, name: str, T: np.ndarray, length: float) -> None:
-        self._scene.add_batched_axes(
-            name,
-            np.array([quaternion_wxyz_from_rotation(R) for R in T[:, :3, :3]]),
-            T[:, :3, 3],
-            axes_length=length,
-            axes_radius=0.04 * length,
-        )
 
 
 _HINT = 'On the machine of the viewer: the JSON of ik_place, whose world is the root of the robot'
@@ -134,7 +93,8 @@ class Placements:
     def __init__(
         self, server: viser.ViserServer, container: viser.GuiTabHandle, tasks: TaskQueue
     ) -> None:
-        self._reader, self._scene = Reader(tasks), PlacesScene(server.scene)
+        self._reader, self._scene = Reader(tasks), server.scene
+        self._root: viser.FrameHandle | None = None
         self._chain: KinematicChain | None = None
         self._places: Places | None = None
         gui = server.gui
@@ -142,7 +102,7 @@ class Placements:
             self._path = gui.add_text('Places', '', hint=_HINT)
             self._button = gui.add_button('Show places', icon=viser.Icon.MAP_PINS)
             self._text = gui.add_html('', visible=False)
-        call_on_click(self._button, lambda: tasks.post(self.load, self._path.value))
+        on_click(self._button, lambda: tasks.post(self.load, self._path.value))
 
     def show(self, chain: KinematicChain) -> None:
         """Take another arm."""
@@ -163,7 +123,9 @@ class Placements:
 
     def _take(self, places: Places | None) -> None:
         self._places, chain = places, self._chain
-        self._scene.show(None)
+        if self._root is not None:
+            self._root.remove()
+            self._root = None
         self._text.visible = False
         if places is None or chain is None:
             return
@@ -172,11 +134,29 @@ class Placements:
             there, here = (' to '.join(links) for links in (places.ends, ends))
             self._refuse(f'the places are for another arm: from {there}, and here from {here}')
             return
-        self._scene.show(places)
+        self._draw(places)
         count, poses = len(places.shares), len(places.T_world_tip)
         detail = f'the best one reaches {100.0 * places.shares[0]:.0f} % of {poses} poses'
         noun = 'place' if count == 1 else 'places'
         self._say(StatusText(Level.GOOD, f'{count} {noun} for the base', detail))
+
+    def _draw(self, places: Places) -> None:
+        """Draw the frames where the base may stand, and of the poses that are to be reached."""
+        self._root = self._scene.add_frame('/places', show_axes=False)
+        self._add_axes('/places/poses', places.T_world_tip, _POSE)
+        self._add_axes('/places/bases', places.T_world_base, _PLACE)
+        for i, (T, share) in enumerate(zip(places.T_world_base, places.shares, strict=True), 1):
+            text = f'{i}: {min(int(100.0 * share), 100)} %'
+            self._scene.add_label(f'/places/{i}', text, position=T[:3, 3], anchor='bottom-left')
+
+    def _add_axes(self, name: str, T: np.ndarray, length: float) -> None:
+        self._scene.add_batched_axes(
+            name,
+            np.array([quaternion_wxyz_from_rotation(R) for R in T[:, :3, :3]]),
+            T[:, :3, 3],
+            axes_length=length,
+            axes_radius=0.04 * length,
+        )
 
     def _refuse(self, reason: str) -> None:
         self._say(StatusText(Level.BAD, 'No places are shown', reason))

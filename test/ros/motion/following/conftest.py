@@ -1,16 +1,16 @@
 """Fixtures of the tests of following over real DDS."""
 
 import pytest
-from support.cell import Cell, panda_chain
 from support.harness import Bench
+from support.ros.cells import Cell
 
 
 @pytest.fixture(scope='module')
-def shared_cell(ros_context, tmp_path_factory, panda):
+def shared_cell(ros_context, tmp_path_factory):
     """A node and a simulated arm that the tests of a module share."""
     bench = Bench(ros_context, tmp_path_factory.mktemp('cell'))
     try:
-        yield Cell(bench, panda, panda_chain())
+        yield Cell(bench)
     finally:
         bench.close()
 

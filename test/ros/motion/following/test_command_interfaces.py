@@ -2,12 +2,171 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+import itertools
+import threading
 import time
 
 import numpy as np
 import pytest
-from support.cell import CHAIN, NAMES, NODE, panda_chain, READY
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from builtin_interfaces.msg import Time
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from support.chains import arm_path
 from support.harness import until
+from support.motion.trajectory_controller import Point, Trajectory, TrajectoryController
+from support.motion.window_storm import Played
+from support.ros.cells import CHAIN, NAMES, NODE, panda_chain, READY
+from trajectory_msgs.msg import JointTrajectory
+
+from ik_service.common.periodic_calls import PeriodicThread
+from ik_service.motion.command.gate import TAKEN_UP
+
+RATE = 100.0  # cycles of the arm's control loop a second [Hz]
+_SERVO = 0.02  # time constant of the servos [s]
+
+
+def _stamp(seconds):
+    return Time(sec=int(seconds), nanosec=int(1e9 * (seconds % 1.0)))
+
+
+class ControlledArm:
+    """
+    Arm that a controller moves, for a ``with`` block; it publishes ``joint_states``.
+
+    :ivar names: the controller's joints.
+    :ivar q: where they are.
+    """
+
+    def __init__(self, bench, names, q, kind, topic):
+        self.bench, self.names, self.q = bench, tuple(names), np.array(q, dtype=float)
+        self.velocity = np.zeros(len(self.q))
+        self.silent = False
+        self._lock, self._stack, self._last = threading.Lock(), ExitStack(), None
+        self._states = bench.node.create_publisher(JointState, 'joint_states', 10)
+        bench.node.create_subscription(kind, topic, self._on_command, 100)
+
+    def __enter__(self):
+        self._stack.enter_context(PeriodicThread(self._on_cycle, RATE, self._on_error))
+        return self
+
+    def __exit__(self, *_):
+        self._stack.close()
+
+    @property
+    def time(self):
+        """The clock of the graph [s]."""
+        return 1e-9 * self.bench.node.get_clock().now().nanoseconds
+
+    def _on_command(self, message):
+        with self._lock:
+            self.obey(message)
+
+    def _on_cycle(self, now):
+        dt = 1.0 / RATE if self._last is None else min(now - self._last, 0.05)
+        self._last = now
+        with self._lock:
+            before = self.q
+            self.q = self.moved(dt)
+            self.velocity = (self.q - before) / dt
+        if not self.silent:
+            state = JointState(name=list(self.names), position=self.q.tolist())
+            state.header.stamp = _stamp(self.time)
+            self._states.publish(state)
+
+    def _on_error(self, error):
+        raise error
+
+
+class TrajectoryArm(ControlledArm):
+    """Arm behind the stand-in for a joint_trajectory_controller, with servos that lag."""
+
+    def __init__(self, bench, names, q, **settings):
+        self.controller = TrajectoryController(tuple(names), RATE, **settings)
+        super().__init__(bench, names, q, JointTrajectory, 'joint_trajectory')
+
+    def obey(self, message):
+        stamp = message.header.stamp
+        points = tuple(
+            Point(
+                point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec,
+                tuple(point.positions),
+                tuple(point.velocities),
+                tuple(point.accelerations),
+                tuple(point.effort),
+            )
+            for point in message.points
+        )
+        stamped = stamp.sec + 1e-9 * stamp.nanosec
+        self.controller.receive(Trajectory(tuple(message.joint_names), stamped, points), self.time)
+
+    def moved(self, dt):
+        output = self.controller.update(self.time, self.q, self.velocity)
+        return self.q + (output - self.q) * -np.expm1(-dt / _SERVO)
+
+
+class SimulatedTrajectoryArm(TrajectoryArm):
+    """
+    The same in a simulation that publishes ``/clock``, and runs in its own time.
+
+    :param frequency: how often the clock is published, in its own time [Hz].
+    :ivar rate: how fast it runs against the real time.
+    """
+
+    def __init__(self, bench, names, q, frequency, rate, **settings):
+        self.rate, self.frequency = rate, frequency
+        self._since, self._then, self._published = time.monotonic(), 100.0, 0.0
+        self._clock = bench.node.create_publisher(Clock, '/clock', 10)
+        super().__init__(bench, names, q, **settings)
+
+    @property
+    def time(self):
+        return self._then + self.rate * (time.monotonic() - self._since)
+
+    def run_at(self, rate):
+        """Go on at another rate."""
+        self._then, self._since, self.rate = self.time, time.monotonic(), rate
+
+    def _on_cycle(self, now):
+        there = self.time
+        if there - self._published >= 1.0 / self.frequency:
+            self._published = there - there % (1.0 / self.frequency)
+            self._clock.publish(Clock(clock=_stamp(self._published)))
+        if self.rate > 0.0:
+            super()._on_cycle(self.rate * now)
+
+
+class PositionArm(ControlledArm):
+    """Arm behind a forward_position_controller."""
+
+    def __init__(self, bench, names, q):
+        self.target = np.array(q, dtype=float)
+        super().__init__(bench, names, q, Float64MultiArray, 'position_commands')
+
+    def obey(self, message):
+        self.target = np.array(message.data)
+
+    def moved(self, dt):
+        return self.q + (self.target - self.q) * -np.expm1(-dt / _SERVO)
+
+
+class VelocityArm(ControlledArm):
+    """Arm behind a forward_velocity_controller: it goes on with its last velocity for ever."""
+
+    def __init__(self, bench, names, q, factor=0.95):
+        self.commanded, self.factor = np.zeros(len(q)), factor
+        super().__init__(bench, names, q, Float64MultiArray, 'velocity_commands')
+
+    def obey(self, message):
+        self.commanded = np.array(message.data)
+
+    def moved(self, dt):
+        return self.q + dt * self.factor * self.commanded
+
 
 pytestmark = pytest.mark.dds
 
@@ -26,7 +185,7 @@ def chain():
 class Rig:
     """A node, and an arm behind a controller."""
 
-    def __init__(self, bench, panda, chain, interface, arm, joints=NAMES, **parameters):
+    def __init__(self, bench, chain, interface, arm, joints=NAMES, **parameters):
         from diagnostic_msgs.msg import DiagnosticArray
         from geometry_msgs.msg import PoseStamped
         from std_msgs.msg import Float64MultiArray
@@ -38,7 +197,9 @@ class Rig:
         self.diagnostics = bench.record(DiagnosticArray, 'diagnostics')
         given = {'command_joints': list(joints)} if joints != NAMES else {}
         settings = {'velocity_scaling': 0.5, **CHAIN, **given, **parameters}
-        self.node = bench.start(NODE, urdf=str(panda), command_interface=interface, **settings)
+        self.node = bench.start(
+            NODE, urdf=str(arm_path('panda')), command_interface=interface, **settings
+        )
         self.targets = bench.publisher(PoseStamped, 'target_pose')
         self.diagnostics.wait(lambda message: self.said(message)['joint states'] == 'good')
         self.diagnostics.wait(
@@ -100,11 +261,10 @@ def started(joints, q=0.0):
 # joint_trajectory
 
 
-def test_a_trajectory_controller_takes_every_window(bench, panda, chain):
-    from support.controllers import TrajectoryArm
+def test_a_trajectory_controller_takes_every_window(bench, chain):
 
     with TrajectoryArm(bench, NAMES, READY) as arm:
-        rig = Rig(bench, panda, chain, 'joint_trajectory', arm)
+        rig = Rig(bench, chain, 'joint_trajectory', arm)
         rig.go_to(rig.pose(*OFFSET))
         assert set(arm.controller.refused) <= LATE
         assert arm.controller.accepted > 10
@@ -117,22 +277,20 @@ def test_a_trajectory_controller_takes_every_window(bench, panda, chain):
         assert not any(message.points[-1].velocities)
 
 
-def test_all_joints_of_a_trajectory_controller_are_named(bench, panda, chain):
-    from support.controllers import TrajectoryArm
+def test_all_joints_of_a_trajectory_controller_are_named(bench, chain):
 
     joints = (*reversed(NAMES), *FINGERS)
     with TrajectoryArm(bench, joints, started(joints, 0.02)) as arm:
-        rig = Rig(bench, panda, chain, 'joint_trajectory', arm, joints)
+        rig = Rig(bench, chain, 'joint_trajectory', arm, joints)
         rig.go_to(rig.pose(*OFFSET))
         assert set(arm.controller.refused) <= LATE
         assert arm.q[-1] == pytest.approx(0.02)
 
 
-def test_an_arm_comes_to_rest_when_the_node_is_killed(bench, panda, chain):
-    from support.controllers import TrajectoryArm
+def test_an_arm_comes_to_rest_when_the_node_is_killed(bench, chain):
 
     with TrajectoryArm(bench, NAMES, READY) as arm:
-        rig = Rig(bench, panda, chain, 'joint_trajectory', arm, velocity_scaling=SLOW)
+        rig = Rig(bench, chain, 'joint_trajectory', arm, velocity_scaling=SLOW)
         rig.send(rig.pose(*FAR))
         until(lambda: np.abs(arm.velocity).max() > 0.05, what='motion')
         rig.node.kill()
@@ -141,13 +299,12 @@ def test_an_arm_comes_to_rest_when_the_node_is_killed(bench, panda, chain):
 
 
 @pytest.mark.parametrize('blends', [True, False])
-def test_a_controller_is_asked_whether_it_blends(bench, panda, chain, blends):
-    from support.controllers import TrajectoryArm
+def test_a_controller_is_asked_whether_it_blends(bench, chain, blends):
 
     bench.node.declare_parameter('allow_trajectory_replacement', blends)
     bench.node.declare_parameter('positions_upsampling.enable', False)
     with TrajectoryArm(bench, NAMES, READY, version='blends' if blends else 'replaces') as arm:
-        rig = Rig(bench, panda, chain, 'joint_trajectory', arm)
+        rig = Rig(bench, chain, 'joint_trajectory', arm)
         answer = 'blended' if blends else 'replaced'
         until(lambda: rig.report()['new windows are'] == answer, what='the answer')
         rig.commands.clear()
@@ -165,12 +322,11 @@ def test_a_controller_is_asked_whether_it_blends(bench, panda, chain, blends):
 # position_commands
 
 
-def test_positions_in_the_order_of_the_controller_and_others_held(bench, panda, chain):
-    from support.controllers import PositionArm
+def test_positions_in_the_order_of_the_controller_and_others_held(bench, chain):
 
     joints = (*FINGERS, *reversed(NAMES))
     with PositionArm(bench, joints, started(joints, 0.03)) as arm:
-        rig = Rig(bench, panda, chain, 'position_commands', arm, joints)
+        rig = Rig(bench, chain, 'position_commands', arm, joints)
         rig.go_to(rig.pose(*OFFSET))
         assert arm.q[0] == pytest.approx(0.03)
     assert all(len(message.data) == len(joints) for message in rig.commands.messages)
@@ -179,11 +335,10 @@ def test_positions_in_the_order_of_the_controller_and_others_held(bench, panda, 
 # velocity_commands
 
 
-def test_an_arm_with_velocities_arrives_and_stays(bench, panda, chain):
-    from support.controllers import VelocityArm
+def test_an_arm_with_velocities_arrives_and_stays(bench, chain):
 
     with VelocityArm(bench, NAMES, READY) as arm:
-        rig = Rig(bench, panda, chain, 'velocity_commands', arm)
+        rig = Rig(bench, chain, 'velocity_commands', arm)
         rig.go_to(rig.pose(*OFFSET), 2e-3)
         commands = np.array([message.data for message in rig.commands.messages])
         assert (np.abs(commands) <= 0.5 * chain.velocity * (1.0 + 1e-9)).all()
@@ -200,11 +355,10 @@ def ends_with_zeros(rig, count=20):
 
 
 @pytest.mark.parametrize('end', ['states', 'node', 'stop'])
-def test_the_last_velocities_are_zeros_however_a_motion_ends(bench, panda, chain, end):
-    from support.controllers import VelocityArm
+def test_the_last_velocities_are_zeros_however_a_motion_ends(bench, chain, end):
 
     with VelocityArm(bench, NAMES, READY) as arm:
-        rig = Rig(bench, panda, chain, 'velocity_commands', arm, velocity_scaling=SLOW)
+        rig = Rig(bench, chain, 'velocity_commands', arm, velocity_scaling=SLOW)
         rig.send(rig.pose(*FAR))
         until(lambda: np.abs(arm.commanded).max() > 0.05, what='motion')
         if end == 'states':
@@ -228,12 +382,11 @@ def quiet(rig):
     return len(rig.commands) == before
 
 
-def test_another_source_of_velocities_is_noticed(bench, panda, chain):
+def test_another_source_of_velocities_is_noticed(bench, chain):
     from std_msgs.msg import Float64MultiArray
-    from support.controllers import VelocityArm
 
     with VelocityArm(bench, NAMES, READY) as arm:
-        rig = Rig(bench, panda, chain, 'velocity_commands', arm)
+        rig = Rig(bench, chain, 'velocity_commands', arm)
         other = bench.publisher(Float64MultiArray, 'velocity_commands')
         other.publish(Float64MultiArray(data=[0.0] * len(NAMES)))
         until(lambda: 'test_client' in rig.report()['other commanders'], what='the other one')
@@ -262,12 +415,12 @@ NO_NOSE = "command_joints: names 'nose', which the robot does not have"
     ],
 )
 def test_wrong_joints_of_a_controller_end_the_node_at_its_start(
-    bench, panda, interface, joints, reason
+    bench, panda_urdf, interface, joints, reason
 ):
     node = bench.start(
         NODE,
         ready=reason.replace('(', r'\('),
-        urdf=str(panda),
+        urdf=str(panda_urdf),
         command_interface=interface,
         command_joints=list(joints),
         **CHAIN,
@@ -279,32 +432,28 @@ def test_wrong_joints_of_a_controller_end_the_node_at_its_start(
 # Simulated time
 
 
-@pytest.mark.alone(quiet=True)
-@pytest.mark.parametrize(('frequency', 'rate'), [(10.0, 1.0), (100.0, 0.5), (100.0, 1.5)])
-def test_windows_in_simulated_time_are_executed_without_a_leap(
-    bench, panda, chain, frequency, rate
-):
-    from support.controllers import SimulatedTrajectoryArm
-
+@pytest.mark.parametrize(('frequency', 'rate'), [(10.0, 1.0), (100.0, 0.5)])
+def test_windows_go_on_from_each_other_in_simulated_time(bench, chain, frequency, rate):
+    """Each says what the one before has said about where it begins, however late it comes."""
     with SimulatedTrajectoryArm(bench, NAMES, READY, frequency, rate) as arm:
-        rig = Rig(bench, panda, chain, 'joint_trajectory', arm, use_sim_time=True)
+        rig = Rig(bench, chain, 'joint_trajectory', arm, use_sim_time=True)
         rig.go_to(rig.pose(*FAR))
-        assert set(arm.controller.refused) <= LATE
         rig.go_to(rig.pose(*OFFSET))
-        times, places = map(np.array, zip(*arm.executed, strict=True))
-        allowed = 0.5 * chain.velocity * np.diff(times)[:, None]
-        beyond = np.abs(np.diff(places, axis=0)) - allowed * 1.001
-        assert beyond.max() < 0.02  # [rad]; of a busy machine
+        assert set(arm.controller.refused) <= LATE
+        windows = [Played.of(message) for message in rig.commands.messages]
+        assert np.ptp([window.q[-1] for window in windows], axis=0).max() > 0.2
+        for before, after in itertools.pairwise(windows):
+            t = after.times[0] + np.linspace(0.0, TAKEN_UP, 5)
+            assert np.abs(after.at(t) - before.at(t)).max() < 1e-3  # [rad]
+        assert 99.0 < windows[0].times[0] < windows[-1].times[0] < arm.time
 
 
 @pytest.mark.alone
-def test_nothing_moves_while_the_simulation_is_paused(bench, panda, chain):
-    from support.controllers import SimulatedTrajectoryArm
+def test_nothing_moves_while_the_simulation_is_paused(bench, chain):
 
     with SimulatedTrajectoryArm(bench, NAMES, READY, 100.0, 1.0) as arm:
         rig = Rig(
             bench,
-            panda,
             chain,
             'joint_trajectory',
             arm,

@@ -11,7 +11,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
-from support.bodies import GROUPS, srdf, URDF
+from support.ros.bodies import GROUPS, srdf, URDF
 
 from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.group import GroupSettings, SolverSettings
@@ -232,8 +232,8 @@ def test_which_groups_are_followed():
     assert '2nd' in warnings[0]
 
 
-def test_without_an_srdf_the_groups_of_known_robots_get_no_topic(panda):
-    arm = build_arm(panda, ArmSettings())
+def test_without_an_srdf_the_groups_of_known_robots_get_no_topic(panda_urdf):
+    arm = build_arm(panda_urdf, ArmSettings())
     assert 'panda_arm' in arm.groups
     assert followed_groups(arm, print) == {}
 

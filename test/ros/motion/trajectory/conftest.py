@@ -6,17 +6,17 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from std_srvs.srv import Trigger
-from support.cell import Cell, panda_chain, READY
 from support.harness import Bench
-from support.trajectory_helpers import message, Player
+from support.ros.cells import Cell, READY
+from support.ros.trajectories import message, Player
 
 
 @pytest.fixture(scope='module')
-def shared_cell(ros_context, tmp_path_factory, panda):
+def shared_cell(ros_context, tmp_path_factory):
     """A node and a simulated arm that the tests of a module share, and clients of its actions."""
     bench = Bench(ros_context, tmp_path_factory.mktemp('cell'))
     try:
-        cell = Cell(bench, panda, panda_chain())
+        cell = Cell(bench)
         yield cell, Player(bench)
     finally:
         bench.close()
@@ -31,8 +31,10 @@ def cell(shared_cell):
     def is_ready(state):
         return np.abs(cell.positions(state) - READY).max() < 1e-4
 
-    if len(cell.commands) or not is_ready(cell.states.next()):
-        end, result = player.follow(message([3.0], [READY])).result()
+    state = cell.states.next()
+    if len(cell.commands) or not is_ready(state):
+        seconds = 0.5 + 2.0 * (np.abs(cell.positions(state) - READY) / cell.chain.velocity).max()
+        end, result = player.follow(message([seconds], [READY])).result()
         assert end == 'succeeded', result
         cell.states.wait(is_ready, since=len(cell.states))
     cell.commands.clear()
