@@ -82,9 +82,25 @@ def short_kernel(function: Callable) -> CompiledKernel:
     return _compiled(function, **_EXACT)
 
 
-def _compiled(function: Callable, **options: Any) -> CompiledKernel:  # noqa: ANN401 - Numba's
+def vector_kernel(function: Callable) -> CompiledKernel:
+    """
+    Compile a function as a :func:`kernel` whose loops are turned into vector code.
+
+    For those that do the same to many numbers, as to all roots of a polynomial.
+
+    :param function: the function.
+    :returns: the compiled function, specialised on its first call.
+    """
+    return _compiled(function, vectorize=True, nogil=True, **_OPTIONS)
+
+
+def _compiled(
+    function: Callable,
+    vectorize: bool = False,
+    **options: Any,  # noqa: ANN401 - Numba's
+) -> CompiledKernel:
     compiled: Any = cached(numba.njit(function, **options), allocates=options['_nrt'])
-    compiled.compile = _with_less_effort(compiled.compile)
+    compiled.compile = _with_less_effort(compiled.compile, vectorize)
     return compiled
 
 
@@ -103,7 +119,7 @@ def cached(compiled: CompiledKernel, allocates: bool = True) -> CompiledKernel:
     return compiled
 
 
-def _with_less_effort(compile_for: Callable) -> Callable:
+def _with_less_effort(compile_for: Callable, vectorize: bool) -> Callable:
     """
     Reduce the compile time of kernels by a quarter.
 
@@ -112,13 +128,15 @@ def _with_less_effort(compile_for: Callable) -> Callable:
     optimisation gain nothing. Numba's lock keeps all of this from whatever else is compiled.
 
     :param compile_for: takes the types of the arguments.
+    :param vectorize: whether loops become vector code all the same.
     """
 
     def compile_kernel(signature: tuple) -> Callable:
         config: Any = numba.config  # its attributes are set at run time
         with global_compiler_lock:
             before = config.OPT, config.LOOP_VECTORIZE, gc.isenabled()
-            config.OPT, config.LOOP_VECTORIZE = type(config.OPT)(min(config.OPT, 2)), 0
+            config.OPT = type(config.OPT)(min(config.OPT, 2))
+            config.LOOP_VECTORIZE = int(vectorize)
             gc.disable()
             try:
                 return compile_for(signature)
