@@ -6,13 +6,13 @@ import pytest
 
 import ik_service as iks
 from ik_service.extras.studies import convergence
-from ik_service.extras.studies.arms import load_arm, random_postures
+from ik_service.extras.studies.arms import load_arm
 from ik_service.extras.studies.tables import read_csv
 
 
 def test_each_method_meets_the_same_poses_and_counts_what_it_did():
     chain = load_arm('ur5e')
-    targets = [chain.forward(q) for q in random_postures(chain, 10, 0)]
+    targets = [chain.forward(q) for q in chain.random_postures(10, 0)]
     record = convergence.measure('ur5e', chain, 'levenberg_marquardt', targets)
     results = [iks.solve_ik(chain, target) for target in targets]
     assert record.success.tolist() == [result.success for result in results]

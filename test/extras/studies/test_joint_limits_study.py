@@ -5,10 +5,10 @@ import math
 import pytest
 
 from ik_service.extras.studies import joint_limits
-from ik_service.extras.studies.arms import load_arm, random_postures
+from ik_service.extras.studies.arms import load_arm
 
 PANDA = load_arm('panda')
-TARGETS = [PANDA.forward(q) for q in random_postures(PANDA, 40, 0)]
+TARGETS = [PANDA.forward(q) for q in PANDA.random_postures(40, 0)]
 
 
 def measure(*arguments):
