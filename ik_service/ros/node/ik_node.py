@@ -43,6 +43,7 @@ from ik_service.ros.common.runtime import spinning
 from ik_service.ros.common.tf_listener import tf_frames, TransformSource
 from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
 from ik_service.ros.markers.world_markers import RATE, WorldMarkerPublisher
+from ik_service.ros.motion.capability import Capability, MakeCapability, NodeParts
 from ik_service.ros.motion.following.command_publisher import (
     CommandPublisher,
     full_name,
@@ -53,16 +54,11 @@ from ik_service.ros.motion.following.followers import Followers, TargetTopics
 from ik_service.ros.motion.following.intake import NodeContext, queue_delay
 from ik_service.ros.motion.following.stop_services import StopServices
 from ik_service.ros.motion.parameters import (
-    check_servo,
     COMMAND_INTERFACE,
     COMMAND_JOINTS,
-    REPLACE_GOALS,
-    TRAJECTORY_ACTION,
     TRAJECTORY_REPLACEMENT,
 )
-from ik_service.ros.motion.servo.servo_interface import ServoInterface
-from ik_service.ros.motion.trajectory.trajectory_actions import TrajectoryActions
-from ik_service.ros.node.capabilities import capabilities, MotionInterface, NodeParts
+from ik_service.ros.node.capabilities import BUILT_IN, make_capabilities
 from ik_service.ros.node.diagnostics import DiagnosticsPublisher
 from ik_service.ros.node.parameter_table import PUBLISH_MARKERS, TF_TIMEOUT
 from ik_service.ros.node.parameters import NodeParameters
@@ -216,6 +212,7 @@ class IkNode(NodeWithActions):
     :ivar collisions: the known world, and the checker of collisions.
     :param transforms: transforms of tf that several nodes share; None to listen to tf itself.
     :param shared: threads that several nodes share; None for its own.
+    :param built_in: which of its own capabilities it has: trajectories, and servoing.
     :param node_options: passed on to :class:`rclpy.node.Node`, such as ``context``.
     :raises IkServiceError: a parameter has a value it cannot have.
     """
@@ -224,6 +221,7 @@ class IkNode(NodeWithActions):
         self,
         transforms: TransformSource | None = None,
         shared: SharedThreads | None = None,
+        built_in: Sequence[MakeCapability] = BUILT_IN,
         **node_options: Unpack[NodeOptions],
     ) -> None:
         super().__init__('ik_service', start_parameter_services=False, **node_options)
@@ -253,17 +251,6 @@ class IkNode(NodeWithActions):
         self._markers = ArmMarkerPublisher(self, self._default_follower, self._on_error, checks)
         self._stop = StopServices(self, self._present_followers, self._preempt, self._wake)
         self._targets = TargetTopics(self, self._on_target, self._on_twist, self._wake)
-        self._servo = ServoInterface(
-            self, self._present_followers, self.parameters, self._commands.clock
-        )
-        trajectories = TrajectoryActions(
-            self,
-            self._present_followers,
-            self.parameters[TRAJECTORY_ACTION],
-            self._on_error,
-            lambda: self.parameters[REPLACE_GOALS],
-        )
-        self._motions: list[MotionInterface] = [trajectories, self._servo]
         self._tf = tf_frames(self, lambda: self.parameters[TF_TIMEOUT], transforms)
         self._frames = Frames(self._tf)
         self._errors = FaultLogger(lambda text: self.get_logger().error(text))
@@ -286,23 +273,20 @@ class IkNode(NodeWithActions):
         self._arm_services = Services(
             self, self.parameters, self._frames, self.collisions, self._on_error, self._on_offered
         )
-        self._capabilities = capabilities(
-            NodeParts(
-                self,
-                self.parameters,
-                self._frames,
-                self.collisions,
-                self._present_measured,
-                self._present_followers,
-                trajectories.play,
-                self._arm_services.around,
-                self._on_error,
-            )
+        self._parts = NodeParts(
+            self,
+            self.parameters,
+            self._frames,
+            self.collisions,
+            self._commands.clock,
+            self._present_measured,
+            self._present_followers,
+            self._arm_services.around,
+            self._on_error,
         )
+        make_capabilities(self._parts, built_in)
         for capability in self._capabilities:
             self._arm_services.add(capability.services, capability.late)
-            if capability.motion is not None:
-                self._motions.append(capability.motion)
         WorldTopics(
             self, self.collisions.known, self._present_measured, self._on_error, self._wake
         )
@@ -319,12 +303,16 @@ class IkNode(NodeWithActions):
         self._arm_services.compile_with(self._compiler.prepare)
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
         self._descriptions = RobotDescriptions(
-            self, self.parameters, self._loader, (self._commands.check, self._check_servo)
+            self, self.parameters, self._loader, (self._commands.check, self._check_capabilities)
         )
         self._threads = NodeThreads(self, shared.states if shared else None, self._on_error)
         self.parameters.when_changed(self._apply, self._prepare)
         self.parameters.when_arm_changed(self._check_arm, self._descriptions.rebuild)
         retry_dropped_responses(self)
+
+    @property
+    def _capabilities(self) -> Sequence[Capability]:
+        return self._parts.made
 
     @property
     def measured(self) -> MeasuredState | None:
@@ -349,7 +337,7 @@ class IkNode(NodeWithActions):
     def running(self) -> Iterator[None]:
         """Spin in threads of its own, and send commands, for the time of a ``with`` block."""
         streams = self._state_group, self._targets.group
-        motions = [part.group for part in self._motions if part.group is not None]
+        motions = [made.group for made in self._capabilities if made.group is not None]
         groups = self._change_group, self._stop.group, motions, *streams
         polled = (self._commands.monitor.group,)  # by the ticks
         with self._threads.spinning(self._arm_services, *groups, polled), self.commanding():
@@ -364,8 +352,8 @@ class IkNode(NodeWithActions):
             finally:
                 self._loader.end()
                 self._arm_services.end()
-                for part in self._motions:
-                    part.end()
+                for capability in self._capabilities:
+                    capability.end()
                 if self._followers is not None:  # to rest, while the ticker still ticks
                     self._followers.end()
                 self._compiler.end()
@@ -380,8 +368,8 @@ class IkNode(NodeWithActions):
             callback_group=self._state_group,
         )
         self._targets.start()
-        for part in self._motions:
-            part.start()
+        for capability in self._capabilities:
+            capability.start()
 
     # Callbacks
 
@@ -436,8 +424,8 @@ class IkNode(NodeWithActions):
         try:
             if followers is not None:
                 followers.tick(now)
-                for part in self._motions:
-                    part.tick(now)
+                for call in tuple(self._parts.ticks):
+                    call(now)
             self._commands.monitor.poll(now)
         finally:
             self._watch.end()
@@ -447,7 +435,8 @@ class IkNode(NodeWithActions):
         received = self._incompatible.report()
         stalls = {'stalls of the commands': str(self._watch.count)}
         others = {'motions besides targets': str(self._other_motions())}
-        motions = {name: text for part in self._motions for name, text in part.report().items()}
+        reports = [capability.report() for capability in self._capabilities]
+        motions = {name: text for report in reports for name, text in report.items()}
         return {**motions, **others, **self._stop.report(), **received, **stalls}
 
     def _wake(self) -> None:
@@ -462,8 +451,8 @@ class IkNode(NodeWithActions):
 
     def _preempt(self, reason: str) -> None:
         """Stop the goals of all actions."""
-        for part in self._motions:
-            part.preempt(reason)
+        for capability in self._capabilities:
+            capability.preempt(reason)
 
     def _show_world(self, now: float) -> None:
         """Publish the changes of the known world."""
@@ -492,7 +481,8 @@ class IkNode(NodeWithActions):
             self._stop.replace(followers, self._use)
         self._arm_services.advertise()
         self._targets.update(followers.others)
-        self._servo.update(followers.others)
+        for capability in self._capabilities:
+            capability.adopt(followers)
         self._threads.wake()
         announce(log, followers, before, self.parameters, time.monotonic() - self._started_at)
         self._arm_services.prepare(arm, self.parameters.solver)
@@ -520,9 +510,10 @@ class IkNode(NodeWithActions):
         if self._followers is not None:
             Arm(self._followers.arm.described, settings)
 
-    def _check_servo(self, arm: Arm) -> None:
-        """Refuse, by an exception, an arm that does not go with the parameters of servoing."""
-        check_servo(self.parameters, arm)
+    def _check_capabilities(self, arm: Arm) -> None:
+        """Refuse, by an exception, an arm that does not go with the parameters of capabilities."""
+        for capability in self._capabilities:
+            capability.check(arm)
 
     def _prepare(self, solver: SolverSettings) -> None:
         """Compile the kernels of a changed solver, which may take half a minute."""

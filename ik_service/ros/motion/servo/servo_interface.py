@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 import threading
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from builtin_interfaces.msg import Time
 from control_msgs.msg import JointJog
@@ -15,15 +15,15 @@ from geometry_msgs.msg import PoseStamped, TwistStamped
 from moveit_msgs.msg import ServoStatus as StatusMessage
 from moveit_msgs.srv import ServoCommandType
 import numpy as np
-from rclpy.callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.exceptions import InvalidTopicNameException
-from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.subscription import Subscription
 from rclpy.validate_full_topic_name import validate_full_topic_name
 from std_srvs.srv import SetBool
 
+from ik_service.arm.arm import Arm
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, IkServiceError
@@ -40,14 +40,10 @@ from ik_service.motion.servo.servo_goal import NO_WARNING, ServoCode, ServoGoal,
 from ik_service.motion.servo.velocity_solver import warm_up
 from ik_service.motion.settings import FollowerState
 from ik_service.ros.common.conversions import matrix_from_pose
-from ik_service.ros.common.motion_clock import MotionClock
+from ik_service.ros.motion.capability import Capability, NodeParts
 from ik_service.ros.motion.following.follower_interface import FollowerInterface
 from ik_service.ros.motion.following.followers import Followers
-from ik_service.ros.motion.parameters import servo_settings
-
-if TYPE_CHECKING:
-    from ik_service.ros.node.parameters import NodeParameters
-
+from ik_service.ros.motion.parameters import check_servo, servo_settings
 
 Noted = tuple[ServoCommand, str]
 """A command, and a remark about it; empty for none."""
@@ -229,32 +225,24 @@ class _Servo:
     invalid_until: float = -float('inf')
 
 
-class ServoInterface:
+class ServoInterface(Capability):
     """
     Commands of MoveIt Servo for the default group of an arm, and for every other that is followed.
 
     The two services are for all groups.
 
-    :param followers: returns the followers of the present arm; None before there is one.
-    :ivar group: None: the callbacks are short.
+    :param parts: the parts of the node.
     :raises OptionError: naming a parameter whose value cannot be.
     """
 
-    group: CallbackGroup | None = None
-
-    def __init__(
-        self,
-        node: Node,
-        followers: Callable[[], Followers | None],
-        parameters: NodeParameters,
-        clock: MotionClock,
-    ) -> None:
-        servo_settings(parameters)
-        self._node, self._followers, self._parameters = node, followers, parameters
-        self._clock = clock
-        self._log = node.get_logger()
+    def __init__(self, parts: NodeParts) -> None:
+        servo_settings(parts.parameters)
+        self._node, self._log = parts.node, parts.node.get_logger()
+        self._followers, self._parameters = parts.followers, parts.parameters
+        self._clock, self._ticks = parts.clock, parts.ticks
         self._notes = FaultLogger(self._log.warning)
-        self._age = CommandAge(lambda: node.get_clock().now().nanoseconds, self._log.warning)
+        ros_clock = self._node.get_clock()
+        self._age = CommandAge(lambda: ros_clock.now().nanoseconds, self._log.warning)
         self._lock = threading.Lock()
         self._servos: dict[str, _Servo] = {}
         self._only: _Kind | None = None
@@ -272,9 +260,13 @@ class ServoInterface:
         for service, name, answer in services:
             self._node.create_service(service, name, answer, callback_group=self._callbacks)
 
-    def update(self, groups: Iterable[str]) -> None:
-        """Subscribe to the commands of other groups, and to those of no others than these."""
-        wanted = ['', *groups]
+    def check(self, arm: Arm) -> None:
+        """Refuse an arm that does not go with the parameters of servoing."""
+        check_servo(self._parameters, arm)
+
+    def adopt(self, followers: Followers) -> None:
+        """Subscribe to the commands of the groups that are followed, and to no others."""
+        wanted = ['', *followers.others]
         with self._lock:
             gone = [self._servos.pop(name) for name in [*self._servos] if name not in wanted]
         for servo in gone:
@@ -287,20 +279,10 @@ class ServoInterface:
                     with self._lock:
                         self._servos = {**self._servos, name: servo}
 
-    def tick(self, now: float) -> None:
-        """Publish the status, once servoing was used."""
-        for servo in [*self._servos.values()]:
-            if servo.used or (self._used and not servo.group):
-                status = self._status_at(servo, now)
-                servo.status.publish(StatusMessage(code=int(status.code), message=status.message))
-
     def end(self) -> None:
         """Take no more commands."""
         with self._lock:
             self._ended = True
-
-    def preempt(self, reason: str) -> None:
-        """Do nothing: commands are no goals, and end with the motion of the follower."""
 
     def report(self) -> Mapping[str, str]:
         """Return names and values for the diagnostics."""
@@ -319,6 +301,17 @@ class ServoInterface:
             'ignored servo commands': str(sum(log.count for log in ignored)),
             'last ignored servo command': next((log.last for log in ignored if log.last), 'none'),
         }
+
+    def _publish_status(self, now: float) -> None:
+        """Publish the status, in every tick once servoing was used."""
+        for servo in [*self._servos.values()]:
+            if servo.used or not servo.group:
+                status = self._status_at(servo, now)
+                servo.status.publish(StatusMessage(code=int(status.code), message=status.message))
+
+    def _note_use(self) -> None:
+        self._used = True
+        self._ticks.add(self._publish_status)
 
     def _begin(self, group: str) -> _Servo:
         """Subscribe to the commands of a group."""
@@ -352,7 +345,8 @@ class ServoInterface:
         with self._lock:
             if self._ended:
                 return
-            self._used = servo.used = True
+            servo.used = True
+            self._note_use()
             try:
                 self._follow(servo, kind, message, now)
             except IkServiceError as error:
@@ -420,7 +414,8 @@ class ServoInterface:
             )
             return answer
         with self._lock:
-            self._used, self._only = True, kinds[request.command_type]
+            self._note_use()
+            self._only = kinds[request.command_type]
             self._rest()
         chosen = 'all kinds of commands' if self._only is None else f'only {self._only.topic}'
         self._log.info(f'{_SWITCH}: {chosen}')
@@ -428,7 +423,8 @@ class ServoInterface:
 
     def _on_pause(self, request: SetBool.Request, answer: SetBool.Response) -> SetBool.Response:
         with self._lock:
-            self._used, self._paused = True, request.data
+            self._note_use()
+            self._paused = request.data
             self._rest()
             if request.data:
                 self._release()

@@ -12,7 +12,6 @@ from typing import cast
 from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory
 import numpy as np
-from trajectory_msgs.msg import JointTrajectory as TrajectoryMessage
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_service.common.quoting import listed, quote
@@ -322,7 +321,3 @@ def _point(
         accelerations=[] if accelerations is None else accelerations.tolist(),
         time_from_start=Duration(sec=seconds, nanosec=nanoseconds),
     )
-
-
-Play = Callable[[TrajectoryMessage, Callable[[], object]], Playback]
-"""Begins to move the arm along a trajectory; takes a callback for its end."""

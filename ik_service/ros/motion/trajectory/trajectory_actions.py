@@ -14,7 +14,6 @@ from moveit_msgs.action import ExecuteTrajectory
 import numpy as np
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
-from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
 
 from ik_service.common.fault_logger import FaultLogger
@@ -23,12 +22,9 @@ from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.paths.timing.clock_rates import ClockGrid
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.common.actions import DeferredActionServer, ThreadSafeActionClient
+from ik_service.ros.motion.capability import Capability, NodeParts
 from ik_service.ros.motion.following.follower_interface import FollowerInterface
-from ik_service.ros.motion.following.followers import Followers
-from ik_service.ros.motion.parameters import (
-    controller_action,
-    TRAJECTORY_ACTION,
-)
+from ik_service.ros.motion.parameters import controller_action, REPLACE_GOALS, TRAJECTORY_ACTION
 from ik_service.ros.motion.trajectory.forwarding import ForwardedPlayback
 from ik_service.ros.motion.trajectory.goals import (
     CANCELED_EARLY,
@@ -223,34 +219,24 @@ _LONGEST_END = LONGEST_RAMP + 0.5
 """Time within which the commands come to rest after an end [s]."""
 
 
-class TrajectoryActions:
+class TrajectoryActions(Capability):
     """
     Actions ``follow_joint_trajectory`` and ``execute_trajectory``.
 
     A goal that cannot be done is accepted and aborted at once, so that its client learns why.
     With the parameter ``trajectory_action`` the goals are checked and passed on.
 
-    :param followers: returns the followers of the present arm; None before there is one.
-    :param action: name of a controller's action; empty to command the arm from here.
-    :param on_error: called with an unexpected exception.
-    :param replaces_goals: returns whether a goal replaces the active one.
-    :ivar group: the callbacks' group.
+    :param parts: the parts of the node.
     :raises OptionError: the controller's action would be this one, or has no valid name.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        followers: Callable[[], Followers | None],
-        action: str,
-        on_error: Callable[[Exception], object],
-        replaces_goals: Callable[[], bool] = lambda: True,
-    ) -> None:
+    def __init__(self, parts: NodeParts) -> None:
+        node, parameters = parts.node, parts.parameters
         self.group: CallbackGroup | None = ReentrantCallbackGroup()
         self._node, self._log = node, node.get_logger()
-        self._followers = followers
-        self._action = controller_action(node, action)
-        self._on_error, self._replaces_goals = on_error, replaces_goals
+        self._followers, self._parameters = parts.followers, parameters
+        self._action = controller_action(node, parameters[TRAJECTORY_ACTION])
+        self._on_error, self._ticks = parts.on_error, parts.ticks
         self._goals: list[AcceptedGoal] = []
         self._lock, self._beginning = threading.Lock(), threading.Lock()
         self._ending, self._attended_at = False, 0.0
@@ -272,12 +258,6 @@ class TrajectoryActions:
             self._client = ThreadSafeActionClient(node, FollowJointTrajectory, self._action, group)
         for kind in _KINDS:
             self._serve(kind)
-
-    def tick(self, now: float) -> None:
-        """Let the goals be processed periodically."""
-        if self._goals and now - self._attended_at >= _PERIOD:
-            self._attended_at = now
-            self._news.trigger()
 
     def end(self) -> None:
         """Let the arm come to rest on its trajectories, and abort the goals."""
@@ -303,6 +283,12 @@ class TrajectoryActions:
             **{f'trajectories {what}': str(count) for what, count in self._counts.items()},
             'trajectories are played by': self._action or 'this node',
         }
+
+    def _tick(self, now: float) -> None:
+        """Let the goals be processed periodically, as long as there are any."""
+        if now - self._attended_at >= _PERIOD:
+            self._attended_at = now
+            self._news.trigger()
 
     def _serve(self, kind: ActionGoals) -> None:
         server: DeferredActionServer
@@ -335,6 +321,7 @@ class TrajectoryActions:
                 return None
             goal = AcceptedGoal(kind, server, handle)
             self._goals.append(goal)
+            self._ticks.add(self._tick)
             return goal
 
     def _begin(self, goal: AcceptedGoal) -> None:
@@ -374,7 +361,9 @@ class TrajectoryActions:
 
     def _playback(self, goal: AcceptedGoal) -> Playback:
         request = goal.kind.request(goal.handle.request)
-        return self._begun(request, goal.kind.name, self._news.trigger, self._replaces_goals())
+        return self._begun(
+            request, goal.kind.name, self._news.trigger, self._parameters[REPLACE_GOALS]
+        )
 
     def _begun(
         self,
@@ -476,7 +465,10 @@ class TrajectoryActions:
             self._log.info(text)
         goal.finished = True
         goal.server.finish(handle, finish, goal.kind.result(outcome))
-        self._goals.remove(goal)
+        with self._lock:
+            self._goals.remove(goal)
+            if not self._goals:
+                self._ticks.discard(self._tick)
 
 
 _KINDS = (FollowJointTrajectoryGoals(), ExecuteTrajectoryGoals())

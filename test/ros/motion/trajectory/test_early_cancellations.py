@@ -2,6 +2,7 @@
 
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from support.cell import READY
 from support.harness import until
 from support.trajectory_helpers import Player, smooth
 
+from ik_service.ros.motion.parameters import REPLACE_GOALS, TRAJECTORY_ACTION
 from ik_service.ros.motion.trajectory.trajectory_actions import TrajectoryActions
 
 pytestmark = pytest.mark.dds
@@ -28,11 +30,19 @@ def actions(bench):
     executor = MultiThreadedExecutor(4, context=bench.node.context)
     thread = threading.Thread(target=executor.spin, daemon=True)
     try:
-        actions = TrajectoryActions(node, lambda: None, '', errors.append)
-        actions.start()
+        ticks = set()
+        parts = SimpleNamespace(
+            node=node,
+            parameters={TRAJECTORY_ACTION: '', REPLACE_GOALS: True},
+            followers=lambda: None,
+            on_error=errors.append,
+            ticks=ticks,
+        )
+        TrajectoryActions(parts).start()
         executor.add_node(node)
         thread.start()
-        yield actions, Player(bench)
+        yield ticks, Player(bench)
+        until(lambda: not ticks, what='the end of the calls in every tick')
     finally:
         executor.shutdown()
         thread.join(5.0)
@@ -44,7 +54,7 @@ def actions(bench):
 @pytest.mark.parametrize('moment', ['before', 'between'])
 def test_one_that_comes_before_the_goal_begins_is_taken(actions, monkeypatch, action, moment):
     """The begin waits here until the goal is canceled: at first, or once rclpy has looked."""
-    actions, player = actions
+    ticks, player = actions
     execute, update = ServerGoalHandle.execute, ServerGoalHandle._update_state
     beginning = set()  # threads
 
@@ -69,7 +79,13 @@ def test_one_that_comes_before_the_goal_begins_is_taken(actions, monkeypatch, ac
         monkeypatch.setattr(ServerGoalHandle, '_update_state', wait_and_update)
     goal = getattr(player, action)(smooth(), hasty=True)
     assert goal.cancel_accepted()
-    until(lambda: actions.tick(time.monotonic()) or goal.ended, what='the result')
+
+    def ticked():
+        for tick in tuple(ticks):
+            tick(time.monotonic())
+        return goal.ended
+
+    until(ticked, what='the result')
     end, result = goal.result()
     assert end == 'canceled'
     if action == 'follow':
