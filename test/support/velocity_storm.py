@@ -18,7 +18,7 @@ import numpy as np
 from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.loader import build_arm
 from ik_service.motion.command.commanded_joints import CommandedJoints
-from ik_service.ros.motion.following.command_channels import VelocityChannel
+from ik_service.ros.motion.following.command_channels import CommandedGroup, VelocityChannel
 from support.arm_helpers import PANDA
 from support.follower_helpers import panda_solver
 from support.goal_storm import ACCELERATION, bounds_of
@@ -74,7 +74,8 @@ class VelocityStorm(Storm):
         state = MeasuredState(build_arm(PANDA, ArmSettings(tip_link='panda_hand_tcp')))
         names = solver.chain.joint_names
         state.update((*names, 'panda_finger_joint1'), [*self.q.tolist(), 0.02], 0.0)
-        self.channel = VelocityChannel(CommandedJoints(names), names, state, StormClock())
+        group = CommandedGroup(names, CommandedJoints(names), state, StormClock())
+        self.channel = VelocityChannel(group)
         self.velocities = VelocityObserver(self.chain, **limits)
         self.ended = 0
 

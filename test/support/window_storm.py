@@ -19,9 +19,9 @@ import numpy as np
 
 from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.loader import build_arm
-from ik_service.motion.command.commanded_joints import CommandedJoints
+from ik_service.motion.command.windowed_joints import WindowedJoints
 from ik_service.ros.common.motion_clock import MotionClock
-from ik_service.ros.motion.following.command_channels import TrajectoryChannel
+from ik_service.ros.motion.following.command_channels import CommandedGroup, TrajectoryChannel
 from support.arm_helpers import PANDA
 from support.follower_helpers import panda_solver
 from support.goal_storm import ACCELERATION, bounds_of, JERK
@@ -180,8 +180,8 @@ class WindowStorm(Storm):
         state = MeasuredState(build_arm(PANDA, ArmSettings(tip_link='panda_hand_tcp')))
         names = solver.chain.joint_names
         state.update((*names, 'panda_finger_joint1'), [*self.q.tolist(), 0.02], 0.0)
-        self.joints = CommandedJoints(names)
-        self.channel = TrajectoryChannel(self.joints, names, state, StormClock())
+        self.joints = WindowedJoints(names)
+        self.channel = TrajectoryChannel(CommandedGroup(names, self.joints, state, StormClock()))
         self.windows = WindowObserver(self.chain, **limits)
         self.windows.played_until = self.now
         self.fresh = False

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from ik_service.motion.command.command_window import PlannedMotion
-from ik_service.motion.command.commanded_joints import averaged
 from ik_service.motion.command.joint_motion import JerkLimitedMotion, JointMotion
 from ik_service.motion.command.motion_limits import averaging_window, MotionLimits
+from ik_service.motion.command.windowed_joints import averaged
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
 LOWER, UPPER = np.array([-1.0, -2.0, -np.inf]), np.array([1.0, 2.0, np.inf])

@@ -5,8 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 import array
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 import itertools
+from typing import Protocol
 
 from builtin_interfaces.msg import Duration, Time
 import numpy as np
@@ -16,10 +19,11 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ik_service.arm.arm import MeasuredState
 from ik_service.motion.command.command_window import PlannedMotion
-from ik_service.motion.command.commanded_joints import BLENDED_HISTORY, CommandedJoints
+from ik_service.motion.command.commanded_joints import CommandedJoints
 from ik_service.motion.command.cubic_kernels import cubic_kernels
 from ik_service.motion.command.gate import SendingTimes, VelocityGate
 from ik_service.motion.command.velocity_command import VelocityCommand
+from ik_service.motion.command.windowed_joints import BLENDED_HISTORY, WindowedJoints
 from ik_service.motion.settings import FollowerCommand
 from ik_service.motion.target_follower import TargetFollower
 from ik_service.paths.trajectory import joint_trajectory as motion
@@ -97,30 +101,52 @@ _REMEMBERED = 0.5
 _numbers = itertools.count()
 
 
+@dataclass(frozen=True, eq=False)
+class CommandedGroup:
+    """
+    Joints of a group among those of a controller.
+
+    :ivar names: names of the group's joints.
+    :ivar joints: commands of the controller's joints, those of the group among them.
+    :ivar measured: measured state of the arm.
+    :ivar clock: the motion clock, by which messages are stamped.
+    """
+
+    names: Sequence[str]
+    joints: CommandedJoints
+    measured: MeasuredState
+    clock: MotionClock
+
+    @cached_property
+    def indices(self) -> np.ndarray:
+        """Indices (n,) of the group's joints among those of the controller."""
+        return self.joints.indices(self.names)
+
+    @cached_property
+    def all(self) -> np.ndarray:
+        """Indices (m,) of the controller's joints in the full posture."""
+        return self.measured.arm.postures.indices(self.joints.names)
+
+    @cached_property
+    def others(self) -> np.ndarray:
+        """Those of the controller's joints that are not of the group."""
+        return np.setdiff1d(self.all, self.measured.arm.postures.indices(self.names))
+
+
 class CommandChannel(ABC):
     """
     Commands of one group, as messages of one interface.
 
-    :param joints: joints that the messages are about, those of the group among them.
-    :ivar others: indices, in the full posture, of the joints that are not of the group; they have
-        to be measured before anything moves.
+    :cvar joints: class of the commands of a controller's joints.
+    :ivar others: indices, in the full posture, of the joints of the controller that are not of the
+        group; they have to be measured before anything moves.
     """
 
-    def __init__(
-        self,
-        joints: CommandedJoints,
-        names: Sequence[str],
-        measured: MeasuredState,
-        clock: MotionClock,
-    ) -> None:
-        self._joints = joints
-        self._names = tuple(names)
-        self._indices = joints.indices(names)
-        self._clock = clock
-        self._measured = measured
-        postures = measured.arm.postures
-        self._all = postures.indices(joints.names)
-        self.others = np.setdiff1d(self._all, postures.indices(names))
+    joints = CommandedJoints
+
+    def __init__(self, group: CommandedGroup) -> None:
+        self._group, self._joints, self._indices = group, group.joints, group.indices
+        self.others = group.others
         self._number = next(_numbers)
         self._streams = False  # whether a stream of commands goes on
 
@@ -151,7 +177,7 @@ class CommandChannel(ABC):
             self._end()
         if not self._streams:
             self._streams = True
-            measured = self._measured.posture()[self._all]
+            measured = self._group.measured.posture()[self._group.all]
             self.begin(measured, alone=self._joints.begin(self._number, measured))
         return self.encode(command, follower, now)
 
@@ -194,21 +220,11 @@ class CommandChannel(ABC):
 
 
 class PositionChannel(CommandChannel):
-    """
-    Commands as positions of all joints of a controller, as the gate lets them pass.
+    """Commands as positions of all joints of a controller, as the gate lets them pass."""
 
-    :param joints: joints that the messages are about, those of the group among them.
-    """
-
-    def __init__(
-        self,
-        joints: CommandedJoints,
-        names: Sequence[str],
-        measured: MeasuredState,
-        clock: MotionClock,
-    ) -> None:
-        super().__init__(joints, names, measured, clock)
-        self._gate, self._times = joints.positions, SendingTimes()
+    def __init__(self, group: CommandedGroup) -> None:
+        super().__init__(group)
+        self._gate, self._times = group.joints.positions, SendingTimes()
 
     def begin(self, measured: np.ndarray, alone: bool) -> None:
         """Hold the joints of no group where they are."""
@@ -256,30 +272,35 @@ class JointCommandChannel(PositionChannel):
     def encode(self, command: FollowerCommand, follower: TargetFollower, now: float) -> object:
         """Return positions and velocities of the group, stamped with the present."""
         admitted = self._admit(command, follower, now)
-        message = self._message = joint_command(self._names, admitted, self._message)
-        stamp = self._clock.stamp_of(self._clock.now())
+        message = self._message = joint_command(self._group.names, admitted, self._message)
+        clock = self._group.clock
+        stamp = clock.stamp_of(clock.now())
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(max(stamp, 0), 10**9)
         return message
+
+
+class Controller(Protocol):
+    """Controller that plays trajectories."""
+
+    @property
+    def blends(self) -> bool:
+        """Whether it blends a new trajectory into its active one."""
 
 
 class TrajectoryChannel(CommandChannel):
     """
     Commands as a window of a joint trajectory.
 
-    :param joints: joints that the messages are about, those of the group among them.
-    :param blends: returns whether the controller blends windows into its active trajectory.
+    :param group: the group; the commands of its controller are :class:`WindowedJoints`.
+    :param controller: the controller; None for one that does not blend windows.
     """
 
-    def __init__(
-        self,
-        joints: CommandedJoints,
-        names: Sequence[str],
-        measured: MeasuredState,
-        clock: MotionClock,
-        blends: Callable[[], bool] = lambda: False,
-    ) -> None:
-        super().__init__(joints, names, measured, clock)
-        self._asked, self._blends = blends, False
+    joints = WindowedJoints
+    _joints: WindowedJoints
+
+    def __init__(self, group: CommandedGroup, controller: Controller | None = None) -> None:
+        super().__init__(group)
+        self._controller, self._blends = controller, False
         cubic_kernels()  # so that the first window does not wait for them
 
     @property
@@ -289,7 +310,7 @@ class TrajectoryChannel(CommandChannel):
 
     def begin(self, measured: np.ndarray, alone: bool) -> None:
         """Ask for the controller's behaviour."""
-        self._blends = self._asked()
+        self._blends = self._controller is not None and self._controller.blends
 
     def encode(
         self, command: FollowerCommand, follower: TargetFollower, now: float
@@ -300,7 +321,7 @@ class TrajectoryChannel(CommandChannel):
         period, blended = 1.0 / settings.rate, joints.blended
         if self._blends and blended.has_stalled(now, period):
             joints.back_to_sent()
-        history = max(self._clock.behind, BLENDED_HISTORY if self._blends else 0.0)
+        history = max(self._group.clock.behind, BLENDED_HISTORY if self._blends else 0.0)
         coast = not settings.avoid_collisions
         planned = joints.plan(self._indices, command, limits, now, period, coast, history)
         if not joints.admit(planned, limits, now):
@@ -320,7 +341,7 @@ class TrajectoryChannel(CommandChannel):
         return self._message(self._joints.blended.sent(now))
 
     def _message(self, planned: PlannedMotion) -> object:
-        return joint_trajectory(planned.trajectory, self._clock.stamp_of(planned.start))
+        return joint_trajectory(planned.trajectory, self._group.clock.stamp_of(planned.start))
 
     @property
     def refusals(self) -> int:
@@ -343,16 +364,10 @@ class TrajectoryChannel(CommandChannel):
 class VelocityChannel(CommandChannel):
     """Commands as velocities of all joints of a controller; the last ones are zeros."""
 
-    def __init__(
-        self,
-        joints: CommandedJoints,
-        names: Sequence[str],
-        measured: MeasuredState,
-        clock: MotionClock,
-    ) -> None:
-        super().__init__(joints, names, measured, clock)
-        self._velocities = VelocityCommand(len(self._names))
-        self._gate = VelocityGate(len(self._names))
+    def __init__(self, group: CommandedGroup) -> None:
+        super().__init__(group)
+        self._velocities = VelocityCommand(len(group.names))
+        self._gate = VelocityGate(len(group.names))
         self._commands: deque[tuple[float, np.ndarray]] = deque()
 
     @property
@@ -393,7 +408,7 @@ class VelocityChannel(CommandChannel):
         """Return velocities ramping to zero, and zeros for a while."""
         measured, period = follower.measured, 1.0 / follower.settings.rate
         if measured is None:
-            still = np.zeros(len(self._names))
+            still = np.zeros(len(self._group.names))
             return self._sent(still, None, follower, now) if self.busy else None
         velocity = self._velocities.rest(measured[0], follower.limits, now, period)
         return None if velocity is None else self._sent(velocity, measured[0], follower, now)

@@ -35,6 +35,7 @@ from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.common.qos import COMMAND_QOS
 from ik_service.ros.motion.following.command_channels import (
     CommandChannel,
+    CommandedGroup,
     JointCommandChannel,
     PositionChannel,
     TrajectoryChannel,
@@ -391,17 +392,16 @@ class CommandPublisher:
         """Return the channel of a group; None when the controller lacks its joints."""
         if self.missing(names):
             return None
-        joints = self._joints(names, measured)
+        group = CommandedGroup(names, self._joints(names, measured), measured, self.clock)
         if self._version is not None:
-            version = self._version
-            return TrajectoryChannel(joints, names, measured, self.clock, lambda: version.blends)
-        return self._channel(joints, names, measured, self.clock)
+            return TrajectoryChannel(group, self._version)
+        return self._channel(group)
 
     def _joints(self, names: Sequence[str], measured: MeasuredState) -> CommandedJoints:
         if not self._names:
-            return CommandedJoints(names)
+            return self._channel.joints(names)
         if self._shared is None or self._shared[0] is not measured:
-            self._shared = measured, CommandedJoints(self._names)
+            self._shared = measured, self._channel.joints(self._names)
         return self._shared[1]
 
     def serialize(self, message: object) -> bytes:

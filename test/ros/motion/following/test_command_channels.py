@@ -16,10 +16,10 @@ from support.window_storm import EPOCH, StormClock
 
 from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.loader import build_arm
-from ik_service.motion.command.commanded_joints import CommandedJoints
 from ik_service.motion.settings import FollowerCommand
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.motion.following.command_channels import (
+    CommandedGroup,
     joint_command,
     joint_trajectory,
     JointCommandChannel,
@@ -47,8 +47,8 @@ def measured(solver):
 
 def channel(kind, solver, measured, *others):
     names = solver.chain.joint_names
-    joints = CommandedJoints((*others, *names))
-    return kind(joints, names, measured, StormClock())
+    joints = kind.joints((*others, *names))
+    return kind(CommandedGroup(names, joints, measured, StormClock()))
 
 
 def stream(channel, rig, seconds):
