@@ -126,6 +126,11 @@ class TargetFollower:
         return self._machine.state
 
     @property
+    def method(self) -> str:
+        """Name of the solver's method."""
+        return self._solver.beside.name
+
+    @property
     def result(self) -> IkResult | None:
         """The answer of the solver for the target, also when the arm is left there; or None."""
         target = self._goals.target

@@ -54,15 +54,6 @@ class DiagnosticsPublisher:
         self._services = services
         self._collisions = collisions
         self._publisher = node.create_publisher(DiagnosticArray, 'diagnostics', 10)
-        self._target_solves: dict[str, SolveRecord] = {}
-
-    def record_target_solve(self, following: FollowerInterface, solver: str) -> None:
-        """Record the solve for the target in force, if it is a new one."""
-        topic, result = following.topic, following.follower.result
-        last = self._target_solves.get(topic)
-        if result is not None and (last is None or result is not last.result):
-            now = self._node.get_clock().now()
-            self._target_solves[topic] = SolveRecord(now, topic, solver, result)
 
     def publish(
         self, waiting_for: str, fault: DescriptionFault, followers: Followers | None
@@ -87,7 +78,7 @@ class DiagnosticsPublisher:
             for service, statistics in self._services.items()
         ]
         array.status.append(self._collision_checks())
-        last = self._last_solve()
+        last = self._last_solve(followers)
         if last is not None:
             array.status.append(_status('last solve', DiagnosticStatus.OK, '', solve_values(last)))
         for status in array.status:
@@ -100,9 +91,10 @@ class DiagnosticsPublisher:
         message = fault or 'robot and world are checked'
         return _status('collisions', level, message, self._collisions.report())
 
-    def _last_solve(self) -> SolveRecord | None:
+    def _last_solve(self, followers: Followers | None) -> SolveRecord | None:
         solves = [statistics.last_solve for statistics in self._services.values()]
-        known = [solve for solve in (*solves, *self._target_solves.values()) if solve is not None]
+        solves += [following.last_solve for following in followers or ()]
+        known = [solve for solve in solves if solve is not None]
         return max(known, key=lambda solve: solve.stamp.nanoseconds, default=None)
 
 

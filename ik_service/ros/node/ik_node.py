@@ -384,10 +384,7 @@ class IkNode(NodeWithActions):
             why = self._fault.reason or self._descriptions.waiting_for
             self.get_logger().warning(f'target_pose ignored: {why}', throttle_duration_sec=5.0)
             return
-        following = followers.on_target(group, message, queue_delay(info))
-        if following is not None:
-            solver = following.group.solver(self.parameters.solver).solver
-            self._diagnostics.record_target_solve(following, solver.name)
+        followers.on_target(group, message, queue_delay(info))
 
     def _on_twist(self, group: str, message: TwistStamped, info: Mapping[str, int]) -> None:
         followers = self._followers

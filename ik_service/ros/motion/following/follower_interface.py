@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
 import numpy as np
+from rclpy.time import Time
 
 from ik_service.arm.arm import MeasuredState
 from ik_service.arm.group import ArmGroup
@@ -22,6 +23,7 @@ from ik_service.ros.motion.following.command_channels import CommandChannel
 from ik_service.ros.motion.following.command_publisher import CommandPublisher
 from ik_service.ros.motion.following.intake import JointStateIntake, NodeContext, TargetIntake
 from ik_service.ros.requests.frames import FrameResolver
+from ik_service.ros.requests.service_handler import SolveRecord
 from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.solvers.solver import Solver
 
@@ -112,6 +114,7 @@ class FollowerInterface:
     :ivar topic: name of the topic of its targets.
     :ivar clock: the motion clock.
     :ivar ignored_targets: log of the targets that were ignored.
+    :ivar last_solve: the solve for the last target that was not; None before there was one.
     :ivar stopped: whether all targets are refused, as the robot is being replaced.
     """
 
@@ -140,6 +143,7 @@ class FollowerInterface:
         )
         self.topic = topic
         self.ignored_targets = FaultLogger(warn)
+        self.last_solve: SolveRecord | None = None
         self._targets = TargetIntake(states.measured, group, context)
         self._bad_twists, self._unreachable = FaultLogger(warn), FaultLogger(warn)
         self._unmatched, self._immobile = FaultLogger(warn), FaultLogger(warn)
@@ -187,6 +191,8 @@ class FollowerInterface:
             self._ignore(str(error))
             return
         self.ignored_targets.clear()
+        now = Time(nanoseconds=self._context.clock())
+        self.last_solve = SolveRecord(now, self.topic, self.follower.method, result)
         held = self._held_joints(result.q)
         if held:
             self._immobile.report(f'{self.topic} cannot be reached: {held}', 'immobile')

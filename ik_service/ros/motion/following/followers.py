@@ -240,22 +240,18 @@ class Followers:
         for following in self:
             following.forward_state()
 
-    def on_target(
-        self, group: str, message: PoseStamped, waited: float = 0.0
-    ) -> FollowerInterface | None:
+    def on_target(self, group: str, message: PoseStamped, waited: float = 0.0) -> None:
         """
         Take in a target; a bad one is ignored.
 
         :param group: name of the group; empty for the default one.
         :param waited: how long it has waited in the queue [s].
-        :returns: the follower of the group; None when it is not followed.
         """
         following = self.of(group)
         if following is not None:
             if following is not self.default:
                 following.forward_state()  # an idle one has not got the last ones
             following.on_target(message, waited)
-        return following
 
     def on_twist(self, group: str, message: TwistStamped, waited: float = 0.0) -> None:
         """

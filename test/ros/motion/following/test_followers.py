@@ -162,9 +162,22 @@ def test_joint_limits_of_the_arm_hold_for_all_its_followers():
     assert limits.window == pytest.approx(0.2)
 
 
-def test_a_target_of_a_group_that_is_not_followed():
+def test_a_target_of_a_group_that_is_not_followed_is_no_target_of_another():
     body = Bodies('left_arm')
-    assert body.followers.on_target('right_arm', PoseStamped()) is None
+    body.followers.on_target('right_arm', PoseStamped())
+    assert body.followers.of('right_arm') is None
+    assert [following.ignored_targets.count for following in body.followers] == [0, 0]
+
+
+def test_the_solve_for_a_target_is_known_and_one_that_is_ignored_leaves_it():
+    body = Bodies('left_arm')
+    body.run(0.1)
+    following = body.send('left_arm')
+    solve = following.last_solve
+    assert (solve.source, solve.solver) == (following.topic, 'levenberg_marquardt')
+    assert solve.result is following.follower.result
+    following.on_target(PoseStamped())  # its quaternion is 0
+    assert following.last_solve is solve
 
 
 def test_enable_is_for_all_groups():
