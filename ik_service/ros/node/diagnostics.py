@@ -10,7 +10,6 @@ from rclpy.node import Node
 from ik_service.arm.loader import DescriptionFault
 from ik_service.motion.settings import FollowerState
 from ik_service.robot import Robot
-from ik_service.ros.motion.following.follower_interface import FollowerInterface
 from ik_service.ros.motion.following.followers import Followers
 from ik_service.ros.requests.service_handler import RequestStatistics, SolveRecord
 from ik_service.ros.scene.collision_world import CollisionWorld
@@ -67,11 +66,13 @@ class DiagnosticsPublisher:
         array.header.stamp = self._node.get_clock().now().to_msg()
         array.status = [_description(waiting_for, fault, followers)]
         if followers is not None:
-            array.status.append(_following('following', followers.default))
-            array.status += [
-                _following(f'following {name}', following)
-                for name, following in followers.others.items()
-            ]
+            named = {'following': followers.default}
+            named |= {f'following {name}': each for name, each in followers.others.items()}
+            for name, following in named.items():
+                state = following.follower.state
+                level = _LEVELS.get(state, DiagnosticStatus.OK)
+                values = followers.reports[following].values()
+                array.status.append(_status(name, level, state.value, values))
         array.status.append(_status('motions', DiagnosticStatus.OK, '', self._motions()))
         array.status += [
             _status(service, DiagnosticStatus.OK, '', statistics.report())
@@ -131,12 +132,6 @@ def _remark_values(robot: Robot) -> dict[str, str]:
     first = {f'remark {i}': text for i, text in enumerate(remarks[:_SHOWN_REMARKS], start=1)}
     groups = {f'refused group {name}': reason for name, reason in refused.items()}
     return {'remarks': str(len(remarks)), **first, **groups}
-
-
-def _following(name: str, following: FollowerInterface) -> DiagnosticStatus:
-    state = following.follower.state
-    level = _LEVELS.get(state, DiagnosticStatus.OK)
-    return _status(name, level, state.value, following.report())
 
 
 def _status(name: str, level: bytes, message: str, values: Mapping[str, str]) -> DiagnosticStatus:

@@ -44,15 +44,13 @@ from ik_service.ros.common.tf_listener import tf_frames, TransformSource
 from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
 from ik_service.ros.markers.world_markers import RATE, WorldMarkerPublisher
 from ik_service.ros.motion.capability import Capability, MakeCapability, NodeParts
-from ik_service.ros.motion.following.command_publisher import (
-    CommandPublisher,
-    full_name,
-    publishers_of,
-)
+from ik_service.ros.motion.following.command_monitor import full_name, publishers_of
+from ik_service.ros.motion.following.command_publisher import CommandPublisher
 from ik_service.ros.motion.following.follower_interface import FollowerInterface
-from ik_service.ros.motion.following.followers import Followers, TargetTopics
+from ik_service.ros.motion.following.followers import Followers
 from ik_service.ros.motion.following.intake import NodeContext, queue_delay
 from ik_service.ros.motion.following.stop_services import StopServices
+from ik_service.ros.motion.following.target_topics import TargetTopics
 from ik_service.ros.motion.parameters import (
     COMMAND_INTERFACE,
     COMMAND_JOINTS,

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
 import numpy as np
 from rclpy.time import Time
 
-from ik_service.arm.arm import MeasuredState
 from ik_service.arm.group import ArmGroup
-from ik_service.collision.checker import CollisionChecker
-from ik_service.collision.posture_test import PostureTest
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError, TargetRefusedError
 from ik_service.motion.goal import MotionGoal
@@ -24,59 +21,8 @@ from ik_service.ros.motion.following.command_publisher import CommandPublisher
 from ik_service.ros.motion.following.intake import JointStateIntake, NodeContext, TargetIntake
 from ik_service.ros.requests.frames import FrameResolver
 from ik_service.ros.requests.service_handler import SolveRecord
-from ik_service.ros.scene.collision_world import CollisionWorld
+from ik_service.ros.scene.measured_collisions import MeasuredCollisions
 from ik_service.solvers.solver import Solver
-
-
-class MeasuredCollisions:
-    """
-    Test of postures of a group, in the world as it is known.
-
-    The joints of other groups are where they were measured last, also while they move.
-    """
-
-    def __init__(
-        self, collisions: CollisionWorld, measured: MeasuredState, group: ArmGroup
-    ) -> None:
-        self._collisions = collisions
-        self._measured = measured
-        self._names = group.chain.joint_names
-        self._checker: CollisionChecker | None = None
-        self._test: PostureTest | None = None
-        self._others: tuple[str, ...] = ()
-        self._indices = np.empty(0, np.intp)
-        self._positions = b''
-
-    @property
-    def fault(self) -> str:
-        """Why postures cannot be tested; empty when they can."""
-        arm = self._measured.arm
-        try:
-            if self._collisions.checker(arm) is not None:
-                return ''
-        except Exception as error:  # following has to be refused, whatever it is
-            return f'{type(error).__name__}: {error}'
-        return self._collisions.fault_of(arm) or 'there is no checker'
-
-    def first_contact(self, q: np.ndarray) -> tuple[str, str] | None:
-        """Return the names of two bodies that collide; None when none do."""
-        checker = self._collisions.checker(self._measured.arm)
-        if checker is None:
-            raise TargetRefusedError(self.fault)
-        if checker is not self._checker:
-            self._adopt(checker)
-        positions = self._measured.posture()[self._indices]
-        if self._test is None or positions.tobytes() != self._positions:
-            others = dict(zip(self._others, positions.tolist(), strict=True))
-            self._test = checker.for_joints(self._names, others).of_motion()
-            self._positions = positions.tobytes()
-        return self._test.first_contact(q)
-
-    def _adopt(self, checker: CollisionChecker) -> None:
-        self._checker, self._test = checker, None
-        self._others = tuple(name for name in checker.joint_names if name not in self._names)
-        self._indices = self._measured.arm.postures.indices(self._others)
-
 
 TARGET_TOPIC = 'target_pose'
 """Topic of the targets of the default group, and last part of those of the others."""
@@ -109,6 +55,8 @@ class FollowerInterface:
     :param group: the group; it has one tip.
     :param sharing: the followers of the arm; those that share joints exclude each other.
     :ivar group: the group.
+    :ivar label: what it does, in words, for logs.
+    :ivar states: the intake of joint states.
     :ivar measured: the measured state of the arm.
     :ivar follower: the follower.
     :ivar topic: name of the topic of its targets.
@@ -131,7 +79,7 @@ class FollowerInterface:
         topic: str = TARGET_TOPIC,
     ) -> None:
         self.group = group
-        self.measured = states.measured
+        self.states, self.measured = states, states.measured
         self._collisions = MeasuredCollisions(context.collisions, states.measured, group)
         self.follower = TargetFollower(
             solver,
@@ -146,14 +94,14 @@ class FollowerInterface:
         self.last_solve: SolveRecord | None = None
         self._targets = TargetIntake(states.measured, group, context)
         self._bad_twists, self._unreachable = FaultLogger(warn), FaultLogger(warn)
-        self._unmatched, self._immobile = FaultLogger(warn), FaultLogger(warn)
-        self._states = states
+        self._immobile = FaultLogger(warn)
         self._output = output
         self._channel = output.channel(group.chain.joint_names, states.measured)
         self._lacking = ', '.join(output.missing(group.chain.joint_names))
         self._context = context
         self.clock = context.motion_clock
         named = group.name if topic != TARGET_TOPIC else ''
+        self.label = f'following {named}' if named else 'following'
         self._log = FollowingLog(self.follower, named, warn)
         self.stopped = False
 
@@ -179,12 +127,12 @@ class FollowerInterface:
             return
         try:
             target = self._targets.target(message, waited)
-            self.follower.other_commander = self._context.other_commanders()
+            self.note_commanders()
             result = self.follower.set_target(
                 target.T_base_tip, target.at, target.twist, target.arrived
             )
         except TargetRefusedError as error:
-            hint = self._states.stamps.fault
+            hint = self.states.stamps.fault
             self._ignore(f'{error}' + (f' ({hint})' if hint else ''))
             return
         except IkServiceError as error:
@@ -193,7 +141,7 @@ class FollowerInterface:
         self.ignored_targets.clear()
         now = Time(nanoseconds=self._context.clock())
         self.last_solve = SolveRecord(now, self.topic, self.follower.method, result)
-        held = self._held_joints(result.q)
+        held = self.held_joints(result.q)
         if held:
             self._immobile.report(f'{self.topic} cannot be reached: {held}', 'immobile')
         if result.success:
@@ -216,7 +164,7 @@ class FollowerInterface:
         else:
             self._bad_twists.clear()
 
-    def _held_joints(self, q: np.ndarray) -> str:
+    def held_joints(self, q: np.ndarray) -> str:
         """Return which joints a posture (n,) would move but are never moved; empty for none."""
         measured, immobile = self.follower.measured, self.follower.immobile_joints
         if not immobile or measured is None:
@@ -286,6 +234,11 @@ class FollowerInterface:
         """Whether there is neither a target nor anything to be sent."""
         return self.follower.idle and not self.active
 
+    @property
+    def refusals(self) -> int:
+        """Number of messages that the gate did not let pass as they were; 0 in health."""
+        return 0 if self._channel is None else self._channel.refusals
+
     def follow_goal(self, goal: MotionGoal) -> None:
         """
         Move for a goal from now on.
@@ -295,11 +248,15 @@ class FollowerInterface:
         if self.stopped:
             raise TargetRefusedError(_REPLACED)
         self.forward_state()  # an idle one may not have got the last ones
-        self.follower.other_commander = self._context.other_commanders()
+        self.note_commanders()
         unmatched = self.unmatched_names()
         if unmatched:
             raise TargetRefusedError(unmatched)
         self.follower.follow_goal(goal)
+
+    def note_commanders(self) -> None:
+        """Let the follower know who else commands the arm."""
+        self.follower.other_commander = self._context.other_commanders()
 
     def end(self) -> None:
         """Refuse all targets from now on, and let the commands come to rest."""
@@ -312,7 +269,7 @@ class FollowerInterface:
 
         :param enabled: whether motion is allowed.
         """
-        self.follower.other_commander = self._context.other_commanders()
+        self.note_commanders()
         try:
             moves = self.follower.enable(enabled)
         except IkServiceError as error:
@@ -324,32 +281,6 @@ class FollowerInterface:
             going_on = 'following the target again' if self.follower.target else 'it goes on'
             text = going_on if moves else 'waiting for a target'
         return EnableAnswer(True, moves, text)
-
-    def log_state(self) -> None:
-        """Log, once, that following has stopped for a reason that the user should know."""
-        others = self.follower.other_commander = self._context.other_commanders()
-        self._log.log_state(self.state_fault)
-        self._log.log_commanders(others, self._context.namesake())
-        unmatched = self.unmatched_names()
-        if unmatched:
-            self._unmatched.report(unmatched)
-
-    def state_fault(self) -> str:
-        """Return why the joint states cannot be relied on; empty when they can."""
-        fault = self.follower.state_fault
-        publishers = self._context.state_publishers() if self.follower.contradictory_states else []
-        if len(publishers) > 1:
-            fault += f'; publishers that contradict each other: {", ".join(publishers)}'
-        age, stamps = self._states.stamps.age, self._states.stamps.fault
-        timeout, names = self.follower.settings.state_timeout, self.measured.arm.postures.names
-        gone = [names[i] for i in self.measured.left_out(self.group.indices, timeout)]
-        if fault and not stamps and age > timeout:
-            stamps = (
-                f'stamped {age:.2f} s before it arrived; the clocks of arm and node must agree'
-            )
-        fault = fault or self.unmatched_names()
-        left_out = f'the last ones are without {", ".join(gone)}' if fault and gone else ''
-        return '; '.join(part for part in (fault, left_out, stamps) if part)
 
     def collision_fault(self, settings: FollowerSettings) -> str:
         """Return why collisions cannot be avoided; empty when they can, or need not be."""
@@ -379,50 +310,4 @@ class FollowerInterface:
     def unmatched_names(self) -> str:
         """Return names in joint states that may be meant for joints without one; or empty."""
         missing = self.missing_joints()
-        return self._states.unmatched(missing) if missing else ''
-
-    def report(self) -> Mapping[str, str]:
-        """Return names and values for the diagnostics."""
-        error = self.follower.following_error
-        refusals = 0 if self._channel is None else self._channel.refusals
-        report = {
-            'state': self.follower.state.name,
-            'following error [rad or m]': 'none' if error is None else f'{error:.6f}',
-            'dropped target': self.follower.drop_reason or 'none',
-            'collision': self._collision(),
-            'stopped by the gate': str(self.follower.violations + refusals),
-            'joint states': self.state_fault() or 'good',
-            'changes of configuration': str(self.follower.configuration_changes),
-            'moved by something else': str(self.follower.displacements),
-            'ignored targets': str(self.ignored_targets.count),
-            'last ignored target': self.ignored_targets.last or 'none',
-            'ignored joint states': str(self._states.ignored.count),
-            'joints without a joint state': ', '.join(self.missing_joints()) or 'none',
-        }
-        report |= self._output.report()
-        report |= self._commanders()
-        result = self.follower.result
-        if result is not None:
-            held = self._held_joints(result.q)
-            report['target'] = f'{result.reason}; {held}' if held else result.reason
-        immobile = self.follower.immobile_joints
-        if immobile:
-            report['joints with velocity limit 0'] = ', '.join(immobile)
-        return report
-
-    def _collision(self) -> str:
-        settings = self.follower.settings
-        free = 'none' if settings.avoid_collisions else 'not avoided'
-        return self.follower.obstacle or self.collision_fault(settings) or free
-
-    def _commanders(self) -> Mapping[str, str]:
-        monitor, others = self._context.monitor, self.follower.other_commander
-        if monitor is None:
-            return {}
-        silent = (
-            'a second node of the same name, silent so far' if monitor.has_namesake() else 'none'
-        )
-        return {
-            'other commanders': others or silent,
-            'commands of others': str(monitor.foreign_count),
-        }
+        return self.states.unmatched(missing) if missing else ''

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 import re
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
-from rclpy.callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup
-from rclpy.exceptions import InvalidTopicNameException
-from rclpy.node import Node
-from rclpy.validate_full_topic_name import validate_full_topic_name
 from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import Arm, MeasuredState
@@ -23,18 +18,12 @@ from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.motion.command.velocity_command import FAREWELL
 from ik_service.motion.settings import FollowerSettings
 from ik_service.motion.state_machine import JointSharing
-from ik_service.ros.common.input_topics import InputTopic
 from ik_service.ros.motion.following.command_publisher import CommandPublisher
 from ik_service.ros.motion.following.follower_interface import FollowerInterface, TARGET_TOPIC
+from ik_service.ros.motion.following.following_report import FollowingReport
 from ik_service.ros.motion.following.intake import JointStateIntake, NodeContext
 from ik_service.ros.motion.parameters import AVOID_COLLISIONS
 from ik_service.solvers.solver import Solver
-
-TWIST_TOPIC = 'target_twist'
-"""Topic of the velocities of the targets of the default group, and last part of the others'."""
-
-_OnTarget = Callable[[str, PoseStamped, Mapping[str, int]], None]
-_OnTwist = Callable[[str, TwistStamped, Mapping[str, int]], None]
 
 MOST_FOLLOWED = 32
 """Groups besides the default one that are followed, at most."""
@@ -80,68 +69,6 @@ def topic_of(group: str) -> str:
     return f'{group}/{TARGET_TOPIC}'
 
 
-class TargetTopics:
-    """
-    Subscriptions to the targets of the default group and of the others, and to their velocities.
-
-    :param on_target: called with the name of the group, empty for the default one, a target and
-        the information about the message.
-    :param on_twist: called likewise with the velocity of a target.
-    :ivar group: callback group of the targets of the default group.
-    """
-
-    def __init__(
-        self,
-        node: Node,
-        on_target: _OnTarget,
-        on_twist: _OnTwist,
-        wake: Callable[[], object] = lambda: None,
-    ) -> None:
-        self._node, self._wake = node, wake
-        self._on_target = on_target
-        self._on_twist = on_twist
-        self._others: dict[str, list[InputTopic]] = {}
-        self.group = MutuallyExclusiveCallbackGroup()
-
-    def start(self) -> None:
-        """Subscribe to the targets of the default group."""
-        self._subscribe('', '', self.group)
-
-    def update(self, groups: Iterable[str]) -> None:
-        """Subscribe to the targets of other groups, and to those of no others than these."""
-        wanted = list(groups)
-        for name in [name for name in self._others if name not in wanted]:
-            for topic in self._others.pop(name):
-                topic.destroy()
-        for name in wanted:
-            if name in self._others:
-                continue
-            try:
-                for part in (TARGET_TOPIC, TWIST_TOPIC):
-                    full = self._node.resolve_topic_name(f'{name}/{part}')
-                    validate_full_topic_name(full)
-                self._others[name] = self._subscribe(
-                    name, f'{name}/', MutuallyExclusiveCallbackGroup()
-                )
-            except (InvalidTopicNameException, RuntimeError) as error:  # it is too long
-                reason = str(error).partition(', at ')[0]  # without a place in a C file
-                self._node.get_logger().warning(f'group {quote(name)} is not followed: {reason}')
-
-    def _subscribe(self, group: str, prefix: str, solving: CallbackGroup) -> list[InputTopic]:
-        # Groups of their own: a target is solved for in its callback, and must not delay states.
-        others = MutuallyExclusiveCallbackGroup()
-        on_target = partial(self._on_target, group)
-        on_twist = partial(self._on_twist, group)
-        # Depth 1: an older target is of no use.
-        return [
-            InputTopic(self._node, kind, prefix + topic, take, 1, calls, self._wake)
-            for kind, topic, take, calls in (
-                (PoseStamped, TARGET_TOPIC, on_target, solving),
-                (TwistStamped, TWIST_TOPIC, on_twist, others),
-            )
-        ]
-
-
 _IDLE_PERIOD = 0.02
 """
 Time between two joint states, and two ticks, of a group that is not moved [s].
@@ -173,6 +100,7 @@ class Followers:
     :ivar clock: the motion clock.
     :ivar default: follower of the default group.
     :ivar others: followers of the other groups by name.
+    :ivar reports: the reports of each.
     """
 
     def __init__(
@@ -210,6 +138,9 @@ class Followers:
             if all({name} != {*other.group.chain.joint_names} for other in self.others.values())
         ]
         self._others = (*self.others.values(), *hands)
+        self.reports: Mapping[FollowerInterface, FollowingReport] = {
+            following: FollowingReport(following, output, context, warn) for following in self
+        }
         self._idle_measured_at = self._idle_ticked_at = 0.0
 
     def __iter__(self) -> Iterator[FollowerInterface]:
@@ -376,8 +307,9 @@ class Followers:
 
     def log_states(self) -> None:
         """Log, once, why following has stopped where the user should know."""
-        for following in self:
-            following.log_state()
+        for following, report in self.reports.items():
+            following.note_commanders()
+            report.log()
 
     def collision_fault(self, settings: FollowerSettings) -> str:
         """Return why collisions cannot be avoided; empty when they can, or need not be."""

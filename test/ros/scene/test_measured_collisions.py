@@ -16,12 +16,12 @@ from ik_service.arm.group import GroupSettings, SolverSettings
 from ik_service.arm.loader import build_arm
 from ik_service.exceptions import MissingExtraError, OptionError, TargetRefusedError
 from ik_service.motion.settings import FollowerSettings
-from ik_service.ros.motion.following.follower_interface import MeasuredCollisions
 from ik_service.ros.motion.following.followers import Followers
 from ik_service.ros.motion.following.intake import NodeContext
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.scene import collision_world
 from ik_service.ros.scene.collision_world import CollisionWorld
+from ik_service.ros.scene.measured_collisions import MeasuredCollisions
 
 SLIDE = """<joint name="{name}" type="prismatic"><parent link="rail"/><child link="{name}_hand"/>
   <axis xyz="1 0 0"/><limit lower="-1" upper="1" velocity="1" effort="1"/></joint>
@@ -92,9 +92,9 @@ def test_what_cannot_be_checked_is_refused_and_the_missing_extra_named(monkeypat
     assert 'coal' in followers.collision_fault(FollowerSettings(avoid_collisions=True))
     with pytest.raises(TargetRefusedError, match='coal'):
         followers.default.follower.set_target(np.eye(4))
-    assert 'coal' in followers.default.report()['collision']
+    assert 'coal' in followers.reports[followers.default].values()['collision']
     followers.configure(SolverSettings(), FollowerSettings(avoid_collisions=True, rate=50.0))
     assert followers.default.follower.settings.rate == 50.0, 'other parameters can be changed'
     followers.configure(SolverSettings(), FollowerSettings())
     followers.default.follower.set_target(np.eye(4))
-    assert followers.default.report()['collision'] == 'not avoided'
+    assert followers.reports[followers.default].values()['collision'] == 'not avoided'
