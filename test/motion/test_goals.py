@@ -7,7 +7,7 @@ from support.goals import Reference, Velocity
 from support.walls import Walls
 
 from ik_service.exceptions import TargetRefusedError
-from ik_service.motion.goal import Reservation
+from ik_service.motion.playback.reservation import Reservation
 from ik_service.motion.settings import FollowerState
 
 WAY = np.array([0.5, -0.2, 0.1, 0.3, 0.4, 0.2, -0.6])

@@ -11,7 +11,7 @@ from support.shared_storm import SharedStorm, upper_body_solvers
 from support.walls import Walls
 
 from ik_service.exceptions import TargetRefusedError
-from ik_service.motion.goal import Reservation
+from ik_service.motion.playback.reservation import Reservation
 from ik_service.motion.settings import FollowerState
 from ik_service.motion.state_machine import JointSharing
 from ik_service.motion.target_follower import TargetFollower

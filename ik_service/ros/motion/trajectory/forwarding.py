@@ -14,7 +14,8 @@ from rclpy.task import Future
 
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import TargetRefusedError
-from ik_service.motion.goal import MotionGoal, Reservation
+from ik_service.motion.goal import MotionGoal
+from ik_service.motion.playback.reservation import Reservation
 from ik_service.ros.common.actions import ThreadSafeActionClient
 from ik_service.ros.motion.following.follower_interface import FollowerInterface
 from ik_service.ros.motion.following.followers import Followers
