@@ -17,7 +17,7 @@ from records import progress, save
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / 'test'), str(HERE.parent)]
 
-from support.streaming import Link, stream  # noqa: E402
+from support.motion.streaming import Link, stream  # noqa: E402
 
 LINKS = {
     'undisturbed': Link(),

@@ -21,8 +21,8 @@ from records import progress, save
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / 'test'), str(HERE.parent)]
 
-from support.trajectory_controller import Version  # noqa: E402
-from support.wire import CHANNELS, GraphTime, READY, Wire  # noqa: E402
+from support.motion.trajectory_controller import Version  # noqa: E402
+from support.motion.wire import CHANNELS, GraphTime, READY, Wire  # noqa: E402
 from wire_servo import SERVO_CASES, ServoWire  # noqa: E402
 
 from ik_service.model.motion_bounds import JointBounds, MotionBounds  # noqa: E402

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 
 import numpy as np
 from sensor_msgs.msg import JointState
-from support.wire import GraphTime, Wire
+from support.motion.wire import GraphTime, Wire
 from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
 
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory

@@ -15,7 +15,17 @@ import tempfile
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
-PLOT = '04_batch.png'
+PICTURES = {
+    '04': ('04_batch.png', 'example-batch.png', 'Where the Panda reaches with its tool down'),
+    '13': ('13_trajectory.png', 'example-trajectory.png', 'One trajectory, played three times'),
+    '14': (
+        '14_capability_map.png',
+        'example-capability-map.png',
+        'Orientations that the Panda and the UR5e reach in the upright plane through their bases',
+    ),
+    '15': ('15_many_poses.png', 'example-many-poses.png', 'The number of answers over time'),
+}
+"""Picture that an example draws, its file on the page and its text, by the example's number."""
 
 BEGINNING = """# Examples
 
@@ -26,7 +36,7 @@ environment:
 
 With ROS 2 installed, `python3` replaces `.venv/bin/python`, and they are in
 `share/ik_service/examples`. The tests run each of them; times and rounding errors differ from the
-outputs shown here.
+outputs shown here. Pictures need Matplotlib (extra `plot`).
 """
 
 TEXTS = {
@@ -91,18 +101,20 @@ TEXTS = {
     ),
     '13': (
         'A trajectory without ROS',
-        'a straight line is solved for, timed, checked and played, at full speed and slower, and '
-        'canceled on the way. [Trajectories](trajectories.md) are what the node does with them.',
+        'a straight line is solved for, timed, checked and played: at full speed, slower, and '
+        'canceled after a second. [Trajectories](trajectories.md) says what the node does with '
+        'them.',
     ),
     '14': (
         'A capability map',
-        'where two arms get, with how many orientations and how well, and what they share. '
+        'the positions that two arms reach, in how many orientations and how well, and what they '
+        'share. '
         '[Maps of reach](reach.md) says more. Needs the extra `scale`.',
     ),
     '15': (
         'Many poses in a few calls',
-        'thousands of poses solved by the node while the program goes on, with answers in order, '
-        'seeds and cancellation. [Clients](clients.md#many-poses) says more.',
+        'the node solves thousands of poses while the program goes on; answers in order, seeds '
+        'and cancellation. [Clients](clients.md#many-poses) says more.',
     ),
     '16': (
         'A motion around a box',
@@ -126,7 +138,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         parts = [BEGINNING]
         parts += [section(path, folder) for path in sorted((ROOT / 'examples').glob('[0-9]*.py'))]
-        shutil.copy(Path(folder) / PLOT, DOCS / 'figures' / 'example-batch.png')
+        for drawn, name, _ in PICTURES.values():
+            shutil.copy(Path(folder) / drawn, DOCS / 'figures' / name)
     (DOCS / 'examples.md').write_text('\n'.join(parts), encoding='utf-8')
 
 
@@ -144,8 +157,9 @@ def section(path: Path, folder: str) -> str:
     for name in FILES.get(number, ()):
         parts += [f'[{name}](../examples/{name}):', included(name, 'xml')]
     parts += ['It prints:', f'<!-- output {number} -->\n```text\n{output(path, folder)}\n```']
-    if number == '04':
-        parts.append('![Where the Panda reaches with its tool down](figures/example-batch.png)')
+    if number in PICTURES:
+        _, name, text = PICTURES[number]
+        parts.append(f'![{text}](figures/{name})')
     return '\n\n'.join(parts) + '\n'
 
 

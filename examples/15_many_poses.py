@@ -44,21 +44,33 @@ with ExitStack() as stack:
         stack.enter_context(child).wait_for('compute_ik_batch is offered', timeout=300.0)
     client = stack.enter_context(IkClient(node))  # nobody has to spin the node for it
 
-    began = time.perf_counter()
+    began, times = time.perf_counter(), []
     batch = client.solve(poses, link='panda_hand_tcp', frame='panda_link0')
     for answer in batch:  # in order, while the others are still solved
+        times.append(time.perf_counter() - began)
         if answer.row < 4:
-            print(f'pose {answer.row}: {answer.error_code:3} {answer.message}'.rstrip())
-    seconds = time.perf_counter() - began
-    print(f'{batch.success.sum()} of {len(batch)} solved in {seconds:.2f} s')
-    print(', '.join(batch.joint_names))
+            text = answer.message or 'solved'
+            print(f'pose {answer.row}: error code {answer.error_code}: {text}')
+    print(f'{batch.success.sum()} of {len(batch)} poses solved in {times[-1]:.2f} s')
+    print(f'joints of each answer: {", ".join(batch.joint_names)}')
 
     solved = batch.success
     again = client.solve(poses[solved], batch.q[solved], batch.joint_names).result()
-    print(f'from their solutions: moved by {np.abs(again.q - batch.q[solved]).max():.0f} rad')
+    moved = np.abs(again.q - batch.q[solved]).max()
+    print(f'solved again from these solutions, no joint moved by more than {moved:.0f} rad')
 
     (batch := client.solve(poses)).cancel()
     try:
         batch.result()
     except BatchCancelledError as error:
-        print(error)
+        print(f'the next batch is cancelled at once: {error}')
+
+try:
+    from matplotlib import pyplot as plt
+except ImportError as error:
+    sys.exit(f"No picture ({error}): pip install 'ik_service[plot]'")
+figure, axes = plt.subplots(figsize=(7, 3.6), layout='constrained')
+axes.plot(times, np.arange(1, len(times) + 1))
+axes.set(xlabel='time since the request [s]', ylabel='answers', title='Answers as they come')
+figure.savefig('15_many_poses.png', dpi=120)
+print('The picture is in 15_many_poses.png')

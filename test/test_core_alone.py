@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from support.arm_helpers import PANDA, TIP
-from support.repository import REPOSITORY
+from support.chains import REPOSITORY
+from support.ros.servers import PANDA, TIP
 
 PATHS = os.pathsep.join(map(str, (REPOSITORY / 'test', REPOSITORY)))
 
@@ -14,7 +14,7 @@ PATHS = os.pathsep.join(map(str, (REPOSITORY / 'test', REPOSITORY)))
 def core_alone(*words):
     """Run a module where no extra can be imported; return what it prints."""
     done = subprocess.run(
-        [sys.executable, '-m', 'support.core_alone', *words],
+        [sys.executable, '-m', 'support.programs.core_alone', *words],
         env={**os.environ, 'PYTHONPATH': PATHS},
         capture_output=True,
         text=True,
@@ -24,7 +24,7 @@ def core_alone(*words):
 
 
 def test_it_solves_and_follows():
-    assert core_alone('support.core_motion') == 'the core is enough\n'
+    assert core_alone('support.programs.core_motion') == 'the core is enough\n'
 
 
 def test_ik_solve_solves():
@@ -38,7 +38,7 @@ def test_the_node_answers_and_says_which_capability_is_missing(bench):
     from moveit_msgs.srv import GetPositionFK
 
     node = bench.start(
-        'support.core_alone',
+        'support.programs.core_alone',
         'ik_service.ros.node.main',
         environment={'PYTHONPATH': PATHS},
         urdf=str(PANDA),

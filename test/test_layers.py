@@ -13,7 +13,7 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 
 import pytest
-from support.repository import REPOSITORY
+from support.chains import REPOSITORY
 
 PACKAGE = 'ik_service'
 

@@ -7,8 +7,8 @@ import subprocess
 import sys
 
 import pytest
-from support.repository import REPOSITORY
-from support.typed_messages import fill
+from support.chains import REPOSITORY
+from support.ros.messages import fill
 import yaml
 
 NUMBER = re.compile(r'\d+(\.\d+)?(e[-+]\d+)?')

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from support.humanoid import humanoid_robot
+from support.robots import humanoid_robot
 
 from ik_service import Robot
 from ik_service.exceptions import ChainError, UnknownLinkError

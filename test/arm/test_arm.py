@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from support.arm_helpers import panda_arm, posture_of, TREE, tree_arm
+from support.ros.servers import panda_arm, posture_of, TREE, tree_arm
 
 from ik_service.arm.arm import Arm, ArmSettings, MeasuredState
 from ik_service.arm.hands import Hand

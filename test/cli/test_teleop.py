@@ -217,7 +217,7 @@ def test_a_joystick_drives_without_a_terminal(bench, twists):
 
 def test_joints_of_the_node_are_driven_by_number_and_in_its_units(bench, terminal, panda):
     from control_msgs.msg import JointJog
-    from support.node_helpers import start_panda
+    from support.ros.nodes import start_panda
 
     start_panda(bench, command_in_type='speed_units', **{'scale.joint': 0.3})
     jogs = bench.record(JointJog, 'delta_joint_cmds')

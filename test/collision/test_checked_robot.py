@@ -5,8 +5,7 @@ import os
 
 import numpy as np
 import pytest
-from support.gltf_files import binary, DATA, document, text
-from support.solid_arms import at, cube, slider, solid, write_stl
+from support.solids import at, binary, cube, DATA, document, slider, solid, text, write_stl
 
 from ik_service import Box, CollisionChecker, Robot
 from ik_service.collision import checked_robot

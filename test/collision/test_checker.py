@@ -6,8 +6,8 @@ import sys
 
 import numpy as np
 import pytest
-from support.arm_figures import path_of
-from support.solid_arms import at, BOX, slider, solid
+from support.chains import arm_path
+from support.solids import at, BOX, slider, solid
 
 import ik_service as iks
 from ik_service import Box, CollisionChecker, Cylinder, Robot, Sphere
@@ -71,7 +71,7 @@ def test_contact_points_tell_where_and_how_deep():
 
 
 def test_positions_are_taken_in_every_form():
-    robot = Robot.from_urdf(path_of('panda'))
+    robot = Robot.from_urdf(arm_path('panda'))
     checker = CollisionChecker(robot)
     chain = robot.chain()
     assert checker.joint_names == (*chain.joint_names, 'panda_finger_joint1')
@@ -124,7 +124,7 @@ def test_joints_left_out_are_where_the_posture_has_them():
 
 
 def test_many_postures_give_what_single_ones_give_on_any_number_of_threads():
-    checker = CollisionChecker(Robot.from_urdf(path_of('ur5e')))
+    checker = CollisionChecker(Robot.from_urdf(arm_path('ur5e')))
     checker.add('table', Box((2.0, 2.0, 0.1)), at(0, 0, -0.2))
     checker.attach('tool', Cylinder(0.05, 0.3), 'tool0', pose=at(0, 0, 0.2))
     test = checker.for_joints(checker.joint_names)
@@ -284,7 +284,7 @@ def test_errors_can_be_pickled():
 
 
 def test_a_checker_can_be_pickled_with_its_world_and_posture():
-    robot = Robot.from_urdf(path_of('panda'))
+    robot = Robot.from_urdf(arm_path('panda'))
     checker = CollisionChecker(robot)
     ready = robot.chain().joint_vector(robot.group_states('panda_arm')['ready'])
     checker.add('box', [(iks.Box((0.1, 0.2, 0.3)), np.eye(4))], at(0.5, 0.0, 0.5))

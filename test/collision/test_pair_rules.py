@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from support.arm_figures import path_of
-from support.solid_arms import at, BOX, folding_arm_xml, hinge, slider, solid
+from support.chains import arm_path
+from support.solids import at, BOX, folding_arm_xml, hinge, slider, solid
 
 from ik_service import Box, CollisionChecker, Robot
 from ik_service.collision import pair_rules
@@ -232,7 +232,7 @@ def test_links_without_default_checks_meet_only_enabled_ones():
 
 
 def test_pairs_are_found_once_and_kept_on_disk(monkeypatch, tmp_path):
-    robot = Robot.from_urdf(path_of('panda'))
+    robot = Robot.from_urdf(arm_path('panda'))
     found = []
     real = pair_rules._found_pairs
     monkeypatch.setattr(pair_rules, '_found_pairs', lambda m: found.append(m) or real(m))
@@ -248,13 +248,13 @@ def test_pairs_are_found_once_and_kept_on_disk(monkeypatch, tmp_path):
         pair_rules._kept.clear()
         assert CollisionChecker(robot).disabled_pairs == first
     assert len(found) == 5
-    other = Robot.from_urdf(path_of('panda').read_text().replace('radius="0.0', 'radius="0.01'))
+    other = Robot.from_urdf(arm_path('panda').read_text().replace('radius="0.0', 'radius="0.01'))
     CollisionChecker(other)
     assert len(found) == 6
 
 
 def test_a_cache_that_cannot_be_written_does_not_matter(monkeypatch, tmp_path):
-    robot = Robot.from_urdf(path_of('ur5e'))
+    robot = Robot.from_urdf(arm_path('ur5e'))
     pairs = CollisionChecker(robot).disabled_pairs
     for folder in (None, tmp_path / 'missing', tmp_path / 'file' / 'below'):
         (tmp_path / 'file').touch()

@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from support.arm_figures import path_of
 from support.chains import arm, arm_path
-from support.solid_arms import at, hinge, slider, solid
+from support.solids import at, hinge, slider, solid
 
 import ik_service as iks
 from ik_service import Box, Capsule, CollisionChecker, Cone, Cylinder, Mesh, Plane, Robot, Sphere
@@ -69,7 +68,7 @@ def test_every_shape_is_met_where_its_postures_collide(name, geometry, padding):
 @pytest.mark.parametrize('corners', [2, 3])
 @pytest.mark.parametrize('arm', ['panda', 'ur5e'])
 def test_arms_meet_themselves_and_objects_where_their_postures_collide(arm, corners):
-    checker = CollisionChecker(Robot.from_urdf(path_of(arm)))
+    checker = CollisionChecker(Robot.from_urdf(arm_path(arm)))
     rng = np.random.default_rng(7)
     for number, shape in enumerate(SHAPES.values()):
         if not isinstance(shape, Plane):
@@ -96,7 +95,7 @@ def test_what_may_touch_is_no_obstacle_on_a_line():
 @pytest.mark.parametrize('name', SHAPES)
 @pytest.mark.parametrize('arm', ['panda', 'ur5e'])
 def test_postures_that_follow_each_other_closely_have_the_verdicts_of_each_alone(arm, name):
-    checker = CollisionChecker(Robot.from_urdf(path_of(arm)))
+    checker = CollisionChecker(Robot.from_urdf(arm_path(arm)))
     rng = np.random.default_rng(11)
     for number in range(4):
         checker.add(f'object_{number}', SHAPES[name], at(*rng.uniform(-0.8, 0.8, 3)))

@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from support.solid_arms import at, slider, solid
+from support.solids import at, slider, solid
 
 from ik_service import Box, Capsule, CollisionChecker, Cone, Cylinder, Mesh, Plane, Robot, Sphere
 from ik_service.collision.rules import AllowedCollisions, LinkPadding, MOST_NAMES

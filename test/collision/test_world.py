@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.solid_arms import at, cube, slider, solid
+from support.solids import at, cube, slider, solid
 
 from ik_service import Box, Capsule, CollisionChecker, Cone, Cylinder, Mesh, Plane, Robot, Sphere
 from ik_service.collision import shapes, world

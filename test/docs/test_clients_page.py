@@ -4,7 +4,7 @@ import re
 import shlex
 
 import pytest
-from support.repository import REPOSITORY
+from support.chains import REPOSITORY
 import yaml
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
@@ -12,8 +12,8 @@ pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
 from support.chains import arm_path
 from support.harness import START_TIMEOUT, until
-from support.node_helpers import NODE, start_panda
-from support.typed_messages import fill, ros_type
+from support.ros.messages import fill, ros_type
+from support.ros.nodes import NODE, start_panda
 
 PAGE = (REPOSITORY / 'docs' / 'clients.md').read_text(encoding='utf-8')
 CALLS = re.findall(r'```bash\n(ros2 [^`]*)```\n\n```text\n([^`]*)```', PAGE)

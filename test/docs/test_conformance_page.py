@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from support.repository import REPOSITORY
+from support.chains import REPOSITORY
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 

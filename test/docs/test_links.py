@@ -4,7 +4,7 @@ import re
 import unicodedata
 
 import pytest
-from support.repository import REPOSITORY
+from support.chains import REPOSITORY
 
 PAGES = sorted(
     path

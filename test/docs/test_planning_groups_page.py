@@ -4,7 +4,7 @@ import contextlib
 import io
 import re
 
-from support.repository import REPOSITORY
+from support.chains import REPOSITORY
 
 import ik_service
 

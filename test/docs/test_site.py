@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from support.repository import REPOSITORY
+from support.chains import REPOSITORY
 
 DOCS = REPOSITORY / 'docs'
 PACKAGE = REPOSITORY / 'ik_service'

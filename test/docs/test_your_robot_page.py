@@ -4,7 +4,7 @@ from pathlib import Path
 import re
 
 import pytest
-from support.urdf_helpers import joint_xml, LIMIT
+from support.urdf_texts import joint_xml, LIMIT
 
 from ik_service.exceptions import FaultyJointError, UrdfError
 from ik_service.robot import Robot

@@ -7,11 +7,11 @@ import sys
 
 import numpy as np
 import pytest
-from support.repository import REPOSITORY
+from support.chains import REPOSITORY
 
 PAGE = (REPOSITORY / 'docs' / 'examples.md').read_text(encoding='utf-8')
 EXAMPLES = sorted((REPOSITORY / 'examples').glob('[0-9]*.py'))
-LONGEST = 65  # lines
+LONGEST = 80  # lines
 
 
 def run(number, folder, *arguments):
@@ -135,9 +135,11 @@ def test_the_client_with_a_box_in_the_way(ros_context, tmp_path):
 @pytest.mark.dds
 def test_many_poses(ros_context, tmp_path):
     pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
+    pytest.importorskip('matplotlib')
     text = run('15', tmp_path)
-    assert numbers(r'pose \d: +(-?\d+)', text) == [1, -31, -16, 1]
-    assert numbers(r'moved by (\d+) rad', text) == [0]
+    assert numbers(r'pose \d: error code (-?\d+)', text) == [1, -31, -16, 1]
+    assert numbers(r'moved by more than (\d+) rad', text) == [0]
+    assert (tmp_path / '15_many_poses.png').stat().st_size > 10_000
 
 
 @pytest.mark.dds
@@ -197,14 +199,29 @@ def test_the_follower_without_ros_keeps_its_limits(tmp_path):
     assert max(jerks[1:]) <= 100.0
 
 
+def test_the_trajectory_is_played_slower_canceled_and_refused(tmp_path):
+    pytest.importorskip('matplotlib')
+    text = run('13', tmp_path)
+    runs = re.findall(r': ([\d.]+) m in ([\d.]+) s, at most ([\d.]+) mm', text)
+    (full, fast, _), (same, slow, _), (less, soon, _) = np.array(runs, dtype=float)
+    assert full == same == 0.3
+    assert less < full
+    assert soon < fast < slow
+    assert max(float(off) for *_, off in runs) < 0.1
+    assert 'is refused: ' in text
+    assert (tmp_path / '13_trajectory.png').stat().st_size > 10_000
+
+
 def test_the_map_of_what_an_arm_reaches(tmp_path):
     pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
+    pytest.importorskip('matplotlib')
     text = run('14', tmp_path)
-    ((reached, tried),) = re.findall(r'(\d+) of (\d+) positions are reached', text)
+    ((reached, tried),) = re.findall(r'reaches (\d+) of (\d+) positions', text)
     assert 0 < int(reached) < int(tried)
-    ((searched, given_up),) = re.findall(r'(\d+) of (\d+) poses that were given up', text)
+    ((searched, given_up),) = re.findall(r'(\d+) of (\d+) poses without a solution', text)
     assert 0 < int(searched) <= int(given_up)
-    assert 'read from its file: True' in text
+    assert 'after saving and loading: True' in text
+    assert (tmp_path / '14_capability_map.png').stat().st_size > 10_000
     ((first, second, both),) = re.findall(r'Panda ([\d.]+) .*UR5e ([\d.]+) .*both ([\d.]+)', text)
     assert 0.0 < float(both) < min(float(first), float(second))
 

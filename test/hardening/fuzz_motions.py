@@ -11,7 +11,7 @@ from moveit_msgs.srv import ServoCommandType
 import numpy as np
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
-from support.trajectory_helpers import Player
+from support.ros.trajectories import Player
 
 from hardening.fuzz_requests import check_node, Client
 from hardening.hostile_motions import HostileMotions

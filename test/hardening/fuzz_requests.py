@@ -13,8 +13,8 @@ from moveit_msgs.srv import GetCartesianPath, GetPositionFK, GetPositionIK
 import numpy as np
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
-from support.cell import NAMES, NODE
 from support.chains import arm_path
+from support.ros.cells import NAMES, NODE
 
 from hardening.hostile_motions import HostileMotions
 from hardening.hostile_requests import Hostile, HostileGroups, LEFT, SRDF

@@ -9,7 +9,7 @@ from geometry_msgs.msg import TwistStamped
 from moveit_msgs.msg import PositionIKRequest
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
-from support.trajectory_helpers import duration, smooth
+from support.ros.trajectories import duration, smooth
 
 from hardening.hostile_requests import Hostile
 from ik_service.ros.common.conversions import pose_from_matrix

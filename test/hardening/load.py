@@ -10,8 +10,8 @@ import time
 from moveit_msgs.msg import MoveItErrorCodes as Code
 from moveit_msgs.srv import GetPositionFK, GetPositionIK
 import numpy as np
-from support.cell import NAMES
 from support.chains import postures
+from support.ros.cells import NAMES
 
 from hardening.faults import FAULTS
 from hardening.fuzz_motions import Commander

@@ -12,8 +12,8 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
-from support.cell import CHAIN, NAMES, NODE, panda_chain
 from support.harness import until
+from support.ros.cells import CHAIN, NAMES, NODE, panda_chain
 
 from hardening.lying_arm import LyingArm
 from hardening.stream import Bounds, check, Settings

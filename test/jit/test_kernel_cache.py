@@ -12,8 +12,8 @@ import sys
 import numba
 import numpy as np
 import pytest
-from support.cached_kernel import add_one, compiled_in, hits
-from support.chains import ROOT, snake
+from support.chains import REPOSITORY, snake
+from support.programs.cached_kernel import add_one, compiled_in, hits
 
 from ik_service.jit import kernel_cache
 from ik_service.jit.compile import kernel
@@ -168,7 +168,7 @@ def test_code_that_allocates_can_be_loaded_in_another_process(tmp_path):
     for loaded in (0, 1):
         done = subprocess.run(
             [sys.executable, str(program)],
-            env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path), 'PYTHONPATH': str(ROOT)},
+            env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path), 'PYTHONPATH': str(REPOSITORY)},
             capture_output=True,
             text=True,
             timeout=300,
@@ -193,9 +193,9 @@ print('solved')
 
 def solve(cache):
     return subprocess.run(
-        [sys.executable, '-c', SOLVE, str(ROOT / 'urdf' / 'planar_6r.urdf')],
+        [sys.executable, '-c', SOLVE, str(REPOSITORY / 'urdf' / 'planar_6r.urdf')],
         env={**os.environ, 'NUMBA_CACHE_DIR': str(cache)},
-        cwd=ROOT,
+        cwd=REPOSITORY,
         capture_output=True,
         text=True,
         timeout=300,
@@ -234,10 +234,10 @@ def test_processes_that_compile_at_once_do_not_disturb_each_other(tmp_path):
     code = (
         'import sys\n'
         'from pathlib import Path\n'
-        'from support.cached_kernel import hits\n'
+        'from support.programs.cached_kernel import hits\n'
         'for _ in range(5): hits(Path(sys.argv[1]))\n'
     )
-    environment = {**os.environ, 'PYTHONPATH': f'{ROOT}{os.pathsep}{ROOT / "test"}'}
+    environment = {**os.environ, 'PYTHONPATH': f'{REPOSITORY}{os.pathsep}{REPOSITORY / "test"}'}
     processes = [
         subprocess.Popen([sys.executable, '-c', code, str(tmp_path)], env=environment)
         for _ in range(3)
@@ -247,7 +247,7 @@ def test_processes_that_compile_at_once_do_not_disturb_each_other(tmp_path):
     assert only_file(tmp_path)
 
 
-PACKAGE = ROOT / 'ik_service'
+PACKAGE = REPOSITORY / 'ik_service'
 
 SOLVE_FROM_COPY = """
 import sys
@@ -385,7 +385,7 @@ def test_read_only_installation_is_compiled_once(tmp_path):
     root = copy_package(tmp_path / 'install')
     home = tmp_path / 'home'
     home.mkdir()
-    urdf = str(ROOT / 'urdf' / 'planar_6r.urdf')
+    urdf = str(REPOSITORY / 'urdf' / 'planar_6r.urdf')
     set_writable(root, False)
     try:
         first = run(SOLVE_FROM_COPY, root, [urdf], HOME=str(home))
@@ -410,7 +410,7 @@ def test_read_only_installation_is_compiled_once(tmp_path):
 
 def test_numba_cache_dir_moves_the_folder(tmp_path):
     code = 'from ik_service.jit.kernel_cache import cache_folder\nprint(cache_folder())'
-    done = run(code, ROOT, HOME='/dev/null', NUMBA_CACHE_DIR=str(tmp_path / 'elsewhere'))
+    done = run(code, REPOSITORY, HOME='/dev/null', NUMBA_CACHE_DIR=str(tmp_path / 'elsewhere'))
     assert Path(done.stdout.strip()).parent == tmp_path / 'elsewhere', done.stderr
 
 
@@ -425,7 +425,7 @@ print(Robot.from_urdf(sys.argv[1]).chain().forward([0.0] * 6)[0, 3])
 def test_home_that_cannot_be_written_leaves_the_package_alone(tmp_path):
     """As the user of a system service has it; a cache in the package would go stale unnoticed."""
     root = copy_package(tmp_path / 'install')
-    urdf = str(ROOT / 'urdf' / 'planar_6r.urdf')
+    urdf = str(REPOSITORY / 'urdf' / 'planar_6r.urdf')
     done = run(FORWARD, root, [urdf], HOME='/dev/null', XDG_CACHE_HOME='/dev/null/cache')
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) == pytest.approx(0.4, abs=1e-12)

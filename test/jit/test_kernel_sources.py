@@ -4,7 +4,7 @@ import ast
 from functools import cache
 from pathlib import Path
 
-from support.chains import ROOT
+from support.chains import REPOSITORY
 
 from ik_service.jit.kernel_cache import SOURCE_FOLDERS
 
@@ -14,9 +14,9 @@ COMPILING = {'njit', 'jit', 'vectorize', 'guvectorize', 'cfunc', 'intrinsic', 'o
 
 def decorators():
     """Names under which the package compiles functions."""
-    tree = ast.parse((ROOT / 'ik_service' / 'jit' / 'compile.py').read_text())
+    tree = ast.parse((REPOSITORY / 'ik_service' / 'jit' / 'compile.py').read_text())
     functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-    step = ast.parse((ROOT / 'ik_service' / 'solvers' / 'loop' / 'step.py').read_text())
+    step = ast.parse((REPOSITORY / 'ik_service' / 'solvers' / 'loop' / 'step.py').read_text())
     functions |= {node.name for node in step.body if isinstance(node, ast.FunctionDef)}
     return COMPILING | {name for name in functions if not name.startswith('_')}
 
@@ -43,7 +43,7 @@ def kernels_of(tree, compiling):
 
 @cache
 def sources():
-    package = ROOT / 'ik_service'
+    package = REPOSITORY / 'ik_service'
     return [
         (path.relative_to(package), ast.parse(path.read_text(encoding='utf-8')))
         for path in sorted(package.rglob('*.py'))
@@ -100,5 +100,5 @@ def test_kernels_use_nothing_of_the_package_that_the_digest_does_not_cover():
 
 
 def test_no_function_uses_the_unchecked_cache_of_numba():
-    sources = (ROOT / 'ik_service').rglob('*.py')
+    sources = (REPOSITORY / 'ik_service').rglob('*.py')
     assert [path for path in sources if '(cache=True' in path.read_text(encoding='utf-8')] == []

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 import pytest
 from support.chains import arm, joint_xml, limit_xml, robot_xml
-from support.humanoid import humanoid_robot
+from support.robots import humanoid_robot
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, UnknownJointError

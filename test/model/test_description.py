@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
-from support.urdf_helpers import joint_xml, robot_xml
+from support.urdf_texts import joint_xml, robot_xml
 
 from ik_service.exceptions import UrdfError
 from ik_service.model.description import read_description

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
-from support.humanoid import humanoid_robot, make_joint, X_AXIS
+from support.robots import humanoid_robot, make_joint, X_AXIS
 
 from ik_service.exceptions import (
     UnknownJointError,

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from support.arm_helpers import PANDA
+from support.ros.servers import PANDA
 
 import ik_service as iks
 from ik_service.arm.arm import ArmSettings

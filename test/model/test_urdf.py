@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.chains import rotation
-from support.urdf_helpers import joint_xml, LIMIT, pose_of, read_joint, robot_xml
+from support.urdf_texts import joint_xml, LIMIT, pose_of, read_joint, robot_xml
 
 from ik_service.exceptions import UrdfError
 from ik_service.model.joint import JointLimits, JointType, Mimic

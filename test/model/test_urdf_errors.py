@@ -4,7 +4,7 @@ import math
 import re
 
 import pytest
-from support.urdf_helpers import joint_xml, LIMIT, read_joint, robot_xml
+from support.urdf_texts import joint_xml, LIMIT, read_joint, robot_xml
 
 from ik_service.exceptions import ArgumentError, ChainError, FaultyJointError, UrdfError
 from ik_service.robot import Robot

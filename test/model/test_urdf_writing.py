@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from support.arm_helpers import PANDA, TREE
 from support.chains import arm_path
+from support.ros.servers import PANDA, TREE
 
 import ik_service as iks
 from ik_service.exceptions import SrdfError, UrdfError

@@ -8,7 +8,7 @@ import pytest
 @pytest.fixture(scope='session')
 def solver():
     """The default solver of our Panda."""
-    from support.follower_helpers import panda_solver
+    from support.motion.rigs import panda_solver
 
     return panda_solver()
 
@@ -16,6 +16,6 @@ def solver():
 @pytest.fixture
 def rig(solver):
     """A follower and a perfect arm, ready."""
-    from support.follower_helpers import READY, Rig
+    from support.motion.rigs import READY, Rig
 
     return Rig(solver, READY)

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from support.follower_helpers import READY, Rig
-from support.walls import WalledStorm, Walls
+from support.motion.rigs import READY, Rig
+from support.motion.storm import WalledStorm, Walls
 
 from ik_service.exceptions import TargetRefusedError
 from ik_service.motion.collision_guard import (

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.follower_helpers import panda_solver, pose_beside, READY, Rig
+from support.motion.rigs import panda_solver, pose_beside, READY, Rig
 
 import ik_service as iks
 from ik_service.exceptions import TargetRefusedError

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from support.follower_helpers import pose_beside, RATE, READY, Rig
-from support.goals import Reference, Velocity
-from support.walls import Walls
+from support.motion.rigs import pose_beside, RATE, READY, Reference, Rig, Velocity
+from support.motion.storm import Walls
 
 from ik_service.exceptions import TargetRefusedError
 from ik_service.motion.playback.reservation import Reservation

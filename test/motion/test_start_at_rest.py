@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.follower_helpers import pose_beside, RATE, READY, Rig
+from support.motion.rigs import pose_beside, RATE, READY, Rig
 
 from ik_service.exceptions import TargetRefusedError
 from ik_service.motion.servo.commands import JointCommand, ServoSettings

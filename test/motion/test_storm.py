@@ -1,9 +1,7 @@
 """Short runs of the randomised stress tests of the follower, see storm.py and goal_storm.py."""
 
 import pytest
-from support.goal_storm import BoundedObserver, bounds_of, GoalStorm
-from support.storm import Storm
-from support.walled_goal_storm import WalledGoalStorm
+from support.motion.storm import BoundedObserver, bounds_of, GoalStorm, Storm, WalledGoalStorm
 
 TICKS = 6000
 

@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 import pytest
-from support.follower_helpers import panda_solver, pose_beside, RATE, READY, Rig
+from support.motion.rigs import panda_solver, pose_beside, RATE, READY, Rig
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, OptionError

@@ -1,4 +1,4 @@
-"""Straight lines through way points, and distances from them."""
+"""Straight lines through waypoints, and distances from them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_too_many_poses_are_refused_with_their_number():
         straight_lines(np.eye(4), [np.eye(4)], 0.0)
 
 
-def test_way_points_that_equal_the_one_before_add_no_pose_and_are_passed():
+def test_waypoints_that_equal_the_one_before_add_no_pose_and_are_passed():
     start, end = np.eye(4), rigid_transform(np.eye(3), (0.1, 0.0, 0.0))
     once = straight_lines(start, [end], 0.01)
     often = straight_lines(start, [start, end, end, end], 0.01)

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from support.chains import arm
-from support.six_joint_arms import six_joint_arm
+from support.robots import six_joint_arm
 
 import ik_service.arm.compilation as compiling
 from ik_service.kinematics.tree import KinematicTree

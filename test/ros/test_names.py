@@ -18,8 +18,8 @@ pytest.importorskip('ompl', reason='OMPL comes with the extra plan')
 
 from rcl_interfaces.srv import ListParameters
 from rclpy.node import NodeNameNonExistentError
-from support.arm_helpers import PANDA, TIP
 from support.harness import until
+from support.ros.servers import PANDA, TIP
 
 import ik_service
 from ik_service.ros.requests.errors import ErrorCode

@@ -1,7 +1,7 @@
 """Fixtures over all methods and all ways to keep the limits."""
 
 import pytest
-from support.contract import suited
+from support.solver_checks import suited
 
 import ik_service as iks
 from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES

@@ -8,9 +8,9 @@ import threading
 
 import numpy as np
 import pytest
-from support.batches import assert_rows_equal
 from support.chains import arm, arm_path, postures, targets, transform
 from support.chains import arm as chain_of
+from support.solver_checks import assert_rows_equal
 
 import ik_service as iks
 from ik_service.exceptions import (

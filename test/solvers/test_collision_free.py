@@ -5,9 +5,9 @@ import pickle
 
 import numpy as np
 import pytest
-from support.batches import assert_rows_equal as rows_equal
 from support.chains import arm, arm_path, pose_difference, postures, targets, within_limits
-from support.collisions import BODIES, Wall
+from support.motion.storm import BODIES, Wall
+from support.solver_checks import assert_rows_equal as rows_equal
 
 import ik_service as iks
 from ik_service import IkStatus

@@ -21,7 +21,7 @@ from support.chains import (
     targets,
     transform,
 )
-from support.contract import assert_honest, assert_same, options_with, suited
+from support.solver_checks import assert_honest, assert_same, options_with, suited
 
 import ik_service as iks
 from ik_service.exceptions import OptionError

@@ -5,12 +5,12 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from support.chains import ROOT
+from support.chains import REPOSITORY
 
 import ik_service as iks
 from ik_service.solvers.methods.extended_jacobian.basic_elements import extended_matrix
 
-TABLE = ROOT / 'docs' / 'figures' / 'extended_rank.csv'
+TABLE = REPOSITORY / 'docs' / 'figures' / 'extended_rank.csv'
 COLUMNS = [
     'arm', 'rows', 'postures', 'count', 'smallest_singular_value', 'at',
     'smallest_of_the_jacobian',
@@ -31,7 +31,7 @@ BOUNDS = {
 
 @pytest.fixture
 def script(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / 'benchmarks')
+    monkeypatch.syspath_prepend(REPOSITORY / 'benchmarks')
     return import_module('extended_rank')
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support.chains import arm, arm_path, joint_xml, within_limits
-from support.mobile_arms import arm_on_base, arm_on_rail
+from support.robots import arm_on_base, arm_on_rail
 
 import ik_service as iks
 

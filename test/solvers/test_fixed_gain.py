@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.chains import arm as arm_of
 from support.chains import planar, postures, snake, targets, transform
-from support.contract import assert_honest, options_with
+from support.solver_checks import assert_honest, options_with
 
 import ik_service as iks
 

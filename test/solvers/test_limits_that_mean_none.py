@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from support.chains import arm_path, snake_xml, within_limits
-from support.mobile_arms import arm_on_rail
+from support.robots import arm_on_rail
 
 import ik_service as iks
 from ik_service.extras.reach.postures import random_postures

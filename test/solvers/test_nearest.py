@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 from support.chains import arm, arm_path, planar_xml, postures, targets, within_limits
-from support.collisions import BODIES, Wall
-from support.contract import assert_honest, options_with
-from support.six_joint_arms import six_joint_arm
+from support.motion.storm import BODIES, Wall
+from support.robots import six_joint_arm
+from support.solver_checks import assert_honest, options_with
 
 import ik_service as iks
 from ik_service import IkStatus

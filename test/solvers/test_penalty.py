@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.chains import arm as arm_of
 from support.chains import postures, snake, targets
-from support.contract import options_with
+from support.solver_checks import options_with
 
 import ik_service as iks
 from ik_service.kinematics.pose_error import pose_error

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from support.chains import planar, ROOT, targets, within_limits
+from support.chains import planar, REPOSITORY, targets, within_limits
 
 import ik_service as iks
 from ik_service.exceptions import OptionError, SolverSpecError, UnknownSolverError
@@ -315,7 +315,7 @@ def test_edited_steps_are_compiled_anew_and_others_loaded(tmp_path):
     def run(factor, sign):
         (tmp_path / 'own_factor.py').write_text(f'FACTOR = {factor}\n')
         (tmp_path / 'own_step.py').write_text(STEP.replace('SIGN', sign))
-        path = os.pathsep.join([str(tmp_path), str(ROOT)])
+        path = os.pathsep.join([str(tmp_path), str(REPOSITORY)])
         done = subprocess.run(
             [sys.executable, '-B', '-c', FIRST_STEP], capture_output=True, text=True, check=True,
             env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path / 'cache'), 'PYTHONPATH': path},

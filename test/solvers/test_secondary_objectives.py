@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 from support.chains import arm as arm_of
 from support.chains import planar, postures, snake, targets, within_limits
-from support.contract import assert_honest, options_with
-from support.first_step import first_step
-from support.self_motions import (
+from support.solver_checks import (
+    assert_honest,
     central_gradient,
+    first_step,
     GRADIENTS,
     manipulability,
     null_projection,
     OBJECTIVES,
+    options_with,
 )
 
 import ik_service as iks

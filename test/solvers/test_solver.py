@@ -18,7 +18,7 @@ from support.chains import (
     transform,
     within_limits,
 )
-from support.contract import assert_honest, assert_same, hard_targets, options_with
+from support.solver_checks import assert_honest, assert_same, hard_targets, options_with
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, OptionError

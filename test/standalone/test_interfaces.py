@@ -6,7 +6,7 @@ from pathlib import Path
 import sys
 
 import pytest
-from support.tf_helpers import require_tf_messages
+from support.ros.messages import require_tf_messages
 
 # The hashes of moveit_msgs 2.6.0, object_recognition_msgs and octomap_msgs 2.0.0, and tf2_msgs
 # 0.36.0: nodes only connect when the hash of the type agrees, so these are the contract with every

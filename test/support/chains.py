@@ -9,8 +9,9 @@ import numpy as np
 from ik_service import Robot
 from ik_service.kinematics.link_poses import link_poses
 
-ROOT = Path(__file__).resolve().parents[2]
-SHARED_ROBOTS = ROOT.parent / 'shared' / 'robots'
+REPOSITORY = Path(__file__).resolve().parents[2]
+"""The root of the repository."""
+SHARED_ROBOTS = REPOSITORY.parent / 'shared' / 'robots'
 # Base and tip of the arms that come with the project.
 ARM_TIPS = {
     'planar_6r': ('base_link', 'tool0'),
@@ -20,7 +21,7 @@ ARM_TIPS = {
 
 
 def arm_path(name):
-    return ROOT / 'urdf' / f'{name}.urdf'
+    return REPOSITORY / 'urdf' / f'{name}.urdf'
 
 
 @lru_cache
@@ -133,3 +134,35 @@ def transform(R=None, p=(0, 0, 0)):
 
 def within_limits(chain, q):
     return bool(np.all((chain.lower <= q) & (q <= chain.upper)))
+
+
+# Room for rounding only: a pi/2 written with ten digits would already miss it.
+POSE_TOLERANCE = 1e-12
+
+
+def rot_x(angle):
+    T = np.eye(4)
+    c, s = np.cos(angle), np.sin(angle)
+    T[1:3, 1:3] = [[c, -s], [s, c]]
+    return T
+
+
+def rot_z(angle):
+    T = np.eye(4)
+    c, s = np.cos(angle), np.sin(angle)
+    T[:2, :2] = [[c, -s], [s, c]]
+    return T
+
+
+def trans(x=0.0, y=0.0, z=0.0):
+    T = np.eye(4)
+    T[:3, 3] = x, y, z
+    return T
+
+
+def assert_same_pose(T, expected):
+    np.testing.assert_allclose(T, expected, rtol=0, atol=POSE_TOLERANCE)
+
+
+def limits_of(robot, names, field):
+    return tuple(getattr(robot.joints[name].limits, field) for name in names)

@@ -31,9 +31,9 @@ import rclpy
 
 import ik_service
 from ik_service.ros.common.domain import own_domain
+from support.chains import REPOSITORY
 from support.harness import Bench
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 PROGRAMS = {
     'ik_cell': 'ik_service.extras.cells.main',
     'ik_node': 'ik_service.ros.node.main',

@@ -1,13 +1,57 @@
-"""Maps of the reach of an arm with a single joint, and files of ``ik_study reach``."""
+"""Maps of the reach of arms that no survey has made, and files of ``ik_study reach``."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+import json
 
 import numpy as np
 
-from ik_service.extras.scale.chain_spec import ChainSpec
-from support import made_maps
+from ik_service.extras.reach import CapabilityMap
+from ik_service.extras.reach.capability import Check
+from ik_service.extras.reach.grid import even_orientations, grid_positions
+from ik_service.extras.scale import ChainSpec
+
+
+def made_map(urdf, axes, free_counts, orientations=4, **changes):
+    """
+    Return a map of a grid.
+
+    :param free_counts: with how many orientations each position is reached, −1 where it is not.
+    """
+    counts = np.asarray(free_counts).ravel()
+    free = np.arange(orientations) < counts[:, None]
+    seen = counts >= 0
+    spec = ChainSpec.of(urdf)
+    chain = spec.build().chain
+    found = CapabilityMap(
+        spec=spec,
+        base_link=chain.base_link,
+        tip_link=chain.tip_link,
+        positions=grid_positions(axes),
+        rotations=even_orientations(orientations),
+        reached=free,
+        free=free.copy(),
+        position_reached=seen,
+        position_free=seen.copy(),
+        manipulability=np.where(seen, 0.1 * counts, np.nan),
+        limit_distance=np.where(seen, 0.25, np.nan),
+        missed_positions=Check(3, 1, 9),
+        missed_poses=Check(0, 0, 0),
+        searches=20,
+    )
+    return replace(found, **changes)
+
+
+def as_layout_1(path):
+    """Turn the file of a map into one of layout 1, which has no digests."""
+    settings = path / 'zarr.json'
+    content = json.loads(settings.read_text())
+    content['attributes']['format'] = 1
+    for name in ('digests', 'array_digests'):
+        del content['attributes'][name]
+    settings.write_text(json.dumps(content))
+
 
 POINTS = np.array([[0.0, 0.0, 1.0], [0.1, 0.0, 1.0], [0.2, 0.0, 1.0]])
 CONTENT = {
@@ -37,7 +81,7 @@ URDF = """<robot name="r"><link name="base"/><link name="tip"/>
 """An arm with a single joint."""
 
 
-def arm(lower=-1.0, height=0.5):
+def one_joint_urdf(lower=-1.0, height=0.5):
     return URDF.format(lower=lower, height=height)
 
 
@@ -47,7 +91,7 @@ def grid(count=5, spacing=0.1, origin=-0.2):
     return np.stack(np.meshgrid(axis, axis, axis, indexing='ij'), axis=-1).reshape(-1, 3)
 
 
-def made_map(urdf=None, positions=None, reached=None, spec=None, **changes):
+def one_joint_map(urdf=None, positions=None, reached=None, spec=None, **changes):
     """
     Make a map of an arm: by default with two orientations, the first reached for x ≤ 0.
 
@@ -57,7 +101,7 @@ def made_map(urdf=None, positions=None, reached=None, spec=None, **changes):
     if reached is None:
         reached = np.column_stack([positions[:, 0] < 0.05, np.ones(len(positions), dtype=bool)])
         reached &= positions[:, 2:] < 0.15
-    spec = spec or ChainSpec.of(urdf or arm())
+    spec = spec or ChainSpec.of(urdf or one_joint_urdf())
     chain = spec.build().chain
     everywhere = np.ones(len(positions), dtype=bool)
     values = {
@@ -73,5 +117,5 @@ def made_map(urdf=None, positions=None, reached=None, spec=None, **changes):
         'limit_distance': np.full(len(positions), 0.25),
     }
     axes = (np.zeros(1),) * 3
-    other = made_maps.made_map(arm(), axes, [0], orientations=reached.shape[1])
+    other = made_map(one_joint_urdf(), axes, [0], orientations=reached.shape[1])
     return replace(other, **{**values, **changes})

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
+from support.chains import arm_path
 from support.harness import Bench, isolated_context
-
-REPOSITORY = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope='session')
@@ -31,22 +28,13 @@ def bench(ros_context, tmp_path):
 @pytest.fixture(scope='session')
 def panda():
     """The path of our Panda's URDF."""
-    return REPOSITORY / 'urdf' / 'panda.urdf'
-
-
-@pytest.fixture(scope='session')
-def shared_robots():
-    """The folder with the descriptions of many makers' robots."""
-    folder = REPOSITORY.parent / 'shared' / 'robots'
-    if not folder.is_dir():
-        pytest.skip(f'the folder {folder.name} of robot descriptions is not beside the repository')
-    return folder
+    return arm_path('panda')
 
 
 @pytest.fixture(scope='session')
 def panda_model():
     """Our Panda, built as the node builds it; the tests that ask for it have message types."""
-    from support.arm_helpers import panda_arm
+    from support.ros.servers import panda_arm
 
     return panda_arm()
 
@@ -54,6 +42,6 @@ def panda_model():
 @pytest.fixture
 def server(panda_model):
     """Both handlers on our Panda."""
-    from support.arm_helpers import Server
+    from support.ros.servers import Server
 
     return Server(panda_model)

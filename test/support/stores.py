@@ -8,7 +8,7 @@ SUCCESS = iks.IkStatus.SUCCESS.number
 ARRAYS = ('q', 'position_error', 'orientation_error', 'iterations', 'searches')
 
 
-def assert_same(store, expected, rows=slice(None)):
+def assert_same_store(store, expected, rows=slice(None)):
     """Check that rows of a store are solved, and what a batch has answered."""
     for name in ARRAYS:
         np.testing.assert_array_equal(store.read(name)[rows], getattr(expected, name)[rows])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.arm_figures import path_of
+from support.chains import arm_path
 from urdf_parser_py import urdf
 
 ARMS = ('panda', 'ur5e', 'planar_6r')
@@ -20,7 +20,7 @@ def arm(request):
 
 @pytest.fixture
 def description(arm):
-    return urdf.URDF.from_xml_file(str(path_of(arm)))
+    return urdf.URDF.from_xml_file(str(arm_path(arm)))
 
 
 def test_file_is_named_after_its_robot(arm, description):
@@ -64,8 +64,8 @@ def test_inertias_are_physical(description):
 
 def test_no_link_collides_at_a_natural_posture(arm):
     pin = pytest.importorskip('pinocchio')
-    model = pin.buildModelFromUrdf(str(path_of(arm)))
-    geometry = pin.buildGeomFromUrdf(model, str(path_of(arm)), pin.GeometryType.COLLISION)
+    model = pin.buildModelFromUrdf(str(arm_path(arm)))
+    geometry = pin.buildGeomFromUrdf(model, str(arm_path(arm)), pin.GeometryType.COLLISION)
     geometry.addAllCollisionPairs()
     parts = geometry.geometryObjects
     for i, j in [(pair.first, pair.second) for pair in geometry.collisionPairs]:

@@ -4,13 +4,13 @@ from math import pi
 
 import numpy as np
 import pytest
-from support.arm_figures import (
+from support.chains import (
+    arm_path,
     assert_same_pose,
     limits_of,
-    path_of,
     POSE_TOLERANCE,
     postures,
-    ROOT,
+    REPOSITORY,
     rot_x,
     rot_z,
     trans,
@@ -18,7 +18,7 @@ from support.arm_figures import (
 
 from ik_service import Robot
 
-REFERENCE = ROOT.parent / 'shared' / 'robots' / 'franka_panda.urdf'
+REFERENCE = REPOSITORY.parent / 'shared' / 'robots' / 'franka_panda.urdf'
 
 # Franka Control Interface documentation, "Robot and interface specifications".
 # Craig's convention: T = Rot(x, alpha) Trans(x, a) Rot(z, theta) Trans(z, d). Rows: a, d, alpha.
@@ -50,7 +50,7 @@ def panda_flange_by_dh(q):
 
 @pytest.fixture
 def panda():
-    return Robot.from_urdf(path_of('panda'))
+    return Robot.from_urdf(arm_path('panda'))
 
 
 def test_panda_names(panda):

@@ -4,7 +4,7 @@ from math import pi
 
 import numpy as np
 import pytest
-from support.arm_figures import assert_same_pose, path_of, postures, rot_z, trans
+from support.chains import arm_path, assert_same_pose, postures, rot_z, trans
 
 from ik_service import Robot
 
@@ -15,7 +15,7 @@ BASE = -0.230
 
 @pytest.fixture
 def planar():
-    return Robot.from_urdf(path_of('planar_6r'))
+    return Robot.from_urdf(arm_path('planar_6r'))
 
 
 def test_planar_names(planar):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.arm_figures import path_of
+from support.chains import arm_path
 from urdf_parser_py import urdf
 
 from ik_service import Robot
@@ -25,12 +25,12 @@ MASS_SHARES = {
 
 @pytest.fixture(scope='module')
 def robot():
-    return Robot.from_urdf(path_of('upper_body'))
+    return Robot.from_urdf(arm_path('upper_body'))
 
 
 @pytest.fixture(scope='module')
 def description():
-    return urdf.URDF.from_xml_file(str(path_of('upper_body')))
+    return urdf.URDF.from_xml_file(str(arm_path('upper_body')))
 
 
 @pytest.fixture(scope='module')
@@ -131,7 +131,7 @@ def test_bodies_are_primitives_with_physical_inertias(description):
 @pytest.mark.parametrize('bent', [0.0, 0.6])
 def test_only_neighbours_touch(bent):
     pin = pytest.importorskip('pinocchio')
-    path = str(path_of('upper_body'))
+    path = str(arm_path('upper_body'))
     model = pin.buildModelFromUrdf(path)
     geometry = pin.buildGeomFromUrdf(model, path, pin.GeometryType.COLLISION)
     geometry.addAllCollisionPairs()

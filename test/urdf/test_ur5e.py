@@ -4,7 +4,7 @@ from math import pi
 
 import numpy as np
 import pytest
-from support.arm_figures import assert_same_pose, limits_of, path_of, postures, rot_x, rot_z, trans
+from support.chains import arm_path, assert_same_pose, limits_of, postures, rot_x, rot_z, trans
 from urdf_parser_py import urdf
 
 from ik_service import Robot
@@ -46,7 +46,7 @@ def ur5e_tool_by_dh(q):
 
 @pytest.fixture
 def ur5e():
-    return Robot.from_urdf(path_of('ur5e'))
+    return Robot.from_urdf(arm_path('ur5e'))
 
 
 def test_ur5e_names(ur5e):
@@ -110,6 +110,6 @@ def test_ur5e_frames_at_the_tool(ur5e):
 
 
 def test_ur5e_masses():
-    links = {link.name: link for link in urdf.URDF.from_xml_file(str(path_of('ur5e'))).links}
+    links = {link.name: link for link in urdf.URDF.from_xml_file(str(arm_path('ur5e'))).links}
     masses = tuple(links[name].inertial.mass for name in MOVING_LINKS)
     assert masses == tuple(mass for *_, mass in DH)

@@ -226,7 +226,12 @@ class IkNode(NodeWithActions):
         self.parameters = NodeParameters(self)
         self._change_group = ReentrantCallbackGroup()
         self._state_group = MutuallyExclusiveCallbackGroup()
-        ParameterServices(self, ReentrantCallbackGroup(), self._change_group)
+        ParameterServices(
+            self,
+            ReentrantCallbackGroup(),
+            self._change_group,
+            self.parameters.replaced_in_texts,
+        )
         self._followers: Followers | None = None
         self._fault = DescriptionFault()
         self._incompatible = IncompatiblePublishers(self)

@@ -8,7 +8,7 @@ A parameter of the solver or of the follower is a field of :class:`~ik_service.I
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 import threading
 from typing import Any, TypeVar
@@ -102,6 +102,25 @@ class NodeParameters:
 
     def __getitem__(self, spec: ParameterSpec[T]) -> T:
         return self._values[spec]
+
+    def replaced_in_texts(self, parameters: Sequence[Parameter]) -> list[Parameter]:
+        """
+        Return parameters, fields of a mapping's entries that its text holds as a changed text.
+
+        :raises OptionError: such an entry has no such field, or the value is of another type.
+        """
+        kept: list[Parameter] = []
+        changed: dict[str, str] = {}
+        for parameter in parameters:
+            name = parameter.name.partition('.')[0]
+            text = changed.get(name, str(self._values.by_name.get(name, '')))
+            replaced = [m.changed_text(text, parameter.name, parameter.value) for m in _MAPPINGS]
+            found = next(filter(None, replaced), None)
+            if found is None:
+                kept.append(parameter)
+            else:
+                changed[name] = found
+        return [*kept, *(Parameter(name, value=text) for name, text in changed.items())]
 
     def when_changed(self, apply: Apply, prepare: Prepare = lambda solver: None) -> None:
         """

@@ -8,7 +8,8 @@ parameters, whose names ROS joins by dots::
       tcp: {link: panda_link8, xyz: [0.0, 0.0, 0.1]}      # tool_frames.tcp.link, …
 
 Those exist from the start of the node on. As one text parameter, which holds the mapping in YAML,
-it can be set as a whole at any time; a name that both give is that of the text.
+it can be set as a whole at any time; a name that both give is that of the text, and setting a
+field of it changes the text.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 import difflib
+import json
 import math
 from typing import Literal
 
@@ -110,6 +112,20 @@ class MappingSpec:
             if lacking:
                 raise OptionError(self.name, f'{quote(entry)} has no {lacking[0]}')
         return entries
+
+    def changed_text(self, text: str, parameter: str, value: object) -> str | None:
+        """
+        Return the text of the mapping with one field changed; None where it has no such entry.
+
+        :param parameter: name of the field as a nested parameter.
+        :raises OptionError: there is no such field, or the value is of another type.
+        """
+        entry = parameter.removeprefix(f'{self.name}.').rpartition('.')[0]
+        if not self.holds(parameter) or entry not in (entries := self._of_text(text)):
+            return None
+        field = self.field_of(parameter)
+        entries[entry][field.name] = _value(field, value, parameter)
+        return json.dumps(entries)
 
     def _of_text(self, text: str) -> Entries:
         entries: Entries = {}

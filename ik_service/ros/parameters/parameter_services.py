@@ -8,7 +8,7 @@ waits, if the callback groups are different.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 import difflib
 import re
@@ -110,6 +110,8 @@ def _with_point(value: object) -> str:
 MOST = 1000
 """Parameters that one request may name; more are refused at once."""
 
+Replace = Callable[[Sequence[Parameter]], Sequence[Parameter]]
+
 
 class ParameterServices:
     """
@@ -118,6 +120,8 @@ class ParameterServices:
     :param node: the node, made with ``start_parameter_services=False``.
     :param reading: callback group of the services that read; by default the node's.
     :param writing: callback group of the services that set; by default the node's.
+    :param replace: called with the parameters of each change; returns those to set instead, or
+        raises an :class:`~ik_service.exceptions.OptionError`, which refuses the change.
     """
 
     def __init__(
@@ -125,8 +129,9 @@ class ParameterServices:
         node: Node,
         reading: CallbackGroup | None = None,
         writing: CallbackGroup | None = None,
+        replace: Replace = lambda parameters: parameters,
     ) -> None:
-        self._node = node
+        self._node, self._replace = node, replace
         services = (
             (DescribeParameters, 'describe_parameters', self._describe, reading),
             (GetParameters, 'get_parameters', self._get, reading),
@@ -203,8 +208,10 @@ class ParameterServices:
     def _put(self, messages: Sequence[ParameterMessage]) -> SetParametersResult:
         """Set parameters, all or none; whatever is wrong with them, there is a result."""
         try:
-            parameters = [self._read(message) for message in messages]
-            result = self._node.set_parameters_atomically(parameters)
+            parameters = self._replace([_parameter(message) for message in messages])
+            for parameter in parameters:
+                self._check(parameter)
+            result = self._node.set_parameters_atomically([*parameters])
         except OptionError as error:
             return _refused(str(error))
         except ParameterNotDeclaredException as error:  # undeclared in the meantime
@@ -213,28 +220,30 @@ class ParameterServices:
             return _refused(f'error in the node: {type(error).__name__}: {truncate(str(error))}')
         return result
 
-    def _read(self, message: ParameterMessage) -> Parameter:
+    def _check(self, parameter: Parameter) -> None:
         """
-        Return the parameter that a message stands for.
+        Check that the node has a parameter, and its type.
 
         :raises OptionError: the node has no such parameter, or the type is wrong.
         """
-        name = message.name
+        name = parameter.name
         if not self._node.has_parameter(name):
             raise OptionError(truncate(name) or "''", no_such_parameter(name, self._names()))
-        try:
-            parameter = Parameter.from_parameter_msg(message)
-        except (TypeError, ValueError) as error:
-            reason = f'type {message.value.type} is none that a parameter can have'
-            raise OptionError(name, reason) from error
         descriptor = self._node.describe_parameter(name)
         wanted = Parameter.Type(descriptor.type)
         if not (descriptor.read_only or descriptor.dynamic_typing or parameter.type_ is wanted):
             raise OptionError(name, wrong_type(wanted, parameter.value))
-        return parameter
 
     def _names(self) -> list[str]:
         return self._node.list_parameters([], 0).names
+
+
+def _parameter(message: ParameterMessage) -> Parameter:
+    try:
+        return Parameter.from_parameter_msg(message)
+    except (TypeError, ValueError) as error:
+        reason = f'type {message.value.type} is none that a parameter can have'
+        raise OptionError(truncate(message.name) or "''", reason) from error
 
 
 def _too_many(messages: Sequence[ParameterMessage]) -> SetParametersResult:

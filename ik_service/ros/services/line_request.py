@@ -262,7 +262,7 @@ def path_message(
 ) -> str:
     """Return the message to the client about a path."""
     passed, part = math.floor(path.progress), path.progress % 1.0
-    text = f'fraction {path.fraction:.4g}: {passed} of {path.waypoints} way points'
+    text = f'fraction {path.fraction:.4g}: {passed} of {path.waypoints} waypoints'
     if path.reason:
         text += f' and {part:.1%} of the line to waypoints[{passed}]; there {path.reason}'
     text += (

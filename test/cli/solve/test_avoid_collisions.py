@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from support.solid_arms import folding_arm_xml
-from support.tree_robots import tree_xml
+from support.solids import folding_arm_xml
+from support.urdf_texts import tree_xml
 
 import ik_service as iks
 from ik_service.common.resources import urdf_path

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from support.chains import ROOT
+from support.chains import REPOSITORY
 
 import ik_service as iks
 from ik_service.cli import programs
@@ -18,7 +18,7 @@ PANDA = ['panda', '--xyz', '0.4', '0.1', '0.5', '--rpy', '180', '0', '0']
 
 
 def as_program(*words, **options):
-    environment = {**os.environ, 'PYTHONPATH': str(ROOT)}
+    environment = {**os.environ, 'PYTHONPATH': str(REPOSITORY)}
     return subprocess.run(
         [sys.executable, '-m', 'ik_service.cli.programs', 'ik_solve', *words],
         capture_output=True,
@@ -65,7 +65,7 @@ def test_a_closed_pipe_is_no_error():
         [sys.executable, '-m', 'ik_service.cli.programs', 'ik_solve', *PANDA, '--json'],
         stdout=writer,
         stderr=subprocess.PIPE,
-        env={**os.environ, 'PYTHONPATH': str(ROOT)},
+        env={**os.environ, 'PYTHONPATH': str(REPOSITORY)},
         timeout=300,
     )
     os.close(writer)
@@ -81,7 +81,7 @@ def test_imports_no_ros():
     done = subprocess.run(
         [sys.executable, '-c', probe, *PANDA],
         capture_output=True,
-        env={**os.environ, 'PYTHONPATH': str(ROOT)},
+        env={**os.environ, 'PYTHONPATH': str(REPOSITORY)},
         timeout=300,
     )
     assert done.returncode == 0, done.stderr

@@ -15,9 +15,9 @@ from moveit_msgs.srv import GetPositionIK
 from numba.core import event
 from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
-from support.arm_helpers import solved
+from support.chains import REPOSITORY
 from support.harness import START_TIMEOUT, until
-from support.repository import REPOSITORY
+from support.ros.servers import solved
 import yaml
 
 from ik_service.common.transforms import inverse_transform
@@ -161,7 +161,7 @@ def test_kernels_are_compiled_once_for_arms_with_the_same_chain(
 
 
 def test_an_arm_is_asked_in_the_world_and_in_a_link_of_another_arm(cell, bench, tmp_path):
-    from support.tf_helpers import require_tf_messages
+    from support.ros.messages import require_tf_messages
 
     require_tf_messages()
     left, right = (Arm(bench, arm) for arm in describe(cell))

@@ -6,8 +6,8 @@ import os
 import signal
 
 import pytest
+from support.chains import REPOSITORY
 from support.harness import START_TIMEOUT, until
-from support.repository import REPOSITORY
 
 from ik_service.extras.cells.main import parser, spread
 from ik_service.extras.cells.processes import STARTED

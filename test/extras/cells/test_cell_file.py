@@ -8,7 +8,7 @@ import yaml
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from support.repository import REPOSITORY
+from support.chains import REPOSITORY
 
 from ik_service.extras.cells.cell import CellError
 from ik_service.extras.cells.cell_file import ONE_PER_ARM, read_cell

@@ -12,13 +12,12 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from moveit_msgs.srv import GetMotionPlan
 from std_msgs.msg import String
-from support.arm_helpers import PANDA, TIP
-from support.cell import NAMES, READY, SIM
-from support.chains import arm_path
-from support.faulty_server import faulty_server
+from support.chains import arm_path, REPOSITORY
 from support.harness import START_TIMEOUT, until
-from support.node_helpers import LATCHED, NODE
-from support.repository import REPOSITORY
+from support.ros.cells import NAMES, READY, SIM
+from support.ros.faulty_server import faulty_server
+from support.ros.nodes import LATCHED, NODE
+from support.ros.servers import PANDA, TIP
 
 PROGRAM = 'ik_service.cli.programs'
 READY_POSITIONS = [f'{name}={value}' for name, value in zip(NAMES, READY, strict=True)]

@@ -9,7 +9,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from builtin_interfaces.msg import Duration
 from moveit_msgs.msg import MoveItErrorCodes
 from moveit_msgs.srv import GetCartesianPath
-from support.faulty_server import checks_of, panda_subject
+from support.ros.faulty_server import checks_of, panda_subject
 
 from ik_service.extras.conformance.check import Verdict
 from ik_service.extras.conformance.run import run_checks

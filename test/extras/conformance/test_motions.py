@@ -9,8 +9,8 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('coal', reason='needs the extra collision')
 pytest.importorskip('ompl', reason='needs the extra plan')
 
-from support.cell import NAMES, READY
-from support.faulty_server import assert_only_failing, checks_of, MovingArm, panda_subject
+from support.ros.cells import NAMES, READY
+from support.ros.faulty_server import assert_only_failing, checks_of, MovingArm, panda_subject
 
 from ik_service.extras.conformance.check import Verdict
 from ik_service.extras.conformance.run import run_checks

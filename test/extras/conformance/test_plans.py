@@ -12,7 +12,7 @@ pytest.importorskip('ompl', reason='needs the extra plan')
 
 from moveit_msgs.msg import Constraints
 from moveit_msgs.srv import GetMotionPlan, QueryPlannerInterfaces
-from support.faulty_server import assert_only_failing, checks_of, panda_subject
+from support.ros.faulty_server import assert_only_failing, checks_of, panda_subject
 
 from ik_service.extras.conformance.check import Verdict
 from ik_service.extras.conformance.run import run_checks

@@ -9,8 +9,8 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from moveit_msgs.srv import GetGroupUrdf
-from support.arm_helpers import PANDA, TIP
-from support.faulty_server import faulty_server, SilenceError
+from support.ros.faulty_server import faulty_server, SilenceError
+from support.ros.servers import PANDA, TIP
 
 from ik_service.extras.conformance.check import Verdict
 from ik_service.extras.conformance.preparation import Choice, GroupNeededError, prepare

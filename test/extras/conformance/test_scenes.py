@@ -11,7 +11,7 @@ pytest.importorskip('coal', reason='needs the extra collision')
 
 from moveit_msgs.msg import AllowedCollisionMatrix
 from moveit_msgs.srv import ApplyPlanningScene
-from support.faulty_server import assert_only_failing, checks_of, panda_subject
+from support.ros.faulty_server import assert_only_failing, checks_of, panda_subject
 
 from ik_service.extras.conformance.check import Verdict
 from ik_service.extras.conformance.run import run_checks

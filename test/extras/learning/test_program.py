@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 from support.chains import arm, arm_path, ARM_TIPS, targets
-from support.tree_robots import tree_xml
+from support.urdf_texts import tree_xml
 
 import ik_service as iks
 from ik_service import Robot

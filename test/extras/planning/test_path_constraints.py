@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 from support.chains import arm, arm_path, snake
-from support.solid_arms import at
+from support.solids import at
 
 import ik_service as iks
 from ik_service.extras.planning.constraints import Projection, TaskRows

@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 from support.chains import arm, arm_path
-from support.collisions import BODIES, Wall
-from support.solid_arms import at
+from support.motion.storm import BODIES, Wall
+from support.solids import at
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, MissingExtraError

@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 import pytest
-from support.made_maps import as_layout_1, made_map
-from support.small_arms import GANTRY
+from support.reach_maps import as_layout_1, made_map
+from support.robots import GANTRY
 
 from ik_service.extras.reach.capability import Check
 from ik_service.extras.reach.survey import SAMPLE, sample

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.chains import arm, planar
-from support.small_arms import GANTRY, SCARA
+from support.robots import GANTRY, SCARA
 
 from ik_service import Robot
 from ik_service.extras.reach.grid import chooses_orientation, even_orientations

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.chains import arm
-from support.made_maps import as_layout_1
-from support.small_arms import GANTRY, SCARA, TWO_LINKS
+from support.reach_maps import as_layout_1
+from support.robots import GANTRY, SCARA, TWO_LINKS
 
 from ik_service.common.resources import urdf_path
 from ik_service.common.transforms import rigid_transform, rotation_from_rpy

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 from support.chains import arm
-from support.small_arms import SCARA
+from support.robots import SCARA
 
 from ik_service.cli import programs
 from ik_service.extras.reach import capability_map, InverseMap

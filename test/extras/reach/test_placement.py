@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 from support.chains import arm, SHARED_ROBOTS
-from support.small_arms import SCARA, TWO_LINKS
-from support.solid_arms import slider, solid
+from support.robots import SCARA, TWO_LINKS
+from support.solids import slider, solid
 
 from ik_service import CollisionChecker, IkOptions, IkStatus, Robot
 from ik_service.common.transforms import rigid_transform, rotation_from_rpy

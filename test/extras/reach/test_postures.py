@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.chains import arm
-from support.small_arms import SCARA, TWO_LINKS
+from support.robots import SCARA, TWO_LINKS
 
 from ik_service import Robot
 from ik_service.extras.reach.postures import PostureMeasure, random_postures

@@ -7,8 +7,8 @@ import re
 
 import numpy as np
 import pytest
-from support.made_maps import made_map
-from support.small_arms import GANTRY, TWO_LINKS
+from support.reach_maps import made_map
+from support.robots import GANTRY, TWO_LINKS
 
 pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 pytest.importorskip('matplotlib', reason='matplotlib is not installed (extra plot)')

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.small_arms import GANTRY, SCARA, TWO_LINKS
+from support.robots import GANTRY, SCARA, TWO_LINKS
 
 pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 

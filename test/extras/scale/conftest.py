@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.repository import REPOSITORY
+from support.chains import REPOSITORY
 
 import ik_service as iks
 from ik_service.extras.scale import ChainSpec, solve_to_store

@@ -7,8 +7,8 @@ import shutil
 
 import numpy as np
 import pytest
-from support.repository import REPOSITORY
-from support.solid_arms import cube, slider, solid, write_stl
+from support.chains import REPOSITORY
+from support.solids import cube, slider, solid, write_stl
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, CollisionGeometryError, OptionError, SrdfError

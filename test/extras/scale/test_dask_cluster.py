@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 import pytest
-from support.repository import REPOSITORY
+from support.chains import REPOSITORY
 
 pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 pytest.importorskip('distributed', reason='dask is not installed (extra scale)')

@@ -10,8 +10,8 @@ import sys
 
 import numpy as np
 import pytest
-from support.repository import REPOSITORY
-from support.stores import ARRAYS, assert_same, file_of, SUCCESS
+from support.chains import REPOSITORY
+from support.stores import ARRAYS, assert_same_store, file_of, SUCCESS
 
 pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 
@@ -96,7 +96,7 @@ class TestInterruption:
         assert solved == [0, 100, 200, 400]
         report = solve()
         assert report.solved_before == 400
-        assert_same(report.store, expected)
+        assert_same_store(report.store, expected)
         assert not list(tmp_path.rglob('*.partial'))
 
     def test_ctrl_c_says_what_is_kept(self, child, solve, expected, tmp_path):
@@ -106,7 +106,7 @@ class TestInterruption:
         assert 'Traceback' not in run.stderr
         report = solve()
         assert report.solved_before >= 200
-        assert_same(report.store, expected)
+        assert_same_store(report.store, expected)
 
     def test_interrupt_of_a_callback_is_told(self, solve, expected):
         def interrupt(done, _):
@@ -117,7 +117,7 @@ class TestInterruption:
             solve(progress=interrupt)
         report = solve()
         assert report.solved_before in (300, 400)
-        assert_same(report.store, expected)
+        assert_same_store(report.store, expected)
 
     def test_full_disk_keeps_what_was_whole(self, child, solve, expected):
         run = child(16, 'full')
@@ -126,7 +126,7 @@ class TestInterruption:
         assert 'File too large' in run.stderr
         report = solve()
         assert report.solved_before == 200
-        assert_same(report.store, expected)
+        assert_same_store(report.store, expected)
 
 
 class TestDamage:
@@ -152,7 +152,7 @@ class TestDamage:
         assert len(store.read(array, 400)) == 600
         report = solve()
         assert report.solved_before == 900
-        assert_same(report.store, expected)
+        assert_same_store(report.store, expected)
 
     def test_array_that_was_cut_short_grows_again(self, solve, expected, targets, tmp_path):
         solve(targets=iter([targets]))
@@ -161,7 +161,7 @@ class TestDamage:
         assert ResultStore.existing(tmp_path / 's').size == 450
         report = solve(targets=iter([targets]))
         assert report.solved_before == 400
-        assert_same(report.store, expected)
+        assert_same_store(report.store, expected)
 
     def test_chunk_without_a_pose_is_whole(self, solve, targets):
         targets = targets[:300].copy()
@@ -181,7 +181,7 @@ class TestRefusal:
         other = ChainSpec.of(URDF, 'panda_link0', 'panda_link8')
         with pytest.raises(StoreError, match='other chains'):
             solve_to_store(other, targets, tmp_path / 's', progress=False)
-        assert_same(ResultStore.existing(tmp_path / 's'), expected)
+        assert_same_store(ResultStore.existing(tmp_path / 's'), expected)
 
     def test_other_version_is_refused(self, solve, tmp_path):
         import zarr
@@ -212,7 +212,7 @@ class TestRefusal:
     def test_second_writer_is_refused_and_the_first_is_named(self, solve, expected, tmp_path):
         with solve().store.alone(), pytest.raises(StoreError, match=f'process {os.getpid()} on'):
             solve()
-        assert_same(solve().store, expected)
+        assert_same_store(solve().store, expected)
 
     def test_faster_maker_of_a_store_wins(self, solve, spec, targets, expected, monkeypatch):
         from ik_service.extras.scale import result_store
@@ -228,7 +228,7 @@ class TestRefusal:
         monkeypatch.setattr(result_store, 'has_content', overtaken)
         report = solve()
         assert report.solved_before == 1000
-        assert_same(report.store, expected)
+        assert_same_store(report.store, expected)
 
     def test_unknown_array_is_named(self, solve):
         with pytest.raises(ArgumentError, match='orientation_error'):
@@ -265,7 +265,7 @@ class TestRefusal:
     def test_folder_that_cannot_be_written_is_named(self, solve, expected, tmp_path):
         solve()
         (tmp_path / 's').chmod(0o500)
-        assert_same(ResultStore.existing(tmp_path / 's'), expected)
+        assert_same_store(ResultStore.existing(tmp_path / 's'), expected)
         with pytest.raises(StoreError, match='Permission denied'):
             solve()
         (tmp_path / 's').chmod(0o700)
@@ -304,7 +304,7 @@ def test_changed_arrays_are_named(solve, expected, tmp_path, array, changes, tex
     settings.write_text(right)
     report = solve()
     assert report.solved_before == 1000
-    assert_same(report.store, expected)
+    assert_same_store(report.store, expected)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from ik_service.extras.scale.solving import BlockSolver, progress_of
 from ik_service.extras.scale.targets import block_reader, block_targets
 
 
-def assert_same(answers, expected, rows):
+def assert_same_store(answers, expected, rows):
     for name in ARRAYS:
         np.testing.assert_array_equal(getattr(answers, name), getattr(expected, name)[rows])
     np.testing.assert_array_equal(answers.status == 0, expected.success[rows])
@@ -28,9 +28,9 @@ def test_answers_stay_until_the_next_block_but_one(spec, targets, expected, thre
     before = None
     for rows in blocks:
         answers = solver.solve(targets[rows])
-        assert_same(answers, expected, rows)
+        assert_same_store(answers, expected, rows)
         if before is not None:
-            assert_same(before[0], expected, before[1])
+            assert_same_store(before[0], expected, before[1])
         before = answers, rows
 
 
@@ -63,7 +63,7 @@ def test_statuses_are_those_of_a_batch(spec, targets, options):
     for _ in range(3):
         answers = solver.solve(targets[:200])
         assert answers.status.tolist() == [status.number for status in expected.status]
-        assert_same(answers, expected, slice(200))
+        assert_same_store(answers, expected, slice(200))
 
 
 @pytest.mark.parametrize('change', [lambda rows: rows[::-1], lambda rows: rows.astype('>f4')])
@@ -109,7 +109,7 @@ def test_seeds_may_be_guessed(spec, targets, monkeypatch):
     expected = iks.solve_ik_batch(chain, targets[:200])
     blocks = BlockSolver(spec)
     for rows in (slice(100), slice(100, 200), slice(50, 150)):
-        assert_same(blocks.solve(targets[rows]), expected, rows)
+        assert_same_store(blocks.solve(targets[rows]), expected, rows)
 
 
 class Terminal(io.StringIO):

@@ -6,7 +6,7 @@ import shutil
 
 import numpy as np
 import pytest
-from support.stores import ARRAYS, assert_same, file_of
+from support.stores import ARRAYS, assert_same_store, file_of
 
 pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 
@@ -50,7 +50,7 @@ def test_what_zarr_has_written_is_read(solve, targets, expected, tmp_path):
         group[name][:] = group[name][:]
     report = solve()
     assert report.solved_before == 430
-    assert_same(report.store, expected, slice(430))
+    assert_same_store(report.store, expected, slice(430))
 
 
 @pytest.mark.parametrize('array', FILES)
@@ -64,7 +64,7 @@ def test_file_of_another_chunk_is_noticed(solve, expected, tmp_path, array):
             ResultStore.existing(tmp_path / 's').read(read, 300, 400)
     report = solve()
     assert report.solved_before == (430 if equal else 330)
-    assert_same(report.store, expected, slice(430))
+    assert_same_store(report.store, expected, slice(430))
 
 
 def test_all_files_of_another_chunk_or_store_are_noticed(spec, targets, solve, tmp_path):
@@ -94,7 +94,7 @@ def test_chunk_that_is_written_meanwhile_is_read_again(solve, targets, expected,
     monkeypatch.setattr(StoreChunks, '_written', overtaken)
     np.testing.assert_array_equal(store.read('q', 100, 200), other['q'])
     chunks.write(1, rows)
-    assert_same(store, expected, slice(430))
+    assert_same_store(store, expected, slice(430))
 
 
 def test_chunk_that_is_written_again_is_unsolved_until_it_is_whole(solve, monkeypatch, tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.repository import REPOSITORY
+from support.chains import REPOSITORY
 
 pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 

@@ -4,10 +4,65 @@ from itertools import product
 
 import numpy as np
 import pytest
-from support import paper_arm
 
 from ik_service.extras.studies import soch_lorencz
 from ik_service.extras.studies.soch_lorencz import distances
+
+# The arm and the equations of the paper in points, with none of the package's code
+LENGTHS = np.array([90.0, 60.0, 90.0, 150.0, 150.0, 90.0])
+BASE = np.array([-230.0, 0.0])
+N = len(LENGTHS)
+WAYPOINTS = [
+    np.array([400.0 * np.cos(2 * np.pi * k / 100), 50.0 * np.sin(2 * np.pi * k / 100)])
+    for k in range(1, 101)
+]
+
+
+def tip(q):
+    angle = np.cumsum(q)
+    return BASE + LENGTHS @ np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def jacobian(q):
+    """The last two rows of equation (9)."""
+    angle = np.cumsum(q)
+    x, y = LENGTHS * np.cos(angle), LENGTHS * np.sin(angle)
+    return np.array([[-y[i:].sum() for i in range(N)], [x[i:].sum() for i in range(N)]])
+
+
+def extended_matrix(q, w):
+    """Equation (9), its upper rows multiplied by w."""
+    A = np.zeros((2 * N, N))
+    for i in range(N - 1):
+        first, second = q[i], q[i] + q[i + 1]
+        A[i, i] = -LENGTHS[i] * np.sin(first) - LENGTHS[i + 1] * np.sin(second)
+        A[i, i + 1] = -LENGTHS[i + 1] * np.sin(second)
+        A[N - 1 + i, i] = LENGTHS[i] * np.cos(first) + LENGTHS[i + 1] * np.cos(second)
+        A[N - 1 + i, i + 1] = LENGTHS[i + 1] * np.cos(second)
+    A *= w
+    A[-2:] = jacobian(q)
+    return A
+
+
+def inversion_step(q, dx):
+    """Equation (4), with the singular values cut at 1e-15 of the largest."""
+    return np.linalg.pinv(jacobian(q), rcond=1e-15) @ dx
+
+
+def extended_step(q, dx, w):
+    """Least squares of equation (9) by the normal equations and LU, inner displacements zero."""
+    A = extended_matrix(q, w)
+    b = np.append(np.zeros(2 * N - 2), dx)
+    return np.linalg.solve(A.T @ A, A.T @ b)
+
+
+def follow(step):
+    """Postures (101, 6) and distances (100,) of one step a waypoint from q = 0."""
+    q = [np.zeros(N)]
+    for waypoint in WAYPOINTS:
+        q.append(q[-1] + step(q[-1], waypoint - tip(q[-1])))
+    distance = [np.linalg.norm(tip(a) - b) for a, b in zip(q[1:], WAYPOINTS, strict=True)]
+    return np.array(q), np.array(distance)
 
 
 @pytest.fixture(scope='module')
@@ -24,20 +79,18 @@ def test_the_arm_is_that_of_the_paper():
     chain = soch_lorencz.arm()
     assert chain.forward(np.zeros(6))[:2, 3] / soch_lorencz.POINT == pytest.approx([400.0, 0.0])
     for q in np.random.default_rng(0).uniform(-np.pi, np.pi, (20, 6)):
-        np.testing.assert_allclose(
-            chain.forward(q)[:2, 3] / soch_lorencz.POINT, paper_arm.tip(q), atol=1e-9
-        )
+        np.testing.assert_allclose(chain.forward(q)[:2, 3] / soch_lorencz.POINT, tip(q), atol=1e-9)
 
 
 def test_waypoints_are_a_hundred_points_of_the_ellipse():
     points = soch_lorencz.waypoints()
-    np.testing.assert_allclose(points, paper_arm.WAYPOINTS, atol=1e-9)
+    np.testing.assert_allclose(points, WAYPOINTS, atol=1e-9)
     np.testing.assert_allclose((points / [400.0, 50.0]) ** 2 @ [1, 1], 1.0, atol=1e-12)
 
 
 def test_inversion_is_equation_4(inversion):
     # The jumps multiply rounding, so that the ways part in the last of these digits.
-    q, distance = paper_arm.follow(paper_arm.inversion_step)
+    q, distance = follow(inversion_step)
     np.testing.assert_allclose(inversion.q[:8], q[:8], atol=1e-7)
     np.testing.assert_allclose(inversion.distance, distance, rtol=1e-4, atol=1e-6)
 
@@ -45,7 +98,7 @@ def test_inversion_is_equation_4(inversion):
 @pytest.mark.parametrize('w', [1.0, 0.1, 1e-3])
 def test_extended_jacobian_is_equation_9(w):
     run = soch_lorencz.follow(soch_lorencz.EXTENDED, w)
-    q, distance = paper_arm.follow(lambda q, dx: paper_arm.extended_step(q, dx, w))
+    q, distance = follow(lambda q, dx: extended_step(q, dx, w))
     np.testing.assert_allclose(run.q[:50], q[:50], atol=1e-6)
     np.testing.assert_allclose(run.distance[:50], distance[:50], rtol=1e-4, atol=1e-6)
 
@@ -56,7 +109,7 @@ def test_the_matrix_is_that_of_the_paper_but_for_its_unit_and_frames():
             soch_lorencz.matrix(soch_lorencz.arm(), q, soch_lorencz.EXTENDED, 0.1)
             / soch_lorencz.POINT
         )
-        expected = paper_arm.extended(q, 0.1)
+        expected = extended_matrix(q, 0.1)
         # Frames of the basic elements are rotated, which changes rows but not their products.
         np.testing.assert_allclose(A.T @ A, expected.T @ expected, rtol=1e-9, atol=1e-6)
 

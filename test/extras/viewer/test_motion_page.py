@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from support.browser import browser, View
+from support.page.browser import browser, View
 
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
@@ -93,10 +93,10 @@ def test_a_path_of_two_points_is_drawn_previewed_and_executed(scenario):
     for number, T in enumerate((first, second), start=1):
         scenario.go(T)
         # The page, too, has to have heard where the gizmo is.
-        text = 'one more is needed' if number == 1 else '2 way points'
+        text = 'one more is needed' if number == 1 else '2 waypoints'
 
         def add(text=text):
-            scenario.press('Add way point')
+            scenario.press('Add waypoint')
             scenario.page.wait_for_timeout(500)
             return text in scenario.view.text()
 

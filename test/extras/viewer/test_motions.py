@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
-from support.arm_helpers import panda_arm, TREE
-from support.tree_robots import arm_xml, group_xml, srdf_xml, state_xml
+from support.ros.servers import panda_arm, TREE
+from support.urdf_texts import arm_xml, group_xml, srdf_xml, state_xml
 
 from ik_service.arm.arm import Arm, ArmSettings, MeasuredState
 from ik_service.arm.hands import Hand

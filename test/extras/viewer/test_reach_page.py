@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from support.browser import browser, View, yellow_pixels
+from support.page.browser import browser, View, yellow_pixels
 from support.reach_maps import write_reach
 
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")

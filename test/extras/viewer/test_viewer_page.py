@@ -8,7 +8,7 @@ import signal
 
 import numpy as np
 import pytest
-from support.browser import (
+from support.page.browser import (
     browser,
     changed_pixels,
     disc,

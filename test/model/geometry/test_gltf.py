@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from support.gltf_files import binary, changed, DATA, data_uri, document, text, TRIANGLES, VERTICES
+from support.solids import binary, changed, DATA, data_uri, document, text, TRIANGLES, VERTICES
 
 from ik_service.model.geometry import gltf
 from ik_service.model.geometry.gltf import GltfError, read_gltf

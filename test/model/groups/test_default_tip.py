@@ -4,7 +4,7 @@ import time
 
 import pytest
 from support.chains import arm_path, SHARED_ROBOTS
-from support.tree_robots import arm_xml, tree_xml
+from support.urdf_texts import arm_xml, tree_xml
 
 from ik_service import Robot
 from ik_service.exceptions import ChainError, UnknownLinkError

@@ -1,7 +1,7 @@
 """Base, tips, joints and faults of planning groups as they follow from what is written."""
 
 import pytest
-from support.tree_robots import arm_xml, group_xml, srdf_xml, state_xml, tree_xml
+from support.urdf_texts import arm_xml, group_xml, srdf_xml, state_xml, tree_xml
 
 from ik_service import Robot
 

@@ -2,7 +2,7 @@
 
 import pytest
 from support.chains import arm_path, SHARED_ROBOTS
-from support.tree_robots import tree_xml
+from support.urdf_texts import tree_xml
 import yaml
 
 from ik_service import Robot

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 from support.chains import arm_path
-from support.tree_robots import arm_xml, group_xml, srdf_xml, state_xml, tree_xml
+from support.urdf_texts import arm_xml, group_xml, srdf_xml, state_xml, tree_xml
 
 from ik_service import Robot
 from ik_service.exceptions import (

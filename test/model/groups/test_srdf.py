@@ -5,7 +5,7 @@ import re
 import time
 
 import pytest
-from support.tree_robots import group_xml, srdf_xml, state_xml
+from support.urdf_texts import group_xml, srdf_xml, state_xml
 
 from ik_service.exceptions import IkServiceError, SrdfError
 from ik_service.model.groups.srdf import (

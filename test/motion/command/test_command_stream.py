@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 from support.chains import arm
-from support.follower_helpers import panda_solver, READY, Rig
-from support.playing import Playing
+from support.motion.rigs import panda_solver, Playing, READY, Rig
 
 import ik_service as iks
 from ik_service.model.motion_bounds import JointBounds, MotionBounds

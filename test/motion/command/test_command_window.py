@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.streaming import GOALS, LIMITS, Link, NAMES, stream
+from support.motion.streaming import GOALS, LIMITS, Link, NAMES, stream
 
 from ik_service.motion.command.command_window import (
     AHEAD,

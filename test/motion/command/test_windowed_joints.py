@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.streaming import LIMITS, NAMES
+from support.motion.streaming import LIMITS, NAMES
 
 from ik_service.motion.command.command_window import CommandWindow
 from ik_service.motion.command.joint_motion import JointMotion
@@ -37,7 +37,7 @@ def test_two_groups_that_move_in_the_same_tick_share_a_window():
     both = joints.window.add(joints.q, limits, 1.01, 0.01).trajectory
     assert (one.velocities > 0.0).any(axis=0).tolist() == [True, False, True, False]
     assert (both.velocities > 0.0).any(axis=0).tolist() == [True, False, True, True]
-    np.testing.assert_array_equal(one.times[:3], both.times[:3])  # one way point for the tick
+    np.testing.assert_array_equal(one.times[:3], both.times[:3])  # one waypoint for the tick
 
 
 def test_limits_are_put_where_the_joints_are():

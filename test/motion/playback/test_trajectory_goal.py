@@ -5,9 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from support.chains import joint_xml, limit_xml, robot_xml
-from support.follower_helpers import panda_solver, READY
-from support.playing import AWAY, chosen, Playing
-from support.trajectories import distance_from_line, smooth_trajectory
+from support.motion.rigs import AWAY, chosen, panda_solver, Playing, READY
+from support.paths import distance_from_line, smooth_trajectory
 
 import ik_service as iks
 from ik_service.exceptions import TargetRefusedError, TrajectoryError

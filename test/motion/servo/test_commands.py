@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.servo_helpers import panda, SPEED_UNITS, ur5e
+from support.motion.rigs import panda, SPEED_UNITS, ur5e
 
 from ik_service.exceptions import ArgumentError, OptionError
 from ik_service.motion.servo.commands import (

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from support.follower_helpers import READY
-from support.servo_helpers import BENT, panda, ServoRig, SPEED_UNITS, ur5e
+from support.motion.rigs import BENT, panda, READY, ServoRig, SPEED_UNITS, ur5e
 
 from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.kinematics.pose_error import pose_error

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.servo_helpers import BENT, panda, ServoRig, ur5e
+from support.motion.rigs import BENT, panda, ServoRig, ur5e
 
 from ik_service.motion.servo.commands import ServoSettings
 from ik_service.motion.servo.servo_goal import ServoCode

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support.chains import arm_path
-from support.follower_helpers import panda_solver, RATE, READY, Rig
+from support.motion.rigs import panda_solver, RATE, READY, Rig
 
 import ik_service as iks
 from ik_service.model.motion_bounds import JointBounds, MotionBounds

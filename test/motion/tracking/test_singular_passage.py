@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.follower_helpers import READY
+from support.motion.rigs import READY
 
 import ik_service as iks
 from ik_service.motion.tracking.nearby_solver import NearbySolver

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from support.chains import arm, pose_difference, transform, within_limits
-from support.joint_paths import line
-from support.six_joint_arms import arm_of, X, Y, Z
+from support.paths import line
+from support.robots import arm_of, X, Y, Z
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, OptionError

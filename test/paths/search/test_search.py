@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy.interpolate import PchipInterpolator
 from support.chains import arm, joint_xml, limit_xml, pose_difference, robot_xml, within_limits
-from support.joint_paths import line
-from support.six_joint_arms import arm_of, Y, Z
-from support.small_arms import TWO_LINKS
+from support.paths import line
+from support.robots import arm_of, TWO_LINKS, Y, Z
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, OptionError

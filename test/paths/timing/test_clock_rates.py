@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.trajectories import smooth_trajectory
+from support.paths import smooth_trajectory
 
 import ik_service as iks
 from ik_service.paths.timing.clock_rates import ClockGrid

@@ -36,7 +36,7 @@ def chain():
 
 
 def moved(T, steps):
-    """Way points that lie so far from each other [m]."""
+    """Waypoints that lie so far from each other [m]."""
     points = []
     for step in steps:
         T = T.copy()
@@ -46,7 +46,7 @@ def moved(T, steps):
 
 
 def polygon(chain, seed):
-    """Random posture, and way points with edges of half a millimetre to 8 cm."""
+    """Random posture, and waypoints with edges of half a millimetre to 8 cm."""
     rng = np.random.default_rng(seed)
     q = HOME + rng.uniform(-0.3, 0.3, 7)
     steps = rng.normal(size=(4, 3))

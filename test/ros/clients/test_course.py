@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from rclpy.task import Future
-from support.ik_servers import poses, SUCCESS
+from support.ros.nodes import poses, SUCCESS
 
 from ik_service.ros.clients import course
 from ik_service.ros.clients.calls import BatchCalls, BlockAnswers

@@ -8,9 +8,16 @@ from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
 import pytest
-from support.arm_helpers import mixed_poses, reachable
-from support.ik_servers import BatchServer, NO_SOLUTION, poses, single_server, SUCCESS
-from support.node_helpers import start_panda, status
+from support.ros.nodes import (
+    BatchServer,
+    NO_SOLUTION,
+    poses,
+    single_server,
+    start_panda,
+    status,
+    SUCCESS,
+)
+from support.ros.servers import mixed_poses, reachable
 
 from ik_service.exceptions import ArgumentError
 from ik_service.ros.clients import (

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
-from support.ik_servers import BatchServer, poses
+from support.ros.nodes import BatchServer, poses
 
 from ik_service.ros.clients import IkClientError
 

@@ -13,7 +13,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import String
 from support.harness import until
-from support.node_helpers import NODE, start_panda, status, WAITING
+from support.ros.nodes import NODE, start_panda, status, WAITING
 
 from ik_service.ros.common.input_topics import CopyFilter, InputTopic
 

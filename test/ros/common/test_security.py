@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from support.harness import until
-from support.node_helpers import NODE, start_panda
+from support.ros.nodes import NODE, start_panda
 
 from ik_service.common.resources import share_folder
 

@@ -14,7 +14,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import TransformStamped
 from support.harness import until
-from support.tf_helpers import require_tf_messages
+from support.ros.messages import require_tf_messages
 
 from ik_service.exceptions import NoTransformError
 from ik_service.ros.common.tf_listener import tf_frames, TfFrames

@@ -13,8 +13,8 @@ pytest.importorskip('visualization_msgs.msg', reason='visualization_msgs is not 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
-from support.arm_helpers import panda_arm, posture_of
-from support.node_helpers import Arm, LATCHED, start_panda, status, target
+from support.ros.nodes import Arm, LATCHED, start_panda, status, target
+from support.ros.servers import panda_arm, posture_of
 from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_service.ros.common.conversions import matrix_from_pose

@@ -9,7 +9,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('visualization_msgs.msg', reason='visualization_msgs is not installed')
 
 from builtin_interfaces.msg import Time
-from support.node_helpers import LATCHED
+from support.ros.nodes import LATCHED
 from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_service.ros.markers.reach_cloud_publisher import cloud, INSIDE, published_cloud, SHELL

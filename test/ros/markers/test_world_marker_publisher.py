@@ -15,8 +15,8 @@ from builtin_interfaces.msg import Time
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
-from support.arm_helpers import panda_arm
-from support.node_helpers import Arm, LATCHED, start_panda
+from support.ros.nodes import Arm, LATCHED, start_panda
+from support.ros.servers import panda_arm
 from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_service.arm.arm import Arm as RobotArm

@@ -17,7 +17,9 @@ from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray
 from moveit_msgs.msg import OrientationConstraint
 from moveit_msgs.srv import GetPositionIK
-from support.arm_helpers import (
+from support.harness import until
+from support.ros.nodes import ask, fk, NODE, start_panda, status, WAITING
+from support.ros.servers import (
     hopeless,
     ik_request,
     PANDA,
@@ -27,8 +29,6 @@ from support.arm_helpers import (
     TIP,
     with_seed,
 )
-from support.harness import until
-from support.node_helpers import ask, fk, NODE, start_panda, status, WAITING
 
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.requests.errors import ErrorCode

@@ -13,9 +13,9 @@ from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionIK
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
-from support.arm_helpers import ik_request, PANDA, panda_arm, posture_of, TIP, TREE
 from support.harness import START_TIMEOUT, until
-from support.node_helpers import ask, fk, LATCHED, NODE, status, WAITING
+from support.ros.nodes import ask, fk, LATCHED, NODE, status, WAITING
+from support.ros.servers import ik_request, PANDA, panda_arm, posture_of, TIP, TREE
 
 from ik_service.arm import loader
 from ik_service.ros.node.ik_node import IkNode

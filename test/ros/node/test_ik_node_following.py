@@ -16,9 +16,9 @@ from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionIK
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
-from support.arm_helpers import hopeless, ik_request, PANDA, panda_arm, posture_of, TIP
 from support.harness import until
-from support.node_helpers import Arm, ask, LATCHED, NODE, start_panda, status, target, WAITING
+from support.ros.nodes import Arm, ask, LATCHED, NODE, start_panda, status, target, WAITING
+from support.ros.servers import hopeless, ik_request, PANDA, panda_arm, posture_of, TIP
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_service.ros.requests.errors import ErrorCode

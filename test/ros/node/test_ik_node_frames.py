@@ -13,11 +13,11 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from geometry_msgs.msg import PoseStamped, TransformStamped
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
-from support.arm_helpers import ik_request, PANDA, panda_arm, posture_of, TIP, with_seed
-from support.follower_helpers import READY
 from support.harness import until
-from support.node_helpers import Arm, ask, fk, NODE, start_panda, target
-from support.tf_helpers import require_tf_messages
+from support.motion.rigs import READY
+from support.ros.messages import require_tf_messages
+from support.ros.nodes import Arm, ask, fk, NODE, start_panda, target
+from support.ros.servers import ik_request, PANDA, panda_arm, posture_of, TIP, with_seed
 
 from ik_service.common.transforms import (
     inverse_transform,

@@ -22,9 +22,9 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
-from support.arm_helpers import ik_request, PANDA, panda_arm, reachable, solved, TIP
-from support.cell import READY
 from support.harness import START_TIMEOUT, until
+from support.ros.cells import READY
+from support.ros.servers import ik_request, PANDA, panda_arm, reachable, solved, TIP
 
 from ik_service.paths.preparation import CartesianPathKernels
 from ik_service.ros.common.conversions import pose_from_matrix

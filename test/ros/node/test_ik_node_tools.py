@@ -9,10 +9,10 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
-from support.arm_helpers import ik_request, PANDA, panda_arm, posture_of, TIP, TREE
-from support.follower_helpers import READY
 from support.harness import until
-from support.node_helpers import Arm, ask, fk, NODE, start_panda, target
+from support.motion.rigs import READY
+from support.ros.nodes import Arm, ask, fk, NODE, start_panda, target
+from support.ros.servers import ik_request, PANDA, panda_arm, posture_of, TIP, TREE
 
 from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.ros.requests.errors import ErrorCode
@@ -77,8 +77,14 @@ def test_tools_are_set_replaced_refused_and_removed_while_the_node_runs(bench):
     tool_x(bench, 'tcp')
     results = bench.set_parameters('ik_service', **{'tool_frames.new.link': 'panda_link8'})
     assert 'there is no such parameter' in results[0].reason
-    assert set_tools(bench, '').successful
+    before = tool_x(bench, 'tcp')
+    (result,) = bench.set_parameters('ik_service', **{'tool_frames.tcp.xyz': [0.0, 0.0, 0.3]})
+    assert result.successful, result
     node.wait_for(f'(?s){REBUILT}.*{REBUILT}', 60.0)
+    assert before.z - tool_x(bench, 'tcp').z == pytest.approx(0.2, abs=2e-3)  # READY points down
+    assert '0.3' in bench.get_parameters('ik_service', 'tool_frames')[0]
+    assert set_tools(bench, '').successful
+    node.wait_for(f'(?s){REBUILT}.*{REBUILT}.*{REBUILT}', 60.0)
     assert fk(bench, ['tcp'], [], []).error_code.val == ErrorCode.INVALID_LINK_NAME
 
 
@@ -99,9 +105,8 @@ def test_a_moving_arm_comes_to_rest_before_its_tool_changes_and_the_state_is_kep
     assert max(map(abs, commands.messages[-1].velocity)) > 0.01
     assert set_tools(bench, '{tcp: {link: panda_link8, xyz: [0, 0, 0.1]}}').successful
     node.wait_for(f'{REBUILT}.*not following any target', 60.0)
+    until(lambda: max(map(abs, commands.messages[-1].velocity)) < 1e-9, 5.0, 'the last command')
     count = len(commands)
-    last = commands.messages[-1]
-    np.testing.assert_allclose(last.velocity, 0.0, atol=1e-9)
     joints.vanish()
     request = ik_request(np.eye(4), 'tcp', ik_link_name='tcp')  # where it is: the state is known
     answer = ask(bench, request)
@@ -112,7 +117,7 @@ def test_a_moving_arm_comes_to_rest_before_its_tool_changes_and_the_state_is_kep
 
 def test_tools_wait_for_a_description(bench):
     from std_msgs.msg import String
-    from support.node_helpers import LATCHED, WAITING
+    from support.ros.nodes import LATCHED, WAITING
 
     node = bench.start(
         NODE, ready=WAITING, base_link='base', tip_link='tool', tool_frames='{t: {link: tool}}'

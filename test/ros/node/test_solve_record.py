@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from rclpy.time import Time
-from support.arm_helpers import hopeless, panda_arm, reachable
+from support.ros.servers import hopeless, panda_arm, reachable
 
 from ik_service.ros.node.diagnostics import solve_values
 from ik_service.ros.requests.service_handler import SolveRecord

@@ -10,9 +10,9 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
-from support.arm_helpers import PANDA, TIP
-from support.cell import NAMES, READY
-from support.node_helpers import Arm, status
+from support.ros.cells import NAMES, READY
+from support.ros.nodes import Arm, status
+from support.ros.servers import PANDA, TIP
 
 from ik_service.ros.common.conversions import pose_from_matrix
 
@@ -25,7 +25,7 @@ TESTS = Path(__file__).parents[2]
 def test_a_hanging_middleware_is_told_on_stderr(bench, how):
     path = os.pathsep.join(map(str, (TESTS, TESTS.parent)))
     node = bench.start(
-        'support.hanging_node',
+        'support.programs.hanging_node',
         environment={'PYTHONPATH': path, 'HANGS': how},
         urdf=str(PANDA),
         tip_link=TIP,

@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from support.arm_helpers import PANDA, TIP
 from support.harness import until
-from support.node_helpers import NODE
+from support.ros.nodes import NODE
+from support.ros.servers import PANDA, TIP
 
 from ik_service.common.shared_parameters import files_for_others, given_to_all_nodes
 from ik_service.exceptions import OptionError

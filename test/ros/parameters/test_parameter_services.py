@@ -23,8 +23,8 @@ from rcl_interfaces.srv import (
 )
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from support.arm_helpers import PANDA, TIP
 from support.harness import START_TIMEOUT, until
+from support.ros.servers import PANDA, TIP
 import yaml
 
 from ik_service.exceptions import IkServiceError
@@ -44,14 +44,14 @@ def node(ros_context):
     node = Node('parameters', context=ros_context, start_parameter_services=False)
     from ik_service.ros.node.parameters import NodeParameters
 
-    NodeParameters(node)
+    node.settings = NodeParameters(node)
     yield node
     node.destroy_node()
 
 
 @pytest.fixture(scope='module')
 def services(node):
-    return ParameterServices(node)
+    return ParameterServices(node, replace=node.settings.replaced_in_texts)
 
 
 def put(services, *messages):
@@ -62,6 +62,24 @@ def put(services, *messages):
 def put_together(services, *messages):
     request = SetParametersAtomically.Request(parameters=list(messages))
     return services._set_together(request, SetParametersAtomically.Response()).result
+
+
+def test_fields_of_an_entry_of_the_text_are_set_in_the_text(node, services):
+    assert put(services, text('tool_frames', '{t: {link: a, xyz: [0, 0, 1]}}'))[0].successful
+    changes = double('tool_frames.t.xyz', [1.0, 2.0, 3.0]), text('tool_frames.t.link', 'b')
+    assert put_together(services, *changes, double('publish_rate', 70.0)).successful
+    frame = node.settings.arm.tool_frames['t']
+    assert (frame.link, frame.xyz) == ('b', (1.0, 2.0, 3.0))
+    for message, reason in [
+        (text('tool_frames.t.xyz', 'here'), 'tool_frames.t.xyz: wrong type'),
+        (text('tool_frames.t.lnk', 'b'), 'is link meant'),
+        (text('tool_frames.other.link', 'b'), 'there is no such parameter'),
+        (text('tool_frames.t', 'b'), 'there is no such parameter'),
+    ]:
+        (result,) = put(services, message)
+        assert not result.successful
+        assert reason in result.reason
+    assert put(services, text('tool_frames', ''))[0].successful
 
 
 def double(name, value):

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from moveit_msgs.msg import JointConstraint
-from support.arm_helpers import tree_arm
+from support.ros.servers import tree_arm
 
 from ik_service.ros.requests.constraints import constrained_chain
 from ik_service.ros.requests.errors import ErrorCode, RequestError

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from support.arm_helpers import posture_of, tree_arm
+from support.ros.servers import posture_of, tree_arm
 
 from ik_service.arm.arm import Arm, ArmSettings, MeasuredState
 from ik_service.common.transforms import inverse_transform, rigid_transform, rotation_from_rpy

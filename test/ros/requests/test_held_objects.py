@@ -10,9 +10,9 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from moveit_msgs.msg import CollisionObject, RobotState
 from moveit_msgs.srv import GetPositionFK
 from shape_msgs.msg import SolidPrimitive
-from support.arm_helpers import ik_request, refused, Server, solved
-from support.collision_helpers import attached, ball, by_name, crane_arm, put, T_TOOL
-from support.line_helpers import line_request, moved
+from support.ros.lines import line_request, moved
+from support.ros.servers import ik_request, refused, Server, solved
+from support.ros.worlds import attached, ball, by_name, crane_arm, put, T_TOOL
 
 from ik_service.common.transforms import rigid_transform
 from ik_service.ros.common.conversions import matrix_from_pose

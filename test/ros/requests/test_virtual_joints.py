@@ -12,7 +12,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from geometry_msgs.msg import Quaternion, Transform, Vector3
 from moveit_msgs.srv import GetPositionFK
 from sensor_msgs.msg import MultiDOFJointState
-from support.arm_helpers import Server, tree_arm
+from support.ros.servers import Server, tree_arm
 
 from ik_service.arm.arm import ArmSettings
 from ik_service.arm.loader import build_arm

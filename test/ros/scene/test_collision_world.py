@@ -17,8 +17,10 @@ from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 from moveit_msgs.srv import GetGroupUrdf, GetPositionFK, GetStateValidity
 from shape_msgs.msg import Mesh, MeshTriangle
 from std_msgs.msg import String
-from support.arm_helpers import ik_request, solved, with_seed
-from support.collision_helpers import (
+from support.harness import START_TIMEOUT, until
+from support.ros.nodes import ask, LATCHED, NODE, status
+from support.ros.servers import ik_request, solved, with_seed
+from support.ros.worlds import (
     attached,
     ball,
     by_name,
@@ -29,9 +31,7 @@ from support.collision_helpers import (
     RIGHT,
     T_TOOL,
 )
-from support.harness import START_TIMEOUT, until
-from support.node_helpers import ask, LATCHED, NODE, status
-from support.solid_arms import folding_arm_xml
+from support.solids import folding_arm_xml
 
 from ik_service import Robot
 from ik_service.arm.arm import ArmSettings, MeasuredState

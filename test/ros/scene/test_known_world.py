@@ -14,7 +14,7 @@ from geometry_msgs.msg import Point, Pose
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 from rclpy.serialization import serialize_message
 from shape_msgs.msg import Mesh, MeshTriangle, Plane, SolidPrimitive
-from support.collision_helpers import attached, BALL, ball, by_name, crane_arm, WorldBench
+from support.ros.worlds import attached, BALL, ball, by_name, crane_arm, WorldBench
 
 from ik_service import Box, Cylinder, Sphere
 from ik_service.arm.arm import ArmSettings

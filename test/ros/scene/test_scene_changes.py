@@ -20,9 +20,18 @@ from moveit_msgs.msg import (
 )
 from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import ColorRGBA
-from support.arm_helpers import ik_request, solved, with_seed
-from support.collision_helpers import attached, ball, by_name, LEFT, LEFT_SEED, T_TOOL
-from support.scenes import diff, matrix, SceneServer
+from support.ros.servers import ik_request, solved, with_seed
+from support.ros.worlds import (
+    attached,
+    ball,
+    by_name,
+    diff,
+    LEFT,
+    LEFT_SEED,
+    matrix,
+    SceneServer,
+    T_TOOL,
+)
 
 from ik_service.common.transforms import rigid_transform
 

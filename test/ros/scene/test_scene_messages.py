@@ -15,8 +15,7 @@ from moveit_msgs.msg import CollisionObject, LinkPadding, ObjectColor
 from moveit_msgs.msg import PlanningSceneComponents as Components
 from shape_msgs.msg import Mesh, MeshTriangle, Plane, SolidPrimitive
 from std_msgs.msg import ColorRGBA
-from support.collision_helpers import attached, ball, crane_arm, WorldBench
-from support.scenes import diff, matrix, SceneServer
+from support.ros.worlds import attached, ball, crane_arm, diff, matrix, SceneServer, WorldBench
 
 from ik_service.common.transforms import rigid_transform, rotation_from_rpy
 from ik_service.ros.common.conversions import pose_from_matrix

@@ -9,11 +9,10 @@ pytest.importorskip('coal', reason='needs the extra collision')
 
 from moveit_msgs.msg import CollisionObject, PlanningScene
 from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
-from support.arm_helpers import ik_request, panda_arm, posture_of, solved, TIP
-from support.collision_helpers import ball, by_name
 from support.harness import until
-from support.node_helpers import Arm, ask, LATCHED, start_panda
-from support.scenes import diff, matrix
+from support.ros.nodes import Arm, ask, LATCHED, start_panda
+from support.ros.servers import ik_request, panda_arm, posture_of, solved, TIP
+from support.ros.worlds import ball, by_name, diff, matrix
 
 from ik_service.ros.requests.errors import ErrorCode
 

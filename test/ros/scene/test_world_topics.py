@@ -12,10 +12,10 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from geometry_msgs.msg import Pose
 from moveit_msgs.msg import CollisionObject
 from shape_msgs.msg import SolidPrimitive
-from support.arm_helpers import ik_request, panda_arm, posture_of
-from support.collision_helpers import WorldBench
 from support.harness import until
-from support.node_helpers import ask, start_panda
+from support.ros.nodes import ask, start_panda
+from support.ros.servers import ik_request, panda_arm, posture_of
+from support.ros.worlds import WorldBench
 
 from ik_service.common.transforms import rigid_transform, rotation_from_rpy
 from ik_service.ros.common.conversions import pose_from_matrix

@@ -11,10 +11,10 @@ from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import MoveItErrorCodes
 from moveit_msgs.srv import GetCartesianPath
 from sensor_msgs.msg import JointState
-from support.arm_helpers import ik_request, panda_arm, posture_of, reachable
 from support.harness import until
-from support.line_helpers import beside_lines, HOME, line_request, moved, samples, trajectory_of
-from support.node_helpers import Arm, ask, start_panda, target
+from support.ros.lines import beside_lines, HOME, line_request, moved, samples, trajectory_of
+from support.ros.nodes import Arm, ask, start_panda, target
+from support.ros.servers import ik_request, panda_arm, posture_of, reachable
 
 COMPILED = 280.0  # for the first path in a fresh installation [s]
 

@@ -9,8 +9,8 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('coal', reason='needs the extra collision')
 
 from moveit_msgs.srv import GetStateValidity
-from support.collision_helpers import attached, ball, crane_server, put
-from support.line_helpers import line_request, moved, samples, trajectory_of
+from support.ros.lines import line_request, moved, samples, trajectory_of
+from support.ros.worlds import attached, ball, crane_server, put
 
 START = {'shoulder': 0.9, 'elbow': -1.8, 'wrist': 0.9}
 

@@ -10,8 +10,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from moveit_msgs.msg import JointConstraint, OrientationConstraint, VisibilityConstraint
-from support.arm_helpers import IN_PLANE, panda_arm, Server, TREE
-from support.line_helpers import (
+from support.ros.lines import (
     beside_lines,
     from_home,
     HOME,
@@ -22,6 +21,7 @@ from support.line_helpers import (
     trajectory_of,
     turn_from_line,
 )
+from support.ros.servers import IN_PLANE, panda_arm, Server, TREE
 
 from ik_service.arm.arm import ArmSettings
 from ik_service.arm.loader import build_arm
@@ -110,12 +110,12 @@ def test_a_line_out_of_reach_ends_with_a_fraction_and_the_joint(server, start):
     height = server.arm.chain.forward(trajectory.positions[-1])[2, 3]
     assert height - ends[0][2, 3] == pytest.approx(2.0 * answer.fraction - 1.0, abs=1e-4)
     message = answer.error_code.message
-    assert f'fraction {answer.fraction:.4g}: 1 of 2 way points' in message
+    assert f'fraction {answer.fraction:.4g}: 1 of 2 waypoints' in message
     assert 'waypoints[1]' in message
     assert 'reach' in message or 'panda_joint' in message
 
 
-def test_way_points_in_the_frame_of_the_link_are_relative_to_the_one_before(server, start):
+def test_waypoints_in_the_frame_of_the_link_are_relative_to_the_one_before(server, start):
     step = moved(np.eye(4), 0.0, 0.05, 0.02)
     relative = server.plan(
         from_home(server.arm, [step, step], frame='panda_hand_tcp', link_name='panda_hand_tcp')
@@ -149,7 +149,7 @@ def test_a_link_beside_the_tip_moves_straight(server, start):
     assert beside_lines(chain, q, [hand, end]) < 1e-4
 
 
-def test_no_way_point_and_equal_ones_are_a_path_that_stays(server, start):
+def test_no_waypoint_and_equal_ones_are_a_path_that_stays(server, start):
     none = server.plan(from_home(server.arm, []))
     assert (none.error_code.val, none.fraction) == (ErrorCode.SUCCESS, 0.0)
     assert len(trajectory_of(none)) == 1
@@ -255,7 +255,7 @@ def test_what_cannot_be_is_refused_by_name(server, start, fields, code, word):
     reasons(server, answer, code, word)
 
 
-def test_way_points_that_are_no_poses_and_too_many_are_refused(server, start):
+def test_waypoints_that_are_no_poses_and_too_many_are_refused(server, start):
     request = from_home(server.arm, [start, start])
     request.waypoints[1].position.y = math.nan
     reasons(server, server.plan(request), ErrorCode.INVALID_GOAL_CONSTRAINTS, 'waypoints[1]')

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from moveit_msgs.srv import GetPositionFK
-from support.arm_helpers import posture_of, Server, tree_arm
+from support.ros.servers import posture_of, Server, tree_arm
 
 from ik_service.common.transforms import inverse_transform
 from ik_service.ros.common.conversions import matrix_from_pose

@@ -14,7 +14,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import JointConstraint
-from support.arm_helpers import (
+from support.ros.servers import (
     hopeless,
     ik_request,
     panda_arm,

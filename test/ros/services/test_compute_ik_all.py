@@ -12,9 +12,11 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from geometry_msgs.msg import Pose
 from moveit_msgs.msg import JointConstraint, OrientationConstraint, PositionConstraint
 from moveit_msgs.srv import GetCartesianPath
-from support.arm_helpers import Server
 from support.chains import arm_path
-from support.collision_helpers import (
+from support.harness import until
+from support.ros.nodes import NODE
+from support.ros.servers import Server
+from support.ros.worlds import (
     attached,
     ball,
     crane_server,
@@ -24,8 +26,6 @@ from support.collision_helpers import (
     RIGHT,
     T_TOOL,
 )
-from support.harness import until
-from support.node_helpers import NODE
 
 from ik_service import solve_ik_all
 from ik_service.arm.arm import ArmSettings

@@ -7,7 +7,7 @@ from moveit_msgs.msg import JointConstraint, OrientationConstraint
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
 import pytest
-from support.arm_helpers import (
+from support.ros.servers import (
     ik_request,
     IN_PLANE,
     mixed_poses,

@@ -10,8 +10,8 @@ pytest.importorskip('coal', reason='needs the extra collision')
 
 from moveit_msgs.msg import CollisionObject, JointConstraint, OrientationConstraint
 from shape_msgs.msg import SolidPrimitive
-from support.arm_helpers import ik_request, refused, Server, solved, together, tree_arm, with_seed
-from support.collision_helpers import (
+from support.ros.servers import ik_request, refused, Server, solved, together, tree_arm, with_seed
+from support.ros.worlds import (
     attached,
     ball,
     by_name,

@@ -18,7 +18,7 @@ from moveit_msgs.msg import (
 )
 import numpy as np
 from shape_msgs.msg import Mesh, SolidPrimitive
-from support.arm_helpers import ik_request, posture_of, reachable, refused, solved, TIP
+from support.ros.servers import ik_request, posture_of, reachable, refused, solved, TIP
 
 from ik_service.common.transforms import rigid_transform, rotation_about_axis
 from ik_service.ros.common.conversions import pose_from_matrix

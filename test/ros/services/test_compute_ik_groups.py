@@ -13,7 +13,7 @@ from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import OrientationConstraint, PositionConstraint
 import numpy as np
 from shape_msgs.msg import SolidPrimitive
-from support.arm_helpers import (
+from support.ros.servers import (
     ik_request,
     PANDA,
     panda_arm,

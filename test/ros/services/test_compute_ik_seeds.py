@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from support.arm_helpers import (
+from support.ros.servers import (
     ik_request,
     IN_PLANE,
     panda_arm,

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from moveit_msgs.srv import GetGroupUrdf
-from support.arm_helpers import PANDA, panda_arm, Server
+from support.ros.servers import PANDA, panda_arm, Server
 
 from ik_service import Robot
 from ik_service.ros.requests.errors import ErrorCode

@@ -15,10 +15,10 @@ from moveit_msgs.msg import JointConstraint, OrientationConstraint, PositionCons
 from moveit_msgs.srv import GetPositionFK
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
-from support.arm_helpers import ik_request, together, with_seed
 from support.chains import arm_path, pose_difference
 from support.harness import until
-from support.node_helpers import ask, NODE, start_panda
+from support.ros.nodes import ask, NODE, start_panda
+from support.ros.servers import ik_request, together, with_seed
 
 from ik_service import Robot
 from ik_service.common.transforms import inverse_transform

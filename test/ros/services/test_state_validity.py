@@ -20,7 +20,7 @@ from moveit_msgs.msg import (
 )
 from moveit_msgs.srv import GetStateValidity
 from shape_msgs.msg import SolidPrimitive
-from support.collision_helpers import attached, ball, crane_server, put
+from support.ros.worlds import attached, ball, crane_server, put
 
 from ik_service.common.transforms import rigid_transform, rotation_from_rpy
 from ik_service.ros.common.conversions import pose_from_matrix

@@ -11,7 +11,7 @@ pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
 from geometry_msgs.msg import PoseStamped
 from support.harness import until
-from support.node_helpers import start_panda
+from support.ros.nodes import start_panda
 
 from ik_service.cli import ros
 from ik_service.exceptions import IkServiceError

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from support.chains import arm, planar, snake
-from support.six_joint_arms import JOINTS, six_joint_arm, WITHOUT
+from support.robots import JOINTS, six_joint_arm, WITHOUT
 
 from ik_service.jit.compile import kernel
 from ik_service.solvers.all_solutions.closed_forms import (

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from support.chains import arm, planar, postures, snake, targets
-from support.six_joint_arms import six_joint_arm, WITHOUT
+from support.robots import six_joint_arm, WITHOUT
 
 import ik_service as iks
 from ik_service.solvers.all_solutions.elimination import elimination_of, elimination_starts

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from support.chains import arm, planar, postures, snake, targets, within_limits
-from support.six_joint_arms import arm_of, JOINTS, six_joint_arm, WITHOUT
+from support.robots import arm_of, JOINTS, six_joint_arm, WITHOUT
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, IncompleteSolutionsError, OptionError

@@ -5,9 +5,7 @@ import pytest
 from support.chains import arm as arm_of
 from support.chains import arm as chain_of
 from support.chains import postures, snake, targets
-from support.contract import assert_honest, options_with
-from support.elements import mimicking
-from support.first_step import first_step
+from support.solver_checks import assert_honest, first_step, mimicking, options_with
 
 import ik_service as iks
 from ik_service.exceptions import OptionError

@@ -21,7 +21,7 @@ from support.chains import (
     transform,
     within_limits,
 )
-from support.contract import options_with
+from support.solver_checks import options_with
 
 import ik_service as iks
 from ik_service.jit.compile import kernel

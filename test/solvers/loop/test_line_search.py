@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from support.chains import arm as arm_of
 from support.chains import planar, planar_xml, postures, targets
-from support.contract import options_with
-from support.minimisers import costs, traces
+from support.solver_checks import costs, options_with, traces
 
 import ik_service as iks
 from ik_service.kinematics.pose_error import pose_error

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from support.chains import arm as arm_of
 from support.chains import planar, postures
-from support.contract import options_with
-from support.minimisers import (
+from support.solver_checks import (
     assert_costs_never_rise,
     assert_gain_is_a_share,
     CHAINS,
     first_below,
     near,
+    options_with,
 )
 
 import ik_service as iks

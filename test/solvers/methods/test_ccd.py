@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from support.chains import arm as arm_of
 from support.chains import planar, planar_xml, postures, snake, targets, within_limits
-from support.contract import assert_honest, options_with
-from support.elements import mimicking
+from support.solver_checks import assert_honest, mimicking, options_with
 
 import ik_service as iks
 from ik_service.exceptions import OptionError

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support.chains import arm, planar, postures, snake
-from support.first_step import first_step
+from support.solver_checks import first_step
 
 WEIGHTS = [(1.0,) * 6, (1.0, 1.0, 1.0, 0.0, 0.0, 0.0), (2.0, 1.0, 0.5, 0.1, 3.0, 0.0)]
 

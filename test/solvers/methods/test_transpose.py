@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from support.chains import arm as arm_of
 from support.chains import postures, snake, targets
-from support.contract import options_with
-from support.first_step import first_step
+from support.solver_checks import first_step, options_with
 
 import ik_service as iks
 from ik_service.kinematics.pose_error import pose_error

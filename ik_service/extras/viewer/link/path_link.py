@@ -209,7 +209,7 @@ class PathLink:
         self,
         chain: KinematicChain,
         start: np.ndarray,
-        way_points: np.ndarray,
+        waypoints: np.ndarray,
         settings: PathSettings,
         on_answer: Callable[[PathAnswer], object],
     ) -> bool:
@@ -217,7 +217,7 @@ class PathLink:
         Request the motion of the tip along straight lines, from ``compute_cartesian_path``.
 
         :param start: (n,) positions of its joints where the first line starts [rad] or [m].
-        :param way_points: (k, 4, 4) T_base_tip at the end of each line [m].
+        :param waypoints: (k, 4, 4) T_base_tip at the end of each line [m].
         :param on_answer: called with the answer in the thread that spins.
         :returns: whether it was sent; see :meth:`RequestClient.send`.
         """
@@ -226,7 +226,7 @@ class PathLink:
         request.link_name = chain.tip_link
         joints = JointState(name=list(chain.joint_names), position=start.tolist())
         request.start_state = RobotState(joint_state=joints, is_diff=True)
-        request.waypoints = [pose_from_matrix(T) for T in way_points]
+        request.waypoints = [pose_from_matrix(T) for T in waypoints]
         request.max_step = settings.max_step
         request.avoid_collisions = settings.avoid_collisions
         if hasattr(request, 'max_cartesian_speed'):  # not on Humble

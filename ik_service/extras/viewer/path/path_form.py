@@ -12,7 +12,7 @@ from ik_service.extras.viewer.link.path_link import PathSettings
 from ik_service.extras.viewer.link.task_queue import Post
 from ik_service.extras.viewer.panel.panel_html import banner, Level, StatusText
 from ik_service.extras.viewer.panel.widgets import call_on_click, set_properties, set_value
-from ik_service.extras.viewer.path.way_points import NAME
+from ik_service.extras.viewer.path.waypoints import NAME
 
 if TYPE_CHECKING:
     from ik_service.extras.viewer.path.paths import Paths
@@ -131,8 +131,8 @@ def _motion_text(state: PathState) -> StatusText:
 
 def _drawing_text(points: int) -> StatusText:
     if points >= FEWEST_POINTS:
-        return StatusText(Level.GOOD, f'{points} way points', 'the preview shows the motion')
-    texts = ('move the gizmo to where the path starts, and add a way point', 'one more is needed')
+        return StatusText(Level.GOOD, f'{points} waypoints', 'the preview shows the motion')
+    texts = ('move the gizmo to where the path starts, and add a waypoint', 'one more is needed')
     return StatusText(Level.WAITING, 'Draw a path', texts[points])
 
 
@@ -154,18 +154,18 @@ class PathForm:
         with container:
             self._text = gui.add_html('')
             self._add = gui.add_button(
-                'Add way point',
+                'Add waypoint',
                 icon=viser.Icon.MAP_PIN_PLUS,
                 hint='Where the gizmo is; a straight line leads to it',
             )
             self._edit = gui.add_button_group(
                 'Path',
                 ('Circle', 'Undo', 'Clear'),
-                hint='Circle: through the last three way points, once around',
+                hint='Circle: through the last three waypoints, once around',
             )
-            self._save = gui.add_button('Save way points', icon=viser.Icon.DOWNLOAD)
+            self._save = gui.add_button('Save waypoints', icon=viser.Icon.DOWNLOAD)
             self._load = gui.add_upload_button(
-                'Load way points', icon=viser.Icon.UPLOAD, mime_type='application/json'
+                'Load waypoints', icon=viser.Icon.UPLOAD, mime_type='application/json'
             )
             self._speed = gui.add_number('Speed [mm/s]', _SPEED, min=0.0, max=5e3, step=10.0)
             self._step = gui.add_number('Step [mm]', _STEP, min=0.1, max=100.0, step=0.5)

@@ -7,7 +7,7 @@ import viser
 
 from ik_service.common.transforms import quaternion_wxyz_from_rotation
 from ik_service.extras.viewer.path.preview import Preview
-from ik_service.extras.viewer.path.way_points import Drawing
+from ik_service.extras.viewer.path.waypoints import Drawing
 from ik_service.extras.viewer.scene.models import ArmModel, Style
 from ik_service.extras.viewer.scene.robot_view import RobotView
 from ik_service.extras.viewer.scene.scene import Poses
@@ -17,7 +17,7 @@ ALONG_PATH = Style(color=(0.05, 0.62, 0.45), opacity=0.35, scale=1.015)
 
 Color = tuple[int, int, int]
 
-_DRAWN: Color = (73, 80, 87)
+_DRAWN: Color = (134, 142, 150)
 _REACHED: Color = (18, 158, 115)
 _UNREACHED: Color = (224, 49, 49)
 _NO_LINE = np.zeros((1, 2, 3), dtype=np.float32)

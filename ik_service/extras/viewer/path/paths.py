@@ -23,12 +23,12 @@ from ik_service.extras.viewer.path.preview import (
     START_TOLERANCE,
     START_TOLERANCES,
 )
-from ik_service.extras.viewer.path.way_points import (
+from ik_service.extras.viewer.path.waypoints import (
     is_near,
-    read_way_points,
-    way_points_text,
-    WayPointError,
-    WayPoints,
+    read_waypoints,
+    WaypointError,
+    Waypoints,
+    waypoints_text,
 )
 from ik_service.extras.viewer.robot_display import RobotDisplay
 
@@ -217,7 +217,7 @@ class Paths:
     ) -> None:
         self._link, self._target, self._motions = link, target, motions
         self._make_scene, self._refuse = make_scene, refuse
-        self._points, self._playback = WayPoints(), Playback()
+        self._points, self._playback = Waypoints(), Playback()
         self._planner = PathPlanner(link, tasks, self._take_preview, self._take_failure)
         self._run = PathRun(link, tasks, self._take_end)
         self._approach = StartApproach(target)
@@ -304,7 +304,7 @@ class Paths:
         tip = None if self._display is None else self._display.tip_pose()
         T = tip if self._target.pose is None else self._target.pose
         if T is None:
-            self._refuse(f'a way point cannot be added: {_NO_STATES}')
+            self._refuse(f'a waypoint cannot be added: {_NO_STATES}')
         else:
             self._edit(lambda: self._points.add(T))
 
@@ -323,7 +323,7 @@ class Paths:
     def save(self, send: Callable[[str], object]) -> None:
         """Send the waypoints as a file."""
         if self._display is not None and len(self._points):
-            send(way_points_text(self._points.drawing, *self._ends(self._display)))
+            send(waypoints_text(self._points.drawing, *self._ends(self._display)))
 
     def load(self, content: bytes) -> None:
         """Take the waypoints of a file instead of the present ones."""
@@ -331,7 +331,7 @@ class Paths:
         if display is None:
             self._refuse_in(self.state())
             return
-        self._edit(lambda: self._points.replace(read_way_points(content, *self._ends(display))))
+        self._edit(lambda: self._points.replace(read_waypoints(content, *self._ends(display))))
 
     def preview(self) -> None:
         """Compute the motion along the path."""
@@ -413,7 +413,7 @@ class Paths:
             return
         try:
             edit()
-        except (WayPointError, ArgumentError) as error:
+        except (WaypointError, ArgumentError) as error:
             self._refuse(str(error))
             return
         self._drop_preview()

@@ -11,7 +11,7 @@ import numpy as np
 from ik_service.exceptions import TrajectoryError
 from ik_service.extras.viewer.link.path_link import PathAnswer, PathLink, PathSettings
 from ik_service.extras.viewer.link.task_queue import Newest, TaskQueue
-from ik_service.extras.viewer.path.way_points import is_near
+from ik_service.extras.viewer.path.waypoints import is_near
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
@@ -186,7 +186,7 @@ class PathPlanner:
         question = self._question
         assert question is not None
         if answer.message is None:
-            self._fail(answer.reason or 'the arm cannot leave the first way point on this path')
+            self._fail(answer.reason or 'the arm cannot leave the first waypoint on this path')
             return
         try:
             preview = make_preview(question.chain, answer)

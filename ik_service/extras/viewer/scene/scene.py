@@ -70,7 +70,7 @@ OnDrag = Callable[[np.ndarray, bool], object]
 
 _NEW_TRAIL_COLOR, _OLD_TRAIL_COLOR = (222, 62, 0), (255, 214, 186)
 _ERROR_COLOR = (201, 42, 42)
-_SKY, _HORIZON = (222, 231, 241), (250, 251, 252)
+_CELLS, _SECTIONS = (176, 183, 191), (134, 142, 150)  # to be seen on light and dark pages
 _VIEW_DIRECTION = np.array([0.80, -0.95, 0.42])  # from the arm to the camera
 
 _DISTANCE = 3.0  # of the camera, as a multiple of the reach: the gizmo at full reach is seen
@@ -201,19 +201,15 @@ class RobotScene:
 
 
 def add_surroundings(server: viser.ViserServer) -> None:
-    """Add the ground and the sky to an empty scene."""
-    scene = server.scene
-    share = np.linspace(0.0, 1.0, 256)[:, None, None]
-    sky = (np.array(_SKY) + share * (np.array(_HORIZON) - np.array(_SKY))).astype(np.uint8)
-    scene.set_background_image(np.repeat(sky, 4, axis=1), format='png')
-    scene.add_grid(
+    """Add the ground to an empty scene."""
+    server.scene.add_grid(
         '/ground',
         width=6.0,
         height=6.0,
         cell_size=0.1,
         section_size=0.5,
-        cell_color=(225, 229, 234),
-        section_color=(196, 204, 214),
+        cell_color=_CELLS,
+        section_color=_SECTIONS,
         fade_distance=9.0,
         fade_from='origin',
         shadow_opacity=0.22,

@@ -25,6 +25,22 @@ _Serve = Callable[[ServerConnection, HttpRequest], Response | None]
 TITLE = 'ik_service'
 """Title of the page in a browser."""
 
+# viser takes its scheme from its server, and this global overrides that for one browser. The sky
+# is behind the scene, whose background is transparent; only the scene's canvas names its engine.
+_HEAD = f"""<title>{TITLE}</title>
+<script>
+const dark = matchMedia('(prefers-color-scheme: dark)');
+window.__VISER_EMBED_CONFIG__ = {{darkMode: dark.matches}};
+dark.addEventListener('change', () => location.reload());
+</script>
+<style>
+canvas[data-engine] {{ background: linear-gradient(#dee7f1, #fafbfc) }}
+@media (prefers-color-scheme: dark) {{
+  html {{ color-scheme: dark; background: #1f2328 }}
+  canvas[data-engine] {{ background: linear-gradient(#20262e, #3d444d) }}
+}}
+</style>"""
+
 _one_at_a_time = threading.Lock()
 _log = logging.getLogger('ik_service.page')
 # Port scans and the like would leave a traceback each.
@@ -100,7 +116,7 @@ def _page(
     clean = policy.clean_path(request)
     if clean != request.path:
         return Response(http.HTTPStatus.SEE_OTHER, 'See Other', Headers({'Location': clean}), b'')
-    _name(answer)
+    _adapt(answer)
     host = request.headers.get_all('Host')[0]
     for name, value in _security_headers(host).items():
         answer.headers[name] = value
@@ -109,21 +125,21 @@ def _page(
     return answer
 
 
-def _name(answer: Response) -> None:
-    """Give the page the name of this program, where the answer is the page itself."""
+def _adapt(answer: Response) -> None:
+    """Give the page the name of this program and the browser's colour scheme."""
     packed = answer.headers.get('Content-Encoding') == 'gzip'
     if not answer.headers.get('Content-Type', '').startswith('text/html') or answer.body is None:
         return
-    answer.body = _named(bytes(answer.body), packed)
+    answer.body = _adapted(bytes(answer.body), packed)
     if 'Content-Length' in answer.headers:
         del answer.headers['Content-Length']
         answer.headers['Content-Length'] = str(len(answer.body))
 
 
 @functools.lru_cache(maxsize=4)  # the page is several megabytes
-def _named(body: bytes, packed: bool) -> bytes:
+def _adapted(body: bytes, packed: bool) -> bytes:
     page = gzip.decompress(body) if packed else body
-    page = page.replace(b'<title>Viser</title>', f'<title>{TITLE}</title>'.encode(), 1)
+    page = page.replace(b'<title>Viser</title>', _HEAD.encode(), 1)
     return gzip.compress(page, 6) if packed else page
 
 

@@ -18,24 +18,28 @@ from moveit_msgs.srv import (
     QueryPlannerInterfaces,
 )
 from std_srvs.srv import Trigger
-from support.cell import Cell, NAMES, panda_chain
 from support.chains import arm_path, pose_difference
 from support.harness import Bench, until
-from support.plan_clients import (
+from support.ros.cells import Cell, NAMES, panda_chain
+from support.ros.plans import (
     compas_configuration,
     compas_frame,
     FLANGE,
+    gone,
     joint_constraints,
+    LEFT,
     like_compas_fab,
     like_move_group_interface,
     like_pymoveit2,
     Mover,
+    planned_rows,
     pose_target,
+    POST,
     pymoveit2_orientation,
     pymoveit2_position,
+    RIGHT,
 )
-from support.plan_helpers import gone, LEFT, planned_rows, POST, RIGHT
-from support.trajectory_helpers import message
+from support.ros.trajectories import message
 
 import ik_service as iks
 from ik_service.ros.common.conversions import pose_from_matrix

@@ -19,21 +19,21 @@ from moveit_msgs.msg import (
 from moveit_msgs.srv import GetPlanningScene
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
-from support.cell import Cell, CHAIN, NODE, panda_chain, READY
 from support.chains import arm_path
 from support.harness import Bench, until
-from support.plan_clients import Mover
-from support.plan_helpers import (
+from support.ros.cells import Cell, CHAIN, NODE, panda_chain, READY
+from support.ros.plans import (
     box,
     gone,
     joint_goal,
     LEFT,
+    Mover,
     planned_rows,
     POST,
     RIGHT,
 )
-from support.solid_arms import at
-from support.trajectory_helpers import assert_gentle, message
+from support.ros.trajectories import assert_gentle, message
+from support.solids import at
 
 import ik_service as iks
 

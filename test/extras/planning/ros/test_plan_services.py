@@ -12,10 +12,8 @@ pytest.importorskip('coal', reason='Coal comes with the extra collision')
 from moveit_msgs.msg import Constraints, MotionPlanRequest, RobotState
 from moveit_msgs.srv import GetMotionPlan, QueryPlannerInterfaces
 from shape_msgs.msg import SolidPrimitive
-from support.arm_helpers import FixedClock, panda_arm, Server
-from support.cell import NAMES, READY
-from support.collision_helpers import attached, put
-from support.plan_helpers import (
+from support.ros.cells import NAMES, READY
+from support.ros.plans import (
     box,
     gone,
     joint_goal,
@@ -27,7 +25,9 @@ from support.plan_helpers import (
     RIGHT,
     upright,
 )
-from support.solid_arms import at
+from support.ros.servers import FixedClock, panda_arm, Server
+from support.ros.worlds import attached, put
+from support.solids import at
 
 from ik_service.extras.planning.ros.plan_services import PlanHandler, PlannersHandler
 from ik_service.extras.planning.ros.request_planner import RequestPlanner

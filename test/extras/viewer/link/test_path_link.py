@@ -16,9 +16,9 @@ from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import MultiThreadedExecutor
 from rclpy.node import Node
-from support.arm_helpers import panda_arm
 from support.harness import until
-from support.page_paths import straight_answer
+from support.page.paths import straight_answer
+from support.ros.servers import panda_arm
 
 from ik_service.extras.viewer.link.path_link import PathLink, PathSettings
 from ik_service.extras.viewer.link.viewer_node import ViewerNode

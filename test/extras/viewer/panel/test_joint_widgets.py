@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
-from support.tree_robots import arm_xml, group_xml, srdf_xml, state_xml
+from support.urdf_texts import arm_xml, group_xml, srdf_xml, state_xml
 
 from ik_service import Robot
 from ik_service.arm.arm import Arm, ArmSettings

@@ -6,7 +6,7 @@ pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
 from support.harness import until
-from support.page_client import page_socket, serving
+from support.page.client import page_socket, serving
 
 from ik_service.extras.viewer.panel.panel_html import Level
 from ik_service.extras.viewer.path.path_form import (

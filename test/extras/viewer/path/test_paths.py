@@ -6,8 +6,8 @@ import pytest
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
-from support.arm_helpers import panda_arm
-from support.page_paths import FakeLink, straight_answer
+from support.page.paths import FakeLink, straight_answer
+from support.ros.servers import panda_arm
 
 from ik_service.extras.viewer.link.path_link import PathAnswer, PathSettings
 from ik_service.extras.viewer.link.target import Target
@@ -137,9 +137,9 @@ def test_a_path_is_drawn_previewed_and_executed_as_it_was_received(page):
     assert page.target.take_unpublished() is not None  # of the drag; nothing else moves the arm
     page.do('preview')
     assert page.state.is_planning
-    start, way_points, _ = page.link.paths[0]
+    start, waypoints, _ = page.link.paths[0]
     np.testing.assert_array_equal(start, page.q)
-    np.testing.assert_allclose(way_points, [page.chain.forward(page.q + 0.1)])
+    np.testing.assert_allclose(waypoints, [page.chain.forward(page.q + 0.1)])
     page.answer(page.q, page.q + 0.1)
     assert page.state.can_execute
     assert not page.link.executed
@@ -313,7 +313,7 @@ def test_a_faulty_drawing_is_refused_with_the_reason(page):
     page.do('add')
     assert 'is here already' in page.refusals[-1]
     page.do('close_circle')
-    assert 'three way points' in page.refusals[-1]
+    assert 'three waypoints' in page.refusals[-1]
 
 
 def test_another_robot_has_no_path(ready):
@@ -321,7 +321,7 @@ def test_another_robot_has_no_path(ready):
     assert (ready.state.points, ready.state.has_motion) == (0, False)
 
 
-def test_way_points_are_saved_and_loaded_and_wrong_files_are_refused():
+def test_waypoints_are_saved_and_loaded_and_wrong_files_are_refused():
     page, files = Page(), []
     page.draw(page.q, page.q + 0.1, page.q + 0.2)
     page.do('close_circle')

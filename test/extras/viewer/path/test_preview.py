@@ -3,8 +3,8 @@ import pytest
 
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
-from support.arm_helpers import panda_arm
-from support.page_paths import straight_answer
+from support.page.paths import straight_answer
+from support.ros.servers import panda_arm
 
 from ik_service.exceptions import TrajectoryError
 from ik_service.extras.viewer.path.preview import make_preview

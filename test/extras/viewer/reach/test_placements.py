@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
 from support.harness import until
-from support.page_client import serving
-from support.reach_maps import arm
+from support.page.client import serving
+from support.reach_maps import one_joint_urdf
 
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.viewer.link.task_queue import TaskQueue
@@ -102,13 +102,15 @@ def test_places_are_frames_and_those_of_another_arm_are_not_shown(tmp_path):
 
             until(is_there, SLOW, text)
 
-        placements.show(Robot.from_urdf(arm()).chain('base', 'tip'))
+        placements.show(Robot.from_urdf(one_joint_urdf()).chain('base', 'tip'))
         placements.load(str(path))
         wait_for('the best one reaches 100 % of 2 poses')
         poses, bases = axes
         assert bases.batched_positions[:, 0].tolist() == pytest.approx([0.1, 0.2])
         assert len(poses.batched_positions) == 2
-        placements.show(Robot.from_urdf(arm().replace('"tip"', '"nose"')).chain('base', 'nose'))
+        placements.show(
+            Robot.from_urdf(one_joint_urdf().replace('"tip"', '"nose"')).chain('base', 'nose')
+        )
         wait_for('for another arm: from base to tip, and here from base to nose')
         assert bases._impl.removed
         placements.load(str(tmp_path / 'missing.json'))

@@ -10,7 +10,7 @@ pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 pytest.importorskip('zarr', reason="zarr comes with the extra 'scale'")
 
 from support.harness import until
-from support.reach_maps import arm, made_map, write_reach
+from support.reach_maps import one_joint_map, one_joint_urdf, write_reach
 
 from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.task_queue import TaskQueue
@@ -52,7 +52,7 @@ class Page:
         return self
 
     def show(self, urdf=None):
-        self.reach.show(Robot.from_urdf(urdf or arm()).chain('base', 'tip'))
+        self.reach.show(Robot.from_urdf(urdf or one_joint_urdf()).chain('base', 'tip'))
         return self
 
     def step(self):
@@ -92,7 +92,7 @@ def page(server):
 
 @pytest.fixture
 def path(tmp_path):
-    made_map().save(tmp_path / 'mine.zarr')
+    one_joint_map().save(tmp_path / 'mine.zarr')
     return tmp_path / 'mine.zarr'
 
 
@@ -133,13 +133,15 @@ def test_the_place_of_the_gizmo_is_told_as_it_moves(page, path):
 
 def test_the_map_of_another_arm_is_not_drawn_and_comes_back_with_its_own(page, path):
     page.open(path).wait_for('no robot is shown yet')
-    page.show(arm(height=0.7)).wait_for('the same joint positions put its tip elsewhere')
+    page.show(one_joint_urdf(height=0.7)).wait_for(
+        'the same joint positions put its tip elsewhere'
+    )
     assert page.cloud is None
     assert not page.form._color.visible
     assert len(page.log) == 1
     page.show().wait_for('125 positions')
     assert page.cloud is not None
-    page.show(arm(lower=-0.5)).wait_for('other joint limits')
+    page.show(one_joint_urdf(lower=-0.5)).wait_for('other joint limits')
     assert page.cloud is None
 
 
@@ -158,7 +160,7 @@ def test_a_file_that_cannot_be_read_costs_nothing_but_a_sentence(page, path, tmp
     page.reach.load(str(path))
     page.wait_for('The map is not shown')
     assert page.cloud is None
-    made_map().save(tmp_path / 'good.zarr')
+    one_joint_map().save(tmp_path / 'good.zarr')
     page.reach.load(f' {tmp_path}/good.zarr ')
     page.wait_for('good.zarr</b>')
     assert page.cloud is not None
@@ -176,7 +178,7 @@ def test_what_was_asked_for_last_counts(page, path, tmp_path):
 
 
 def test_two_maps_are_compared(page, path, tmp_path):
-    all_free = made_map(reached=np.ones((125, 2), dtype=bool))
+    all_free = one_joint_map(reached=np.ones((125, 2), dtype=bool))
     all_free.save(tmp_path / 'theirs.zarr')
     page.open(path).show().wait_for('positions')
     page.reach.compare(str(tmp_path / 'missing'))
@@ -197,7 +199,7 @@ def test_two_maps_are_compared(page, path, tmp_path):
 
 def test_a_map_of_100_000_positions_is_sent_in_one_piece(page, tmp_path):
     positions = np.random.default_rng(0).uniform(-1.0, 1.0, (100_000, 3))
-    made_map(positions=positions).save(tmp_path / 'large.zarr')
+    one_joint_map(positions=positions).save(tmp_path / 'large.zarr')
     page.open(tmp_path / 'large.zarr').show().wait_for('100,000 positions')
     sent = len(page.clouds)
     page.change(least=75.0)

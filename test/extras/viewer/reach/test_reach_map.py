@@ -7,8 +7,15 @@ import sys
 
 import numpy as np
 import pytest
-from support import made_maps
-from support.reach_maps import arm, CONTENT, grid, made_map, POINTS, write_reach
+from support.reach_maps import (
+    CONTENT,
+    grid,
+    made_map,
+    one_joint_map,
+    one_joint_urdf,
+    POINTS,
+    write_reach,
+)
 
 from ik_service.exceptions import ArgumentError, IkServiceError, MissingExtraError
 from ik_service.extras.reach import study
@@ -22,7 +29,7 @@ from ik_service.robot import Robot
 
 
 def test_the_quantities_of_a_capability_map_have_units_and_ranges():
-    made = made_map()
+    made = one_joint_map()
     found = of_capability_map(Path('m.zarr'), made)
     by_name = {quantity.name: quantity for quantity in found.quantities}
     assert list(by_name) == ['orientations reached', 'manipulability', 'distance from limits']
@@ -37,7 +44,7 @@ def test_the_quantities_of_a_capability_map_have_units_and_ranges():
 
 
 def test_a_map_of_positions_only_speaks_of_no_orientations():
-    made = made_map()
+    made = one_joint_map()
     options = replace(made.spec.options, task_weights=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
     found = of_capability_map(
         Path('m.zarr'), replace(made, spec=replace(made.spec, options=options))
@@ -47,7 +54,7 @@ def test_a_map_of_positions_only_speaks_of_no_orientations():
 
 def test_a_map_is_read_from_its_folder(tmp_path):
     pytest.importorskip('zarr', reason="zarr comes with the extra 'scale'")
-    made = made_map()
+    made = one_joint_map()
     made.save(tmp_path / 'm.zarr')
     found = read_map(tmp_path / 'm.zarr')
     assert np.allclose(found.quantities[0].values, 100.0 * made.share)
@@ -76,12 +83,12 @@ def test_the_file_of_the_study_is_a_map_with_one_quantity(tmp_path):
 )
 def test_implausible_positions_are_refused(positions):
     with pytest.raises(ArgumentError, match=r'm\.zarr.*positions'):
-        of_capability_map(Path('m.zarr'), made_map(positions=positions))
+        of_capability_map(Path('m.zarr'), one_joint_map(positions=positions))
 
 
 def test_positions_that_are_no_grid_have_no_spacing():
     scattered = grid()[[0, 7, 30, 31]]
-    assert of_capability_map(Path('m'), made_map(positions=scattered)).spacing == 0.0
+    assert of_capability_map(Path('m'), one_joint_map(positions=scattered)).spacing == 0.0
 
 
 URDF = """<robot name="r"><link name="base"/><link name="tip"/>
@@ -99,9 +106,7 @@ def test_a_file_is_read(tmp_path):
 
 def test_a_file_of_the_study_is_read(tmp_path, monkeypatch):
     pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
-    surveyed = made_maps.made_map(
-        URDF, (np.array([0.0, 0.2]),) * 3, np.arange(8) - 1, orientations=10
-    )
+    surveyed = made_map(URDF, (np.array([0.0, 0.2]),) * 3, np.arange(8) - 1, orientations=10)
     monkeypatch.setattr(study, 'capability_map', lambda *_, **__: surveyed)
     monkeypatch.setattr(study, 'draw_reach', lambda path, *_: path)
     urdf = tmp_path / 'r.urdf'
@@ -185,32 +190,38 @@ ENDS = ('panda_link0', 'panda_hand_tcp')
 
 
 def of_spec(spec):
-    return of_capability_map(Path('m'), made_map(spec=spec))
+    return of_capability_map(Path('m'), one_joint_map(spec=spec))
 
 
 @pytest.fixture
 def chain():
-    return Robot.from_urdf(arm()).chain('base', 'tip')
+    return Robot.from_urdf(one_joint_urdf()).chain('base', 'tip')
 
 
 def test_a_map_belongs_to_its_arm(chain):
-    assert difference(of_spec(ChainSpec.of(arm())), chain) == ''
+    assert difference(of_spec(ChainSpec.of(one_joint_urdf())), chain) == ''
 
 
 @pytest.mark.parametrize(
     ('other', 'reason'),
     [
-        (arm(height=0.6), 'of another arm: the same joint positions put its tip elsewhere'),
         (
-            arm(lower=-0.9),
+            one_joint_urdf(height=0.6),
+            'of another arm: the same joint positions put its tip elsewhere',
+        ),
+        (
+            one_joint_urdf(lower=-0.9),
             'other joint limits: j goes from -0.9 to 1 there, and from -1 to 1 here',
         ),
         (
-            arm().replace('"base"', '"foot"'),
+            one_joint_urdf().replace('"base"', '"foot"'),
             'its base link is foot, and the base link here is base',
         ),
-        (arm().replace('"tip"', '"nose"'), 'its tip link is nose, and the tip link here is tip'),
-        (arm().replace('"j"', '"k"'), 'the joints that move there are k'),
+        (
+            one_joint_urdf().replace('"tip"', '"nose"'),
+            'its tip link is nose, and the tip link here is tip',
+        ),
+        (one_joint_urdf().replace('"j"', '"k"'), 'the joints that move there are k'),
     ],
 )
 def test_a_map_of_another_arm_says_what_differs(chain, other, reason):
@@ -226,11 +237,11 @@ def test_a_joint_that_is_locked_makes_another_arm():
 
 
 def test_a_map_without_a_description_is_judged_by_its_links(chain):
-    found = replace(of_spec(ChainSpec.of(arm(height=0.6))), spec=None)
+    found = replace(of_spec(ChainSpec.of(one_joint_urdf(height=0.6))), spec=None)
     assert difference(found, chain) == ''
 
 
 def test_a_damaged_description_is_a_reason(chain):
-    found = of_spec(ChainSpec.of(arm()))
+    found = of_spec(ChainSpec.of(one_joint_urdf()))
     faulty = replace(found, spec=replace(found.spec, urdf='<robot'))
     assert 'cannot be built' in difference(faulty, chain)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.reach_maps import grid, made_map
+from support.reach_maps import grid, one_joint_map
 
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.reach import figures
@@ -37,7 +37,7 @@ def test_larger_values_are_brighter():
 
 @pytest.fixture
 def found():
-    return of_capability_map(Path('m'), made_map())
+    return of_capability_map(Path('m'), one_joint_map())
 
 
 def test_everything_that_is_reached_is_drawn_in_the_colour_of_its_value(found):
@@ -53,7 +53,7 @@ def test_positions_below_the_threshold_are_not_drawn(found):
 
 
 def test_what_is_not_reached_or_not_known_is_never_drawn(found):
-    made = made_map(
+    made = one_joint_map(
         position_free=found.points[:, 0] > 0.0,
         manipulability=np.where(found.points[:, 1] > 0.0, np.nan, 0.1),
     )
@@ -85,7 +85,7 @@ def test_the_place_of_the_gizmo_is_told(found):
     )
     assert place_text(found, np.array([0.0, 0.0, 2.0])) == 'the map has no position here'
     assert nearest(found, np.array([0.249, 0.249, 0.249])) == 124  # the corner of the last cell
-    nowhere = made_map(position_free=np.zeros(125, dtype=bool))
+    nowhere = one_joint_map(position_free=np.zeros(125, dtype=bool))
     assert place_text(of_capability_map(Path('m'), nowhere), np.zeros(3)) == 'not reached'
 
 
@@ -95,7 +95,7 @@ ONE, OTHER, BOTH = COLORS.tolist()
 def reach_map(name, positions, share=1.0, **changes):
     reached = np.zeros((len(positions), 4), dtype=bool)
     reached[:, : round(4 * share)] = True
-    made = made_map(positions=positions, reached=reached, **changes)
+    made = one_joint_map(positions=positions, reached=reached, **changes)
     return of_capability_map(Path(f'{name}.zarr'), made)
 
 

@@ -3,7 +3,7 @@ import time
 
 import numpy as np
 import pytest
-from support.gltf_files import binary, DATA, document, text
+from support.solids import binary, DATA, document, text
 
 from ik_service.extras.viewer.scene import meshes
 from ik_service.extras.viewer.scene.meshes import MeshError, MeshLoader, read_mesh

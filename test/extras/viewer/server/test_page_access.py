@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
-from support.page_client import Client, is_ended, OWN, PORT, read_answer, serving
+from support.page.client import Client, is_ended, OWN, PORT, read_answer, serving
 import viser
 from websockets.asyncio import server as websockets_server
 

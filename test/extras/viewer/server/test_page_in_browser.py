@@ -8,7 +8,7 @@ import socket
 import threading
 
 import pytest
-from support.browser import browser
+from support.page.browser import browser
 
 pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
@@ -162,3 +162,16 @@ def test_a_link_does_not_put_the_page_under_another_server(chromium, served, for
         assert press(tab, served)
         assert foreign.asked == []
         assert tab.url == f'{served.address}/'
+
+
+def test_the_page_follows_the_colour_scheme_of_the_browser(chromium, served):
+    with opened(chromium, served.address) as tab:
+        for scheme in ('light', 'dark', 'light'):
+            tab.emulate_media(color_scheme=scheme)
+            tab.locator(f'html[data-mantine-color-scheme="{scheme}"]').wait_for(
+                state='attached', timeout=SLOW
+            )
+            sky = tab.locator('canvas[data-engine]').evaluate(
+                'canvas => getComputedStyle(canvas).backgroundImage'
+            )
+            assert ('rgb(32, 38, 46)' in sky) == (scheme == 'dark')

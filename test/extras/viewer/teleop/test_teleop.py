@@ -8,9 +8,9 @@ pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 pytest.importorskip('control_msgs', reason='control_msgs is needed for its types')
 
-from support.arm_helpers import panda_arm
 from support.harness import until
-from support.page_client import page_socket, serving
+from support.page.client import page_socket, serving
+from support.ros.servers import panda_arm
 
 from ik_service.extras.viewer.teleop.held_motion import HOLD_RATE, NUDGE
 from ik_service.extras.viewer.teleop.servo_link import (

@@ -10,9 +10,9 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('moveit_msgs.srv', reason='moveit_msgs is not installed')
 
-from support.arm_helpers import panda_arm, posture_of
 from support.harness import until
-from support.node_helpers import Arm, start_panda
+from support.ros.nodes import Arm, start_panda
+from support.ros.servers import panda_arm, posture_of
 from visualization_msgs.msg import InteractiveMarkerFeedback
 from visualization_msgs.srv import GetInteractiveMarkers
 

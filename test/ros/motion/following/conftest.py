@@ -1,8 +1,8 @@
 """Fixtures of the tests of following over real DDS."""
 
 import pytest
-from support.cell import Cell, panda_chain
 from support.harness import Bench
+from support.ros.cells import Cell, panda_chain
 
 
 @pytest.fixture(scope='module')

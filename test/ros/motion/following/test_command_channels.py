@@ -10,9 +10,9 @@ from scipy.interpolate import CubicHermiteSpline
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from support.arm_helpers import PANDA
-from support.follower_helpers import panda_solver, pose_beside, READY, Rig
-from support.window_storm import EPOCH, StormClock
+from support.motion.rigs import panda_solver, pose_beside, READY, Rig
+from support.motion.window_storm import EPOCH, StormClock
+from support.ros.servers import PANDA
 
 from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.loader import build_arm

@@ -6,9 +6,9 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('coal', reason='the extra "collision" is not installed')
 
-from support.cell import Cell, panda_chain
 from support.harness import until
-from support.node_helpers import status
+from support.ros.cells import Cell, panda_chain
+from support.ros.nodes import status
 
 import ik_service as iks
 from ik_service.common.transforms import rigid_transform

@@ -14,8 +14,8 @@ from rclpy.node import Node
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
-from support.cell import NAMES, READY
 from support.harness import until
+from support.ros.cells import NAMES, READY
 
 pytestmark = pytest.mark.dds
 SCALING = 0.8

@@ -12,9 +12,9 @@ from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionIK
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
-from support.bodies import Body, srdf, URDF
 from support.harness import until
-from support.node_helpers import LATCHED, NODE, status, WAITING
+from support.ros.bodies import Body, srdf, URDF
+from support.ros.nodes import LATCHED, NODE, status, WAITING
 
 pytestmark = pytest.mark.dds
 

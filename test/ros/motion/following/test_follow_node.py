@@ -4,8 +4,8 @@ import time
 
 import numpy as np
 import pytest
-from support.cell import Cell, NAMES, panda_chain, READY
 from support.harness import until
+from support.ros.cells import Cell, NAMES, panda_chain, READY
 
 pytestmark = pytest.mark.dds
 

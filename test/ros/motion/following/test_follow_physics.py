@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from support.cell import Cell, panda_chain
+from support.ros.cells import Cell, panda_chain
 
 from ik_service.kinematics.pose_error import pose_error
 

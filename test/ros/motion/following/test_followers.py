@@ -11,7 +11,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
-from support.bodies import GROUPS, srdf, URDF
+from support.ros.bodies import GROUPS, srdf, URDF
 
 from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.group import GroupSettings, SolverSettings

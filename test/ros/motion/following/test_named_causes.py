@@ -9,10 +9,10 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
-from support.arm_helpers import PANDA, TIP
-from support.cell import NAMES, NODE, READY
-from support.node_helpers import Arm, start_panda, status
-from support.trajectory_helpers import AWAY, message, Player, smooth
+from support.ros.cells import NAMES, NODE, READY
+from support.ros.nodes import Arm, start_panda, status
+from support.ros.servers import PANDA, TIP
+from support.ros.trajectories import AWAY, message, Player, smooth
 
 from ik_service.exceptions import nearest
 from ik_service.ros.common.conversions import pose_from_matrix

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from support.wire import GraphTime, READY, Verdict, Wire
+from support.motion.wire import GraphTime, READY, Verdict, Wire
 
 A = READY + np.array([1.2, 0.4, -0.5, 0.3, 0.4, -0.3, 0.5])
 B = READY + np.array([-0.8, 0.2, 0.6, -0.2, -0.4, 0.4, -0.9])

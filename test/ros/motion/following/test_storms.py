@@ -6,9 +6,8 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from support.follower_helpers import panda_solver
-from support.velocity_storm import VelocityStorm
-from support.window_storm import WindowStorm
+from support.motion.rigs import panda_solver
+from support.motion.window_storm import VelocityStorm, WindowStorm
 
 
 @pytest.mark.parametrize(('seed', 'jerk'), [(1, False), (2, False), (1, True), (2, True)])

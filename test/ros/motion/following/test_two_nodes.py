@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from support.cell import Cell, CHAIN, NODE, panda_chain, RATE
 from support.harness import until
+from support.ros.cells import Cell, CHAIN, NODE, panda_chain, RATE
 
 pytestmark = pytest.mark.dds
 

@@ -9,9 +9,9 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from support.repository import REPOSITORY
-from support.trajectory_controller import Version
-from support.wire import Wire
+from support.chains import REPOSITORY
+from support.motion.trajectory_controller import Version
+from support.motion.wire import Wire
 
 BENCHMARKS = str(REPOSITORY / 'benchmarks')
 LATE = {'10 % of the messages lost', 'every fifth message 30 ms late', 'messages up to 10 ms late'}

@@ -2,7 +2,7 @@
 
 import pytest
 from support.harness import Bench
-from support.servo_cell import ServoCell
+from support.ros.cells import ServoCell
 
 
 @pytest.fixture(scope='module')

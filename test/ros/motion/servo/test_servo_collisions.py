@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('coal', reason='the extra "collision" is not installed')
 
-from support.servo_cell import ServoCell
+from support.ros.cells import ServoCell
 
 from ik_service.common.transforms import rigid_transform
 

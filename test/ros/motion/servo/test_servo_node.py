@@ -17,11 +17,10 @@ from geometry_msgs.msg import TwistStamped
 from moveit_msgs.msg import ServoStatus
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
-from support.bodies import Body, srdf, URDF
-from support.cell import CHAIN
 from support.harness import until
-from support.node_helpers import LATCHED, NODE, status, WAITING
-from support.servo_cell import ServoCell, TIMEOUT
+from support.ros.bodies import Body, srdf, URDF
+from support.ros.cells import CHAIN, ServoCell, TIMEOUT
+from support.ros.nodes import LATCHED, NODE, status, WAITING
 
 pytestmark = pytest.mark.dds
 

@@ -6,9 +6,9 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from std_srvs.srv import Trigger
-from support.cell import Cell, panda_chain, READY
 from support.harness import Bench
-from support.trajectory_helpers import message, Player
+from support.ros.cells import Cell, panda_chain, READY
+from support.ros.trajectories import message, Player
 
 
 @pytest.fixture(scope='module')

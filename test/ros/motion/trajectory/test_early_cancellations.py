@@ -12,9 +12,9 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from rclpy.action.server import ServerGoalHandle
 from rclpy.executors import MultiThreadedExecutor
 from rclpy.node import Node
-from support.cell import READY
 from support.harness import until
-from support.trajectory_helpers import Player, smooth
+from support.ros.cells import READY
+from support.ros.trajectories import Player, smooth
 
 from ik_service.ros.motion.parameters import REPLACE_GOALS, TRAJECTORY_ACTION
 from ik_service.ros.motion.trajectory.trajectory_actions import TrajectoryActions

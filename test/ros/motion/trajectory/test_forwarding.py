@@ -10,10 +10,9 @@ from moveit_msgs.msg import MoveItErrorCodes
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
-from support.cell import CHAIN, NAMES, NODE, READY
 from support.harness import Bench, until
-from support.stand_in_action import StandInController
-from support.trajectory_helpers import AWAY, message, Player, smooth, until_known
+from support.ros.cells import CHAIN, NAMES, NODE, READY
+from support.ros.trajectories import AWAY, message, Player, smooth, StandInController, until_known
 
 pytestmark = pytest.mark.dds
 

@@ -11,11 +11,10 @@ from moveit_msgs.msg import MoveItErrorCodes
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
-from support.cell import CHAIN, NAMES, NODE, READY
 from support.harness import Bench, until
-from support.node_helpers import LATCHED
-from support.stand_in_action import StandInController
-from support.trajectory_helpers import message, Player, smooth, until_known
+from support.ros.cells import CHAIN, NAMES, NODE, READY
+from support.ros.nodes import LATCHED
+from support.ros.trajectories import message, Player, smooth, StandInController, until_known
 
 pytestmark = pytest.mark.dds
 

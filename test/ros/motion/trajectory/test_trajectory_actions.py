@@ -15,11 +15,11 @@ from moveit_msgs.msg import MoveItErrorCodes
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
-from support.cell import NAMES, READY
 from support.harness import until
-from support.node_helpers import status
-from support.trajectories import distance_from_line
-from support.trajectory_helpers import (
+from support.paths import distance_from_line
+from support.ros.cells import NAMES, READY
+from support.ros.nodes import status
+from support.ros.trajectories import (
     assert_gentle,
     AWAY,
     duration,

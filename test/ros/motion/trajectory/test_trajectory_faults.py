@@ -10,11 +10,11 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from std_msgs.msg import String
-from support.cell import Cell, panda_chain, READY
 from support.harness import until
-from support.node_helpers import LATCHED
-from support.trajectories import distance_from_line, smooth_motion
-from support.trajectory_helpers import assert_gentle, AWAY, message, Player, smooth
+from support.paths import distance_from_line, smooth_motion
+from support.ros.cells import Cell, panda_chain, READY
+from support.ros.nodes import LATCHED
+from support.ros.trajectories import assert_gentle, AWAY, message, Player, smooth
 
 pytestmark = pytest.mark.dds
 

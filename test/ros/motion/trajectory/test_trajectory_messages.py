@@ -5,8 +5,8 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from support.cell import READY
-from support.trajectory_helpers import AWAY, message
+from support.ros.cells import READY
+from support.ros.trajectories import AWAY, message
 
 from ik_service.exceptions import TrajectoryError
 from ik_service.ros.motion.trajectory.goals import smooth_slopes, trajectory_from

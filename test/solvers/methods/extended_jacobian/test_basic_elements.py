@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from support.chains import arm as arm_of
 from support.chains import joint_xml, limit_xml, planar, planar_xml, postures, robot_xml, snake
-from support.elements import extended, joint_frames, mimicking
-from support.elements import mean_distance as measured_distance
+from support.solver_checks import extended, joint_frames, mimicking
+from support.solver_checks import mean_distance as measured_distance
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, OptionError

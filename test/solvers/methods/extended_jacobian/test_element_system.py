@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from support.chains import arm as arm_of
 from support.chains import planar, postures, snake
-from support.elements import mimicking
-from support.first_step import first_step
+from support.solver_checks import first_step, mimicking
 
 import ik_service as iks
 from ik_service.solvers.methods.extended_jacobian.basic_elements import extended_matrix

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from support.chains import arm as arm_of
 from support.chains import joint_xml, limit_xml, planar, postures, robot_xml, snake, targets
-from support.contract import assert_honest, options_with
-from support.elements import mean_distance, mimicking
-from support.first_step import first_step
+from support.solver_checks import assert_honest, first_step, mean_distance, mimicking, options_with
 
 import ik_service as iks
 from ik_service.exceptions import OptionError

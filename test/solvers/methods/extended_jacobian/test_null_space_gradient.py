@@ -7,9 +7,13 @@ import numpy as np
 import pytest
 from support.chains import arm as arm_of
 from support.chains import planar_xml, postures, snake, targets
-from support.contract import assert_honest, options_with
-from support.first_step import first_step
-from support.self_motions import GRADIENTS, null_projection
+from support.solver_checks import (
+    assert_honest,
+    first_step,
+    GRADIENTS,
+    null_projection,
+    options_with,
+)
 
 import ik_service as iks
 from ik_service.exceptions import OptionError

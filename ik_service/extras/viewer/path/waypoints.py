@@ -1,0 +1,244 @@
+"""Waypoints of a path that is drawn with the gizmo, and their file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+import json
+import math
+
+import numpy as np
+
+from ik_service.common.transforms import rigid_transform, rotation_about_axis
+from ik_service.exceptions import ArgumentError, IkServiceError
+from ik_service.kinematics.pose_error import pose_error
+
+MOST_POINTS = 99
+"""Largest number of waypoints."""
+
+_SAG = 2e-4  # largest distance of a circle from the chords that it is passed on as [m]
+_FEWEST_CHORDS, _MOST_CHORDS = 36, 360
+_STRAIGHT = 1e-3  # sine of the angle between three points below which no circle passes them
+_SAME = (1e-4, 1e-3)  # distances of two poses that count as one [m], [rad]
+
+
+class WaypointError(IkServiceError):
+    """Waypoint that cannot be added, or points that no circle passes through."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """
+    Waypoints and the circles through them.
+
+    :ivar points: T_base_tip (4, 4) of each waypoint [m].
+    :ivar circles: numbers of the first of each three points that a circle passes through.
+    """
+
+    points: tuple[np.ndarray, ...] = ()
+    circles: frozenset[int] = frozenset()
+
+
+class Waypoints:
+    """Waypoints of a path, with the steps in which they were drawn. For one thread."""
+
+    def __init__(self) -> None:
+        self.drawing = Drawing()
+        self._earlier: list[Drawing] = []
+
+    def __len__(self) -> int:
+        """Return the number of waypoints."""
+        return len(self.drawing.points)
+
+    def add(self, T_base_tip: np.ndarray) -> None:
+        """
+        Add a waypoint; a straight line leads to it.
+
+        :param T_base_tip: (4, 4) [m].
+        :raises WaypointError: it is the last one once more, or there are too many.
+        """
+        drawing = self.drawing
+        if len(drawing.points) >= MOST_POINTS:
+            raise WaypointError(f'a path has {MOST_POINTS} waypoints at most')
+        if drawing.points and is_near(T_base_tip, drawing.points[-1], _SAME):
+            raise WaypointError(
+                f'waypoint {len(drawing.points)} is here already: move the gizmo first'
+            )
+        self._put(Drawing((*drawing.points, T_base_tip.copy()), drawing.circles))
+
+    def close_circle(self) -> None:
+        """
+        Make the last three waypoints a full circle, which ends at the first of them.
+
+        :raises WaypointError: there are not three points of its own, or they are on one line.
+        """
+        drawing = self.drawing
+        first = len(drawing.points) - 3
+        if first < 0 or any(first - circle < 3 for circle in drawing.circles):
+            raise WaypointError('a circle needs three waypoints, all added after the last circle')
+        circle_poses(*drawing.points[first:])
+        self._put(Drawing(drawing.points, drawing.circles | {first}))
+
+    def replace(self, drawing: Drawing) -> None:
+        """Replace all waypoints; this too can be undone."""
+        self._put(drawing)
+
+    def undo(self) -> None:
+        """Take the last step back, if there is one."""
+        if self._earlier:
+            self.drawing = self._earlier.pop()
+
+    def clear(self) -> None:
+        """Remove all waypoints; this too can be undone."""
+        if self.drawing.points:
+            self._put(Drawing())
+
+    def forget(self) -> None:
+        """Remove all waypoints and steps."""
+        self.drawing, self._earlier = Drawing(), []
+
+    def corners(self) -> np.ndarray:
+        """Return the poses (k, 4, 4) that straight lines join, a circle as many short ones [m]."""
+        points, corners, i = self.drawing.points, [], 0
+        while i < len(points):
+            is_circle = i in self.drawing.circles
+            corners += [*circle_poses(*points[i : i + 3])] if is_circle else [points[i]]
+            i += 3 if is_circle else 1
+        return np.array(corners).reshape(-1, 4, 4)
+
+    def _put(self, drawing: Drawing) -> None:
+        self._earlier.append(self.drawing)
+        self.drawing = drawing
+
+
+def is_near(T: np.ndarray, T_other: np.ndarray, tolerances: tuple[float, float]) -> bool:
+    """
+    Whether two poses are close to each other.
+
+    :param T: (4, 4) a pose [m].
+    :param T_other: (4, 4) another one in the same frame.
+    :param tolerances: largest distance [m] and angle [rad].
+    """
+    error = pose_error(T, T_other)
+    distance, angle = (float(np.linalg.norm(part)) for part in (error[:3], error[3:]))
+    return distance <= tolerances[0] and angle <= tolerances[1]
+
+
+def circle_poses(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> np.ndarray:
+    """
+    Return poses on the circle through three positions, from the first once around to it.
+
+    The orientation goes from one to the next at a constant rate, and the three poses themselves
+    are among those returned.
+
+    :param A: (4, 4) pose [m]; ``B`` and ``C`` likewise, in the order in which they are passed.
+    :returns: (k, 4, 4), so dense that the chords are within 0.2 mm of the circle.
+    :raises WaypointError: the positions are on one line, or too close to each other.
+    """
+    center, radius, normal = _circle(A[:3, 3], B[:3, 3], C[:3, 3])
+    spoke = A[:3, 3] - center
+    angles = [0.0, *(_angle(spoke, P[:3, 3] - center, normal) for P in (B, C)), 2.0 * math.pi]
+    chords = math.pi / math.sqrt(2.0 * min(_SAG / radius, 0.5))
+    chords = min(max(chords, _FEWEST_CHORDS), _MOST_CHORDS)
+    poses = [A]
+    for (start, end), (a, b) in zip(((A, B), (B, C), (C, A)), pairwise(angles), strict=True):
+        count = max(1, math.ceil(chords * (b - a) / (2.0 * math.pi)))
+        for share in np.linspace(0.0, 1.0, count + 1)[1:]:
+            R = _between(start, end, float(share))
+            turned = rotation_about_axis(normal, a + float(share) * (b - a)) @ spoke
+            poses.append(rigid_transform(R, center + turned))
+    return np.array(poses)
+
+
+def _circle(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
+    """Return centre, radius and normal of a circle, about which it goes from a to b to c."""
+    u, v = b - a, c - a
+    cross = np.cross(u, v)
+    area, lengths = float(np.linalg.norm(cross)), float(np.linalg.norm(u) * np.linalg.norm(v))
+    if area <= _STRAIGHT * lengths or np.linalg.norm(c - b) < _SAME[0]:
+        raise WaypointError('the last three waypoints are on one line: no circle passes them')
+    # Circumscribed circle of a triangle with a corner at the origin.
+    offset = np.cross((u @ u) * v - (v @ v) * u, cross) / (2.0 * area * area)
+    return a + offset, float(np.linalg.norm(offset)), cross / area
+
+
+def _angle(spoke: np.ndarray, other: np.ndarray, normal: np.ndarray) -> float:
+    """Return the angle from a spoke to another one about the normal, 0 to 2π [rad]."""
+    angle = math.atan2(float(np.cross(spoke, other) @ normal), float(spoke @ other))
+    return angle % (2.0 * math.pi)
+
+
+def _between(start: np.ndarray, end: np.ndarray, share: float) -> np.ndarray:
+    """Return the rotation (3, 3) at a share of the shortest turn between two poses."""
+    turn = pose_error(start, end)[3:]
+    angle = float(np.linalg.norm(turn))
+    if angle < 1e-12:
+        return start[:3, :3]
+    return rotation_about_axis(turn / angle, share * angle) @ start[:3, :3]
+
+
+NAME = 'waypoints.json'
+LONGEST = 2**20
+"""Longest file that is read [byte]."""
+
+_ROUNDING = 1e-6  # of rotation matrices in the file
+_FARTHEST = 1e6  # bound of a plausible coordinate [m]
+
+
+def waypoints_text(drawing: Drawing, base_link: str, tip_link: str) -> str:
+    """Return waypoints as the text of a file."""
+    content = {
+        'base_link': base_link,
+        'tip_link': tip_link,
+        'T_base_tip': [T.tolist() for T in drawing.points],
+        'circles': sorted(drawing.circles),
+    }
+    return json.dumps(content, indent=1)
+
+
+def read_waypoints(content: bytes, base_link: str, tip_link: str) -> Drawing:
+    """
+    Read the waypoints of a file.
+
+    :raises ArgumentError: it is no such file, is damaged, or belongs to other links.
+    """
+    if len(content) > LONGEST:
+        raise ArgumentError(NAME, f'is longer than {LONGEST:,} bytes')
+    try:
+        found = json.loads(content)
+        ends = found['base_link'], found['tip_link']
+        T = np.array(found['T_base_tip'], dtype=float).reshape(-1, 4, 4)
+        circles = frozenset(int(number) for number in found['circles'])
+        drawing = Drawing(tuple(T), circles)
+        _check(drawing)
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise ArgumentError(NAME, f'is no file of waypoints: {error}') from error
+    except WaypointError as error:
+        raise ArgumentError(NAME, f'holds a circle that is none: {error}') from error
+    if ends != (base_link, tip_link):
+        raise ArgumentError(
+            NAME,
+            f'is of {str(ends[1])[:80]} in {str(ends[0])[:80]}; here it is {tip_link} in '
+            f'{base_link}',
+        )
+    return drawing
+
+
+def _check(drawing: Drawing) -> None:
+    """Check that poses are rigid, and that circles have three points of their own each."""
+    T = np.array(drawing.points).reshape(-1, 4, 4)
+    R = T[:, :3, :3]
+    is_rigid = (
+        (np.abs(T) <= _FARTHEST).all()  # not NaN
+        and (np.abs(R @ R.transpose(0, 2, 1) - np.eye(3)) <= _ROUNDING).all()
+        and (np.linalg.det(R) > 0.0).all()
+        and (T[:, 3] == (0.0, 0.0, 0.0, 1.0)).all()
+    )
+    if not is_rigid or not 0 < len(T) <= MOST_POINTS:
+        raise ValueError(f'1 to {MOST_POINTS} rigid transforms are needed')
+    free = 0
+    for first in sorted(drawing.circles):
+        if not free <= first <= len(T) - 3:
+            raise ValueError('a circle has no three points of its own')
+        circle_poses(*T[first : first + 3])
+        free = first + 3

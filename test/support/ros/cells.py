@@ -1,0 +1,232 @@
+"""A node and a simulated arm over real DDS, and somebody who drives it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+import math
+import threading
+import time
+
+import numpy as np
+from support.chains import arm_path
+
+import ik_service as iks
+
+NODE, SIM = 'ik_service.ros.node.main', 'ik_service.ros.sim.main'
+CHAIN = {'base_link': 'panda_link0', 'tip_link': 'panda_hand_tcp'}
+NAMES = tuple(f'panda_joint{number}' for number in range(1, 8))
+READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+RATE = 50.0
+
+
+def panda_chain():
+    return iks.Robot.from_urdf(arm_path('panda')).chain(*CHAIN.values())
+
+
+def stamp_seconds(stamp):
+    return stamp.sec + 1e-9 * stamp.nanosec
+
+
+class Cell:
+    """A node and a simulated arm; what they publish is recorded."""
+
+    def __init__(self, bench, panda, chain, command='joint_command', sim=None, **parameters):
+        from diagnostic_msgs.msg import DiagnosticArray
+        from geometry_msgs.msg import PoseStamped
+        from sensor_msgs.msg import JointState
+        from trajectory_msgs.msg import JointTrajectory
+
+        self.bench, self.panda, self.chain = bench, panda, chain
+        self.sim_parameters = sim or {}
+        # Listening before anything is commanded, so that the first command is not missed.
+        kind = JointTrajectory if command == 'joint_trajectory' else JointState
+        self.commands = bench.record(kind, command)
+        self.states = bench.record(JointState, 'joint_states')
+        parameters = {'publish_rate': RATE, 'velocity_scaling': 0.8, **CHAIN, **parameters}
+        self.node = bench.start(NODE, urdf=str(panda), command_interface=command, **parameters)
+        self.sim = self.start_sim(READY)
+        self.start = READY
+        self.targets = bench.publisher(PoseStamped, 'target_pose')
+        diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+        diagnostics.wait(self.says_that_states_arrive)
+
+    @staticmethod
+    def says_that_states_arrive(message):
+        """Whether the node says that it receives the arm's joint states."""
+        values = {item.key: item.value for status in message.status for item in status.values}
+        return values.get('joints without a joint state') == 'none'
+
+    def start_sim(self, q):
+        positions = ', '.join(f'{name}={value}' for name, value in zip(NAMES, q, strict=True))
+        parameters = {'urdf': str(self.panda), 'initial_positions': positions}
+        return self.bench.start(SIM, **parameters, **self.sim_parameters)
+
+    def rest(self):
+        """Bring the arm to the pose of READY, and forget what was recorded."""
+        home = self.pose_beside_ready(0.0, 0.0, 0.0)
+        self.send(home)
+        self.states.wait(self.is_at(home), timeout=20.0, since=len(self.states))
+        deadline = time.monotonic() + 20.0
+        settled = 0  # the arm goes a little too far, and comes back
+        while settled < 5:
+            state = self.states.next()
+            last = self.commands.wait(since=max(len(self.commands) - 1, 0))
+            self.start = self.positions(last)
+            away = np.abs(self.positions(state) - self.start).max()
+            settled = 0 if any(last.velocity) or away > 1e-4 else settled + 1
+            assert time.monotonic() < deadline, f'the arm rests {away:.4g} beside its last command'
+        self.commands.clear()
+        self.states.clear()
+
+    def send(self, T, frame_id='panda_link0'):
+        from geometry_msgs.msg import PoseStamped
+
+        from ik_service.ros.common.conversions import pose_from_matrix
+
+        message = PoseStamped(pose=pose_from_matrix(T))
+        message.header.frame_id = frame_id
+        self.targets.publish(message)
+
+    def enable(self, enabled):
+        """Switch following on or off; return the answer."""
+        from std_srvs.srv import SetBool
+
+        request = SetBool.Request(data=enabled)
+        answer = self.bench.call(SetBool, 'ik_service/enable', request)
+        assert answer.success, answer.message
+        return answer.message
+
+    def pose_beside_ready(self, *offset):
+        T = self.chain.forward(READY)
+        T[:3, 3] += offset
+        return T
+
+    def positions(self, message):
+        found = dict(zip(message.name, message.position, strict=True))
+        return np.array([found[name] for name in NAMES])
+
+    def is_at(self, T, tolerance=1e-4):
+        return lambda message: (
+            np.abs(self.chain.forward(self.positions(message)) - T).max() < tolerance
+        )
+
+    def assert_commands_keep_the_bounds(self, scaling, rate=RATE, start=None):
+        """Check every command so far, the first against where the arm started."""
+        start = self.start if start is None else start
+        messages = self.commands.messages
+        commands = np.array([self.positions(message) for message in messages])
+        bound = self.chain.velocity * scaling * self._times_between(messages, 1.0 / rate)
+        path = np.vstack([start, commands])
+        assert (np.abs(np.diff(path, axis=0)) <= bound).all()
+        assert ((commands >= self.chain.lower) & (commands <= self.chain.upper)).all()
+
+    @staticmethod
+    def _times_between(messages, period):
+        """
+        Times (N, 1) [s] that each command may move for: the period, longer on a busy machine.
+
+        A command is stamped when it is sent. One that was sent late may have been made in time, so
+        the lateness of a command counts for the next one too.
+        """
+        stamps = np.array([stamp_seconds(message.header.stamp) for message in messages])
+        elapsed = np.maximum(np.diff(stamps, prepend=stamps[:1]), period)
+        late = np.concatenate([[0.0], elapsed[:-1] - period])
+        return (elapsed + late)[:, None]
+
+
+TIMEOUT = 0.5  # for which a command counts [s]: a busy machine sends late
+QUIET = 0.3  # without a command, after which they have ended [s]
+
+
+class ServoCell(Cell):
+    """A cell with publishers of the servo topics, and a recording of the status."""
+
+    def __init__(self, bench, panda, **parameters):
+        from control_msgs.msg import JointJog
+        from geometry_msgs.msg import PoseStamped, TwistStamped
+        from moveit_msgs.msg import ServoStatus
+
+        parameters = {'incoming_command_timeout': TIMEOUT, **parameters}
+        super().__init__(bench, panda, panda_chain(), **parameters)
+        self.status = bench.record(ServoStatus, 'status')
+        self.twists = bench.publisher(TwistStamped, 'delta_twist_cmds')
+        self.jogs = bench.publisher(JointJog, 'delta_joint_cmds')
+        self.poses = bench.publisher(PoseStamped, 'pose_target_cmds')
+
+    def now(self, later=0.0):
+        from rclpy.duration import Duration
+
+        return (self.bench.node.get_clock().now() + Duration(seconds=later)).to_msg()
+
+    def twist(self, frame='', later=0.0, **axes):
+        """Return a twist, such as ``linear_x=0.5``."""
+        from geometry_msgs.msg import TwistStamped
+
+        message = TwistStamped()
+        message.header.stamp, message.header.frame_id = self.now(later), frame
+        for name, value in axes.items():
+            part, axis = name.split('_')
+            setattr(getattr(message.twist, part), axis, value)
+        return message
+
+    def jog(self, names=(), velocities=(), displacements=()):
+        from control_msgs.msg import JointJog
+
+        message = JointJog(
+            joint_names=list(names), velocities=list(velocities), displacements=list(displacements)
+        )
+        message.header.stamp = self.now()
+        return message
+
+    @contextmanager
+    def held(self, publisher, make):
+        """Publish a message again and again for a ``with`` block, as a joystick does."""
+        released = threading.Event()
+
+        def repeat():
+            while not released.wait(0.02):
+                publisher.publish(make())
+
+        thread = threading.Thread(target=repeat)
+        thread.start()
+        try:
+            yield
+        finally:
+            released.set()
+            thread.join()
+
+    def tip(self, state):
+        return self.chain.forward(self.positions(state))
+
+    def wait_for_rest(self):
+        """
+        Wait until the commands rest or have ended, and nothing sent so far counts; return where.
+
+        A command at rest says little by itself: a twist that was sent before may come after it.
+        """
+        nothing_counts = stamp_seconds(self.now(later=TIMEOUT))
+        rest_began = math.inf
+        while True:
+            try:
+                last = self.commands.next(QUIET)
+            except AssertionError:
+                if stamp_seconds(self.now()) >= nothing_counts:
+                    told = self.commands.messages or [self.states.next()]
+                    return self.positions(told[-1])
+                continue
+            stamp = stamp_seconds(last.header.stamp)
+            moving = any(last.velocity) or stamp < nothing_counts
+            rest_began = math.inf if moving else min(rest_began, stamp)
+            if stamp >= rest_began + TIMEOUT:
+                return self.positions(last)
+
+    def call_pause(self, paused):
+        from std_srvs.srv import SetBool
+
+        return self.bench.call(SetBool, 'pause_servo', SetBool.Request(data=paused))
+
+    def switch(self, kind):
+        from moveit_msgs.srv import ServoCommandType
+
+        request = ServoCommandType.Request(command_type=kind)
+        return self.bench.call(ServoCommandType, 'switch_command_type', request).success

@@ -1,0 +1,322 @@
+"""A compute_ik and compute_fk server inside the test, right but for defects that can be chosen."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from functools import partial
+import gc
+import itertools
+import threading
+import time
+
+from moveit_msgs.action import MoveGroup
+from moveit_msgs.srv import (
+    ApplyPlanningScene,
+    GetCartesianPath,
+    GetMotionPlan,
+    GetPlanningScene,
+    GetPositionFK,
+    GetPositionIK,
+    GetStateValidity,
+    QueryPlannerInterfaces,
+)
+import numpy as np
+import rclpy
+from rclpy.action import ActionServer, CancelResponse
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
+from sensor_msgs.msg import JointState
+from support.chains import arm_path
+from support.ros.servers import FixedClock, panda_arm, Server, TIP
+
+from ik_service import Robot
+from ik_service.extras.conformance.arm import TestedArm
+from ik_service.extras.conformance.check import Verdict
+from ik_service.extras.conformance.connection import Connection
+from ik_service.extras.conformance.run import CHECKS
+from ik_service.extras.conformance.subject import Settings, Subject
+from ik_service.extras.planning.ros.plan_services import PlanHandler, PlannersHandler
+from ik_service.extras.planning.ros.request_planner import RequestPlanner
+from ik_service.motion.settings import FollowerSettings
+from ik_service.ros.common.qos import SERVICE_QOS
+from ik_service.ros.requests.errors import ErrorCode
+from ik_service.ros.scene.scene_interfaces import ApplySceneHandler, GetSceneHandler
+
+_numbers = itertools.count(1)
+_PERIOD = 0.02  # of joint states [s]
+
+
+class SilenceError(Exception):
+    """Request that is not to be answered."""
+
+
+class FaultyServer:
+    """
+    Right handlers, with a defect between them and their clients.
+
+    ``defect(ik, request)`` answers a request of compute_ik with the help of ``ik``, which answers
+    rightly; ``defect_fk`` likewise. It may raise :class:`SilenceError`.
+    """
+
+    def __init__(self, context, arm, namespace):
+        self._handlers = Server(arm)
+        self.defect = lambda ik, request: ik(request)
+        self.defect_fk = lambda fk, request: fk(request)
+        self.node = rclpy.create_node('faulty_server', context=context, namespace=namespace)
+        self.services = [
+            self.node.create_service(
+                GetPositionIK, 'compute_ik', self._ik, qos_profile=SERVICE_QOS
+            ),
+            self.node.create_service(
+                GetPositionFK, 'compute_fk', self._fk, qos_profile=SERVICE_QOS
+            ),
+        ]
+
+    def check_validity(self, valid):
+        """Offer check_state_validity; ``valid(request)`` returns the verdict and the contacts."""
+
+        def answer(request, response):
+            response.valid, response.contacts = valid(request)
+            return response
+
+        service = self.node.create_service(GetStateValidity, 'check_state_validity', answer)
+        self.services.append(service)
+
+    def plan_paths(self, defect=lambda plan, request: plan(request)):
+        """Offer compute_cartesian_path; ``defect(plan, request)`` answers."""
+
+        def answer(request, response):
+            return defect(self._handlers.plan, request)
+
+        service = self.node.create_service(
+            GetCartesianPath, 'compute_cartesian_path', answer, qos_profile=SERVICE_QOS
+        )
+        self.services.append(service)
+
+    def serve_scenes(
+        self,
+        defect_apply=lambda apply, request: apply(request),
+        defect_get=lambda get, request: get(request),
+    ):
+        """Check collisions, and offer the services of scenes; defects as of the others."""
+        self._handlers.check_collisions()
+        around = FixedClock(), self._handlers.frames, print, print, self._handlers.collisions
+        applying, getting = ApplySceneHandler(*around), GetSceneHandler(*around)
+        applying.measured = getting.measured = self._handlers.measured
+
+        def apply(request):
+            return applying.handle(request, ApplyPlanningScene.Response())
+
+        def get(request):
+            return getting.handle(request, GetPlanningScene.Response())
+
+        for kind, name, defect, answer in (
+            (ApplyPlanningScene, 'apply_planning_scene', defect_apply, apply),
+            (GetPlanningScene, 'get_planning_scene', defect_get, get),
+        ):
+            on_request = partial(_with_defect, defect, answer)
+            self.services.append(
+                self.node.create_service(kind, name, on_request, qos_profile=SERVICE_QOS)
+            )
+
+    def serve_plans(
+        self,
+        defect=lambda plan, request: plan(request),
+        defect_list=lambda planners, request: planners(request),
+    ):
+        """Offer the services of plans and of validity; defects as of the others."""
+        plan = self._planner()
+        handler = PlannersHandler(FixedClock())
+
+        def planners(request):
+            return handler.handle(request, QueryPlannerInterfaces.Response())
+
+        def validity(request):
+            answer = self._handlers.check(request)
+            return answer.valid, answer.contacts
+
+        self.check_validity(validity)
+        for kind, name, wrong, answer in (
+            (GetMotionPlan, 'plan_kinematic_path', defect, plan),
+            (QueryPlannerInterfaces, 'query_planner_interface', defect_list, planners),
+        ):
+            on_request = partial(_with_defect, wrong, answer)
+            self.services.append(
+                self.node.create_service(kind, name, on_request, qos_profile=SERVICE_QOS)
+            )
+
+    @contextmanager
+    def moving_arm(self, start, defect):
+        """Offer move_action on an arm that follows every plan at once; see :class:`MovingArm`."""
+        arm = MovingArm(self.node, self._planner(), start)
+        defect(arm)
+        try:
+            yield arm
+        finally:
+            arm.close()
+
+    def _planner(self):
+        self._handlers.check_collisions()
+        handlers = self._handlers
+        around = handlers.frames, handlers.collisions
+        planner = RequestPlanner(handlers.settings, FollowerSettings(), *around)
+        handler = PlanHandler(planner, FixedClock(), handlers.frames, print, print)
+        handler.measured = handlers.measured
+
+        def plan(request):
+            return handler.handle(request, GetMotionPlan.Response())
+
+        return plan
+
+    def vanish(self):
+        for service in self.services:
+            self.node.destroy_service(service)
+        self.services = []
+
+    def _ik(self, request, response):
+        return self.defect(self._handlers.solve, request)
+
+    def _fk(self, request, response):
+        return self.defect_fk(self._handlers.place, request)
+
+
+class MovingArm:
+    """
+    An arm that stands wherever a trajectory says, and move_action that moves it.
+
+    Defects replace its methods: ``planned(goal)`` returns the answer of the planner, ``follow``
+    moves along a trajectory until ``handle`` is canceled and returns a code, and ``finished`` gets
+    the code of each goal and returns the one that is sent. With a ``drift`` [rad/s] its first
+    joint turns.
+    """
+
+    def __init__(self, node, plan, start):
+        self._plan = plan
+        self.names, self.q = list(start), np.array([*start.values()], dtype=float)
+        self.finished, self.drift = lambda goal, code: code, 0.0
+        self._node = rclpy.create_node(
+            'moving_arm', context=node.context, namespace=node.get_namespace()
+        )
+        self._states = self._node.create_publisher(JointState, 'joint_states', 10)
+        group = ReentrantCallbackGroup()
+        self._node.create_timer(_PERIOD, self._publish, callback_group=group)
+        self._server = ActionServer(
+            self._node,
+            MoveGroup,
+            'move_action',
+            execute_callback=self._execute,
+            cancel_callback=lambda _: CancelResponse.ACCEPT,
+            callback_group=group,
+        )
+        self._executor = MultiThreadedExecutor(4, context=node.context)
+        self._executor.add_node(self._node)
+        self._thread = threading.Thread(target=self._executor.spin)
+        self._thread.start()
+
+    def planned(self, goal):
+        state = goal.request.start_state
+        state.is_diff = False
+        state.joint_state.name, state.joint_state.position = self.names, self.q.tolist()
+        return self._plan(GetMotionPlan.Request(motion_plan_request=goal.request))
+
+    def follow(self, trajectory, handle):
+        columns = [self.names.index(name) for name in trajectory.joint_names]
+        times = [
+            p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in trajectory.points
+        ]
+        rows, began = np.array([p.positions for p in trajectory.points]), time.monotonic()
+        while True:
+            t = time.monotonic() - began
+            self.q[columns] = [np.interp(t, times, column) for column in rows.T]
+            if handle.is_cancel_requested:
+                return ErrorCode.PREEMPTED
+            if t > times[-1]:
+                return ErrorCode.SUCCESS
+            time.sleep(0.01)
+
+    def close(self):
+        self._executor.shutdown()
+        self._thread.join()
+        self._executor._executor.shutdown()  # when its callbacks have ended
+        self._server.destroy()
+        self._node.destroy_node()
+        # What rclpy could not end any more is told on stderr when it is collected: now, and not
+        # in a later test that looks at that.
+        self._executor = self._server = self._node = None
+        gc.collect()
+
+    def _publish(self):
+        self.q[0] += _PERIOD * self.drift
+        self._states.publish(JointState(name=self.names, position=self.q.tolist()))
+
+    def _execute(self, handle):
+        goal, result = handle.request, MoveGroup.Result()
+        answer = self.planned(goal).motion_plan_response
+        code = answer.error_code.val
+        result.planned_trajectory = answer.trajectory
+        if code == ErrorCode.SUCCESS and not goal.planning_options.plan_only:
+            code = self.follow(answer.trajectory.joint_trajectory, handle)
+        result.error_code.val = int(self.finished(goal, code))
+        if handle.is_cancel_requested:
+            handle.canceled()
+        elif result.error_code.val == ErrorCode.SUCCESS:
+            handle.succeed()
+        else:
+            handle.abort()
+        return result
+
+
+def _with_defect(defect, answer, request, response):
+    return defect(answer, request)
+
+
+@contextmanager
+def faulty_server(context, arm, patience, namespace=None):
+    """A :class:`FaultyServer` and a :class:`Connection` to it, both of which spin."""
+    namespace = namespace or f'/faulty_{next(_numbers)}'
+    server = FaultyServer(context, arm, namespace)
+    client = rclpy.create_node('conformance_client', context=context, namespace=namespace)
+    executors = []
+    for node in (server.node, client):
+        executor = SingleThreadedExecutor(context=context)
+        executor.add_node(node)
+        executors.append(executor)
+    ended = threading.Event()
+
+    def spin(executor):
+        while not ended.is_set():
+            with suppress(SilenceError):
+                executor.spin_once(0.05)
+
+    threads = [threading.Thread(target=spin, args=(executor,)) for executor in executors]
+    for thread in threads:
+        thread.start()
+    try:
+        yield server, Connection(client, patience)
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+        for executor in executors:
+            executor.shutdown()
+        for node in (server.node, client):
+            node.destroy_node()
+
+
+@contextmanager
+def panda_subject(context, patience=60.0, **settings):
+    """A :class:`FaultyServer`, and what asks it about the Panda."""
+    with faulty_server(context, panda_arm(), patience) as (server, connection):
+        arm = TestedArm.of(Robot.from_urdf(arm_path('panda')), '', '', TIP)
+        yield server, Subject(arm, connection, Settings(**settings), '')
+
+
+def checks_of(section):
+    return [check for check in CHECKS if check.section == section]
+
+
+def assert_only_failing(outcomes, fails):
+    """Check that all were judged, and that these failed."""
+    failed = {o.check.name for o in outcomes if o.verdict is Verdict.FAIL}
+    assert failed == {*fails.split()}, [(o.check.name, o.note) for o in outcomes]
+    assert all(o.verdict in (Verdict.PASS, Verdict.FAIL) for o in outcomes)

@@ -1,0 +1,333 @@
+"""Requests and clients of motion plans, and what their answers must be."""
+
+from __future__ import annotations
+
+from moveit_msgs.action import MoveGroup
+from moveit_msgs.msg import (
+    CollisionObject,
+    Constraints,
+    JointConstraint,
+    MotionPlanRequest,
+    OrientationConstraint,
+    PositionConstraint,
+)
+from moveit_msgs.srv import GetMotionPlan
+import numpy as np
+from shape_msgs.msg import SolidPrimitive
+from std_msgs.msg import String
+from support.ros.cells import NAMES, READY
+from support.ros.trajectories import Player
+from support.ros.worlds import ball
+
+from ik_service.extras.planning.motion_check import positions_at
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
+from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.ros.terminal.values import filled
+
+ASIDE = np.array([0.7, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+LEFT, RIGHT = READY + ASIDE, READY - ASIDE
+
+
+def box(name, position, size):
+    """An object that is a box."""
+    shape = SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[float(x) for x in size])
+    return ball(name, tuple(map(float, position)), shape=shape)
+
+
+def gone(name):
+    """The removal of an object."""
+    return CollisionObject(id=name, operation=CollisionObject.REMOVE)
+
+
+POST = box('post', (0.32, 0.0, 0.35), (0.05, 0.05, 0.7))
+"""A post between LEFT and RIGHT."""
+
+
+def joint_goal(q, names=NAMES, tolerance=1e-3):
+    """A goal of joints, as pymoveit2 sends it."""
+    return Constraints(
+        joint_constraints=[
+            JointConstraint(
+                joint_name=name,
+                position=float(value),
+                tolerance_above=tolerance,
+                tolerance_below=tolerance,
+                weight=1.0,
+            )
+            for name, value in zip(names, q, strict=True)
+        ]
+    )
+
+
+def pose_goal(T, link='panda_hand_tcp', frame='panda_link0', radius=1e-3, angle=1e-3):
+    """A goal of a pose, as pymoveit2 sends it; an angle of None leaves the orientation free."""
+    pose = pose_from_matrix(T)
+    position = PositionConstraint(link_name=link, weight=1.0)
+    position.header.frame_id = frame
+    position.constraint_region.primitives = [
+        SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[radius])
+    ]
+    position.constraint_region.primitive_poses = [pose]
+    goal = Constraints(position_constraints=[position])
+    if angle is not None:
+        goal.orientation_constraints = [upright(T, link, frame, (angle, angle, angle))]
+    return goal
+
+
+def upright(T, link='panda_hand_tcp', frame='panda_link0', angles=(0.3, 0.3, 4.0)):
+    """A constraint on the orientation of a link."""
+    constraint = OrientationConstraint(link_name=link, weight=1.0)
+    constraint.header.frame_id = frame
+    constraint.orientation = pose_from_matrix(T).orientation
+    constraint.absolute_x_axis_tolerance = angles[0]
+    constraint.absolute_y_axis_tolerance = angles[1]
+    constraint.absolute_z_axis_tolerance = angles[2]
+    return constraint
+
+
+def plan_request(*goals, start=None, **fields):
+    """A request with alternative goals, from a posture of the Panda or the measured one."""
+    fields = {'allowed_planning_time': 10.0, 'num_planning_attempts': 5, **fields}
+    request = MotionPlanRequest(**fields)
+    request.goal_constraints = list(goals)
+    request.start_state.is_diff = True
+    if start is not None:
+        request.start_state.joint_state.name = list(NAMES)
+        request.start_state.joint_state.position = [float(value) for value in start]
+    return request
+
+
+def planned_rows(trajectory, count=2000):
+    """Return many positions of the motion of a RobotTrajectory message."""
+    message = trajectory.joint_trajectory
+    assert tuple(message.joint_names) == NAMES
+    motion = JointTrajectory(
+        NAMES,
+        [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in message.points],
+        [list(p.positions) for p in message.points],
+        [list(p.velocities) for p in message.points],
+        [list(p.accelerations) for p in message.points],
+    )
+    return positions_at(motion, np.linspace(0.0, motion.duration, count))
+
+
+BASE, TCP, FLANGE = 'panda_link0', 'panda_hand_tcp', 'panda_link8'
+
+
+class Mover(Player):
+    """A client of move_action, and a publisher of objects."""
+
+    def __init__(self, bench):
+        super().__init__(bench)
+        self._bench = bench
+        self.objects = bench.publisher(CollisionObject, 'collision_object')
+        self.events = bench.publisher(String, 'trajectory_execution_event')
+        # Offered when what it needs is compiled.
+        bench.service_client(GetMotionPlan, 'plan_kinematic_path', 120.0)
+
+    def move(self, *goals, options=None, **fields):
+        goal = MoveGroup.Goal(request=plan_request(*goals, **fields))
+        goal.planning_options.planning_scene_diff.is_diff = True
+        goal.planning_options.planning_scene_diff.robot_state.is_diff = True
+        for name, value in (options or {}).items():
+            setattr(goal.planning_options, name, value)
+        return self.send_move(goal)
+
+    def send_move(self, goal):
+        """Send a goal of move_action as it is."""
+        return self._sent(self._client(MoveGroup, 'move_action'), goal)
+
+    def plan(self, request):
+        """Return the answer of plan_kinematic_path."""
+        wanted = GetMotionPlan.Request(motion_plan_request=request)
+        return self._bench.call(GetMotionPlan, 'plan_kinematic_path', wanted).motion_plan_response
+
+
+def like_pymoveit2(stamp, state=None, group='arm', seconds=0.5):
+    """A goal without its target: __init_move_action_goal, and the measured state as the start."""
+    goal = MoveGroup.Goal()
+    request = goal.request
+    request.workspace_parameters.header.frame_id = BASE
+    request.workspace_parameters.header.stamp = stamp
+    for corner, value in (('min_corner', -1.0), ('max_corner', 1.0)):
+        for axis in 'xyz':
+            setattr(getattr(request.workspace_parameters, corner), axis, value)
+    request.goal_constraints = [Constraints()]
+    request.group_name = group
+    request.num_planning_attempts = 5
+    request.allowed_planning_time = seconds
+    request.cartesian_speed_limited_link = TCP
+    if state is not None:
+        request.start_state.joint_state = state
+    return goal
+
+
+def pymoveit2_position(T, link=TCP):
+    """The constraint of create_position_constraint, whose pose has no orientation of its own."""
+    constraint = PositionConstraint(link_name=link, weight=1.0)
+    constraint.header.frame_id = BASE
+    region = constraint.constraint_region
+    region.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.001])]
+    pose = pose_from_matrix(T)
+    pose.orientation.x = pose.orientation.y = pose.orientation.z = 0.0
+    pose.orientation.w = 1.0
+    region.primitive_poses = [pose]
+    return constraint
+
+
+def pymoveit2_orientation(orientation, tolerance=(0.001, 0.001, 0.001), parameterization=0):
+    """The constraint of create_orientation_constraint."""
+    constraint = OrientationConstraint(link_name=TCP, weight=1.0, orientation=orientation)
+    constraint.header.frame_id = BASE
+    constraint.absolute_x_axis_tolerance = tolerance[0]
+    constraint.absolute_y_axis_tolerance = tolerance[1]
+    constraint.absolute_z_axis_tolerance = tolerance[2]
+    constraint.parameterization = parameterization
+    return constraint
+
+
+def joint_constraints(names, q, tolerance):
+    """Constraints as pymoveit2 and constructGoalConstraints make them."""
+    return [
+        JointConstraint(
+            joint_name=name,
+            position=float(value),
+            tolerance_above=tolerance,
+            tolerance_below=tolerance,
+            weight=1.0,
+        )
+        for name, value in zip(names, q, strict=True)
+    ]
+
+
+def like_move_group_interface(constraints, plan_only=False, group='panda_arm', scaling=0.1):
+    """A goal of plan() or move() from the present state, with the default settings."""
+    request = MotionPlanRequest(group_name=group, goal_constraints=[constraints])
+    request.num_planning_attempts = 1
+    request.max_velocity_scaling_factor = request.max_acceleration_scaling_factor = scaling
+    request.allowed_planning_time = 5.0
+    request.start_state.is_diff = True
+    goal = MoveGroup.Goal(request=request)
+    options = goal.planning_options
+    options.plan_only = plan_only
+    if not plan_only:
+        options.replan_delay = 2.0
+    options.planning_scene_diff.is_diff = True
+    options.planning_scene_diff.robot_state.is_diff = True
+    return goal
+
+
+def pose_target(T, stamp, link=FLANGE, position=True, orientation=True):
+    """The goal of setPoseTarget, setPositionTarget or setOrientationTarget."""
+    pose, goal = pose_from_matrix(T), Constraints()
+    if position:
+        near = PositionConstraint(link_name=link, weight=1.0)
+        near.header.frame_id, near.header.stamp = BASE, stamp
+        region = near.constraint_region
+        region.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[1e-4])]
+        region.primitive_poses = [pose_from_matrix(T)]
+        around = region.primitive_poses[0].orientation
+        around.x = around.y = around.z = 0.0
+        around.w = 1.0
+        goal.position_constraints = [near]
+    if orientation:
+        turned = OrientationConstraint(link_name=link, weight=1.0, orientation=pose.orientation)
+        turned.header.frame_id, turned.header.stamp = BASE, stamp
+        turned.absolute_x_axis_tolerance = turned.absolute_y_axis_tolerance = 1e-3
+        turned.absolute_z_axis_tolerance = 1e-3
+        goal.orientation_constraints = [turned]
+    return goal
+
+
+def like_compas_fab(constraints, names, q, seconds=1.0):
+    """A MotionPlanRequest of MoveItPlanner.plan_motion, with its fields as rosbridge gets them."""
+    header = {'stamp': {'sec': 0, 'nanosec': 0}, 'frame_id': BASE}
+    nothing = {
+        'name': '',
+        'joint_constraints': [],
+        'position_constraints': [],
+        'orientation_constraints': [],
+        'visibility_constraints': [],
+    }
+    corners = {
+        name: dict.fromkeys('xyz', value)
+        for name, value in (('min_corner', -1000.0), ('max_corner', 1000.0))
+    }
+    request = {
+        'workspace_parameters': {'header': {'frame_id': ''}, **corners},
+        'start_state': {
+            'joint_state': {
+                'header': header,
+                'name': list(names),
+                'position': [float(value) for value in q],
+                'velocity': [],
+                'effort': [],
+            },
+            'multi_dof_joint_state': {
+                'header': header,
+                'joint_names': [],
+                'transforms': [],
+                'twist': [],
+                'wrench': [],
+            },
+            'attached_collision_objects': [],
+            'is_diff': True,
+        },
+        'goal_constraints': [{**nothing, **constraints}],
+        'path_constraints': nothing,
+        'trajectory_constraints': {'constraints': []},
+        'planner_id': 'RRTConnect',
+        'group_name': 'panda_arm',
+        'num_planning_attempts': 5,
+        'allowed_planning_time': seconds,
+        'max_velocity_scaling_factor': 1.0,
+        'max_acceleration_scaling_factor': 1.0,
+    }
+    return filled(MotionPlanRequest(), request)
+
+
+def compas_frame(T):
+    """The constraints of a FrameTarget of the flange."""
+    pose = pose_from_matrix(T)
+    header = {'stamp': {'sec': 0, 'nanosec': 0}, 'frame_id': BASE}
+    point = {axis: getattr(pose.position, axis) for axis in 'xyz'}
+    region = {
+        'primitives': [{'type': 2, 'dimensions': [0.001]}],
+        'primitive_poses': [
+            {'position': point, 'orientation': {'x': 0.0, 'y': 0.0, 'z': 0.0, 'w': 1.0}}
+        ],
+        'meshes': [],
+        'mesh_poses': [],
+    }
+    position = {
+        'header': header,
+        'link_name': FLANGE,
+        'target_point_offset': dict.fromkeys('xyz', 0.0),
+        'constraint_region': region,
+        'weight': 1.0,
+    }
+    orientation = {
+        'header': header,
+        'orientation': {axis: getattr(pose.orientation, axis) for axis in 'xyzw'},
+        'link_name': FLANGE,
+        'absolute_x_axis_tolerance': 0.01,
+        'absolute_y_axis_tolerance': 0.01,
+        'absolute_z_axis_tolerance': 0.01,
+        'weight': 1.0,
+    }
+    return {'position_constraints': [position], 'orientation_constraints': [orientation]}
+
+
+def compas_configuration(names, q):
+    """The constraints of a ConfigurationTarget."""
+    constraints = [
+        {
+            'joint_name': name,
+            'position': float(value),
+            'tolerance_above': 0.01,
+            'tolerance_below': 0.01,
+            'weight': 1.0,
+        }
+        for name, value in zip(names, q, strict=True)
+    ]
+    return {'joint_constraints': constraints}

@@ -1,0 +1,100 @@
+"""Robots with given links, joints and trees as URDF text, and SRDF texts for them."""
+
+import numpy as np
+
+from ik_service.model.joint import JointType
+from ik_service.robot import Robot
+from support.chains import limit_xml, rotation
+
+LIMIT = '<limit lower="-1" upper="2" velocity="3" effort="4"/>'
+
+
+def joint_xml(parts=LIMIT, kind='revolute', name='shoulder', parent='base', child='arm'):
+    return (
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'{parts}</joint>'
+    )
+
+
+def robot_xml(*joints, links=('base', 'arm')):
+    body = ''.join(f'<link name="{link}"/>' for link in links) + ''.join(joints)
+    return f'<?xml version="1.0"?>\n<robot name="robot">{body}</robot>'
+
+
+def read_joint(parts=LIMIT, kind='revolute'):
+    return Robot.from_urdf(robot_xml(joint_xml(parts, kind))).joints['shoulder']
+
+
+def pose_of(robot, tip, values):
+    """(4, 4) pose of a link in the root frame, by the definition of a joint."""
+    T = np.eye(4)
+    for joint, _ in robot.path(robot.root_link, tip):
+        motion = np.eye(4)
+        value = values.get(joint.name, 0.0)
+        if joint.type is JointType.PRISMATIC:
+            motion[:3, 3] = value * joint.axis
+        elif joint.movable:
+            motion[:3, :3] = rotation(joint.axis, value)
+        T = T @ joint.T_parent_joint @ motion
+    return T
+
+
+KINDS = {'f': 'fixed', 'r': 'revolute', 'p': 'prismatic', 'c': 'continuous', 'm': 'revolute'}
+
+
+def tree_xml(*branches, name='test', mimics=None):
+    """
+    URDF text of a robot from branches such as ``'base r:a f:b'``.
+
+    Each branch starts at a link, and goes on with the kind of a joint and its child link; the
+    joint is called after the child, ``j_a``. Limits are ±1. ``mimics`` gives the joint that
+    a joint follows.
+    """
+    links, joints = {}, []
+    for branch in branches:
+        parent, *steps = branch.split()
+        links[parent] = None
+        for step in steps:
+            kind, child = step.split(':')
+            links[child] = None
+            joints.append(_joint_xml(KINDS[kind], parent, child, (mimics or {}).get(f'j_{child}')))
+            parent = child
+    body = ''.join(f'<link name="{link}"/>' for link in links) + ''.join(joints)
+    return f'<robot name="{name}">{body}</robot>'
+
+
+def arm_xml(*more, joints=6, name='test', mimics=None):
+    """A robot with an arm of revolute joints, base to l<n>, and further branches."""
+    arm = 'base ' + ' '.join(f'r:l{i + 1}' for i in range(joints))
+    return tree_xml(arm, *more, name=name, mimics=mimics)
+
+
+def srdf_xml(*parts, name='test'):
+    return f'<robot name="{name}">{"".join(parts)}</robot>'
+
+
+def group_xml(name, *parts):
+    """A group of ``chain:base>tip``, ``joint:…``, ``link:…`` and ``group:…``."""
+    inner = ''
+    for part in parts:
+        kind, _, value = part.partition(':')
+        if kind == 'chain':
+            base, tip = value.split('>')
+            inner += f'<chain base_link="{base}" tip_link="{tip}"/>'
+        else:
+            inner += f'<{kind} name="{value}"/>'
+    return f'<group name="{name}">{inner}</group>'
+
+
+def state_xml(name, group, **values):
+    inner = ''.join(f'<joint name="{joint}" value="{value}"/>' for joint, value in values.items())
+    return f'<group_state name="{name}" group="{group}">{inner}</group_state>'
+
+
+def _joint_xml(kind, parent, child, source):
+    mimic = f'<mimic joint="{source}"/>' if source else ''
+    inner = '' if kind == 'fixed' else limit_xml(-1.0, 1.0) + mimic
+    return (
+        f'<joint name="j_{child}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'<axis xyz="0 0 1"/>{inner}</joint>'
+    )
