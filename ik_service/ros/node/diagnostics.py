@@ -10,7 +10,7 @@ from rclpy.node import Node
 from ik_service.arm.loader import DescriptionFault
 from ik_service.motion.settings import FollowerState
 from ik_service.robot import Robot
-from ik_service.ros.motion.following.followers import Followers
+from ik_service.ros.motion.followers import Followers
 from ik_service.ros.requests.service_handler import RequestStatistics, SolveRecord
 from ik_service.ros.scene.collision_world import CollisionWorld
 

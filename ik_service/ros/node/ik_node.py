@@ -29,6 +29,8 @@ from ik_service.common.periodic_calls import periodic_call
 from ik_service.common.stall_watch import StallWatch, TICK_LASTS
 from ik_service.exceptions import IkServiceError
 from ik_service.motion.settings import FollowerSettings
+from ik_service.ros.capabilities.capability import Capability, MakeCapability, NodeParts
+from ik_service.ros.capabilities.loading import BUILT_IN, make_capabilities
 from ik_service.ros.common.actions import NodeWithActions
 from ik_service.ros.common.executors import (
     PartialExecutor,
@@ -43,20 +45,18 @@ from ik_service.ros.common.runtime import spinning
 from ik_service.ros.common.tf_listener import tf_frames, TransformSource
 from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
 from ik_service.ros.markers.world_markers import RATE, WorldMarkerPublisher
-from ik_service.ros.motion.capability import Capability, MakeCapability, NodeParts
-from ik_service.ros.motion.following.command_monitor import full_name, publishers_of
-from ik_service.ros.motion.following.command_publisher import CommandPublisher
-from ik_service.ros.motion.following.follower_interface import FollowerInterface
-from ik_service.ros.motion.following.followers import Followers
-from ik_service.ros.motion.following.intake import NodeContext, queue_delay
-from ik_service.ros.motion.following.stop_services import StopServices
-from ik_service.ros.motion.following.target_topics import TargetTopics
+from ik_service.ros.motion.command_monitor import full_name, publishers_of
+from ik_service.ros.motion.command_publisher import CommandPublisher
+from ik_service.ros.motion.follower_interface import FollowerInterface
+from ik_service.ros.motion.followers import Followers
+from ik_service.ros.motion.intake import NodeContext, queue_delay
 from ik_service.ros.motion.parameters import (
     COMMAND_INTERFACE,
     COMMAND_JOINTS,
     TRAJECTORY_REPLACEMENT,
 )
-from ik_service.ros.node.capabilities import BUILT_IN, make_capabilities
+from ik_service.ros.motion.stop_services import StopServices
+from ik_service.ros.motion.target_topics import TargetTopics
 from ik_service.ros.node.diagnostics import DiagnosticsPublisher
 from ik_service.ros.node.parameter_table import PUBLISH_MARKERS, TF_TIMEOUT
 from ik_service.ros.node.parameters import NodeParameters

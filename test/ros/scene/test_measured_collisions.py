@@ -16,8 +16,8 @@ from ik_service.arm.group import GroupSettings, SolverSettings
 from ik_service.arm.loader import build_arm
 from ik_service.exceptions import MissingExtraError, OptionError, TargetRefusedError
 from ik_service.motion.settings import FollowerSettings
-from ik_service.ros.motion.following.followers import Followers
-from ik_service.ros.motion.following.intake import NodeContext
+from ik_service.ros.motion.followers import Followers
+from ik_service.ros.motion.intake import NodeContext
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.scene import collision_world
 from ik_service.ros.scene.collision_world import CollisionWorld

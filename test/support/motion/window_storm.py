@@ -26,7 +26,7 @@ from ik_service.arm.loader import build_arm
 from ik_service.motion.command.commanded_joints import CommandedJoints
 from ik_service.motion.command.windowed_joints import WindowedJoints
 from ik_service.ros.common.motion_clock import MotionClock
-from ik_service.ros.motion.following.command_channels import (
+from ik_service.ros.motion.command_channels import (
     CommandedGroup,
     TrajectoryChannel,
     VelocityChannel,

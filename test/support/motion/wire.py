@@ -29,14 +29,14 @@ from ik_service.motion.settings import FollowerSettings
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.motion_clock import MotionClock
-from ik_service.ros.motion.following import command_channels as channels
-from ik_service.ros.motion.following.command_channels import (
+from ik_service.ros.motion import command_channels as channels
+from ik_service.ros.motion.command_channels import (
     CommandChannel,
     CommandedGroup,
     TrajectoryChannel,
 )
-from ik_service.ros.motion.following.followers import Followers
-from ik_service.ros.motion.following.intake import NodeContext
+from ik_service.ros.motion.followers import Followers
+from ik_service.ros.motion.intake import NodeContext
 
 READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 CYCLE = 0.002  # of the controller [s]

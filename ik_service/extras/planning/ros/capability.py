@@ -19,11 +19,11 @@ from ik_service.extras.planning.ros.request_planner import GoalScene, PlannedMot
 from ik_service.extras.planning.rrt_connect import planning_fault
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.motion.settings import FollowerSettings
+from ik_service.ros.capabilities.capability import Capability, NodeParts
+from ik_service.ros.capabilities.playback import Playback
+from ik_service.ros.capabilities.trajectory_actions import TrajectoryActions
+from ik_service.ros.capabilities.trajectory_goals import GoalEnd, GoalRefusedError, MOVEIT_CODES
 from ik_service.ros.common.actions import DeferredActionServer
-from ik_service.ros.motion.capability import Capability, NodeParts
-from ik_service.ros.motion.trajectory.goals import GoalEnd, GoalRefusedError, MOVEIT_CODES
-from ik_service.ros.motion.trajectory.playback import Playback
-from ik_service.ros.motion.trajectory.trajectory_actions import TrajectoryActions
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.ik_answer import write_solution
 from ik_service.ros.requests.service_handler import require_arm, write_code

@@ -18,10 +18,10 @@ from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.motion.command.velocity_command import FAREWELL
 from ik_service.motion.settings import FollowerSettings
 from ik_service.motion.state_machine import JointSharing
-from ik_service.ros.motion.following.command_publisher import CommandPublisher
-from ik_service.ros.motion.following.follower_interface import FollowerInterface, TARGET_TOPIC
-from ik_service.ros.motion.following.following_report import FollowingReport
-from ik_service.ros.motion.following.intake import JointStateIntake, NodeContext
+from ik_service.ros.motion.command_publisher import CommandPublisher
+from ik_service.ros.motion.follower_interface import FollowerInterface, TARGET_TOPIC
+from ik_service.ros.motion.following_report import FollowingReport
+from ik_service.ros.motion.intake import JointStateIntake, NodeContext
 from ik_service.ros.motion.parameters import AVOID_COLLISIONS
 from ik_service.solvers.solver import Solver
 

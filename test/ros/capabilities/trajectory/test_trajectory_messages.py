@@ -9,7 +9,7 @@ from support.ros.cells import READY
 from support.ros.trajectories import AWAY, message
 
 from ik_service.exceptions import TrajectoryError
-from ik_service.ros.motion.trajectory.goals import smooth_slopes, trajectory_from
+from ik_service.ros.capabilities.trajectory_goals import smooth_slopes, trajectory_from
 
 TIMES = [0.0, 0.5, 1.3, 2.0, 2.4]
 

@@ -16,9 +16,9 @@ from ik_service.motion.goal import MotionGoal
 from ik_service.motion.settings import FollowerSettings
 from ik_service.motion.state_machine import JointSharing
 from ik_service.motion.target_follower import FollowingLog, TargetFollower
-from ik_service.ros.motion.following.command_channels import CommandChannel
-from ik_service.ros.motion.following.command_publisher import CommandPublisher
-from ik_service.ros.motion.following.intake import JointStateIntake, NodeContext, TargetIntake
+from ik_service.ros.motion.command_channels import CommandChannel
+from ik_service.ros.motion.command_publisher import CommandPublisher
+from ik_service.ros.motion.intake import JointStateIntake, NodeContext, TargetIntake
 from ik_service.ros.requests.frames import FrameResolver
 from ik_service.ros.requests.service_handler import SolveRecord
 from ik_service.ros.scene.measured_collisions import MeasuredCollisions

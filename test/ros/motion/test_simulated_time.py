@@ -132,8 +132,8 @@ def test_a_trajectory_begins_at_its_stamp_in_simulated_time(rate):
     from control_msgs.action import FollowJointTrajectory
     from trajectory_msgs.msg import JointTrajectoryPoint
 
-    from ik_service.ros.motion.trajectory.playback import CommandedPlayback
-    from ik_service.ros.motion.trajectory.trajectory_actions import FollowJointTrajectoryGoals
+    from ik_service.ros.capabilities.playback import CommandedPlayback
+    from ik_service.ros.capabilities.trajectory_actions import FollowJointTrajectoryGoals
 
     wire = Wire(graph=GraphTime(lambda t: rate, 100.0))
     wire.run(2.0)

@@ -39,10 +39,10 @@ from ik_service.motion.servo.commands import (
 from ik_service.motion.servo.servo_goal import NO_WARNING, ServoCode, ServoGoal, ServoStatus
 from ik_service.motion.servo.velocity_solver import warm_up
 from ik_service.motion.settings import FollowerState
+from ik_service.ros.capabilities.capability import Capability, NodeParts
 from ik_service.ros.common.conversions import matrix_from_pose
-from ik_service.ros.motion.capability import Capability, NodeParts
-from ik_service.ros.motion.following.follower_interface import FollowerInterface
-from ik_service.ros.motion.following.followers import Followers
+from ik_service.ros.motion.follower_interface import FollowerInterface
+from ik_service.ros.motion.followers import Followers
 from ik_service.ros.motion.parameters import check_servo, servo_settings
 
 Noted = tuple[ServoCommand, str]

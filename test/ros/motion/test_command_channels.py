@@ -18,7 +18,7 @@ from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.loader import build_arm
 from ik_service.motion.settings import FollowerCommand
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
-from ik_service.ros.motion.following.command_channels import (
+from ik_service.ros.motion.command_channels import (
     CommandedGroup,
     joint_command,
     joint_trajectory,

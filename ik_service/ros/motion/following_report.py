@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.motion.settings import FollowerState
-from ik_service.ros.motion.following.command_publisher import CommandPublisher
-from ik_service.ros.motion.following.follower_interface import FollowerInterface
-from ik_service.ros.motion.following.intake import NodeContext
+from ik_service.ros.motion.command_publisher import CommandPublisher
+from ik_service.ros.motion.follower_interface import FollowerInterface
+from ik_service.ros.motion.intake import NodeContext
 
 _STATE_FAULTS = (FollowerState.STATE_STALE, FollowerState.STATE_IMPLAUSIBLE)
 _ALARMING = (

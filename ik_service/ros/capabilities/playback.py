@@ -26,16 +26,16 @@ from ik_service.motion.playback.trajectory_goal import (
 )
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.paths.trajectory.limit_check import TrajectoryLimits
-from ik_service.ros.common.motion_clock import MotionClock
-from ik_service.ros.motion.following.follower_interface import FollowerInterface
-from ik_service.ros.motion.following.followers import Followers
-from ik_service.ros.motion.trajectory.goals import (
+from ik_service.ros.capabilities.trajectory_goals import (
     GoalEnd,
     GoalOutcome,
     GoalRefusedError,
     RequestedTolerances,
     TrajectoryRequest,
 )
+from ik_service.ros.common.motion_clock import MotionClock
+from ik_service.ros.motion.follower_interface import FollowerInterface
+from ik_service.ros.motion.followers import Followers
 
 LONGEST_AHEAD = 10.0
 """Largest time until a trajectory begins [s]; farther, and the clocks of two machines differ."""

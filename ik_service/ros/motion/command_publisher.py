@@ -20,7 +20,7 @@ from ik_service.exceptions import OptionError
 from ik_service.motion.command.commanded_joints import CommandedJoints
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.common.qos import COMMAND_QOS
-from ik_service.ros.motion.following.command_channels import (
+from ik_service.ros.motion.command_channels import (
     CommandChannel,
     CommandedGroup,
     JointCommandChannel,
@@ -28,8 +28,8 @@ from ik_service.ros.motion.following.command_channels import (
     TrajectoryChannel,
     VelocityChannel,
 )
-from ik_service.ros.motion.following.command_monitor import CommandMonitor
-from ik_service.ros.motion.following.controller_version import ControllerVersion
+from ik_service.ros.motion.command_monitor import CommandMonitor
+from ik_service.ros.motion.controller_version import ControllerVersion
 from ik_service.ros.motion.parameters import COMMAND_JOINTS
 
 _KINDS: Mapping[str, tuple[type, type[CommandChannel]]] = {

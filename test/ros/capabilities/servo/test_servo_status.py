@@ -8,7 +8,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from ik_service.motion.servo.servo_goal import NO_WARNING
 from ik_service.motion.settings import FollowerState
-from ik_service.ros.motion.servo.servo_interface import ServoInterface
+from ik_service.ros.capabilities.servo import ServoInterface
 
 
 @pytest.mark.parametrize(

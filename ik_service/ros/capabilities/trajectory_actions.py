@@ -21,12 +21,10 @@ from ik_service.exceptions import OptionError, TrajectoryError
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.paths.timing.clock_rates import ClockGrid
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
-from ik_service.ros.common.actions import DeferredActionServer, ThreadSafeActionClient
-from ik_service.ros.motion.capability import Capability, NodeParts
-from ik_service.ros.motion.following.follower_interface import FollowerInterface
-from ik_service.ros.motion.parameters import controller_action, REPLACE_GOALS, TRAJECTORY_ACTION
-from ik_service.ros.motion.trajectory.forwarding import ForwardedPlayback
-from ik_service.ros.motion.trajectory.goals import (
+from ik_service.ros.capabilities.capability import Capability, NodeParts
+from ik_service.ros.capabilities.forwarding import ForwardedPlayback
+from ik_service.ros.capabilities.playback import CommandedPlayback, follower_for, Playback
+from ik_service.ros.capabilities.trajectory_goals import (
     CANCELED_EARLY,
     CONTROL_CODES,
     GoalEnd,
@@ -39,7 +37,9 @@ from ik_service.ros.motion.trajectory.goals import (
     trajectory_from,
     TrajectoryRequest,
 )
-from ik_service.ros.motion.trajectory.playback import CommandedPlayback, follower_for, Playback
+from ik_service.ros.common.actions import DeferredActionServer, ThreadSafeActionClient
+from ik_service.ros.motion.follower_interface import FollowerInterface
+from ik_service.ros.motion.parameters import controller_action, REPLACE_GOALS, TRAJECTORY_ACTION
 
 Message = Any
 """Message of an action; rclpy has no types for them."""

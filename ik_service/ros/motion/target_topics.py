@@ -13,7 +13,7 @@ from rclpy.validate_full_topic_name import validate_full_topic_name
 
 from ik_service.common.quoting import quote
 from ik_service.ros.common.input_topics import InputTopic
-from ik_service.ros.motion.following.follower_interface import TARGET_TOPIC
+from ik_service.ros.motion.follower_interface import TARGET_TOPIC
 
 TWIST_TOPIC = 'target_twist'
 """Topic of the velocities of the targets of the default group, and last part of the others'."""

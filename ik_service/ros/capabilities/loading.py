@@ -2,8 +2,8 @@
 Capabilities of a node besides those of its core, as move_group has them.
 
 A package adds one by an entry point of the group :data:`GROUP`, which names a
-:class:`~ik_service.ros.motion.capability.Capability`; all that are installed are loaded, in the
-order of their names.
+:class:`~ik_service.ros.capabilities.capability.Capability`; all that are installed are loaded, in
+the order of their names.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.metadata import entry_points
 
-from ik_service.ros.motion.capability import MakeCapability, NodeParts
-from ik_service.ros.motion.servo.servo_interface import ServoInterface
-from ik_service.ros.motion.trajectory.trajectory_actions import TrajectoryActions
+from ik_service.ros.capabilities.capability import MakeCapability, NodeParts
+from ik_service.ros.capabilities.servo import ServoInterface
+from ik_service.ros.capabilities.trajectory_actions import TrajectoryActions
 
 GROUP = 'ik_service.capabilities'
 """Group of the entry points."""

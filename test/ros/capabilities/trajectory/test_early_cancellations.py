@@ -16,8 +16,8 @@ from support.harness import until
 from support.ros.cells import READY
 from support.ros.trajectories import Player, smooth
 
+from ik_service.ros.capabilities.trajectory_actions import TrajectoryActions
 from ik_service.ros.motion.parameters import REPLACE_GOALS, TRAJECTORY_ACTION
-from ik_service.ros.motion.trajectory.trajectory_actions import TrajectoryActions
 
 pytestmark = pytest.mark.dds
 

@@ -13,7 +13,7 @@ from std_srvs.srv import SetBool, Trigger
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.quoting import quote
 from ik_service.ros.common.input_topics import InputTopic
-from ik_service.ros.motion.following.followers import Followers
+from ik_service.ros.motion.followers import Followers
 
 EVENT_TOPIC = 'trajectory_execution_event'
 """Topic on which MoveGroupInterface::stop, RViz's button and pymoveit2's cancel publish."""

@@ -19,8 +19,8 @@ from ik_service.arm.loader import build_arm
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
 from ik_service.motion.settings import FollowerSettings, FollowerState
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.motion.following.followers import followed_groups, Followers, MOST_FOLLOWED
-from ik_service.ros.motion.following.intake import NodeContext
+from ik_service.ros.motion.followers import followed_groups, Followers, MOST_FOLLOWED
+from ik_service.ros.motion.intake import NodeContext
 from ik_service.solvers.options import IkOptions
 
 

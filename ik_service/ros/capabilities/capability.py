@@ -13,7 +13,7 @@ from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.common.motion_clock import MotionClock
-from ik_service.ros.motion.following.followers import Followers
+from ik_service.ros.motion.followers import Followers
 from ik_service.ros.motion.parameters import Parameters
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.service_handler import Around, ServiceHandler

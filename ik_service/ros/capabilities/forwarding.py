@@ -16,10 +16,8 @@ from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import TargetRefusedError
 from ik_service.motion.goal import MotionGoal
 from ik_service.motion.playback.reservation import Reservation
-from ik_service.ros.common.actions import ThreadSafeActionClient
-from ik_service.ros.motion.following.follower_interface import FollowerInterface
-from ik_service.ros.motion.following.followers import Followers
-from ik_service.ros.motion.trajectory.goals import (
+from ik_service.ros.capabilities.playback import Playback, prepared, start_time
+from ik_service.ros.capabilities.trajectory_goals import (
     CANCELED_EARLY,
     GoalEnd,
     GoalOutcome,
@@ -27,7 +25,9 @@ from ik_service.ros.motion.trajectory.goals import (
     preempted,
     TrajectoryRequest,
 )
-from ik_service.ros.motion.trajectory.playback import Playback, prepared, start_time
+from ik_service.ros.common.actions import ThreadSafeActionClient
+from ik_service.ros.motion.follower_interface import FollowerInterface
+from ik_service.ros.motion.followers import Followers
 
 PATIENCE = 3.0
 """Time without the controller's action after which a trajectory fails [s]."""

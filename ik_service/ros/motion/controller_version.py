@@ -13,7 +13,7 @@ from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.task import Future
 
-from ik_service.ros.motion.following.command_monitor import full_name
+from ik_service.ros.motion.command_monitor import full_name
 
 _REPLACES = 'allow_trajectory_replacement'
 """Parameter of controllers that do not replace a trajectory at once, since 6.8."""

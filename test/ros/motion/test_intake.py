@@ -9,7 +9,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from sensor_msgs.msg import JointState
 
-from ik_service.ros.motion.following.intake import JointStateIntake, queue_delay, StampConverter
+from ik_service.ros.motion.intake import JointStateIntake, queue_delay, StampConverter
 
 
 class Measured:
