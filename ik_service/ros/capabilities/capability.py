@@ -37,6 +37,8 @@ class NodeParts:
     :ivar followers: returns the followers of the present arm; None before there is one.
     :ivar around: returns the first arguments of the handler of a service, by its name.
     :ivar on_error: called with an unexpected exception.
+    :ivar wake: lets the threads of the node notice a new subscription.
+    :ivar watches: called ten times a second for what only observes, in a thread of its own.
     :ivar ticks: called with the time on the motion clock [s] after the followers' tick; a
         capability adds a call here for as long as it has something to do.
     :ivar made: the capabilities that were made before.
@@ -51,6 +53,8 @@ class NodeParts:
     followers: Callable[[], Followers | None]
     around: Callable[[str], Around]
     on_error: Callable[[Exception], object]
+    wake: Callable[[], object]
+    watches: set[Callable[[float], object]] = field(default_factory=set)
     ticks: set[Callable[[float], object]] = field(default_factory=set)
     made: list[Capability] = field(default_factory=list)
 

@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from importlib.metadata import entry_points
 
 from ik_service.ros.capabilities.capability import MakeCapability, NodeParts
+from ik_service.ros.capabilities.scene import SceneCapability
 from ik_service.ros.capabilities.servo import ServoInterface
 from ik_service.ros.capabilities.trajectory_actions import TrajectoryActions
 
 GROUP = 'ik_service.capabilities'
 """Group of the entry points."""
 
-BUILT_IN: tuple[MakeCapability, ...] = (TrajectoryActions, ServoInterface)
+BUILT_IN: tuple[MakeCapability, ...] = (TrajectoryActions, ServoInterface, SceneCapability)
 """Capabilities of this package."""
 
 

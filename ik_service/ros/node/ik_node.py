@@ -44,7 +44,6 @@ from ik_service.ros.common.response_retry import retry_dropped_responses
 from ik_service.ros.common.runtime import spinning
 from ik_service.ros.common.tf_listener import tf_frames, TransformSource
 from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
-from ik_service.ros.markers.world_markers import RATE, WorldMarkerPublisher
 from ik_service.ros.motion.command_monitor import full_name, publishers_of
 from ik_service.ros.motion.command_publisher import CommandPublisher
 from ik_service.ros.motion.follower_interface import FollowerInterface
@@ -65,7 +64,6 @@ from ik_service.ros.node.services import Services
 from ik_service.ros.parameters.parameter_services import ParameterServices
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.scene.collision_world import CollisionWorld, REQUIRE_COLLISION_CHECKING
-from ik_service.ros.scene.scene_interfaces import MonitoredScenePublisher, WorldTopics
 
 # Those for paths, batches and capabilities wait for the ones that work; all but one for changes
 # may wait for a compiler.
@@ -191,6 +189,7 @@ def announce_late(log: RcutilsLogger, service: str, seconds: float) -> None:
     log.info(f'{service} is offered after {seconds:.1f} s')
 
 
+_WATCH_RATE = 10.0  # of the calls of capabilities that observe [Hz]
 _NOTICE = 0.1  # time until others learn of a stop, or of a motion for no target [s]
 
 
@@ -210,7 +209,7 @@ class IkNode(NodeWithActions):
     :ivar collisions: the known world, and the checker of collisions.
     :param transforms: transforms of tf that several nodes share; None to listen to tf itself.
     :param shared: threads that several nodes share; None for its own.
-    :param built_in: which of its own capabilities it has: trajectories, and servoing.
+    :param built_in: which of its own capabilities it has: trajectories, servoing, the known world.
     :param node_options: passed on to :class:`rclpy.node.Node`, such as ``context``.
     :raises IkServiceError: a parameter has a value it cannot have.
     """
@@ -286,16 +285,12 @@ class IkNode(NodeWithActions):
             self._present_followers,
             self._arm_services.around,
             self._on_error,
+            self._wake,
         )
         make_capabilities(self._parts, built_in)
         for capability in self._capabilities:
             self._arm_services.add(capability.services, capability.late)
-        WorldTopics(
-            self, self.collisions.known, self._present_measured, self._on_error, self._wake
-        )
-        self._world = WorldMarkerPublisher(self, self._present_measured, self.collisions)
-        self._scene = MonitoredScenePublisher(self, self._present_measured, self.collisions)
-        self._world_ticker = periodic_call(checks, self._show_world, RATE, self._on_error)
+        self._watches = periodic_call(checks, self._watch_all, _WATCH_RATE, self._on_error)
         self._diagnostics = DiagnosticsPublisher(
             self, self._arm_services.statistics, self.collisions, self._report
         )
@@ -349,7 +344,7 @@ class IkNode(NodeWithActions):
     @contextmanager
     def commanding(self) -> Iterator[None]:
         """Send commands for the time of a ``with`` block, in which an executor has to spin."""
-        with self._ticker, self._watch, self._world_ticker:
+        with self._ticker, self._watch, self._watches:
             try:
                 yield
             finally:
@@ -454,10 +449,9 @@ class IkNode(NodeWithActions):
         for capability in self._capabilities:
             capability.preempt(reason)
 
-    def _show_world(self, now: float) -> None:
-        """Publish the changes of the known world."""
-        self._world.update(now)
-        self._scene.update(now)
+    def _watch_all(self, now: float) -> None:
+        for call in tuple(self._parts.watches):
+            call(now)
 
     def _default_follower(self) -> FollowerInterface | None:
         return self._followers.default if self._followers is not None else None
