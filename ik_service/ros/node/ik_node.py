@@ -315,7 +315,7 @@ class IkNode(NodeWithActions):
     @property
     def measured(self) -> MeasuredState | None:
         """The measured joint state; None before there is an arm."""
-        return self._arm_services.measured
+        return None if self._followers is None else self._followers.measured
 
     def start(self) -> None:
         """
@@ -487,7 +487,7 @@ class IkNode(NodeWithActions):
 
     def _use(self, followers: Followers) -> None:
         self.collisions.adopt(followers.arm)
-        self._arm_services.measured = followers.measured
+        self._arm_services.use(followers.measured)
         self._followers, self._fault = followers, DescriptionFault()
 
     def _on_refused(self, error: Exception) -> None:

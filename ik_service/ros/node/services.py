@@ -120,13 +120,8 @@ class Services:
         offer = partial(self._offer_late, name, group, qos)
         self._late[name] = KernelPreparation(offer, self._on_error)
 
-    @property
-    def measured(self) -> MeasuredState | None:
-        """The measured state that requests are answered for; None before there is an arm."""
-        return self.ik.measured
-
-    @measured.setter
-    def measured(self, measured: MeasuredState) -> None:
+    def use(self, measured: MeasuredState) -> None:
+        """Answer requests for a measured state, and with it an arm, from now on."""
         for _, handler in self._handlers.values():
             handler.measured = measured
 
