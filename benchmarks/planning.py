@@ -9,9 +9,13 @@ geometry is spheres:
 
 Each row is of one planner on one scene. Solved is what Pinocchio, which knows nothing of this
 package, finds free of collisions at postures 5 mm of the arm's motion apart, and which ends at the
-goal. Times are of the processor, from the request to the timed trajectory that is checked as a
-whole (or to the path alone, where a planner makes no trajectory). Lengths are those of the joint
-path [rad]. Problems whose start or goal Pinocchio finds in collision count for nobody.
+goal. Times are of the processor, from the request in a world that is known to the timed trajectory
+that is checked as a whole (or to the path alone, where a planner makes no trajectory). Lengths are
+those of the joint path [rad]. Problems whose start or goal Pinocchio finds in collision count for
+nobody.
+
+VAMP itself takes part where it is installed, ``pip install vamp-planner``, which builds it and
+downloads what it is made of; its settings are those of its own evaluation of the set.
 
 C. Chamzas et al.: MotionBenchMaker: A Tool to Generate and Benchmark Motion Planning Datasets.
 IEEE Robotics and Automation Letters 7(2), 2022.
@@ -22,6 +26,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 import tarfile
@@ -31,6 +36,7 @@ import coal
 import numpy as np
 import pinocchio as pin
 from records import progress, save
+from scipy.spatial.transform import Rotation
 import yaml
 
 import ik_service as iks
@@ -38,7 +44,8 @@ from ik_service.extras.planning.motion_check import MotionCheck, positions_at
 from ik_service.extras.planning.rrt_connect import load_ompl
 
 JOINTS = tuple(f'panda_joint{number}' for number in range(1, 8))
-TIMEOUT = 60.0
+TIMEOUT = 60.0  # [s]
+PLAIN_TIMEOUT = 5.0  # of OMPL with a plain checker, which does not solve half of the problems [s]
 FINGERS = {'panda_finger_joint1': 0.065, 'panda_finger_joint2': 0.065}
 
 
@@ -154,19 +161,27 @@ class Referee:
 
 Motion = iks.JointTrajectory | np.ndarray | None
 """Trajectory, or corners (k, 7) of a path of straight lines; None for no plan."""
-Planner = Callable[[iks.KinematicChain, iks.CollisionChecker, Problem], Motion]
+Plan = Callable[[], Motion]
+Planner = Callable[[iks.KinematicChain, iks.CollisionChecker, Problem], Plan]
+"""Planner of a problem: what is measured is the plan that it returns."""
 
 
-def ours(chain: iks.KinematicChain, checker: iks.CollisionChecker, problem: Problem) -> Motion:
+def ours(chain: iks.KinematicChain, checker: iks.CollisionChecker, problem: Problem) -> Plan:
     """Plan by ``plan_motion``."""
     goal, start = problem.goal, problem.start
-    return iks.plan_motion(chain, start, goal, collisions=checker, timeout=TIMEOUT).trajectory
+    return lambda: (
+        iks.plan_motion(chain, start, goal, collisions=checker, timeout=TIMEOUT).trajectory
+    )
 
 
-def plain_ompl(
+def plain_ompl(chain: iks.KinematicChain, checker: iks.CollisionChecker, problem: Problem) -> Plan:
+    """Plan by OMPL as its tutorials do it: a test of a state, 1 % of the space apart."""
+    return partial(_plain_ompl, chain, checker, problem)
+
+
+def _plain_ompl(
     chain: iks.KinematicChain, checker: iks.CollisionChecker, problem: Problem
 ) -> Motion:
-    """Plan by OMPL as its tutorials do it: a test of a state, 1 % of the space apart."""
     ompl = load_ompl()
     test = checker.for_joints(JOINTS)
     space = ompl.base.RealVectorStateSpace(7)
@@ -182,7 +197,7 @@ def plain_ompl(
     start[0:7], goal[0:7] = problem.start.tolist(), problem.goal.tolist()
     setup.setStartAndGoalStates(start, goal)
     setup.setPlanner(ompl.geometric.RRTConnect(information))
-    setup.solve(TIMEOUT)
+    setup.solve(PLAIN_TIMEOUT)
     if not setup.haveExactSolutionPath():
         return None
     setup.simplifySolution()
@@ -190,7 +205,43 @@ def plain_ompl(
     return np.array([state[0:7] for state in states])
 
 
-PLANNERS: dict[str, Planner] = {'plan_motion': ours, 'OMPL, plain checker': plain_ompl}
+def vamp_rrtc(
+    _chain: iks.KinematicChain, _checker: iks.CollisionChecker, problem: Problem
+) -> Plan:
+    """Plan and shorten by VAMP: single precision, capsules in place of cylinders."""
+    import vamp
+
+    world = vamp.Environment()
+    for shape, T in problem.objects.values():
+        place = T[:3, 3], Rotation.from_matrix(T[:3, :3]).as_euler('xyz')
+        if isinstance(shape, iks.Box):
+            world.add_cuboid(vamp.Cuboid(*place, np.array(shape.size) / 2))
+        elif isinstance(shape, iks.Cylinder) and problem.scene == 'box':  # as its evaluation does
+            half = [shape.radius, shape.radius, shape.height / 2]
+            world.add_cuboid(vamp.Cuboid(*place, half))
+        elif isinstance(shape, iks.Cylinder):
+            world.add_capsule(vamp.Cylinder(*place, shape.radius, shape.height))
+        else:
+            world.add_sphere(vamp.Sphere(place[0], shape.radius))
+    panda, plan, settings, shortening = vamp.configure_robot_and_planner_with_kwargs(
+        'panda', 'rrtc'
+    )
+    sampler = panda.halton()
+
+    def planned() -> Motion:
+        found = plan(problem.start, problem.goal, world, settings, sampler)
+        if not found.solved:
+            return None
+        return panda.simplify(found.path, world, shortening, sampler).path.numpy()
+
+    return planned
+
+
+PLANNERS: dict[str, Planner] = {
+    'plan_motion': ours,
+    'OMPL, plain checker': plain_ompl,
+    'VAMP': vamp_rrtc,
+}
 
 
 def main() -> None:
@@ -218,11 +269,11 @@ def main() -> None:
         for name, (shape, T) in problem.objects.items():
             checker.add(name, shape, T)
         for planner in args.planners:
-            plan = PLANNERS[planner]
+            plan = PLANNERS[planner](chain, checker, problem)
             if number == 0:
-                plan(chain, checker, problem)  # compiles
+                plan()  # compiles
             began = thread_time()
-            found = plan(chain, checker, problem)
+            found = plan()
             seconds = thread_time() - began
             good, length = judged(chain, checker, referee, problem, found)
             results.setdefault((problem.scene, planner), []).append((good, seconds, length))

@@ -6,7 +6,8 @@ import signal
 import sys
 
 # What changes the outcome of tests or of the programs that they start, wherever it comes from: the
-# width of help texts, another compiler or none, no assertions, and the search for modules.
+# width of help texts, another compiler or none, no assertions, and the search for modules. Without
+# bytecode each of hundreds of programs would compile its modules anew.
 _DISTURBING = (
     'COLUMNS',
     'FORCE_COLOR',
@@ -14,6 +15,7 @@ _DISTURBING = (
     'MPLBACKEND',
     'NO_COLOR',
     'NUMBA_',
+    'PYTHONDONTWRITEBYTECODE',
     'PYTHONIOENCODING',
     'PYTHONOPTIMIZE',
     'PYTHONSAFEPATH',
@@ -30,6 +32,7 @@ def _be_an_ordinary_process():
     for name in [name for name in os.environ if name.startswith(_DISTURBING)]:
         if name != 'NUMBA_CACHE_DIR':
             del os.environ[name]
+    sys.dont_write_bytecode = False
     # A background job of a shell ignores it, and what it starts inherits that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})

@@ -14,10 +14,9 @@ from std_srvs.srv import SetBool
 from support.ros.trajectories import Player
 
 from hardening.fuzz_requests import check_node, Client
-from hardening.hostile_motions import HostileMotions
-from hardening.hostile_requests import Hostile, NAMES
-from hardening.rows import memory, Row
+from hardening.hostile import Hostile, HostileMotions, ODD_NAMES
 from hardening.stage import Stage
+from hardening.workplace import memory, Row
 
 _RATE = 100.0
 _PATIENCE = 20.0  # for answers and ends of goals when all is over [s]
@@ -152,7 +151,7 @@ def _state(hostile, generator, names):
     if kind == 0:
         return JointState(name=names, position=[hostile.number() for _ in names])
     if kind == 1:
-        return JointState(name=list(NAMES[:5]), position=[hostile.number()] * 5)
+        return JointState(name=list(ODD_NAMES[:5]), position=[hostile.number()] * 5)
     if kind == 2:
         return JointState(name=names, position=[0.0] * int(generator.integers(20)))
     if kind == 3:

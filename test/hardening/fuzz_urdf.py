@@ -20,7 +20,7 @@ import traceback
 import numpy as np
 
 from hardening import workplace
-from hardening.rows import Row
+from hardening.workplace import Row
 from ik_service.exceptions import IkServiceError
 
 _LONGEST = 400_000

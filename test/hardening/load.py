@@ -16,11 +16,10 @@ from support.ros.cells import NAMES
 from hardening.faults import FAULTS
 from hardening.fuzz_motions import Commander
 from hardening.fuzz_requests import ask_all, check_node, Client, compile_trees
-from hardening.hostile_requests import Hostile
+from hardening.hostile import Hostile
 from hardening.reference import Reference
-from hardening.rows import memory, percentile, Row
 from hardening.stage import HOME, Stage
-from hardening.workplace import repeating
+from hardening.workplace import memory, percentile, repeating, Row
 from ik_service.ros.common.conversions import pose_from_matrix
 
 _KINDS = {'compute_ik': GetPositionIK, 'compute_fk': GetPositionFK}

@@ -27,13 +27,12 @@ import time
 from support.harness import isolated_context
 
 from hardening import workplace
+from hardening.faults import complaints, FAULTS, judge_all, outside_of
 from hardening.fuzz_motions import fuzz_motions, fuzz_targets
-from hardening.fuzz_parameters import fuzz_parameters
-from hardening.fuzz_requests import fuzz_groups, fuzz_paths, fuzz_requests
+from hardening.fuzz_requests import fuzz_groups, fuzz_parameters, fuzz_paths, fuzz_requests
 from hardening.fuzz_urdf import fuzz_urdf
-from hardening.judging import complaints, FAULTS, judge_all, outside_of
 from hardening.load import load, soak
-from hardening.rows import Row
+from hardening.workplace import Row
 
 # Counts of a short and of a long run.
 _COUNTS = {

@@ -5,8 +5,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
-from hardening.faults import FAULTS
-from hardening.judging import complaints, judge, line, outside_of, Stages
+from hardening.faults import complaints, FAULTS, judge, line, outside_of, Stages
 from hardening.load import load, soak
 from hardening.workplace import LONG, wanted
 

@@ -7,11 +7,10 @@ pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
 import numpy as np
 
+from hardening.faults import outside_of
 from hardening.fuzz_motions import fuzz_motions, fuzz_targets
-from hardening.fuzz_parameters import fuzz_parameters
-from hardening.fuzz_requests import fuzz_groups, fuzz_paths, fuzz_requests
+from hardening.fuzz_requests import fuzz_groups, fuzz_parameters, fuzz_paths, fuzz_requests
 from hardening.fuzz_urdf import damaged, fuzz_urdf, texts
-from hardening.judging import outside_of
 
 
 def test_requests(make_bench):

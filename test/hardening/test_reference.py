@@ -12,7 +12,7 @@ import numpy as np
 from shape_msgs.msg import SolidPrimitive
 from support.chains import arm_path
 
-from hardening.hostile_requests import LEFT, RIGHT, SRDF
+from hardening.hostile import LEFT, RIGHT, SRDF
 from hardening.reference import Reference
 from ik_service import Robot
 from ik_service.kinematics.link_poses import link_poses

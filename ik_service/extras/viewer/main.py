@@ -24,19 +24,19 @@ def main(args: list[str] | None = None) -> int:
         from ik_service.extras.viewer.server.page import close, serve
 
         with runtime.ros(args):
+            from ik_service.extras.viewer.link import viewer_node
             from ik_service.extras.viewer.link.task_queue import LimitedLog
-            from ik_service.extras.viewer.link.viewer_node import declare_settings, ViewerNode
             from ik_service.extras.viewer.viewer import Viewer
 
-            node = ViewerNode()
+            node = viewer_node.ViewerNode()
             with ExitStack() as stack:
                 stack.callback(node.destroy_node)
-                settings = declare_settings(node)
+                settings = viewer_node.declare_settings(node)
                 page = serve(
-                    settings.host,
-                    settings.port,
-                    settings.port_search,
-                    settings.allowed_hosts,
+                    settings[viewer_node.HOST],
+                    settings[viewer_node.PORT],
+                    settings[viewer_node.PORT_SEARCH],
+                    viewer_node.parse_hosts(settings[viewer_node.ALLOWED_HOSTS]),
                     LimitedLog(node.get_logger().warning),
                 )
                 stack.callback(close, page)

@@ -24,7 +24,7 @@ from ik_service.extras.viewer.link.path_link import message_of, PathLink, refusa
 from ik_service.extras.viewer.link.remote_parameters import Field, Value
 from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.task_queue import TaskQueue
-from ik_service.extras.viewer.link.viewer_node import Settings, ViewerNode
+from ik_service.extras.viewer.link.viewer_node import MAKE_REACH, RATE, REACH, ROBOT, ViewerNode
 from ik_service.extras.viewer.link.world_picture import NO_WORLD, read_world_picture, WorldPicture
 from ik_service.extras.viewer.motions import Grippers, Motions
 from ik_service.extras.viewer.panel.panel import Actions, notify, Panel
@@ -43,6 +43,7 @@ from ik_service.extras.viewer.scene.scene import add_surroundings
 from ik_service.extras.viewer.teleop.servo_link import PARAMETERS, ServoLink
 from ik_service.extras.viewer.teleop.teleop import HandForm, Teleop
 from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.parameters.parameter_declaration import ParameterValues
 from ik_service.ros.requests.errors import ErrorCode
 from ik_service.ros.requests.frames import FrameResolver, Frames
 
@@ -54,9 +55,11 @@ _REQUEST_PERIOD = 0.1  # shortest time between two requests to the solver [s]
 class Viewer:
     """Running viewer; everything in it happens in the thread that calls :meth:`run`."""
 
-    def __init__(self, server: viser.ViserServer, node: ViewerNode, settings: Settings) -> None:
+    def __init__(
+        self, server: viser.ViserServer, node: ViewerNode, settings: ParameterValues
+    ) -> None:
         self._server, self._node = server, node
-        self._period = 1.0 / settings.rate
+        self._period = 1.0 / settings[RATE]
         self._warn = node.get_logger().warning
         self._errors = FaultLogger(self._warn)
         self._bad_states, self._bad_targets = FaultLogger(self._warn), FaultLogger(self._warn)
@@ -65,13 +68,13 @@ class Viewer:
         add_surroundings(server)
         self._panel = Panel(server, self._actions())
         self._reach = Reach(
-            server, self._panel, self._tasks, self._warn, settings.reach, settings.make_reach
+            server, self._panel, self._tasks, self._warn, settings[REACH], settings[MAKE_REACH]
         )
         self._target = Target()
         self._monitor = NodeMonitor(
             node,
             self._tasks,
-            settings.robot,
+            {spec.name: settings[spec] for spec in ROBOT},
             self._on_fields,
             self._on_values,
             self._on_connected,

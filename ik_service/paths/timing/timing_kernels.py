@@ -236,12 +236,25 @@ def segment_excess(times, q, velocities, accelerations, fastest, strongest, exce
             cubic = 10.0 * p - 4.0 * dv + 0.5 * da
             quartic = -15.0 * p + 7.0 * dv - da
             quintic = 6.0 * p - 3.0 * dv + 0.5 * da
-            for sample in range(_SAMPLES + 1):
-                t = sample / _SAMPLES
-                speed = v + t * (a + t * (3.0 * cubic + t * (4.0 * quartic + t * 5.0 * quintic)))
-                excess[j, 0] = max(excess[j, 0], abs(speed) / (h * fastest[i]))
-            largest = _largest_cubic(a, 6.0 * cubic, 12.0 * quartic, 20.0 * quintic)
+            b, c, d = 6.0 * cubic, 12.0 * quartic, 20.0 * quintic
+            excess[j, 0] = max(excess[j, 0], _largest_speed(v, a, b, c, d) / (h * fastest[i]))
+            largest = _largest_cubic(a, b, c, d)
             excess[j, 1] = max(excess[j, 1], largest / (h * h * strongest[i]))
+
+
+@inner_kernel
+def _largest_speed(v, a, b, c, d):
+    """Return the largest |speed| for t from 0 to 1: v, accelerated by a + b t + c t² + d t³."""
+    largest, before = abs(v), a
+    for sample in range(1, _SAMPLES + 1):
+        t = sample / _SAMPLES
+        acceleration = a + t * (b + t * (c + t * d))
+        if acceleration * before < 0.0:  # an extremum since the last sample, by the secant
+            u = t - acceleration / (acceleration - before) / _SAMPLES
+            largest = max(largest, abs(v + u * (a + u * (b / 2 + u * (c / 3 + u * d / 4)))))
+        largest = max(largest, abs(v + t * (a + t * (b / 2 + t * (c / 3 + t * d / 4)))))
+        before = acceleration
+    return largest
 
 
 @inner_kernel

@@ -45,6 +45,17 @@ class Played:
     q: np.ndarray
     v: np.ndarray
 
+    @classmethod
+    def of(cls, message, epoch=0.0):
+        """The trajectory of a message, by times since an epoch [s]."""
+        start = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec - epoch
+        times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in message.points]
+        return cls(
+            start + np.array(times),
+            np.array([p.positions for p in message.points]),
+            np.array([p.velocities for p in message.points]),
+        )
+
     def at(self, t):
         """Return positions at times (m,): cubics between points, the ends held."""
         t = np.clip(t, self.times[0], self.times[-1])
@@ -78,13 +89,7 @@ class WindowObserver:
         if message is None:
             return
         self.messages += 1
-        start = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec - EPOCH
-        times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in message.points]
-        new = Played(
-            start + np.array(times),
-            np.array([p.positions for p in message.points]),
-            np.array([p.velocities for p in message.points]),
-        )
+        new = Played.of(message, EPOCH)
         taken_up = now + self.delay
         self.play(taken_up)
         if fresh and not self._moves(taken_up):

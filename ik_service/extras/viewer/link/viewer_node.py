@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 import time
 from typing import Any
 
@@ -31,32 +30,11 @@ from ik_service.ros.common.executors import PartialExecutor
 from ik_service.ros.common.qos import DESCRIPTION_QOS, MARKERS_QOS
 from ik_service.ros.demo.take_over import PAUSE_TOPIC, RESUME_SERVICE
 from ik_service.ros.markers.world_markers import TOPIC as WORLD_TOPIC
-from ik_service.ros.parameters.parameter_declaration import declare_parameters, ParameterSpec
-
-
-@dataclass(frozen=True)
-class Settings:
-    """
-    Settings of the viewer.
-
-    :ivar port_search: whether the next free port is taken when this one is in use.
-    :ivar rate: update rate of the page [Hz].
-    :ivar reach: path of a map of the reach; empty for none.
-    :ivar make_reach: whether a map of the reach is made at the first look.
-    :ivar robot: the parameters ``urdf``, ``robot_description``, ``xacro_args``,
-        ``package_dirs``, ``srdf``, ``robot_description_semantic``, ``base_link`` and
-        ``tip_link``.
-    """
-
-    host: str
-    allowed_hosts: tuple[str, ...]
-    port: int
-    port_search: bool
-    rate: float
-    reach: str
-    make_reach: bool
-    robot: dict[str, str]
-
+from ik_service.ros.parameters.parameter_declaration import (
+    declare_parameters,
+    ParameterSpec,
+    ParameterValues,
+)
 
 HOST = ParameterSpec(
     'host', '127.0.0.1', 'Address of this machine to serve the page at', read_only=True
@@ -112,24 +90,14 @@ ROBOT = tuple(ParameterSpec(name, '', text, read_only=True) for name, text in _T
 """Parameters about the robot; texts, all empty by default."""
 
 
-def declare_settings(node: Node) -> Settings:
+def declare_settings(node: Node) -> ParameterValues:
     """
     Declare the parameters of a viewer, and return their values.
 
     :raises OptionError: a value is invalid.
     """
-    values = declare_parameters(
+    return declare_parameters(
         node, (HOST, ALLOWED_HOSTS, PORT, PORT_SEARCH, RATE, REACH, MAKE_REACH, *ROBOT)
-    )
-    return Settings(
-        host=values[HOST],
-        allowed_hosts=parse_hosts(values[ALLOWED_HOSTS]),
-        port=values[PORT],
-        port_search=values[PORT_SEARCH],
-        rate=values[RATE],
-        reach=values[REACH],
-        make_reach=values[MAKE_REACH],
-        robot={spec.name: values[spec] for spec in ROBOT},
     )
 
 

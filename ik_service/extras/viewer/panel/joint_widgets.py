@@ -13,7 +13,7 @@ import viser
 from ik_service.arm.arm import Arm
 from ik_service.common.quoting import truncate
 from ik_service.extras.viewer.panel.measures import JointPosition
-from ik_service.extras.viewer.panel.widgets import set_properties, set_value
+from ik_service.extras.viewer.panel.widgets import on_choice, on_input, set_properties, set_value
 from ik_service.kinematics.joint_space import sampling_bounds
 
 HOLD_TIME = 3.0
@@ -98,12 +98,11 @@ class JointSliders:
         start = min(max(round(factor * joint.value, 1), low), high)
         slider = self._gui.add_slider(label, low, max(low, high), 0.1, start)
 
-        @slider.on_update
-        async def _(event: viser.GuiEvent) -> None:
-            if event.client_id is not None:  # a person, and not this program
-                self.hold(time.monotonic())  # before the arm's positions overwrite this one
-                self._on_move({joint.name: slider.value / factor})
+        def move(value: float) -> None:
+            self.hold(time.monotonic())  # before the arm's positions overwrite this one
+            self._on_move({joint.name: value / factor})
 
+        on_input(slider, move)
         return slider
 
 
@@ -175,14 +174,13 @@ class NamedStates:
         hint = 'The joints go to the positions of this state'
         self.menu = gui.add_dropdown('Named state', (NONE,), hint=hint, disabled=True)
 
-        @self.menu.on_update
-        async def _(event: viser.GuiEvent) -> None:
-            if event.client_id is None:  # this program, and not a person
-                return
-            if self.menu.value in self.menu.options[1:]:
-                on_choose(self.menu.value)
+        def choose(state: str) -> None:
+            if state in self.menu.options[1:]:
+                on_choose(state)
             else:
                 self.refresh()
+
+        on_input(self.menu, choose)
 
     def offer(self, names: Sequence[str]) -> None:
         """Replace the choices."""
@@ -246,10 +244,5 @@ class GripperButtons:
 
     def _add(self, name: str, choices: Sequence[str]) -> viser.GuiButtonGroupHandle:
         row = self._gui.add_button_group(truncate(name), choices, order=self._order)
-        choose = partial(self._on_choose, name)
-
-        @row.on_click
-        async def _(event: viser.GuiEvent[viser.GuiButtonGroupHandle]) -> None:
-            choose(event.target.value)
-
+        on_choice(row, partial(self._on_choose, name))
         return row

@@ -25,7 +25,7 @@ from ik_service.extras.viewer.panel.panel_html import (
     StatusText,
 )
 from ik_service.extras.viewer.panel.solver_form import SolverForm
-from ik_service.extras.viewer.panel.widgets import call_on_click, set_properties
+from ik_service.extras.viewer.panel.widgets import on_choice, on_click, set_properties
 
 SPAN = 20.0
 """Length of the history [s]."""
@@ -179,13 +179,10 @@ class Panel:
             self.objects_switch = gui.add_checkbox('Objects', True, visible=False)
         self.form = SolverForm(gui, main, options, actions.change, actions.change_text)
         self.sliders = JointSliders(gui, joints, actions.move_joints)
-        call_on_click(stop, actions.stop)
-        call_on_click(self._resume, actions.resume_demo)
-        call_on_click(clear, actions.clear_trail)
-
-        @go.on_click
-        async def _(event: viser.GuiEvent[viser.GuiButtonGroupHandle]) -> None:
-            moves[event.target.value]()
+        on_click(stop, actions.stop)
+        on_click(self._resume, actions.resume_demo)
+        on_click(clear, actions.clear_trail)
+        on_choice(go, lambda label: moves[label]())
 
     def show_status(self, status: ConnectionStatus) -> None:
         """Show the status of the connection, and enable the controls that need the node."""

@@ -9,7 +9,7 @@ import viser
 
 from ik_service.extras.viewer.link.remote_parameters import Field, Kind, Value
 from ik_service.extras.viewer.panel.panel_html import banner, Level, StatusText
-from ik_service.extras.viewer.panel.widgets import set_properties, set_value
+from ik_service.extras.viewer.panel.widgets import on_click, on_input, set_properties, set_value
 
 
 def is_position_only(weights: Sequence[float]) -> bool:
@@ -163,17 +163,16 @@ class SolverForm:
             self.widgets[_FREE_AXIS] = axis
             self._few_joints = gui.add_html('', visible=False)
 
-            @axis.on_update
-            async def _(event: viser.GuiEvent) -> None:
-                if event.client_id is not None:
-                    free = None if axis.value == _NONE else _AXES.index(axis.value)
-                    self._on_change({WEIGHTS: with_free_axis(self.weights, free)})
+            on_input(axis, self._free_axis)
+            on_input(switch, self._switch_orientation)
 
-            @switch.on_update
-            async def _(event: viser.GuiEvent) -> None:
-                if event.client_id is not None:
-                    weights = switched_weights(self.weights, switch.value, self._bound_weights)
-                    self._on_change({WEIGHTS: weights})
+    def _free_axis(self, name: str) -> None:
+        free = None if name == _NONE else _AXES.index(name)
+        self._on_change({WEIGHTS: with_free_axis(self.weights, free)})
+
+    def _switch_orientation(self, is_free: bool) -> None:
+        weights = switched_weights(self.weights, is_free, self._bound_weights)
+        self._on_change({WEIGHTS: weights})
 
     def _add_instant(self, fields: list[Field]) -> None:
         for field in fields:
@@ -189,9 +188,7 @@ class SolverForm:
             self.widgets[field.name] = self._gui.add_text(field.label, '', hint=_hint(field))
         button = self._gui.add_button('Apply', hint='Or press Enter in a field')
 
-        @button.on_click
-        async def _(_event: viser.GuiEvent) -> None:
-            form.submit()
+        on_click(button, form.submit)
 
         @form.on_submit
         async def _(_event: viser.GuiEvent) -> None:
@@ -216,11 +213,7 @@ class SolverForm:
 
     def _watch(self, name: str, widget: viser.GuiInputHandle) -> None:
         self.widgets[name] = widget
-
-        @widget.on_update
-        async def _(event: viser.GuiEvent) -> None:
-            if event.client_id is not None:  # a person, and not this program
-                self._on_change({name: widget.value})
+        on_input(widget, lambda value: self._on_change({name: value}))
 
     def _put(self, field: Field) -> None:
         if field.name == WEIGHTS and len(self.weights) == 6:

@@ -21,7 +21,7 @@ def set_properties(widget: object, **properties: object) -> None:
             setattr(widget, name, value)
 
 
-def call_on_click(button: viser.GuiButtonHandle, action: Callable[[], object]) -> None:
+def on_click(button: viser.GuiButtonHandle, action: Callable[[], object]) -> None:
     """
     Call a function when a button is clicked.
 
@@ -31,3 +31,28 @@ def call_on_click(button: viser.GuiButtonHandle, action: Callable[[], object]) -
     @button.on_click
     async def _(_event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
         action()
+
+
+def on_choice(group: viser.GuiButtonGroupHandle, action: Callable[[str], object]) -> None:
+    """
+    Call a function when a button of a group is clicked.
+
+    :param action: the function; called, in a thread of the server, with the button's label.
+    """
+
+    @group.on_click
+    async def _(event: viser.GuiEvent[viser.GuiButtonGroupHandle]) -> None:
+        action(event.target.value)
+
+
+def on_input(widget: Any, action: Callable[[Any], object]) -> None:  # noqa: ANN401 (any input)
+    """
+    Call a function when a person, and not this program, changes the value of a widget.
+
+    :param action: the function; called, in a thread of the server, with the new value.
+    """
+
+    @widget.on_update
+    async def _(event: viser.GuiEvent) -> None:
+        if event.client_id is not None:
+            action(widget.value)

@@ -11,7 +11,13 @@ import viser
 from ik_service.extras.viewer.link.path_link import PathSettings
 from ik_service.extras.viewer.link.task_queue import Post
 from ik_service.extras.viewer.panel.panel_html import banner, Level, StatusText
-from ik_service.extras.viewer.panel.widgets import call_on_click, set_properties, set_value
+from ik_service.extras.viewer.panel.widgets import (
+    on_choice,
+    on_click,
+    on_input,
+    set_properties,
+    set_value,
+)
 from ik_service.extras.viewer.path.waypoints import NAME
 
 if TYPE_CHECKING:
@@ -221,12 +227,10 @@ class PathForm:
             (self._execute, paths.execute),
             (self._cancel, paths.stop),
         ):
-            call_on_click(button, partial(post, action))
+            on_click(button, partial(post, action))
         edits = {'Circle': paths.close_circle, 'Undo': paths.undo, 'Clear': paths.clear}
-
-        @self._edit.on_click
-        async def _(event: viser.GuiEvent[viser.GuiButtonGroupHandle]) -> None:
-            post(edits[event.target.value])
+        on_choice(self._edit, lambda label: post(edits[label]))
+        on_input(self._time, partial(post, paths.seek))
 
         @self._save.on_click
         async def _(event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
@@ -237,8 +241,3 @@ class PathForm:
         @self._load.on_upload
         async def _(event: viser.GuiEvent[viser.GuiUploadButtonHandle]) -> None:
             post(paths.load, event.target.value.content)
-
-        @self._time.on_update
-        async def _(event: viser.GuiEvent[viser.GuiSliderHandle[float]]) -> None:
-            if event.client_id is not None:  # a person, and not this program
-                post(paths.seek, event.target.value)

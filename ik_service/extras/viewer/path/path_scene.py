@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import viser
 
-from ik_service.common.transforms import quaternion_wxyz_from_rotation
 from ik_service.extras.viewer.path.preview import Preview
 from ik_service.extras.viewer.path.waypoints import Drawing
-from ik_service.extras.viewer.scene.models import ArmModel, Style
+from ik_service.extras.viewer.scene.models import ArmModel, set_pose, Style
 from ik_service.extras.viewer.scene.robot_view import RobotView
 from ik_service.extras.viewer.scene.scene import Poses
 
@@ -39,7 +38,6 @@ class PathScene:
         self._marks: list[viser.FrameHandle] = []
         self._ghost: ArmModel | None = None
         self._label: viser.LabelHandle | None = None
-        self._T_root_base = np.eye(4)
 
     def show_drawing(self, drawing: Drawing, corners: np.ndarray) -> None:
         """
@@ -91,10 +89,7 @@ class PathScene:
 
         :param T_root_base: (4, 4) [m].
         """
-        if not np.array_equal(T_root_base, self._T_root_base):
-            self._T_root_base = T_root_base
-            self._root.wxyz = np.array(quaternion_wxyz_from_rotation(T_root_base[:3, :3]))
-            self._root.position = T_root_base[:3, 3]
+        set_pose(self._root, T_root_base)
 
     def remove(self) -> None:
         """Remove all nodes from the scene."""
@@ -111,9 +106,8 @@ class PathScene:
             axes_radius=0.003 * size,
             origin_radius=0.008 * size,
             origin_color=_DRAWN,
-            wxyz=np.array(quaternion_wxyz_from_rotation(T_base_tip[:3, :3])),
-            position=T_base_tip[:3, 3],
         )
+        set_pose(mark, T_base_tip)
         self._scene.add_label(f'/path/{i}/number', str(i + 1), anchor='bottom-right')
         return mark
 

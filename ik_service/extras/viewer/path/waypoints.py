@@ -11,7 +11,7 @@ import numpy as np
 
 from ik_service.common.transforms import rigid_transform, rotation_about_axis
 from ik_service.exceptions import ArgumentError, IkServiceError
-from ik_service.kinematics.pose_error import pose_error
+from ik_service.kinematics.pose_error import check_transforms, pose_error
 
 MOST_POINTS = 99
 """Largest number of waypoints."""
@@ -181,7 +181,6 @@ NAME = 'waypoints.json'
 LONGEST = 2**20
 """Longest file that is read [byte]."""
 
-_ROUNDING = 1e-6  # of rotation matrices in the file
 _FARTHEST = 1e6  # bound of a plausible coordinate [m]
 
 
@@ -226,15 +225,8 @@ def read_waypoints(content: bytes, base_link: str, tip_link: str) -> Drawing:
 
 def _check(drawing: Drawing) -> None:
     """Check that poses are rigid, and that circles have three points of their own each."""
-    T = np.array(drawing.points).reshape(-1, 4, 4)
-    R = T[:, :3, :3]
-    is_rigid = (
-        (np.abs(T) <= _FARTHEST).all()  # not NaN
-        and (np.abs(R @ R.transpose(0, 2, 1) - np.eye(3)) <= _ROUNDING).all()
-        and (np.linalg.det(R) > 0.0).all()
-        and (T[:, 3] == (0.0, 0.0, 0.0, 1.0)).all()
-    )
-    if not is_rigid or not 0 < len(T) <= MOST_POINTS:
+    T = check_transforms(np.reshape(drawing.points, (-1, 4, 4)), 'T_base_tip')
+    if np.abs(T).max(initial=0.0) > _FARTHEST or not 0 < len(T) <= MOST_POINTS:
         raise ValueError(f'1 to {MOST_POINTS} rigid transforms are needed')
     free = 0
     for first in sorted(drawing.circles):

@@ -15,8 +15,9 @@ from ik_service.common.transforms import quaternion_wxyz_from_rotation
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.viewer.link.task_queue import Reader, TaskQueue
 from ik_service.extras.viewer.panel.panel_html import banner, Level, StatusText
-from ik_service.extras.viewer.panel.widgets import call_on_click
+from ik_service.extras.viewer.panel.widgets import on_click
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.pose_error import check_transforms
 
 LONGEST = 64 * 2**20
 """Longest file that is read [byte]."""
@@ -24,7 +25,6 @@ LONGEST = 64 * 2**20
 MOST_PLACES = 20
 """Places that are shown, at most; the best ones."""
 
-_ROUNDING = 1e-6  # of rotation matrices in the file
 _FARTHEST = 1e6  # bound of a plausible coordinate [m]
 
 
@@ -71,11 +71,9 @@ def read_places(path: str | os.PathLike[str]) -> Places:
 
 def _transforms(values: object) -> np.ndarray:
     """Return rigid transforms (N, 4, 4)."""
-    T = np.array(values, dtype=float).reshape(-1, 4, 4)
-    R = T[:, :3, :3]
-    is_rigid = np.abs(R @ R.transpose(0, 2, 1) - np.eye(3)) <= _ROUNDING
-    if not (is_rigid.all() and (np.abs(T) <= _FARTHEST).all()):  # NaN among them
-        raise ValueError('a transform is not rigid')
+    T = check_transforms(np.array(values, dtype=float).reshape(-1, 4, 4), 'T_world')
+    if np.abs(T).max(initial=0.0) > _FARTHEST:
+        raise ValueError('a coordinate is implausible')
     return T
 
 
@@ -142,7 +140,7 @@ class Placements:
             self._path = gui.add_text('Places', '', hint=_HINT)
             self._button = gui.add_button('Show places', icon=viser.Icon.MAP_PINS)
             self._text = gui.add_html('', visible=False)
-        call_on_click(self._button, lambda: tasks.post(self.load, self._path.value))
+        on_click(self._button, lambda: tasks.post(self.load, self._path.value))
 
     def show(self, chain: KinematicChain) -> None:
         """Take another arm."""

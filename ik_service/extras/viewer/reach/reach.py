@@ -9,7 +9,6 @@ import math
 import numpy as np
 import viser
 
-from ik_service.common.transforms import quaternion_wxyz_from_rotation
 from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.task_queue import Reader, TaskQueue
 from ik_service.extras.viewer.panel.panel import Panel
@@ -33,61 +32,8 @@ from ik_service.extras.viewer.reach.selection import (
     viridis,
 )
 from ik_service.extras.viewer.robot_display import RobotDisplay
+from ik_service.extras.viewer.scene.models import set_pose
 from ik_service.kinematics.chain import KinematicChain
-
-
-class PointCloud:
-    """Point cloud that is replaced as a whole. To be used from one thread."""
-
-    def __init__(self, scene: viser.SceneApi, name: str) -> None:
-        self._scene, self._name = scene, name
-        self._node: viser.PointCloudHandle | None = None
-        self._T_root_base = np.eye(4)
-
-    def show(self, points: np.ndarray, colors: np.ndarray, point_size: float) -> None:
-        """
-        Replace the points.
-
-        :param points: (N, 3) in the frame of the base [m]; none to show nothing.
-        :param colors: (N, 3) red, green and blue, 0 to 255.
-        :param point_size: diameter of a point [m].
-        """
-        if not len(points):
-            self.clear()
-            return
-        # A node of the same name replaces the other one in one message, so that no page ever has
-        # points without colours.
-        self._node = self._scene.add_point_cloud(
-            self._name,
-            points,
-            colors,
-            point_size=point_size,
-            point_shape='circle',
-            precision='float32',
-        )
-        self._put_at(self._T_root_base)
-
-    def clear(self) -> None:
-        """Show nothing."""
-        if self._node is not None:
-            self._node.remove()
-            self._node = None
-
-    def move(self, T_root_base: np.ndarray) -> None:
-        """
-        Draw the points where the base of the arm is.
-
-        :param T_root_base: (4, 4) [m].
-        """
-        if not np.array_equal(T_root_base, self._T_root_base):
-            self._put_at(T_root_base)
-
-    def _put_at(self, T_root_base: np.ndarray) -> None:
-        self._T_root_base = T_root_base
-        if self._node is not None:
-            self._node.wxyz = np.array(quaternion_wxyz_from_rotation(T_root_base[:3, :3]))
-            self._node.position = T_root_base[:3, 3]
-
 
 _STOPS = 9  # colours of the bar, between which browsers blend
 
@@ -157,7 +103,9 @@ class Reach:
     ) -> None:
         self._log, self._tasks = log, tasks
         self._form = ReachForm(server.gui, panel.reach_tab, tasks.post, self, path)
-        self._cloud = PointCloud(server.scene, '/reach')
+        self._scene = server.scene
+        self._root = server.scene.add_frame('/reach', show_axes=False)
+        self._points: viser.PointCloudHandle | None = None
         self._placements = Placements(server, panel.reach_tab, tasks)
         self._reader = Reader(tasks)
         self._chain: KinematicChain | None = None
@@ -247,7 +195,7 @@ class Reach:
 
         :param target: the target; without one the gizmo is at the tip.
         """
-        self._cloud.move(display.root_from_base())
+        set_pose(self._root, display.root_from_base())
         if self._makes and self._chain is not None:
             self.make(next(iter(FINENESSES)))
             self._is_unasked = True
@@ -324,7 +272,7 @@ class Reach:
     def _drop_map(self) -> None:
         """Draw nothing of the map any more."""
         self._is_own, self._comparison, self._place = False, None, None
-        self._cloud.clear()
+        self._clear()
         self._form.offer((), np.empty((0, 3)), 0.0)
 
     def _draw_cloud(self, found: ReachMap) -> None:
@@ -335,7 +283,24 @@ class Reach:
         else:
             form.show_key(color_bar(found.quantities[look.quantity]))
             points, colors = drawn(found, look)
-        self._cloud.show(points if form.is_shown else points[:0], colors, form.point_size)
+        if not form.is_shown or not len(points):
+            self._clear()
+            return
+        # A node of the same name replaces the other one in one message, so that no page ever has
+        # points without colours.
+        self._points = self._scene.add_point_cloud(
+            '/reach/points',
+            points,
+            colors,
+            point_size=form.point_size,
+            point_shape='circle',
+            precision='float32',
+        )
+
+    def _clear(self) -> None:
+        if self._points is not None:
+            self._points.remove()
+            self._points = None
 
 
 def _summary(found: ReachMap) -> StatusText:

@@ -11,7 +11,7 @@ import viser
 
 from ik_service.extras.viewer.link.task_queue import Post
 from ik_service.extras.viewer.panel.panel_html import banner, framed, StatusText
-from ik_service.extras.viewer.panel.widgets import call_on_click, set_properties, set_value
+from ik_service.extras.viewer.panel.widgets import on_click, on_input, set_properties, set_value
 from ik_service.extras.viewer.reach.reach_map import FINENESSES, Quantity
 from ik_service.extras.viewer.reach.selection import Cut, Look
 
@@ -180,13 +180,8 @@ class ReachForm:
         return (*looks, self._offset, self._other, self._compare)
 
     def _listen(self, post: Post, reach: Reach) -> None:
-        call_on_click(self._load, lambda: post(reach.load, self._path.value))
-        call_on_click(self._make, lambda: post(reach.make, self._fineness.value))
-        call_on_click(self._compare, lambda: post(reach.compare, self._other.value))
-
-        async def changed(event: viser.GuiEvent) -> None:
-            if event.client_id is not None:  # a person, and not this program
-                post(reach.change)
-
+        on_click(self._load, lambda: post(reach.load, self._path.value))
+        on_click(self._make, lambda: post(reach.make, self._fineness.value))
+        on_click(self._compare, lambda: post(reach.compare, self._other.value))
         for widget in (self._show, self._color, self._least, self._cut, self._offset, self._size):
-            widget.on_update(changed)
+            on_input(widget, lambda value: post(reach.change))

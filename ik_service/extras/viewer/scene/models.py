@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 import numpy as np
-from viser import BoxHandle, CylinderHandle, IcosphereHandle, MeshHandle, SceneApi
+from viser import (
+    BoxHandle,
+    CylinderHandle,
+    IcosphereHandle,
+    MeshHandle,
+    SceneApi,
+    SceneNodeHandle,
+)
 
 from ik_service.common.transforms import quaternion_wxyz_from_rotation
 from ik_service.extras.viewer.scene.meshes import Color, Mesh
@@ -79,6 +86,16 @@ def add_part(
     return scene.add_icosphere(name, radius=geometry.radius, **appearance)
 
 
+def set_pose(node: SceneNodeHandle, T: np.ndarray) -> None:
+    """
+    Move a node, unless it is there.
+
+    :param T: (4, 4) its pose in the frame of the node above [m].
+    """
+    node.wxyz = np.array(quaternion_wxyz_from_rotation(T[:3, :3]))
+    node.position = T[:3, 3]
+
+
 def part_color(part: Part, style: Style = PLAIN) -> tuple[int, int, int]:
     """Return the colour of a part, 0 to 255."""
     red, green, blue = style.color or part.color or _PLAIN
@@ -143,7 +160,7 @@ class _Body:
     """
 
     def __init__(self, scene: SceneApi, name: str, part: Part, T: np.ndarray) -> None:
-        self.part, self._T = part, T
+        self.part = part
         self._node = add_part(scene, name, part, T)
 
     def turn_into(self, part: Part, T: np.ndarray) -> bool:
@@ -158,10 +175,7 @@ class _Body:
         return True
 
     def move(self, T: np.ndarray) -> None:
-        if not np.array_equal(T, self._T):
-            self._T = T
-            self._node.wxyz = np.array(quaternion_wxyz_from_rotation(T[:3, :3]))
-            self._node.position = T[:3, 3]
+        set_pose(self._node, T)
 
     def remove(self) -> None:
         self._node.remove()
@@ -233,8 +247,7 @@ class ArmModel:
             return
         T = np.array([poses[link] for link in self._drawn])
         for frame, pose in zip(self._frames, T, strict=True):
-            frame.wxyz = np.array(quaternion_wxyz_from_rotation(pose[:3, :3]))
-            frame.position = pose[:3, 3]
+            set_pose(frame, pose)
         if beside is not None:
             other = np.array([beside[link] for link in self._drawn])
             apart = np.abs(T - other).max(axis=(1, 2)) > _SAME

@@ -11,11 +11,17 @@ import viser
 
 from ik_service.common.transforms import (
     normalized_quaternion,
-    quaternion_wxyz_from_rotation,
     rigid_transform,
     rotation_from_quaternion_xyzw,
 )
-from ik_service.extras.viewer.scene.models import ArmModel, GHOST, PREVIEW, SOLID, WorldModel
+from ik_service.extras.viewer.scene.models import (
+    ArmModel,
+    GHOST,
+    PREVIEW,
+    set_pose,
+    SOLID,
+    WorldModel,
+)
 from ik_service.extras.viewer.scene.parts import Part
 
 
@@ -129,8 +135,7 @@ class RobotScene:
 
         :param T_root_target: (4, 4) its pose [m].
         """
-        self._gizmo.wxyz = quaternion_wxyz_from_rotation(T_root_target[:3, :3])
-        self._gizmo.position = T_root_target[:3, 3]
+        set_pose(self._gizmo, T_root_target)
         self._gizmo.visible = True
 
     def show_error_line(self, tip: np.ndarray, target: np.ndarray | None) -> None:
@@ -162,8 +167,7 @@ class RobotScene:
         """
         self._tip.visible = visible
         if visible:
-            self._tip.wxyz = np.array(quaternion_wxyz_from_rotation(T_root_tip[:3, :3]))
-            self._tip.position = T_root_tip[:3, 3]
+            set_pose(self._tip, T_root_tip)
 
     def show_collision_shapes(self, parts: Sequence[Part], poses: Poses, visible: bool) -> None:
         """

@@ -75,6 +75,11 @@ class Page:
         self.step()
 
     @property
+    def root(self):
+        """The frame that the cloud is in."""
+        return self.reach._root
+
+    @property
     def cloud(self):
         """The cloud that is seen; None without one."""
         clouds = [cloud for cloud in self.clouds if not cloud._impl.removed]
@@ -102,12 +107,12 @@ def test_the_map_is_drawn_where_the_base_is_and_follows_the_controls(page, path)
     page.T_root_base = np.diag([-1.0, -1.0, 1.0, 1.0])
     page.T_root_base[:3, 3] = 1.0, 2.0, 3.0
     page.step()
-    assert tuple(page.cloud.position) == (1.0, 2.0, 3.0)
-    assert np.abs(page.cloud.wxyz) == pytest.approx([0.0, 0.0, 0.0, 1.0])
+    assert tuple(page.root.position) == (1.0, 2.0, 3.0)
+    assert np.abs(page.root.wxyz) == pytest.approx([0.0, 0.0, 0.0, 1.0])
     page.change(least=75.0, size=7.0)
     assert len(page.cloud.points) == 60
     assert page.cloud.point_size == pytest.approx(0.007)
-    assert tuple(page.cloud.position) == (1.0, 2.0, 3.0)
+    assert tuple(page.root.position) == (1.0, 2.0, 3.0)
     page.change(color='manipulability')
     assert page.form._least.label == 'At least'
     assert page.form._least.max == pytest.approx(0.2)
