@@ -19,7 +19,7 @@ _APPLY, _GET = 'apply_planning_scene', 'get_planning_scene'
 
 class SceneCapability(Capability):
     """
-    Topics and services that change the known world and tell it, and markers of it.
+    Topics and services that change and report the known world, and its markers.
 
     :param parts: the parts of the node.
     """
