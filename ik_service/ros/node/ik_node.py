@@ -419,7 +419,7 @@ class IkNode(NodeWithActions):
         try:
             if followers is not None:
                 followers.tick(now)
-                for call in tuple(self._parts.ticks):
+                for call in self._parts.ticks.copy():  # others may change it
                     call(now)
             self._commands.monitor.poll(now)
         finally:
@@ -450,7 +450,7 @@ class IkNode(NodeWithActions):
             capability.preempt(reason)
 
     def _watch_all(self, now: float) -> None:
-        for call in tuple(self._parts.watches):
+        for call in self._parts.watches.copy():
             call(now)
 
     def _default_follower(self) -> FollowerInterface | None:
