@@ -1,5 +1,5 @@
 """
-Take the pictures of the page: docs/figures/demo.png and docs/figures/panel.png.
+Take the pictures of the page: demo.png, panel.png and path.png in docs/figures.
 
 Starts the IK node, a simulated Panda and the viewer, lets the arm follow the square of
 ``ik_demo``, and takes screenshots of the page in a headless Chromium. Needs a Chromium and
@@ -8,8 +8,9 @@ Starts the IK node, a simulated Panda and the viewer, lets the arm follow the sq
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 import shutil
 import time
@@ -17,7 +18,7 @@ import time
 from playwright.sync_api import Page, Playwright, sync_playwright
 
 from ik_service.cli.demo.main import node_and_arm, ros_domain, viewer_program
-from ik_service.cli.demo.poses import square, start_posture
+from ik_service.cli.demo.poses import square, start_posture, Stop
 from ik_service.common.child_process import ChildProcess
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import IkServiceError
@@ -53,8 +54,12 @@ def main() -> None:
             raise IkServiceError("viser is needed: pip install 'ik_service[viewer]'")
         address = viewer.wait_for(r'ready: (\S+)', START_TIMEOUT)[1]
         page = open_page(playwright, address)
-        follow_square(chain, [*children, viewer])
+        programs = [*children, viewer]
+        follow_square(chain, programs, lambda corners: [[*corners, *corners[:2]]])
         take_pictures(page)
+        page.get_by_role('tab', name='Path').click()
+        follow_square(chain, programs, partial(drawn, page))
+        take_path_picture(page)
 
 
 def open_page(playwright: Playwright, address: str) -> Page:
@@ -78,12 +83,17 @@ def open_page(playwright: Playwright, address: str) -> Page:
     return page
 
 
-def follow_square(chain: KinematicChain, children: Sequence[ChildProcess]) -> None:
+def follow_square(
+    chain: KinematicChain,
+    children: Sequence[ChildProcess],
+    rounds: Callable[[list[Stop]], Iterable[list[Stop]]],
+) -> None:
     """
-    Send the arm round the square of the demo, and leave it at the corner at the top.
+    Send the arm to corners of the square of the demo.
 
     :param chain: the arm's chain.
     :param children: programs that have to go on meanwhile.
+    :param rounds: returns corners to go to, one list after the other, of all corners.
     """
     from ik_service.cli.demo.round import Demo
     from ik_service.ros.demo.demo_client import DemoClient
@@ -99,8 +109,39 @@ def follow_square(chain: KinematicChain, children: Sequence[ChildProcess]) -> No
         time.sleep(DISCOVERY_TIME)
         T_start = client.tip_pose(client.next_state().positions)
         description, stops = square(T_start, lambda T: client.solve(T).success)
-        corners = stops[:-1]  # the last one is the middle
-        Demo(chain, client, check).follow(description, [*corners, *corners[:2]])
+        for corners in rounds(stops[:-1]):  # the last one is the middle
+            Demo(chain, client, check).follow(description, corners)
+
+
+def drawn(page: Page, corners: list[Stop]) -> Iterator[list[Stop]]:
+    """
+    Yield three corners, and add a waypoint when the arm is at each.
+
+    :param page: the page, with the tab of paths.
+    :param corners: all corners.
+    """
+    for corner in corners[:3]:
+        yield [corner]
+        page.wait_for_timeout(1e3 * SETTLING_TIME)
+        page.get_by_role('button', name='Add waypoint').click()
+
+
+def take_path_picture(page: Page) -> None:
+    """
+    Preview the path that was drawn, and write its picture.
+
+    :param page: the page, with the tab of paths.
+    """
+    page.get_by_role('button', name='Preview').click()
+    start = page.get_by_role('button', name='Go to the start')
+    start.click()
+    start.wait_for(state='hidden')
+    page.get_by_text('Ready to execute').first.wait_for()
+    page.get_by_role('button', name='Play').click()
+    page.wait_for_timeout(1e3 * SETTLING_TIME)
+    page.get_by_role('button', name='Pause').click()
+    page.wait_for_timeout(1e3 * SETTLING_TIME)
+    page.screenshot(path=FIGURES / 'path.png', timeout=1e3 * PAGE_TIMEOUT)
 
 
 def take_pictures(page: Page) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from functools import partial
 import threading
 import time
@@ -23,7 +23,7 @@ from ik_service.extras.viewer.link.node_monitor import NodeMonitor
 from ik_service.extras.viewer.link.path_link import message_of, PathLink, refusal_of
 from ik_service.extras.viewer.link.remote_parameters import Field, Value
 from ik_service.extras.viewer.link.target import Target
-from ik_service.extras.viewer.link.task_queue import TaskQueue
+from ik_service.extras.viewer.link.task_queue import Reader, TaskQueue
 from ik_service.extras.viewer.link.viewer_node import MAKE_REACH, RATE, REACH, ROBOT, ViewerNode
 from ik_service.extras.viewer.link.world_picture import NO_WORLD, read_world_picture, WorldPicture
 from ik_service.extras.viewer.motions import Grippers, Motions
@@ -34,7 +34,7 @@ from ik_service.extras.viewer.path.paths import Paths
 from ik_service.extras.viewer.reach.reach import Reach
 from ik_service.extras.viewer.robot_display import RobotDisplay
 from ik_service.extras.viewer.scene.robot_view import (
-    load_in_background,
+    build_robot_view,
     RobotSelection,
     RobotView,
     select_robot,
@@ -83,6 +83,7 @@ class Viewer:
         self._display: RobotDisplay | None = None
         self._world = NO_WORLD
         self._selection: RobotSelection | None = None
+        self._robots = Reader(self._tasks)
         self._requested_at = 0.0  # time of the last request to the solver [s]
         link, tasks, panel = PathLink(node), self._tasks, self._panel
         self._motions = Motions(self._target, link, tasks, panel, self._refuse)
@@ -183,36 +184,24 @@ class Viewer:
             self._take(self._display.commanded, message, 'joint_command')
 
     def _take(self, state: MeasuredState, message: JointState, topic: str) -> None:
-        try:
+        with _reporting(self._bad_states, f'a message on {topic} is ignored'):
             state.update(message.name, message.position, time.monotonic())
-        except IkServiceError as error:
-            self._bad_states.report(f'a message on {topic} is ignored: {error}')
-        else:
-            self._bad_states.clear()
 
     def _on_target(self, message: PoseStamped) -> None:
         display = self._display
         if display is None:
             return
-        try:
+        with _reporting(self._bad_targets, 'a target is not shown'):
             T = matrix_from_pose(message.pose)
             arm = display.view.arm
             posture = arm.postures.complete(display.measured.posture())
             frames = FrameResolver(display.measured, posture, Frames())
             T = frames.in_base(arm.chain.base_link, message.header.frame_id, T)
-        except IkServiceError as error:
-            self._bad_targets.report(f'a target is not shown: {error}')
-        else:
-            self._bad_targets.clear()
             self._target.receive(T, time.monotonic())
 
     def _on_world(self, message: MarkerArray) -> None:
-        try:
+        with _reporting(self._bad_worlds, 'the world is not shown'):
             self._show_world(read_world_picture(message))
-        except IkServiceError as error:
-            self._bad_worlds.report(f'the world is not shown: {error}')
-        else:
-            self._bad_worlds.clear()
 
     def _on_pause(self, reason: str) -> None:
         self._pause = reason
@@ -250,17 +239,12 @@ class Viewer:
         if selection is None or selection == self._selection:
             return
         self._selection = selection
-        post = self._tasks.post
-        load_in_background(
-            selection,
-            lambda warning: post(self._warn, warning),
-            lambda *loaded: post(self._on_robot, *loaded),
-            lambda *failed: post(self._on_no_robot, *failed),
+        warn = partial(self._tasks.post, self._warn)
+        self._robots.start(
+            lambda: build_robot_view(selection, warn), self._on_robot, self._on_no_robot
         )
 
-    def _on_robot(self, selection: RobotSelection, view: RobotView) -> None:
-        if selection != self._selection:  # another one was selected meanwhile
-            return
+    def _on_robot(self, view: RobotView) -> None:
         if self._display is not None:
             self._display.remove()
         self._display = RobotDisplay(self._server, view, self._on_drag)
@@ -275,10 +259,9 @@ class Viewer:
         self._server.gui.set_panel_label(view.arm.robot.name)
         self._monitor.update_facts(has_robot=True, robot_error='')
 
-    def _on_no_robot(self, selection: RobotSelection, error: Exception) -> None:
-        if selection == self._selection:
-            self._monitor.update_facts(robot_error=str(error))
-            self._warn(f'the robot cannot be shown: {error}')
+    def _on_no_robot(self, reason: str) -> None:
+        self._monitor.update_facts(robot_error=reason)
+        self._warn(f'the robot cannot be shown: {reason}')
 
     # From the page
 
@@ -368,3 +351,14 @@ class Viewer:
         text = ''.join(traceback.format_exception(error))
         self._errors.report(f'error in the viewer, which continues:\n{text}')
         self._errors.clear()
+
+
+@contextmanager
+def _reporting(log: FaultLogger, text: str) -> Iterator[None]:
+    """Log a fault of a message, once as long as it lasts."""
+    try:
+        yield
+    except IkServiceError as error:
+        log.report(f'{text}: {error}')
+    else:
+        log.clear()

@@ -35,7 +35,9 @@ from ik_service.paths.timing.timing_limits import (
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory, time_powers
 from ik_service.paths.trajectory.limit_check import leaves_range
 
-_PLACES = np.linspace(0.0, 1.0, 9)  # of a segment at which its speed is sampled
+# Parts of a segment at whose ends the speed of a link is sampled, and by how much the joints move
+# together in one of them, if there may be as many [rad] or [m].
+_FEWEST_PARTS, _MOST_PARTS, _PART = 8, 512, 0.1
 
 
 class LinkSpeed:
@@ -73,16 +75,17 @@ class LinkSpeed:
 
         :param curve: the curve.
         """
-        largest = np.zeros(len(curve.h))
+        h = curve.h[:, None]
         swings = curve.start - curve.secants, curve.secants - curve.end
-        for u in _PLACES:
-            v = 1.0 - u
-            q = curve.q[:-1] + curve.h[:, None] * u * (
-                curve.secants + v * (v * swings[0] + u * swings[1])
-            )
-            slope = curve.secants + v * (v - 2.0 * u) * swings[0] + u * (2.0 * v - u) * swings[1]
-            np.maximum(largest, self._speeds(q, slope), out=largest)
-        return largest
+
+        def sample(chosen: np.ndarray, u: float) -> np.ndarray:
+            v, secants = 1.0 - u, curve.secants[chosen]
+            first, last = (swing[chosen] for swing in swings)
+            q = curve.q[chosen] + h[chosen] * u * (secants + v * (v * first + u * last))
+            slope = secants + v * (v - 2.0 * u) * first + u * (2.0 * v - u) * last
+            return self._speeds(q, slope)
+
+        return _largest(sample, h * np.abs([curve.secants, curve.start, curve.end]))
 
     def of(self, trajectory: JointTrajectory) -> np.ndarray:
         """
@@ -92,11 +95,12 @@ class LinkSpeed:
         """
         h = np.diff(trajectory.times)[:, None]
         scaled = trajectory.coefficients * (h ** np.arange(6.0))[:, :, None]  # of 1 s each
-        largest = np.zeros(len(scaled))
-        for u in _PLACES:
-            position, velocity, _ = np.tensordot(time_powers(u), scaled, (1, 1))
-            np.maximum(largest, self._speeds(position, velocity / h), out=largest)
-        return largest
+
+        def sample(chosen: np.ndarray, u: float) -> np.ndarray:
+            position, velocity, _ = np.tensordot(time_powers(u), scaled[chosen], (1, 1))
+            return self._speeds(position, velocity / h[chosen])
+
+        return _largest(sample, np.abs(np.moveaxis(scaled[:, 1:], 1, 0)))
 
     def _speeds(self, q: np.ndarray, velocities: np.ndarray) -> np.ndarray:
         """Return the speed of the link at joint vectors and velocities (k, n)."""
@@ -105,11 +109,31 @@ class LinkSpeed:
         return tip_speeds(self._chain, q[:, self._columns], velocities[:, self._columns])
 
 
+def _largest(sample: Callable[[np.ndarray, float], np.ndarray], motions: np.ndarray) -> np.ndarray:
+    """
+    Return the largest value of a function in every segment (k−1,), by parabolas through samples.
+
+    :param sample: returns its values in chosen segments, at a place in them from 0 to 1.
+    :param motions: (m, k−1, n) motions of the joints in the segments, in parts or at a time.
+    """
+    parts = np.clip(motions.max(axis=0).sum(axis=1) / _PART, _FEWEST_PARTS, _MOST_PARTS)
+    counts = 2 ** np.ceil(np.log2(parts)).astype(int)
+    largest = np.empty(len(counts))
+    for count in np.unique(counts).tolist():
+        chosen = np.flatnonzero(counts == count)
+        values = np.stack([sample(chosen, u) for u in np.linspace(0.0, 1.0, count + 1).tolist()])
+        # A parabola through three samples exceeds the middle one, if that is the largest, by no
+        # more than an eighth of their second difference.
+        values[1:-1] += np.abs(np.diff(values, 2, axis=0)) / 8.0
+        largest[chosen] = values.max(axis=0)
+    return largest
+
+
 TOLERANCE = 1e-4
 """Distance within which the tip rounds the corners of a path [m]; sharper ones are stops."""
 _MOST_ROWS = 1_000_000
 # Rounds in which the motion is slowed down where a link is too fast between rows, and by how much
-# it may be before all is slowed down.
+# it may be for them to end; what remains slows all down.
 _PACE_ROUNDS = 6
 _FINE = 1.001
 _CLOSEST = 1e-6  # rows that limits of jerk cannot resolve, by the time between them [s]
@@ -287,7 +311,7 @@ class _Bound:
         """Return a trajectory slowed down as a whole by the excess that remains over the bound."""
         factor = float(self._excess(trajectory).max())
         velocities, accelerations = trajectory.velocities, trajectory.accelerations
-        if factor <= _FINE or velocities is None or accelerations is None:
+        if factor <= 1.0 or velocities is None or accelerations is None:
             return trajectory
         return JointTrajectory(
             trajectory.joint_names,

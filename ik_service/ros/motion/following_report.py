@@ -41,17 +41,24 @@ class FollowingReport:
         self._output, self._context, self._warn = output, context, warn
         self._others, self._unmatched = FaultLogger(warn), FaultLogger(warn)
         self._logged_state: FollowerState | None = None
+        self._logged_sources = False  # whether the state was logged with its two sources
 
     def log(self) -> None:
-        """Log, once, that following has stopped for a reason that the user should know."""
+        """
+        Log that following has stopped for a reason that the user should know.
+
+        Once, and again when the joint states turn out to come from two sources.
+        """
         state, label = self._follower.state, self._following.label
-        if state in _ALARMING and state is not self._logged_state:
+        two_sources = self._follower.contradictory_states
+        is_new = state is not self._logged_state or (two_sources and not self._logged_sources)
+        if state in _ALARMING and is_new:
             explained = *_STATE_FAULTS, FollowerState.ARM_MOVES
             fault = self.state_fault() if state in explained else ''
             self._warn(f'{label}: {state.value}' + (f'; {fault}' if fault else ''))
         elif self._logged_state in _STATE_FAULTS and state not in _STATE_FAULTS:
             self._warn(f'{label}: the joint states are good again; {state.value}')
-        self._logged_state = state
+        self._logged_state, self._logged_sources = state, two_sources
         self._log_commanders()
         unmatched = self._following.unmatched_names()
         if unmatched:

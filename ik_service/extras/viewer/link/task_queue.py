@@ -65,7 +65,7 @@ class Newest:
 
 
 class Reader(Newest):
-    """Reader of one file after the other, of which the last one that was asked for counts."""
+    """Reader of one thing after the other, of which the last one that was asked for counts."""
 
     def start(
         self,
@@ -92,7 +92,7 @@ class Reader(Newest):
             else:
                 on_result(result)
 
-        threading.Thread(target=work, name='reach', daemon=True).start()
+        threading.Thread(target=work, name='reader', daemon=True).start()
 
 
 class LimitedLog:

@@ -80,45 +80,6 @@ def _transforms(values: object) -> np.ndarray:
 _PLACE, _POSE = 0.18, 0.06  # length of the axes of a place and of a pose [m]
 
 
-class PlacesScene:
-    """
-    Frames where the base may stand, and of the poses that are to be reached.
-
-    To be used from one thread.
-    """
-
-    def __init__(self, scene: viser.SceneApi) -> None:
-        self._scene = scene
-        self._root: viser.FrameHandle | None = None
-
-    def show(self, places: Places | None) -> None:
-        """
-        Show places instead of those before.
-
-        :param places: the places; None for none.
-        """
-        if self._root is not None:
-            self._root.remove()
-            self._root = None
-        if places is None:
-            return
-        self._root = self._scene.add_frame('/places', show_axes=False)
-        self._add_axes('/places/poses', places.T_world_tip, _POSE)
-        self._add_axes('/places/bases', places.T_world_base, _PLACE)
-        for i, (T, share) in enumerate(zip(places.T_world_base, places.shares, strict=True), 1):
-            text = f'{i}: {min(int(100.0 * share), 100)} %'
-            self._scene.add_label(f'/places/{i}', text, position=T[:3, 3], anchor='bottom-left')
-
-    def _add_axes(self, name: str, T: np.ndarray, length: float) -> None:
-        self._scene.add_batched_axes(
-            name,
-            np.array([quaternion_wxyz_from_rotation(R) for R in T[:, :3, :3]]),
-            T[:, :3, 3],
-            axes_length=length,
-            axes_radius=0.04 * length,
-        )
-
-
 _HINT = 'On the machine of the viewer: the JSON of ik_place, whose world is the root of the robot'
 
 
@@ -132,7 +93,8 @@ class Placements:
     def __init__(
         self, server: viser.ViserServer, container: viser.GuiTabHandle, tasks: TaskQueue
     ) -> None:
-        self._reader, self._scene = Reader(tasks), PlacesScene(server.scene)
+        self._reader, self._scene = Reader(tasks), server.scene
+        self._root: viser.FrameHandle | None = None
         self._chain: KinematicChain | None = None
         self._places: Places | None = None
         gui = server.gui
@@ -161,7 +123,9 @@ class Placements:
 
     def _take(self, places: Places | None) -> None:
         self._places, chain = places, self._chain
-        self._scene.show(None)
+        if self._root is not None:
+            self._root.remove()
+            self._root = None
         self._text.visible = False
         if places is None or chain is None:
             return
@@ -170,11 +134,29 @@ class Placements:
             there, here = (' to '.join(links) for links in (places.ends, ends))
             self._refuse(f'the places are for another arm: from {there}, and here from {here}')
             return
-        self._scene.show(places)
+        self._draw(places)
         count, poses = len(places.shares), len(places.T_world_tip)
         detail = f'the best one reaches {100.0 * places.shares[0]:.0f} % of {poses} poses'
         noun = 'place' if count == 1 else 'places'
         self._say(StatusText(Level.GOOD, f'{count} {noun} for the base', detail))
+
+    def _draw(self, places: Places) -> None:
+        """Draw the frames where the base may stand, and of the poses that are to be reached."""
+        self._root = self._scene.add_frame('/places', show_axes=False)
+        self._add_axes('/places/poses', places.T_world_tip, _POSE)
+        self._add_axes('/places/bases', places.T_world_base, _PLACE)
+        for i, (T, share) in enumerate(zip(places.T_world_base, places.shares, strict=True), 1):
+            text = f'{i}: {min(int(100.0 * share), 100)} %'
+            self._scene.add_label(f'/places/{i}', text, position=T[:3, 3], anchor='bottom-left')
+
+    def _add_axes(self, name: str, T: np.ndarray, length: float) -> None:
+        self._scene.add_batched_axes(
+            name,
+            np.array([quaternion_wxyz_from_rotation(R) for R in T[:, :3, :3]]),
+            T[:, :3, 3],
+            axes_length=length,
+            axes_radius=0.04 * length,
+        )
 
     def _refuse(self, reason: str) -> None:
         self._say(StatusText(Level.BAD, 'No places are shown', reason))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import math
 import os
 from pathlib import Path
-import threading
 
 import numpy as np
 
@@ -192,29 +191,6 @@ def build_robot_view(selection: RobotSelection, report: Callable[[str], object])
     arm.chain.jacobian(q)
     reach = float(arm.chain.arrays.reach[3])
     return RobotView(arm, parts, _size(reach), joint_speeds(arm.chain), solid, remarks)
-
-
-def load_in_background(
-    selection: RobotSelection,
-    report: Callable[[str], object],
-    on_loaded: Callable[[RobotSelection, RobotView], object],
-    on_failed: Callable[[RobotSelection, Exception], object],
-) -> None:
-    """
-    Build a view in a thread of its own, in which the callbacks are called.
-
-    :param report: called with a sentence about each part that cannot be shown.
-    """
-
-    def work() -> None:
-        try:
-            view = build_robot_view(selection, report)
-        except Exception as error:  # a description may be anything
-            on_failed(selection, error)
-        else:
-            on_loaded(selection, view)
-
-    threading.Thread(target=work, name='robot', daemon=True).start()
 
 
 def _build_arm(selection: RobotSelection, report: Callable[[str], object]) -> Arm:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 import math
 import time
 
@@ -157,7 +158,9 @@ class Teleop:
         self._repeater = CommandRepeater(self._held, link.publish)
         self._refusal, self._refused_at = '', -math.inf
         self._warning, self._warned_at = '', -math.inf
-        self._form = make_form(self._hold, self._click)
+        self._form = make_form(
+            partial(self._pass, self._held.press), partial(self._pass, self._held.click)
+        )
         link.subscribe(self._take_status)
 
     def show(self, chain: KinematicChain) -> None:
@@ -217,12 +220,6 @@ class Teleop:
     def _take_status(self, code: int, message: str) -> None:
         if code != _NO_WARNING:
             self._warning, self._warned_at = message, self._clock()
-
-    def _hold(self, page: int, button: HandButton) -> None:
-        self._pass(self._held.press, page, button)
-
-    def _click(self, page: int, button: HandButton) -> None:
-        self._pass(self._held.click, page, button)
 
     def _pass(self, take: Callable[[int, HandMotion], str], page: int, button: HandButton) -> None:
         chain = self._chain

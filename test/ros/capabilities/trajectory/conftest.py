@@ -31,8 +31,10 @@ def cell(shared_cell):
     def is_ready(state):
         return np.abs(cell.positions(state) - READY).max() < 1e-4
 
-    if len(cell.commands) or not is_ready(cell.states.next()):
-        end, result = player.follow(message([3.0], [READY])).result()
+    state = cell.states.next()
+    if len(cell.commands) or not is_ready(state):
+        seconds = 0.5 + 2.0 * (np.abs(cell.positions(state) - READY) / cell.chain.velocity).max()
+        end, result = player.follow(message([seconds], [READY])).result()
         assert end == 'succeeded', result
         cell.states.wait(is_ready, since=len(cell.states))
     cell.commands.clear()
