@@ -65,7 +65,7 @@ docs: env ## the documentation site, into build/docs; needs no network
 	@$(RUN)/python -m sphinx -b html -W --keep-going -n -q docs build/docs $(ARGS)
 	@echo 'The site is in build/docs/index.html'
 
-docs-links: env ## look whether the links of the site to elsewhere still lead somewhere
+docs-links: env ## check the links of the site to other sites
 	@$(RUN)/python -m sphinx -b linkcheck -q docs build/docs-links $(ARGS)
 
 env: ## only make or update .venv

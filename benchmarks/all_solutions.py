@@ -106,7 +106,7 @@ def _finders(robot: BenchRobot) -> tuple[dict[str, Finder], dict[str, str]]:
     """Return functions from a pose to joint vectors (k, n), and the reasons of absences."""
     finders: dict[str, Finder] = {
         'ours': lambda target: iks.solve_ik_all(robot.chain, target),
-        'ours, search only': searching(robot),
+        'ours, search only': searching(robot.chain),
     }
     for find in finders.values():
         find(robot.chain.forward(robot.chain.mid_range()))
@@ -118,14 +118,15 @@ def _finders(robot: BenchRobot) -> tuple[dict[str, Finder], dict[str, str]]:
     return finders, {}
 
 
-def searching(robot: BenchRobot, patience: float = 1.0) -> Finder:
+def searching(chain: iks.KinematicChain, patience: float = 1.0) -> Finder:
     """
     Return a search from random postures, as for chains without closed form or elimination.
 
+    :param chain: the chain.
     :param patience: how many times as many searches have to find nothing new at the end.
     """
     options = iks.IkOptions()
-    finder = SolutionFinder(robot.chain, options, iks.Solver(robot.chain, options=options).problem)
+    finder = SolutionFinder(chain, options, iks.Solver(chain, options=options).problem)
     finder._arm = finder._arm._replace(kind=NO_FORM)
     plan = finder._plan
     finder._plan = plan._replace(patience=int(patience * plan.patience))

@@ -82,8 +82,8 @@ def _rows(robot: BenchRobot, count: int, seed: int) -> list[dict[str, object]]:
     proved.clear()
     finders = {
         'ours': ours,
-        'ours, search only': searching(robot),
-        'brute force': searching(robot, patience=10.0),
+        'ours, search only': searching(robot.chain),
+        'brute force': searching(robot.chain, patience=10.0),
     }
     first, *others = compare(robot, count, seed, finders)
     first['proved_percent'] = 100.0 * float(np.mean(proved))

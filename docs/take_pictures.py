@@ -150,7 +150,7 @@ def take_pictures(page: Page) -> None:
 
     :param page: the page, with the arm at rest.
     """
-    page.get_by_text('arrived at the target').first.wait_for(timeout=1e3 * PAGE_TIMEOUT)
+    page.get_by_text('target reached').first.wait_for(timeout=1e3 * PAGE_TIMEOUT)
     page.wait_for_timeout(1e3 * SETTLING_TIME)
     page.screenshot(path=FIGURES / 'demo.png', timeout=1e3 * PAGE_TIMEOUT)
     page.get_by_role('tab', name='Options').click()

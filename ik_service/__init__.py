@@ -51,6 +51,9 @@ _HOME = {
     'solve_ik': 'ik_service.solvers.solver',
     'solve_ik_all': 'ik_service.solvers.all_solutions.finder',
     'solve_ik_batch': 'ik_service.solvers.batch',
+    'solve_self_motions': 'ik_service.solvers.all_solutions.self_motions',
+    'SelfMotions': 'ik_service.solvers.all_solutions.self_motions',
+    'SolutionBranch': 'ik_service.solvers.all_solutions.self_motions',
     'solve_path': 'ik_service.paths.search.path_solver',
     'straight_lines': 'ik_service.paths.cartesian_path',
     'time_path': 'ik_service.paths.timing.timing',
@@ -98,9 +101,11 @@ __all__ = [
     'Plane',
     'Reconfiguration',
     'Robot',
+    'SelfMotions',
     'ServoAim',
     'ServoGoal',
     'ServoSettings',
+    'SolutionBranch',
     'Solver',
     'SolverSpec',
     'Sphere',
@@ -119,6 +124,7 @@ __all__ = [
     'solve_ik_all',
     'solve_ik_batch',
     'solve_path',
+    'solve_self_motions',
     'solver_names',
     'step_kernel',
     'step_of',
@@ -164,6 +170,11 @@ if TYPE_CHECKING:
     from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
     from ik_service.robot import Robot
     from ik_service.solvers.all_solutions.finder import solve_ik_all
+    from ik_service.solvers.all_solutions.self_motions import (
+        SelfMotions,
+        SolutionBranch,
+        solve_self_motions,
+    )
     from ik_service.solvers.batch import solve_ik_batch
     from ik_service.solvers.loop.step import step_kernel, step_of
     from ik_service.solvers.options import IkOptions

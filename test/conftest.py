@@ -64,6 +64,18 @@ def _no_registered_solvers():
             getattr(loaded, name).clear()
 
 
+@pytest.fixture(scope='session')
+def panda():
+    """Chain of our Panda, from its base to its tool."""
+    return chain_of('panda')
+
+
+@pytest.fixture(scope='session')
+def ur5e():
+    """Chain of our UR5e, from its base to its tool."""
+    return chain_of('ur5e')
+
+
 @pytest.fixture(params=ARM_TIPS)
 def arm(request):
     """Chain of each of the project's arms, from its base to its tool."""

@@ -11,7 +11,9 @@ import numba
 from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import overload
 
-from ik_service.jit.kernel_cache import cache_folder, KernelCache
+from ik_service.jit.cached_files import cache_folder
+from ik_service.jit.kernel_cache import KernelCache
+from ik_service.jit.kernel_source import declare_function
 
 # Fused multiply-add is the one liberty taken with IEEE arithmetic: it only ever rounds less.
 _OPTIONS: dict[str, Any] = {'error_model': 'numpy', 'fastmath': {'contract'}, '_nrt': False}
@@ -80,9 +82,25 @@ def short_kernel(function: Callable) -> CompiledKernel:
     return _compiled(function, **_EXACT)
 
 
-def _compiled(function: Callable, **options: Any) -> CompiledKernel:  # noqa: ANN401 - Numba's
+def vector_kernel(function: Callable) -> CompiledKernel:
+    """
+    Compile a function as a :func:`kernel` whose loops are turned into vector code.
+
+    For those that do the same to many numbers, as to all roots of a polynomial.
+
+    :param function: the function.
+    :returns: the compiled function, specialised on its first call.
+    """
+    return _compiled(function, vectorize=True, nogil=True, **_OPTIONS)
+
+
+def _compiled(
+    function: Callable,
+    vectorize: bool = False,
+    **options: Any,  # noqa: ANN401 - Numba's
+) -> CompiledKernel:
     compiled: Any = cached(numba.njit(function, **options), allocates=options['_nrt'])
-    compiled.compile = _with_less_effort(compiled.compile)
+    compiled.compile = _with_less_effort(compiled.compile, vectorize)
     return compiled
 
 
@@ -97,11 +115,11 @@ def cached(compiled: CompiledKernel, allocates: bool = True) -> CompiledKernel:
     folder = cache_folder()
     if folder is not None:
         dispatcher: Any = compiled  # Numba has no public method to exchange the cache
-        dispatcher._cache = KernelCache(compiled.py_func, folder, allocates)
+        dispatcher._cache = KernelCache(dispatcher.py_func, folder, allocates)
     return compiled
 
 
-def _with_less_effort(compile_for: Callable) -> Callable:
+def _with_less_effort(compile_for: Callable, vectorize: bool) -> Callable:
     """
     Reduce the compile time of kernels by a quarter.
 
@@ -110,13 +128,15 @@ def _with_less_effort(compile_for: Callable) -> Callable:
     optimisation gain nothing. Numba's lock keeps all of this from whatever else is compiled.
 
     :param compile_for: takes the types of the arguments.
+    :param vectorize: whether loops become vector code all the same.
     """
 
     def compile_kernel(signature: tuple) -> Callable:
         config: Any = numba.config  # its attributes are set at run time
         with global_compiler_lock:
             before = config.OPT, config.LOOP_VECTORIZE, gc.isenabled()
-            config.OPT, config.LOOP_VECTORIZE = type(config.OPT)(min(config.OPT, 2)), 0
+            config.OPT = type(config.OPT)(min(config.OPT, 2))
+            config.LOOP_VECTORIZE = int(vectorize)
             gc.disable()
             try:
                 return compile_for(signature)
@@ -165,7 +185,7 @@ def kernel_for(function: Callable, inlined: bool = False) -> Callable:
     """
     Declare the code that kernels call for a function, chosen by the types of its arguments.
 
-    :param function: the function; only its name and arguments matter.
+    :param function: the function of the same file; only its name and arguments matter.
     :param inlined: whether the code chosen is compiled as an :func:`inlined_kernel`.
     :returns: a decorator for a function that takes the types of the arguments and returns the
         Python function to compile, with arguments of the same names; None when it has none.
@@ -207,6 +227,7 @@ def variant(function: Callable, kind: type) -> Callable[[KernelFunction], Kernel
     """
 
     def declare(other: KernelFunction) -> KernelFunction:
+        declare_function(kind, other)
         _VARIANTS[function][kind] = other
         return other
 

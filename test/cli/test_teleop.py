@@ -215,7 +215,7 @@ def test_a_joystick_drives_without_a_terminal(bench, twists):
     assert program.end() == 0
 
 
-def test_joints_of_the_node_are_driven_by_number_and_in_its_units(bench, terminal, panda):
+def test_joints_of_the_node_are_driven_by_number_and_in_its_units(bench, terminal, panda_urdf):
     from control_msgs.msg import JointJog
     from support.ros.nodes import start_panda
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.motion.rigs import panda_solver, pose_beside, READY, Rig
+from support.motion.rigs import pose_beside, READY, Rig
 
 import ik_service as iks
 from ik_service.exceptions import TargetRefusedError
@@ -11,11 +11,6 @@ from ik_service.motion.settings import FollowerState
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
 STOPPED, ELSEWHERE = 'something else has moved the arm', np.array([0.3, *np.zeros(6)])
-
-
-@pytest.fixture(scope='module')
-def solver():
-    return panda_solver()
 
 
 def arrived(solver, offset=(0.05, 0.0, 0.0), **settings):

@@ -1,4 +1,4 @@
-""""""
+"""The engine of the first order, and the choice of engines."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-""""""
+"""The engine of MuJoCo: drives, gravity, and break-downs."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-""""""
+"""The simulated arm: commands, limits, faults and what it publishes."""
 
 import numpy as np
 import pytest

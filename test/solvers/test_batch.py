@@ -9,7 +9,6 @@ import threading
 import numpy as np
 import pytest
 from support.chains import arm, arm_path, postures, targets, transform
-from support.chains import arm as chain_of
 from support.solver_checks import assert_rows_equal
 
 import ik_service as iks
@@ -23,11 +22,6 @@ from ik_service.solvers import batch as module
 from ik_service.solvers.loop import search
 
 OPTIONS = iks.IkOptions(timeout=30.0, max_searches=5)
-
-
-@pytest.fixture
-def panda():
-    return chain_of('panda')
 
 
 @pytest.fixture

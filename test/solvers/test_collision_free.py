@@ -19,11 +19,6 @@ PATIENT = iks.IkOptions(timeout=60.0)
 
 
 @pytest.fixture
-def panda():
-    return arm('panda')
-
-
-@pytest.fixture
 def wall(panda):
     """The first joint shall not turn to the left."""
     return Wall(panda)

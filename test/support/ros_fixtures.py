@@ -26,7 +26,7 @@ def bench(ros_context, tmp_path):
 
 
 @pytest.fixture(scope='session')
-def panda():
+def panda_urdf():
     """The path of our Panda's URDF."""
     return arm_path('panda')
 

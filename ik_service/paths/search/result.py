@@ -19,7 +19,7 @@ class PathStatus(Enum):
     LIMIT = 'a joint is at its limit'
     SINGULARITY = 'a singular posture is in the way'
     COLLISION = 'a collision is in the way'
-    TOO_FAR = 'too far from the one before for a step'
+    TOO_FAR = 'too far from the target before'
     END_APART = 'no way leads to the joint vector at the end'
     TIMED_OUT = 'the time ran out'
 
@@ -70,9 +70,11 @@ class PathEnd:
             return f'{self.joint} would have to exceed its limit of {self.limit:.4g}'
         if self.status is PathStatus.TOO_FAR:
             before = self.status.value if self.row else 'too far from the seed'
-            return f'{before}: {self.joint} would have to move by {self.motion:.3g}'
+            motion = f'{self.joint} would have to move by {self.motion:.3g} [rad or m]'
+            return f'{before}: {motion}, more than max_step in one step'
         if self.status is PathStatus.SINGULARITY and self.joint:
-            return f'{self.status.value}: {self.joint} would have to move by {self.motion:.3g}'
+            motion = f'{self.joint} would have to move by {self.motion:.3g} [rad or m]'
+            return f'{self.status.value}: {motion}'
         if self.status is PathStatus.COLLISION and self.bodies:
             return f'{self.status.value}, between {self.bodies[0]} and {self.bodies[1]}'
         return self.status.value

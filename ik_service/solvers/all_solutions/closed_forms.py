@@ -28,16 +28,15 @@ import numpy as np
 from ik_service.common.transforms import inverse_transform
 from ik_service.jit.compile import inner_kernel
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.solvers.all_solutions.angles import first_degree_roots, second_degree_roots
 from ik_service.solvers.all_solutions.vectors import (
     angle_about,
     cross,
     dot,
-    first_degree_roots,
     perpendicular,
     plus,
     rotated,
     rotated_back,
-    second_degree_roots,
     turned,
     turned_about,
     vector_at,
@@ -191,6 +190,8 @@ def _are_parallel(axis: np.ndarray, other: np.ndarray) -> bool:
     return bool(np.linalg.norm(np.cross(axis[:3], other[:3])) < _PARALLEL)
 
 
+# Distance of c from where it shall be up to which a posture exists [m].
+_EXACT = 1e-10
 # Squared sine of the angle between second and sixth axis at which that of the sixth is free.
 _FREE = 1e-8
 
@@ -309,27 +310,76 @@ def wrist_starts(arm, starts):
     :param starts: (k, 6) out [rad].
     :returns: their number.
     """
-    axes, G, roots = arm.axes, arm.scratch, arm.scratch[12:16]
-    h1, h2, h3 = vector_at(axes[0], 0), vector_at(axes[1], 0), vector_at(axes[2], 0)
-    o1, o2, o3 = vector_at(axes[0], 3), vector_at(axes[1], 3), vector_at(axes[2], 3)
-    center = vector_at(arm.center, 0)
-    wrist = plus(vector_at(G, 9), 1.0, rotated(G, center))
-    to_wrist = plus(wrist, -1.0, o1)
-    k1, square = dot(h1, to_wrist), dot(to_wrist, to_wrist)
+    roots = arm.scratch[12:16]
+    wrist, k1, square = wanted_wrist(arm)
     count = 0
     for r in range(_third_angles(arm, k1, square, roots)):
-        third = turned_about(center, o3, h3, roots[r])
-        arm_2 = plus(third, -1.0, o2)
         for side in (1.0, -1.0):
-            there, x = _second_point(arm, k1, square, dot(h2, arm_2), dot(arm_2, arm_2), side)
-            if not there or count + 2 > starts.shape[0]:
+            if count + 2 > starts.shape[0]:
                 continue
-            start = starts[count]
-            start[0] = angle_about(h1, plus(x, -1.0, o1), to_wrist)
-            start[1] = angle_about(h2, arm_2, plus(x, -1.0, o2))
-            start[2] = roots[r]
-            count += _wrist_angles(arm, starts, count)
+            there, _ = _arm_angles(arm, wrist, k1, square, roots[r], side, starts[count])
+            if there:
+                count += _wrist_angles(arm, starts, count)
     return count
+
+
+@inner_kernel
+def write_sheets(arm, starts, there):
+    """
+    Write the eight postures of an arm with a spherical wrist, each always in the same row.
+
+    The rows are numbered by the signs in the closed form, so that the posture in a row moves
+    continuously with the displacement, where it is there.
+
+    :param arm: :class:`~ik_service.solvers.all_solutions.closed_forms.ClosedForm` whose first two
+        axes are not skew.
+    :param starts: (8, 6) out [rad].
+    :param there: (8,) bool out: whether each exists.
+    """
+    roots = arm.scratch[12:16]
+    wrist, k1, square = wanted_wrist(arm)
+    made = _third_angles(arm, k1, square, roots)
+    for r in range(2):
+        for s in range(2):
+            row, exists = 4 * r + 2 * s, False
+            if r < made:
+                exists, miss = _arm_angles(
+                    arm, wrist, k1, square, roots[r], 1.0 - 2.0 * s, starts[row]
+                )
+                exists = exists and miss < _EXACT and _wrist_angles(arm, starts, row) == 2
+            there[row] = there[row + 1] = exists
+
+
+@inner_kernel
+def wanted_wrist(arm):
+    """
+    Return where G has the point c, how far along the first axis, and its distance squared.
+
+    :param arm: :class:`ClosedForm` with G in its scratch.
+    """
+    G, o1 = arm.scratch, vector_at(arm.axes[0], 3)
+    wrist = plus(vector_at(G, 9), 1.0, rotated(G, vector_at(arm.center, 0)))
+    to_wrist = plus(wrist, -1.0, o1)
+    return wrist, dot(vector_at(arm.axes[0], 0), to_wrist), dot(to_wrist, to_wrist)
+
+
+@inner_kernel
+def _arm_angles(arm, wrist, k1, square, third, side, start):
+    """Write the first three angles; returns whether there are any, and how far c is off [m]."""
+    axes = arm.axes
+    h1, h2, h3 = vector_at(axes[0], 0), vector_at(axes[1], 0), vector_at(axes[2], 0)
+    o1, o2, o3 = vector_at(axes[0], 3), vector_at(axes[1], 3), vector_at(axes[2], 3)
+    moved = turned_about(vector_at(arm.center, 0), o3, h3, third)
+    arm_2 = plus(moved, -1.0, o2)
+    there, x = _second_point(arm, k1, square, dot(h2, arm_2), dot(arm_2, arm_2), side)
+    if not there:
+        return False, math.inf
+    start[0] = angle_about(h1, plus(x, -1.0, o1), plus(wrist, -1.0, o1))
+    start[1] = angle_about(h2, arm_2, plus(x, -1.0, o2))
+    start[2] = third
+    moved = turned_about(turned_about(moved, o2, h2, start[1]), o1, h1, start[0])
+    miss = plus(moved, -1.0, wrist)
+    return True, math.sqrt(dot(miss, miss))
 
 
 @inner_kernel
@@ -341,24 +391,14 @@ def _third_angles(arm, k1, square, roots):
     :param square: its squared distance from the first axis' point [m²].
     """
     axes = arm.axes
-    h1, h2, h3 = vector_at(axes[0], 0), vector_at(axes[1], 0), vector_at(axes[2], 0)
-    o1, o2, o3 = vector_at(axes[0], 3), vector_at(axes[1], 3), vector_at(axes[2], 3)
-    # The point that the third axis carries, seen from the second: u + v cos θ + w sin θ.
-    lever = plus(vector_at(arm.center, 0), -1.0, o3)
-    along = dot(h3, lever)
-    v = plus(lever, -along, h3)
-    w = cross(h3, lever)
-    u = plus(plus(o3, along, h3), -1.0, o2)
-    # How far along the second axis, and the squared distance: k2, d in the same form.
-    k0, kc, ks = dot(h2, u), dot(h2, v), dot(h2, w)
-    d0, dc, ds = dot(u, u) + dot(v, v), 2.0 * dot(u, v), 2.0 * dot(u, w)
-    between = dot(h1, h2)
+    (k0, kc, ks), (d0, dc, ds) = elbow_terms(arm)
+    between = dot(vector_at(axes[0], 0), vector_at(axes[1], 0))
     if arm.first_axes == INTERSECTING:
         return first_degree_roots(dc, ds, square - d0, roots)
     if arm.first_axes == PARALLEL:
         return first_degree_roots(kc, ks, between * k1 - k0, roots)
     # (k1² + k2² − 2 k1 k2 between) / sin² + γ² = square, with γ along the common perpendicular.
-    gap = plus(o2, -1.0, o1)
+    gap = plus(vector_at(axes[1], 3), -1.0, vector_at(axes[0], 3))
     a = math.sqrt(dot(gap, gap))
     inverse = 1.0 / (1.0 - between * between)
     g0, gc, gs = (square - d0 + a * a) / (2.0 * a), -dc / (2.0 * a), -ds / (2.0 * a)
@@ -373,6 +413,28 @@ def _third_angles(arm, k1, square, roots):
         0.5 * (cc - ss),
         inverse * kc * ks + gc * gs,
         roots,
+    )
+
+
+@inner_kernel
+def elbow_terms(arm):
+    """
+    Return how far c lies along the second axis, and its squared distance from that one's point.
+
+    :param arm: :class:`ClosedForm`.
+    :returns: two triples: factors of 1, and of cosine and sine of the third angle.
+    """
+    axes = arm.axes
+    h2, h3, o3 = vector_at(axes[1], 0), vector_at(axes[2], 0), vector_at(axes[2], 3)
+    # The point that the third axis carries, seen from the second: u + v cos θ + w sin θ.
+    lever = plus(vector_at(arm.center, 0), -1.0, o3)
+    along = dot(h3, lever)
+    v = plus(lever, -along, h3)
+    w = cross(h3, lever)
+    u = plus(plus(o3, along, h3), -1.0, vector_at(axes[1], 3))
+    return (
+        (dot(h2, u), dot(h2, v), dot(h2, w)),
+        (dot(u, u) + dot(v, v), 2.0 * dot(u, v), 2.0 * dot(u, w)),
     )
 
 

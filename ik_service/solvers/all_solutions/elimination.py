@@ -23,16 +23,16 @@ these missed each other by a little; the iteration that starts there is that of 
 
 from __future__ import annotations
 
-import cmath
 import math
 from typing import NamedTuple
 
 import numpy as np
 
 from ik_service.common.transforms import inverse_transform
-from ik_service.jit.compile import inner_kernel, kernel
+from ik_service.jit.compile import inner_kernel, vector_kernel
 from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.solvers.all_solutions.angles import find_roots, ROOTS
 from ik_service.solvers.all_solutions.closed_forms import (
     axes_of,
     displacement,
@@ -54,16 +54,16 @@ from ik_service.solvers.all_solutions.vectors import (
 
 DEGREE = 8
 """Degree of the determinant as a trigonometric polynomial."""
-ROOTS = 2 * DEGREE
-SAMPLES = 20
-"""Values of the determinant; those beyond 17 show how precise they are."""
+LANES = 20
+"""Samples of the determinant; those beyond 17 show how precise they are."""
 # Share of the largest coefficient that those of higher degree, zero but for rounding, may have.
 _NOISE = 1e-7
 # Distance from the unit circle up to which a root is that of a solution, and may be one.
 _ON_CIRCLE = 1e-5
 _NEAR_CIRCLE = 0.05
-_ITERATIONS = 100
-_CONVERGED = 1e-12
+# What keeps squares that are divided by above zero, and what takes the place of a pivot of zero.
+_TINY = 1e-300
+_SMALL_PIVOT = 1e-100
 
 
 class Scratch(NamedTuple):
@@ -72,22 +72,32 @@ class Scratch(NamedTuple):
 
     :ivar G: (12,) columns of its rotation, then its translation [m].
     :ivar values: (3, 6, 9) the equations: constant, with cos θ₃ and with sin θ₃.
-    :ivar block: (6, 9) the equations at one θ₃.
-    :ivar square: (6, 6) the equations that remain of twelve.
-    :ivar order: (6,) int64 order of its columns.
-    :ivar monomials: (2, 6) its null vector.
-    :ivar samples: (20,) values of the determinant.
-    :ivar coefficients: (17,) complex, of the polynomial in z.
-    :ivar roots: (16,) complex, of the polynomial.
+    :ivar cosines: (20,) of angles θ₃: of the samples, then of the roots. Whatever is computed for
+        each angle is so for all in one loop, which is vector code: each has a lane.
+    :ivar sines: (20,) likewise.
+    :ivar block: (6, 9, 20) the equations.
+    :ivar square: (6, 6, 20) the equations that remain of twelve.
+    :ivar pivots: (6, 20) diagonals of their triangular form.
+    :ivar determinants: (20,) of the twelve equations.
+    :ivar sums: (20,) inner products.
+    :ivar scales: (20,) 2 / vᵀv of reflections.
+    :ivar monomials: (6, 20) null vectors.
+    :ivar coefficients: (2, 17) of the polynomial in z, real and imaginary parts.
+    :ivar roots: (8, 16) its roots, as :func:`~ik_service.solvers.all_solutions.angles.find_roots`
+        writes them.
     """
 
     G: np.ndarray
     values: np.ndarray
+    cosines: np.ndarray
+    sines: np.ndarray
     block: np.ndarray
     square: np.ndarray
-    order: np.ndarray
+    pivots: np.ndarray
+    determinants: np.ndarray
+    sums: np.ndarray
+    scales: np.ndarray
     monomials: np.ndarray
-    samples: np.ndarray
     coefficients: np.ndarray
     roots: np.ndarray
 
@@ -109,7 +119,8 @@ class Elimination(NamedTuple):
         the rotation, then the translation.
     :ivar equations: (6, 15) combinations of the fourteen numbers and 1 that are zero.
     :ivar angles: (4, 15) combinations that are cosine and sine of θ₄, then of θ₅.
-    :ivar waves: (20, 20) the Fourier transform of samples: ten cosines, then ten sines.
+    :ivar waves: (20, 20) the Fourier transform of samples, but for its scale: ten cosines, then
+        ten sines.
     :ivar scratch: :class:`Scratch`.
     """
 
@@ -128,20 +139,25 @@ class Elimination(NamedTuple):
 
 def new_scratch() -> Scratch:
     """Return scratch for one thread."""
-    return Scratch(
-        G=np.zeros(12),
-        values=np.zeros((3, 6, 9)),
-        block=np.zeros((6, 9)),
-        square=np.zeros((6, 6)),
-        order=np.zeros(6, np.int64),
-        monomials=np.zeros((2, 6)),
-        samples=np.zeros(SAMPLES),
-        coefficients=np.zeros(ROOTS + 1, np.complex128),
-        roots=np.zeros(ROOTS, np.complex128),
+    shapes = (
+        (12,),  # G
+        (3, 6, 9),  # values
+        (LANES,),  # cosines
+        (LANES,),  # sines
+        (6, 9, LANES),  # block
+        (6, 6, LANES),  # square
+        (6, LANES),  # pivots
+        (LANES,),  # determinants
+        (LANES,),  # sums
+        (LANES,),  # scales
+        (6, LANES),  # monomials
+        (2, ROOTS + 1),  # coefficients
+        (8, ROOTS),  # roots
     )
+    return Scratch(*(np.zeros(shape) for shape in shapes))
 
 
-@kernel
+@vector_kernel
 def elimination_starts(arm, target, starts):
     """
     Write starts near all solutions of a target.
@@ -161,15 +177,18 @@ def elimination_starts(arm, target, starts):
     count = certain = 0
     for near in range(2):
         for k in range(ROOTS):
-            z = scratch.roots[k]
-            distance = abs(math.log(max(math.hypot(z.real, z.imag), 1e-9)))
+            x, y = scratch.roots[0, k], scratch.roots[1, k]
+            radius = max(math.hypot(x, y), 1e-9)
+            distance = abs(math.log(radius))
             if (distance > _ON_CIRCLE) == (near > 0) and distance <= _NEAR_CIRCLE:
-                _complete(arm, cmath.phase(z), starts[count])
+                scratch.cosines[count], scratch.sines[count] = x / radius, y / radius
                 count += 1
         if near == 0:
             certain = count
-    if arm.inverted != 0:
-        for k in range(count):
+    _write_null_vectors(arm)
+    for k in range(count):
+        _write_start(arm, k, starts[k])
+        if arm.inverted != 0:
             reverse_joints(starts[k])
     return count, certain, clean
 
@@ -249,199 +268,131 @@ def _to_tangents(values, first, step):
 
 
 @inner_kernel
-def _block_at(arm, angle):
-    """Write the equations at an angle θ₃, from its zero."""
-    c, s = math.cos(angle), math.sin(angle)
-    values, block = arm.scratch.values, arm.scratch.block
-    for row in range(6):
-        for m in range(9):
-            block[row, m] = values[0, row, m] + c * values[1, row, m] + s * values[2, row, m]
-
-
-@inner_kernel
-def _reduced(arm, angle):
+def _write_square(arm):
     """
-    Write the equations that remain of the twelve to the square, with six monomials eliminated.
+    Write the equations that remain of the twelve at each angle, with six monomials eliminated.
 
     These are the ones without the first tangent, which only the six equations have, and those with
-    its third power, which only their multiples have.
-
-    :returns: the factor of the determinant.
+    its third power, which only their multiples have. The factors of the determinants that they
+    leave behind are written, too.
     """
-    square, block = arm.scratch.square, arm.scratch.block
-    _block_at(arm, angle)
-    factor = _eliminate(block, 0)
-    for row in range(3):
-        for m in range(6):
-            square[row, m] = block[3 + row, 3 + m]
-    _block_at(arm, angle)
-    factor *= _eliminate(block, 6)
-    for row in range(3):
-        for m in range(6):
-            square[3 + row, m] = block[3 + row, m]
-    return factor
+    scratch = arm.scratch
+    block, square = scratch.block, scratch.square
+    for lane in range(LANES):
+        scratch.determinants[lane] = 1.0
+    for half in range(2):
+        _write_block(arm, 6 * half)
+        _make_triangular(scratch, block, 3)
+        for row in range(3):
+            for m in range(6):
+                for lane in range(LANES):
+                    square[3 * half + row, m, lane] = block[3 + row, 3 + m, lane]
 
 
 @inner_kernel
-def _eliminate(block, first):
-    """Eliminate three columns with the first three rows; returns the product of the pivots."""
-    product = 1.0
-    for k in range(3):
-        column = first + k
-        pivot = k
-        for row in range(k + 1, 6):
-            if abs(block[row, column]) > abs(block[pivot, column]):
-                pivot = row
-        if pivot != k:
-            product = -product
-            for m in range(9):
-                block[k, m], block[pivot, m] = block[pivot, m], block[k, m]
-        largest = block[k, column]
-        product *= largest
-        inverse = 1.0 / largest if largest != 0.0 else 0.0
-        for row in range(k + 1, 6):
-            share = block[row, column] * inverse
-            for m in range(9):
-                block[row, m] -= share * block[k, m]
-    return product
+def _write_block(arm, first):
+    """Write the equations at each angle θ₃, from its zero, with the monomials from one on."""
+    values, block = arm.scratch.values, arm.scratch.block
+    cosines, sines = arm.scratch.cosines, arm.scratch.sines
+    for row in range(6):
+        for m in range(9):
+            monomial = (first + m) % 9
+            mean, c, s = (
+                values[0, row, monomial],
+                values[1, row, monomial],
+                values[2, row, monomial],
+            )
+            for lane in range(LANES):
+                block[row, m, lane] = mean + c * cosines[lane] + s * sines[lane]
 
 
 @inner_kernel
-def _triangular(square):
-    """Bring a matrix to triangular form, by rows; returns its determinant."""
-    n = square.shape[0]
-    product = 1.0
-    for k in range(n):
-        pivot = k
-        for row in range(k + 1, n):
-            if abs(square[row, k]) > abs(square[pivot, k]):
-                pivot = row
-        if pivot != k:
-            product = -product
-            for m in range(k, n):
-                square[k, m], square[pivot, m] = square[pivot, m], square[k, m]
-        largest = square[k, k]
-        product *= largest
-        inverse = 1.0 / largest if largest != 0.0 else 0.0
-        for row in range(k + 1, n):
-            share = square[row, k] * inverse
-            for m in range(k + 1, n):
-                square[row, m] -= share * square[k, m]
-    return product
+def _make_triangular(scratch, matrix, count):
+    """
+    Bring the first columns of matrices to triangular form by Householder's reflections.
+
+    Their diagonals go to the pivots, and multiply the determinants, but for a sign common to all.
+
+    :param scratch: :class:`Scratch`.
+    :param matrix: (rows, columns, lanes), one matrix a lane; below the diagonal of no more use.
+    :param count: number of columns.
+    """
+    sums, scales = scratch.sums, scratch.scales
+    for k in range(count):
+        _multiply(matrix, k, k, sums)
+        for lane in range(LANES):
+            head, length = matrix[k, k, lane], math.sqrt(sums[lane])
+            signed = length if head >= 0.0 else -length
+            matrix[k, k, lane] = head + signed
+            scales[lane] = 1.0 / (signed * (head + signed) + _TINY)
+            scratch.pivots[k, lane] = -signed
+            scratch.determinants[lane] *= signed
+        for m in range(k + 1, matrix.shape[1]):
+            _multiply(matrix, k, m, sums)
+            for lane in range(LANES):
+                sums[lane] *= scales[lane]
+            for row in range(k, matrix.shape[0]):
+                for lane in range(LANES):
+                    matrix[row, m, lane] -= sums[lane] * matrix[row, k, lane]
+
+
+@inner_kernel
+def _multiply(matrix, k, m, sums):
+    """Write the inner products of two columns, from a row on that is the number of the first."""
+    for lane in range(LANES):
+        sums[lane] = matrix[k, k, lane] * matrix[k, m, lane]
+    for row in range(k + 1, matrix.shape[0]):
+        for lane in range(LANES):
+            sums[lane] += matrix[row, k, lane] * matrix[row, m, lane]
 
 
 @inner_kernel
 def _write_coefficients(arm):
     """Write the coefficients of the determinant; returns whether they are precise."""
-    samples, coefficients = arm.scratch.samples, arm.scratch.coefficients
-    for k in range(SAMPLES):
-        factor = _reduced(arm, 2.0 * math.pi * k / SAMPLES)
-        samples[k] = factor * _triangular(arm.scratch.square)
+    scratch, coefficients = arm.scratch, arm.scratch.coefficients
+    for lane in range(LANES):
+        scratch.cosines[lane] = arm.waves[1, lane]
+        scratch.sines[lane] = arm.waves[DEGREE + 3, lane]
+    _write_square(arm)
+    _make_triangular(scratch, scratch.square, 6)
     largest = noise = 0.0
     for m in range(DEGREE + 2):
         c = s = 0.0
-        for k in range(SAMPLES):
-            c += arm.waves[m, k] * samples[k]
-            s += arm.waves[DEGREE + 2 + m, k] * samples[k]
+        for lane in range(LANES):
+            c += arm.waves[m, lane] * scratch.determinants[lane]
+            s += arm.waves[DEGREE + 2 + m, lane] * scratch.determinants[lane]
         if m > DEGREE:
             noise = math.hypot(c, s)
         else:
             largest = max(largest, math.hypot(c, s))
-            coefficients[DEGREE + m] = complex(c, -s)
-            coefficients[DEGREE - m] = complex(c, s)
+            coefficients[0, DEGREE + m], coefficients[1, DEGREE + m] = c, -s
+            coefficients[0, DEGREE - m], coefficients[1, DEGREE - m] = c, s
     return noise < _NOISE * largest
 
 
 @inner_kernel
-def find_roots(coefficients, roots):
-    """
-    Write the roots of a polynomial of degree 16, found all at once: O. Aberth, 1973.
-
-    :param coefficients: (17,) complex, the constant first.
-    :param roots: (16,) out, complex.
-    """
-    for k in range(ROOTS):
-        angle = 2.0 * math.pi * k / ROOTS + 0.3
-        radius = 0.75 if k % 2 == 0 else 1.0 / 0.75
-        roots[k] = complex(radius * math.cos(angle), radius * math.sin(angle))
-    moving = (1 << ROOTS) - 1
-    for _ in range(_ITERATIONS):
-        if moving == 0:
-            break
-        for k in range(ROOTS):
-            if moving >> k & 1 == 0:
-                continue
-            z = roots[k]
-            value = coefficients[ROOTS]
-            slope = complex(0.0, 0.0)
-            for m in range(ROOTS - 1, -1, -1):
-                slope = slope * z + value
-                value = value * z + coefficients[m]
-            others = complex(0.0, 0.0)
-            for m in range(ROOTS):
-                if m != k:
-                    others += _inverse(z - roots[m])
-            step = value * _inverse(slope - value * others)
-            roots[k] = z - step
-            if abs(step.real) + abs(step.imag) <= _CONVERGED * (abs(z.real) + abs(z.imag)):
-                moving &= ~(1 << k)
+def _write_null_vectors(arm):
+    """Write the monomials that solve the equations at each angle: half an inverse iteration."""
+    scratch = arm.scratch
+    square, monomials = scratch.square, scratch.monomials
+    _write_square(arm)
+    _make_triangular(scratch, square, 6)
+    for k in range(5, -1, -1):
+        for lane in range(LANES):
+            monomials[k, lane] = 1.0
+        for m in range(k + 1, 6):
+            for lane in range(LANES):
+                monomials[k, lane] -= square[k, m, lane] * monomials[m, lane]
+        for lane in range(LANES):
+            pivot = scratch.pivots[k, lane]
+            monomials[k, lane] /= pivot if pivot != 0.0 else _SMALL_PIVOT
 
 
 @inner_kernel
-def _inverse(z):
-    """Return 1 / z, and 0 for 0."""
-    square = z.real * z.real + z.imag * z.imag
-    if square == 0.0:
-        return complex(0.0, 0.0)
-    scale = 1.0 / square
-    return complex(z.real * scale, -z.imag * scale)
-
-
-@inner_kernel
-def _null_vector(square, order, vectors):
-    """
-    Write the vector that a nearly singular matrix makes nearly zero.
-
-    :param square: (n, n) in; used up.
-    :param order: (n,) scratch.
-    :param vectors: (2, n) out: the vector is the first.
-    """
-    n = square.shape[0]
-    for k in range(n):
-        order[k] = k
-    for k in range(n - 1):
-        row, column = k, k
-        for i in range(k, n):
-            for j in range(k, n):
-                if abs(square[i, j]) > abs(square[row, column]):
-                    row, column = i, j
-        for j in range(n):
-            square[k, j], square[row, j] = square[row, j], square[k, j]
-        for i in range(n):
-            square[i, k], square[i, column] = square[i, column], square[i, k]
-        order[k], order[column] = order[column], order[k]
-        inverse = 1.0 / square[k, k] if square[k, k] != 0.0 else 0.0
-        for i in range(k + 1, n):
-            share = square[i, k] * inverse
-            for j in range(k + 1, n):
-                square[i, j] -= share * square[k, j]
-    vectors[1, n - 1] = 1.0
-    for k in range(n - 2, -1, -1):
-        value = 0.0
-        for j in range(k + 1, n):
-            value -= square[k, j] * vectors[1, j]
-        vectors[1, k] = value / square[k, k] if square[k, k] != 0.0 else 0.0
-    for k in range(n):
-        vectors[0, order[k]] = vectors[1, k]
-
-
-@inner_kernel
-def _complete(arm, third, start):
-    """Write the start that belongs to a third angle [rad]."""
+def _write_start(arm, lane, start):
+    """Write the start that belongs to one of the angles θ₃."""
     scratch, axes = arm.scratch, arm.axes
-    monomials = scratch.monomials[0]
-    _reduced(arm, third)
-    _null_vector(scratch.square, scratch.order, scratch.monomials)
+    monomials = scratch.monomials[:, lane]
     # t₁ (1, t₂, t₂²), then t₁² (1, t₂, t₂²); the largest pair says most.
     first, second = 0, 0
     for m in range(3):
@@ -452,7 +403,7 @@ def _complete(arm, third, start):
             second = m
     start[0] = arm.zeros[0] + 2.0 * math.atan2(monomials[first + 3], monomials[first])
     start[1] = arm.zeros[1] + 2.0 * math.atan2(monomials[second + 1], monomials[second])
-    start[2] = third
+    start[2] = math.atan2(scratch.sines[lane], scratch.cosines[lane])
     h6 = vector_at(axes[5], 0)
     p, d = _line(arm)
     side = rotated(scratch.G, perpendicular(h6))
@@ -542,8 +493,8 @@ def _elimination(axes: np.ndarray, home: np.ndarray, inverted: int, error: float
     points /= size
     points += error * random.normal(size=(6, 3))
     equations, angles = _combinations(own)
-    m, k = np.arange(DEGREE + 2)[:, None], np.arange(SAMPLES)
-    phases = 2.0 * math.pi / SAMPLES * m * k
+    m, k = np.arange(DEGREE + 2)[:, None], np.arange(LANES)
+    phases = 2.0 * math.pi / LANES * m * k
     return Elimination(
         inverted=inverted,
         size=size,
@@ -559,7 +510,7 @@ def _elimination(axes: np.ndarray, home: np.ndarray, inverted: int, error: float
         ),
         equations=equations,
         angles=angles,
-        waves=np.vstack([np.cos(phases), np.sin(phases)]) / SAMPLES,
+        waves=np.vstack([np.cos(phases), np.sin(phases)]),
         scratch=new_scratch(),
     )
 

@@ -126,6 +126,15 @@ def list_solutions(
     return finder.find(target, seed, turns)
 
 
+def solution_finder(chain: KinematicChain) -> SolutionFinder:
+    """
+    Return the finder of all solutions with the defaults.
+
+    :param chain: the chain.
+    """
+    return _finder(chain, _DEFAULTS, DEFAULT_RESOLUTION, DEFAULT_MOST)
+
+
 def _finder(
     chain: KinematicChain, options: IkOptions, resolution: float, most: int
 ) -> SolutionFinder:

@@ -201,8 +201,18 @@ class SolutionFinder:
         :raises ArgumentError: when target or seed are of another shape, not finite or not rigid.
         :raises IncompleteSolutionsError: when there are more, or the time ran out.
         """
-        T = check_transform(target, 'target')
         start = self.chain.middle if seed is None else self.chain.check_q(seed, 'seed')
+        return self.search(check_transform(target, 'target'), start, turns)
+
+    def search(self, T: np.ndarray, start: np.ndarray, turns: bool) -> AllSolutions:
+        """
+        Return all solutions, as :meth:`find` does, of arguments that are known to be right.
+
+        :param T: (4, 4) T_base_tip, contiguous.
+        :param start: (n,) the seed [rad] or [m].
+        :param turns: whether full turns make other solutions.
+        :raises IncompleteSolutionsError: when there are more, or the time ran out.
+        """
         try:
             own = self._thread.own
         except AttributeError:  # this thread's first search

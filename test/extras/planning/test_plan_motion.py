@@ -24,13 +24,8 @@ LEFT, RIGHT = READY + ASIDE, READY - ASIDE
 DOWN = np.diag([1.0, -1.0, -1.0, 1.0])
 
 
-@pytest.fixture(scope='module')
-def chain():
-    return arm('panda')
-
-
 @pytest.fixture
-def checker(chain):
+def checker(panda):
     return iks.CollisionChecker(iks.Robot.from_urdf(arm_path('panda')))
 
 
@@ -45,25 +40,25 @@ def rows_of(trajectory, count=4000):
     return positions_at(trajectory, np.linspace(0.0, trajectory.duration, count))
 
 
-def test_a_motion_leads_around_an_obstacle(chain, post):
+def test_a_motion_leads_around_an_obstacle(panda, post):
     line = LEFT + np.linspace(0, 1, 200)[:, None] * (RIGHT - LEFT)
-    assert post.for_joints(chain.joint_names).colliding(line).any()
-    plan = iks.plan_motion(chain, LEFT, RIGHT, collisions=post, timeout=10.0)
+    assert post.for_joints(panda.joint_names).colliding(line).any()
+    plan = iks.plan_motion(panda, LEFT, RIGHT, collisions=post, timeout=10.0)
     assert plan.success, plan.reason
     rows = rows_of(plan.trajectory)
-    assert not post.for_joints(chain.joint_names).colliding(rows).any()
+    assert not post.for_joints(panda.joint_names).colliding(rows).any()
     assert np.allclose(rows[0], LEFT)
     assert np.allclose(rows[-1], RIGHT)
-    assert (rows >= chain.lower - 1e-9).all()
-    assert (rows <= chain.upper + 1e-9).all()
+    assert (rows >= panda.lower - 1e-9).all()
+    assert (rows <= panda.upper + 1e-9).all()
     speeds = np.abs(plan.trajectory.velocities)
-    assert (speeds <= chain.velocity * 1.001).all()
+    assert (speeds <= panda.velocity * 1.001).all()
     assert not speeds[[0, -1]].any()
     assert len(plan.path) > 2
 
 
-def test_a_straight_line_that_is_free_is_the_motion(chain, checker):
-    plan = iks.plan_motion(chain, LEFT, RIGHT, collisions=checker)
+def test_a_straight_line_that_is_free_is_the_motion(panda, checker):
+    plan = iks.plan_motion(panda, LEFT, RIGHT, collisions=checker)
     assert np.array_equal(plan.path, [LEFT, RIGHT])
     rows = rows_of(plan.trajectory)
     assert np.allclose(rows[:, 1:], READY[1:], atol=1e-9)
@@ -71,9 +66,9 @@ def test_a_straight_line_that_is_free_is_the_motion(chain, checker):
     assert 0.84 <= plan.trajectory.duration < 0.9
 
 
-def test_the_same_request_gives_the_same_plan_in_any_thread(chain, post):
+def test_the_same_request_gives_the_same_plan_in_any_thread(panda, post):
     def planned(seed):
-        plan = iks.plan_motion(chain, LEFT, RIGHT, collisions=post, timeout=60.0, random_seed=seed)
+        plan = iks.plan_motion(panda, LEFT, RIGHT, collisions=post, timeout=60.0, random_seed=seed)
         return plan.trajectory.positions
 
     with ThreadPoolExecutor(4) as pool:
@@ -84,60 +79,60 @@ def test_the_same_request_gives_the_same_plan_in_any_thread(chain, post):
     assert np.array_equal(plans[0], planned(1))
 
 
-def test_a_pose_is_reached_in_the_posture_that_suits(chain, post):
+def test_a_pose_is_reached_in_the_posture_that_suits(panda, post):
     target = at(0.4, -0.4, 0.3) @ DOWN
-    plan = iks.plan_motion(chain, LEFT, target, collisions=post, timeout=10.0)
+    plan = iks.plan_motion(panda, LEFT, target, collisions=post, timeout=10.0)
     assert plan.success, plan.reason
-    T = chain.forward(plan.trajectory.positions[-1])
+    T = panda.forward(plan.trajectory.positions[-1])
     assert np.allclose(T, target, atol=5e-5)
 
 
-def test_a_task_is_met_within_its_tolerances(chain, checker):
+def test_a_task_is_met_within_its_tolerances(panda, checker):
     task = iks.Task(
         at(0.4, -0.4, 0.3) @ DOWN,
         region=iks.Sphere(0.05),
         orientation_tolerances=(0.1, 0.1, 3.2),
     )
-    plan = iks.plan_motion(chain, LEFT, task, collisions=checker, timeout=10.0)
+    plan = iks.plan_motion(panda, LEFT, task, collisions=checker, timeout=10.0)
     assert plan.success
-    assert max(task.violation(chain.forward(plan.trajectory.positions[-1]))) < 2e-5
+    assert max(task.violation(panda.forward(plan.trajectory.positions[-1]))) < 2e-5
 
 
-def test_of_several_goals_one_that_is_free_is_reached(chain, post):
+def test_of_several_goals_one_that_is_free_is_reached(panda, post):
     inside = at(0.32, 0.0, 0.3) @ DOWN
-    plan = iks.plan_motion(chain, LEFT, [inside, RIGHT], collisions=post, timeout=10.0)
+    plan = iks.plan_motion(panda, LEFT, [inside, RIGHT], collisions=post, timeout=10.0)
     assert np.allclose(plan.trajectory.positions[-1], RIGHT)
 
 
-def test_a_goal_that_is_reached_already_needs_no_motion(chain, checker):
-    plan = iks.plan_motion(chain, READY, READY, collisions=checker)
+def test_a_goal_that_is_reached_already_needs_no_motion(panda, checker):
+    plan = iks.plan_motion(panda, READY, READY, collisions=checker)
     assert plan.success
     assert plan.trajectory.duration == 0.0
     assert np.array_equal(plan.trajectory.positions, [READY])
 
 
-def test_what_collides_at_start_or_goal_is_named(chain, checker):
-    checker.add('ball', iks.Sphere(0.1), at(*chain.forward(LEFT)[:3, 3]))
-    start = iks.plan_motion(chain, LEFT, RIGHT, collisions=checker)
+def test_what_collides_at_start_or_goal_is_named(panda, checker):
+    checker.add('ball', iks.Sphere(0.1), at(*panda.forward(LEFT)[:3, 3]))
+    start = iks.plan_motion(panda, LEFT, RIGHT, collisions=checker)
     assert start.status is iks.PlanStatus.START_IN_COLLISION
     assert 'ball' in start.bodies
     assert 'ball' in start.reason
-    goal = iks.plan_motion(chain, RIGHT, LEFT, collisions=checker)
+    goal = iks.plan_motion(panda, RIGHT, LEFT, collisions=checker)
     assert goal.status is iks.PlanStatus.GOAL_IN_COLLISION
     assert 'ball' in goal.bodies
-    pose = iks.plan_motion(chain, RIGHT, chain.forward(LEFT), collisions=checker)
+    pose = iks.plan_motion(panda, RIGHT, panda.forward(LEFT), collisions=checker)
     assert pose.status is iks.PlanStatus.GOAL_IN_COLLISION
     assert pose.trajectory is None
 
 
-def test_goals_out_of_reach_are_said_to_be(chain):
-    pose = iks.plan_motion(chain, READY, at(2.0, 0.0, 0.5))
+def test_goals_out_of_reach_are_said_to_be(panda):
+    pose = iks.plan_motion(panda, READY, at(2.0, 0.0, 0.5))
     assert pose.status is iks.PlanStatus.GOAL_OUT_OF_REACH
-    beyond = iks.plan_motion(chain, READY, chain.upper + 0.1)
+    beyond = iks.plan_motion(panda, READY, panda.upper + 0.1)
     assert beyond.status is iks.PlanStatus.GOAL_OUT_OF_REACH
 
 
-def test_a_wall_that_cannot_be_passed_ends_the_search(chain):
+def test_a_wall_that_cannot_be_passed_ends_the_search(panda):
     class Slot:
         """Joint 1 may not be near 0, so nothing leads from one side to the other."""
 
@@ -147,16 +142,16 @@ def test_a_wall_that_cannot_be_passed_ends_the_search(chain):
         def colliding(self, Q, threads=1):
             return np.abs(Q[:, 0]) < 0.2
 
-    late = iks.plan_motion(chain, LEFT, RIGHT, collisions=Slot(), timeout=0.2)
+    late = iks.plan_motion(panda, LEFT, RIGHT, collisions=Slot(), timeout=0.2)
     assert late.status is iks.PlanStatus.TIMED_OUT
     asked = iter(range(1000))
     canceled = iks.plan_motion(
-        chain, LEFT, RIGHT, collisions=Slot(), timeout=60.0, canceled=lambda: next(asked) > 100
+        panda, LEFT, RIGHT, collisions=Slot(), timeout=60.0, canceled=lambda: next(asked) > 100
     )
     assert canceled.status is iks.PlanStatus.CANCELED
 
 
-def test_a_search_ends_by_its_iterations(chain, monkeypatch):
+def test_a_search_ends_by_its_iterations(panda, monkeypatch):
     monkeypatch.setattr('ik_service.extras.planning.plan_motion.SEARCH_ITERATIONS', 50)
 
     class Never:
@@ -166,44 +161,44 @@ def test_a_search_ends_by_its_iterations(chain, monkeypatch):
         def colliding(self, Q, threads=1):
             return np.ones(len(Q), bool)
 
-    plan = iks.plan_motion(chain, LEFT, RIGHT, collisions=Never(), timeout=60.0)
+    plan = iks.plan_motion(panda, LEFT, RIGHT, collisions=Never(), timeout=60.0)
     assert plan.status is iks.PlanStatus.NO_PLAN
 
 
-def test_a_thin_sheet_is_not_passed(chain, checker):
+def test_a_thin_sheet_is_not_passed(panda, checker):
     checker.add('sheet', iks.Box((0.5, 0.001, 0.8)), at(0.5, 0.0, 0.4))
-    plan = iks.plan_motion(chain, LEFT, RIGHT, collisions=checker, timeout=20.0)
+    plan = iks.plan_motion(panda, LEFT, RIGHT, collisions=checker, timeout=20.0)
     assert plan.success, plan.reason
     rows = rows_of(plan.trajectory, 20000)
-    assert not checker.for_joints(chain.joint_names).colliding(rows).any()
+    assert not checker.for_joints(panda.joint_names).colliding(rows).any()
 
 
-def test_the_pipelines_of_straight_lines(chain, post, checker):
-    blocked = iks.plan_motion(chain, LEFT, RIGHT, collisions=post, pipeline='ptp')
+def test_the_pipelines_of_straight_lines(panda, post, checker):
+    blocked = iks.plan_motion(panda, LEFT, RIGHT, collisions=post, pipeline='ptp')
     assert blocked.status is iks.PlanStatus.NO_PLAN
     assert 'post' in blocked.reason
     post.remove('post')
-    target = chain.forward(READY)
+    target = panda.forward(READY)
     target[:2, 3] += 0.1, 0.2
-    line = iks.plan_motion(chain, READY, target, collisions=checker, pipeline='lin', timeout=5.0)
+    line = iks.plan_motion(panda, READY, target, collisions=checker, pipeline='lin', timeout=5.0)
     assert line.success, line.reason
-    start, end = chain.forward(READY), chain.forward(line.trajectory.positions[-1])
+    start, end = panda.forward(READY), panda.forward(line.trajectory.positions[-1])
     assert np.allclose(end, target, atol=5e-5)
     along = (end - start)[:3, 3] / np.linalg.norm((end - start)[:3, 3])
     for q in rows_of(line.trajectory, 50):
-        away = chain.forward(q)[:3, 3] - start[:3, 3]
+        away = panda.forward(q)[:3, 3] - start[:3, 3]
         assert np.linalg.norm(away - along * (away @ along)) < 2e-4
     post.add('post', iks.Box((0.02, 0.02, 0.6)), at(*(0.5 * (start + end)[:3, 3])))
-    stopped = iks.plan_motion(chain, READY, target, collisions=post, pipeline='lin', timeout=5.0)
+    stopped = iks.plan_motion(panda, READY, target, collisions=post, pipeline='lin', timeout=5.0)
     assert stopped.status is iks.PlanStatus.NO_PLAN
     assert 'post' in stopped.reason
 
 
-def test_a_start_slightly_outside_the_limits_comes_inside(chain, checker):
+def test_a_start_slightly_outside_the_limits_comes_inside(panda, checker):
     start = READY.copy()
-    start[3] = chain.upper[3] + 0.005
-    start[5] = chain.upper[5] - 1.0
-    plan = iks.plan_motion(chain, start, READY, collisions=checker)
+    start[3] = panda.upper[3] + 0.005
+    start[5] = panda.upper[5] - 1.0
+    plan = iks.plan_motion(panda, start, READY, collisions=checker)
     assert plan.success, plan.reason
     assert np.array_equal(plan.trajectory.positions[0], start)
     rows = rows_of(plan.trajectory)
@@ -211,54 +206,54 @@ def test_a_start_slightly_outside_the_limits_comes_inside(chain, checker):
     assert rows[-1, 3] == pytest.approx(READY[3])
 
 
-def test_velocity_acceleration_and_jerk_stay_within_the_limits(chain, post):
+def test_velocity_acceleration_and_jerk_stay_within_the_limits(panda, post):
     bounds = iks.MotionBounds(
         {
             name: iks.JointBounds(velocity=1.0, acceleration=4.0, jerk=60.0)
-            for name in chain.joint_names
+            for name in panda.joint_names
         }
     )
-    plan = iks.plan_motion(chain, LEFT, RIGHT, collisions=post, limits=bounds, timeout=10.0)
+    plan = iks.plan_motion(panda, LEFT, RIGHT, collisions=post, limits=bounds, timeout=10.0)
     times = np.linspace(0.0, plan.trajectory.duration, 20001)
     rows = positions_at(plan.trajectory, times)
     for order, limit in ((1, 1.0), (2, 4.0), (3, 60.0)):
         rates = np.diff(rows, order, axis=0) / (times[1] - times[0]) ** order
         allowed = 1.02 if order == 3 else 1.05
         assert np.abs(rates).max() <= allowed * limit
-    faster = iks.plan_motion(chain, LEFT, RIGHT, collisions=post, timeout=10.0)
+    faster = iks.plan_motion(panda, LEFT, RIGHT, collisions=post, timeout=10.0)
     assert faster.trajectory.duration < plan.trajectory.duration
     slower = iks.plan_motion(
-        chain, LEFT, RIGHT, collisions=post, timeout=10.0, velocity_scaling=0.1
+        panda, LEFT, RIGHT, collisions=post, timeout=10.0, velocity_scaling=0.1
     )
-    assert (np.abs(slower.trajectory.velocities) <= 0.1 * chain.velocity * 1.001).all()
+    assert (np.abs(slower.trajectory.velocities) <= 0.1 * panda.velocity * 1.001).all()
 
 
-def test_an_orientation_holds_on_the_whole_way(chain, post):
+def test_an_orientation_holds_on_the_whole_way(panda, post):
     level = iks.Task(
-        chain.forward(READY), iks.Sphere(np.inf), orientation_tolerances=(0.3, 0.3, 3.2)
+        panda.forward(READY), iks.Sphere(np.inf), orientation_tolerances=(0.3, 0.3, 3.2)
     )
     plan = iks.plan_motion(
-        chain, LEFT, RIGHT, collisions=post, path_constraints=level, timeout=20.0
+        panda, LEFT, RIGHT, collisions=post, path_constraints=level, timeout=20.0
     )
     assert plan.success, plan.reason
     for q in rows_of(plan.trajectory, 300):
-        assert level.violation(chain.forward(q))[1] < 2e-5
+        assert level.violation(panda.forward(q))[1] < 2e-5
 
 
-def test_a_start_or_goal_that_breaks_a_constraint_is_said_to(chain):
+def test_a_start_or_goal_that_breaks_a_constraint_is_said_to(panda):
     high = iks.Task(at(0.0, 0.0, 0.8), iks.Box((4.0, 4.0, 0.2)), orientation_tolerances=(4, 4, 4))
-    start = iks.plan_motion(chain, LEFT, RIGHT, path_constraints=high)
+    start = iks.plan_motion(panda, LEFT, RIGHT, path_constraints=high)
     assert start.status is iks.PlanStatus.START_VIOLATES_CONSTRAINTS
     low = iks.Task(
-        at(*chain.forward(LEFT)[:3, 3]), iks.Sphere(0.1), orientation_tolerances=(4, 4, 4)
+        at(*panda.forward(LEFT)[:3, 3]), iks.Sphere(0.1), orientation_tolerances=(4, 4, 4)
     )
-    goal = iks.plan_motion(chain, LEFT, RIGHT, path_constraints=low)
+    goal = iks.plan_motion(panda, LEFT, RIGHT, path_constraints=low)
     assert goal.status is iks.PlanStatus.GOAL_VIOLATES_CONSTRAINTS
 
 
-def test_other_tests_than_a_checker_will_do(chain):
-    wall = Wall(chain, joint=2, beyond=0.5)
-    plan = iks.plan_motion(chain, LEFT, RIGHT, collisions=wall)
+def test_other_tests_than_a_checker_will_do(panda):
+    wall = Wall(panda, joint=2, beyond=0.5)
+    plan = iks.plan_motion(panda, LEFT, RIGHT, collisions=wall)
     assert plan.success
     assert len(wall.asked) > 50
 
@@ -291,19 +286,19 @@ def test_a_continuous_joint_takes_the_shorter_turn():
         {'chain': None},
     ],
 )
-def test_wrong_arguments_are_named(chain, wrong):
-    arguments = {'chain': chain, 'start': LEFT, 'goals': RIGHT, **wrong}
+def test_wrong_arguments_are_named(panda, wrong):
+    arguments = {'chain': panda, 'start': LEFT, 'goals': RIGHT, **wrong}
     with pytest.raises(ArgumentError, match=next(iter(wrong))):
         iks.plan_motion(**arguments)
 
 
-def test_without_ompl_the_extra_is_named(chain, monkeypatch):
+def test_without_ompl_the_extra_is_named(panda, monkeypatch):
     monkeypatch.setitem(sys.modules, 'ompl', None)
     rrt_connect.load_ompl.cache_clear()
     with pytest.raises(MissingExtraError, match=r'ik_service\[plan\]'):
-        iks.plan_motion(chain, LEFT, RIGHT)
+        iks.plan_motion(panda, LEFT, RIGHT)
     rrt_connect.load_ompl.cache_clear()
-    assert iks.plan_motion(chain, LEFT, RIGHT, pipeline='ptp').success
+    assert iks.plan_motion(panda, LEFT, RIGHT, pipeline='ptp').success
 
 
 def test_nothing_is_printed():

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
-from support.chains import arm
-from support.motion.rigs import panda_solver, Playing, READY, Rig
+from support.motion.rigs import Playing, READY, Rig
 
 import ik_service as iks
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
@@ -129,11 +128,6 @@ LIMITS = MotionLimits(
 MOST = 0.04  # change in a tick of 10 ms [rad/s]
 
 
-@pytest.fixture(scope='module')
-def solver():
-    return panda_solver()
-
-
 def uneven_ticks(rig, random, jitter, before=lambda: None):
     """Tick until the commands end; return times (k,) [s] and velocities (k, n) [rad/s]."""
     times, velocities = [], []
@@ -219,12 +213,7 @@ SENT_FROM = np.array([0.0, -1.2, 1.2, -1.2, -1.2, 0.0])
 UNNOTICED = 0.1  # share of a period by which sending may take longer
 
 
-@pytest.fixture(scope='module')
-def chain():
-    return arm('ur5e')
-
-
-def jog(chain, delay, rate, seconds, asked=1.0):
+def jog(ur5e, delay, rate, seconds, asked=1.0):
     """
     Jog the first joint.
 
@@ -233,8 +222,8 @@ def jog(chain, delay, rate, seconds, asked=1.0):
     :returns: when the commands (k,) have been sent [s], and where they lead [rad].
     """
     settings = ServoSettings()
-    follower, goal = TargetFollower(Solver(chain), rate=rate), ServoGoal(chain, settings)
-    command, _ = joint_command({chain.joint_names[0]: asked}, settings, chain)
+    follower, goal = TargetFollower(Solver(ur5e), rate=rate), ServoGoal(ur5e, settings)
+    command, _ = joint_command({ur5e.joint_names[0]: asked}, settings, ur5e)
     goal.command(command, until=seconds + 1.0)
     measured, sent, places = SENT_FROM, [], []
     follower.set_measured(measured, 0.0)
@@ -255,35 +244,35 @@ def jog(chain, delay, rate, seconds, asked=1.0):
 
 @pytest.mark.parametrize('rate', [100.0, 500.0])
 @pytest.mark.parametrize('share', [0.0, 0.05, 0.15, 0.2, 0.4, 0.5])
-def test_a_constant_time_of_sending_costs_no_speed(chain, rate, share):
-    sent, places = jog(chain, lambda k: share / rate, rate, 1.0)
+def test_a_constant_time_of_sending_costs_no_speed(ur5e, rate, share):
+    sent, places = jog(ur5e, lambda k: share / rate, rate, 1.0)
     moving = sent > 0.5
     speed = np.polyfit(sent[moving], places[moving], 1)[0]
     assert speed == pytest.approx(0.5, rel=0.01)
 
 
-def test_a_delay_that_is_new_and_stays_costs_its_own_time_alone(chain):
-    before = jog(chain, lambda k: 0.0, 100.0, 2.0)[1]
-    after = jog(chain, lambda k: 0.004 if k > 100 else 0.0, 100.0, 2.0)[1]
+def test_a_delay_that_is_new_and_stays_costs_its_own_time_alone(ur5e):
+    before = jog(ur5e, lambda k: 0.0, 100.0, 2.0)[1]
+    after = jog(ur5e, lambda k: 0.004 if k > 100 else 0.0, 100.0, 2.0)[1]
     assert before[-1] - after[-1] <= 0.5 * 0.004 * 11  # until the times before are forgotten
 
 
 @pytest.mark.parametrize('rate', [100.0, 500.0])
 @pytest.mark.parametrize('seed', range(6))
-def test_no_step_is_longer_than_the_time_since_the_command_before_has_arrived(chain, rate, seed):
+def test_no_step_is_longer_than_the_time_since_the_command_before_has_arrived(ur5e, rate, seed):
     random, period = np.random.default_rng(seed), 1.0 / rate
     usual = random.uniform(0.0, 0.4) * period
 
     def delay(k):
         return usual + (random.uniform(0.0, 0.9 * period) if random.random() < 0.2 else 0.0)
 
-    sent, places = jog(chain, delay, rate, 1.0)
+    sent, places = jog(ur5e, delay, rate, 1.0)
     fastest = 0.5 + 1e-9
     assert (np.diff(places) <= fastest * (np.diff(sent) + UNNOTICED * period)).all()
 
 
 @pytest.mark.parametrize('seed', range(6))
-def test_what_a_step_had_too_much_as_sending_was_quick_is_taken_from_the_next_one(chain, seed):
+def test_what_a_step_had_too_much_as_sending_was_quick_is_taken_from_the_next_one(ur5e, seed):
     random, period = np.random.default_rng(seed), 0.01
     level = [0.0]
 
@@ -292,7 +281,7 @@ def test_what_a_step_had_too_much_as_sending_was_quick_is_taken_from_the_next_on
             level[0] = random.uniform(0.0, 0.5) * period
         return level[0]
 
-    sent, places = jog(chain, delay, 100.0, 2.0)
+    sent, places = jog(ur5e, delay, 100.0, 2.0)
     more = np.diff(places) / 0.5 - np.diff(sent)  # time that the steps had too much [s]
     too_much = more[:-1] > UNNOTICED * period
     assert too_much.any()

@@ -20,11 +20,6 @@ from ik_service.motion.playback.trajectory_goal import (
 from ik_service.motion.settings import FollowerState
 
 
-@pytest.fixture(scope='module')
-def solver():
-    return panda_solver()
-
-
 def broken_line(seed):
     """Points from READY on, in any order of slow and fast segments, and the times there."""
     rng = np.random.default_rng(seed)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support.chains import arm_path
-from support.motion.rigs import panda_solver, RATE, READY, Rig
+from support.motion.rigs import RATE, READY, Rig
 
 import ik_service as iks
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
@@ -16,8 +16,8 @@ SPEED = 0.2
 
 
 @pytest.fixture(scope='module')
-def solver():
-    return panda_solver()
+def solvers(solver, ur5e):
+    return {'panda': solver, 'ur5e': iks.Solver(ur5e)}
 
 
 @pytest.fixture
@@ -103,19 +103,13 @@ def test_the_limits_are_kept_whatever_the_target_does(rig, solver):
     assert (np.abs(np.diff(speeds, axis=0)) <= limit / 0.2 / RATE * (1.0 + 1e-5)).all()
 
 
-@pytest.fixture(scope='module')
-def ur5e():
-    robot = iks.Robot.from_urdf(arm_path('ur5e'))
-    return iks.Solver(robot.chain('base_link', 'tool0'))
-
-
-def test_beside_a_singular_wrist_the_tip_stays_on_its_way(ur5e):
-    chain = ur5e.chain
+def test_beside_a_singular_wrist_the_tip_stays_on_its_way(ur5e, solvers):
+    chain = ur5e
     start = np.array([0.0, -1.2, 1.5, -1.8, -0.25, 0.3])
     way = np.array([0.1, 0.3, -0.2, 0.1, 0.5, 0.1])
     course = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, 400))
     poses = [chain.forward(start + share * way) for share in course]
-    rig, tips = Rig(ur5e, start, velocity_scaling=0.5), []
+    rig, tips = Rig(solvers['ur5e'], start, velocity_scaling=0.5), []
     rig.measure()
     for T in poses:
         rig.follower.set_target(T, at=rig.now)
@@ -198,11 +192,6 @@ RADIUS, PERIOD, SECONDS = 0.1, 4.0, 6.0
 UR5E = np.array([0.0, -1.2, 1.5, -1.8, -1.57, 0.3])
 
 
-@pytest.fixture(scope='module')
-def panda():
-    return panda_solver()
-
-
 def begun(time):
     """Time at full speed of a motion that takes a second to get there."""
     time = max(time, 0.0)
@@ -254,9 +243,8 @@ class Circling(Rig):
 @pytest.mark.parametrize('seed', range(3))
 @pytest.mark.parametrize('rate', [20.0, 50.0])
 @pytest.mark.parametrize('arm', ['panda', 'ur5e'])
-def test_late_ticks_leave_the_tip_on_the_way_of_the_target(arm, rate, seed, request):
-    start = {'panda': READY, 'ur5e': UR5E}[arm]
-    rig = Circling(request.getfixturevalue(arm), start, rate)
+def test_late_ticks_leave_the_tip_on_the_way_of_the_target(solvers, arm, rate, seed):
+    rig = Circling(solvers[arm], {'panda': READY, 'ur5e': UR5E}[arm], rate)
     random, late = np.random.default_rng(seed), 0
     while rig.time < SECONDS:
         if random.random() < 0.03:
@@ -269,8 +257,8 @@ def test_late_ticks_leave_the_tip_on_the_way_of_the_target(arm, rate, seed, requ
 
 
 @pytest.mark.parametrize('seed', range(2))
-def test_discarded_commands_leave_it_there_too(panda, seed):
-    rig, random, discarded = Circling(panda, READY), np.random.default_rng(seed), 0
+def test_discarded_commands_leave_it_there_too(solver, seed):
+    rig, random, discarded = Circling(solver, READY), np.random.default_rng(seed), 0
     while rig.time < SECONDS:
         rig.send()
         if rig.tick() is not None and random.random() < 0.03:
@@ -283,8 +271,8 @@ def test_discarded_commands_leave_it_there_too(panda, seed):
     assert rig.finish() < 2e-3
 
 
-def test_a_gap_in_the_joint_states_is_caught_up_with_on_the_way(panda):
-    rig = Circling(panda, READY)
+def test_a_gap_in_the_joint_states_is_caught_up_with_on_the_way(solver):
+    rig = Circling(solver, READY)
     for until in (2.0, 3.5):
         while rig.time < until:
             rig.send()
@@ -295,9 +283,9 @@ def test_a_gap_in_the_joint_states_is_caught_up_with_on_the_way(panda):
     assert rig.finish() < 2e-3
 
 
-def test_catching_up_keeps_the_limits(ur5e):
+def test_catching_up_keeps_the_limits(solvers):
     """Faster than the target along its bend, but within speed and acceleration."""
-    rig = Circling(ur5e, UR5E, acceleration_time=0.4)
+    rig = Circling(solvers['ur5e'], UR5E, acceleration_time=0.4)
     while rig.time < 3.0:
         rig.send()
         rig.tick()
@@ -309,9 +297,9 @@ def test_catching_up_keeps_the_limits(ur5e):
 
 
 @pytest.mark.parametrize('seed', range(2))
-def test_with_limited_jerk(panda, seed):
-    bounds = dict.fromkeys(panda.chain.joint_names, JointBounds(acceleration=6.0, jerk=120.0))
-    rig = Circling(panda, READY, bounds=MotionBounds(bounds))
+def test_with_limited_jerk(solver, seed):
+    bounds = dict.fromkeys(solver.chain.joint_names, JointBounds(acceleration=6.0, jerk=120.0))
+    rig = Circling(solver, READY, bounds=MotionBounds(bounds))
     random = np.random.default_rng(seed)
     while rig.time < SECONDS:
         if random.random() < 0.02:
@@ -327,12 +315,6 @@ ACCELERATIONS = (3.75, 1.875, 2.5, 3.125, 3.75, 5.0, 5.0)
 UR5E_START = np.array([0.3, -1.4, 1.9, -2.0, -1.57, 0.2])
 START, LOST = 5.0, 3.5
 """When targets get lost, and by when after it the commands are with the target again [s]."""
-
-
-@pytest.fixture(scope='module')
-def solvers():
-    ur5e = iks.Robot.from_urdf(arm_path('ur5e')).chain('base_link', 'tool0')
-    return {'panda': panda_solver(), 'ur5e': iks.Solver(ur5e)}
 
 
 def circle(angle):

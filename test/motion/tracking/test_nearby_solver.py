@@ -1,4 +1,4 @@
-""""""
+"""Solutions near the arm, and the nearest pose out of reach."""
 
 import numpy as np
 import pytest
@@ -12,71 +12,65 @@ READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 
 
 @pytest.fixture(scope='module')
-def chain():
-    robot = iks.Robot.from_urdf(arm_path('panda'))
-    return robot.chain('panda_link0', 'panda_hand_tcp')
+def nearby(panda):
+    return NearbySolver(iks.Solver(panda))
 
 
-@pytest.fixture(scope='module')
-def nearby(chain):
-    return NearbySolver(iks.Solver(chain))
-
-
-def test_takes_the_solution_beside_the_seed(chain, nearby):
+def test_takes_the_solution_beside_the_seed(panda, nearby):
     random = np.random.default_rng(3)
     for _ in range(50):
-        q = READY + random.uniform(-0.1, 0.1, chain.n)
-        result = nearby.solve(chain.forward(q), [READY])
+        q = READY + random.uniform(-0.1, 0.1, panda.n)
+        result = nearby.solve(panda.forward(q), [READY])
         assert result.success
         assert np.abs(result.q - READY).max() < 0.5
 
 
-def test_takes_the_seed_whose_tip_is_nearest(chain, nearby):
+def test_takes_the_seed_whose_tip_is_nearest(panda, nearby):
     far = READY + np.array([1.5, 0.5, 0.3, 0.5, 0.3, 0.5, 0.5])
-    target = chain.forward(far + 0.02)
+    target = panda.forward(far + 0.02)
     for seeds in ([READY, far], [far, READY]):
         assert np.abs(nearby.solve(target, seeds).q - far).max() < 0.2
 
 
-def test_finds_a_solution_elsewhere_when_there_is_none_beside_the_seed(chain, nearby):
+def test_finds_a_solution_elsewhere_when_there_is_none_beside_the_seed(panda, nearby):
     random = np.random.default_rng(4)
     for _ in range(50):
-        target = chain.forward(random.uniform(chain.lower, chain.upper))
+        target = panda.forward(random.uniform(panda.lower, panda.upper))
         assert nearby.solve(target, [READY]).success
 
 
-def test_out_of_reach_it_ends_where_no_small_motion_comes_nearer(chain, nearby):
-    target = chain.forward(READY)
+def test_out_of_reach_it_ends_where_no_small_motion_comes_nearer(panda, nearby):
+    target = panda.forward(READY)
     target[:3, 3] += [0.6, 0.3, 0.2]
     result = nearby.solve(target, [READY])
     assert not result.success
     least = np.hypot(result.position_error, result.orientation_error)
     random = np.random.default_rng(5)
     for _ in range(300):
-        q = np.clip(result.q + random.normal(0.0, 0.02, chain.n), chain.lower, chain.upper)
-        T = chain.forward(q)
+        q = np.clip(result.q + random.normal(0.0, 0.02, panda.n), panda.lower, panda.upper)
+        T = panda.forward(q)
         rotation = np.arccos(np.clip((np.trace(target[:3, :3] @ T[:3, :3].T) - 1) / 2, -1, 1))
         assert np.hypot(np.linalg.norm(T[:3, 3] - target[:3, 3]), rotation) > least - 1e-4
 
 
-def test_keeps_the_limits_even_if_the_solver_ignores_them(chain):
-    careless = iks.Solver(chain, options=iks.IkOptions(joint_limits='ignore'))
+def test_keeps_the_limits_even_if_the_solver_ignores_them(panda):
+    careless = iks.Solver(panda, options=iks.IkOptions(joint_limits='ignore'))
     nearby = NearbySolver(careless)
     random = np.random.default_rng(6)
     for _ in range(50):
-        target = chain.forward(random.uniform(chain.lower, chain.upper))
+        target = panda.forward(random.uniform(panda.lower, panda.upper))
         target[:3, 3] *= random.uniform(1.0, 1.5)
         q = nearby.solve(target, [READY]).q
-        assert ((q >= chain.lower) & (q <= chain.upper)).all()
+        assert ((q >= panda.lower) & (q <= panda.upper)).all()
 
 
-def test_keeps_the_bound_on_the_motion_of_the_joints(chain):
+def test_keeps_the_bound_on_the_motion_of_the_joints(panda):
     bound = 0.2
-    nearby = NearbySolver(iks.Solver(chain, options=iks.IkOptions(max_joint_motion=bound)))
+    nearby = NearbySolver(iks.Solver(panda, options=iks.IkOptions(max_joint_motion=bound)))
     random = np.random.default_rng(7)
     for k in range(50):
         reach = bound if k % 2 else 1.0
-        target = chain.forward(READY + random.uniform(-reach, reach, chain.n))
+        target = panda.forward(READY + random.uniform(-reach, reach, panda.n))
         result = nearby.solve(target, [READY])
         assert np.abs(result.q - READY).max() <= bound
         assert result.success or not k % 2
@@ -85,22 +79,8 @@ def test_keeps_the_bound_on_the_motion_of_the_joints(chain):
 POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 
 
-def chain_of(name, base, tip):
-    return iks.Robot.from_urdf(arm_path(name)).chain(base, tip)
-
-
 def next_of(solver):
     return NearbySolver(solver).next
-
-
-@pytest.fixture(scope='module')
-def panda():
-    return chain_of('panda', 'panda_link0', 'panda_hand_tcp')
-
-
-@pytest.fixture(scope='module')
-def ur5e():
-    return chain_of('ur5e', 'base_link', 'tool0')
 
 
 @pytest.fixture(scope='module')

@@ -1,4 +1,4 @@
-""""""
+"""Velocities of targets, estimated from their poses."""
 
 import numpy as np
 import pytest

@@ -24,11 +24,6 @@ CHAINS = {'panda': arm('panda'), 'seven joints': SEVEN, 'eight joints': EIGHT}
 
 
 @pytest.fixture
-def panda():
-    return arm('panda')
-
-
-@pytest.fixture
 def straight(panda):
     """Line of 30 cm that the arm can follow from its home."""
     return line(panda.forward(HOME), (0.0, 0.3, 0.0), 100)

@@ -118,11 +118,6 @@ LARGEST = 0.095
 ROWS = 200
 
 
-@pytest.fixture(scope='module')
-def panda():
-    return arm('panda')
-
-
 def paced_path(chain, seed):
     """A joint path between random postures on which some joint moves by LARGEST in every step."""
     corners = random_postures(chain, seed, 40, 0.3)

@@ -10,11 +10,6 @@ from ik_service.paths.search.smoothing import null_spaces, solve_in_null_spaces
 HOME = np.array([0.0, -0.4, 0.1, -2.0, 0.0, 1.8, 0.8])
 
 
-@pytest.fixture(scope='module')
-def panda():
-    return arm('panda')
-
-
 def laps(chain, rows, count):
     """Poses on a circle of 10 cm radius, several times around."""
     turn = np.linspace(0.0, 2.0 * np.pi * count, rows)

@@ -30,11 +30,6 @@ HOME = np.array([0.0, -0.4, 0.1, -2.0, 0.0, 1.8, 0.8])
 SQUARE = ((0.0, 0.15, 0.0), (0.0, 0.0, 0.15), (0.0, -0.15, 0.0), (0.0, 0.0, -0.15))
 
 
-@pytest.fixture(scope='module')
-def chain():
-    return arm('panda')
-
-
 def moved(T, steps):
     """Waypoints that lie so far from each other [m]."""
     points = []
@@ -45,7 +40,7 @@ def moved(T, steps):
     return np.array(points)
 
 
-def polygon(chain, seed):
+def polygon(panda, seed):
     """Random posture, and waypoints with edges of half a millimetre to 8 cm."""
     rng = np.random.default_rng(seed)
     q = HOME + rng.uniform(-0.3, 0.3, 7)
@@ -53,17 +48,17 @@ def polygon(chain, seed):
     steps *= (
         rng.choice([5e-4, 4e-3, 0.03, 0.08], 4)[:, None] / np.linalg.norm(steps, axis=1)[:, None]
     )
-    points = moved(chain.forward(q), steps)
+    points = moved(panda.forward(q), steps)
     for T in points[1:]:
         T[:3, :3] = rotation_about_axis(np.eye(3)[seed % 3], 0.1) @ T[:3, :3]
     return q, points
 
 
-def off_lines(chain, trajectory, corners):
+def off_lines(panda, trajectory, corners):
     """Largest distance of the tip from the lines through poses (k, 4, 4) [m]."""
     parts = np.linspace(0.0, 1.0, 8)[:-1, None]
     times = trajectory.times[:-1] + parts * np.diff(trajectory.times)
-    points = np.array([chain.forward(trajectory.at(t)[0])[:3, 3] for t in times.ravel()])
+    points = np.array([panda.forward(trajectory.at(t)[0])[:3, 3] for t in times.ravel()])
     nearest = np.full(len(points), np.inf)
     for start, end in zip(corners[:-1, :3, 3], corners[1:, :3, 3], strict=True):
         way = end - start
@@ -74,42 +69,42 @@ def off_lines(chain, trajectory, corners):
 
 
 @pytest.mark.parametrize('max_step', [0.01, 0.001, 7e-4, 6.25e-4, 5e-4, 2e-4])
-def test_a_square_is_left_by_a_tenth_of_a_millimetre_at_most(chain, max_step):
-    start = chain.forward(HOME)
+def test_a_square_is_left_by_a_tenth_of_a_millimetre_at_most(panda, max_step):
+    start = panda.forward(HOME)
     points = moved(start, SQUARE)
     lines = straight_lines(start, points, max_step)
-    path = solve_path(chain, lines.poses, HOME)
-    trajectory = time_path(chain, path.q, targets=lines.poses)
-    assert off_lines(chain, trajectory, np.vstack([start[None], points])) <= 1e-4
+    path = solve_path(panda, lines.poses, HOME)
+    trajectory = time_path(panda, path.q, targets=lines.poses)
+    assert off_lines(panda, trajectory, np.vstack([start[None], points])) <= 1e-4
 
 
 @pytest.mark.parametrize(('max_step', 'largest'), [(0.01, 0.0), (0.01, 0.01), (5e-4, 0.0)])
-def test_so_is_one_that_is_searched_for_as_straight_lines(chain, max_step, largest):
-    start = chain.forward(HOME)
+def test_so_is_one_that_is_searched_for_as_straight_lines(panda, max_step, largest):
+    start = panda.forward(HOME)
     points = moved(start, SQUARE)
     jumps = JumpThresholds(revolute=largest)
     options = PathOptions(timeout=600.0)
-    settings = CartesianSettings(max_step, jumps, options, np.eye(4), chain.velocity)
-    path = cartesian_path(chain, HOME, points, settings)
+    settings = CartesianSettings(max_step, jumps, options, np.eye(4), panda.velocity)
+    path = cartesian_path(panda, HOME, points, settings)
     assert path.fraction == 1.0
-    trajectory = time_path(chain, path.q, targets=path.poses)
-    assert off_lines(chain, trajectory, np.vstack([start[None], points])) <= 1e-4
+    trajectory = time_path(panda, path.q, targets=path.poses)
+    assert off_lines(panda, trajectory, np.vstack([start[None], points])) <= 1e-4
 
 
 @pytest.mark.parametrize('seed', range(8))
-def test_polygons_of_edges_of_any_length(chain, seed):
-    q, points = polygon(chain, seed)
-    start = chain.forward(q)
+def test_polygons_of_edges_of_any_length(panda, seed):
+    q, points = polygon(panda, seed)
+    start = panda.forward(q)
     lines = straight_lines(start, points, (2e-4, 5e-4, 1e-3, 2e-3)[seed % 4])
-    path = solve_path(chain, lines.poses, q)
-    trajectory = time_path(chain, path.q, targets=lines.poses)
-    assert off_lines(chain, trajectory, np.vstack([start[None], points])) <= 1e-4
+    path = solve_path(panda, lines.poses, q)
+    trajectory = time_path(panda, path.q, targets=lines.poses)
+    assert off_lines(panda, trajectory, np.vstack([start[None], points])) <= 1e-4
 
 
 @pytest.mark.parametrize('seed', range(4))
-def test_rows_at_uneven_places(chain, seed):
+def test_rows_at_uneven_places(panda, seed):
     """Rows up to some 3 mm apart, beside others that are a hundred times as close."""
-    start = chain.forward(HOME)
+    start = panda.forward(HOME)
     points = moved(start, SQUARE)
     rng = np.random.default_rng(seed)
     poses = [start]
@@ -120,9 +115,9 @@ def test_rows_at_uneven_places(chain, seed):
             between[:3, 3] = (1.0 - place) * poses[-1][:3, 3] + place * T[:3, 3]
             poses.append(between)
         poses[-1] = T
-    path = solve_path(chain, np.array(poses), HOME)
-    trajectory = time_path(chain, path.q, targets=np.array(poses))
-    assert off_lines(chain, trajectory, np.vstack([start[None], points])) <= 1e-4
+    path = solve_path(panda, np.array(poses), HOME)
+    trajectory = time_path(panda, path.q, targets=np.array(poses))
+    assert off_lines(panda, trajectory, np.vstack([start[None], points])) <= 1e-4
 
 
 def test_a_long_segment_at_an_end_is_not_drawn_out_from_short_ones():
@@ -135,11 +130,11 @@ def test_a_long_segment_at_an_end_is_not_drawn_out_from_short_ones():
     assert np.abs(end - 1.0).max() < 0.01
 
 
-def test_a_long_segment_beside_short_ones_is_not_overshot(chain):
+def test_a_long_segment_beside_short_ones_is_not_overshot(panda):
     """Joints that come from short segments at full pace stay between the rows of a long one."""
     places = np.array([0.0, 1e-3, 2e-3, 3e-3, 4e-3, 5e-3, 0.105])
     q = HOME + places[:, None] * np.array([1.0, 0, 0, 0, 0, 0, 0])
-    trajectory = time_path(chain, q)
+    trajectory = time_path(panda, q)
     times = np.linspace(0.0, trajectory.duration, 2000)
     first = np.array([trajectory.at(t)[0][0] for t in times])
     assert np.diff(first).min() >= -1e-9
@@ -162,20 +157,20 @@ def between(trajectory, count=60):
     return q, v, a
 
 
-def beyond(chain, trajectory):
+def beyond(panda, trajectory):
     """Farthest position beyond a limit [rad] or [m]."""
     q = between(trajectory)[0]
-    return np.maximum(chain.lower - q, q - chain.upper).max()
+    return np.maximum(panda.lower - q, q - panda.upper).max()
 
 
-def kinked(chain, seed, rows=60):
+def kinked(panda, seed, rows=60):
     """A path on which joints run onto their limits, rest there, bounce off and leave."""
     rng = np.random.default_rng(seed)
-    phase = np.linspace(0.0, 1.0, rows)[:, None] * rng.uniform(2.0, 9.0, chain.n)
-    middle, half = 0.5 * (chain.upper + chain.lower), 0.5 * (chain.upper - chain.lower)
-    reach = rng.uniform(0.9, 1.3, chain.n)  # beyond the limits, on which it is cut off
-    q = middle + half * reach * np.sin(phase + rng.uniform(0.0, 6.0, chain.n))
-    return np.clip(q, chain.lower, chain.upper)
+    phase = np.linspace(0.0, 1.0, rows)[:, None] * rng.uniform(2.0, 9.0, panda.n)
+    middle, half = 0.5 * (panda.upper + panda.lower), 0.5 * (panda.upper - panda.lower)
+    reach = rng.uniform(0.9, 1.3, panda.n)  # beyond the limits, on which it is cut off
+    q = middle + half * reach * np.sin(phase + rng.uniform(0.0, 6.0, panda.n))
+    return np.clip(q, panda.lower, panda.upper)
 
 
 @pytest.mark.parametrize('seed', range(4))
@@ -234,37 +229,37 @@ def test_segments_that_are_parted_already_become_straight():
     assert wide.rests[18:24].all()
 
 
-def lines_of(chain, count, seed=4):
+def lines_of(panda, count, seed=4):
     """Straight paths from random postures, of up to 0.4 m."""
     rng = np.random.default_rng(seed)
-    lower = np.where(np.isfinite(chain.lower), chain.lower, -3.0)
-    upper = np.where(np.isfinite(chain.upper), chain.upper, 3.0)
-    options, speeds = PathOptions(timeout=5.0), timing_limits(chain, None).velocity
+    lower = np.where(np.isfinite(panda.lower), panda.lower, -3.0)
+    upper = np.where(np.isfinite(panda.upper), panda.upper, 3.0)
+    options, speeds = PathOptions(timeout=5.0), timing_limits(panda, None).velocity
     settings = CartesianSettings(0.01, JumpThresholds(), options, np.eye(4), speeds)
     for _ in range(count):
-        q = lower + (upper - lower) * rng.uniform(0.05, 0.95, chain.n)
+        q = lower + (upper - lower) * rng.uniform(0.05, 0.95, panda.n)
         step = np.eye(4)
         step[:3, :3] = rotation_about_axis(np.eye(3)[rng.integers(3)], rng.uniform(-0.6, 0.6))
         step[:3, 3] = rng.uniform(-0.25, 0.25, 3)
-        path = cartesian_path(chain, q, (chain.forward(q) @ step)[None], settings)
+        path = cartesian_path(panda, q, (panda.forward(q) @ step)[None], settings)
         if len(path.q) > 2:
             yield path
 
 
-def check_lines(chain, count):
+def check_lines(panda, count):
     """Check straight paths; return how many touch a limit."""
     touching = 0
-    for path in lines_of(chain, count):
-        trajectory = time_path(chain, path.q, targets=path.poses)
-        assert beyond(chain, trajectory) <= 1e-9
+    for path in lines_of(panda, count):
+        trajectory = time_path(panda, path.q, targets=path.poses)
+        assert beyond(panda, trajectory) <= 1e-9
         start, end = path.poses[[0, -1], :3, 3]
         way = (end - start) / np.linalg.norm(end - start)
-        points = between(trajectory, 4)[0].reshape(-1, chain.n)
-        off = np.array([chain.forward(q)[:3, 3] for q in points]) - start
+        points = between(trajectory, 4)[0].reshape(-1, panda.n)
+        off = np.array([panda.forward(q)[:3, 3] for q in points]) - start
         assert (
             np.linalg.norm(off - np.outer(off @ way, way), axis=1).max() <= 5e-4
         )  # also at the end of reach
-        room = np.minimum(path.q - chain.lower, chain.upper - path.q)
+        room = np.minimum(path.q - panda.lower, panda.upper - path.q)
         touching += bool(room.min() < 1e-9)
     return touching
 

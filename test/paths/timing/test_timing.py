@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from support.chains import arm, snake
+from support.chains import snake
 
 from ik_service.exceptions import ArgumentError, MissingExtraError, TrajectoryError
 from ik_service.paths.timing.timing import time_path
@@ -16,11 +16,6 @@ HOME = np.array([0.0, -0.4, 0.1, -2.0, 0.0, 1.8, 0.8])
 TOPPRA = pytest.mark.skipif(
     find_spec('toppra') is None, reason='toppra is not installed; it comes with the extra path'
 )
-
-
-@pytest.fixture(scope='module')
-def chain():
-    return arm('panda')
 
 
 def shares(trajectory, limits):
@@ -54,24 +49,24 @@ PATHS = {
 
 
 @pytest.mark.parametrize('name', PATHS)
-def test_rows_are_met_and_limits_kept_also_between_them(chain, name):
+def test_rows_are_met_and_limits_kept_also_between_them(panda, name):
     make, *arguments = PATHS[name]
     q = make(*arguments)
-    trajectory = time_path(chain, q)
+    trajectory = time_path(panda, q)
     np.testing.assert_array_equal(trajectory.positions, q)
     assert not trajectory.velocities[[0, -1]].any()
-    velocity, acceleration = shares(trajectory, timing_limits(chain, None))
+    velocity, acceleration = shares(trajectory, timing_limits(panda, None))
     assert velocity <= 1.0
     assert acceleration <= 1.0
     assert max(velocity, acceleration) > 0.9
 
 
 @pytest.mark.parametrize('seed', range(40))
-def test_uneven_limits_are_kept_also_where_the_speed_peaks_between_two_rows(chain, seed):
+def test_uneven_limits_are_kept_also_where_the_speed_peaks_between_two_rows(panda, seed):
     rng = np.random.default_rng(seed)
     q = HOME + np.cumsum(rng.normal(0.0, 0.3, (20, 7)), axis=0)
     limits = TimingLimits(10.0 ** rng.uniform(-2.0, 1.2, 7), 10.0 ** rng.uniform(-1.5, 2.0, 7))
-    velocity, acceleration = shares(time_path(chain, q, limits), limits)
+    velocity, acceleration = shares(time_path(panda, q, limits), limits)
     assert 0.9 < max(velocity, acceleration) <= 1.0
 
 
@@ -86,28 +81,28 @@ def test_a_straight_motion_of_one_joint_takes_the_least_time():
     assert time_path(one, rows, slow).duration == pytest.approx(1.0, rel=3e-3)
 
 
-def test_a_corner_of_lines_is_a_rest_and_a_coarse_curve_is_none(chain):
-    start = chain.forward(HOME)
+def test_a_corner_of_lines_is_a_rest_and_a_coarse_curve_is_none(panda):
+    start = panda.forward(HOME)
     turn = np.linspace(0.0, 0.5, 26)
     bent = HOME + np.column_stack([turn, *[0.0 * turn] * 6])
     back = bent[-1] + np.column_stack([0.0 * turn, turn, *[0.0 * turn] * 5])
     corner = np.vstack([bent, back[1:]])
-    rests = np.flatnonzero(~time_path(chain, corner).velocities.any(axis=1))
+    rests = np.flatnonzero(~time_path(panda, corner).velocities.any(axis=1))
     np.testing.assert_array_equal(rests, [0, 25, 50])
     angle = np.linspace(0.0, np.pi, 9)
     arc = HOME + 0.3 * np.column_stack([np.sin(angle), np.cos(angle) - 1.0, *[0.0 * angle] * 5])
-    assert len(np.flatnonzero(~time_path(chain, arc).velocities.any(axis=1))) == 2
-    targets = np.array([chain.forward(q) for q in arc])
-    rests = ~time_path(chain, arc, targets=targets).velocities.any(axis=1)
+    assert len(np.flatnonzero(~time_path(panda, arc).velocities.any(axis=1))) == 2
+    targets = np.array([panda.forward(q) for q in arc])
+    rests = ~time_path(panda, arc, targets=targets).velocities.any(axis=1)
     assert rests.all()  # as lines, these rows have a corner each
     np.testing.assert_allclose(targets[0], start, atol=1e-12)
 
 
-def test_the_speed_of_a_link_is_bounded_and_used(chain):
+def test_the_speed_of_a_link_is_bounded_and_used(panda):
     q = wave(200, 1)
     for link in (None, 'panda_link5'):
-        trajectory = time_path(chain, q, cartesian_speed=0.1, link=link)
-        place = chain if link is None else chain.robot.chain('panda_link0', link)
+        trajectory = time_path(panda, q, cartesian_speed=0.1, link=link)
+        place = panda if link is None else panda.robot.chain('panda_link0', link)
         times = np.linspace(0.0, trajectory.duration, 3000)
         points = np.array([place.forward(trajectory.at(t)[0][: place.n])[:3, 3] for t in times])
         speeds = np.linalg.norm(np.diff(points, axis=0), axis=1) / np.diff(times)
@@ -117,43 +112,43 @@ def test_the_speed_of_a_link_is_bounded_and_used(chain):
 @pytest.mark.parametrize('jerk', [None, 200.0])
 @pytest.mark.parametrize('rows', ['wave', 'far apart'])
 @pytest.mark.parametrize('seed', range(3))
-def test_the_speed_of_the_tip_is_bounded_between_coarse_rows_too(chain, seed, rows, jerk):
+def test_the_speed_of_the_tip_is_bounded_between_coarse_rows_too(panda, seed, rows, jerk):
     if rows == 'wave':
         q = wave(12, seed)
-        targets, tolerance = np.array([chain.forward(row) for row in q]), 1.0
+        targets, tolerance = np.array([panda.forward(row) for row in q]), 1.0
     else:
-        span = chain.upper - chain.lower
-        q = chain.lower + span * np.random.default_rng(seed).random((12, 7))
+        span = panda.upper - panda.lower
+        q = panda.lower + span * np.random.default_rng(seed).random((12, 7))
         targets, tolerance = None, 1e-4
     trajectory = time_path(
-        chain, q, cartesian_speed=0.05, targets=targets, tolerance=tolerance, jerk=jerk
+        panda, q, cartesian_speed=0.05, targets=targets, tolerance=tolerance, jerk=jerk
     )
     times = np.linspace(0.0, trajectory.duration, 5000)
     motion = [trajectory.at(t) for t in times]
-    speeds = [np.linalg.norm(chain.jacobian(q)[:3] @ v) for q, v, _ in motion]
+    speeds = [np.linalg.norm(panda.jacobian(q)[:3] @ v) for q, v, _ in motion]
     assert 0.04 < max(speeds) <= 0.05
 
 
-def test_equal_rows_are_one_point_and_a_single_row_rests(chain):
+def test_equal_rows_are_one_point_and_a_single_row_rests(panda):
     q = np.repeat(wave(10, 3), 3, axis=0)
-    trajectory = time_path(chain, q)
+    trajectory = time_path(panda, q)
     np.testing.assert_array_equal(trajectory.positions, q[::3])
-    still = time_path(chain, np.repeat(HOME[None], 4, axis=0))
+    still = time_path(panda, np.repeat(HOME[None], 4, axis=0))
     assert len(still) == 1
     assert still.duration == 0.0
 
 
-def test_two_thousand_rows_with_fine_steps_and_a_joint_that_never_moves(chain):
+def test_two_thousand_rows_with_fine_steps_and_a_joint_that_never_moves(panda):
     q = wave(2000, 4)
     q[:, 3] = HOME[3]
-    velocity = chain.velocity.copy()
+    velocity = panda.velocity.copy()
     velocity[3] = 0.0
     limits = TimingLimits(velocity, np.where(velocity > 0.0, 10.0, 0.0))
-    trajectory = time_path(chain, q, limits)
+    trajectory = time_path(panda, q, limits)
     assert not trajectory.velocities[:, 3].any()
     q[7, 3] += 1e-3
     with pytest.raises(TrajectoryError, match='panda_joint4'):
-        time_path(chain, q, limits)
+        time_path(panda, q, limits)
 
 
 @pytest.mark.parametrize(
@@ -169,20 +164,20 @@ def test_two_thousand_rows_with_fine_steps_and_a_joint_that_never_moves(chain):
         ({'limits': TimingLimits(np.ones(3), np.ones(3))}, '3 joints'),
     ],
 )
-def test_arguments_that_cannot_be_are_named(chain, arguments, word):
+def test_arguments_that_cannot_be_are_named(panda, arguments, word):
     with pytest.raises(ArgumentError, match=word):
-        time_path(chain, **{'q': wave(5, 0), **arguments})
+        time_path(panda, **{'q': wave(5, 0), **arguments})
 
 
 @pytest.mark.skipif(find_spec('toppra') is not None, reason='toppra is installed')
-def test_timing_by_toppra_names_the_extra_that_brings_it(chain):
+def test_timing_by_toppra_names_the_extra_that_brings_it(panda):
     with pytest.raises(MissingExtraError, match=r'ik_service\[path\]'):
-        time_path(chain, wave(5, 0), timing='toppra')
+        time_path(panda, wave(5, 0), timing='toppra')
 
 
 @TOPPRA
 @pytest.mark.parametrize('seed', range(4))
-def test_both_timings_take_the_same_time(chain, seed):
+def test_both_timings_take_the_same_time(panda, seed):
     q = wave(300, seed)
-    durations = [time_path(chain, q, timing=name).duration for name in ('built_in', 'toppra')]
+    durations = [time_path(panda, q, timing=name).duration for name in ('built_in', 'toppra')]
     assert durations[0] == pytest.approx(durations[1], rel=0.01)

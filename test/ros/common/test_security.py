@@ -109,7 +109,7 @@ def keystore(tmp_path):
 @pytest.mark.parametrize('strategy', ['Enforce', 'Permissive'])
 @pytest.mark.parametrize('module', [NODE, SIMULATED])
 def test_programs_end_where_security_is_demanded_but_unavailable(
-    bench, keystore, panda, module, strategy
+    bench, keystore, panda_urdf, module, strategy
 ):
     """Whether the middleware has no security, as in the wheels, or nothing is permitted."""
     child = bench.start(
@@ -118,7 +118,7 @@ def test_programs_end_where_security_is_demanded_but_unavailable(
         '--enclave',
         '/enclave',
         ready=None,
-        urdf=str(panda),
+        urdf=str(panda_urdf),
         environment={
             'ROS_SECURITY_ENABLE': 'true',
             'ROS_SECURITY_STRATEGY': strategy,
@@ -131,13 +131,13 @@ def test_programs_end_where_security_is_demanded_but_unavailable(
     assert 'ready' not in child.output
 
 
-def test_a_missing_keystore_is_reported(bench, tmp_path, panda):
+def test_a_missing_keystore_is_reported(bench, tmp_path, panda_urdf):
     environment = {
         'ROS_SECURITY_ENABLE': 'true',
         'ROS_SECURITY_STRATEGY': 'Enforce',
         'ROS_SECURITY_KEYSTORE': str(tmp_path / 'missing'),
     }
-    child = bench.start(NODE, ready=None, urdf=str(panda), environment=environment)
+    child = bench.start(NODE, ready=None, urdf=str(panda_urdf), environment=environment)
     until(lambda: child.exit_code is not None, 30.0, 'the end of the program')
     assert child.end() == 1  # all of its output has come then
     assert 'ROS_SECURITY_ENABLE is true' in child.output

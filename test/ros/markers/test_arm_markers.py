@@ -14,7 +14,7 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from support.ros.nodes import Arm, LATCHED, start_panda, status, target
-from support.ros.servers import panda_arm, posture_of
+from support.ros.servers import posture_of
 from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_service.ros.common.conversions import matrix_from_pose
@@ -135,11 +135,6 @@ def test_markers_are_as_large_as_the_arm():
     large = MarkerScene('base', np.array([0, 0, 0, 2.0]), at(0, 0, 0))
     widths = [shown(marker_array(s, STAMP))[TARGET, 0].scale.x for s in (small, large)]
     assert widths[1] == pytest.approx(4 * widths[0])
-
-
-@pytest.fixture(scope='module')
-def arm():
-    return panda_arm()
 
 
 def published(array):

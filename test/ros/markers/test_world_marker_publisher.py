@@ -16,7 +16,6 @@ from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
 from support.ros.nodes import Arm, LATCHED, start_panda
-from support.ros.servers import panda_arm
 from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_service.arm.arm import Arm as RobotArm
@@ -52,11 +51,6 @@ def shown(array):
 
 def texts(array):
     return [marker.text for marker in shown(array).get('contacts', [])]
-
-
-@pytest.fixture
-def arm():
-    return panda_arm()
 
 
 def elbow(arm, q):

@@ -2,15 +2,15 @@
 
 import pytest
 from support.harness import Bench
-from support.ros.cells import Cell, panda_chain
+from support.ros.cells import Cell
 
 
 @pytest.fixture(scope='module')
-def shared_cell(ros_context, tmp_path_factory, panda):
+def shared_cell(ros_context, tmp_path_factory):
     """A node and a simulated arm that the tests of a module share."""
     bench = Bench(ros_context, tmp_path_factory.mktemp('cell'))
     try:
-        yield Cell(bench, panda, panda_chain())
+        yield Cell(bench)
     finally:
         bench.close()
 

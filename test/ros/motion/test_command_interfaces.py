@@ -16,6 +16,7 @@ from builtin_interfaces.msg import Time
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from support.chains import arm_path
 from support.harness import until
 from support.motion.trajectory_controller import Point, Trajectory, TrajectoryController
 from support.motion.window_storm import Played
@@ -184,7 +185,7 @@ def chain():
 class Rig:
     """A node, and an arm behind a controller."""
 
-    def __init__(self, bench, panda, chain, interface, arm, joints=NAMES, **parameters):
+    def __init__(self, bench, chain, interface, arm, joints=NAMES, **parameters):
         from diagnostic_msgs.msg import DiagnosticArray
         from geometry_msgs.msg import PoseStamped
         from std_msgs.msg import Float64MultiArray
@@ -196,7 +197,9 @@ class Rig:
         self.diagnostics = bench.record(DiagnosticArray, 'diagnostics')
         given = {'command_joints': list(joints)} if joints != NAMES else {}
         settings = {'velocity_scaling': 0.5, **CHAIN, **given, **parameters}
-        self.node = bench.start(NODE, urdf=str(panda), command_interface=interface, **settings)
+        self.node = bench.start(
+            NODE, urdf=str(arm_path('panda')), command_interface=interface, **settings
+        )
         self.targets = bench.publisher(PoseStamped, 'target_pose')
         self.diagnostics.wait(lambda message: self.said(message)['joint states'] == 'good')
         self.diagnostics.wait(
@@ -258,10 +261,10 @@ def started(joints, q=0.0):
 # joint_trajectory
 
 
-def test_a_trajectory_controller_takes_every_window(bench, panda, chain):
+def test_a_trajectory_controller_takes_every_window(bench, chain):
 
     with TrajectoryArm(bench, NAMES, READY) as arm:
-        rig = Rig(bench, panda, chain, 'joint_trajectory', arm)
+        rig = Rig(bench, chain, 'joint_trajectory', arm)
         rig.go_to(rig.pose(*OFFSET))
         assert set(arm.controller.refused) <= LATE
         assert arm.controller.accepted > 10
@@ -274,20 +277,20 @@ def test_a_trajectory_controller_takes_every_window(bench, panda, chain):
         assert not any(message.points[-1].velocities)
 
 
-def test_all_joints_of_a_trajectory_controller_are_named(bench, panda, chain):
+def test_all_joints_of_a_trajectory_controller_are_named(bench, chain):
 
     joints = (*reversed(NAMES), *FINGERS)
     with TrajectoryArm(bench, joints, started(joints, 0.02)) as arm:
-        rig = Rig(bench, panda, chain, 'joint_trajectory', arm, joints)
+        rig = Rig(bench, chain, 'joint_trajectory', arm, joints)
         rig.go_to(rig.pose(*OFFSET))
         assert set(arm.controller.refused) <= LATE
         assert arm.q[-1] == pytest.approx(0.02)
 
 
-def test_an_arm_comes_to_rest_when_the_node_is_killed(bench, panda, chain):
+def test_an_arm_comes_to_rest_when_the_node_is_killed(bench, chain):
 
     with TrajectoryArm(bench, NAMES, READY) as arm:
-        rig = Rig(bench, panda, chain, 'joint_trajectory', arm, velocity_scaling=SLOW)
+        rig = Rig(bench, chain, 'joint_trajectory', arm, velocity_scaling=SLOW)
         rig.send(rig.pose(*FAR))
         until(lambda: np.abs(arm.velocity).max() > 0.05, what='motion')
         rig.node.kill()
@@ -296,12 +299,12 @@ def test_an_arm_comes_to_rest_when_the_node_is_killed(bench, panda, chain):
 
 
 @pytest.mark.parametrize('blends', [True, False])
-def test_a_controller_is_asked_whether_it_blends(bench, panda, chain, blends):
+def test_a_controller_is_asked_whether_it_blends(bench, chain, blends):
 
     bench.node.declare_parameter('allow_trajectory_replacement', blends)
     bench.node.declare_parameter('positions_upsampling.enable', False)
     with TrajectoryArm(bench, NAMES, READY, version='blends' if blends else 'replaces') as arm:
-        rig = Rig(bench, panda, chain, 'joint_trajectory', arm)
+        rig = Rig(bench, chain, 'joint_trajectory', arm)
         answer = 'blended' if blends else 'replaced'
         until(lambda: rig.report()['new windows are'] == answer, what='the answer')
         rig.commands.clear()
@@ -319,11 +322,11 @@ def test_a_controller_is_asked_whether_it_blends(bench, panda, chain, blends):
 # position_commands
 
 
-def test_positions_in_the_order_of_the_controller_and_others_held(bench, panda, chain):
+def test_positions_in_the_order_of_the_controller_and_others_held(bench, chain):
 
     joints = (*FINGERS, *reversed(NAMES))
     with PositionArm(bench, joints, started(joints, 0.03)) as arm:
-        rig = Rig(bench, panda, chain, 'position_commands', arm, joints)
+        rig = Rig(bench, chain, 'position_commands', arm, joints)
         rig.go_to(rig.pose(*OFFSET))
         assert arm.q[0] == pytest.approx(0.03)
     assert all(len(message.data) == len(joints) for message in rig.commands.messages)
@@ -332,10 +335,10 @@ def test_positions_in_the_order_of_the_controller_and_others_held(bench, panda, 
 # velocity_commands
 
 
-def test_an_arm_with_velocities_arrives_and_stays(bench, panda, chain):
+def test_an_arm_with_velocities_arrives_and_stays(bench, chain):
 
     with VelocityArm(bench, NAMES, READY) as arm:
-        rig = Rig(bench, panda, chain, 'velocity_commands', arm)
+        rig = Rig(bench, chain, 'velocity_commands', arm)
         rig.go_to(rig.pose(*OFFSET), 2e-3)
         commands = np.array([message.data for message in rig.commands.messages])
         assert (np.abs(commands) <= 0.5 * chain.velocity * (1.0 + 1e-9)).all()
@@ -352,10 +355,10 @@ def ends_with_zeros(rig, count=20):
 
 
 @pytest.mark.parametrize('end', ['states', 'node', 'stop'])
-def test_the_last_velocities_are_zeros_however_a_motion_ends(bench, panda, chain, end):
+def test_the_last_velocities_are_zeros_however_a_motion_ends(bench, chain, end):
 
     with VelocityArm(bench, NAMES, READY) as arm:
-        rig = Rig(bench, panda, chain, 'velocity_commands', arm, velocity_scaling=SLOW)
+        rig = Rig(bench, chain, 'velocity_commands', arm, velocity_scaling=SLOW)
         rig.send(rig.pose(*FAR))
         until(lambda: np.abs(arm.commanded).max() > 0.05, what='motion')
         if end == 'states':
@@ -379,11 +382,11 @@ def quiet(rig):
     return len(rig.commands) == before
 
 
-def test_another_source_of_velocities_is_noticed(bench, panda, chain):
+def test_another_source_of_velocities_is_noticed(bench, chain):
     from std_msgs.msg import Float64MultiArray
 
     with VelocityArm(bench, NAMES, READY) as arm:
-        rig = Rig(bench, panda, chain, 'velocity_commands', arm)
+        rig = Rig(bench, chain, 'velocity_commands', arm)
         other = bench.publisher(Float64MultiArray, 'velocity_commands')
         other.publish(Float64MultiArray(data=[0.0] * len(NAMES)))
         until(lambda: 'test_client' in rig.report()['other commanders'], what='the other one')
@@ -412,12 +415,12 @@ NO_NOSE = "command_joints: names 'nose', which the robot does not have"
     ],
 )
 def test_wrong_joints_of_a_controller_end_the_node_at_its_start(
-    bench, panda, interface, joints, reason
+    bench, panda_urdf, interface, joints, reason
 ):
     node = bench.start(
         NODE,
         ready=reason.replace('(', r'\('),
-        urdf=str(panda),
+        urdf=str(panda_urdf),
         command_interface=interface,
         command_joints=list(joints),
         **CHAIN,
@@ -430,10 +433,10 @@ def test_wrong_joints_of_a_controller_end_the_node_at_its_start(
 
 
 @pytest.mark.parametrize(('frequency', 'rate'), [(10.0, 1.0), (100.0, 0.5)])
-def test_windows_go_on_from_each_other_in_simulated_time(bench, panda, chain, frequency, rate):
+def test_windows_go_on_from_each_other_in_simulated_time(bench, chain, frequency, rate):
     """Each says what the one before has said about where it begins, however late it comes."""
     with SimulatedTrajectoryArm(bench, NAMES, READY, frequency, rate) as arm:
-        rig = Rig(bench, panda, chain, 'joint_trajectory', arm, use_sim_time=True)
+        rig = Rig(bench, chain, 'joint_trajectory', arm, use_sim_time=True)
         rig.go_to(rig.pose(*FAR))
         rig.go_to(rig.pose(*OFFSET))
         assert set(arm.controller.refused) <= LATE
@@ -446,12 +449,11 @@ def test_windows_go_on_from_each_other_in_simulated_time(bench, panda, chain, fr
 
 
 @pytest.mark.alone
-def test_nothing_moves_while_the_simulation_is_paused(bench, panda, chain):
+def test_nothing_moves_while_the_simulation_is_paused(bench, chain):
 
     with SimulatedTrajectoryArm(bench, NAMES, READY, 100.0, 1.0) as arm:
         rig = Rig(
             bench,
-            panda,
             chain,
             'joint_trajectory',
             arm,

@@ -40,12 +40,12 @@ def knows_the_wall(bench):
     return bench.call(GetPositionFK, 'compute_fk', request).error_code.val == 1
 
 
-def test_the_arm_stops_before_a_wall_and_goes_on_elsewhere(bench, panda):
+def test_the_arm_stops_before_a_wall_and_goes_on_elsewhere(bench, panda_urdf):
     from diagnostic_msgs.msg import DiagnosticArray
     from moveit_msgs.msg import CollisionObject
 
     chain = panda_chain()
-    cell = Cell(bench, panda, chain, **{AVOID: True})
+    cell = Cell(bench, **{AVOID: True})
     T_wall = rigid_transform(position=cell.pose_beside_ready(0.15, 0.0, 0.0)[:3, 3])
     objects = bench.publisher(CollisionObject, 'collision_object')
     objects.publish(wall_message(T_wall, CollisionObject.ADD))
@@ -56,7 +56,7 @@ def test_the_arm_stops_before_a_wall_and_goes_on_elsewhere(bench, panda):
     diagnostics = bench.record(DiagnosticArray, 'diagnostics')
     status(diagnostics, 'following', state='COLLISION_AHEAD', collision='and wall')
 
-    checker = iks.CollisionChecker(iks.Robot.from_urdf(panda), missing_meshes='skip')
+    checker = iks.CollisionChecker(iks.Robot.from_urdf(panda_urdf), missing_meshes='skip')
     checker.add('wall', iks.Box(WALL), T_wall)
     test = checker.for_joints(chain.joint_names)
     commanded = [cell.positions(message) for message in cell.commands.messages]

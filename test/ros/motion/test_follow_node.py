@@ -5,20 +5,15 @@ import time
 import numpy as np
 import pytest
 from support.harness import until
-from support.ros.cells import Cell, NAMES, panda_chain, READY
+from support.ros.cells import Cell, NAMES, READY
 
 pytestmark = pytest.mark.dds
 
 
-@pytest.fixture(scope='module')
-def chain():
-    return panda_chain()
-
-
 @pytest.fixture
-def own_cell(bench, panda, chain):
+def own_cell(bench):
     """A node and an arm of the test's own, fresh."""
-    return Cell(bench, panda, chain)
+    return Cell(bench)
 
 
 def test_an_arm_goes_where_the_target_is_and_commands_end_there(cell):
@@ -130,8 +125,8 @@ def test_the_speed_can_be_changed_on_the_way(cell):
     cell.states.wait(cell.is_at(target))
 
 
-def test_joint_trajectory_instead_of_joint_command(bench, panda, chain):
-    cell = Cell(bench, panda, chain, command='joint_trajectory')
+def test_joint_trajectory_instead_of_joint_command(bench):
+    cell = Cell(bench, command='joint_trajectory')
     target = cell.pose_beside_ready(0.1, 0.1, -0.1)
     cell.send(target)
     cell.states.wait(cell.is_at(target))
@@ -141,8 +136,8 @@ def test_joint_trajectory_instead_of_joint_command(bench, panda, chain):
 
 
 @pytest.mark.slow
-def test_a_target_that_is_too_old_is_dropped(bench, panda, chain):
-    cell = Cell(bench, panda, chain, target_timeout=0.3)
+def test_a_target_that_is_too_old_is_dropped(bench):
+    cell = Cell(bench, target_timeout=0.3)
     cell.send(cell.pose_beside_ready(0.1, 0.45, 0.1))
     cell.commands.wait()
     time.sleep(1.5)

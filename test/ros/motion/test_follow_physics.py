@@ -4,15 +4,15 @@ import time
 
 import numpy as np
 import pytest
-from support.ros.cells import Cell, panda_chain
+from support.ros.cells import Cell
 
 from ik_service.kinematics.pose_error import pose_error
 
 
 @pytest.mark.slow
-def test_a_target_is_held_against_gravity(bench, panda):
+def test_a_target_is_held_against_gravity(bench):
     pytest.importorskip('mujoco', reason='the extra sim is not installed')
-    cell = Cell(bench, panda, panda_chain(), sim={'engine': 'mujoco', 'rate': 500.0})
+    cell = Cell(bench, sim={'engine': 'mujoco', 'rate': 500.0})
     target = cell.pose_beside_ready(0.2, 0.15, -0.1)
     cell.send(target)
     cell.states.wait(cell.is_at(target, 1e-3), timeout=20.0)

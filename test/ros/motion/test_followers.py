@@ -249,8 +249,8 @@ def test_which_groups_are_followed():
     assert '2nd' in warnings[0]
 
 
-def test_without_an_srdf_the_groups_of_known_robots_get_no_topic(panda):
-    arm = build_arm(panda, ArmSettings())
+def test_without_an_srdf_the_groups_of_known_robots_get_no_topic(panda_urdf):
+    arm = build_arm(panda_urdf, ArmSettings())
     assert 'panda_arm' in arm.groups
     assert followed_groups(arm, print) == {}
 

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from support.harness import until
-from support.ros.cells import Cell, CHAIN, NODE, panda_chain, RATE
+from support.ros.cells import Cell, CHAIN, NODE, RATE
 
 pytestmark = pytest.mark.dds
 
@@ -17,14 +17,14 @@ GAVE_WAY = 'ik_service commands the arm'  # too, or began before: at its start, 
 
 
 @pytest.fixture
-def cell(bench, panda):
-    return Cell(bench, panda, panda_chain())
+def cell(bench):
+    return Cell(bench)
 
 
 @pytest.fixture
 def second(cell):
     parameters = {'publish_rate': RATE, 'velocity_scaling': 0.8, **CHAIN}
-    second = cell.bench.start(NODE, urdf=str(cell.panda), **parameters)
+    second = cell.bench.start(NODE, urdf=cell.urdf, **parameters)
     for node in (cell.node, second):
         until(lambda node=node: TWO in node.output, 20.0, 'both to say that there are two')
     return second

@@ -23,7 +23,6 @@ from support.ros.servers import (
     hopeless,
     ik_request,
     PANDA,
-    panda_arm,
     posture_of,
     reachable,
     TIP,
@@ -32,11 +31,6 @@ from support.ros.servers import (
 
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.requests.errors import ErrorCode
-
-
-@pytest.fixture(scope='module')
-def arm():
-    return panda_arm()
 
 
 def test_fk_ik_fk_round_trip(bench, arm):

@@ -15,18 +15,13 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import String
 from support.harness import START_TIMEOUT, until
 from support.ros.nodes import ask, fk, LATCHED, NODE, status, WAITING
-from support.ros.servers import ik_request, PANDA, panda_arm, posture_of, TIP, TREE
+from support.ros.servers import ik_request, PANDA, posture_of, TIP, TREE
 
 from ik_service.arm import loader
 from ik_service.ros.node.ik_node import IkNode
 from ik_service.ros.node.services import Services
 from ik_service.ros.requests.errors import ErrorCode
 from ik_service.ros.scene.collision_world import CollisionWorld
-
-
-@pytest.fixture(scope='module')
-def arm():
-    return panda_arm()
 
 
 def test_description_that_comes_late(bench, arm):

@@ -18,15 +18,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from support.harness import until
 from support.ros.nodes import Arm, ask, LATCHED, NODE, start_panda, status, target, WAITING
-from support.ros.servers import hopeless, ik_request, PANDA, panda_arm, posture_of, TIP
+from support.ros.servers import hopeless, ik_request, PANDA, posture_of, TIP
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_service.ros.requests.errors import ErrorCode
-
-
-@pytest.fixture(scope='module')
-def arm():
-    return panda_arm()
 
 
 def test_following_a_target(bench, arm):

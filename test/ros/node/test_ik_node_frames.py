@@ -17,7 +17,7 @@ from support.harness import until
 from support.motion.rigs import READY
 from support.ros.messages import require_tf_messages
 from support.ros.nodes import Arm, ask, fk, NODE, start_panda, target
-from support.ros.servers import ik_request, PANDA, panda_arm, posture_of, TIP, with_seed
+from support.ros.servers import ik_request, PANDA, posture_of, TIP, with_seed
 
 from ik_service.common.transforms import (
     inverse_transform,
@@ -31,11 +31,6 @@ from ik_service.ros.requests.errors import ErrorCode
 T_MAP_ODOM = rigid_transform(rotation_from_rpy(0, 0, 1.0), (3.0, -2.0, 0.0))
 T_ODOM_BASE = rigid_transform(rotation_from_rpy(0, 0, -0.4), (1.0, 0.5, 0.2))
 STATIC = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-
-
-@pytest.fixture(scope='module')
-def arm():
-    return panda_arm()
 
 
 class Tf:

@@ -12,17 +12,12 @@ from sensor_msgs.msg import JointState
 from support.harness import until
 from support.motion.rigs import READY
 from support.ros.nodes import Arm, ask, fk, NODE, start_panda, target
-from support.ros.servers import ik_request, PANDA, panda_arm, posture_of, TIP, TREE
+from support.ros.servers import ik_request, PANDA, posture_of, TIP, TREE
 
 from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.ros.requests.errors import ErrorCode
 
 REBUILT = 'ready with other parameters of the arm'
-
-
-@pytest.fixture(scope='module')
-def arm():
-    return panda_arm()
 
 
 def set_tools(bench, text):

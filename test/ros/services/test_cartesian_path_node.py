@@ -14,14 +14,9 @@ from sensor_msgs.msg import JointState
 from support.harness import until
 from support.ros.lines import beside_lines, HOME, line_request, moved, samples, trajectory_of
 from support.ros.nodes import Arm, ask, start_panda, target
-from support.ros.servers import ik_request, panda_arm, posture_of, reachable
+from support.ros.servers import ik_request, posture_of, reachable
 
 COMPILED = 280.0  # for the first path in a fresh installation [s]
-
-
-@pytest.fixture(scope='module')
-def arm():
-    return panda_arm()
 
 
 def plan(bench, request, timeout=COMPILED):

@@ -20,12 +20,12 @@ FINGER = 'panda_finger_joint1'
 class Hand:
     """A simulated Panda and a client of its hand."""
 
-    def __init__(self, bench, panda):
+    def __init__(self, bench, panda_urdf):
         from control_msgs.action import GripperCommand
         from rclpy.action import ActionClient
 
         self.kind = GripperCommand
-        self.bench, self.sim = bench, bench.start('ik_service.ros.sim.main', urdf=str(panda))
+        self.bench, self.sim = bench, bench.start('ik_service.ros.sim.main', urdf=str(panda_urdf))
         self.states = bench.record(JointState, 'joint_states')
         self.client = ActionClient(bench.node, GripperCommand, ACTION)
         self.feedback = []
@@ -53,8 +53,8 @@ class Hand:
 
 
 @pytest.fixture
-def hand(bench, panda):
-    hand = Hand(bench, panda)
+def hand(bench, panda_urdf):
+    hand = Hand(bench, panda_urdf)
     yield hand
     hand.client.destroy()
 
@@ -99,7 +99,7 @@ def test_a_newer_goal_and_a_cancellation_end_a_goal(hand):
     assert hand.end(third)[0] in (GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_ABORTED)
 
 
-def test_the_finger_of_the_panda_is_its_hand_and_a_planar_arm_has_none(panda):
-    assert gripper_joint(Robot.from_urdf(panda)) == FINGER
-    assert gripper_joint(Robot.from_urdf(panda.with_name('planar_6r.urdf'))) == ''
+def test_the_finger_of_the_panda_is_its_hand_and_a_planar_arm_has_none(panda_urdf):
+    assert gripper_joint(Robot.from_urdf(panda_urdf)) == FINGER
+    assert gripper_joint(Robot.from_urdf(panda_urdf.with_name('planar_6r.urdf'))) == ''
     assert gripper_joint(Robot.from_urdf('<robot name="r"><link name="a"/></robot>')) == ''

@@ -27,8 +27,8 @@ def position(message, joint):
     return message.position[message.name.index(joint)]
 
 
-def test_publishes_every_movable_joint_at_its_rate(bench, messages, panda):
-    bench.start(SIM, urdf=str(panda), rate=200.0, initial_positions='panda_joint2=0.5')
+def test_publishes_every_movable_joint_at_its_rate(bench, messages, panda_urdf):
+    bench.start(SIM, urdf=str(panda_urdf), rate=200.0, initial_positions='panda_joint2=0.5')
     states = bench.record(messages.state, 'joint_states')
     first = states.wait()
     assert [*first.name] == [
@@ -46,8 +46,8 @@ def test_publishes_every_movable_joint_at_its_rate(bench, messages, panda):
     assert np.median(np.diff(stamps)) == pytest.approx(1 / 200.0, rel=0.1)
 
 
-def test_moves_to_a_command_within_the_velocity_limit(bench, messages, panda):
-    bench.start(SIM, urdf=str(panda), rate=100.0)
+def test_moves_to_a_command_within_the_velocity_limit(bench, messages, panda_urdf):
+    bench.start(SIM, urdf=str(panda_urdf), rate=100.0)
     states = bench.record(messages.state, 'joint_states')
     command = bench.publisher(messages.state, 'joint_command')
     states.wait()
@@ -57,8 +57,8 @@ def test_moves_to_a_command_within_the_velocity_limit(bench, messages, panda):
     assert 2.0 < fastest <= 2.175 * (1.0 + 1e-9)
 
 
-def test_moves_to_the_end_of_a_trajectory(bench, messages, panda):
-    bench.start(SIM, urdf=str(panda))
+def test_moves_to_the_end_of_a_trajectory(bench, messages, panda_urdf):
+    bench.start(SIM, urdf=str(panda_urdf))
     states = bench.record(messages.state, 'joint_states')
     command = bench.publisher(messages.trajectory, 'joint_trajectory')
     points = [messages.point(positions=[0.1]), messages.point(positions=[0.3])]
@@ -67,8 +67,8 @@ def test_moves_to_the_end_of_a_trajectory(bench, messages, panda):
     states.wait(lambda message: abs(position(message, 'panda_joint3') - 0.3) < 1e-3)
 
 
-def test_ignores_bad_commands_and_logs_each_fault_once(bench, messages, panda):
-    sim = bench.start(SIM, urdf=str(panda))
+def test_ignores_bad_commands_and_logs_each_fault_once(bench, messages, panda_urdf):
+    sim = bench.start(SIM, urdf=str(panda_urdf))
     states = bench.record(messages.state, 'joint_states')
     command = bench.publisher(messages.state, 'joint_command')
     start = states.wait().position
@@ -87,7 +87,7 @@ def test_ignores_bad_commands_and_logs_each_fault_once(bench, messages, panda):
 
 
 def test_waits_for_a_description_and_keeps_the_joints_when_it_is_replaced(
-    bench, messages, panda, ros_context
+    bench, messages, panda_urdf, ros_context
 ):
     from ik_service.ros.common.qos import DESCRIPTION_QOS
 
@@ -96,7 +96,7 @@ def test_waits_for_a_description_and_keeps_the_joints_when_it_is_replaced(
     time.sleep(0.3)
     assert len(states) == 0
     description = bench.publisher(messages.description, 'robot_description', DESCRIPTION_QOS)
-    text = panda.read_text()
+    text = panda_urdf.read_text()
     description.publish(messages.description(data=text))
     assert position(states.wait(), 'panda_joint1') == 0.25
     command = bench.publisher(messages.state, 'joint_command')
@@ -128,29 +128,31 @@ def test_waits_for_a_description_and_keeps_the_joints_when_it_is_replaced(
         ({'faults.stuck_joint': 'nose'}, "unknown joint 'nose'"),
     ],
 )
-def test_a_wrong_parameter_ends_the_program_with_a_reason(bench, panda, parameters, complaint):
-    sim = bench.start(SIM, ready=None, **{'urdf': str(panda), **parameters})
+def test_a_wrong_parameter_ends_the_program_with_a_reason(
+    bench, panda_urdf, parameters, complaint
+):
+    sim = bench.start(SIM, ready=None, **{'urdf': str(panda_urdf), **parameters})
     sim.wait_for(complaint, 20.0)
     assert until(lambda: sim.exit_code) == 1
     assert 'Traceback' not in sim.output
 
 
 def test_a_description_that_does_not_go_with_the_start_is_ignored_with_a_reason(
-    bench, messages, panda
+    bench, messages, panda_urdf
 ):
     from ik_service.ros.common.qos import DESCRIPTION_QOS
 
     sim = bench.start(SIM, ready='waiting', initial_positions='panda_joint1=4')
     states = bench.record(messages.state, 'joint_states')
     description = bench.publisher(messages.description, 'robot_description', DESCRIPTION_QOS)
-    description.publish(messages.description(data=panda.read_text()))
+    description.publish(messages.description(data=panda_urdf.read_text()))
     sim.wait_for('robot_description is ignored: initial_positions.panda_joint1: has to be', 20.0)
     assert not states.messages
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_at_once(bench, panda, number):
-    sim = bench.start(SIM, urdf=str(panda))
+def test_a_signal_ends_it_at_once(bench, panda_urdf, number):
+    sim = bench.start(SIM, urdf=str(panda_urdf))
     start = time.monotonic()
     sim.send(number)
     assert until(lambda: sim.exit_code is not None, 10.0)

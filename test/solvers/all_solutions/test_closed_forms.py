@@ -8,6 +8,7 @@ from support.chains import arm, planar, snake
 from support.robots import JOINTS, six_joint_arm, WITHOUT
 
 from ik_service.jit.compile import kernel
+from ik_service.solvers.all_solutions.angles import first_degree_roots, second_degree_roots
 from ik_service.solvers.all_solutions.closed_forms import (
     closed_form_of,
     GENERAL,
@@ -17,10 +18,6 @@ from ik_service.solvers.all_solutions.closed_forms import (
     SKEW,
     SPHERICAL_WRIST,
     THREE_PARALLEL,
-)
-from ik_service.solvers.all_solutions.vectors import (
-    first_degree_roots,
-    second_degree_roots,
 )
 
 EXPECTED = {

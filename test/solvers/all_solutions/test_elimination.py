@@ -8,6 +8,8 @@ from support.chains import arm, planar, postures, snake, targets
 from support.robots import six_joint_arm, WITHOUT
 
 import ik_service as iks
+from ik_service.jit.compile import kernel
+from ik_service.solvers.all_solutions.angles import find_roots
 from ik_service.solvers.all_solutions.elimination import elimination_of, elimination_starts
 from ik_service.solvers.all_solutions.finder import list_solutions, needs_elimination
 
@@ -70,3 +72,20 @@ def test_chains_for_which_there_is_none(chain):
 def test_arms_that_need_it():
     assert all(needs_elimination(six_joint_arm(name)) for name in WITHOUT)
     assert not needs_elimination(arm('ur5e'))
+
+
+@kernel
+def _roots(coefficients, roots):
+    find_roots(coefficients, roots)
+
+
+def test_roots_of_a_polynomial_of_degree_sixteen():
+    random = np.random.default_rng(5)
+    roots = np.empty((8, 16))
+    for _ in range(100):
+        coefficients = random.normal(size=(2, 17))
+        _roots(coefficients, roots)
+        expected = np.roots((coefficients[0] + 1j * coefficients[1])[::-1])
+        distances = np.abs(expected[:, None] - roots[0] - 1j * roots[1])
+        assert distances.min(axis=0).max() < 1e-9
+        assert distances.min(axis=1).max() < 1e-9

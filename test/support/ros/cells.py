@@ -30,20 +30,21 @@ def stamp_seconds(stamp):
 class Cell:
     """A node and a simulated arm; what they publish is recorded."""
 
-    def __init__(self, bench, panda, chain, command='joint_command', sim=None, **parameters):
+    def __init__(self, bench, command='joint_command', sim=None, **parameters):
         from diagnostic_msgs.msg import DiagnosticArray
         from geometry_msgs.msg import PoseStamped
         from sensor_msgs.msg import JointState
         from trajectory_msgs.msg import JointTrajectory
 
-        self.bench, self.panda, self.chain = bench, panda, chain
+        self.bench, self.chain = bench, panda_chain()
+        self.urdf = str(arm_path('panda'))
         self.sim_parameters = sim or {}
         # Listening before anything is commanded, so that the first command is not missed.
         kind = JointTrajectory if command == 'joint_trajectory' else JointState
         self.commands = bench.record(kind, command)
         self.states = bench.record(JointState, 'joint_states')
         parameters = {'publish_rate': RATE, 'velocity_scaling': 0.8, **CHAIN, **parameters}
-        self.node = bench.start(NODE, urdf=str(panda), command_interface=command, **parameters)
+        self.node = bench.start(NODE, urdf=self.urdf, command_interface=command, **parameters)
         self.sim = self.start_sim(READY)
         self.start = READY
         self.targets = bench.publisher(PoseStamped, 'target_pose')
@@ -58,7 +59,7 @@ class Cell:
 
     def start_sim(self, q):
         positions = ', '.join(f'{name}={value}' for name, value in zip(NAMES, q, strict=True))
-        parameters = {'urdf': str(self.panda), 'initial_positions': positions}
+        parameters = {'urdf': self.urdf, 'initial_positions': positions}
         return self.bench.start(SIM, **parameters, **self.sim_parameters)
 
     def rest(self):
@@ -141,13 +142,13 @@ QUIET = 0.3  # without a command, after which they have ended [s]
 class ServoCell(Cell):
     """A cell with publishers of the servo topics, and a recording of the status."""
 
-    def __init__(self, bench, panda, **parameters):
+    def __init__(self, bench, **parameters):
         from control_msgs.msg import JointJog
         from geometry_msgs.msg import PoseStamped, TwistStamped
         from moveit_msgs.msg import ServoStatus
 
         parameters = {'incoming_command_timeout': TIMEOUT, **parameters}
-        super().__init__(bench, panda, panda_chain(), **parameters)
+        super().__init__(bench, **parameters)
         self.status = bench.record(ServoStatus, 'status')
         self.twists = bench.publisher(TwistStamped, 'delta_twist_cmds')
         self.jogs = bench.publisher(JointJog, 'delta_joint_cmds')

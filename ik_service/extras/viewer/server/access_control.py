@@ -35,10 +35,10 @@ dark.addEventListener('change', () => location.reload());
 </script>
 <style>
 canvas[data-engine] {{ background: linear-gradient(#dee7f1, #fafbfc) }}
-@media (prefers-color-scheme: dark) {{
-  html {{ color-scheme: dark; background: #1f2328 }}
-  canvas[data-engine] {{ background: linear-gradient(#20262e, #3d444d) }}
+[data-mantine-color-scheme="dark"] canvas[data-engine] {{
+  background: linear-gradient(#20262e, #3d444d)
 }}
+@media (prefers-color-scheme: dark) {{ html {{ background: #1f2328 }} }}
 </style>"""
 
 _one_at_a_time = threading.Lock()

@@ -20,7 +20,7 @@ from moveit_msgs.srv import (
 from std_srvs.srv import Trigger
 from support.chains import arm_path, pose_difference
 from support.harness import Bench, until
-from support.ros.cells import Cell, NAMES, panda_chain
+from support.ros.cells import Cell, NAMES
 from support.ros.plans import (
     compas_configuration,
     compas_frame,
@@ -51,10 +51,10 @@ SECONDS = 30.0  # for a plan, on a machine that is busy; the clients send 0.5 to
 
 
 @pytest.fixture(scope='module')
-def shared(ros_context, tmp_path_factory, panda):
+def shared(ros_context, tmp_path_factory):
     bench = Bench(ros_context, tmp_path_factory.mktemp('cell'))
     try:
-        yield Cell(bench, panda, panda_chain()), Mover(bench)
+        yield Cell(bench), Mover(bench)
     finally:
         bench.close()
 

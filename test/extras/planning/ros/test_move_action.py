@@ -21,7 +21,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.chains import arm_path
 from support.harness import Bench, until
-from support.ros.cells import Cell, CHAIN, NODE, panda_chain, READY
+from support.ros.cells import Cell, CHAIN, NODE, READY
 from support.ros.plans import (
     box,
     gone,
@@ -43,10 +43,10 @@ SCALING = 0.8
 
 
 @pytest.fixture(scope='module')
-def shared(ros_context, tmp_path_factory, panda):
+def shared(ros_context, tmp_path_factory):
     bench = Bench(ros_context, tmp_path_factory.mktemp('cell'))
     try:
-        cell = Cell(bench, panda, panda_chain())
+        cell = Cell(bench)
         yield cell, Mover(bench)
     finally:
         bench.close()
@@ -299,8 +299,8 @@ def test_what_of_a_scene_cannot_be_applied_is_refused_by_name(cell, mover, optio
     assert not len(cell.commands)
 
 
-def test_without_a_joint_state_its_joints_are_named(bench, panda):
-    bench.start(NODE, urdf=str(panda), **CHAIN)
+def test_without_a_joint_state_its_joints_are_named(bench, panda_urdf):
+    bench.start(NODE, urdf=str(panda_urdf), **CHAIN)
     end, result = Mover(bench).move(joint_goal(RIGHT)).result()
     assert end == 'aborted'
     assert 'no joint state has arrived yet of: panda_joint1' in result.error_code.message

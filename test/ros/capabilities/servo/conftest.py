@@ -6,11 +6,11 @@ from support.ros.cells import ServoCell
 
 
 @pytest.fixture(scope='module')
-def shared_cell(ros_context, tmp_path_factory, panda):
+def shared_cell(ros_context, tmp_path_factory):
     """A node and a simulated arm that the tests of a module share."""
     bench = Bench(ros_context, tmp_path_factory.mktemp('cell'))
     try:
-        cell = ServoCell(bench, panda)
+        cell = ServoCell(bench)
         cell.rest()
         cell.status_before_use = len(cell.status)
         yield cell

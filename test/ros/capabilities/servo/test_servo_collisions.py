@@ -14,13 +14,13 @@ pytestmark = pytest.mark.dds
 HALT_FOR_COLLISION = 5
 
 
-def test_the_arm_stops_before_a_wall_and_goes_back_when_it_is_driven_back(bench, panda):
+def test_the_arm_stops_before_a_wall_and_goes_back_when_it_is_driven_back(bench):
     from moveit_msgs.msg import CollisionObject
     from shape_msgs.msg import SolidPrimitive
 
     from ik_service.ros.common.conversions import pose_from_matrix
 
-    cell = ServoCell(bench, panda, **{'follow.avoid_collisions': True})
+    cell = ServoCell(bench, **{'follow.avoid_collisions': True})
     T = rigid_transform(position=cell.pose_beside_ready(0.0, 0.2, 0.0)[:3, 3])
     wall = CollisionObject(id='wall', operation=CollisionObject.ADD, pose=pose_from_matrix(T))
     wall.header.frame_id = 'panda_link0'

@@ -202,8 +202,8 @@ def test_what_has_not_been_used_publishes_no_status(shared_cell):
     assert shared_cell.status_before_use == 0
 
 
-def test_commands_that_come_while_the_node_ends_are_not_called_paused(bench, panda):
-    cell = ServoCell(bench, panda)
+def test_commands_that_come_while_the_node_ends_are_not_called_paused(bench):
+    cell = ServoCell(bench)
     start = cell.pose_beside_ready(0.0, 0.0, 0.0)
     with cell.held(cell.twists, lambda: cell.twist(linear_y=0.5)):
         cell.states.wait(lambda state: cell.tip(state)[1, 3] > start[1, 3] + 0.1)  # at full speed
@@ -216,20 +216,20 @@ def test_commands_that_come_while_the_node_ends_are_not_called_paused(bench, pan
 WRONG_MARGINS = 'joint_limit_margins: are 3 numbers; there have to be one, or 7'
 
 
-def test_margins_of_the_wrong_number_end_the_node_at_its_start(bench, panda):
+def test_margins_of_the_wrong_number_end_the_node_at_its_start(bench, panda_urdf):
     node = bench.start(
-        NODE, ready=WRONG_MARGINS, urdf=str(panda), joint_limit_margins=[0.1] * 3, **CHAIN
+        NODE, ready=WRONG_MARGINS, urdf=str(panda_urdf), joint_limit_margins=[0.1] * 3, **CHAIN
     )
     until(lambda: node.exit_code is not None, what='the end of the node')
     assert node.exit_code != 0
 
 
-def test_margins_that_do_not_go_with_a_late_description_refuse_it(bench, panda):
+def test_margins_that_do_not_go_with_a_late_description_refuse_it(bench, panda_urdf):
     from std_msgs.msg import String
 
     node = bench.start(NODE, ready=WAITING, joint_limit_margins=[0.1] * 3, **CHAIN)
     publisher = bench.publisher(String, 'robot_description', LATCHED)
-    publisher.publish(String(data=panda.read_text()))
+    publisher.publish(String(data=panda_urdf.read_text()))
     node.wait_for(f'robot description refused: {WRONG_MARGINS}', 30.0)
 
 

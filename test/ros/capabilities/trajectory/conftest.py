@@ -7,16 +7,16 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from std_srvs.srv import Trigger
 from support.harness import Bench
-from support.ros.cells import Cell, panda_chain, READY
+from support.ros.cells import Cell, READY
 from support.ros.trajectories import message, Player
 
 
 @pytest.fixture(scope='module')
-def shared_cell(ros_context, tmp_path_factory, panda):
+def shared_cell(ros_context, tmp_path_factory):
     """A node and a simulated arm that the tests of a module share, and clients of its actions."""
     bench = Bench(ros_context, tmp_path_factory.mktemp('cell'))
     try:
-        cell = Cell(bench, panda, panda_chain())
+        cell = Cell(bench)
         yield cell, Player(bench)
     finally:
         bench.close()

@@ -20,12 +20,12 @@ ACTION = 'arm_controller/follow_joint_trajectory'
 
 
 @pytest.fixture(scope='module')
-def setup(ros_context, tmp_path_factory, panda):
+def setup(ros_context, tmp_path_factory, panda_urdf):
     """A node that passes trajectories on, and what it commands itself."""
     bench = Bench(ros_context, tmp_path_factory.mktemp('forwarding'))
     try:
         commands = bench.record(JointState, 'joint_command')
-        bench.start(NODE, urdf=str(panda), trajectory_action=ACTION, **CHAIN)
+        bench.start(NODE, urdf=str(panda_urdf), trajectory_action=ACTION, **CHAIN)
         yield bench, Player(bench), commands
     finally:
         bench.close()
@@ -176,17 +176,17 @@ def test_a_controller_that_vanishes_or_is_not_there_is_told(controller, player):
     assert 'does not exist' in result.error_string
 
 
-def test_its_own_action_is_refused_as_that_of_a_controller(setup, panda):
+def test_its_own_action_is_refused_as_that_of_a_controller(setup, panda_urdf):
     bench = setup[0]
     node = bench.start(
-        NODE, urdf=str(panda), trajectory_action='follow_joint_trajectory', ready=None
+        NODE, urdf=str(panda_urdf), trajectory_action='follow_joint_trajectory', ready=None
     )
     node.wait_for('trajectory_action: .* is the action of this node itself', 60.0)
 
 
 @pytest.mark.parametrize('name', ['a b', '1st/do', 'arm//do', 'arm/', f'/{"long" * 70}'])
-def test_what_is_no_name_of_an_action_is_told(setup, panda, name):
-    node = setup[0].start(NODE, urdf=str(panda), trajectory_action=name, ready=None)
+def test_what_is_no_name_of_an_action_is_told(setup, panda_urdf, name):
+    node = setup[0].start(NODE, urdf=str(panda_urdf), trajectory_action=name, ready=None)
     node.wait_for(f"trajectory_action: '{name[:200]}.* is no name of an action.*, such as /", 60.0)
     until(lambda: node.exit_code is not None, what='the end')
     assert 'Traceback' not in node.output

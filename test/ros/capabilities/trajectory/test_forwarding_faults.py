@@ -24,10 +24,10 @@ ACTION = 'arm_controller/follow_joint_trajectory'
 class Setup:
     """A node that passes trajectories on, and controllers that take them."""
 
-    def __init__(self, bench, panda):
+    def __init__(self, bench, panda_urdf):
         self.bench, self.player = bench, Player(bench)
         self.commands = bench.record(JointState, 'joint_command')
-        self.node = bench.start(NODE, urdf=str(panda), trajectory_action=ACTION, **CHAIN)
+        self.node = bench.start(NODE, urdf=str(panda_urdf), trajectory_action=ACTION, **CHAIN)
         self.controllers = []
 
     def controller(self, **options):
@@ -62,10 +62,10 @@ class Setup:
 
 
 @pytest.fixture(scope='module')
-def shared_setup(ros_context, tmp_path_factory, panda):
+def shared_setup(ros_context, tmp_path_factory, panda_urdf):
     bench = Bench(ros_context, tmp_path_factory.mktemp('forwarding'))
     try:
-        yield Setup(bench, panda)
+        yield Setup(bench, panda_urdf)
     finally:
         bench.close()
 
@@ -211,9 +211,9 @@ def at_rest(command):
     return not any(command.velocity)
 
 
-def test_a_new_arm_is_not_moved_either_before_the_controller_has_ended(bench, panda):
+def test_a_new_arm_is_not_moved_either_before_the_controller_has_ended(bench, panda_urdf):
     described = bench.node.create_publisher(String, 'robot_description', LATCHED)
-    urdf = panda.read_text()
+    urdf = panda_urdf.read_text()
     described.publish(String(data=urdf))
     commands, player = bench.record(JointState, 'joint_command'), Player(bench)
     node = bench.start(NODE, trajectory_action=ACTION, **CHAIN)

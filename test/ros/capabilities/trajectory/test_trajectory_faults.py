@@ -12,7 +12,7 @@ from rclpy.node import Node
 from std_msgs.msg import String
 from support.harness import until
 from support.paths import distance_from_line, smooth_motion
-from support.ros.cells import Cell, panda_chain, READY
+from support.ros.cells import Cell, READY
 from support.ros.nodes import LATCHED
 from support.ros.trajectories import assert_gentle, AWAY, message, Player, smooth
 
@@ -22,8 +22,8 @@ SCALING = 0.8
 
 
 @pytest.fixture
-def cell(bench, panda):
-    return Cell(bench, panda, panda_chain())
+def cell(bench):
+    return Cell(bench)
 
 
 @pytest.fixture
@@ -86,11 +86,11 @@ def test_a_client_that_vanishes_leaves_the_arm_to_its_trajectory(bench, cell):
     cell.assert_commands_keep_the_bounds(SCALING)
 
 
-def test_a_new_robot_description_ends_it_and_the_next_arm_can_be_moved(bench, panda):
+def test_a_new_robot_description_ends_it_and_the_next_arm_can_be_moved(bench, panda_urdf):
     described = bench.node.create_publisher(String, 'robot_description', LATCHED)
-    urdf = panda.read_text()
+    urdf = panda_urdf.read_text()
     described.publish(String(data=urdf))
-    cell = DescribedCell(bench, panda)
+    cell = DescribedCell(bench)
     player = Player(bench)
     goal = player.follow(smooth(seconds=6.0))
     moving(cell, goal)
@@ -108,7 +108,7 @@ def test_a_new_robot_description_ends_it_and_the_next_arm_can_be_moved(bench, pa
 class DescribedCell(Cell):
     """A cell whose node waits for the topic of the robot description."""
 
-    def __init__(self, bench, panda):
+    def __init__(self, bench):
         start = bench.start
 
         def without_urdf(module, *arguments, **parameters):
@@ -118,7 +118,7 @@ class DescribedCell(Cell):
 
         bench.start = without_urdf
         try:
-            super().__init__(bench, panda, panda_chain())
+            super().__init__(bench)
         finally:
             bench.start = start
 

@@ -1,0 +1,106 @@
+"""
+All solutions of arms with seven joints, as intervals of one joint's angle, on one core.
+
+At random angles within that joint's limits the solutions are compared with those of the arm with
+the joint locked there, found by the search from random postures. "Wrong" are those in an interval
+that are no solutions.
+"""
+
+from __future__ import annotations
+
+import argparse
+from time import perf_counter
+
+from all_solutions import searching
+import numpy as np
+from records import progress, save
+from robots import BenchRobot, chosen_robots
+from timing import use_one_core
+
+import ik_service as iks
+
+# Largest difference of joint vectors that are one [rad], and of poses [m] or [1].
+_SAME = 1e-3
+_EXACT = 1e-9
+
+
+def main() -> None:
+    """Measure and save."""
+    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser.add_argument('--count', type=int, default=2000, help='poses for each chain')
+    parser.add_argument('--compared', type=int, default=100, help='of them, with the search')
+    parser.add_argument('--angles', type=int, default=20, help='random angles for each of these')
+    parser.add_argument('--chains', default='panda,iiwa14')
+    parser.add_argument('--seed', type=int, default=1, help='of the random poses')
+    args = parser.parse_args()
+    use_one_core()
+    rows = []
+    for robot in chosen_robots(args.chains):
+        progress(f'self-motions: {robot.name}')
+        rows.append(_row(robot, args))
+    save('self_motions', rows, count=args.count, compared=args.compared, seed=args.seed)
+
+
+def _row(robot: BenchRobot, args: argparse.Namespace) -> dict[str, object]:
+    """Return the row of the table for one arm."""
+    chain, random = robot.chain, np.random.default_rng(args.seed)
+    targets = [
+        chain.forward(q) for q in random.uniform(chain.lower, chain.upper, (args.count, chain.n))
+    ]
+    iks.solve_self_motions(chain, targets[0])
+    seconds, every = [], []
+    for target in targets:
+        began = perf_counter()
+        every.append(iks.solve_self_motions(chain, target))
+        seconds.append(perf_counter() - began)
+    solutions = missed = wrong = 0
+    for target, motions in zip(targets[: args.compared], every, strict=False):
+        joint = motions.joint
+        for angle in random.uniform(chain.lower[joint], chain.upper[joint], args.angles):
+            ours = _at(motions, angle)
+            wrong += sum(np.abs(chain.forward(q) - target).max() > _EXACT for q in ours)
+            expected = _searched(robot.chain, joint, angle, target)
+            solutions += len(expected)
+            rest = np.delete(ours, joint, axis=1)
+            missed += sum(
+                np.abs(rest - q).max(axis=1).min(initial=np.inf) > _SAME for q in expected
+            )
+    microseconds = 1e6 * np.array(seconds)
+    return {
+        'chain': robot.name,
+        'poses': len(targets),
+        'mean_us': microseconds.mean(),
+        'median_us': float(np.median(microseconds)),
+        'p99_us': np.percentile(microseconds, 99),
+        'branches': float(np.mean([len(motions.branches) for motions in every])),
+        'proved_percent': 100.0 * float(np.mean([motions.proved for motions in every])),
+        'solutions': solutions,
+        'missed': int(missed),
+        'wrong': int(wrong),
+    }
+
+
+def _at(motions: iks.SelfMotions, angle: float) -> np.ndarray:
+    """Return the solutions at an angle of the joint, (k, 7)."""
+    found = [
+        branch.at([angle])[0]
+        for branch in motions.branches
+        if np.any((branch.intervals[:, 0] <= angle) & (angle <= branch.intervals[:, 1]))
+    ]
+    return np.reshape(found, (-1, 7))
+
+
+def _searched(
+    chain: iks.KinematicChain, joint: int, angle: float, target: np.ndarray
+) -> np.ndarray:
+    """Return the solutions of the other joints that random searches find, (k, 6)."""
+    locked = {chain.joint_names[joint]: angle}
+    rest = chain.robot.chain(chain.base_link, chain.tip_link, locked=locked)
+    found = searching(rest)(target)
+    # Next to where two meet, there is none within rounding, but some within tolerance.
+    errors = [np.abs(rest.forward(q) - target).max() for q in found]
+    return found[np.array(errors) < _EXACT]
+
+
+if __name__ == '__main__':
+    main()
