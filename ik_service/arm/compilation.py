@@ -27,7 +27,7 @@ from ik_service.arm.group import SolverSettings
 from ik_service.common.child_process import ChildFailedError, ChildProcess
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import CompilationError
-from ik_service.jit.kernel_cache import cache_folder
+from ik_service.jit.cached_files import cache_folder
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.paths.preparation import CartesianPathKernels
 from ik_service.robot import Robot

@@ -17,10 +17,8 @@ import hashlib
 from itertools import combinations
 import json
 import math
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
-import uuid
 
 import numpy as np
 
@@ -30,8 +28,8 @@ from ik_service.collision.scene_arrays import (
     RobotArrays,
     world_arrays,
 )
-from ik_service.common.regular_file import read_regular
-from ik_service.jit.kernel_cache import cache_folder
+from ik_service.jit.cached_files import cache_folder, read_checked, write_checked
+from ik_service.jit.kernel_source import read_sources, source_digest
 from ik_service.kinematics.joint_space import sampling_bounds
 from ik_service.model.groups.srdf import Semantics
 from ik_service.model.joint import is_inside_joint, JointType
@@ -40,15 +38,12 @@ if TYPE_CHECKING:
     from ik_service.collision.checked_robot import CheckedRobot
 
 
-_LONGEST = 64 * 2**20  # of a file [byte]
-_DIGEST = 64  # characters
 _SAME_ORIGIN = 1e-9  # [m]
-_RULES = b'adjacent or about one point, one joint, nearly always'  # by which the pairs are found
 
 
 def model_digest(model: CheckedRobot) -> str:
     """Return a digest of all that the pairs depend on: home, joints with limits, and geometry."""
-    digest = hashlib.sha256(_RULES)
+    digest = hashlib.sha256()
     joints = [model.robot.joints[name] for name in model.joint_names]
     limits = [(j.type.value, j.limits.lower, j.limits.upper) for j in joints]
     digest.update(repr((limits, [(p.owner, p.body) for p in model.parts])).encode())
@@ -68,15 +63,11 @@ def load_pairs(digest: str) -> dict[frozenset[str], str] | None:
     :param digest: as :func:`model_digest` returns it.
     """
     path = _path(digest)
-    if path is None:
-        return None
-    try:
-        data = read_regular(path, _LONGEST)
-        if data[:_DIGEST].decode() != _digest_of(data[_DIGEST:]):
-            return None
-        return {frozenset((a, b)): reason for a, b, reason in json.loads(data[_DIGEST:])}
-    except (OSError, ValueError, TypeError):
-        return None
+    with suppress(OSError, ValueError):
+        data = None if path is None else read_checked(path)
+        if data is not None:
+            return {frozenset((a, b)): reason for a, b, reason in json.loads(data)}
+    return None
 
 
 def save_pairs(digest: str, pairs: Mapping[frozenset[str], str]) -> None:
@@ -86,27 +77,21 @@ def save_pairs(digest: str, pairs: Mapping[frozenset[str], str]) -> None:
     :param digest: as :func:`model_digest` returns it.
     """
     path = _path(digest)
-    if path is None:
-        return
-    data = json.dumps([[*sorted(pair), reason] for pair, reason in pairs.items()]).encode()
-    new = path.with_name(f'{path.name}.{uuid.uuid4().hex}')
-    with suppress(OSError):
-        try:
-            new.write_bytes(_digest_of(data).encode() + data)
-            os.replace(new, path)
-        finally:
-            new.unlink(missing_ok=True)
+    if path is not None:
+        data = json.dumps([[*sorted(pair), reason] for pair, reason in pairs.items()]).encode()
+        with suppress(OSError):
+            write_checked(path, data)
 
 
 def _path(digest: str) -> Path | None:
-    folder = cache_folder()
-    return None if folder is None else folder / f'unchecked_pairs-{digest[:32]}.json'
+    """Return the file for the pairs; None where nothing is kept."""
+    folder, source = cache_folder(), source_digest(__file__)
+    if folder is None or source is None:
+        return None
+    return folder / f'unchecked_pairs-{digest[:32]}-{source[:16]}.json'
 
 
-def _digest_of(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
+read_sources(__file__)
 POSTURES = 1000
 """Random postures that are checked."""
 NEARLY_ALWAYS = 0.95

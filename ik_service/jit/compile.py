@@ -11,7 +11,9 @@ import numba
 from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import overload
 
-from ik_service.jit.kernel_cache import cache_folder, KernelCache
+from ik_service.jit.cached_files import cache_folder
+from ik_service.jit.kernel_cache import KernelCache
+from ik_service.jit.kernel_source import declare_function
 
 # Fused multiply-add is the one liberty taken with IEEE arithmetic: it only ever rounds less.
 _OPTIONS: dict[str, Any] = {'error_model': 'numpy', 'fastmath': {'contract'}, '_nrt': False}
@@ -113,7 +115,7 @@ def cached(compiled: CompiledKernel, allocates: bool = True) -> CompiledKernel:
     folder = cache_folder()
     if folder is not None:
         dispatcher: Any = compiled  # Numba has no public method to exchange the cache
-        dispatcher._cache = KernelCache(compiled.py_func, folder, allocates)
+        dispatcher._cache = KernelCache(dispatcher.py_func, folder, allocates)
     return compiled
 
 
@@ -183,7 +185,7 @@ def kernel_for(function: Callable, inlined: bool = False) -> Callable:
     """
     Declare the code that kernels call for a function, chosen by the types of its arguments.
 
-    :param function: the function; only its name and arguments matter.
+    :param function: the function of the same file; only its name and arguments matter.
     :param inlined: whether the code chosen is compiled as an :func:`inlined_kernel`.
     :returns: a decorator for a function that takes the types of the arguments and returns the
         Python function to compile, with arguments of the same names; None when it has none.
@@ -225,6 +227,7 @@ def variant(function: Callable, kind: type) -> Callable[[KernelFunction], Kernel
     """
 
     def declare(other: KernelFunction) -> KernelFunction:
+        declare_function(kind, other)
         _VARIANTS[function][kind] = other
         return other
 

@@ -1,6 +1,5 @@
 """The files of compiled kernels: whole or thrown away, never loaded unseen."""
 
-import importlib.util
 import os
 from pathlib import Path
 import pickle
@@ -15,10 +14,11 @@ import pytest
 from support.chains import REPOSITORY, snake
 from support.programs.cached_kernel import add_one, compiled_in, hits
 
-from ik_service.jit import kernel_cache
+from ik_service.jit import cached_files
+from ik_service.jit.cached_files import cache_folder, write_checked
 from ik_service.jit.compile import kernel
 from ik_service.jit.entry import signature_of
-from ik_service.jit.kernel_cache import cache_folder, KernelCache
+from ik_service.jit.kernel_cache import KernelCache
 from ik_service.solvers.loop.problem import allocate
 
 
@@ -75,8 +75,7 @@ def test_damaged_file_is_compiled_again_once(folder, length):
 def test_intact_file_of_another_kernel_is_not_used(folder):
     """As if files had changed their names, or two names were the same."""
     path = only_file(folder)
-    payload = pickle.dumps((('another', 'key'), ()))
-    path.write_bytes(kernel_cache._MAGIC + kernel_cache._digest(payload) + payload)
+    write_checked(path, pickle.dumps((('another', 'key'), ())))
     assert hits(folder) == 0
     assert hits(folder) == 1
 
@@ -84,7 +83,7 @@ def test_intact_file_of_another_kernel_is_not_used(folder):
 @pytest.mark.parametrize('content', [b'no pickle', pickle.dumps(7), pickle.dumps((1, 2, 3))])
 def test_intact_file_with_invalid_content_is_not_used(folder, content):
     path = only_file(folder)
-    path.write_bytes(kernel_cache._MAGIC + kernel_cache._digest(content) + content)
+    write_checked(path, content)
     assert hits(folder) == 0
     assert hits(folder) == 1
 
@@ -252,7 +251,7 @@ PACKAGE = REPOSITORY / 'ik_service'
 SOLVE_FROM_COPY = """
 import sys
 import ik_service
-from ik_service.jit.kernel_cache import cache_folder
+from ik_service.jit.cached_files import cache_folder
 from ik_service.solvers.loop import search
 
 robot = ik_service.Robot.from_urdf(sys.argv[1])
@@ -272,71 +271,23 @@ def copy_package(folder):
     return folder
 
 
-def cache_folder_of(root):
-    """What a copy of the package calls its cache folder."""
-    path = root / 'ik_service' / 'jit' / 'kernel_cache.py'
-    spec = importlib.util.spec_from_file_location('cache_of_copy', path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.cache_folder()
-
-
 @pytest.fixture
-def copied(tmp_path, monkeypatch):
+def without_a_folder():
+    """No cache folder that was found before, nor one that is kept for later."""
+    cached_files.cache_folder.cache_clear()
+    yield
+    cached_files.cache_folder.cache_clear()
+
+
+@pytest.mark.usefixtures('without_a_folder')
+def test_folder_lies_in_the_users_cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, 'CACHE_DIR', '')
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'cache'))
-    return copy_package(tmp_path / 'install')
-
-
-@pytest.mark.parametrize(
-    'source',
-    [
-        'kinematics/kernels.py',
-        'jit/compile.py',
-        'extras/learning/table_kernels.py',
-        'solvers/loop/search.py',
-    ],
-)
-def test_changed_byte_gives_another_cache_folder(copied, source):
-    before = cache_folder_of(copied)
-    assert cache_folder_of(copied) == before
-    path = copied / 'ik_service' / source
-    path.write_text(path.read_text() + '\n')
-    assert cache_folder_of(copied) != before
-    path.write_text(path.read_text()[:-1])
-    assert cache_folder_of(copied) == before
-
-
-def test_new_or_renamed_file_gives_another_cache_folder(copied):
-    before = cache_folder_of(copied)
-    extra = copied / 'ik_service' / 'solvers' / 'another.py'
-    extra.write_text('')
-    added = cache_folder_of(copied)
-    extra.rename(extra.with_name('other.py'))
-    assert len({before, added, cache_folder_of(copied)}) == 3
-
-
-def test_changed_file_in_a_sub_folder_gives_another_cache_folder(copied):
-    kernels = copied / 'ik_service' / 'solvers' / 'kernels' / 'deeper' / 'moved.py'
-    kernels.parent.mkdir(parents=True)
-    kernels.write_text('a = 1')
-    before = cache_folder_of(copied)
-    kernels.write_text('a = 2')
-    changed = cache_folder_of(copied)
-    kernels.rename(kernels.parents[1] / 'moved.py')
-    assert len({before, changed, cache_folder_of(copied)}) == 3
-
-
-def test_files_without_kernels_keep_the_cache_folder(copied):
-    before = cache_folder_of(copied)
-    (copied / 'ik_service' / 'exceptions.py').write_text('# changed')
-    assert cache_folder_of(copied) == before
-
-
-def test_folder_lies_in_the_users_cache(copied, tmp_path, monkeypatch):
-    assert cache_folder_of(copied).parent == tmp_path / 'cache' / 'ik_service'
+    assert cache_folder().parent == tmp_path / 'cache' / 'ik_service'
+    cached_files.cache_folder.cache_clear()
     monkeypatch.delenv('XDG_CACHE_HOME')
     monkeypatch.setenv('HOME', str(tmp_path / 'home'))
-    assert cache_folder_of(copied).parent == tmp_path / 'home' / '.cache' / 'ik_service'
+    assert cache_folder().parent == tmp_path / 'home' / '.cache' / 'ik_service'
 
 
 def run(code, root, arguments=(), **environment):
@@ -409,7 +360,7 @@ def test_read_only_installation_is_compiled_once(tmp_path):
 
 
 def test_numba_cache_dir_moves_the_folder(tmp_path):
-    code = 'from ik_service.jit.kernel_cache import cache_folder\nprint(cache_folder())'
+    code = 'from ik_service.jit.cached_files import cache_folder\nprint(cache_folder())'
     done = run(code, REPOSITORY, HOME='/dev/null', NUMBA_CACHE_DIR=str(tmp_path / 'elsewhere'))
     assert Path(done.stdout.strip()).parent == tmp_path / 'elsewhere', done.stderr
 

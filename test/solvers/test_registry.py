@@ -11,7 +11,7 @@ from support.chains import planar, REPOSITORY, targets, within_limits
 
 import ik_service as iks
 from ik_service.exceptions import OptionError, SolverSpecError, UnknownSolverError
-from ik_service.jit.kernel_cache import code_of, depend_on
+from ik_service.jit.kernel_source import code_of, depend_on
 from ik_service.solvers import registry
 from ik_service.solvers.options import METHOD_OPTIONS
 from ik_service.solvers.registry import DEFAULT_SOLVER, load_solvers, solver_spec

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from ik_service.exceptions import SolverSpecError
 from ik_service.jit.compile import inner_kernel, kernel_for
-from ik_service.jit.kernel_cache import depend_on
+from ik_service.jit.kernel_source import depend_on
 from ik_service.kinematics.kernels import ChainArrays
 from ik_service.solvers.loop.problem import Settings, Workspace
 
