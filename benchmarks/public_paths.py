@@ -2,9 +2,10 @@
 Paths of the problems of CppFlow and TORM, and of the example of IKLink, with the fewest jumps.
 
 The paths and the arms beside the Panda are read from checkouts of
-https://github.com/jstmn/cppflow and https://github.com/uwgraphics/IKLink. The start is free, as it
-is there. Obstacles and contacts of the arm with itself count for the Panda; those of the Fetch do
-not, as its shapes are in neither.
+https://github.com/jstmn/cppflow and https://github.com/uwgraphics/IKLink, which have no shapes of
+the Fetch: those, and the pairs of links that may touch, are in one of
+https://github.com/ZebraDevs/fetch_ros. Without it the Fetch is measured without collisions. The
+start is free, as it is there. Obstacles and contacts of the arm with itself count.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument('--cppflow', type=Path, required=True, help='checkout of CppFlow')
     parser.add_argument('--iklink', type=Path, required=True, help='checkout of IKLink')
+    parser.add_argument('--fetch', type=Path, help='checkout of fetch_ros')
     parser.add_argument('--repeats', type=int, default=5)
     args = parser.parse_args()
     rows = []
@@ -62,17 +64,28 @@ def _problem(
     if given['robot'] == 'panda':
         robot = iks.Robot.from_urdf(_OWN_ROBOTS / 'panda.urdf')
         return robot.chain('panda_link0', 'panda_hand'), targets, _obstacles(robot, given)
-    robot = iks.Robot.from_urdf(args.iklink / 'configs' / 'urdfs' / 'fetch.urdf')
+    robot = _fetch(args)
     base = _FETCH_BASES[given['robot']]
     if base != given['path_offset_frame']:
         targets = robot.chain(base, given['path_offset_frame']).forward(np.zeros(1)) @ targets
-    return robot.chain(base, 'gripper_link'), targets, None
+    checker = None if args.fetch is None else _obstacles(robot, given)
+    return robot.chain(base, 'gripper_link'), targets, checker
+
+
+def _fetch(args: argparse.Namespace) -> iks.Robot:
+    """Return the Fetch, with shapes where there is a checkout of them."""
+    urdf = args.iklink / 'configs' / 'urdfs' / 'fetch.urdf'
+    if args.fetch is None:
+        return iks.Robot.from_urdf(urdf)
+    srdf = args.fetch / 'fetch_moveit_config' / 'config' / 'fetch.srdf'
+    folder = args.fetch / 'fetch_description'
+    return iks.Robot.from_urdf(urdf, srdf=srdf, package_dirs=[folder])
 
 
 def _obstacles(robot: iks.Robot, given: dict) -> iks.CollisionChecker:
     """Return a checker with the boxes of a problem, whose edges are parallel to the axes."""
     checker = iks.CollisionChecker(robot)
-    for number, parts in enumerate(given['obstacles']):
+    for number, parts in enumerate(given.get('obstacles') or ()):
         box = {key: value for part in parts for key, value in part.items()}
         T = np.eye(4)
         T[:3, 3] = [box[axis] for axis in 'xyz']

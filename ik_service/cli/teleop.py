@@ -23,7 +23,7 @@ from ik_service.common.ros_installation import require_ros
 from ik_service.exceptions import IkServiceError
 
 if TYPE_CHECKING:
-    from ik_service.ros.motion.servo.teleop_client import TeleopClient
+    from ik_service.ros.clients.teleop_client import TeleopClient
 
 
 SPEEDS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
@@ -384,7 +384,7 @@ def main(arguments: Sequence[str]) -> int:
     if not (keyboard or options.joy):
         raise NoTerminalError('the keyboard is read from a terminal; --joy takes a joystick')
     require_ros()
-    from ik_service.ros.motion.servo.teleop_client import teleop_client
+    from ik_service.ros.clients.teleop_client import teleop_client
 
     session = Session(options)
     on_joystick = session.on_joystick if options.joy else None

@@ -126,6 +126,11 @@ class TargetFollower:
         return self._machine.state
 
     @property
+    def method(self) -> str:
+        """Name of the solver's method."""
+        return self._solver.beside.name
+
+    @property
     def result(self) -> IkResult | None:
         """The answer of the solver for the target, also when the arm is left there; or None."""
         target = self._goals.target
@@ -475,25 +480,13 @@ class TargetFollower:
             return self._machine.discard_late(delay, at_once)
 
 
-STATE_FAULTS = (FollowerState.STATE_STALE, FollowerState.STATE_IMPLAUSIBLE)
-"""States in which the joint states cannot be relied on."""
-
-_ALARMING = (
-    FollowerState.LAGGING,
-    FollowerState.NO_STATE,
-    FollowerState.AWAITING_REST,
-    *STATE_FAULTS,
-    FollowerState.ARM_MOVES,
-    FollowerState.TARGET_TIMED_OUT,
-    FollowerState.OTHER_COMMANDER,
-)
 _SLOW = (FollowerState.CATCHING_UP, FollowerState.RECONFIGURING)
 _AWAITED = 'waiting for a new target, or ~/enable'
 
 
 class FollowingLog:
     """
-    Log of the states of a follower, its dropped targets and its obstacles.
+    Log of the dropped targets of a follower, and of the obstacles and delays on its path.
 
     :param group: name of its group, where it is not the default one; else empty.
     """
@@ -506,10 +499,7 @@ class FollowingLog:
         self._label = f'following {group}' if group else 'following'
         self._warn = warn
         self._slow, self._obstacles = FaultLogger(warn), FaultLogger(warn)
-        self._others = FaultLogger(warn)
-        self._logged_state: FollowerState | None = None
         self._logged_slow = FollowerState.IDLE
-        self._logged_sources = False  # whether the state was logged with its two sources
         self._logged_drop = self._logged_obstacle = ''
 
     def log_stops(self) -> None:
@@ -529,39 +519,3 @@ class FollowingLog:
             self._logged_drop = dropped
             if dropped:
                 self._warn(f'target{self._of} dropped: {dropped}; {_AWAITED}')
-
-    def log_commanders(self, others: str, namesake: str) -> None:
-        """
-        Log who else commands the arm, or may.
-
-        :param others: names of the other nodes that do; empty for none.
-        :param namesake: name of a second node of the same name; empty without one.
-        """
-        if namesake:
-            self._others.report(
-                f'{self._label}: a second {namesake} runs, or was killed in the last 20 s: end '
-                'one, or give each a name of its own',
-                'namesake',
-            )
-        elif others:
-            self._others.report(f'{self._label}: {others} commands the arm too', others)
-        else:
-            self._others.clear()
-
-    def log_state(self, state_fault: Callable[[], str]) -> None:
-        """
-        Log that following has stopped for a reason that the user should know.
-
-        Once, and again when the joint states turn out to come from two sources.
-
-        :param state_fault: returns why the joint states cannot be relied on.
-        """
-        state, two_sources = self._follower.state, self._follower.contradictory_states
-        is_new = state is not self._logged_state or (two_sources and not self._logged_sources)
-        if state in _ALARMING and is_new:
-            explained = *STATE_FAULTS, FollowerState.ARM_MOVES
-            fault = state_fault() if state in explained else ''
-            self._warn(f'{self._label}: {state.value}' + (f'; {fault}' if fault else ''))
-        elif self._logged_state in STATE_FAULTS and state not in STATE_FAULTS:
-            self._warn(f'{self._label}: the joint states are good again; {state.value}')
-        self._logged_state, self._logged_sources = state, two_sources

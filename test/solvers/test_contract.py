@@ -125,3 +125,18 @@ def test_combinations_without_meaning_are_refused_with_the_reason(name, value):
 
 def test_refused_combinations_are_only_those_of_ccd():
     assert REFUSED == [('ccd', 'transform'), ('ccd', 'penalty')]
+
+
+@pytest.mark.parametrize('name', ARM_TIPS)
+@pytest.mark.parametrize('method', ['ccd', 'transpose'])
+def test_accelerated_variants_need_a_tenth_of_the_classical_iterations(method, name):
+    chain = arm_of(name)
+    poses = targets(chain, 20, seed=12)
+    accelerated, classical = (
+        iks.solve_ik_batch(
+            chain, poses, solver=method, options=iks.IkOptions(variant=variant, timeout=30.0)
+        )
+        for variant in ('accelerated', 'classical')
+    )
+    assert accelerated.success.all()
+    assert 10.0 * accelerated.iterations.mean() < classical.iterations.mean()

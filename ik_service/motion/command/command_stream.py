@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ik_service.motion.collision_guard import CollisionGuard
-from ik_service.motion.command.joint_motion import JerkLimitedMotion, JointMotion, MotionState
+from ik_service.motion.command.joint_motion import JerkLimitedMotion, JointMotion
 from ik_service.motion.command.motion_kernels import (
     BRAKING,
     GOAL,
@@ -236,8 +236,8 @@ _REMEMBERED = 10
 _ON_THE_GOAL = 1e-6
 """Distance from a goal that moves which counts as none, as time at full speed [s]."""
 
-_Snapshot = tuple[JointMotion, MotionState, GateState, np.ndarray | None]
-"""A motion, its state, that of the gate, and the last velocities."""
+_Snapshot = tuple[JointMotion, GateState, np.ndarray | None]
+"""A motion, the state of the gate, and the last velocities."""
 
 
 class CommandStream:
@@ -353,7 +353,7 @@ class CommandStream:
         motion, elapsed, self.obstacle = self._motion, self.gate.elapsed(now), ''
         assert motion is not None
         step = step if _is_sound(step, motion.q) else REST
-        self._move(motion, step, limits, now, period, pace)
+        motion = self._motion = self._moved(motion, step, limits, now, period, pace)
         self.behind, at_end = 0.0, None
         if step.goal is not None and step.velocity is not None:
             self.behind = motion.behind
@@ -366,7 +366,7 @@ class CommandStream:
             motion.q.copy(), velocity.copy(), leading=leading, window=motion.window
         )
 
-    def _move(
+    def _moved(
         self,
         motion: JointMotion,
         step: Step,
@@ -374,8 +374,8 @@ class CommandStream:
         now: float,
         period: float,
         pace: float,
-    ) -> None:
-        """Do a step where the guard allows it, otherwise slow down."""
+    ) -> JointMotion:
+        """Return the motion after a step where the guard allows that, otherwise slowing down."""
         guard, dt = self.guard, min(self.gate.elapsed(now), period)
         if guard is not None and step.leads_on:
             before, start, resting = self._snapshot(motion), motion.q, motion.at_rest
@@ -385,11 +385,13 @@ class CommandStream:
             self._admit(motion, limits, now, period)
             verdict = guard.verdict(start, resting, motion, ahead, limits)
             if verdict.allowed:
-                return
+                return motion
             self.obstacle, step = verdict.obstacle, REST
-            self._restore(before)
+            tried, motion = motion, self._restored(before)
+            motion.behind = tried.behind
         _perform(motion, step, limits, dt, pace)
         self._admit(motion, limits, now, period)
+        return motion
 
     def _admit(self, motion: JointMotion, limits: MotionLimits, now: float, period: float) -> None:
         bounds = motion.bounds(limits)
@@ -428,16 +430,16 @@ class CommandStream:
         """
         if self._unsent_from is None or not (at_once or delay > _LATE * period):
             return False
-        self._restore(self._unsent_from)
-        self._motion, self._unsent_from = self._unsent_from[0], None
+        self._motion, self._unsent_from = self._restored(self._unsent_from), None
         return True
 
     def _snapshot(self, motion: JointMotion) -> _Snapshot:
-        return motion, motion.state, self.gate.state, self._velocity.last
+        return motion.copied(), self.gate.state, self._velocity.last
 
-    def _restore(self, snapshot: _Snapshot) -> None:
-        motion, state, self.gate.state, self._velocity.last = snapshot
-        motion.state = state
+    def _restored(self, snapshot: _Snapshot) -> JointMotion:
+        """Go back to a snapshot; return its motion."""
+        motion, self.gate.state, self._velocity.last = snapshot
+        return motion
 
 
 def _perform(

@@ -1,4 +1,4 @@
-"""Client of the services for inverse kinematics, for many poses at once."""
+"""Clients: inverse kinematics of many poses at once, and servoing."""
 
 from ik_service.ros.clients.ik_batch import IkAnswer, IkBatch
 from ik_service.ros.clients.ik_client import IkClient

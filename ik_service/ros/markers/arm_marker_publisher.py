@@ -25,7 +25,7 @@ from ik_service.common.periodic_calls import periodic_call, PeriodicCalls
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.qos import MARKERS_QOS
 from ik_service.ros.markers.marker_messages import color_message, locked_marker, point
-from ik_service.ros.motion.following.follower_interface import FollowerInterface
+from ik_service.ros.motion.follower_interface import FollowerInterface
 from ik_service.solvers.result import IkResult
 
 TARGET, NEAREST, TRAIL, REACH = 'target', 'nearest', 'trail', 'reach'

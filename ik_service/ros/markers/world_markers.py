@@ -309,9 +309,6 @@ def _marker(frame: str, namespace: str, number: int, stamp: Time) -> Marker:
     return locked_marker(Header(frame_id=frame, stamp=stamp), namespace, number, Marker.CUBE)
 
 
-RATE = 10.0
-"""Rate of the checks for changes [Hz]."""
-
 Pairs = tuple[tuple[str, str], ...]
 
 _PACKAGE = 'package://'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol, TypeVar
 
 from rclpy.exceptions import InvalidServiceNameException
 from rclpy.expand_topic_name import expand_topic_name
@@ -10,15 +10,29 @@ from rclpy.node import Node
 from rclpy.validate_full_topic_name import validate_full_topic_name
 
 from ik_service.arm.arm import Arm
+from ik_service.arm.group import SolverSettings
 from ik_service.common.quoting import quote
 from ik_service.exceptions import OptionError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.motion.servo.commands import INPUT_TYPES, ServoSettings, UNITLESS
 from ik_service.motion.settings import FollowerSettings
-from ik_service.ros.parameters.parameter_declaration import after_fields, ParameterSpec
+from ik_service.ros.parameters.parameter_declaration import after_fields, ParameterSpec, Value
 
-if TYPE_CHECKING:
-    from ik_service.ros.node.parameters import NodeParameters
+T = TypeVar('T', bound=Value)
+
+
+class Parameters(Protocol):
+    """Parameters of a node, looked up by their specification, and settings that they stand for."""
+
+    @property
+    def solver(self) -> SolverSettings:
+        """Settings of the solver, in force."""
+
+    @property
+    def follower(self) -> FollowerSettings:
+        """Settings of the followers, in force."""
+
+    def __getitem__(self, spec: ParameterSpec[T]) -> T: ...
 
 
 COMMAND_INTERFACES = (
@@ -232,7 +246,7 @@ _NAMES = {
 }
 
 
-def servo_settings(parameters: NodeParameters) -> ServoSettings:
+def servo_settings(parameters: Parameters) -> ServoSettings:
     """
     Return the settings that the parameters stand for.
 
@@ -253,7 +267,7 @@ def servo_settings(parameters: NodeParameters) -> ServoSettings:
         raise OptionError(_NAMES.get(error.option, error.option), error.reason) from error
 
 
-def check_servo(parameters: NodeParameters, arm: Arm) -> None:
+def check_servo(parameters: Parameters, arm: Arm) -> None:
     """
     Refuse an arm that does not go with the parameters of servoing.
 

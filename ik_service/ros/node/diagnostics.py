@@ -10,8 +10,7 @@ from rclpy.node import Node
 from ik_service.arm.loader import DescriptionFault
 from ik_service.motion.settings import FollowerState
 from ik_service.robot import Robot
-from ik_service.ros.motion.following.follower_interface import FollowerInterface
-from ik_service.ros.motion.following.followers import Followers
+from ik_service.ros.motion.followers import Followers
 from ik_service.ros.requests.service_handler import RequestStatistics, SolveRecord
 from ik_service.ros.scene.collision_world import CollisionWorld
 
@@ -54,15 +53,6 @@ class DiagnosticsPublisher:
         self._services = services
         self._collisions = collisions
         self._publisher = node.create_publisher(DiagnosticArray, 'diagnostics', 10)
-        self._target_solves: dict[str, SolveRecord] = {}
-
-    def record_target_solve(self, following: FollowerInterface, solver: str) -> None:
-        """Record the solve for the target in force, if it is a new one."""
-        topic, result = following.topic, following.follower.result
-        last = self._target_solves.get(topic)
-        if result is not None and (last is None or result is not last.result):
-            now = self._node.get_clock().now()
-            self._target_solves[topic] = SolveRecord(now, topic, solver, result)
 
     def publish(
         self, waiting_for: str, fault: DescriptionFault, followers: Followers | None
@@ -76,18 +66,20 @@ class DiagnosticsPublisher:
         array.header.stamp = self._node.get_clock().now().to_msg()
         array.status = [_description(waiting_for, fault, followers)]
         if followers is not None:
-            array.status.append(_following('following', followers.default))
-            array.status += [
-                _following(f'following {name}', following)
-                for name, following in followers.others.items()
-            ]
+            named = {'following': followers.default}
+            named |= {f'following {name}': each for name, each in followers.others.items()}
+            for name, following in named.items():
+                state = following.follower.state
+                level = _LEVELS.get(state, DiagnosticStatus.OK)
+                values = followers.reports[following].values()
+                array.status.append(_status(name, level, state.value, values))
         array.status.append(_status('motions', DiagnosticStatus.OK, '', self._motions()))
         array.status += [
             _status(service, DiagnosticStatus.OK, '', statistics.report())
             for service, statistics in self._services.items()
         ]
         array.status.append(self._collision_checks())
-        last = self._last_solve()
+        last = self._last_solve(followers)
         if last is not None:
             array.status.append(_status('last solve', DiagnosticStatus.OK, '', solve_values(last)))
         for status in array.status:
@@ -100,9 +92,10 @@ class DiagnosticsPublisher:
         message = fault or 'robot and world are checked'
         return _status('collisions', level, message, self._collisions.report())
 
-    def _last_solve(self) -> SolveRecord | None:
+    def _last_solve(self, followers: Followers | None) -> SolveRecord | None:
         solves = [statistics.last_solve for statistics in self._services.values()]
-        known = [solve for solve in (*solves, *self._target_solves.values()) if solve is not None]
+        solves += [following.last_solve for following in followers or ()]
+        known = [solve for solve in solves if solve is not None]
         return max(known, key=lambda solve: solve.stamp.nanoseconds, default=None)
 
 
@@ -139,12 +132,6 @@ def _remark_values(robot: Robot) -> dict[str, str]:
     first = {f'remark {i}': text for i, text in enumerate(remarks[:_SHOWN_REMARKS], start=1)}
     groups = {f'refused group {name}': reason for name, reason in refused.items()}
     return {'remarks': str(len(remarks)), **first, **groups}
-
-
-def _following(name: str, following: FollowerInterface) -> DiagnosticStatus:
-    state = following.follower.state
-    level = _LEVELS.get(state, DiagnosticStatus.OK)
-    return _status(name, level, state.value, following.report())
 
 
 def _status(name: str, level: bytes, message: str, values: Mapping[str, str]) -> DiagnosticStatus:

@@ -29,6 +29,8 @@ from ik_service.common.periodic_calls import periodic_call
 from ik_service.common.stall_watch import StallWatch, TICK_LASTS
 from ik_service.exceptions import IkServiceError
 from ik_service.motion.settings import FollowerSettings
+from ik_service.ros.capabilities.capability import Capability, MakeCapability, NodeParts
+from ik_service.ros.capabilities.loading import BUILT_IN, make_capabilities
 from ik_service.ros.common.actions import NodeWithActions
 from ik_service.ros.common.executors import (
     PartialExecutor,
@@ -42,27 +44,18 @@ from ik_service.ros.common.response_retry import retry_dropped_responses
 from ik_service.ros.common.runtime import spinning
 from ik_service.ros.common.tf_listener import tf_frames, TransformSource
 from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
-from ik_service.ros.markers.world_markers import RATE, WorldMarkerPublisher
-from ik_service.ros.motion.following.command_publisher import (
-    CommandPublisher,
-    full_name,
-    publishers_of,
-)
-from ik_service.ros.motion.following.follower_interface import FollowerInterface
-from ik_service.ros.motion.following.followers import Followers, TargetTopics
-from ik_service.ros.motion.following.intake import NodeContext, queue_delay
-from ik_service.ros.motion.following.stop_services import StopServices
+from ik_service.ros.motion.command_monitor import full_name, publishers_of
+from ik_service.ros.motion.command_publisher import CommandPublisher
+from ik_service.ros.motion.follower_interface import FollowerInterface
+from ik_service.ros.motion.followers import Followers
+from ik_service.ros.motion.intake import NodeContext, queue_delay
 from ik_service.ros.motion.parameters import (
-    check_servo,
     COMMAND_INTERFACE,
     COMMAND_JOINTS,
-    REPLACE_GOALS,
-    TRAJECTORY_ACTION,
     TRAJECTORY_REPLACEMENT,
 )
-from ik_service.ros.motion.servo.servo_interface import ServoInterface
-from ik_service.ros.motion.trajectory.trajectory_actions import TrajectoryActions
-from ik_service.ros.node.capabilities import capabilities, MotionInterface, NodeParts
+from ik_service.ros.motion.stop_services import StopServices
+from ik_service.ros.motion.target_topics import TargetTopics
 from ik_service.ros.node.diagnostics import DiagnosticsPublisher
 from ik_service.ros.node.parameter_table import PUBLISH_MARKERS, TF_TIMEOUT
 from ik_service.ros.node.parameters import NodeParameters
@@ -71,7 +64,6 @@ from ik_service.ros.node.services import Services
 from ik_service.ros.parameters.parameter_services import ParameterServices
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.scene.collision_world import CollisionWorld, REQUIRE_COLLISION_CHECKING
-from ik_service.ros.scene.scene_interfaces import MonitoredScenePublisher, WorldTopics
 
 # Those for paths, batches and capabilities wait for the ones that work; all but one for changes
 # may wait for a compiler.
@@ -197,6 +189,7 @@ def announce_late(log: RcutilsLogger, service: str, seconds: float) -> None:
     log.info(f'{service} is offered after {seconds:.1f} s')
 
 
+_WATCH_RATE = 10.0  # of the calls of capabilities that observe [Hz]
 _NOTICE = 0.1  # time until others learn of a stop, or of a motion for no target [s]
 
 
@@ -216,6 +209,7 @@ class IkNode(NodeWithActions):
     :ivar collisions: the known world, and the checker of collisions.
     :param transforms: transforms of tf that several nodes share; None to listen to tf itself.
     :param shared: threads that several nodes share; None for its own.
+    :param built_in: which of its own capabilities it has: trajectories, servoing, the known world.
     :param node_options: passed on to :class:`rclpy.node.Node`, such as ``context``.
     :raises IkServiceError: a parameter has a value it cannot have.
     """
@@ -224,6 +218,7 @@ class IkNode(NodeWithActions):
         self,
         transforms: TransformSource | None = None,
         shared: SharedThreads | None = None,
+        built_in: Sequence[MakeCapability] = BUILT_IN,
         **node_options: Unpack[NodeOptions],
     ) -> None:
         super().__init__('ik_service', start_parameter_services=False, **node_options)
@@ -258,17 +253,6 @@ class IkNode(NodeWithActions):
         self._markers = ArmMarkerPublisher(self, self._default_follower, self._on_error, checks)
         self._stop = StopServices(self, self._present_followers, self._preempt, self._wake)
         self._targets = TargetTopics(self, self._on_target, self._on_twist, self._wake)
-        self._servo = ServoInterface(
-            self, self._present_followers, self.parameters, self._commands.clock
-        )
-        trajectories = TrajectoryActions(
-            self,
-            self._present_followers,
-            self.parameters[TRAJECTORY_ACTION],
-            self._on_error,
-            lambda: self.parameters[REPLACE_GOALS],
-        )
-        self._motions: list[MotionInterface] = [trajectories, self._servo]
         self._tf = tf_frames(self, lambda: self.parameters[TF_TIMEOUT], transforms)
         self._frames = Frames(self._tf)
         self._errors = FaultLogger(lambda text: self.get_logger().error(text))
@@ -291,29 +275,22 @@ class IkNode(NodeWithActions):
         self._arm_services = Services(
             self, self.parameters, self._frames, self.collisions, self._on_error, self._on_offered
         )
-        self._capabilities = capabilities(
-            NodeParts(
-                self,
-                self.parameters,
-                self._frames,
-                self.collisions,
-                self._present_measured,
-                self._present_followers,
-                trajectories.play,
-                self._arm_services.around,
-                self._on_error,
-            )
+        self._parts = NodeParts(
+            self,
+            self.parameters,
+            self._frames,
+            self.collisions,
+            self._commands.clock,
+            self._present_measured,
+            self._present_followers,
+            self._arm_services.around,
+            self._on_error,
+            self._wake,
         )
+        make_capabilities(self._parts, built_in)
         for capability in self._capabilities:
             self._arm_services.add(capability.services, capability.late)
-            if capability.motion is not None:
-                self._motions.append(capability.motion)
-        WorldTopics(
-            self, self.collisions.known, self._present_measured, self._on_error, self._wake
-        )
-        self._world = WorldMarkerPublisher(self, self._present_measured, self.collisions)
-        self._scene = MonitoredScenePublisher(self, self._present_measured, self.collisions)
-        self._world_ticker = periodic_call(checks, self._show_world, RATE, self._on_error)
+        self._watches = periodic_call(checks, self._watch_all, _WATCH_RATE, self._on_error)
         self._diagnostics = DiagnosticsPublisher(
             self, self._arm_services.statistics, self.collisions, self._report
         )
@@ -324,7 +301,7 @@ class IkNode(NodeWithActions):
         self._arm_services.compile_with(self._compiler.prepare)
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
         self._descriptions = RobotDescriptions(
-            self, self.parameters, self._loader, (self._commands.check, self._check_servo)
+            self, self.parameters, self._loader, (self._commands.check, self._check_capabilities)
         )
         self._threads = NodeThreads(self, shared.states if shared else None, self._on_error)
         self.parameters.when_changed(self._apply, self._prepare)
@@ -332,9 +309,13 @@ class IkNode(NodeWithActions):
         retry_dropped_responses(self)
 
     @property
+    def _capabilities(self) -> Sequence[Capability]:
+        return self._parts.made
+
+    @property
     def measured(self) -> MeasuredState | None:
         """The measured joint state; None before there is an arm."""
-        return self._arm_services.measured
+        return None if self._followers is None else self._followers.measured
 
     def start(self) -> None:
         """
@@ -354,7 +335,7 @@ class IkNode(NodeWithActions):
     def running(self) -> Iterator[None]:
         """Spin in threads of its own, and send commands, for the time of a ``with`` block."""
         streams = self._state_group, self._targets.group
-        motions = [part.group for part in self._motions if part.group is not None]
+        motions = [made.group for made in self._capabilities if made.group is not None]
         groups = self._change_group, self._stop.group, motions, *streams
         polled = (self._commands.monitor.group,)  # by the ticks
         with self._threads.spinning(self._arm_services, *groups, polled), self.commanding():
@@ -363,14 +344,14 @@ class IkNode(NodeWithActions):
     @contextmanager
     def commanding(self) -> Iterator[None]:
         """Send commands for the time of a ``with`` block, in which an executor has to spin."""
-        with self._ticker, self._watch, self._world_ticker:
+        with self._ticker, self._watch, self._watches:
             try:
                 yield
             finally:
                 self._loader.end()
                 self._arm_services.end()
-                for part in self._motions:
-                    part.end()
+                for capability in self._capabilities:
+                    capability.end()
                 if self._followers is not None:  # to rest, while the ticker still ticks
                     self._followers.end()
                 self._compiler.end()
@@ -385,8 +366,8 @@ class IkNode(NodeWithActions):
             callback_group=self._state_group,
         )
         self._targets.start()
-        for part in self._motions:
-            part.start()
+        for capability in self._capabilities:
+            capability.start()
 
     # Callbacks
 
@@ -401,10 +382,7 @@ class IkNode(NodeWithActions):
             why = self._fault.reason or self._descriptions.waiting_for
             self.get_logger().warning(f'target_pose ignored: {why}', throttle_duration_sec=5.0)
             return
-        following = followers.on_target(group, message, queue_delay(info))
-        if following is not None:
-            solver = following.group.solver(self.parameters.solver).solver
-            self._diagnostics.record_target_solve(following, solver.name)
+        followers.on_target(group, message, queue_delay(info))
 
     def _on_twist(self, group: str, message: TwistStamped, info: Mapping[str, int]) -> None:
         followers = self._followers
@@ -441,8 +419,8 @@ class IkNode(NodeWithActions):
         try:
             if followers is not None:
                 followers.tick(now)
-                for part in self._motions:
-                    part.tick(now)
+                for call in self._parts.ticks.copy():  # others may change it
+                    call(now)
             self._commands.monitor.poll(now)
         finally:
             self._watch.end()
@@ -452,7 +430,8 @@ class IkNode(NodeWithActions):
         received = self._incompatible.report()
         stalls = {'stalls of the commands': str(self._watch.count)}
         others = {'motions besides targets': str(self._other_motions())}
-        motions = {name: text for part in self._motions for name, text in part.report().items()}
+        reports = [capability.report() for capability in self._capabilities]
+        motions = {name: text for report in reports for name, text in report.items()}
         return {**motions, **others, **self._stop.report(), **received, **stalls}
 
     def _wake(self) -> None:
@@ -467,13 +446,12 @@ class IkNode(NodeWithActions):
 
     def _preempt(self, reason: str) -> None:
         """Stop the goals of all actions."""
-        for part in self._motions:
-            part.preempt(reason)
+        for capability in self._capabilities:
+            capability.preempt(reason)
 
-    def _show_world(self, now: float) -> None:
-        """Publish the changes of the known world."""
-        self._world.update(now)
-        self._scene.update(now)
+    def _watch_all(self, now: float) -> None:
+        for call in self._parts.watches.copy():
+            call(now)
 
     def _default_follower(self) -> FollowerInterface | None:
         return self._followers.default if self._followers is not None else None
@@ -497,7 +475,8 @@ class IkNode(NodeWithActions):
             self._stop.replace(followers, self._use)
         self._arm_services.advertise()
         self._targets.update(followers.others)
-        self._servo.update(followers.others)
+        for capability in self._capabilities:
+            capability.adopt(followers)
         self._threads.wake()
         announce(log, followers, before, self.parameters, time.monotonic() - self._started_at)
         self._arm_services.prepare(arm, self.parameters.solver)
@@ -508,7 +487,7 @@ class IkNode(NodeWithActions):
 
     def _use(self, followers: Followers) -> None:
         self.collisions.adopt(followers.arm)
-        self._arm_services.measured = followers.measured
+        self._arm_services.use(followers.measured)
         self._followers, self._fault = followers, DescriptionFault()
 
     def _on_refused(self, error: Exception) -> None:
@@ -525,9 +504,10 @@ class IkNode(NodeWithActions):
         if self._followers is not None:
             Arm(self._followers.arm.described, settings)
 
-    def _check_servo(self, arm: Arm) -> None:
-        """Refuse, by an exception, an arm that does not go with the parameters of servoing."""
-        check_servo(self.parameters, arm)
+    def _check_capabilities(self, arm: Arm) -> None:
+        """Refuse, by an exception, an arm that does not go with the parameters of capabilities."""
+        for capability in self._capabilities:
+            capability.check(arm)
 
     def _prepare(self, solver: SolverSettings) -> None:
         """Compile the kernels of a changed solver, which may take half a minute."""

@@ -7,10 +7,8 @@ from functools import partial
 from typing import Any
 
 from moveit_msgs.srv import (
-    ApplyPlanningScene,
     GetCartesianPath,
     GetGroupUrdf,
-    GetPlanningScene,
     GetPositionFK,
     GetPositionIK,
     GetStateValidity,
@@ -30,7 +28,6 @@ from ik_service.ros.node.parameters import NodeParameters
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.service_handler import Around, RequestStatistics, ServiceHandler
 from ik_service.ros.scene.collision_world import CollisionWorld
-from ik_service.ros.scene.scene_interfaces import ApplySceneHandler, GetSceneHandler
 from ik_service.ros.services.compute_cartesian_path import CartesianPathHandler
 from ik_service.ros.services.compute_fk import FkHandler
 from ik_service.ros.services.compute_ik import IkHandler
@@ -81,22 +78,17 @@ class Services:
         self.capability_group = ReentrantCallbackGroup()
         around, warn = self.around, node.get_logger().warning
         states = FaultLogger(lambda text: warn(f'check_state_validity: {text}'))
-        scenes = FaultLogger(lambda text: warn(f'apply_planning_scene: {text}'))
         self.ik = IkHandler(settings, *around('compute_ik'), collisions)
         self.paths = CartesianPathHandler(settings, motion, *around(_PATHS), collisions)
         self.batches = BatchHandler(self.ik, *around(_BATCHES))
         listed = AllSolutionsHandler(self.ik, *around(_ALL))
         placed = FkHandler(*around('compute_fk'), collisions.known)
         checked = ValidityHandler(node.get_clock(), frames, on_error, states.report, collisions)
-        applied = ApplySceneHandler(node.get_clock(), frames, on_error, scenes.report, collisions)
-        told = GetSceneHandler(*around('get_planning_scene'), collisions)
         self._handlers: dict[str, tuple[type, ServiceHandler]] = {
             'compute_ik': (GetPositionIK, self.ik),
             'compute_fk': (GetPositionFK, placed),
             'check_state_validity': (GetStateValidity, checked),
             'get_urdf': (GetGroupUrdf, UrdfHandler(*around('get_urdf'))),
-            'apply_planning_scene': (ApplyPlanningScene, applied),
-            'get_planning_scene': (GetPlanningScene, told),
             _BATCHES: (GetCartesianPath, self.batches),
             _PATHS: (GetCartesianPath, self.paths),
             _ALL: (GetCartesianPath, listed),
@@ -128,13 +120,8 @@ class Services:
         offer = partial(self._offer_late, name, group, qos)
         self._late[name] = KernelPreparation(offer, self._on_error)
 
-    @property
-    def measured(self) -> MeasuredState | None:
-        """The measured state that requests are answered for; None before there is an arm."""
-        return self.ik.measured
-
-    @measured.setter
-    def measured(self, measured: MeasuredState) -> None:
+    def use(self, measured: MeasuredState) -> None:
+        """Answer requests for a measured state, and with it an arm, from now on."""
         for _, handler in self._handlers.values():
             handler.measured = measured
 

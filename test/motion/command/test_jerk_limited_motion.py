@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from ik_service.motion.command.command_window import PlannedMotion
-from ik_service.motion.command.commanded_joints import averaged
 from ik_service.motion.command.joint_motion import JerkLimitedMotion, JointMotion
 from ik_service.motion.command.motion_limits import averaging_window, MotionLimits
+from ik_service.motion.command.windowed_joints import averaged
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
 LOWER, UPPER = np.array([-1.0, -2.0, -np.inf]), np.array([1.0, 2.0, np.inf])
@@ -126,10 +126,9 @@ def test_the_way_of_a_goal_that_turns_is_kept_to():
 def test_going_back_to_an_earlier_state_repeats_the_motion():
     motion = JerkLimitedMotion(np.zeros(3), WINDOW)
     run(motion, [0.9, 1.0, 4.0], 0.001, 250)  # so long that the average drops old points
-    before = motion.state
+    before = motion.copied()
     first = run(motion, [-0.9, 1.0, 4.0], 0.001, 300)
-    motion.state = before
-    assert np.array_equal(run(motion, [-0.9, 1.0, 4.0], 0.001, 300), first)
+    assert np.array_equal(run(before, [-0.9, 1.0, 4.0], 0.001, 300), first)
 
 
 @pytest.mark.parametrize(

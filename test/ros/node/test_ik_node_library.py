@@ -8,19 +8,27 @@ import sys
 import threading
 import warnings
 
+import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from control_msgs.action import FollowJointTrajectory
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetCartesianPath, GetPositionIK
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 from support.harness import START_TIMEOUT, until
+from support.ros.cells import READY
 from support.ros.servers import ik_request, PANDA, panda_arm, reachable, solved, TIP
 
 from ik_service.paths.preparation import CartesianPathKernels
+from ik_service.ros.capabilities.loading import BUILT_IN
+from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.node.ik_node import IkNode
 
 
@@ -43,9 +51,11 @@ def _is_ours(entry):
 
 
 @pytest.fixture
-def node(ros_context, bench):
+def node(request, ros_context, bench):
+    """A node; a test may choose the capabilities that it has of its own."""
     parameters = {'urdf': str(PANDA), 'tip_link': TIP}
     node = IkNode(
+        built_in=getattr(request, 'param', BUILT_IN),
         context=ros_context,
         namespace=bench.namespace,
         parameter_overrides=[Parameter(name, value=value) for name, value in parameters.items()],
@@ -100,6 +110,33 @@ def test_the_service_of_paths_is_offered_when_its_kernels_are_ready(bench, node,
         assert 'compute_cartesian_path' not in str(own)
         compiled.set()
         until(paths.service_is_ready, START_TIMEOUT, 'the service of paths')
+
+
+@pytest.mark.parametrize('node', [()], indirect=True, ids=['no capabilities'])
+def test_a_node_follows_targets_without_trajectories_and_servoing(bench, node, executor):
+    commands = bench.record(JointState, 'joint_command')
+    reports = bench.record(DiagnosticArray, 'diagnostics')
+    message = JointState(name=list(panda_arm().chain.joint_names), position=READY.tolist())
+    node.start()
+    with node.commanding():
+        states = bench.publisher(JointState, 'joint_states')
+        targets = bench.publisher(PoseStamped, 'target_pose')
+        moves = panda_arm().chain.forward(READY + 0.02)
+        target = PoseStamped(header=Header(frame_id='panda_link0'), pose=pose_from_matrix(moves))
+
+        def commanded():
+            states.publish(message)
+            if not commands.messages:
+                targets.publish(target)
+            return len(commands) > 5
+
+        until(commanded, START_TIMEOUT, 'commands')
+        assert np.abs(np.subtract(commands.messages[0].position, READY)).max() < 1e-9
+        said = str(reports.wait(lambda message: 'executes no trajectories' in str(message)))
+        assert 'last trajectory' not in said
+        own = str(node.get_subscriber_names_and_types_by_node(node.get_name(), bench.namespace))
+        assert 'target_pose' in own
+        assert 'delta_twist_cmds' not in own
 
 
 def test_a_destroyed_node_leaves_nothing_behind_though_somebody_still_holds_it(

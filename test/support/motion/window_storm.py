@@ -24,8 +24,13 @@ from support.ros.servers import PANDA
 from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.loader import build_arm
 from ik_service.motion.command.commanded_joints import CommandedJoints
+from ik_service.motion.command.windowed_joints import WindowedJoints
 from ik_service.ros.common.motion_clock import MotionClock
-from ik_service.ros.motion.following.command_channels import TrajectoryChannel, VelocityChannel
+from ik_service.ros.motion.command_channels import (
+    CommandedGroup,
+    TrajectoryChannel,
+    VelocityChannel,
+)
 
 CYCLE = 0.002
 CREEP, CREEP_CHANGE = 1e-3, 0.5  # what counts as rest [rad/s], [rad/s²]: 2 µrad in a cycle
@@ -185,8 +190,8 @@ class WindowStorm(Storm):
         state = MeasuredState(build_arm(PANDA, ArmSettings(tip_link='panda_hand_tcp')))
         names = solver.chain.joint_names
         state.update((*names, 'panda_finger_joint1'), [*self.q.tolist(), 0.02], 0.0)
-        self.joints = CommandedJoints(names)
-        self.channel = TrajectoryChannel(self.joints, names, state, StormClock())
+        self.joints = WindowedJoints(names)
+        self.channel = TrajectoryChannel(CommandedGroup(names, self.joints, state, StormClock()))
         self.windows = WindowObserver(self.chain, **limits)
         self.windows.played_until = self.now
         self.fresh = False
@@ -274,7 +279,8 @@ class VelocityStorm(Storm):
         state = MeasuredState(build_arm(PANDA, ArmSettings(tip_link='panda_hand_tcp')))
         names = solver.chain.joint_names
         state.update((*names, 'panda_finger_joint1'), [*self.q.tolist(), 0.02], 0.0)
-        self.channel = VelocityChannel(CommandedJoints(names), names, state, StormClock())
+        group = CommandedGroup(names, CommandedJoints(names), state, StormClock())
+        self.channel = VelocityChannel(group)
         self.velocities = VelocityObserver(self.chain, **limits)
         self.ended = 0
 

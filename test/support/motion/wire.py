@@ -24,16 +24,19 @@ from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import build_arm
 from ik_service.model.motion_bounds import MotionBounds
-from ik_service.motion.command.commanded_joints import CommandedJoints
 from ik_service.motion.playback.trajectory_goal import TrajectoryGoal
 from ik_service.motion.settings import FollowerSettings
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.motion_clock import MotionClock
-from ik_service.ros.motion.following import command_channels as channels
-from ik_service.ros.motion.following.command_channels import CommandChannel, TrajectoryChannel
-from ik_service.ros.motion.following.followers import Followers
-from ik_service.ros.motion.following.intake import NodeContext
+from ik_service.ros.motion import command_channels as channels
+from ik_service.ros.motion.command_channels import (
+    CommandChannel,
+    CommandedGroup,
+    TrajectoryChannel,
+)
+from ik_service.ros.motion.followers import Followers
+from ik_service.ros.motion.intake import NodeContext
 
 READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 CYCLE = 0.002  # of the controller [s]
@@ -236,11 +239,10 @@ class Wire:
     # The publisher of commands, for the followers
 
     def channel(self, names, measured):
-        around = CommandedJoints(names), names, measured, self.clock
-        if self.interface == 'joint_trajectory':
-            self._channels.append(TrajectoryChannel(*around, lambda: self.blends))
-        else:
-            self._channels.append(CHANNELS[self.interface](*around))
+        kind = CHANNELS[self.interface]
+        group = CommandedGroup(names, kind.joints(names), measured, self.clock)
+        blending = kind is TrajectoryChannel
+        self._channels.append(kind(group, self) if blending else kind(group))
         return self._channels[-1]
 
     def missing(self, names):

@@ -8,7 +8,7 @@ calls of rclpy do, ``free`` lets other threads run.
 import ctypes
 import os
 
-from ik_service.ros.motion.following.command_publisher import CommandPublisher
+from ik_service.ros.motion.command_publisher import CommandPublisher
 from ik_service.ros.node.main import main
 
 HANGS = {'locked': ctypes.PyDLL, 'free': ctypes.CDLL}

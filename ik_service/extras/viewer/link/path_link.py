@@ -21,9 +21,9 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from ik_service.extras.viewer.link.viewer_node import RequestClient, ViewerNode
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
+from ik_service.ros.capabilities.trajectory_goals import trajectory_from
 from ik_service.ros.common.actions import ThreadSafeActionClient
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.motion.trajectory.goals import trajectory_from
 from ik_service.ros.requests.errors import ErrorCode
 
 _SHORTEST = 0.05  # time of a motion of the joints [s]

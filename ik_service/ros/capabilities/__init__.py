@@ -1,0 +1,1 @@
+"""Capabilities of a node besides those of its core: trajectories, servoing, the known world."""

@@ -1,0 +1,385 @@
+"""Trajectories that a real controller plays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from action_msgs.msg import GoalStatus
+from action_msgs.srv import CancelGoal
+from control_msgs.action import FollowJointTrajectory
+from rclpy.action.client import ClientGoalHandle
+from rclpy.task import Future
+
+from ik_service.common.fault_logger import FaultLogger
+from ik_service.exceptions import TargetRefusedError
+from ik_service.motion.goal import MotionGoal
+from ik_service.motion.playback.reservation import Reservation
+from ik_service.ros.capabilities.playback import Playback, prepared, start_time
+from ik_service.ros.capabilities.trajectory_goals import (
+    CANCELED_EARLY,
+    GoalEnd,
+    GoalOutcome,
+    GoalRefusedError,
+    preempted,
+    TrajectoryRequest,
+)
+from ik_service.ros.common.actions import ThreadSafeActionClient
+from ik_service.ros.motion.follower_interface import FollowerInterface
+from ik_service.ros.motion.followers import Followers
+
+PATIENCE = 3.0
+"""Time without the controller's action after which a trajectory fails [s]."""
+
+_RETRY = 2.0
+"""Time after which a controller that does not agree to cancel is asked again [s]; and for the
+result, after twice the time each time, as every request is kept until it is answered."""
+
+_ANEW = 'was restarted, and its goals are lost'
+_RESPONSE = CancelGoal.Response
+
+
+class ControllerGoal:
+    """
+    Goal at a controller, which is sent at once. Not thread-safe except for the client's callbacks.
+
+    It is over when the controller says so, when the controller does not know it, or when the
+    server that got it is no longer there, whether another one has taken its place or not.
+
+    :param on_news: called when something has changed; must not block.
+    """
+
+    def __init__(
+        self,
+        client: ThreadSafeActionClient,
+        goal: FollowJointTrajectory.Goal,
+        now: float,
+        on_news: Callable[[], object],
+    ) -> None:
+        self._client, self._name, self._on_news = client, client.name, on_news
+        self._servers = client.servers()
+        self._missing_since: float | None = None
+        self._feedback: FollowJointTrajectory.Feedback | None = None
+        self._handle: ClientGoalHandle | None = None
+        self._results: list[Future] = []
+        self._result_at, self._result_pause = now, _RETRY
+        self._cancellation: Future | None = None
+        self._agreed = self._refused = False
+        self._sent_at, self._asked_at = now, -float('inf')
+        self._cancel_at: float | None = None
+        self._answer = client.send_goal_async(goal, self._on_feedback)
+        self._answer.add_done_callback(self._on_done)
+
+    @property
+    def waiting_for(self) -> str:
+        """Awaited event."""
+        if self._handle is None:
+            return 'it has not yet accepted the goal'
+        if self._refused:
+            return 'it refuses to cancel its goal; the request is repeated'
+        if self._agreed:
+            return 'it has accepted the cancellation, but the goal has not ended yet'
+        return 'cancellation of its goal was requested; the goal has not ended yet'
+
+    def overdue(self, now: float) -> float:
+        """Return how long the expected response is overdue [s]; 0 when it is not."""
+        if self._cancel_at is not None:
+            late = now - self._cancel_at
+            return late if self._refused or late > PATIENCE else 0.0
+        late = now - self._sent_at
+        return late if self._handle is None and late > PATIENCE else 0.0
+
+    def feedback(self) -> FollowJointTrajectory.Feedback | None:
+        """Return the controller's last feedback; None when there is no news."""
+        feedback, self._feedback = self._feedback, None
+        return feedback
+
+    def attend(self, now: float, canceling: bool) -> GoalOutcome | None:
+        """
+        Do the due work; return the outcome of the goal, None before its end.
+
+        :param canceling: whether it is to be canceled.
+        """
+        outcome = self._rejection() or self._result() or self._loss(now)
+        if outcome is None and canceling:
+            if self._cancel_at is None:
+                self._cancel_at = now
+            self._cancel(now)
+        return outcome
+
+    def _rejection(self) -> GoalOutcome | None:
+        """Take the answer to the goal; return an outcome when that is the end."""
+        if self._handle is not None or not self._answer.done():
+            return None
+        handle = self._answer.result()
+        if handle is None or not handle.accepted:
+            text = f'{self._name} has rejected it; see the log of the controller'
+            return GoalOutcome(GoalEnd.REFUSED, text)
+        self._handle = handle
+        self._ask_for_result(handle)
+        return None
+
+    def _ask_for_result(self, handle: ClientGoalHandle) -> None:
+        result = handle.get_result_async()
+        self._results.append(result)
+        result.add_done_callback(self._on_done)
+
+    def _ask_again_for_result(self, handle: ClientGoalHandle, now: float) -> None:
+        """Ask when that is due: an answer may have been lost."""
+        if now >= self._result_at:
+            self._result_at = now + self._result_pause
+            self._result_pause *= 2.0
+            self._ask_for_result(handle)
+
+    def _result(self) -> GoalOutcome | None:
+        for future in [result for result in self._results if result.done()]:
+            self._results.remove(future)
+            answer = future.result()
+            if answer.status != GoalStatus.STATUS_UNKNOWN:
+                return self._outcome(answer)
+            servers = self._client.servers()
+            if len(servers) == 1:  # of several, another one may have it
+                here = servers & self._servers
+                return self._lost('does not know the goal any more' if here else _ANEW)
+        return None
+
+    def _outcome(self, answer: Any) -> GoalOutcome:  # noqa: ANN401 - a type without a public name
+        text = answer.result.error_string
+        note = f' ({self._name} refused to cancel it)' if self._refused else ''
+        if answer.status == GoalStatus.STATUS_SUCCEEDED:
+            return GoalOutcome(GoalEnd.SUCCEEDED, (text or GoalEnd.SUCCEEDED.value) + note)
+        if answer.status == GoalStatus.STATUS_CANCELED:
+            canceled = GoalEnd.STOPPED if self._cancel_at is None else GoalEnd.CANCELED
+            return GoalOutcome(canceled, text or f'{self._name}: it was canceled')
+        outcome = GoalOutcome.of_control_code(answer.result.error_code, text)
+        if outcome.end is GoalEnd.SUCCEEDED:
+            outcome = GoalOutcome(GoalEnd.STOPPED, text or f'{self._name} has aborted it')
+        return GoalOutcome(outcome.end, outcome.text + note)
+
+    def _loss(self, now: float) -> GoalOutcome | None:
+        """Return an outcome when the server that got the goal is gone, and that lasts."""
+        servers = self._client.servers()
+        if servers & self._servers if self._servers else self._client.server_is_ready():
+            self._missing_since = None
+            return None
+        self._missing_since = self._missing_since or now
+        if now - self._missing_since <= PATIENCE:
+            return None
+        return self._lost(_ANEW if servers else 'has gone')
+
+    def _lost(self, how: str) -> GoalOutcome:
+        return GoalOutcome(
+            GoalEnd.STOPPED,
+            f'the action {self._name} {how}; whether the arm still moves is not known',
+        )
+
+    def _cancel(self, now: float) -> None:
+        """Ask for the cancellation until the controller agrees, and then for the result."""
+        handle = self._handle
+        if handle is None:
+            return
+        if self._agreed:
+            self._ask_again_for_result(handle, now)
+            return
+        if self._cancellation is not None and self._cancellation.done():
+            self._take_cancel_answer(handle, self._cancellation.result(), now)
+            self._cancellation = None
+        if not self._agreed and now - self._asked_at >= _RETRY:
+            self._asked_at = now
+            self._cancellation = handle.cancel_goal_async()
+            self._cancellation.add_done_callback(self._on_done)
+
+    def _take_cancel_answer(
+        self, handle: ClientGoalHandle, answer: CancelGoal.Response, now: float
+    ) -> None:
+        if answer.goals_canceling:
+            self._agreed, self._refused = True, False
+            self._result_at = now + self._result_pause
+        elif answer.return_code in (
+            _RESPONSE.ERROR_UNKNOWN_GOAL_ID,
+            _RESPONSE.ERROR_GOAL_TERMINATED,  # so it is also called while it is being canceled
+        ):
+            self._ask_again_for_result(handle, now)  # it has the outcome of the goal
+        else:
+            self._refused = True
+
+    # Called by the client
+
+    def _on_feedback(self, message: Any) -> None:  # noqa: ANN401 - a type without a public name
+        self._feedback = message.feedback
+
+    def _on_done(self, _: Future) -> None:
+        self._on_news()
+
+
+_REPLACED = 'a newer trajectory has replaced it'
+
+
+class ForwardedPlayback(Playback):
+    """
+    Trajectory that is checked here and played by a real controller.
+
+    The goal is sent once the node's own commands are at rest and the controller's action is
+    there. Whatever ends the motion here, such as ``~/stop``, cancels the goal there. Nothing else
+    may move the arm until the controller says that the goal is over, or is gone.
+
+    :param on_news: called when something has changed; must not block.
+    :param replaces: the one at the controller that it replaces; None for none.
+    :raises GoalRefusedError: nothing moves then.
+    """
+
+    def __init__(
+        self,
+        request: TrajectoryRequest,
+        following: FollowerInterface,
+        client: ThreadSafeActionClient,
+        on_news: Callable[[], object],
+        delays: FaultLogger,
+        replaces: ForwardedPlayback | None = None,
+    ) -> None:
+        super().__init__(following)
+        self._request, self._client, self._name = request, client, client.name
+        self._on_news, self._delays = on_news, delays
+        self._goal: ControllerGoal | None = None
+        self._outcome: GoalOutcome | None = None
+        self._missing_since: float | None = None
+        self._replaces, self._replaced = replaces, False
+        self._canceling, self._stop_reason, self._stop_end = False, '', GoalEnd.STOPPED
+        prepared(request, following)
+        start_time(request, following.clock)
+        self._reservations: dict[FollowerInterface, Reservation] = {}
+        try:
+            self._reserve(following, None if replaces is None else replaces.motion_goal)
+        except TargetRefusedError as error:
+            raise GoalRefusedError(GoalEnd.REFUSED, str(error)) from None
+
+    @property
+    def outcome(self) -> GoalOutcome | None:
+        """Outcome; None before the end."""
+        return self._outcome
+
+    @property
+    def motion_goal(self) -> MotionGoal:
+        """The reservation of its joints."""
+        return self._reservations[self.following]
+
+    @property
+    def resting(self) -> bool:
+        """Always: the controller reports the end when it is over."""
+        return True
+
+    def cancel(self, reason: str = '') -> None:
+        """Ask the controller to cancel it."""
+        self._stop_reason = self._stop_reason or reason
+        self._canceling = True
+        self._on_news()
+
+    def preempt(self, reason: str) -> None:
+        """Ask the controller to cancel it, for a stop of all motion."""
+        if not self._canceling:
+            self._stop_end = GoalEnd.PREEMPTED
+            self.cancel(reason)
+
+    def feedback(self) -> FollowJointTrajectory.Feedback | None:
+        """Return the controller's last feedback; None when there is no news."""
+        return None if self._goal is None else self._goal.feedback()
+
+    def attend(self, now: float) -> None:
+        """Send the goal or its cancellation when that is due, and look after the controller."""
+        if self._outcome is not None:
+            return
+        if self._goal is None:
+            outcome = self._begin(now)
+        else:
+            outcome = self._goal.attend(now, self._canceling)
+            if outcome is None:
+                self._tell_delay(self._goal, now)
+        if outcome is not None:
+            self._end(outcome)
+
+    def replace_arm(self, followers: Followers) -> None:
+        """End, and keep others from moving the new arm as well until the controller has ended."""
+        super().replace_arm(followers)
+        for following in followers:
+            if following not in self._reservations:
+                with suppress(TargetRefusedError):  # it cannot be moved yet, and is tried again
+                    self._reserve(following)
+
+    def reclaim(self, reason: str) -> None:
+        """Cancel it after all, and let nothing else move the arm until it is over."""
+        if self._outcome is None and self._replaced:
+            self._replaced = False
+            self.preempt(reason)
+            with suppress(TargetRefusedError):
+                self._reserve(self.following)
+
+    def _reserve(self, following: FollowerInterface, replaces: MotionGoal | None = None) -> None:
+        reservation = Reservation(self._claim, self._on_reservation_end, self._on_replaced)
+        reservation.replaces = replaces
+        following.follow_goal(reservation)
+        self._reservations[following] = reservation
+
+    def _begin(self, now: float) -> GoalOutcome | None:
+        """Send the goal when it can be; return an outcome when it never will be."""
+        if self._canceling:
+            return CANCELED_EARLY
+        if self._replaced:
+            return preempted(_REPLACED)
+        if self._client.server_is_ready():
+            self._missing_since = None
+            if not self.following.follower.active:
+                self._goal = ControllerGoal(self._client, self._request.goal, now, self._on_news)
+            return None
+        self._missing_since = self._missing_since or now
+        if now - self._missing_since <= PATIENCE:
+            return None
+        text = 'does not exist: is the controller active, and trajectory_action right?'
+        return GoalOutcome(GoalEnd.STOPPED, f'the action {self._name} {text}')
+
+    def _tell_delay(self, goal: ControllerGoal, now: float) -> None:
+        overdue = goal.overdue(now)
+        if overdue:
+            what = self._claim() if self._canceling else f'{self._name}: {goal.waiting_for}'
+            since = f', for {overdue:.0f} s by now' if overdue >= 1.0 else ''
+            self._delays.report(what + since, what)
+
+    def _claim(self) -> str:
+        """Return why nothing else may move the arm."""
+        if not self._canceling:
+            return f'{self._name} executes a trajectory; cancel it, or call ~/stop, first'
+        waiting_for = (
+            'cancellation of its goal was requested'
+            if self._goal is None
+            else self._goal.waiting_for
+        )
+        return f'{self._name} may still move the arm: {waiting_for}'
+
+    def _end(self, outcome: GoalOutcome) -> None:
+        if self._replaced and outcome.end not in (GoalEnd.SUCCEEDED, GoalEnd.CANCELED):
+            outcome = preempted(f'{_REPLACED}; {self._name}: {outcome.text}')
+        if self._stop_reason and outcome.end is not GoalEnd.SUCCEEDED:
+            reason = self._stop_reason
+            if outcome.end is GoalEnd.STOPPED:
+                reason += f'; {outcome.text}'
+            outcome = GoalOutcome(self._stop_end, reason)
+        self._outcome = outcome
+        for following, reservation in self._reservations.items():
+            reservation.withdraw()
+            following.follower.release(reservation)
+        if self._replaces is not None and self._goal_is_refused(outcome):
+            self._replaces.reclaim(f'{self._name} has not taken the goal that was to replace it')
+        self._replaces = None
+        self._on_news()
+
+    @staticmethod
+    def _goal_is_refused(outcome: GoalOutcome) -> bool:
+        return outcome.end not in (GoalEnd.SUCCEEDED, GoalEnd.PREEMPTED)
+
+    def _on_replaced(self) -> None:
+        self._replaced = True
+        self._on_news()
+
+    def _on_reservation_end(self, reason: str) -> None:
+        if self._outcome is None:
+            self.cancel(reason)

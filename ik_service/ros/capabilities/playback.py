@@ -1,0 +1,323 @@
+"""Active trajectories, and all checks of them before anything moves."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+import math
+from typing import cast
+
+from builtin_interfaces.msg import Duration
+from control_msgs.action import FollowJointTrajectory
+import numpy as np
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from ik_service.common.quoting import listed, quote
+from ik_service.exceptions import TargetRefusedError, TrajectoryError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.motion.goal import MotionGoal
+from ik_service.motion.playback.trajectory_fit import fitted, GOAL_TOLERANCE, limits_of, per_joint
+from ik_service.motion.playback.trajectory_goal import (
+    GOAL_TIME,
+    TrajectoryGoal,
+    TrajectoryTolerances,
+)
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
+from ik_service.paths.trajectory.limit_check import TrajectoryLimits
+from ik_service.ros.capabilities.trajectory_goals import (
+    GoalEnd,
+    GoalOutcome,
+    GoalRefusedError,
+    RequestedTolerances,
+    TrajectoryRequest,
+)
+from ik_service.ros.common.motion_clock import MotionClock
+from ik_service.ros.motion.follower_interface import FollowerInterface
+from ik_service.ros.motion.followers import Followers
+
+LONGEST_AHEAD = 10.0
+"""Largest time until a trajectory begins [s]; farther, and the clocks of two machines differ."""
+
+_MOST_NAMED = 5
+"""Joints at fault that a message names."""
+
+
+def follower_for(followers: Followers, names: Sequence[str]) -> FollowerInterface:
+    """
+    Return the follower of the group whose joints a trajectory moves.
+
+    :raises GoalRefusedError: no group has all of them and no other; names those at fault.
+    """
+    wanted = set(names)
+    for following in followers:
+        if set(following.group.chain.joint_names) == wanted:
+            return following
+    nearest = max(followers, key=lambda f: len(wanted & set(f.group.chain.joint_names)))
+    joints = nearest.group.chain.joint_names
+    others = [name for name in names if name not in joints]
+    faults = [f'{quote(name)} {_place_of(name, followers)}' for name in others[:_MOST_NAMED]]
+    missing = [name for name in joints if name not in wanted]
+    if missing:
+        faults.append(f'{listed(missing)} {"is" if len(missing) == 1 else "are"} missing')
+    raise GoalRefusedError(
+        GoalEnd.INVALID_JOINTS,
+        f'{"; ".join(faults)}; a trajectory has to name all joints of a group and no others, '
+        f'here: {listed(joints)}',
+    )
+
+
+def _place_of(name: str, followers: Followers) -> str:
+    """Return the relation of a joint outside the group to the arm, in words."""
+    joint = followers.arm.robot.joints.get(name)
+    if joint is None:
+        return 'is no joint of the robot'
+    if joint.mimic is not None:
+        return f'follows {quote(joint.mimic.joint)} by itself (mimic)'
+    return 'is fixed' if not joint.movable else 'does not belong to the group'
+
+
+def prepared(request: TrajectoryRequest, following: FollowerInterface) -> JointTrajectory:
+    """
+    Return a trajectory that is checked, from where the arm is, with the joints in its order.
+
+    :raises GoalRefusedError: it does not start there, leaves the limits, or no joint state has
+        come yet.
+    """
+    place = following.follower.commanded
+    if place is None:
+        measured = following.measured.joints(following.group.indices)
+        if measured is None:
+            raise GoalRefusedError(GoalEnd.REFUSED, following.no_joint_state())
+        place = measured[0]
+    try:
+        return fitted(request.trajectory, chain_of(following), place, _limits(following))
+    except TrajectoryError as error:
+        raise GoalRefusedError(GoalEnd.INVALID, str(error)) from None
+
+
+def joined(request: TrajectoryRequest, following: FollowerInterface) -> JointTrajectory | None:
+    """
+    Return a trajectory that goes on from the motion of the commands, with the joints in its order.
+
+    :param request: request of a goal, checked already (:func:`prepared`).
+    :returns: the trajectory; None where that is not possible within the limits, where it is to
+        begin later, and where it leads along straight lines, which begin at rest.
+    """
+    motion, trajectory = following.follower.motion, request.trajectory
+    if motion is None or request.stamp:
+        return None
+    if trajectory.velocities is None:
+        if len(trajectory) > 1:
+            return None
+        trajectory = replace(trajectory, velocities=np.zeros_like(trajectory.positions))
+    try:
+        return fitted(trajectory, chain_of(following), motion[0], _limits(following), motion[1])
+    except TrajectoryError:
+        return None
+
+
+def _limits(following: FollowerInterface) -> TrajectoryLimits:
+    chain = chain_of(following)
+    acceleration = following.measured.arm.bounds.acceleration(chain)
+    return replace(limits_of(chain), acceleration=acceleration)
+
+
+def chain_of(following: FollowerInterface) -> KinematicChain:
+    """Return the chain of a follower, whose group has one tip."""
+    return cast(KinematicChain, following.group.chain)
+
+
+def start_time(request: TrajectoryRequest, clock: MotionClock) -> float:
+    """
+    Return the start time of a trajectory on the motion clock [s]; −inf for now.
+
+    :raises GoalRefusedError: it would be over already, or begins too far ahead.
+    """
+    if not request.stamp:
+        return -math.inf
+    start = clock.moment_of(request.stamp)
+    ahead = start - clock.now()
+    if ahead + request.trajectory.duration < 0.0:
+        late = -ahead - request.trajectory.duration
+        raise GoalRefusedError(
+            GoalEnd.OLD_STAMP,
+            f'by its stamp the trajectory ended {late:.3f} s ago; a stamp of 0 means now, and the '
+            'clocks have to agree',
+        )
+    if ahead > LONGEST_AHEAD:
+        raise GoalRefusedError(
+            GoalEnd.INVALID,
+            f'by its stamp the trajectory begins in {ahead:.3f} s, more than the allowed '
+            f'{LONGEST_AHEAD:g} s; a stamp of 0 means now, and the clocks have to agree, as does '
+            'use_sim_time',
+        )
+    return start
+
+
+def tolerances_for(requested: RequestedTolerances, chain: KinematicChain) -> TrajectoryTolerances:
+    """Return the tolerances of a trajectory, with the defaults where the goal leaves it to us."""
+    defaults = per_joint(chain, GOAL_TOLERANCE)
+    names = chain.joint_names
+    return TrajectoryTolerances(
+        np.array([requested.path.get(name, math.inf) for name in names]),
+        np.array([requested.goal.get(name, d) for name, d in zip(names, defaults, strict=True)]),
+        requested.goal_time or GOAL_TIME,
+        _of_joints(requested.path_velocity, names),
+        _of_joints(requested.goal_velocity, names),
+    )
+
+
+def _of_joints(tolerances: Mapping[str, float], names: Sequence[str]) -> np.ndarray | None:
+    """Return tolerances (n,) in the order of joints, inf where none is given; None for none."""
+    if not tolerances:
+        return None
+    return np.array([tolerances.get(name, math.inf) for name in names])
+
+
+class Playback(ABC):
+    """Active trajectory."""
+
+    def __init__(self, following: FollowerInterface) -> None:
+        self.following = following
+
+    @property
+    @abstractmethod
+    def outcome(self) -> GoalOutcome | None:
+        """Outcome; None before the end."""
+
+    @property
+    @abstractmethod
+    def motion_goal(self) -> MotionGoal:
+        """Progress in the follower of its joints."""
+
+    @property
+    @abstractmethod
+    def resting(self) -> bool:
+        """Whether the arm is at rest after the end, as far as that is known."""
+
+    @abstractmethod
+    def cancel(self, reason: str = '') -> None:
+        """Let the arm come to rest."""
+
+    @abstractmethod
+    def preempt(self, reason: str) -> None:
+        """Let the arm come to rest for a stop of all motion."""
+
+    @abstractmethod
+    def attend(self, now: float) -> None:
+        """Do the due work; called periodically."""
+
+    @abstractmethod
+    def feedback(self) -> FollowJointTrajectory.Feedback | None:
+        """Return where trajectory and arm are; None when there is no news."""
+
+    def replace_arm(self, followers: Followers) -> None:
+        """End, as the arm was replaced by another: nothing ticks the follower any more."""
+        self.following.follower.stop()
+
+
+class CommandedPlayback(Playback):
+    """
+    Trajectory that the node commands itself.
+
+    :param clock: returns the node's time [ns].
+    :param on_end: called after the end; must not block.
+    :param replaces: the active one that it replaces; None for none.
+    :raises GoalRefusedError: nothing moves then.
+    """
+
+    def __init__(
+        self,
+        request: TrajectoryRequest,
+        following: FollowerInterface,
+        clock: Callable[[], int],
+        on_end: Callable[[], object],
+        replaces: Playback | None = None,
+    ) -> None:
+        super().__init__(following)
+        self._request, self._clock = request, clock
+        follower, chain = following.follower, chain_of(following)
+        occupied = '' if replaces is not None else follower.precedence()
+        if occupied:  # whatever its other faults: the arm is in motion
+            raise GoalRefusedError(GoalEnd.REFUSED, occupied)
+        begun = prepared(request, following)
+        going_on = None if replaces is None else joined(request, following)
+        self._motion_goal = TrajectoryGoal(
+            begun if going_on is None else going_on,
+            follower.limits,
+            1.0 / follower.settings.rate,
+            tolerances_for(request.tolerances, chain),
+            start_time(request, following.clock),
+            on_end,
+            partial(following.measured.velocities, following.group.indices),
+            going_on is not None,
+        )
+        self._motion_goal.replaces = None if replaces is None else replaces.motion_goal
+        try:
+            following.follow_goal(self._motion_goal)
+        except TargetRefusedError as error:
+            raise GoalRefusedError(GoalEnd.REFUSED, str(error)) from None
+
+    @property
+    def outcome(self) -> GoalOutcome | None:
+        """Outcome; None before the end."""
+        outcome = self._motion_goal.outcome
+        return None if outcome is None else GoalOutcome.of(outcome)
+
+    @property
+    def motion_goal(self) -> MotionGoal:
+        """Progress in the follower of its joints."""
+        return self._motion_goal
+
+    @property
+    def resting(self) -> bool:
+        """Whether the commands are at rest, or another goal has them."""
+        follower = self.following.follower
+        return not follower.active or follower.goal not in (None, self._motion_goal)
+
+    def cancel(self, reason: str = '') -> None:
+        """Let the arm come to rest on the trajectory."""
+        self._motion_goal.cancel(reason)
+
+    def preempt(self, reason: str) -> None:
+        """Let the arm come to rest on the trajectory, for a stop of all motion."""
+        self._motion_goal.preempt(reason)
+
+    def attend(self, now: float) -> None:
+        """Do nothing: the follower's ticks do all."""
+
+    def feedback(self) -> FollowJointTrajectory.Feedback | None:
+        """Return where trajectory and arm are; None before the start."""
+        progress = self._motion_goal.progress
+        if progress is None:
+            return None
+        message = FollowJointTrajectory.Feedback()
+        nanoseconds = self._clock()
+        message.header.stamp.sec = nanoseconds // 1_000_000_000
+        message.header.stamp.nanosec = nanoseconds % 1_000_000_000
+        message.joint_names = list(self._motion_goal.trajectory.joint_names)
+        time = progress.time
+        message.desired = _point(time, progress.q, progress.velocity, progress.acceleration)
+        message.actual = _point(time, progress.measured)
+        message.error = _point(time, progress.q - progress.measured)
+        if hasattr(message, 'index'):  # not on Humble
+            times = self._request.trajectory.times
+            message.index = min(int(times.searchsorted(time)), len(times) - 1)
+        return message
+
+
+def _point(
+    time: float,
+    positions: np.ndarray,
+    velocities: np.ndarray | None = None,
+    accelerations: np.ndarray | None = None,
+) -> JointTrajectoryPoint:
+    seconds, nanoseconds = divmod(round(time * 1e9), 1_000_000_000)
+    return JointTrajectoryPoint(
+        positions=positions.tolist(),
+        velocities=[] if velocities is None else velocities.tolist(),
+        accelerations=[] if accelerations is None else accelerations.tolist(),
+        time_from_start=Duration(sec=seconds, nanosec=nanoseconds),
+    )

@@ -1,0 +1,38 @@
+"""Known world of a node: its topics and services, the monitored scene, and markers."""
+
+from __future__ import annotations
+
+from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
+
+from ik_service.common.fault_logger import FaultLogger
+from ik_service.ros.capabilities.capability import Capability, NodeParts
+from ik_service.ros.markers.world_markers import WorldMarkerPublisher
+from ik_service.ros.scene.scene_interfaces import (
+    ApplySceneHandler,
+    GetSceneHandler,
+    MonitoredScenePublisher,
+    WorldTopics,
+)
+
+_APPLY, _GET = 'apply_planning_scene', 'get_planning_scene'
+
+
+class SceneCapability(Capability):
+    """
+    Topics and services that change and report the known world, and its markers.
+
+    :param parts: the parts of the node.
+    """
+
+    def __init__(self, parts: NodeParts) -> None:
+        node, measured, collisions = parts.node, parts.measured, parts.collisions
+        warn = node.get_logger().warning
+        remarks = FaultLogger(lambda text: warn(f'{_APPLY}: {text}'))
+        applying = ApplySceneHandler(
+            node.get_clock(), parts.frames, parts.on_error, remarks.report, collisions
+        )
+        getting = GetSceneHandler(*parts.around(_GET), collisions)
+        self.services = {_APPLY: (ApplyPlanningScene, applying), _GET: (GetPlanningScene, getting)}
+        WorldTopics(node, collisions.known, measured, parts.on_error, parts.wake)
+        parts.watches.add(WorldMarkerPublisher(node, measured, collisions).update)
+        parts.watches.add(MonitoredScenePublisher(node, measured, collisions).update)

@@ -1,0 +1,437 @@
+"""Encoding of a planning group's commands for the topic of one of the command interfaces."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+import array
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+import itertools
+from typing import Protocol
+
+from builtin_interfaces.msg import Duration, Time
+import numpy as np
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from ik_service.arm.arm import MeasuredState
+from ik_service.motion.command.command_window import PlannedMotion
+from ik_service.motion.command.commanded_joints import CommandedJoints
+from ik_service.motion.command.cubic_kernels import cubic_kernels
+from ik_service.motion.command.gate import SendingTimes, VelocityGate
+from ik_service.motion.command.velocity_command import VelocityCommand
+from ik_service.motion.command.windowed_joints import BLENDED_HISTORY, WindowedJoints
+from ik_service.motion.settings import FollowerCommand
+from ik_service.motion.target_follower import TargetFollower
+from ik_service.paths.trajectory import joint_trajectory as motion
+from ik_service.ros.common.motion_clock import MotionClock
+
+_SECOND = 10**9  # [ns]
+
+
+def joint_command(
+    names: Sequence[str], command: FollowerCommand, used: JointState | None = None
+) -> JointState:
+    """
+    Return a command as a ``sensor_msgs/JointState`` without a stamp.
+
+    :param names: names of the n joints.
+    :param command: positions [rad] or [m] and speeds [rad/s] or [m/s].
+    :param used: message of these joints that is not needed any more, to be filled again; None to
+        make one, which takes as long as all the rest.
+    """
+    message = JointState(name=list(names)) if used is None else used
+    message.position, message.velocity = (
+        _number_array(command.q),
+        _number_array(command.velocity),
+    )
+    return message
+
+
+def joint_trajectory(trajectory: motion.JointTrajectory, start: int) -> JointTrajectory:
+    """
+    Return a trajectory as a message.
+
+    :param start: when it starts [ns] by the clock of the ROS graph; of a clock that does not run
+        yet, it is sent as 0, which means "now".
+    """
+    message = JointTrajectory(joint_names=list(trajectory.joint_names))
+    if start > 0:
+        message.header.stamp = Time(sec=start // _SECOND, nanosec=start % _SECOND)
+    velocities = trajectory.velocities
+    assert velocities is not None
+    for time, q, velocity in zip(
+        trajectory.times.tolist(), trajectory.positions, velocities, strict=True
+    ):
+        nanoseconds = round(_SECOND * time)
+        message.points.append(
+            JointTrajectoryPoint(
+                positions=_number_array(q),
+                velocities=_number_array(velocity),
+                time_from_start=Duration(
+                    sec=nanoseconds // _SECOND, nanosec=nanoseconds % _SECOND
+                ),
+            )
+        )
+    return message
+
+
+def multi_array(values: np.ndarray) -> Float64MultiArray:
+    """
+    Return numbers as a ``std_msgs/Float64MultiArray``.
+
+    :param values: (m,) positions [rad] or [m], or velocities [rad/s] or [m/s].
+    """
+    return Float64MultiArray(data=_number_array(values))
+
+
+def _number_array(values: np.ndarray) -> array.array:
+    return array.array('d', np.ascontiguousarray(values, dtype=np.float64).tobytes())
+
+
+_FRESH = 0.1
+"""Age up to which a joint state tells how far the arm is from its command [s]."""
+
+_REMEMBERED = 0.5
+"""Time for which commands are remembered, to compare joint states with them [s]."""
+
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True, eq=False)
+class CommandedGroup:
+    """
+    Joints of a group among those of a controller.
+
+    :ivar names: names of the group's joints.
+    :ivar joints: commands of the controller's joints, those of the group among them.
+    :ivar measured: measured state of the arm.
+    :ivar clock: the motion clock, by which messages are stamped.
+    """
+
+    names: Sequence[str]
+    joints: CommandedJoints
+    measured: MeasuredState
+    clock: MotionClock
+
+    @cached_property
+    def indices(self) -> np.ndarray:
+        """Indices (n,) of the group's joints among those of the controller."""
+        return self.joints.indices(self.names)
+
+    @cached_property
+    def all(self) -> np.ndarray:
+        """Indices (m,) of the controller's joints in the full posture."""
+        return self.measured.arm.postures.indices(self.joints.names)
+
+    @cached_property
+    def others(self) -> np.ndarray:
+        """Those of the controller's joints that are not of the group."""
+        return np.setdiff1d(self.all, self.measured.arm.postures.indices(self.names))
+
+
+class CommandChannel(ABC):
+    """
+    Commands of one group, as messages of one interface.
+
+    :cvar joints: class of the commands of a controller's joints.
+    :ivar others: indices, in the full posture, of the joints of the controller that are not of the
+        group; they have to be measured before anything moves.
+    """
+
+    joints = CommandedJoints
+
+    def __init__(self, group: CommandedGroup) -> None:
+        self._group, self._joints, self._indices = group, group.joints, group.indices
+        self.others = group.others
+        self._number = next(_numbers)
+        self._streams = False  # whether a stream of commands goes on
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is still to be sent after the last command."""
+        return False
+
+    @property
+    def refusals(self) -> int:
+        """Number of messages that the gate did not let pass as they were; 0 in health."""
+        return 0
+
+    def message(
+        self, command: FollowerCommand | None, follower: TargetFollower, now: float
+    ) -> object | None:
+        """
+        Return the message for the next command.
+
+        :param command: the follower's command in this tick; None for none.
+        :returns: the message; None when there is nothing to send.
+        """
+        if command is None:
+            if not follower.active:
+                self._end()
+            return None if self._streams else self.rest(follower, now)
+        if command.begins:
+            self._end()
+        if not self._streams:
+            self._streams = True
+            measured = self._group.measured.posture()[self._group.all]
+            self.begin(measured, alone=self._joints.begin(self._number, measured))
+        return self.encode(command, follower, now)
+
+    def _end(self) -> None:
+        if self._streams:
+            self._streams = False
+            self._joints.end(self._number, self._indices)
+
+    def begin(self, measured: np.ndarray, alone: bool) -> None:  # noqa: B027
+        """
+        Begin a stream of commands.
+
+        :param measured: (m,) where the joints of the controller are [rad] or [m].
+        :param alone: whether no other group commands some of them.
+        """
+
+    def is_late(self, now: float) -> bool:
+        """Return whether the last message is too late to be sent."""
+        return False
+
+    def discard(self) -> None:  # noqa: B027
+        """Forget the last message, which was not sent."""
+
+    def mark_sent(self, delay: float, period: float) -> None:  # noqa: B027
+        """
+        Take note of when the last message was really sent.
+
+        :param delay: how long it took, from the tick to the end of sending [s].
+        """
+
+    @abstractmethod
+    def encode(
+        self, command: FollowerCommand, follower: TargetFollower, now: float
+    ) -> object | None:
+        """Return the message for a command; arguments and result as for :meth:`message`."""
+
+    def rest(self, follower: TargetFollower, now: float) -> object | None:
+        """Return the message after the last command; arguments as for :meth:`message`."""
+        return None
+
+
+class PositionChannel(CommandChannel):
+    """Commands as positions of all joints of a controller, as the gate lets them pass."""
+
+    def __init__(self, group: CommandedGroup) -> None:
+        super().__init__(group)
+        self._gate, self._times = group.joints.positions, SendingTimes()
+
+    def begin(self, measured: np.ndarray, alone: bool) -> None:
+        """Hold the joints of no group where they are."""
+        if alone:
+            self._gate.begin(measured, np.arange(len(measured)), -np.inf)
+
+    def encode(self, command: FollowerCommand, follower: TargetFollower, now: float) -> object:
+        """Return the positions."""
+        self._admit(command, follower, now)
+        return multi_array(self._gate.q)
+
+    def _admit(
+        self, command: FollowerCommand, follower: TargetFollower, now: float
+    ) -> FollowerCommand:
+        """Return a command as the gate lets it pass."""
+        gate, period, joints = self._gate, 1.0 / follower.settings.rate, self._indices
+        at = self._times.moment(now, period, command.begins)
+        if command.begins:
+            gate.begin(command.q, joints, at)
+        bounds = follower.limits.joint_bounds
+        admitted = gate.admit(command.q, command.velocity, joints, bounds, at, period)
+        return FollowerCommand(*admitted, begins=command.begins)
+
+    def mark_sent(self, delay: float, period: float) -> None:
+        """Take note of when the last positions were really sent."""
+        late = self._times.mark_sent(delay, period)
+        self._gate.mark_sent(self._indices, delay, late, period)
+
+    def discard(self) -> None:
+        """Forget the last positions."""
+        self._times.discard()
+        self._gate.withdraw()
+
+    @property
+    def refusals(self) -> int:
+        """Number of vectors that the gate brought inside their bounds."""
+        return self._gate.corrected
+
+
+class JointCommandChannel(PositionChannel):
+    """Commands as ``sensor_msgs/JointState``; it names the joints of the group alone."""
+
+    _message: JointState | None = None
+
+    def encode(self, command: FollowerCommand, follower: TargetFollower, now: float) -> object:
+        """Return positions and velocities of the group, stamped with the present."""
+        admitted = self._admit(command, follower, now)
+        message = self._message = joint_command(self._group.names, admitted, self._message)
+        clock = self._group.clock
+        stamp = clock.stamp_of(clock.now())
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(max(stamp, 0), 10**9)
+        return message
+
+
+class Controller(Protocol):
+    """Controller that plays trajectories."""
+
+    @property
+    def blends(self) -> bool:
+        """Whether it blends a new trajectory into its active one."""
+
+
+class TrajectoryChannel(CommandChannel):
+    """
+    Commands as a window of a joint trajectory.
+
+    :param group: the group; the commands of its controller are :class:`WindowedJoints`.
+    :param controller: the controller; None for one that does not blend windows.
+    """
+
+    joints = WindowedJoints
+    _joints: WindowedJoints
+
+    def __init__(self, group: CommandedGroup, controller: Controller | None = None) -> None:
+        super().__init__(group)
+        self._controller, self._blends = controller, False
+        cubic_kernels()  # so that the first window does not wait for them
+
+    @property
+    def busy(self) -> bool:
+        """Whether the last window is still to be sent."""
+        return self._blends and self._joints.blended.busy
+
+    def begin(self, measured: np.ndarray, alone: bool) -> None:
+        """Ask for the controller's behaviour."""
+        self._blends = self._controller is not None and self._controller.blends
+
+    def encode(
+        self, command: FollowerCommand, follower: TargetFollower, now: float
+    ) -> object | None:
+        """Return the window around the command; None when the gate does not let it pass."""
+        joints, settings = self._joints, follower.settings
+        limits = joints.limits(self._number, self._indices, follower.limits)
+        period, blended = 1.0 / settings.rate, joints.blended
+        if self._blends and blended.has_stalled(now, period):
+            joints.back_to_sent()
+        history = max(self._group.clock.behind, BLENDED_HISTORY if self._blends else 0.0)
+        coast = not settings.avoid_collisions
+        planned = joints.plan(self._indices, command, limits, now, period, coast, history)
+        if not joints.admit(planned, limits, now):
+            joints.window.discard()
+            return None
+        if not self._blends:
+            return self._message(planned)
+        return self._blended(now) if blended.is_due(planned, now, period) else None
+
+    def rest(self, follower: TargetFollower, now: float) -> object | None:
+        """Return the last window, where that was not sent yet."""
+        return self._blended(now) if self.busy else None
+
+    def _blended(self, now: float) -> object:
+        """Return the message of the newest window, for a controller that blends."""
+        self._joints.mark_sent()
+        return self._message(self._joints.blended.sent(now))
+
+    def _message(self, planned: PlannedMotion) -> object:
+        return joint_trajectory(planned.trajectory, self._group.clock.stamp_of(planned.start))
+
+    @property
+    def refusals(self) -> int:
+        """Number of windows that were not sent, as the gate did not let them pass."""
+        return self._joints.gate.refused
+
+    def is_late(self, now: float) -> bool:
+        """Return whether the controller would leap, as it plays on meanwhile."""
+        return self._joints.gate.is_late(now)
+
+    def discard(self) -> None:
+        """Forget the last window."""
+        self._joints.window.discard()
+        self._joints.gate.withdraw()
+        if self._blends:
+            self._joints.blended.discard()
+            self._joints.unmark_sent()
+
+
+class VelocityChannel(CommandChannel):
+    """Commands as velocities of all joints of a controller; the last ones are zeros."""
+
+    def __init__(self, group: CommandedGroup) -> None:
+        super().__init__(group)
+        self._velocities = VelocityCommand(len(group.names))
+        self._gate = VelocityGate(len(group.names))
+        self._commands: deque[tuple[float, np.ndarray]] = deque()
+
+    @property
+    def busy(self) -> bool:
+        """Whether the arm may still move with the last velocity, or zeros are repeated."""
+        return self._velocities.busy
+
+    def begin(self, measured: np.ndarray, alone: bool) -> None:
+        """Forget the commands of the last stream."""
+        self._commands.clear()
+
+    def encode(self, command: FollowerCommand, follower: TargetFollower, now: float) -> object:
+        """Return the velocities of the command, plus a correction of the arm's lag."""
+        self._commands.append((now, command.q))
+        while now - self._commands[0][0] > _REMEMBERED:
+            self._commands.popleft()
+        measured, error = follower.measured, None
+        q = command.q
+        if measured is not None and now - measured[1] <= _FRESH:
+            q, error = measured[0], self._commanded_at(measured[1]) - measured[0]
+        velocity = self._velocities.next(
+            command.velocity, error, q, follower.limits, now, 1.0 / follower.settings.rate
+        )
+        return self._sent(velocity, q, follower, now)
+
+    def discard(self) -> None:
+        """Forget the last velocities."""
+        self._velocities.discard()
+        self._gate.withdraw()
+        self._joints.put(self._indices, self._joints.q[self._indices], self._gate.velocity)
+
+    def mark_sent(self, delay: float, period: float) -> None:
+        """Take note of when the last velocities were really sent."""
+        self._velocities.mark_sent(delay, period)
+        self._gate.mark_sent(delay, period)
+
+    def rest(self, follower: TargetFollower, now: float) -> object | None:
+        """Return velocities ramping to zero, and zeros for a while."""
+        measured, period = follower.measured, 1.0 / follower.settings.rate
+        if measured is None:
+            still = np.zeros(len(self._group.names))
+            return self._sent(still, None, follower, now) if self.busy else None
+        velocity = self._velocities.rest(measured[0], follower.limits, now, period)
+        return None if velocity is None else self._sent(velocity, measured[0], follower, now)
+
+    @property
+    def refusals(self) -> int:
+        """Number of velocities that the gate brought inside their bounds."""
+        return self._gate.corrected
+
+    def _sent(
+        self, velocity: np.ndarray, q: np.ndarray | None, follower: TargetFollower, now: float
+    ) -> object:
+        bounds, period = follower.limits.joint_bounds, 1.0 / follower.settings.rate
+        admitted = self._gate.admit(velocity, q, bounds, now, period)
+        self._joints.put(self._indices, self._joints.q[self._indices], admitted)
+        return multi_array(self._joints.velocity)
+
+    def _commanded_at(self, moment: float) -> np.ndarray:
+        """Return where the commands were at a time, (n,)."""
+        later = self._commands[-1]
+        for earlier in reversed(self._commands):
+            if earlier[0] <= moment:
+                share = (moment - earlier[0]) / max(later[0] - earlier[0], 1e-9)
+                return earlier[1] + min(share, 1.0) * (later[1] - earlier[1])
+            later = earlier
+        return later[1]

@@ -1,0 +1,313 @@
+"""ROS interface of the follower of a planning group: targets in, commands out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from geometry_msgs.msg import PoseStamped, TwistStamped
+import numpy as np
+from rclpy.time import Time
+
+from ik_service.arm.group import ArmGroup
+from ik_service.common.fault_logger import FaultLogger
+from ik_service.exceptions import IkServiceError, TargetRefusedError
+from ik_service.motion.goal import MotionGoal
+from ik_service.motion.settings import FollowerSettings
+from ik_service.motion.state_machine import JointSharing
+from ik_service.motion.target_follower import FollowingLog, TargetFollower
+from ik_service.ros.motion.command_channels import CommandChannel
+from ik_service.ros.motion.command_publisher import CommandPublisher
+from ik_service.ros.motion.intake import JointStateIntake, NodeContext, TargetIntake
+from ik_service.ros.requests.frames import FrameResolver
+from ik_service.ros.requests.service_handler import SolveRecord
+from ik_service.ros.scene.measured_collisions import MeasuredCollisions
+from ik_service.solvers.solver import Solver
+
+TARGET_TOPIC = 'target_pose'
+"""Topic of the targets of the default group, and last part of those of the others."""
+
+_HELD = 1e-3
+"""Distance by which a joint that is never moved would have to move, at least, to be named."""
+
+_REPLACED = 'the robot description is being replaced'
+
+
+@dataclass(frozen=True)
+class EnableAnswer:
+    """
+    Answer to a request to allow motion, or to end it.
+
+    :ivar done: whether that could be done.
+    :ivar moves: whether there is a target to move to now.
+    :ivar text: a sentence about the effect.
+    """
+
+    done: bool
+    moves: bool
+    text: str
+
+
+class FollowerInterface:
+    """
+    Follower of one planning group behind its topics. Safe to share between threads.
+
+    :param group: the group; it has one tip.
+    :param sharing: the followers of the arm; those that share joints exclude each other.
+    :ivar group: the group.
+    :ivar label: what it does, in words, for logs.
+    :ivar states: the intake of joint states.
+    :ivar measured: the measured state of the arm.
+    :ivar follower: the follower.
+    :ivar topic: name of the topic of its targets.
+    :ivar clock: the motion clock.
+    :ivar ignored_targets: log of the targets that were ignored.
+    :ivar last_solve: the solve for the last target that was not; None before there was one.
+    :ivar stopped: whether all targets are refused, as the robot is being replaced.
+    """
+
+    def __init__(
+        self,
+        states: JointStateIntake,
+        group: ArmGroup,
+        solver: Solver,
+        settings: FollowerSettings,
+        output: CommandPublisher,
+        warn: Callable[[str], object],
+        context: NodeContext,
+        sharing: JointSharing | None = None,
+        topic: str = TARGET_TOPIC,
+    ) -> None:
+        self.group = group
+        self.states, self.measured = states, states.measured
+        self._collisions = MeasuredCollisions(context.collisions, states.measured, group)
+        self.follower = TargetFollower(
+            solver,
+            sharing,
+            group.name,
+            self._collisions,
+            states.measured.arm.bounds,
+            **vars(settings),
+        )
+        self.topic = topic
+        self.ignored_targets = FaultLogger(warn)
+        self.last_solve: SolveRecord | None = None
+        self._targets = TargetIntake(states.measured, group, context)
+        self._bad_twists, self._unreachable = FaultLogger(warn), FaultLogger(warn)
+        self._immobile = FaultLogger(warn)
+        self._output = output
+        self._channel = output.channel(group.chain.joint_names, states.measured)
+        self._lacking = ', '.join(output.missing(group.chain.joint_names))
+        self._context = context
+        self.clock = context.motion_clock
+        named = group.name if topic != TARGET_TOPIC else ''
+        self.label = f'following {named}' if named else 'following'
+        self._log = FollowingLog(self.follower, named, warn)
+        self.stopped = False
+
+    def forward_state(self) -> None:
+        """Give the measured joints to the follower, if all of them are known."""
+        joints = self.measured.joints(self.group.indices)
+        if joints is not None and not self._unmeasured_others():
+            self.follower.set_measured(*joints)
+        elif self.follower.measured is None:
+            self.follower.note_unmeasured(self.missing_joints())
+
+    def on_target(self, message: PoseStamped, waited: float = 0.0) -> None:
+        """
+        Take in a target; a bad one is ignored.
+
+        :param waited: how long it has waited in the queue [s].
+        """
+        if self.stopped:
+            self._ignore(_REPLACED)
+            return
+        if self._lacking:
+            self._ignore(f'command_joints lacks {self._lacking}, which the group moves')
+            return
+        try:
+            target = self._targets.target(message, waited)
+            self.note_commanders()
+            result = self.follower.set_target(
+                target.T_base_tip, target.at, target.twist, target.arrived
+            )
+        except TargetRefusedError as error:
+            hint = self.states.stamps.fault
+            self._ignore(f'{error}' + (f' ({hint})' if hint else ''))
+            return
+        except IkServiceError as error:
+            self._ignore(str(error))
+            return
+        self.ignored_targets.clear()
+        now = Time(nanoseconds=self._context.clock())
+        self.last_solve = SolveRecord(now, self.topic, self.follower.method, result)
+        held = self.held_joints(result.q)
+        if held:
+            self._immobile.report(f'{self.topic} cannot be reached: {held}', 'immobile')
+        if result.success:
+            self._unreachable.clear()
+        else:
+            self._unreachable.report(
+                f'{self.topic} cannot be reached: {result.reason}', 'unreachable'
+            )
+
+    def on_twist(self, message: TwistStamped, waited: float = 0.0) -> None:
+        """
+        Take in the velocity of the target; a bad one is ignored.
+
+        :param waited: how long it has waited in the queue [s].
+        """
+        try:
+            self._targets.take_twist(message, waited)
+        except IkServiceError as error:
+            self._bad_twists.report(f'velocity of {self.topic} ignored: {error}')
+        else:
+            self._bad_twists.clear()
+
+    def held_joints(self, q: np.ndarray) -> str:
+        """Return which joints a posture (n,) would move but are never moved; empty for none."""
+        measured, immobile = self.follower.measured, self.follower.immobile_joints
+        if not immobile or measured is None:
+            return ''
+        names = self.group.chain.joint_names
+        away = np.abs(q - measured[0])
+        held = [name for name in immobile if away[names.index(name)] > _HELD]
+        if not held:
+            return ''
+        return (
+            f'{", ".join(held)} would have to move, but the velocity limit is 0 (velocity="0" in '
+            'the robot description, or in joint_limits)'
+        )
+
+    def frames(self) -> FrameResolver:
+        """Return the frames of the robot as it is measured now, and of its surroundings."""
+        return self._targets.frames()
+
+    def _ignore(self, reason: str) -> None:
+        self.ignored_targets.report(f'{self.topic} ignored: {reason}')
+
+    def tick(self, now: float) -> None:
+        """Publish the next command, if there is one."""
+        clock = self.clock
+        if self.follower.active and self.follower.settings.exclusive:
+            predecessor = self._context.predecessor()
+            if predecessor:
+                self.follower.give_way(f'{predecessor} commands the arm, and began before')
+        began = clock.now()
+        message = self._next(now)
+        channel = self._channel
+        if channel is not None and message is not None:
+            if self._discards(channel, began):
+                began = clock.now()
+                message = self._next(began)
+                if message is not None and self._discards(channel, began):
+                    message = None  # the arm goes on with earlier commands
+            if message is not None:
+                self._output.publish(message)
+                delay = clock.now() - began
+                self.follower.mark_sent(delay)
+                channel.mark_sent(delay, 1.0 / self.follower.settings.rate)
+        self._log.log_stops()
+
+    def _next(self, now: float) -> bytes | None:
+        """Return the next message, serialised; None when there is none."""
+        command, channel = self.follower.tick(now), self._channel
+        message = None if channel is None else channel.message(command, self.follower, now)
+        return None if message is None else self._output.serialize(message)
+
+    def _discards(self, channel: CommandChannel, began: float) -> bool:
+        """Discard the message of a tick if it is too late to send it; return whether it was."""
+        now = self.clock.now()
+        late = channel.is_late(now)
+        if not (self.follower.discard_late(now - began, at_once=late) or late):
+            return False
+        channel.discard()
+        return True
+
+    @property
+    def active(self) -> bool:
+        """Whether there are commands, or something is to be sent after the last one."""
+        return self.follower.active or (self._channel is not None and self._channel.busy)
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is neither a target nor anything to be sent."""
+        return self.follower.idle and not self.active
+
+    @property
+    def refusals(self) -> int:
+        """Number of messages that the gate did not let pass as they were; 0 in health."""
+        return 0 if self._channel is None else self._channel.refusals
+
+    def follow_goal(self, goal: MotionGoal) -> None:
+        """
+        Move for a goal from now on.
+
+        :raises TargetRefusedError: it may not be followed now; the message says why.
+        """
+        if self.stopped:
+            raise TargetRefusedError(_REPLACED)
+        self.forward_state()  # an idle one may not have got the last ones
+        self.note_commanders()
+        unmatched = self.unmatched_names()
+        if unmatched:
+            raise TargetRefusedError(unmatched)
+        self.follower.follow_goal(goal)
+
+    def note_commanders(self) -> None:
+        """Let the follower know who else commands the arm."""
+        self.follower.other_commander = self._context.other_commanders()
+
+    def end(self) -> None:
+        """Refuse all targets from now on, and let the commands come to rest."""
+        self.stopped = True
+        self.follower.stop()
+
+    def enable(self, enabled: bool) -> EnableAnswer:
+        """
+        Allow motion, or stop and refuse all targets.
+
+        :param enabled: whether motion is allowed.
+        """
+        self.note_commanders()
+        try:
+            moves = self.follower.enable(enabled)
+        except IkServiceError as error:
+            text = f'the dropped target cannot be followed: {error}'
+            return EnableAnswer(False, False, text)
+        if not enabled:
+            text = 'stopping; targets are refused from now on'
+        else:
+            going_on = 'following the target again' if self.follower.target else 'it goes on'
+            text = going_on if moves else 'waiting for a target'
+        return EnableAnswer(True, moves, text)
+
+    def collision_fault(self, settings: FollowerSettings) -> str:
+        """Return why collisions cannot be avoided; empty when they can, or need not be."""
+        return self._collisions.fault if settings.avoid_collisions else ''
+
+    def _unmeasured_others(self) -> list[str]:
+        """Return joints that commands name besides the group's, and no joint state so far."""
+        channel = self._channel
+        if channel is None or not len(channel.others):
+            return []
+        names = self.measured.arm.postures.names
+        return [names[i] for i in self.measured.unmeasured(channel.others)]
+
+    def missing_joints(self) -> list[str]:
+        """Return the group's joints that no joint state has named so far."""
+        names = self.measured.arm.postures.names
+        missing = [names[i] for i in self.measured.unmeasured(self.group.indices)]
+        return missing + self._unmeasured_others()
+
+    def no_joint_state(self) -> str:
+        """Return the missing joint states, in a sentence; empty for none."""
+        missing = ', '.join(self.missing_joints())
+        if not missing:
+            return ''
+        return self.unmatched_names() or f'no joint state has arrived yet of: {missing}'
+
+    def unmatched_names(self) -> str:
+        """Return names in joint states that may be meant for joints without one; or empty."""
+        missing = self.missing_joints()
+        return self.states.unmatched(missing) if missing else ''

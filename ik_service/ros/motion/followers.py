@@ -1,0 +1,328 @@
+"""Followers of the planning groups of an arm, behind one stream of joint states and of ticks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+import re
+
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from sensor_msgs.msg import JointState
+
+from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.group import ArmGroup, SolverSettings
+from ik_service.common.quoting import listed, quote
+from ik_service.exceptions import OptionError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.motion.command.motion_limits import LONGEST_RAMP
+from ik_service.motion.command.velocity_command import FAREWELL
+from ik_service.motion.settings import FollowerSettings
+from ik_service.motion.state_machine import JointSharing
+from ik_service.ros.motion.command_publisher import CommandPublisher
+from ik_service.ros.motion.follower_interface import FollowerInterface, TARGET_TOPIC
+from ik_service.ros.motion.following_report import FollowingReport
+from ik_service.ros.motion.intake import JointStateIntake, NodeContext
+from ik_service.ros.motion.parameters import AVOID_COLLISIONS
+from ik_service.solvers.solver import Solver
+
+MOST_FOLLOWED = 32
+"""Groups besides the default one that are followed, at most."""
+
+_TOKEN = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
+
+
+def followed_groups(arm: Arm, warn: Callable[[str], object]) -> dict[str, ArmGroup]:
+    """
+    Return the planning groups that are followed besides the default one.
+
+    They are those that an SRDF or the parameter ``groups`` describes, and that have one tip.
+
+    :param warn: logs a warning: of groups that get no topic because of their name or their
+        number.
+    """
+    groups = {
+        name: group
+        for name, group in arm.groups.items()
+        if group is not arm.group
+        and isinstance(group.chain, KinematicChain)
+        and name in arm.robot.groups
+        and arm.robot.groups[name].described
+    }
+    unnamed = [name for name in groups if not _TOKEN.fullmatch(name)]
+    if unnamed:
+        warn(
+            f'not followed, because their names cannot be part of a topic name: '
+            f'{listed(unnamed)}; letters, digits and underscores can, with no digit at the '
+            'beginning'
+        )
+    named = [name for name in groups if name not in unnamed]
+    if len(named) > MOST_FOLLOWED:
+        warn(
+            f'not followed, because there are more than {MOST_FOLLOWED} groups: '
+            f'{listed(named[MOST_FOLLOWED:])}'
+        )
+    return {name: groups[name] for name in named[:MOST_FOLLOWED]}
+
+
+def topic_of(group: str) -> str:
+    """Return the topic of the targets of a group that is not the default one."""
+    return f'{group}/{TARGET_TOPIC}'
+
+
+_IDLE_PERIOD = 0.02
+"""
+Time between two joint states, and two ticks, of a group that is not moved [s].
+
+The three states from which a motion begins then still fall in the time that they are taken from.
+"""
+
+_LONGEST_END = LONGEST_RAMP + FAREWELL + 0.5
+"""Longest time in which a motion ends, with some for late ticks [s]."""
+
+
+_STOPPED = (
+    'stopping; the target is dropped. The next target moves the arm again, unless '
+    '~/enable is called with data: false'
+)
+
+
+class Followers:
+    """
+    Followers of the default group of an arm, of the other groups that are followed, and of hands.
+
+    The joints of a hand are followed one by one, for trajectories and not for targets.
+
+    Of groups that share joints only one moves at a time. Safe to share between threads.
+
+    :ivar measured: the measured state.
+    :ivar arm: the arm.
+    :ivar states: intake of the joint states.
+    :ivar clock: the motion clock.
+    :ivar default: follower of the default group.
+    :ivar others: followers of the other groups by name.
+    :ivar reports: the reports of each.
+    """
+
+    def __init__(
+        self,
+        measured: MeasuredState,
+        solver: SolverSettings,
+        settings: FollowerSettings,
+        output: CommandPublisher,
+        warn: Callable[[str], object],
+        context: NodeContext,
+    ) -> None:
+        self.measured = measured
+        self._warn = warn
+        self.arm: Arm = measured.arm
+        self.states = JointStateIntake(measured, context.clock, warn, context.motion_clock)
+        self._settings = settings
+        self.clock = context.motion_clock
+        self._jumps = self.clock.jumps
+        sharing = JointSharing()
+
+        def follower(group: ArmGroup, topic: str) -> FollowerInterface:
+            prepared = group.solver(solver).solver
+            return FollowerInterface(
+                self.states, group, prepared, settings, output, warn, context, sharing, topic
+            )
+
+        self.default = follower(self.arm.group, TARGET_TOPIC)
+        self.others: Mapping[str, FollowerInterface] = {
+            name: follower(group, topic_of(name))
+            for name, group in followed_groups(self.arm, warn).items()
+        }
+        hands = [
+            follower(group, topic_of(name))
+            for name, group in self.arm.hand_groups().items()
+            if all({name} != {*other.group.chain.joint_names} for other in self.others.values())
+        ]
+        self._others = (*self.others.values(), *hands)
+        self.reports: Mapping[FollowerInterface, FollowingReport] = {
+            following: FollowingReport(following, output, context, warn) for following in self
+        }
+        self._idle_measured_at = self._idle_ticked_at = 0.0
+
+    def __iter__(self) -> Iterator[FollowerInterface]:
+        yield self.default
+        yield from self._others
+
+    def of(self, group: str) -> FollowerInterface | None:
+        """
+        Return the follower of a group; None when it is not followed.
+
+        :param group: name of the group; empty for the default one.
+        """
+        return self.others.get(group) if group else self.default
+
+    def on_joint_states(self, message: JointState, waited: float = 0.0) -> None:
+        """
+        Take in a message of ``joint_states``; a bad one is ignored.
+
+        :param waited: how long it has waited in the queue [s].
+        """
+        if self.states.take(message, waited):
+            self.default.forward_state()
+            if self._others:
+                self._forward_to_others(self.clock.now())
+
+    def forward_state(self) -> None:
+        """Give the measured joints to all followers whose joints are known."""
+        for following in self:
+            following.forward_state()
+
+    def on_target(self, group: str, message: PoseStamped, waited: float = 0.0) -> None:
+        """
+        Take in a target; a bad one is ignored.
+
+        :param group: name of the group; empty for the default one.
+        :param waited: how long it has waited in the queue [s].
+        """
+        following = self.of(group)
+        if following is not None:
+            if following is not self.default:
+                following.forward_state()  # an idle one has not got the last ones
+            following.on_target(message, waited)
+
+    def on_twist(self, group: str, message: TwistStamped, waited: float = 0.0) -> None:
+        """
+        Take in the velocity of a target; a bad one is ignored.
+
+        :param group: name of the group; empty for the default one.
+        :param waited: how long it has waited in the queue [s].
+        """
+        following = self.of(group)
+        if following is not None:
+            following.on_twist(message, waited)
+
+    def tick(self, now: float) -> None:
+        """Publish the next commands, if there are any."""
+        self._stop_at_a_jump()
+        self.default.tick(now)
+        if not self._others:
+            return
+        due = now - self._idle_ticked_at >= _IDLE_PERIOD
+        if due:
+            self._idle_ticked_at = now
+        for following in self._others:
+            if due or not following.idle:
+                following.tick(now)
+
+    def _stop_at_a_jump(self) -> None:
+        """End all motion when a simulated clock has jumped: the simulation is another one."""
+        if self.clock.jumps != self._jumps:
+            self._jumps = self.clock.jumps
+            self._warn('the simulated clock has jumped: all motion stops')
+            # Not at once: commands sent meanwhile have stamps far ahead, and keep the arm moving.
+            for following in self:
+                following.follower.stop()
+
+    def _forward_to_others(self, now: float) -> None:
+        due = now - self._idle_measured_at >= _IDLE_PERIOD
+        if due:
+            self._idle_measured_at = now
+        for following in self._others:
+            if due or not following.idle:
+                following.forward_state()
+
+    # Changes
+
+    def solvers(self, solver: SolverSettings) -> list[Solver]:
+        """
+        Return the solver of each follower.
+
+        :param solver: settings of the node's solver; groups keep their own settings.
+        :raises IkServiceError: they do not go with a group.
+        """
+        return [following.group.solver(solver).solver for following in self]
+
+    def configure(self, solver: SolverSettings, settings: FollowerSettings) -> None:
+        """
+        Change solver and settings of all groups, without a jump.
+
+        :param solver: settings of the node's solver; groups keep their own settings.
+        :raises OptionError: collisions are to be avoided from now on, but cannot be checked.
+        """
+        fault = '' if self._settings.avoid_collisions else self.collision_fault(settings)
+        if fault:
+            raise OptionError(AVOID_COLLISIONS.name, fault)
+        for following, prepared in zip(self, self.solvers(solver), strict=True):
+            following.follower.configure(solver=prepared, **vars(settings))
+        self._settings = settings
+
+    def stop(self) -> str:
+        """Let all commands come to rest, and drop all targets; return a sentence about it."""
+        moving = any(not following.follower.idle for following in self)
+        for following in self:
+            following.follower.stop()
+        claim = next((f.follower.claim for f in self if f.follower.claim), '')
+        if claim:
+            return claim
+        return _STOPPED if moving else 'nothing moves'
+
+    def stop_all_but_trajectories(self) -> str:
+        """Let all else come to rest, as trajectories are stopped; return a sentence about it."""
+        moving = any(not following.follower.idle for following in self)
+        for following in self:
+            goal = following.follower.goal
+            if goal is None or goal.kind != 'trajectory':
+                following.follower.stop()
+        return _STOPPED if moving else 'nothing moves'
+
+    def enable(self, enabled: bool) -> tuple[bool, str]:
+        """
+        Allow motion of all groups, or stop and refuse all targets.
+
+        :param enabled: whether motion is allowed.
+        :returns: whether that could be done, and a sentence about the effect.
+        """
+        answers = {following.group.name: following.enable(enabled) for following in self}
+        first, *others = answers.items()
+        texts = [first[1].text]
+        texts += [
+            f'group {quote(name)}: {answer.text}'
+            for name, answer in others
+            if answer.moves or not answer.done
+        ]
+        return all(answer.done for answer in answers.values()), '; '.join(texts)
+
+    def end(self) -> None:
+        """Refuse all targets, and wait until the commands are at rest; ticks have to go on."""
+        for following in self:
+            following.end()
+        self.clock.wait_while(lambda: any(f.active for f in self), _LONGEST_END)
+
+    @contextmanager
+    def giving_way(self) -> Iterator[None]:
+        """End for others, which a ``with`` block makes; targets are taken again where it fails."""
+        self.end()
+        try:
+            yield
+        except BaseException:
+            for following in self:
+                following.stopped = False
+            raise
+
+    # Reports
+
+    def log_states(self) -> None:
+        """Log, once, why following has stopped where the user should know."""
+        for following, report in self.reports.items():
+            following.note_commanders()
+            report.log()
+
+    def collision_fault(self, settings: FollowerSettings) -> str:
+        """Return why collisions cannot be avoided; empty when they can, or need not be."""
+        return self.default.collision_fault(settings)
+
+    @property
+    def other_motions(self) -> int:
+        """Number of motions so far, but of hands, that were not for targets."""
+        arms = (self.default, *self.others.values())
+        return sum(following.follower.other_motions for following in arms)
+
+    @property
+    def immobile_joints(self) -> tuple[str, ...]:
+        """Joints that are never moved, because their velocity limit is 0."""
+        names = [name for following in self for name in following.follower.immobile_joints]
+        return tuple(dict.fromkeys(names))

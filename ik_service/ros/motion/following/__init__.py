@@ -1,1 +1,0 @@
-"""Topics and services of following: joint states and targets in, joint commands out."""

@@ -1,1 +1,0 @@
-"""Topics and services of MoveIt Servo."""

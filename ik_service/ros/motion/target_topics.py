@@ -1,0 +1,84 @@
+"""Topics of the targets of planning groups, and of their velocities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from rclpy.callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup
+from rclpy.exceptions import InvalidTopicNameException
+from rclpy.node import Node
+from rclpy.validate_full_topic_name import validate_full_topic_name
+
+from ik_service.common.quoting import quote
+from ik_service.ros.common.input_topics import InputTopic
+from ik_service.ros.motion.follower_interface import TARGET_TOPIC
+
+TWIST_TOPIC = 'target_twist'
+"""Topic of the velocities of the targets of the default group, and last part of the others'."""
+
+_OnTarget = Callable[[str, PoseStamped, Mapping[str, int]], None]
+_OnTwist = Callable[[str, TwistStamped, Mapping[str, int]], None]
+
+
+class TargetTopics:
+    """
+    Subscriptions to the targets of the default group and of the others, and to their velocities.
+
+    :param on_target: called with the name of the group, empty for the default one, a target and
+        the information about the message.
+    :param on_twist: called likewise with the velocity of a target.
+    :ivar group: callback group of the targets of the default group.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        on_target: _OnTarget,
+        on_twist: _OnTwist,
+        wake: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._node, self._wake = node, wake
+        self._on_target = on_target
+        self._on_twist = on_twist
+        self._others: dict[str, list[InputTopic]] = {}
+        self.group = MutuallyExclusiveCallbackGroup()
+
+    def start(self) -> None:
+        """Subscribe to the targets of the default group."""
+        self._subscribe('', '', self.group)
+
+    def update(self, groups: Iterable[str]) -> None:
+        """Subscribe to the targets of other groups, and to those of no others than these."""
+        wanted = list(groups)
+        for name in [name for name in self._others if name not in wanted]:
+            for topic in self._others.pop(name):
+                topic.destroy()
+        for name in wanted:
+            if name in self._others:
+                continue
+            try:
+                for part in (TARGET_TOPIC, TWIST_TOPIC):
+                    full = self._node.resolve_topic_name(f'{name}/{part}')
+                    validate_full_topic_name(full)
+                self._others[name] = self._subscribe(
+                    name, f'{name}/', MutuallyExclusiveCallbackGroup()
+                )
+            except (InvalidTopicNameException, RuntimeError) as error:  # it is too long
+                reason = str(error).partition(', at ')[0]  # without a place in a C file
+                self._node.get_logger().warning(f'group {quote(name)} is not followed: {reason}')
+
+    def _subscribe(self, group: str, prefix: str, solving: CallbackGroup) -> list[InputTopic]:
+        # Groups of their own: a target is solved for in its callback, and must not delay states.
+        others = MutuallyExclusiveCallbackGroup()
+        on_target = partial(self._on_target, group)
+        on_twist = partial(self._on_twist, group)
+        # Depth 1: an older target is of no use.
+        return [
+            InputTopic(self._node, kind, prefix + topic, take, 1, calls, self._wake)
+            for kind, topic, take, calls in (
+                (PoseStamped, TARGET_TOPIC, on_target, solving),
+                (TwistStamped, TWIST_TOPIC, on_twist, others),
+            )
+        ]

@@ -1,0 +1,128 @@
+"""Windows around the commands of several groups for the joints of one controller."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.motion.streaming import LIMITS, NAMES
+
+from ik_service.motion.command.command_window import CommandWindow
+from ik_service.motion.command.joint_motion import JointMotion
+from ik_service.motion.command.motion_limits import MotionLimits
+from ik_service.motion.command.windowed_joints import (
+    BLENDED_HISTORY,
+    BlendedWindows,
+    BRIDGE,
+    delayed,
+    INTERVAL,
+    LAG,
+    limits_among,
+    WindowedJoints,
+)
+
+LEFT, RIGHT = np.array([2, 0]), np.array([3])
+MEASURED = np.array([1.0, 2.0, 3.0, 4.0])
+
+
+def test_two_groups_that_move_in_the_same_tick_share_a_window():
+    joints = WindowedJoints('abcd')
+    infinite = np.full(4, np.inf)
+    limits = MotionLimits(-infinite, infinite, np.ones(4), 1.0, 5.0)
+    joints.begin(1, MEASURED)
+    joints.begin(2, MEASURED)
+    joints.window.add(joints.q, limits, 1.0, 0.01)
+    joints.put(LEFT, np.array([3.001, 1.001]), np.array([0.1, 0.1]))
+    one = joints.window.add(joints.q, limits, 1.01, 0.01).trajectory
+    joints.put(RIGHT, np.array([4.001]), np.array([0.1]))
+    both = joints.window.add(joints.q, limits, 1.01, 0.01).trajectory
+    assert (one.velocities > 0.0).any(axis=0).tolist() == [True, False, True, False]
+    assert (both.velocities > 0.0).any(axis=0).tolist() == [True, False, True, True]
+    np.testing.assert_array_equal(one.times[:3], both.times[:3])  # one waypoint for the tick
+
+
+def test_limits_are_put_where_the_joints_are():
+    limits = MotionLimits(
+        np.array([-1.0, -2.0]), np.array([1.0, 2.0]), np.array([0.5, 0.6]), 0.5, 2.0
+    )
+    placed = limits_among([(LEFT, limits)], 4)
+    np.testing.assert_array_equal(placed.lower, [-2.0, -np.inf, -1.0, -np.inf])
+    np.testing.assert_array_equal(placed.velocity, [0.6, 1.0, 0.5, 1.0])
+    assert placed.scaling == 0.5
+    np.testing.assert_array_equal(placed.acceleration, np.full(4, 2.0))
+    assert limits_among([(np.array([0, 1]), limits)], 2) is limits
+
+
+def test_limits_of_a_group_hold_while_another_one_moves_too():
+    joints = WindowedJoints('abcd')
+    infinite = np.full(2, np.inf)
+    left = MotionLimits(-infinite, infinite, np.array([0.5, 0.6]), 0.5, 2.0)
+    right = MotionLimits(-infinite[:1], infinite[:1], np.array([3.0]), 0.4, 5.0)
+    assert joints.limits(1, LEFT, left).velocity.tolist() == [0.6, 1.0, 0.5, 1.0]
+    for user, places, limits in ((2, RIGHT, right), (1, LEFT, left)):
+        placed = joints.limits(user, places, limits)
+        assert placed.velocity.tolist() == [0.6, 1.0, 0.5, 3.0]
+        assert placed.acceleration.tolist() == [2.0, 5.0, 2.0, 5.0]
+        assert placed.scaling == 0.5
+
+
+PERIOD = 0.01
+GOAL = np.array([1.0, -0.5])
+
+
+def windows(count, period=PERIOD):
+    """Yield time and window of each tick of a motion."""
+    window, motion = CommandWindow(NAMES), JointMotion(np.zeros(2))
+    for k in range(count):
+        if k:
+            motion.move(GOAL, LIMITS, period)
+        now = 5.0 + k * period
+        yield now, window.add(motion.q, LIMITS, now, period, history=BLENDED_HISTORY)
+
+
+def test_a_window_is_the_same_motion_by_its_stamp():
+    for now, planned in windows(40):
+        sent = delayed(planned, now)
+        assert sent.start == now - LAG
+        assert sent.trajectory.times[0] == BRIDGE
+        assert (np.diff(sent.trajectory.times) > 0.0).all()
+        for moment in np.linspace(now - LAG + BRIDGE, planned.start + planned.trajectory.duration):
+            for one, other in zip(planned.at(moment), sent.at(moment), strict=True):
+                np.testing.assert_allclose(one, other, atol=1e-9)
+        assert not sent.trajectory.velocities[-1].any()
+
+
+@pytest.mark.parametrize('period', [0.004, 0.01, 0.02, 0.1])
+def test_few_windows_are_sent_and_the_first_at_once(period):
+    blended, sent = BlendedWindows(), []
+    for now, planned in windows(100, period):
+        if blended.is_due(planned, now, period):
+            blended.sent(now)
+            assert not blended.busy
+            sent.append(now)
+        else:
+            assert blended.newest is planned
+        assert not blended.has_stalled(now, period)
+    assert sent[0] == 5.0
+    between = np.diff(sent)
+    assert between.min() >= max(INTERVAL, period) - 0.5 * period - 1e-9
+    assert between.max() <= max(INTERVAL, period) + 0.5 * period + 1e-9
+
+
+def test_a_stall_is_noticed_when_the_controller_comes_to_the_way_to_rest():
+    blended = BlendedWindows()
+    assert not blended.has_stalled(5.0, PERIOD)
+    ((now, planned),) = windows(1)
+    assert blended.is_due(planned, now, PERIOD)
+    blended.sent(now)
+    assert not blended.has_stalled(now + INTERVAL + PERIOD, PERIOD)
+    assert blended.has_stalled(now + LAG + 2.0 * PERIOD, PERIOD)
+
+
+def test_a_window_that_was_not_sent_after_all_is_due_again():
+    blended = BlendedWindows()
+    (now, planned), (later, newer) = windows(2)
+    assert blended.is_due(planned, now, PERIOD)
+    blended.sent(now)
+    assert not blended.is_due(newer, later, PERIOD)
+    blended.discard()
+    assert blended.is_due(newer, later, PERIOD)

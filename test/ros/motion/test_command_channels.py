@@ -1,0 +1,269 @@
+"""Channels of commands without a graph: where streams begin and end, and what is sent then."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+from scipy.interpolate import CubicHermiteSpline
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from support.motion.rigs import panda_solver, pose_beside, READY, Rig
+from support.motion.window_storm import EPOCH, StormClock
+from support.ros.servers import PANDA
+
+from ik_service.arm.arm import ArmSettings, MeasuredState
+from ik_service.arm.loader import build_arm
+from ik_service.motion.settings import FollowerCommand
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
+from ik_service.ros.motion.command_channels import (
+    CommandedGroup,
+    joint_command,
+    joint_trajectory,
+    JointCommandChannel,
+    multi_array,
+    PositionChannel,
+    TrajectoryChannel,
+    VelocityChannel,
+)
+
+FINGER = 'panda_finger_joint1'
+
+
+@pytest.fixture(scope='module')
+def solver():
+    return panda_solver()
+
+
+@pytest.fixture
+def measured(solver):
+    state = MeasuredState(build_arm(PANDA, ArmSettings(tip_link='panda_hand_tcp')))
+    names = (*solver.chain.joint_names, FINGER)
+    state.update(names, [*READY.tolist(), 0.02], 0.0)
+    return state
+
+
+def channel(kind, solver, measured, *others):
+    names = solver.chain.joint_names
+    joints = kind.joints((*others, *names))
+    return kind(CommandedGroup(names, joints, measured, StormClock()))
+
+
+def stream(channel, rig, seconds):
+    """Run the follower; return what is sent."""
+    sent = []
+    for _ in range(round(seconds * rig.rate)):
+        command = rig.tick()
+        message = channel.message(command, rig.follower, rig.now)
+        if message is not None:
+            sent.append(copy.deepcopy(message))  # a channel fills one again and again
+    return sent
+
+
+def test_velocities_end_with_zeros_after_a_stop(solver, measured):
+    rig = Rig(solver, READY)
+    sender = channel(VelocityChannel, solver, measured, FINGER)
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.1, 0.0]))
+    moving = stream(sender, rig, 0.3)
+    assert any(moving[-1].data)
+    assert not any(message.data[0] for message in moving), 'the finger is not moved'
+    rig.follower.stop()
+    ending = stream(sender, rig, 3.0)
+    assert not sender.busy
+    assert not any(any(message.data) for message in ending[-40:])
+    assert len(ending) < 2.0 * rig.rate
+
+
+def positions_of(message):
+    """Return the positions of a message, those of the group alone."""
+    return np.array(message.position if hasattr(message, 'position') else message.data[-7:])
+
+
+def moving(kind, solver, measured, seconds, *others):
+    """Return a rig on its way, its channel, and what it has sent."""
+    rig, sender = Rig(solver, READY), channel(kind, solver, measured, *others)
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, [0.2, 0.1, 0.0]))
+    return rig, sender, stream(sender, rig, seconds)
+
+
+POSITIONS = pytest.mark.parametrize('kind', [JointCommandChannel, PositionChannel])
+
+
+@POSITIONS
+def test_positions_pass_the_gate_as_they_are(solver, measured, kind):
+    rig, _, sent = moving(kind, solver, measured, 1.0)
+    assert np.array_equal([positions_of(message) for message in sent], rig.path)
+    assert np.ptp(rig.path, axis=0).max() > 0.05
+
+
+@POSITIONS
+def test_the_gate_is_the_last_thing_before_a_message_of_positions(solver, measured, kind):
+    rig, sender, sent = moving(kind, solver, measured, 0.2)
+    now = rig.now + 0.01
+    leap = FollowerCommand(positions_of(sent[-1]) + 0.3, np.full(7, np.nan))
+    message = sender.message(leap, rig.follower, now)
+    step = positions_of(message) - positions_of(sent[-1])
+    assert (np.abs(step) <= solver.chain.velocity * 0.01 * 1.001).all()
+    if kind is JointCommandChannel:
+        assert (np.abs(message.velocity) <= solver.chain.velocity).all()
+    assert sender.refusals == 1
+    not_finite = FollowerCommand(np.full(7, np.nan), np.full(7, np.nan))
+    assert np.isfinite(positions_of(sender.message(not_finite, rig.follower, now + 0.01))).all()
+    assert sender.refusals == 2
+
+
+@POSITIONS
+def test_the_moment_at_which_positions_were_sent_counts(solver, measured, kind):
+    for delay in (0.0, 0.009):
+        rig, sender, sent = moving(kind, solver, measured, 0.25)
+        sender.mark_sent(delay, 0.01)  # of which the follower does not know
+        before, after = (
+            positions_of(message) for message in (sent[-1], stream(sender, rig, 0.01)[0])
+        )
+        passed = 0.01 - delay
+        assert (np.abs(after - before) <= solver.chain.velocity * passed * 1.001).all()
+        assert sender.refusals == (delay > 0.0)
+
+
+@POSITIONS
+def test_positions_that_were_not_sent_leave_no_trace(solver, measured, kind):
+    rig, sender, sent = moving(kind, solver, measured, 0.25)
+    sender.message(rig.tick(), rig.follower, rig.now)
+    assert rig.follower.discard_late(0.25)
+    sender.discard()
+    rig.now += 0.25
+    again = sender.message(rig.follower.tick(rig.now), rig.follower, rig.now)
+    step = positions_of(again) - positions_of(sent[-1])
+    assert (np.abs(step) <= solver.chain.velocity * 0.01 * 1.001).all()
+    assert sender.refusals == 0
+
+
+def test_joints_of_no_group_are_held_where_they_are_measured(solver, measured):
+    _, sender, sent = moving(PositionChannel, solver, measured, 0.3, FINGER)
+    assert {message.data[0] for message in sent} == {0.02}
+    assert sender.refusals == 0
+
+
+def test_velocities_that_were_not_sent_leave_no_trace(solver, measured):
+    rig, sender, sent = moving(VelocityChannel, solver, measured, 0.1)
+    sender.message(rig.tick(), rig.follower, rig.now)
+    sender.discard()
+    still = sender.message(rig.tick(moves=False), rig.follower, rig.now)
+    step = np.abs(np.array(still.data) - sent[-1].data)
+    allowed = rig.follower.limits.acceleration_now * 0.01
+    assert (step <= allowed * 1.001).all()
+    assert sender.refusals == 0
+
+
+@pytest.mark.parametrize('delay', [0.0, 0.009])
+def test_velocities_change_by_what_the_time_between_two_sendings_allows(solver, measured, delay):
+    rig, sender, sent = moving(VelocityChannel, solver, measured, 0.08)
+    sender.mark_sent(delay, 0.01)
+    after = stream(sender, rig, 0.01)[0]
+    step = np.abs(np.array(after.data) - sent[-1].data)
+    allowed = rig.follower.limits.acceleration_now * (0.01 - delay)
+    assert (step <= allowed * 1.001 + 1e-6).all()
+    assert (step > 0.5 * allowed).any()
+    assert sender.refusals == 0, 'what makes the velocities knows it, too'
+
+
+def points_of(message):
+    """Return times by the clock of the follower (k,), positions (k, n) and velocities (k, n)."""
+    stamp = message.header.stamp
+    times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in message.points]
+    positions = np.array([point.positions for point in message.points])
+    velocities = np.array([point.velocities for point in message.points])
+    start = stamp.sec + 1e-9 * stamp.nanosec - EPOCH
+    return start + np.array(times), positions, velocities
+
+
+def test_a_motion_that_begins_elsewhere_after_a_rest_has_no_past(solver, measured):
+    rig = Rig(solver, READY)
+    sender = channel(TrajectoryChannel, solver, measured)
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.0, 0.0]))
+    stream(sender, rig, 0.2)
+    elsewhere = FollowerCommand(READY + 0.3, np.zeros(len(READY)), begins=True)
+    _, positions, velocities = points_of(sender.message(elsewhere, rig.follower, rig.now + 5.0))
+    np.testing.assert_array_equal(positions, np.broadcast_to(READY + 0.3, positions.shape))
+    assert not velocities.any()
+    assert sender.refusals == 0
+
+
+@pytest.mark.parametrize('off', [0.0, 0.02, 0.3])
+def test_a_motion_that_begins_while_the_last_one_runs_goes_on_from_that(solver, measured, off):
+    rig = Rig(solver, READY)
+    sender = channel(TrajectoryChannel, solver, measured)
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.0, 0.0]))
+    last = points_of(stream(sender, rig, 0.2)[-1])
+    now = rig.now + 0.01
+    command = FollowerCommand(READY + off, np.zeros(len(READY)), begins=True)
+    new = points_of(sender.message(command, rig.follower, now))
+    for time in (now, now + 0.004):
+        ends = [np.searchsorted(times, time) for times, _, _ in (last, new)]
+        assert all(
+            0 < end < len(times) for end, (times, _, _) in zip(ends, (last, new), strict=True)
+        )
+        there = [CubicHermiteSpline(*motion)(time) for motion in (last, new)]
+        np.testing.assert_allclose(*there, atol=2e-5)
+    assert sender.refusals == 0
+
+
+def test_a_window_that_was_not_sent_leaves_no_trace(solver, measured):
+    rig = Rig(solver, READY)
+    sender = channel(TrajectoryChannel, solver, measured)
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, [0.2, 0.1, 0.0]))
+    last = points_of(stream(sender, rig, 0.25)[-1])
+    assert sender.message(rig.tick(), rig.follower, rig.now) is not None
+    assert not sender.is_late(rig.now + 0.001)
+    assert sender.is_late(rig.now + 0.25)
+    assert rig.follower.discard_late(0.25)
+    sender.discard()
+    rig.now += 0.25
+    command = rig.follower.tick(rig.now)
+    new = points_of(sender.message(command, rig.follower, rig.now))
+    there = [CubicHermiteSpline(*motion)(min(rig.now, motion[0][-1])) for motion in (last, new)]
+    np.testing.assert_allclose(*there, atol=2e-5)
+
+
+COMMAND = FollowerCommand(np.array([0.5, -1.0]), np.array([0.1, 0.0]))
+WAY = JointTrajectory(
+    ('a', 'b'), np.array([0.0, 2.004]), np.array([[0.0, 1.0], [2.0, 3.0]]), np.zeros((2, 2))
+)
+
+
+def test_joint_command():
+    message = joint_command(('a', 'b'), COMMAND)
+    assert message.name == ['a', 'b']
+    assert list(message.position) == [0.5, -1.0]
+    assert list(message.velocity) == [0.1, 0.0]
+
+
+def test_joint_trajectory():
+    message = joint_trajectory(WAY, 7 * 10**9 + 5)
+    assert message.joint_names == ['a', 'b']
+    assert (message.header.stamp.sec, message.header.stamp.nanosec) == (7, 5)
+    first, last = message.points
+    assert list(first.positions) == [0.0, 1.0]
+    assert list(last.positions) == [2.0, 3.0]
+    assert list(last.velocities) == [0.0, 0.0]
+    assert list(last.accelerations) == []
+    assert (last.time_from_start.sec, last.time_from_start.nanosec) == (2, 4_000_000)
+
+
+@pytest.mark.parametrize('start', [0, -(10**9)])
+def test_a_clock_that_does_not_run_yet_is_no_stamp(start):
+    message = joint_trajectory(WAY, start)
+    assert (message.header.stamp.sec, message.header.stamp.nanosec) == (0, 0)
+
+
+def test_multi_array():
+    message = multi_array(np.array([0.5, -1.0])[::-1])
+    assert list(message.data) == [-1.0, 0.5]
+    assert not message.layout.dim

@@ -1,0 +1,279 @@
+"""The followers of an arm without a graph: which groups are followed, and at what cost."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from geometry_msgs.msg import PoseStamped
+from sensor_msgs.msg import JointState
+from support.ros.bodies import GROUPS, srdf, URDF
+
+from ik_service.arm.arm import ArmSettings, MeasuredState
+from ik_service.arm.group import GroupSettings, SolverSettings
+from ik_service.arm.loader import build_arm
+from ik_service.model.motion_bounds import JointBounds, MotionBounds
+from ik_service.motion.settings import FollowerSettings, FollowerState
+from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.ros.motion.followers import followed_groups, Followers, MOST_FOLLOWED
+from ik_service.ros.motion.intake import NodeContext
+from ik_service.solvers.options import IkOptions
+
+
+class Output:
+    """A publisher of commands that keeps them, and the channel of each group."""
+
+    def __init__(self, names=()):
+        self.sent, self.names, self.busy, self.others = [], names, False, ()
+        self.refusals, self.delays = 0, []
+
+    def mark_sent(self, delay, period):
+        self.delays.append(delay)
+
+    def is_late(self, now):
+        return False
+
+    def discard(self):
+        """Nothing is remembered of the last message."""
+
+    def channel(self, names, measured):
+        return Output(tuple(names))
+
+    def missing(self, names):
+        return ()
+
+    def message(self, command, follower, now):
+        return None if command is None else (self.names, command)
+
+    def serialize(self, message):
+        return message
+
+    def report(self):
+        return {}
+
+    def publish(self, message):
+        self.sent.append(message)
+
+
+class Bodies:
+    """Followers of the groups of the upper body, which is where it is commanded."""
+
+    def __init__(self, *names, **settings):
+        self.arm = build_arm(URDF, ArmSettings(groups=settings), srdf=srdf(*names))
+        self.output, self.warnings = Output(), []
+        self.followers = Followers(
+            MeasuredState(self.arm),
+            SolverSettings(),
+            FollowerSettings(),
+            self.output,
+            self.warnings.append,
+            NodeContext(time.time_ns),
+        )
+        self.q = dict.fromkeys(self.arm.postures.names, 0.1)
+        self.now = time.monotonic()
+
+    def measure(self):
+        self.followers.on_joint_states(
+            JointState(name=list(self.q), position=list(self.q.values()))
+        )
+
+    def run(self, seconds):
+        """Let real time pass, as the joint states count from their arrival."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            time.sleep(0.01)
+            self.measure()
+            before = len(self.output.sent)
+            self.followers.tick(time.monotonic())
+            for names, command in self.output.sent[before:]:
+                self.q |= dict(zip(names, command.q.tolist(), strict=True))
+
+    def send(self, name, offset=0.1):
+        following = self.followers.of('' if name == self.arm.group.name else name)
+        chain = following.group.chain
+        q = np.array([self.q[joint] for joint in chain.joint_names])
+        T = chain.forward(np.clip(q + offset, chain.lower, chain.upper))
+        message = PoseStamped(pose=pose_from_matrix(T))
+        message.header.frame_id = chain.base_link
+        self.followers.on_target('' if following is self.followers.default else name, message)
+        return following
+
+
+def test_two_arms_move_at_the_same_time_and_commands_name_their_joints():
+    body = Bodies('left_arm', 'right_arm')
+    body.run(0.1)
+    left, right = body.send('left_arm', 0.02), body.send('right_arm', 0.02)
+    body.run(0.3)
+    assert {names for names, _ in body.output.sent} == {
+        left.group.chain.joint_names,
+        right.group.chain.joint_names,
+    }
+    body.run(0.6)
+    assert left.follower.state is right.follower.state is FollowerState.REACHED
+    assert body.followers.stop().startswith('stopping; the target is dropped. ')
+    body.run(0.1)
+    assert left.follower.idle
+    assert right.follower.idle
+    assert body.followers.stop() == 'nothing moves'
+
+
+def test_groups_that_do_not_move_are_looked_at_now_and_then(monkeypatch):
+    body = Bodies('left_arm', 'right_arm')
+    idle = body.followers.others['right_arm'].follower
+    seen = {'ticks': 0, 'states': 0}
+
+    def count(what, original):
+        def counted(*arguments):
+            seen[what] += 1
+            return original(*arguments)
+
+        return counted
+
+    monkeypatch.setattr(idle, 'tick', count('ticks', idle.tick))
+    monkeypatch.setattr(idle, 'set_measured', count('states', idle.set_measured))
+    for step in range(1000):
+        body.followers.tick(body.now + 1e-3 * step)
+    began = time.monotonic()
+    while time.monotonic() < began + 0.2:
+        body.measure()
+    assert 45 <= seen['ticks'] <= 51
+    assert 1 <= seen['states'] <= 11
+    seen['states'] = 0
+    body.send('right_arm')
+    assert seen['states'] == 1, 'a target is solved for from the newest state'
+    for _ in range(5):
+        body.measure()
+    assert seen['states'] == 6
+
+
+def test_joint_limits_of_the_arm_hold_for_all_its_followers():
+    body = Bodies('left_arm', 'right_arm')
+    names = body.arm.groups['right_arm'].chain.joint_names
+    bounds = MotionBounds({names[1]: JointBounds(velocity=0.25, acceleration=0.5, jerk=5.0)})
+    arm = build_arm(URDF, ArmSettings(bounds=bounds), srdf=srdf('left_arm', 'right_arm'))
+    around = MeasuredState(arm), SolverSettings(), FollowerSettings(), body.output, print
+    limits = Followers(*around, NodeContext(time.time_ns)).others['right_arm'].follower.limits
+    assert limits.velocity_now[1] == 0.25
+    assert limits.acceleration_now[1] <= 0.5
+    assert limits.window == pytest.approx(0.2)
+
+
+def test_a_target_of_a_group_that_is_not_followed_is_no_target_of_another():
+    body = Bodies('left_arm')
+    body.followers.on_target('right_arm', PoseStamped())
+    assert body.followers.of('right_arm') is None
+    assert all(each.ignored_targets.count == 0 and each.follower.idle for each in body.followers)
+
+
+def test_the_solve_for_a_target_is_known_and_one_that_is_ignored_leaves_it():
+    body = Bodies('left_arm')
+    body.run(0.1)
+    following = body.send('left_arm')
+    solve = following.last_solve
+    assert (solve.source, solve.solver) == (following.topic, 'levenberg_marquardt')
+    assert solve.result is following.follower.result
+    bad = PoseStamped()
+    bad.pose.position.x = math.nan
+    following.on_target(bad)
+    assert following.ignored_targets.count == 1
+    assert following.last_solve is solve
+
+
+def test_enable_is_for_all_groups():
+    body = Bodies('left_arm', 'right_arm', 'left_with_torso')
+    body.run(0.1)
+    assert body.followers.enable(False) == (
+        True,
+        'stopping; targets are refused from now on',
+    )
+    body.send('right_arm')
+    assert 'right_arm/target_pose ignored: following is disabled' in body.warnings[-1]
+    assert {f.follower.state for f in body.followers} == {FollowerState.DISABLED}
+    assert body.followers.enable(True) == (True, 'waiting for a target')
+    body.send('right_arm')
+    body.run(0.05)
+    for following in body.followers:  # joint states that cannot be true
+        following.follower.set_measured(np.full(following.group.chain.n, 0.9), time.monotonic())
+        following.tick(time.monotonic())
+    assert any('target of right_arm dropped' in warning for warning in body.warnings)
+    body.run(1.0)
+    done, text = body.followers.enable(True)
+    assert done
+    assert text == "waiting for a target; group 'right_arm': following the target again"
+
+
+def test_changed_settings_are_for_all_groups_but_what_a_group_sets_itself():
+    body = Bodies('left_arm', 'right_arm', right_arm=GroupSettings(timeout=0.3))
+    changed = SolverSettings(options=IkOptions(timeout=0.2))
+    assert [s.options.timeout for s in body.followers.solvers(changed)] == [0.2, 0.3]
+    body.followers.configure(changed, FollowerSettings(velocity_scaling=0.25))
+    assert {f.follower.settings.velocity_scaling for f in body.followers} == {0.25}
+
+
+def test_a_refusal_names_group_and_joint():
+    body = Bodies('left_arm', 'left_with_torso')
+    body.run(0.1)
+    body.send('left_arm', 0.5)
+    body.run(0.05)
+    body.send('left_with_torso')
+    assert body.warnings == [
+        "left_with_torso/target_pose ignored: group 'left_arm' moves left_shoulder_pitch; stop it "
+        'with ~/stop first'
+    ]
+
+
+def test_which_groups_are_followed():
+    own = {
+        'main': ('chest', 'left_grip'),
+        'torso 1': ('', 'chest'),
+        '2nd': ('', 'head'),
+        'torso_1': ('', 'chest'),
+    }
+    groups = {name: GroupSettings(*links) for name, links in own.items()}
+    text = srdf(*GROUPS).replace(
+        '</robot>',
+        '<group name="both"><group name="left_arm"/><group name="right_arm"/></group></robot>',
+    )
+    arm = build_arm(URDF, ArmSettings(groups=groups), srdf=text)
+    warnings = []
+    followed = followed_groups(arm, warnings.append)
+    assert arm.group.name == 'main'
+    assert set(followed) == {'left_arm', 'right_arm', 'left_with_torso', 'torso_1'}
+    assert len(warnings) == 1
+    assert 'torso 1' in warnings[0]
+    assert '2nd' in warnings[0]
+
+
+def test_without_an_srdf_the_groups_of_known_robots_get_no_topic(panda_urdf):
+    arm = build_arm(panda_urdf, ArmSettings())
+    assert 'panda_arm' in arm.groups
+    assert followed_groups(arm, print) == {}
+
+
+def test_not_more_groups_are_followed_than_there_is_room_for():
+    groups = {f'torso_{i}': GroupSettings('', 'chest') for i in range(MOST_FOLLOWED + 3)}
+    arm = build_arm(URDF, ArmSettings('chest', 'left_grip', groups=groups))
+    warnings = []
+    assert len(followed_groups(arm, warnings.append)) == MOST_FOLLOWED
+    assert 'torso_34' in warnings[0]
+
+
+def test_followers_that_give_way_to_others_that_cannot_be_made_take_targets_again():
+    bodies = Bodies(*GROUPS)
+
+    def replace():
+        with bodies.followers.giving_way():
+            assert all(following.stopped for following in bodies.followers)
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        replace()
+    assert not any(following.stopped for following in bodies.followers)
+    with bodies.followers.giving_way():
+        pass
+    assert all(following.stopped for following in bodies.followers)
