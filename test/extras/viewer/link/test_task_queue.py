@@ -24,10 +24,17 @@ def test_an_exception_is_reported_and_later_calls_are_made():
 
 
 def test_calls_that_add_calls_do_not_keep_it_forever():
-    tasks = TaskQueue(print)
-    tasks.post(lambda: tasks.post(tasks.post, print))
+    tasks, called = TaskQueue(print), []
+
+    def call_again():
+        called.append(len(called))
+        tasks.post(call_again)
+
+    tasks.post(call_again)
     tasks.run_pending()
+    assert called == [0]
     tasks.run_pending()
+    assert called == [0, 1]
 
 
 def test_each_message_is_logged_once_up_to_a_number():
