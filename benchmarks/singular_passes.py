@@ -18,7 +18,7 @@ import numpy as np
 from records import progress, save
 from robots import BenchRobot, chosen_robots, published_arms
 
-from ik_service.extras.studies.paths import random_postures
+from ik_service.extras.studies.paths import random_corners
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.motion.target_follower import TargetFollower
@@ -40,7 +40,7 @@ _ELBOW, _WRIST = 2, 4  # joints of the arms of six
 
 def wandering(chain: KinematicChain, seed: int) -> np.ndarray:
     """Joint path (N, n) from posture to posture, each joint by 30 % of its range at most."""
-    return _through(random_postures(chain, seed, _LEGS, _WIDTH))
+    return _through(random_corners(chain, seed, _LEGS, _WIDTH))
 
 
 def crossing(chain: KinematicChain, joint: int, seed: int, beside: float) -> np.ndarray:

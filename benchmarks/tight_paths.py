@@ -20,7 +20,7 @@ from robots import BenchRobot, chosen_robots, published_arms
 from scipy.interpolate import PchipInterpolator
 
 import ik_service as iks
-from ik_service.extras.studies.paths import poses_along, random_postures
+from ik_service.extras.studies.paths import poses_along, random_corners
 
 _CHAINS = 'panda,iiwa14,abb_yumi_right,schunk_lwa4d,kinova_gen3'
 _STEPS = (0.05, 0.08, 0.09, 0.095, 0.0975)
@@ -61,7 +61,7 @@ def paced_path(robot: BenchRobot, seed: int, step: float, rows: int) -> np.ndarr
     :param step: that motion [rad].
     :returns: (rows, n) [rad].
     """
-    corners = random_postures(robot.chain, seed, _LEGS, 0.3)
+    corners = random_corners(robot.chain, seed, _LEGS, 0.3)
     curve = PchipInterpolator(np.arange(len(corners)), corners)
     fine = np.linspace(0, len(corners) - 1, _FINE)
     lengths = np.abs(np.diff(curve(fine), axis=0)).max(axis=1)
@@ -82,7 +82,7 @@ def _lines(robots: list[BenchRobot], count: int) -> None:
     for robot in robots:
         progress(f'lines: {robot.name}')
         for k in range(count):
-            first, last = random_postures(robot.chain, k, 1, 1.0)
+            first, last = random_corners(robot.chain, k, 1, 1.0)
             A, B = poses_along(robot.chain, np.array([first, last]))
             targets = np.tile(A, (300, 1, 1))
             targets[:, :3, 3] += np.linspace(0, 1, 300)[:, None] * (B - A)[:3, 3]

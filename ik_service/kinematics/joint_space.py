@@ -138,6 +138,17 @@ class JointSpace:
         """
         return sampling_bounds(self.lower, self.upper)
 
+    def random_postures(self, count: int, random_seed: int = 0) -> np.ndarray:
+        """
+        Return random postures, uniform within :meth:`sampling_bounds`.
+
+        :param count: how many.
+        :param random_seed: the same one gives the same postures.
+        :returns: (count, n) [rad] or [m].
+        """
+        lower, upper = self.sampling_bounds()
+        return np.random.default_rng(random_seed).uniform(lower, upper, (count, self.n))
+
     def with_limits(self, lower: ArrayLike, upper: ArrayLike) -> Self:
         """
         Return a copy with narrower limits.

@@ -13,7 +13,7 @@ from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.extras.reach.capability import CapabilityMap
 from ik_service.extras.reach.inverse_map import BaseScores, InverseMap, tip_poses
-from ik_service.extras.reach.postures import PostureMeasure, random_postures
+from ik_service.extras.reach.postures import PostureMeasure
 from ik_service.extras.reach.region import Region
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.kinematics.chain import KinematicChain
@@ -128,7 +128,7 @@ def read_arm(
 
 def _check_map(chain: KinematicChain, other: KinematicChain) -> None:
     """Check that the chain of a map is the one that is placed."""
-    postures = random_postures(chain, _COMPARED)
+    postures = chain.random_postures(_COMPARED)
     if chain.joint_names == other.joint_names and all(
         np.allclose(chain.forward(q), other.forward(q), atol=_SAME) for q in postures
     ):

@@ -17,7 +17,6 @@ from ik_service.exceptions import ArgumentError
 from ik_service.extras.reach.capability import CapabilityMap
 from ik_service.extras.reach.inverse_map import BaseScores, InverseMap
 from ik_service.extras.reach.place_task import read_arm, solved_scores, Task
-from ik_service.extras.reach.postures import random_postures
 from ik_service.extras.reach.region import around, Region
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.kinematics.chain import KinematicChain
@@ -105,7 +104,7 @@ def verify(task: Task, places: np.ndarray, q: np.ndarray | None = None) -> list[
     found: list[Placement] = []
     for first in range(0, len(places), size):
         own = slice(first, first + size)
-        starts: list[np.ndarray] = list(random_postures(task.arm.chain, _STARTS))
+        starts: list[np.ndarray] = list(task.arm.chain.random_postures(_STARTS))
         if len(places) * len(task.poses) > _MANY:
             starts = starts[:1]
         if q is not None:

@@ -31,7 +31,7 @@ class PostureMeasure:
     def __init__(self, chain: KinematicChain, task_weights: Sequence[float] = (1.0,) * 6) -> None:
         self._chain = chain
         self._rows = np.flatnonzero(np.asarray(task_weights) > 0.0)
-        postures = random_postures(chain, _SAMPLE)
+        postures = chain.random_postures(_SAMPLE)
         values = np.sqrt(np.maximum(np.linalg.eigvalsh(self._products(postures)), 0.0))
         singular = values.max(axis=0) <= _NEGLIGIBLE * values.max(initial=0.0)
         self._rank = max(1, int((~singular).sum()))
@@ -95,15 +95,3 @@ class PostureMeasure:
         scratch = axes, np.empty(12), np.empty((n, 6))
         fill_products(self._chain.arrays, positions, self._rows, *scratch, products)
         return products
-
-
-def random_postures(chain: KinematicChain, count: int) -> np.ndarray:
-    """
-    Return random postures within the limits, the same at every call.
-
-    :param chain: the chain; joints without limits lie within ±π [rad] or [m].
-    :param count: how many.
-    :returns: (count, n).
-    """
-    lower, upper = chain.sampling_bounds()
-    return np.random.default_rng(0).uniform(lower, upper, (count, chain.n))

@@ -29,16 +29,6 @@ def load_arm(name: str) -> KinematicChain:
     return Robot.from_urdf(urdf_path(name)).chain(*ARMS[name])
 
 
-def random_postures(chain: KinematicChain, count: int, random_seed: int) -> np.ndarray:
-    """
-    Return random postures, uniform within the limits; within ±π where there are none.
-
-    :returns: (count, n) [rad] or [m].
-    """
-    lower, upper = chain.sampling_bounds()
-    return np.random.default_rng(random_seed).uniform(lower, upper, (count, chain.n))
-
-
 def manipulability(chain: KinematicChain, q: np.ndarray, rows: slice = slice(None)) -> float:
     """
     Return Yoshikawa's measure √det(J Jᵀ): 0 at a singular posture (Yoshikawa 1985, eq. 9).

@@ -12,7 +12,7 @@ import numpy as np
 
 from ik_service.drawing import figures
 from ik_service.drawing.arm_shape import skeleton
-from ik_service.extras.studies.arms import ARMS, load_arm, random_postures
+from ik_service.extras.studies.arms import ARMS, load_arm
 from ik_service.extras.studies.single_search import Search, SingleSearch
 from ik_service.extras.studies.tables import write_csv
 from ik_service.kinematics.chain import KinematicChain
@@ -95,7 +95,7 @@ def problems(poses: int) -> Iterator[tuple[str, KinematicChain, list[np.ndarray]
     """Yield the arms with their names and random reachable poses, always the same."""
     for arm in ARMS:
         chain = load_arm(arm)
-        yield arm, chain, [chain.forward(q) for q in random_postures(chain, poses, _RANDOM_SEED)]
+        yield arm, chain, [chain.forward(q) for q in chain.random_postures(poses, _RANDOM_SEED)]
 
 
 def measure(

@@ -17,7 +17,7 @@ import numpy as np
 
 from ik_service.drawing import figures
 from ik_service.exceptions import OptionError
-from ik_service.extras.studies.arms import load_arm, random_postures
+from ik_service.extras.studies.arms import load_arm
 from ik_service.extras.studies.tables import write_csv
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.options import IkOptions, JOINT_LIMIT_STRATEGIES
@@ -80,7 +80,7 @@ def run(arguments: Namespace) -> list[Path]:
     """
     folder: Path = arguments.output
     chain = load_arm(_ARM)
-    targets = [chain.forward(q) for q in random_postures(chain, arguments.poses, _RANDOM_SEED)]
+    targets = [chain.forward(q) for q in chain.random_postures(arguments.poses, _RANDOM_SEED)]
     records = [
         measure(chain, targets, method, strategy)
         for method in solver_names()

@@ -311,14 +311,14 @@ def wandering_path(
     :param share: of its range that a joint moves at most on a leg.
     :returns: (points, n) within the limits [rad] or [m].
     """
-    ends = random_postures(chain, seed, legs, share)
+    ends = random_corners(chain, seed, legs, share)
     progress = np.linspace(0, legs, points)
     leg = np.minimum(progress.astype(int), legs - 1)
     done = 0.5 - 0.5 * np.cos(math.pi * (progress - leg))[:, None]
     return ends[leg] + (ends[leg + 1] - ends[leg]) * done
 
 
-def random_postures(chain: KinematicChain, seed: int, legs: int, share: float) -> np.ndarray:
+def random_corners(chain: KinematicChain, seed: int, legs: int, share: float) -> np.ndarray:
     """
     Return random postures, each not far from the one before.
 

@@ -331,7 +331,8 @@ def narrow_limits(chain, settings, work, seed):
     for i in range(seed.shape[0]):
         chain.lower[i] = work.lower[i]
         chain.upper[i] = work.upper[i]
-    start_inside(chain, seed, work.start, _ACTIVE_SET)
+    # Typed, because Numba would otherwise compile it once more, for this number alone.
+    start_inside(chain, seed, work.start, np.int64(_ACTIVE_SET))
     for i in range(seed.shape[0]):
         start = work.start[i]
         bound = settings.largest_motion

@@ -121,10 +121,13 @@ def slide_ahead(chain, settings, work):
     :returns: whether there are any; without them all is as it was.
     """
     fill_vector(work.fixed_at, math.nan)
-    if not _keep_slides(chain, work, False):
+    if not _any_slides(chain, work):
         return False
     weighted_rows(chain, settings, work)
-    _keep_slides(chain, work, True)
+    for i in range(work.q.shape[0]):
+        if not _only_slides(chain, i):
+            for j in range(width(work)):
+                work.rows[i, j] = 0.0
     crossing = 1
     while crossing > 0:
         damped_step(work, work.error, _SLIDING_DAMPING)
@@ -141,21 +144,23 @@ def slide_ahead(chain, settings, work):
 
 
 @inner_kernel
-def _keep_slides(chain, work, clear):
+def _any_slides(chain, work):
     """Return whether any variable only slides."""
-    count = 0
     for i in range(work.q.shape[0]):
-        turns = slides = 0.0
-        for k in range(chain.variables.shape[0]):
-            if chain.variables[k] == i:
-                turns += abs(chain.joints[k, 6])
-                slides += abs(chain.joints[k, 7])
-        if turns == 0.0 and slides > 0.0:
-            count += 1
-        elif clear:
-            for j in range(width(work)):
-                work.rows[i, j] = 0.0
-    return count > 0
+        if _only_slides(chain, i):
+            return True
+    return False
+
+
+@inner_kernel
+def _only_slides(chain, i):
+    """Return whether a variable moves joints that slide, and none that turns."""
+    turns = slides = 0.0
+    for k in range(chain.variables.shape[0]):
+        if chain.variables[k] == i:
+            turns += abs(chain.joints[k, 6])
+            slides += abs(chain.joints[k, 7])
+    return turns == 0.0 and slides > 0.0
 
 
 # Plain numbers: code for the type of a member would be compiled beside that for numbers.

@@ -15,7 +15,6 @@ from ik_service.common.transforms import rigid_transform, rotation_from_rpy
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.extras.reach import place, Region, search_places
 from ik_service.extras.reach.placement import apart, spread_poses
-from ik_service.extras.reach.postures import random_postures
 from ik_service.extras.scale import ChainSpec
 
 POSITION_ONLY = IkOptions(task_weights=(1, 1, 1, 0, 0, 0))
@@ -24,7 +23,7 @@ DOWN = rotation_from_rpy(math.pi, 0.0, 0.0)
 
 def poses_of(chain, count, seed_share=0.4):
     """Poses that a base at the origin reaches in postures away from the limits."""
-    q = chain.middle + seed_share * (random_postures(chain, count) - chain.middle)
+    q = chain.middle + seed_share * (chain.random_postures(count) - chain.middle)
     return np.array([chain.forward(row) for row in q])
 
 

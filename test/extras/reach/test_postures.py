@@ -8,7 +8,7 @@ from support.chains import arm
 from support.robots import SCARA, TWO_LINKS
 
 from ik_service import Robot
-from ik_service.extras.reach.postures import PostureMeasure, random_postures
+from ik_service.extras.reach.postures import PostureMeasure
 
 
 def chain_of(name):
@@ -21,7 +21,7 @@ def chain_of(name):
 )
 def test_manipulability_is_the_product_of_the_singular_values(name, rank):
     chain = chain_of(name)
-    q = random_postures(chain, 50)
+    q = chain.random_postures(50)
     values = [np.linalg.svd(chain.jacobian(row), compute_uv=False)[:rank] for row in q]
     measured = PostureMeasure(chain).manipulability(q)
     np.testing.assert_allclose(measured, np.prod(values, axis=1), rtol=1e-6, atol=1e-9)
@@ -29,7 +29,7 @@ def test_manipulability_is_the_product_of_the_singular_values(name, rank):
 
 def test_rows_that_the_task_leaves_free_do_not_count():
     chain = arm('panda')
-    q = random_postures(chain, 20)
+    q = chain.random_postures(20)
     values = [np.linalg.svd(chain.jacobian(row)[:3], compute_uv=False) for row in q]
     measured = PostureMeasure(chain, (1, 1, 1, 0, 0, 0)).manipulability(q)
     np.testing.assert_allclose(measured, np.prod(values, axis=1), rtol=1e-6)

@@ -14,7 +14,7 @@ from ik_service.cli.programs import ik_study
 from ik_service.drawing import figures
 from ik_service.exceptions import IkServiceError, MissingExtraError, UnknownStudyError
 from ik_service.extras.studies import program as study
-from ik_service.extras.studies.arms import ARMS, load_arm, manipulability, random_postures
+from ik_service.extras.studies.arms import ARMS, load_arm, manipulability
 from ik_service.extras.studies.program import load_study, STUDY_NAMES
 from ik_service.extras.studies.tables import read_csv, write_csv
 
@@ -221,16 +221,16 @@ def test_rows_of_another_length_are_refused(tmp_path):
 @pytest.mark.parametrize('name', ARMS)
 def test_postures_lie_within_the_limits_and_repeat(name):
     chain = load_arm(name)
-    postures = random_postures(chain, 50, 3)
+    postures = chain.random_postures(50, 3)
     assert postures.shape == (50, chain.n)
     assert np.all((chain.lower <= postures) & (postures <= chain.upper))
-    np.testing.assert_array_equal(postures, random_postures(chain, 50, 3))
+    np.testing.assert_array_equal(postures, chain.random_postures(50, 3))
     assert np.ptp(postures, axis=0).min() > 1.0
 
 
 def test_manipulability_is_the_product_of_the_singular_values():
     chain = load_arm('panda')
-    q = random_postures(chain, 1, 0)[0]
+    q = chain.random_postures(1, 0)[0]
     values = np.linalg.svd(chain.jacobian(q), compute_uv=False)
     assert manipulability(chain, q) == pytest.approx(values.prod(), rel=1e-9)
 

@@ -12,7 +12,7 @@ from support.robots import arm_of, TWO_LINKS, Y, Z
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, OptionError
-from ik_service.extras.studies.paths import poses_along, random_postures
+from ik_service.extras.studies.paths import poses_along, random_corners
 from ik_service.paths.search import search
 from ik_service.paths.search.beam import join, select
 
@@ -120,7 +120,7 @@ ROWS = 200
 
 def paced_path(chain, seed):
     """A joint path between random postures on which some joint moves by LARGEST in every step."""
-    corners = random_postures(chain, seed, 40, 0.3)
+    corners = random_corners(chain, seed, 40, 0.3)
     curve = PchipInterpolator(np.arange(len(corners)), corners)
     fine = np.linspace(0, len(corners) - 1, 40_000)
     lengths = np.abs(np.diff(curve(fine), axis=0)).max(axis=1)

@@ -10,7 +10,6 @@ from support.chains import arm_path, snake_xml, within_limits
 from support.robots import arm_on_rail
 
 import ik_service as iks
-from ik_service.extras.reach.postures import random_postures
 
 LARGEST = sys.float_info.max
 COUNT = 200
@@ -169,7 +168,7 @@ def odd_snake(seed):
 def test_chains_with_some_odd_limits_are_solved(seed):
     chain = odd_snake(seed)
     solver = iks.Solver(chain, options=iks.IkOptions(timeout=30.0))
-    seeds = random_postures(chain, 100)
+    seeds = chain.random_postures(100)
     for q, start in zip(seeds[:50], seeds[50:], strict=True):
         result = solver.solve(chain.forward(q), start)
         assert result.success
