@@ -205,11 +205,6 @@ def until_known(player, controller):
 PERIOD = 0.02  # [s]
 
 
-def times_of(trajectory):
-    """Times of a message's points [s]."""
-    return [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in trajectory.points]
-
-
 class StandInController:
     """
     A controller that accepts what the real one accepts, moves the arm, and publishes its states.
