@@ -68,6 +68,7 @@ class KernelCache(_Cache):
             numba.__version__,
             llvmlite.__version__,
             sys.implementation.cache_tag,
+            sys.flags.optimize,  # whether there are assertions
             self._name,
             digest_of_code(code_without_docstring(function)),
             hashlib.sha256(dumps(cells) if cells else b'').hexdigest(),

@@ -159,7 +159,7 @@ def _compiled(content: bytes) -> _Source:
             imports += _names(node)
         elif isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
             _empty_docstring(node)
-    code = compile(tree, '', 'exec', dont_inherit=True)
+    code = compile(tree, '', 'exec', dont_inherit=True, optimize=0)
     return _Source(digest_of_code(code), tuple(dict.fromkeys(imports)))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ik_service.jit.compile import inner_kernel, kernel
+from ik_service.jit.compile import inner_kernel, kernel, vector_kernel
 from ik_service.kinematics.kernels import copy_vector
 from ik_service.paths.search.problem import converge, distance, PathProblem, self_motion
 from ik_service.solvers.loop.iteration import set_goal
@@ -18,8 +18,10 @@ from ik_service.solvers.loop.problem import open_problem
 from ik_service.solvers.options import LimitStrategy
 
 
-@kernel
-def select(parents, costs, children, made, wrap, bound, separation, gaps, chosen, totals, links):
+@vector_kernel
+def select(
+    parents, costs, children, made, wrap, bound, separation, before, after, chosen, totals, links
+):  # fmt: skip
     """
     Choose the children farthest apart, and for each the cheapest of the parents in reach.
 
@@ -33,48 +35,64 @@ def select(parents, costs, children, made, wrap, bound, separation, gaps, chosen
     :param wrap: (n,) turn of each variable that does not count as a difference [rad]; 0 for none.
     :param bound: largest motion of a joint from a parent [rad] or [m].
     :param separation: distance below which two children are one [rad] or [m].
-    :param gaps: (c,) scratch.
+    :param before: (n + 2, k) scratch.
+    :param after: (n + 2, c) scratch.
     :param chosen: (K, n) out: the candidates of this layer [rad] or [m].
     :param totals: (K,) out: cost of the path to each.
     :param links: (K,) int64 out: the parent of each.
     :returns: their number.
     """
     best, least = -1, math.inf
-    slots = children.shape[0] // parents.shape[0]
+    count, n = parents.shape
+    slots = children.shape[0] // count
+    for k in range(count):
+        for i in range(n):
+            before[i, k] = parents[k, i]
+    gaps = after[n]
     for c in range(children.shape[0]):
         gaps[c] = math.inf if made[c] else -1.0
+        for i in range(n):
+            after[i, c] = children[c, i] if made[c] else 0.0
         if made[c]:
             total = costs[c // slots] + square(parents[c // slots], children[c])
             if total < least:
                 best, least = c, total
-    count = 0
-    while count < chosen.shape[0] and best >= 0:
-        copy_vector(children[best], chosen[count])
-        totals[count], links[count] = cheapest(parents, costs, children[best], bound)
-        if links[count] < 0:  # rounding at the bound
-            links[count] = best // slots
-            totals[count] = costs[best // slots] + square(parents[best // slots], children[best])
-        count += 1
-        best = _farthest(children, chosen[count - 1], wrap, separation * separation, gaps)
-    return count
+    found = 0
+    while found < chosen.shape[0] and best >= 0:
+        copy_vector(children[best], chosen[found])
+        totals[found], links[found] = _cheapest(before, costs, children[best], bound)
+        if links[found] < 0:  # rounding at the bound
+            links[found] = best // slots
+            totals[found] = costs[best // slots] + square(parents[best // slots], children[best])
+        found += 1
+        best = _farthest(after, chosen[found - 1], wrap, separation * separation)
+    return found
 
 
 @inner_kernel
-def cheapest(parents, costs, q, bound):
+def _cheapest(columns, costs, q, bound):
     """
     Return the cost of the cheapest path to a joint vector, and the parent on it; −1 for none.
 
-    :param parents: (k, n) candidates [rad] or [m].
+    :param columns: (n + 2, k) the parents, a column each, and scratch [rad] or [m].
     :param costs: (k,) cost of the path to each.
     :param q: (n,) the joint vector [rad] or [m].
     :param bound: largest motion of a joint [rad] or [m].
     """
+    n, count = q.shape[0], costs.shape[0]
+    farthest, steps = columns[n], columns[n + 1]
+    for k in range(count):
+        farthest[k] = steps[k] = 0.0
+    for i in range(n):
+        column, value = columns[i], q[i]
+        for k in range(count):
+            motion = abs(column[k] - value)
+            farthest[k] = max(farthest[k], motion)
+            steps[k] += motion * motion
     link, least = -1, math.inf
-    for k in range(parents.shape[0]):
-        if costs[k] < least and distance(parents[k], q) <= bound:
-            total = costs[k] + square(parents[k], q)
-            if total < least:
-                link, least = k, total
+    for k in range(count):
+        if farthest[k] <= bound and costs[k] + steps[k] < least:
+            link, least = k, costs[k] + steps[k]
     return least, link
 
 
@@ -93,19 +111,32 @@ def square(a, b):
 
 
 @inner_kernel
-def _farthest(children, latest, wrap, least, gaps):
-    """Lower the gaps to those after the latest choice; returns the child of the largest or −1."""
+def _farthest(columns, latest, wrap, least):
+    """
+    Lower the gaps to those after the latest choice; returns the child of the largest or −1.
+
+    :param columns: (n + 2, c) the children, a column each, their gaps, and scratch.
+    :param latest: (n,) the choice [rad] or [m].
+    :param wrap: (n,) turn of each variable that does not count [rad]; 0 for none.
+    :param least: squared distance below which two children are one.
+    """
+    n, count = latest.shape[0], columns.shape[1]
+    gaps, distances = columns[n], columns[n + 1]
+    for c in range(count):
+        distances[c] = 0.0
+    for i in range(n):
+        column, value, turn = columns[i], latest[i], wrap[i]
+        if turn > 0.0:
+            for c in range(count):
+                difference = _without_turns(column[c] - value, turn)
+                distances[c] += difference * difference
+        else:
+            for c in range(count):
+                distances[c] += (column[c] - value) * (column[c] - value)
+    for c in range(count):
+        gaps[c] = min(gaps[c], distances[c])
     best, largest = -1, least
-    for c in range(children.shape[0]):
-        if gaps[c] <= least:
-            continue
-        total = 0.0
-        for i in range(latest.shape[0]):
-            difference = _without_turns(children[c, i] - latest[i], wrap[i])
-            total += difference * difference
-            if total >= gaps[c]:
-                break
-        gaps[c] = min(gaps[c], total)
+    for c in range(count):
         if gaps[c] > largest:
             best, largest = c, gaps[c]
     return best
@@ -436,7 +467,7 @@ class Beam:
         separation = _THOROUGH_SEPARATION if self.problem.thorough else _SEPARATION
         found = self.problem.run(
             select, parents, costs, flat, flags, self.problem.wrap, bound, separation * bound,
-            np.empty(len(flat)), chosen, totals, links,
+            np.empty((n + 2, count)), np.empty((n + 2, len(flat))), chosen, totals, links,
         )  # fmt: skip
         if found:
             self.layers.append(chosen[:found].copy())
@@ -458,7 +489,7 @@ class Beam:
         if pool is None or threads < 2:
             self._workers[0].grow(target, layer, 0, parents, before, children, made)
             return
-        edges = np.linspace(0, len(parents), threads + 1).astype(int).tolist()
+        edges = [len(parents) * k // threads for k in range(threads + 1)]
         parts = [slice(*ends) for ends in pairwise(edges)]
         helping = []
         for worker, part in reversed(list(zip(self._workers, parts, strict=False))):
