@@ -223,9 +223,9 @@ def _circumstances() -> Iterator[str]:
     columns = [(name, _text(name)) for name in ('part', 'date', 'load', 'settings')]
     yield (
         'The load is that of the machine in the minute before the results were written. The\n'
-        'machine is shared: at times everything takes up to 1.7 times as long, so that a goal in\n'
-        'seconds can be missed; ratios hardly change. The start of “Python alone”, among the\n'
-        'times of fresh processes, shows its speed: 0.044 s when it is not slowed.\n'
+        'machine is shared: at times everything takes up to 1.7 times as long. A goal in\n'
+        'seconds can then be missed; ratios hardly change. The start of “Python alone”, among\n'
+        'the times of fresh processes, shows the speed: 0.044 s without other load.\n'
     )
     yield _table(runs, columns)
 

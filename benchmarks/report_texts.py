@@ -3,60 +3,61 @@
 INTRODUCTION = """\
 # Benchmarks
 
-This page is written by `benchmarks/report.py` from the tables in `benchmarks/results`, which
-`make bench` measures again. Each part also runs alone, for instance
+`benchmarks/report.py` writes this page from the tables in `benchmarks/results`. `make bench`
+repeats the measurements. Each part also runs alone, for instance
 `.bench-venv/bin/python benchmarks/solvers.py --help`.
 
-All solvers get the same problems in the same process on the same core, in turns. A problem is the
-forward kinematics of a joint vector drawn uniformly within the limits; the search starts in the
-middle of the limits. A problem counts as solved when, by Pinocchio's forward kinematics, all six
-components of the twist to the target are within 1e-5 (m or rad) and every joint is within its
-limits, whatever the solver reports. Times are those of a call from Python, of solved and unsolved
-problems alike. “× ours” is the ratio of the mean times of one round to those of the default method
-of this project; both solvers get the same problems directly after each other. The tables give the
-median of the rounds and its quartiles.
+All solvers get the same problems in the same process on the same core, in turns. The target of a
+problem is the forward kinematics of a joint vector drawn uniformly within the limits; the search
+starts in the middle of the limits. A problem counts as solved if, by Pinocchio's forward
+kinematics, all six components of the twist to the target are within 1e-5 (m or rad) and every
+joint is within its limits, whatever the solver reports. Times are those of calls from Python, for
+solved and unsolved problems alike. “× ours” is the ratio of a solver's mean time in a round to
+that of the default method of this project; the two solve the same problems directly after each
+other. The tables give the median and the quartiles over the rounds.
 """
 LOST = '{lost}'
-"""Where the cases stand in which a library of that table does better."""
+"""Placeholder of the cases in which a library of that table does better."""
 
 TEXTS = {
     'solvers': """\
 ## Random reachable poses
 
-One core. “(batch)” is `solve_ik_batch` on one thread, the others are single calls, of this project
-through `Solver.solve`. “× ours” is relative to the first row of each chain. roboticstoolbox is
-`ik_LM` (C++, Chan, k = 0.1) with tol = 5e-11, because its default lets errors of 1.4e-3 pass;
+One core. “(batch)” is `solve_ik_batch` on one thread; the others are single calls, for this
+project of `Solver.solve`. “× ours” is relative to the first row of each chain. roboticstoolbox is
+`ik_LM` (C++, Chan, k = 0.1) with tol = 5e-11, because its default accepts errors of 1.4e-3;
 TRAC-IK is pytracik in Speed mode with 5 ms; pink is a loop of at most 100 steps; EAIK is the
-closed form and the choice of the nearest solution within the limits. ikpy and pink get fewer
+closed form plus the choice of the nearest solution within the limits. ikpy and pink get fewer
 problems.
 """,
     'more_peers': """\
 ## Ten more libraries
 
-Where they do better, all cases:
+All cases in which they do better:
 
 {lost}
 
-The same tolerances and limits as above, one core, all in turns. Random seeds are other random
-joint vectors; near ones are off by up to 0.1 rad. “Motion” is the median over the solved problems
-of the largest motion of a joint from the seed; “nearest in 1 ms” looks for the smallest. Each
-library gets a plain description of the one chain. Those but Pink and EAIK run in processes of
-their own and time each call themselves; PlaCo needs an environment of its own, as it needs
+Tolerances and limits are as above; all run on one core, in turns. Random seeds are random joint
+vectors other than the target's; near seeds differ from it by up to 0.1 rad. “Motion” is the
+median, over the solved problems, of the largest joint motion from the seed; “nearest in 1 ms”
+minimises it. Each library gets a plain description of the single chain. All but Pink and EAIK run
+in separate processes and time each call themselves; PlaCo has a separate environment, as it needs
 Pinocchio 3.8. The versions are among the settings above.
 
 - Closed forms: EAIK with the choice of the nearest solution within the limits, and “first”, its
-  first exact one as it comes, which may be beyond the limits. ssik with its module of the arm,
-  where that has the same dimensions and limits (xarm6), otherwise with what `ssik build` writes,
-  and one solution, the nearest. frankik by default tries 60 values of the last joint within 20° of
-  the seed's on its branch; “one value” is the seed's alone, and “everywhere” is that joint's range
-  on all branches.
-- Searches: optik (optik-py) with restarts of its own, one thread, at most 0.1 s.
+  first exact solution, which may be beyond the limits. ssik with its own module of the arm, if
+  that has the same dimensions and limits (xarm6), otherwise with the output of `ssik build`, and
+  one solution, the nearest. frankik by default tries 60 values of the last joint within 20° of the
+  seed's value on its branch; “one value” is the seed's value alone, and “everywhere” is the whole
+  range of that joint on all branches.
+- Searches: optik (optik-py) with its own restarts, one thread, at most 0.1 s.
 - Local methods: pink, mink, PlaCo, PyRoki (its only package on PyPI is the fork almond-pyroki),
-  roboplan-oink and embodik, as their examples have it, without tasks that pull away from the pose.
-  Each makes up to 100 steps from the seed and from nine random joint vectors more. embodik's own
-  settings reach 1e-5 from no random and half of the near seeds of the Panda; the best of some
-  twenty settings is in the table. PyRoki computes with single precision, as it does by default,
-  and with a smaller tolerance of the cost; its compilation does not count.
+  roboplan-oink and embodik, set up as in their examples, without tasks that conflict with the
+  pose. Each makes up to 100 steps from the seed and from each of nine further random joint
+  vectors. With its own settings, embodik reaches 1e-5 from no random seed and from half of the
+  near seeds of the Panda; the table has the best of some twenty settings. PyRoki computes in
+  single precision, its default, and with a smaller cost tolerance; its compilation time is
+  excluded.
 
 For xArm6 and xArm7 [DimOS reports](https://github.com/dimensionalOS/dimos/pull/3334), with 10
 starts each, on another machine and with a collision check: Pink 90 % in 125 ms and 97 % in 30 ms,
@@ -65,64 +66,65 @@ OInK 84.5 % in 37 ms and 97 % in 15 ms.
     'more_peers_free': """\
 ### Free of collisions
 
-Random poses of the Panda of this package that are free of collisions, from random seeds. A local
-method starts again where its library's own test finds a collision of the arm with itself; Pink
-leaves that test to Pinocchio. “Colliding” is the share of the answers that collide by Pinocchio's
-test of all pairs, which do not count as solved. EAIK, ssik, frankik and optik have no test of
-collisions. PyRoki has one, but wraps each link in a single capsule, and those of link3 and link5
-of this arm, for instance, overlap in every posture.
+Random collision-free poses of this package's Panda, from random seeds. A local method starts again
+if its library's own test finds a self-collision of the arm; Pink leaves that test to Pinocchio.
+“Colliding” is the share of the answers that collide by Pinocchio's test of all pairs; they do not
+count as solved. EAIK, ssik, frankik and optik have no collision test. PyRoki has one, but encloses
+each link in a single capsule; those of link3 and link5 of this arm, for instance, overlap in every
+posture.
 """,
     'chains': """\
 ## Many robots
 
-The default method, one core, time inside the compiled solver. The last two columns are the figures
-of TRAC-IK's README (version 1.5.1, Speed mode, 5 ms) for the same protocol, measured on its
-authors' machine and partly with other versions of the descriptions.
+The default method, one core, time inside the compiled solver. The last two columns are from
+TRAC-IK's README (version 1.5.1, Speed mode, 5 ms): the same protocol, measured on its authors'
+machine, partly with other versions of the robot descriptions.
 """,
     'chains_many': '### Many problems\n',
     'odd_limits': """\
 ## Limits that mean none
 
-The default method, one core, time inside the compiled solver, on arms of six joints with lengths
-of their own and the limits that converters write where there are none, on rails, and on bases that
-drive. Targets are within ±π rad, ±3 m on a rail and ±50 m or ±1 km on a base. “Reading” is the
+The default method, one core, time inside the compiled solver. The six-joint arms have individual
+dimensions and the limits that converters write for unlimited joints; some stand on rails or mobile
+bases. Targets are within ±π rad, ±3 m on a rail and ±50 m or ±1 km on a base. “Reading” is the
 least processor time of `Robot.from_urdf`.
 """,
     'tracking': """\
 ## Following a path
 
 Each solve starts from the previous solution. A jump is a joint motion between consecutive
-solutions; the paths have 2,000 points, between which the joints have to move by a tenth of a jump
-at most. “Inside” is the time in the compiled solver; the mean is that of the whole call.
+solutions above the column's threshold. The paths have 2,000 points, between which the joints need
+to move by at most a tenth of a jump. “Inside” is the time in the compiled solver; the mean is that
+of the whole call.
 """,
     'nearest': """\
 ## The nearest solution
 
-Joint motion is the largest of any joint from the seed to the solution, compared over the problems
-that all three solved.
+Joint motion is the largest motion of any joint from the seed to the solution, over the problems
+that all three solvers solved.
 """,
     'all_solutions': """\
 ## All solutions
 
-Random reachable poses, one core, calls from Python. A branch is a solution within the limits but
-for full turns, verified as above but to 1e-7; “branches” are those that any of the libraries has
-found, and “missed” those of them that this one has not. “Search only” is without the closed form,
-as for an arm that has none. EAIK's solutions are taken as they come, within the limits or not.
+Random reachable poses, one core, calls from Python. A branch is a solution within the limits, full
+turns disregarded, verified as above but to 1e-7. “Branches” counts those found by any of the
+libraries, “missed” those that this library did not find. “Search only” is without the closed form,
+as for an arm that has none. EAIK's solutions are not filtered by the limits.
 """,
     'general_arms': """\
 ## All solutions without a closed form
 
-Arms of six revolute joints, in the same way. “Ours” is the elimination; Piper has a closed form.
-“Calibrated” arms have axes that are off by a milliradian and a millimetre. “Search only” is what
-there was before, and still is for other chains; “brute force” goes on until ten times as many
-searches have found nothing new. “Proved” is the share of poses where the elimination, or a closed
-form, has settled that there are no other solutions, without a search.
+The same for arms of six revolute joints. “Ours” is the elimination; Piper has a closed form. The
+axes of “calibrated” arms are off by a milliradian and a millimetre. “Search only” is the search
+used for other chains; “brute force” continues until ten times as many searches have found nothing
+new. “Proved” is the share of poses for which the elimination, or a closed form, has shown without
+a search that there are no other solutions.
 """,
     'giving_up': """\
 ## Unreachable targets
 
 “Turned inwards”: poses at the edge of the workspace with the tool turned by 180°. “Says” counts
-the results by status; “closest” is the median distance of the pose that this project returns.
+the results by status; “closest” is the median distance from the target to this project's pose.
 """,
     'growth': """\
 ## Growth with the number of joints
@@ -134,61 +136,61 @@ the results by status; “closest” is the median distance of the pose that thi
 ## Batches
 
 Times of the whole call. “Each a batch of its own”: each of two threads solves half of the targets
-by a batch call on one thread.
+in its own batch call on one thread.
 """,
     'two_arms': """\
 ## Several tips, and tolerances
 
-Random reachable poses from random seeds, one core, calls of `Solver.solve`. Solved is what the
-solver reports; the tests check it apart from the kernels.
+Random reachable poses from random seeds, one core, calls of `Solver.solve`. “Solved” is as
+reported by the solver; the tests verify it independently of the kernels.
 """,
     'collisions': """\
 ## Collision checks
 
 Random postures, one core, calls from Python. Pinocchio checks the same pairs of links, all of them
 each time. “Other verdicts” are those that differ from Pinocchio's with new geometry data for each
-posture, since what it keeps from one posture to the next makes it err now and then; among objects
-they are those in which single checks and those of many postures at once differ. The objects are
-boxes, balls and cans of 2 to 10 cm within 1.2 m of the robot.
+posture, as reused data makes Pinocchio err now and then. With objects, they are those in which
+single checks and checks of many postures at once differ. The objects are boxes, balls and cans of
+2 to 10 cm within 1.2 m of the robot.
 """,
     'collision_free': """\
 ## Solutions free of collisions
 
-Poses of random postures of the Panda that are free of collisions, calls of `Solver.solve` on one
-core with and without the collision checker. Without it, “colliding” is the share of the answers at
-which the arm collides. All answers are verified by Pinocchio.
+Poses of random collision-free postures of the Panda, calls of `Solver.solve` on one core with and
+without the collision checker. Without it, “colliding” is the share of the answers at which the arm
+collides. All answers are verified by Pinocchio.
 """,
     'paths': """\
 ## Whole paths
 
-Poses along smooth joint paths between 40 random postures each, from one to the next of which every
-joint moves by up to 30 % of its range; from pose to pose no joint has to move by more than 0.06
-rad. The others solve pose after pose, each from the previous solution. “Length” and “bends” are
-shares of those of the joint path that the poses were made from; the time is that of the whole
-path, on all cores. Finding a way without a jump takes longer than solving pose after pose.
+Poses along smooth joint paths through 40 random postures each. Between two postures every joint
+moves by up to 30 % of its range; between two poses no joint needs to move by more than 0.06 rad.
+The other solvers solve pose by pose, each from the previous solution. “Length” and “bends” are
+relative to the joint path from which the poses were made; the time is that of the whole path, on
+all cores. Finding a path without a jump takes longer than solving pose by pose.
 
-From pose to pose the default method of this project jumps as all others do, on some paths more
-often: it follows one solution until a limit or a singular posture is in the way, and cannot know
-which of the others leads on. Those paths are listed below as lost. Where a whole path is known,
-`solve_path` is for it.
+Pose by pose, the default method of this project jumps as all others do, on some paths more often:
+it follows one branch until it meets a limit or a singular posture, and cannot know which other
+branch continues from there. Those paths are listed above, under “Cases in which another library is
+better”. If the whole path is known, use `solve_path`.
 """,
     'jerk_timing': """\
 ## Timing with limits of jerk
 
 `time_path` with limits of velocity, acceleration and jerk, along random joint paths of each kind:
-by how much longer the motion takes than the best one between the same rests. Along straight
-lines that is Ruckig's, for the way along the line; along the others that of a dense
-optimisation by SciPy's HiGHS, whose limits hold at about 400 places alone, so that it is slightly
-too good. It knows no limits of position, from which the lines of the tip stay 0.05 rad away.
+by how much longer the motion takes than the best known one from rest to rest. For straight lines,
+that is Ruckig's motion along the line; for other paths, a dense optimisation by SciPy's HiGHS,
+which enforces the limits at about 400 points only and is therefore slightly too fast. It has no
+position limits; the tip lines stay 0.05 rad away from them.
 “Exceeded” is the number of paths on which any limit is exceeded at one of 50 instants
-between each two points. The limits are 0.3 to 1 times the velocities of the description,
-reached in 0.1 to 0.5 s, with accelerations that are reached in 10 to 320 ms.
+between two consecutive points. The velocity limits are 0.3 to 1 times those of the description,
+reached in 0.1 to 0.5 s; the acceleration limits are reached in 10 to 320 ms.
 Times are those of the timing alone.
 """,
     'service': """\
 ## The service
 
-Round trips over DDS between processes. The echo responds to the same request type with a response
-of the same size; trigger is `std_srvs/Trigger`; both are plain rclpy.
+Round trips over DDS between processes. The echo server answers the same request type with a
+response of the same size; trigger is `std_srvs/Trigger`; both are plain rclpy servers.
 """,
 }

@@ -34,16 +34,16 @@ environment:
 
     .venv/bin/python examples/01_forward_kinematics.py
 
-With ROS 2 installed, `python3` replaces `.venv/bin/python`, and they are in
-`share/ik_service/examples`. The tests run each of them; times and rounding errors differ from the
+With ROS 2 installed, use `python3` instead of `.venv/bin/python`; the examples are in
+`share/ik_service/examples`. The tests run every example. Times and rounding errors differ from the
 outputs shown here. Pictures need Matplotlib (extra `plot`).
 """
 
 TEXTS = {
     '01': (
         'Forward kinematics',
-        'a robot is read from a URDF, a chain is taken from it, and its pose and Jacobian are '
-        'computed and checked.',
+        'reads a robot from a URDF, takes a chain from it, and computes and checks its pose and '
+        'Jacobian.',
     ),
     '02': (
         'Inverse kinematics',
@@ -51,7 +51,7 @@ TEXTS = {
     ),
     '03': (
         'Position only, and free axes',
-        'weights of zero leave axes free: the arm moves less, and reaches more.',
+        'zero weights leave axes free: the arm moves less, and reaches more targets.',
     ),
     '04': (
         'A batch with a progress bar and a plot',
@@ -59,72 +59,74 @@ TEXTS = {
     ),
     '05': (
         'Your own robot',
-        'the URDF beside the program is a SCARA arm of four joints; the command line takes any '
-        'other. [Your robot](your_robot.md) lists the elements that are read.',
+        'the URDF beside the program describes a SCARA arm of four joints; another one can be '
+        'given on the command line. [Your robot](your_robot.md) lists the elements that are '
+        'read.',
     ),
     '06': (
         'A client of `compute_ik`',
         "plain rclpy and MoveIt's service type. It works with any server of `compute_ik`, and "
-        'starts a node of this package where there is none.',
+        'starts a node of this package if there is none.',
     ),
     '07': (
         'Following a moving target',
-        'a target on a circle, published some hundred times a second, and the distance of the '
-        'measured tool from it. Commands are bounded in speed and acceleration, so the tool '
-        'lags a little: [Bounds of the commands](real_arms.md#bounds-of-the-commands).',
+        'a target moves on a circle, published about a hundred times a second; the program '
+        'prints how far the measured tool is from it. Commands are bounded in speed and '
+        'acceleration, so the tool lags a little: [Bounds of the '
+        'commands](real_arms.md#bounds-of-the-commands).',
     ),
     '08': (
         'Your own solver',
-        'a step and its specification; loop, limits, restarts and batch come from the package.',
+        'a step function and its specification; the package supplies loop, limits, restarts and '
+        'batches.',
     ),
     '09': (
         'Two arms, and tolerances',
-        'both hands of an upper body in one solve, the pose of one hand in the other, and a '
-        'target that leaves some freedom.',
+        'both hands of an upper body in one solve, the pose of one hand relative to the other, '
+        'and a target with tolerances.',
     ),
     '10': (
         'Free of collisions',
-        'solutions at which the robot collides neither with itself nor with objects around it, '
-        'and with what it would. Needs the extra `collision`.',
+        'solutions at which the robot collides neither with itself nor with objects around it; '
+        'without any, the pair that collides. Needs the extra `collision`.',
     ),
     '11': (
         'A client with a box in the way',
-        'a box becomes known by a message, `check_state_validity` names what touches it, and '
-        '`compute_ik` finds another posture or names the two bodies that collide. '
-        '[Clients](clients.md) shows more of them.',
+        'a message adds a box, `check_state_validity` names what touches it, and `compute_ik` '
+        'finds another posture or names the two bodies that collide. [Clients](clients.md) '
+        'shows more clients.',
     ),
     '12': (
         'A follower without ROS',
-        'the same motion as in the node, in a program of your own: targets become joint commands '
-        'within limits of speed, acceleration and jerk, from a `joint_limits.yaml` where you '
-        'have one.',
+        'follows targets as the node does, in a program of your own: targets become joint '
+        'commands within limits of speed, acceleration and jerk, from a `joint_limits.yaml` if '
+        'you have one.',
     ),
     '13': (
         'A trajectory without ROS',
-        'a straight line is solved for, timed, checked and played: at full speed, slower, and '
-        'canceled after a second. [Trajectories](trajectories.md) says what the node does with '
-        'them.',
+        'solves, times, checks and plays a straight line: at full speed, slower, and canceled '
+        'after a second. [Trajectories](trajectories.md) describes what the node does with '
+        'trajectories.',
     ),
     '14': (
         'A capability map',
-        'the positions that two arms reach, in how many orientations and how well, and what they '
-        'share. '
-        '[Maps of reach](reach.md) says more. Needs the extra `scale`.',
+        'the positions that two arms reach, in how many orientations and how well, and those '
+        'that both reach. [Maps of reach](reach.md) has details. Needs the extra `scale`.',
     ),
     '15': (
         'Many poses in a few calls',
-        'the node solves thousands of poses while the program goes on; answers in order, seeds '
-        'and cancellation. [Clients](clients.md#many-poses) says more.',
+        'the node solves thousands of poses while the program continues; answers in order, '
+        'seeds and cancellation. [Clients](clients.md#many-poses) has details.',
     ),
     '16': (
         'A motion around a box',
-        'planned, timed and checked in one call, without ROS. [Motion plans](planning.md) says '
-        'more. Needs the extra `plan`.',
+        'planned, timed and checked in one call, without ROS. [Motion plans](planning.md) has '
+        'details. Needs the extra `plan`.',
     ),
     '17': (
         'A client of `move_action`',
-        'plain rclpy and the action of MoveIt: the simulated arm moves around a box, and a goal '
-        'inside the box is refused. It works beside `make demo`, too. Needs the extra `plan`.',
+        "plain rclpy and MoveIt's action: the simulated arm moves around a box, and a goal "
+        'inside the box is refused. It also works with `make demo`. Needs the extra `plan`.',
     ),
 }
 """Heading and description of each example, by its number."""

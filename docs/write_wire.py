@@ -69,13 +69,13 @@ def written(before: Rows, now: Rows) -> str:
             _trajectories(before, now, 'replaces'),
             '`joint_trajectory`, a controller that blends (after 6.9):',
             _trajectories(before, now, 'blends'),
-            'The first controller, with limits of jerk of 300 rad/s³ for every joint (before: '
+            'The first controller, with jerk limits of 300 rad/s³ for every joint (before: '
             'commit 50bcb221):',
             _trajectories(before, now, 'smoothly', jerk=True),
-            'The other interfaces, velocity · acceleration as shares of what is allowed; join of '
+            'The other interfaces, velocity · acceleration as shares of the limits; join of '
             'positions beyond what the velocity limits allow since the last message:',
             _others(before, now),
-            'MoveIt Servo by a model of its loop, the same controllers:',
+            'MoveIt Servo, by a model of its loop, with the same controllers:',
             _servo(now),
         )
     )
