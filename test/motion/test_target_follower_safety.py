@@ -6,7 +6,6 @@ from support.motion.rigs import pose_beside, RATE, READY, Rig
 
 from ik_service.exceptions import TargetRefusedError
 from ik_service.motion.settings import FollowerState
-from ik_service.motion.target_follower import FollowingLog
 
 
 @pytest.fixture
@@ -140,27 +139,6 @@ def test_states_are_believed_again_once_they_are_plausible_and_still(solver, rig
     rig.follower.enable(True)
     assert np.abs(rig.tick().q - moved).max() < 2.175 / RATE
     rig.tick_until(FollowerState.REACHED)
-
-
-def test_two_sources_of_states_are_logged_however_late_they_are_known(solver, rig):
-    """The log looks now and then: once before the states have leapt back and forth, once after."""
-    logged, leap = [], np.array([1.5, 0, 0, 0, 0, 0, 0])
-    log = FollowingLog(rig.follower, '', logged.append)
-
-    def look():
-        log.log_state(lambda: 'two' if rig.follower.contradictory_states else 'one')
-
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.45, 0.1]))
-    rig.tick(10)
-    for sign in (1, -1, 1, -1, 1):
-        rig.q = rig.q + sign * leap
-        rig.tick(moves=False)
-        look()
-    assert [line.rpartition('; ')[2] for line in logged] == ['one', 'two']
-    rig.rest(1.0)
-    look()
-    assert 'good again' in logged[-1]
 
 
 def test_an_arm_that_is_moved_away_is_not_brought_back(solver, rig):

@@ -253,8 +253,8 @@ def test_what_is_found_is_read_only():
         states['up']['a'] = 0.0
 
 
-def test_a_robot_has_the_states_of_its_known_groups(panda):
-    robot = Robot.from_urdf(panda)
+def test_a_robot_has_the_states_of_its_known_groups():
+    robot = Robot.from_urdf(arm_path('panda'))
     chain = robot.chain('panda_link0', 'panda_hand_tcp')
     states = robot.named_states(chain.joint_names)
     assert list(states) == ['ready', 'extended']
@@ -262,12 +262,12 @@ def test_a_robot_has_the_states_of_its_known_groups(panda):
     assert not robot.named_states(['panda_finger_joint1'])
 
 
-def test_a_robot_has_the_states_of_its_srdf(panda):
+def test_a_robot_has_the_states_of_its_srdf():
     text = (
         '<robot name="panda"><group name="arm"><chain base_link="panda_link0" '
         'tip_link="panda_link8"/></group><group_state name="low" group="arm">'
         '<joint name="panda_joint2" value="1.2"/></group_state></robot>'
     )
-    robot = Robot.from_urdf(panda, srdf=text)
+    robot = Robot.from_urdf(arm_path('panda'), srdf=text)
     chain = robot.chain('panda_link0', 'panda_hand_tcp')
     assert dict(robot.named_states(chain.joint_names)) == {'low': {'panda_joint2': 1.2}}
