@@ -27,6 +27,9 @@ from ik_service.kinematics.joint_space import joint_speeds
 
 _NO_STATES = 'no joint states have come yet'
 _PERIOD = 0.2  # shortest time between two motions of a slider that is being moved [s]
+# Age of the measured positions when the node begins a motion, at most: a moving arm may be farther
+# from its goal by then, and the node refuses a motion that is too fast [s].
+_LAG = 0.3
 
 
 class Motions:
@@ -54,6 +57,7 @@ class Motions:
         self._group: ArmGroup | None = None  # the joints that were asked for last
         self._goal: np.ndarray | None = None  # their positions
         self._is_due = False  # whether they have yet to be sent
+        self._lag = 0.0  # time for which the arm may move on before it goes there [s]
         self._sent_at = -math.inf
         self._execution: Execution | None = None
         self.state = ''
@@ -99,7 +103,8 @@ class Motions:
             return
         self._sent_at = now
         self._newest.drop()
-        motion = joint_motion(group.chain.joint_names, q, goal, joint_speeds(group.chain))
+        names, speeds = group.chain.joint_names, joint_speeds(group.chain)
+        motion = joint_motion(names, q, goal, speeds, self._lag)
         self._execution = self._link.execute(motion, self._newest.taking(self._end))
 
     def drag(self, T_root_target: np.ndarray, is_going_on: bool) -> None:
@@ -173,6 +178,8 @@ class Motions:
         if not self._link.can_execute():
             self._refuse(f'the arm cannot go to {where}: no node offers execute_trajectory')
             return False
+        is_moved = self._target.pose is not None or self._execution is not None
+        self._lag = _LAG if is_moved else 0.0
         self._target.clear()
         self.state = ''
         kept = kept if group is self._group else None
@@ -203,6 +210,7 @@ class Motions:
         wanted, self._goal = self._goal is not None, None
         if wanted and not end.is_success:
             self.state = ''
+            self._panel.states.refresh()
             self._refuse(f'the arm has not got there: {end.reason}')
 
 

@@ -55,8 +55,9 @@ class Page:
         self.link, self.tasks, self.target = Link(), TaskQueue(_raise), Target()
         self.refusals, self.shown, self.offered, self.previews = [], [], [], []
         self.now = 100.0
+        self.refreshed = 0
         self.panel = SimpleNamespace(
-            states=SimpleNamespace(offer=self.offered.extend, refresh=lambda: None),
+            states=SimpleNamespace(offer=self.offered.extend, refresh=self._refresh),
             sliders=SimpleNamespace(
                 build=lambda positions: None,
                 release=lambda: None,
@@ -77,6 +78,14 @@ class Page:
             show_preview=self.previews.append,
         )
         self.motions.show(self.display)
+
+    def _refresh(self):
+        self.refreshed += 1
+
+    def duration(self):
+        """How long the motion takes that was sent last [s]."""
+        time = self.link.sent[-1][0].points[0].time_from_start
+        return time.sec + 1e-9 * time.nanosec
 
     def step(self):
         self.now += 1.0
@@ -152,6 +161,19 @@ def test_home_is_the_first_posture_where_no_state_is(page):
     page.motions.go_home()
     page.step()
     np.testing.assert_allclose(page.sent(), first)
+
+
+@pytest.mark.parametrize('moved_by', ['target', 'motion'])
+def test_an_arm_that_moves_gets_time_to_come_back_from_where_it_moves_on_to(page, moved_by):
+    page.motions.go_to_state('ready')
+    page.step()
+    at_rest = page.duration()
+    if moved_by == 'target':
+        page.end(is_success=True)
+        page.motions.go_to_pose(page.arm.chain.forward(page.q + 0.1))
+    page.motions.go_to_state('ready')
+    page.step()
+    assert page.duration() == pytest.approx(at_rest + 0.3)
 
 
 def test_a_slider_moves_its_joint_and_the_others_go_on_to_where_they_were_sent(page):
@@ -235,6 +257,7 @@ def test_a_motion_that_fails_is_told_with_the_reason(page):
     page.end(is_success=False, reason='somebody else commands the arm')
     assert page.refusals == ['the arm has not got there: somebody else commands the arm']
     assert page.motions.state == ''
+    assert page.refreshed == 1  # the menu shows that, though it may not have shown the choice yet
 
 
 def test_the_end_of_a_motion_that_was_replaced_is_not_told(page):

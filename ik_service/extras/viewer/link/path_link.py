@@ -135,7 +135,11 @@ class Execution:
 
 
 def joint_motion(
-    names: Sequence[str], start: np.ndarray, goal: np.ndarray, speeds: np.ndarray
+    names: Sequence[str],
+    start: np.ndarray,
+    goal: np.ndarray,
+    speeds: np.ndarray,
+    lag: float = 0.0,
 ) -> RobotTrajectory:
     """
     Return the motion of joints to a posture, as fast as they can; the node makes it slower.
@@ -143,10 +147,11 @@ def joint_motion(
     :param start: (n,) where they are [rad] or [m].
     :param goal: (n,) where they go [rad] or [m].
     :param speeds: (n,) largest speeds [rad/s] or [m/s].
+    :param lag: time for which they may have moved since they were there [s].
     """
     moving = speeds > 0.0
     shortest = np.abs(goal - start)[moving] / speeds[moving]
-    seconds = max(_SHORTEST, float(shortest.max(initial=0.0)))
+    seconds = max(_SHORTEST, float(shortest.max(initial=0.0)) + lag)
     point = JointTrajectoryPoint(positions=goal.tolist())
     point.time_from_start = Duration(sec=int(seconds), nanosec=int(seconds % 1.0 * 1e9))
     motion = RobotTrajectory()
