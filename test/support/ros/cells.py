@@ -54,9 +54,13 @@ def times_between(messages, period):
 
 
 class Cell:
-    """A node and a simulated arm; what they publish is recorded."""
+    """
+    A node and a simulated arm; what they publish is recorded.
 
-    def __init__(self, bench, command='joint_command', sim=None, **parameters):
+    :param described: whether the node waits for the topic of the robot description.
+    """
+
+    def __init__(self, bench, command='joint_command', sim=None, described=False, **parameters):
         from diagnostic_msgs.msg import DiagnosticArray
         from geometry_msgs.msg import PoseStamped
         from sensor_msgs.msg import JointState
@@ -69,8 +73,9 @@ class Cell:
         kind = JointTrajectory if command == 'joint_trajectory' else JointState
         self.commands = bench.record(kind, command)
         self.states = bench.record(JointState, 'joint_states')
-        parameters = {'publish_rate': RATE, 'velocity_scaling': 0.8, **CHAIN, **parameters}
-        self.node = bench.start(NODE, urdf=self.urdf, command_interface=command, **parameters)
+        given = {} if described else {'urdf': self.urdf}
+        given |= {'publish_rate': RATE, 'velocity_scaling': 0.8, **CHAIN, **parameters}
+        self.node = bench.start(NODE, command_interface=command, **given)
         self.sim = self.start_sim(READY)
         self.start = READY
         self.targets = bench.publisher(PoseStamped, 'target_pose')
@@ -140,7 +145,10 @@ class Cell:
     def assert_commands_keep_the_bounds(self, scaling, rate=RATE, start=None):
         """Check every command so far, the first against where the arm started."""
         start = self.start if start is None else start
-        messages = self.commands.messages
+        self.assert_keep_the_bounds(self.commands.messages, scaling, rate, start)
+
+    def assert_keep_the_bounds(self, messages, scaling, rate=RATE, start=None):
+        """Check commands, the first against where they start."""
         commands = np.array([self.positions(message) for message in messages])
         bound = self.chain.velocity * scaling * times_between(messages, 1.0 / rate)
         path = np.vstack([start, commands])
