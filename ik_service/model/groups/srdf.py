@@ -9,7 +9,7 @@ that part, with a remark; a group that would mean less than was written cannot b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 import math
 from typing import TypeVar
@@ -191,10 +191,10 @@ class _Reader:
             {pair: reason.strip() for pair, reason in disabled},
             end_effectors=tuple(self._all('end_effector', self._end_effector)),
             virtual_joints=tuple(self._all('virtual_joint', self._virtual_joint)),
-            passive_joints=tuple(dict.fromkeys(passive)),
-            unchecked_links=tuple(dict.fromkeys(unchecked)),
+            passive_joints=_distinct(passive),
+            unchecked_links=_distinct(unchecked),
             enabled_pairs=frozenset(self._all('enable_collisions', self._pair)),
-            remarks=tuple(dict.fromkeys(self._remarks)),
+            remarks=_distinct(self._remarks),
             text=text,
         )
 
@@ -226,8 +226,8 @@ class _Reader:
             if name in self._groups:
                 raise SrdfError('the name stands twice', label)
             chains = zip(values('chain', 'base_link'), values('chain', 'tip_link'), strict=True)
-            names = (tuple(dict.fromkeys(values(tag))) for tag in ('joint', 'link', 'group'))
-            self._groups[name] = GroupElements(name, tuple(dict.fromkeys(chains)), *names)
+            joints, links, inner = map(_distinct, map(values, ('joint', 'link', 'group')))
+            self._groups[name] = GroupElements(name, _distinct(chains), joints, links, inner)
         except SrdfError as error:
             self._groups[name] = GroupElements(name, fault=error.reason)
 
@@ -251,8 +251,12 @@ class _Reader:
         return frozenset((self._required(element, 'link1'), self._required(element, 'link2')))
 
     def _end_effector(self, element: Element) -> EndEffector:
-        required = (self._required(element, name) for name in ('name', 'parent_link', 'group'))
-        return EndEffector(*required, element.get('parent_group', '').strip())
+        return EndEffector(
+            self._required(element, 'name'),
+            self._required(element, 'parent_link'),
+            self._required(element, 'group'),
+            element.get('parent_group', '').strip(),
+        )
 
     def _virtual_joint(self, element: Element) -> VirtualJoint:
         kind = self._required(element, 'type')
@@ -262,6 +266,10 @@ class _Reader:
             raise SrdfError(f'unknown type {quote(kind)}; valid: {valid}', label)
         names = ('name', 'type', 'parent_frame', 'child_link')
         return VirtualJoint(*(self._required(element, name) for name in names))
+
+
+def _distinct(parts: Iterable[_Part]) -> tuple[_Part, ...]:
+    return tuple(dict.fromkeys(parts))
 
 
 def _numbers(text: str, joint: str, label: str) -> tuple[float, ...]:
