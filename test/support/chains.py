@@ -8,6 +8,7 @@ import numpy as np
 
 from ik_service import Robot
 from ik_service.kinematics.link_poses import link_poses
+from ik_service.kinematics.pose_error import pose_error
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 """The root of the repository."""
@@ -109,6 +110,23 @@ def forward_by_tree(chain, q):
     positions = {**chain.locked, **dict(zip(chain.joint_names, q, strict=True))}
     poses = link_poses(chain.robot, positions)
     return np.linalg.solve(poses[chain.base_link], poses[chain.tip_link])
+
+
+def numerical_jacobian(chain, q, step=1e-6):
+    """Twist (6, n) of the tip for each joint velocity, by central differences."""
+    columns = []
+    for i in range(chain.n):
+        ahead, behind = q.copy(), q.copy()
+        ahead[i] += step
+        behind[i] -= step
+        difference = pose_error(chain.forward(behind), chain.forward(ahead))
+        columns.append(difference / (ahead[i] - behind[i]))
+    return np.array(columns).T
+
+
+def assert_jacobian_is_the_derivative(chain, q):
+    J = chain.jacobian(q)
+    assert np.linalg.norm(J - numerical_jacobian(chain, q)) < 1e-6 * np.linalg.norm(J)
 
 
 def pose_difference(T, T_other):
