@@ -159,23 +159,15 @@ POSE_TOLERANCE = 1e-12
 
 
 def rot_x(angle):
-    T = np.eye(4)
-    c, s = np.cos(angle), np.sin(angle)
-    T[1:3, 1:3] = [[c, -s], [s, c]]
-    return T
+    return transform(rotation((1, 0, 0), angle))
 
 
 def rot_z(angle):
-    T = np.eye(4)
-    c, s = np.cos(angle), np.sin(angle)
-    T[:2, :2] = [[c, -s], [s, c]]
-    return T
+    return transform(rotation((0, 0, 1), angle))
 
 
 def trans(x=0.0, y=0.0, z=0.0):
-    T = np.eye(4)
-    T[:3, 3] = x, y, z
-    return T
+    return transform(p=(x, y, z))
 
 
 def assert_same_pose(T, expected):
