@@ -11,7 +11,6 @@ import pytest
 from support.urdf_texts import joint_xml, robot_xml
 
 from ik_service.exceptions import UrdfError
-from ik_service.model.description import read_description
 from ik_service.model.geometry.inertias import complete_inertias
 from ik_service.model.geometry.link_geometry import Box, read_collision_geometry
 from ik_service.model.urdf import MAX_LINKS
@@ -102,15 +101,6 @@ def test_all_readers_find_the_same_however_it_is_spelt(text):
     normal = Robot.from_urdf_text(robot.description.text)
     assert normal.description.shapes == 3
     assert robot.remarks == ()
-
-
-@pytest.mark.parametrize('text', SPELLINGS.values(), ids=SPELLINGS)
-def test_pinocchio_reads_the_same_from_the_normal_text(text):
-    pin = pytest.importorskip('pinocchio')
-    normal = read_description(text).text
-    model = pin.buildModelFromXML(normal)
-    shapes = pin.buildGeomFromUrdfString(model, normal, pin.GeometryType.COLLISION)
-    assert (model.nq, shapes.ngeoms) == (1, 3)
 
 
 def test_content_of_others_keeps_its_prefixes():

@@ -68,15 +68,6 @@ def test_mended_rows_are_solved_by_the_next_call(given, spec, targets, expected,
 
 
 @pytest.mark.parametrize('given', GIVEN.values(), ids=GIVEN)
-@pytest.mark.parametrize('count', [1, 3, 500])
-def test_few_targets_that_were_none_may_be_mended(given, spec, targets, expected, tmp_path, count):
-    solve_to_store(spec, given(np.full((count, 4, 4), np.nan)), tmp_path / 's', progress=False)
-    report = solve_to_store(spec, given(targets[:count]), tmp_path / 's', progress=False)
-    assert report.solved_before == 0
-    np.testing.assert_array_equal(report.store.read('q'), expected.q[:count])
-
-
-@pytest.mark.parametrize('given', GIVEN.values(), ids=GIVEN)
 @pytest.mark.parametrize('row', [0, 123, 399])
 def test_changed_targets_are_solved_again(given, spec, targets, expected, tmp_path, row):
     solve_to_store(spec, given(targets[:400]), tmp_path / 's', chunk=100, progress=False)
