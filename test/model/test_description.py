@@ -106,7 +106,7 @@ def test_all_readers_find_the_same_however_it_is_spelt(text):
 def test_content_of_others_keeps_its_prefixes():
     text = first(URDF, '<plugin', '<controller:p3d><a:b c:d="1">t</a:b></controller:p3d><plugin')
     text = first(text, 'name="r"', 'xmlns:controller="urn:c" name="r"')
-    written = read_description(text).text
+    written = Robot.from_urdf_text(text).description.text
     assert '<controller:p3d><a:b c:d="1">t</a:b></controller:p3d>' in written
     assert 'xmlns:controller="urn:c"' in written
 
