@@ -20,10 +20,8 @@ from ik_service.motion.settings import FollowerCommand
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.motion.command_channels import (
     CommandedGroup,
-    joint_command,
     joint_trajectory,
     JointCommandChannel,
-    multi_array,
     PositionChannel,
     TrajectoryChannel,
     VelocityChannel,
@@ -238,13 +236,6 @@ WAY = JointTrajectory(
 )
 
 
-def test_joint_command():
-    message = joint_command(('a', 'b'), COMMAND)
-    assert message.name == ['a', 'b']
-    assert list(message.position) == [0.5, -1.0]
-    assert list(message.velocity) == [0.1, 0.0]
-
-
 def test_joint_trajectory():
     message = joint_trajectory(WAY, 7 * 10**9 + 5)
     assert message.joint_names == ['a', 'b']
@@ -261,9 +252,3 @@ def test_joint_trajectory():
 def test_a_clock_that_does_not_run_yet_is_no_stamp(start):
     message = joint_trajectory(WAY, start)
     assert (message.header.stamp.sec, message.header.stamp.nanosec) == (0, 0)
-
-
-def test_multi_array():
-    message = multi_array(np.array([0.5, -1.0])[::-1])
-    assert list(message.data) == [-1.0, 0.5]
-    assert not message.layout.dim

@@ -12,7 +12,7 @@ from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.node import Node
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
-from std_srvs.srv import SetBool, Trigger
+from std_srvs.srv import Trigger
 from support.harness import until
 from support.ros.cells import NAMES, READY, until_silent
 
@@ -118,24 +118,6 @@ def test_missing_states_stop_the_arm_until_it_is_enabled(cell):
     assert_recovers(cell, far)
 
 
-def test_with_resume_motion_continues_when_states_are_back(cell):
-    far, _ = far_and_near(cell)
-    cell.bench.set_parameters('ik_service', resume=True)
-    try:
-        cell.send(far)
-        cell.commands.wait()
-        since = len(cell.node.output)
-        with faults(cell, lost_states=1.0):
-            said(cell, 'the joint states are stale', since)
-            until_silent(cell.commands)
-            cell.commands.clear()
-            cell.states.clear()
-        cell.start = cell.positions(cell.states.wait())
-        assert_recovers(cell, far)
-    finally:
-        cell.bench.set_parameters('ik_service', resume=False)
-
-
 def test_commands_wait_for_an_arm_that_gets_none_and_end(cell):
     far, _ = far_and_near(cell)
     since = len(cell.node.output)
@@ -158,17 +140,6 @@ def test_diagnostics_report_a_stuck_joint(cell):
         state = cell.states.next()
         assert cell.positions(state)[0] == pytest.approx(cell.start[0], abs=1e-3)
         assert not cell.is_at(far, 0.02)(state)
-    assert_recovers(cell, far)
-
-
-def test_it_waits_while_the_simulation_is_paused(cell):
-    far, _ = far_and_near(cell)
-    since = len(cell.node.output)
-    cell.send(far)
-    cell.commands.wait()
-    assert cell.bench.call(SetBool, 'ik_sim/pause', SetBool.Request(data=True)).success
-    said(cell, 'the arm lags behind', since)
-    assert cell.bench.call(SetBool, 'ik_sim/pause', SetBool.Request(data=False)).success
     assert_recovers(cell, far)
 
 

@@ -149,25 +149,6 @@ def test_a_request_for_an_attached_object_or_its_subframe(server):
     )
 
 
-@pytest.mark.parametrize(
-    ('message', 'words'),
-    [
-        (attached('tray', 'moon'), ('moon',)),
-        (attached('tray', 'tool', (np.nan, 0.0, 0.0)), ('pose.position.x',)),
-        (by_name('tray', 'tool'), ('no shapes', 'tray')),
-    ],
-)
-def test_faulty_attached_objects_are_refused_by_name(server, message, words):
-    answer = server.solve(with_attached(request(), message))
-    refused(
-        server,
-        answer,
-        ErrorCode.INVALID_ROBOT_STATE,
-        'robot_state.attached_collision_objects[0]',
-        *words,
-    )
-
-
 def test_without_a_checker_the_parameter_decides():
     server = Server(tree_arm())
     target = ik_request(avoid_collisions=True, ik_link_name='tool')

@@ -68,21 +68,6 @@ def test_known_names_mean_the_tip_of_the_arms_own_configuration(group):
     np.testing.assert_allclose(reached['panda_link8'], T, atol=1e-4)
 
 
-def test_a_name_that_the_user_gives_wins_over_a_known_one():
-    server = Server(panda_arm(group_names=('panda_arm',)))
-    T = reachable(server.arm)
-    reached = links_reached(server, server.solve(ik_request(T, group_name='panda_arm')))
-    np.testing.assert_allclose(reached[TIP], T, atol=1e-4)
-
-
-def test_a_pose_in_the_vector_without_a_link_means_the_tip_of_the_group(server):
-    T = reachable(server.arm)
-    request = ik_request(ik_link_name='panda_link3')
-    request.ik_request.pose_stamped_vector = [PoseStamped(pose=pose_from_matrix(T))]
-    reached = links_reached(server, server.solve(request))
-    np.testing.assert_allclose(reached[TIP], T, atol=1e-4)
-
-
 def test_unknown_groups_are_refused_with_the_parameter_that_adds_one(server):
     answer = server.solve(ik_request(reachable(server.arm), group_name='left_leg'))
     code = ErrorCode.INVALID_GROUP_NAME
