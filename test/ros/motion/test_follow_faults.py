@@ -83,7 +83,7 @@ def assert_recovers(cell, target):
 def test_it_arrives_in_spite_of_lost_and_late_messages(cell, wrong):
     far, near = far_and_near(cell)
     with faults(cell, **wrong):
-        cell.send(far)
+        cell.begin(far)
         passed(cell.commands, 20)
         cell.send(near)  # on the way: it has to turn back
         assert_recovers(cell, near)
@@ -92,7 +92,7 @@ def test_it_arrives_in_spite_of_lost_and_late_messages(cell, wrong):
 def test_noise_makes_no_command_jump(cell):
     _, near = far_and_near(cell)
     with faults(cell, noise=0.05):
-        cell.send(near)
+        cell.begin(near)
         cell.commands.wait(lambda message: any(message.velocity))
         cell.commands.wait(lambda message: not any(message.velocity), since=len(cell.commands))
         measured = np.array([cell.positions(state) for state in cell.states.messages[-20:]])
@@ -103,8 +103,7 @@ def test_noise_makes_no_command_jump(cell):
 def test_missing_states_stop_the_arm_until_it_is_enabled(cell):
     far, _ = far_and_near(cell)
     since = len(cell.node.output)
-    cell.send(far)
-    cell.commands.wait()
+    cell.begin(far)
     with faults(cell, lost_states=1.0):
         said(cell, 'the joint states are stale', since)
         until_silent(cell.commands)
@@ -122,12 +121,12 @@ def test_commands_wait_for_an_arm_that_gets_none_and_end(cell):
     far, _ = far_and_near(cell)
     since = len(cell.node.output)
     with faults(cell, lost_commands=1.0):
-        cell.send(far)
+        cell.begin(far)
         said(cell, 'has not moved for 2.0 s', since)
         path = np.array([cell.positions(message) for message in cell.commands.messages])
         ahead = np.abs(path - cell.positions(cell.states.next())).max()
         assert 0.05 < ahead <= 0.1, 'as far as lead_limit allows'
-    cell.send(far)
+    cell.begin(far)
     assert_recovers(cell, far)
 
 
@@ -135,7 +134,7 @@ def test_diagnostics_report_a_stuck_joint(cell):
     far, _ = far_and_near(cell)
     since = len(cell.node.output)
     with faults(cell, stuck_joint='panda_joint1'):
-        cell.send(far)
+        cell.begin(far)
         said(cell, 'the arm lags behind', since)
         state = cell.states.next()
         assert cell.positions(state)[0] == pytest.approx(cell.start[0], abs=1e-3)
@@ -146,7 +145,7 @@ def test_diagnostics_report_a_stuck_joint(cell):
 @pytest.mark.parametrize('under_way', [False, True])
 def test_a_reset_of_the_simulated_arm_drops_the_target(cell, under_way):
     far, _ = far_and_near(cell)
-    cell.send(far)
+    cell.begin(far)
     if under_way:
         cell.commands.wait(lambda message: max(map(abs, message.velocity)) > 0.5)
     else:
@@ -164,14 +163,14 @@ def test_a_reset_of_the_simulated_arm_drops_the_target(cell, under_way):
 
 def test_stop_comes_to_rest_and_drops_the_target(cell):
     far, near = far_and_near(cell)
-    cell.send(far)
+    cell.begin(far)
     cell.commands.wait(lambda message: max(map(abs, message.velocity)) > 0.5)
     answer = cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
     assert answer.success
     assert 'stopping; the target is dropped' in answer.message
     until_silent(cell.commands)
     assert not any(cell.commands.messages[-1].velocity)
-    cell.send(near)
+    cell.begin(near)
     assert_recovers(cell, near)
 
 
@@ -186,7 +185,7 @@ def test_disabled_following_ignores_targets_with_a_reason(cell):
         assert not any(any(command.velocity) for command in cell.commands.messages)
     finally:
         assert cell.enable(True) == 'waiting for a target'
-    cell.send(far)
+    cell.begin(far)
     assert_recovers(cell, far)
 
 
@@ -199,7 +198,7 @@ def test_a_killed_predecessor_that_discovery_still_knows_does_not_block_motion(c
         cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
         until_silent(cell.commands)
         far, _ = far_and_near(cell)
-        cell.send(far)
+        cell.begin(far)
         assert_recovers(cell, far)
         diagnostics = cell.bench.record(DiagnosticArray, 'diagnostics')
         diagnostics.wait(lambda m: 'silent so far' in following_value(m, 'other commanders'))
@@ -228,7 +227,7 @@ def test_no_motion_starts_while_another_node_commands_the_arm(cell):
         cell.bench.node.destroy_publisher(other)
     diagnostics.wait(lambda m: following_value(m, 'other commanders') == 'none')
     cell.commands.clear()
-    cell.send(far)
+    cell.begin(far)
     assert_recovers(cell, far)
 
 
@@ -243,8 +242,7 @@ def test_a_joint_that_is_missing_all_at_once_is_named(cell):
         return f'the last ones are without {NAMES[0]}' in cell.node.output[since:]
 
     far, _ = far_and_near(cell)
-    cell.send(far)
-    cell.commands.wait()
+    cell.begin(far)
     try:
         until(lambda: states.get_subscription_count() >= 1, what='the discovery of the publisher')
         with faults(cell, lost_states=1.0):
@@ -255,5 +253,5 @@ def test_a_joint_that_is_missing_all_at_once_is_named(cell):
     cell.commands.clear()
     whole = cell.states.wait(lambda message: NAMES[0] in message.name, since=len(cell.states))
     cell.start = cell.positions(whole)
-    cell.send(far)
+    cell.begin(far)
     assert_recovers(cell, far)

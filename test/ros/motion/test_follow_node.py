@@ -30,7 +30,7 @@ def own_cell(bench):
 
 def test_an_arm_goes_where_the_target_is_and_commands_end_there(cell):
     target = cell.pose_beside_ready(0.1, 0.1, -0.1)
-    cell.send(target)
+    cell.begin(target)
     cell.states.wait(cell.is_at(target))
     cell.assert_commands_keep_the_bounds(0.8)
 
@@ -101,7 +101,7 @@ def test_a_target_is_held_against_gravity(bench):
     pytest.importorskip('mujoco', reason='the extra sim is not installed')
     cell = Cell(bench, sim={'engine': 'mujoco', 'rate': 500.0})
     target = cell.pose_beside_ready(0.2, 0.15, -0.1)
-    cell.send(target)
+    cell.begin(target)
     cell.states.wait(cell.is_at(target, 1e-3), timeout=20.0)
     since = len(cell.states)
     until(lambda: len(cell.states) > since + 500, what='the states of a second')
@@ -169,7 +169,7 @@ def test_the_arm_stops_before_a_wall_and_goes_on_elsewhere(bench, panda_urdf):
     objects.publish(wall_message(T_wall, CollisionObject.ADD))
     behind = cell.pose_beside_ready(0.3, 0.0, 0.0)
     until(lambda: knows_the_wall(bench), what='the wall in the known world')
-    cell.send(behind)
+    cell.begin(behind)
     cell.node.wait_for('stopped before a collision of .* and wall', 20.0)
     diagnostics = bench.record(DiagnosticArray, 'diagnostics')
     status(diagnostics, 'following', state='COLLISION_AHEAD', collision='and wall')
@@ -184,7 +184,7 @@ def test_the_arm_stops_before_a_wall_and_goes_on_elsewhere(bench, panda_urdf):
     cell.assert_commands_keep_the_bounds(0.8)
 
     beside = cell.pose_beside_ready(0.0, 0.1, 0.1)
-    cell.send(beside)
+    cell.begin(beside)
     cell.states.wait(cell.is_at(beside), timeout=20.0)
     objects.publish(wall_message(T_wall, CollisionObject.REMOVE))
     (result,) = bench.set_parameters('ik_service', **{AVOID: False})

@@ -10,9 +10,8 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PoseStamped
-from moveit_msgs.msg import OrientationConstraint, PositionConstraint
 import numpy as np
-from shape_msgs.msg import SolidPrimitive
+from support.ros.constraints import SPHERE, turned, within
 from support.ros.servers import (
     ik_request,
     PANDA,
@@ -34,7 +33,6 @@ from ik_service.common.resources import urdf_path
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ChainError
 from ik_service.robot import Robot
-from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.requests.errors import ErrorCode
 
 SRDF = """
@@ -253,10 +251,7 @@ def test_time_for_compiling_is_not_that_of_the_searches(bodies):
     far = wanted[RIGHT].copy()
     far[:3, 3] = 0.0, -5.0, 0.0
     request = together({LEFT: wanted[LEFT], RIGHT: far})
-    near_enough = PositionConstraint(link_name=RIGHT)
-    region = near_enough.constraint_region
-    region.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[10.0])]
-    region.primitive_poses = [pose_from_matrix(far)]
+    near_enough = within(SPHERE, [10.0], far[:3, 3], RIGHT)
     request.ik_request.constraints.position_constraints = [near_enough]
     request.ik_request.timeout = Duration(nanosec=500_000_000)
     # The pose itself comes first, and the time of its attempt is not spent on the compiler.
@@ -267,15 +262,12 @@ def test_time_for_compiling_is_not_that_of_the_searches(bodies):
 def test_a_constraint_on_another_link_moves_no_joint_beside_the_group(bodies):
     wanted, posture = random_poses(bodies.arm, 1)
     names = bodies.arm.postures.names
-    keep = OrientationConstraint(link_name='head', parameterization=1)
-    keep.orientation = pose_from_matrix(wanted['head']).orientation
-    keep.absolute_x_axis_tolerance = keep.absolute_y_axis_tolerance = 0.3
-    keep.absolute_z_axis_tolerance = 0.3
+    keep = turned(wanted['head'][:3, :3], 0.3, 0.3, 0.3, 'head')
     request = with_seed(ik_request(wanted[LEFT], group_name='left'), names, posture + 0.02)
     request.ik_request.constraints.orientation_constraints = [keep]
     found = solved(bodies.solve(request))
     at = dict(zip(names, posture + 0.02, strict=True))
     moved = {name for name in names if abs(found[name] - at[name]) > 1e-9}
     assert moved == set(bodies.arm.groups['left'].chain.joint_names)
-    turned = reached(bodies, bodies.solve(request))['head'][:3, :3].T @ wanted['head'][:3, :3]
-    assert np.arccos((np.trace(turned) - 1) / 2) <= 0.3 * 3**0.5
+    rotated = reached(bodies, bodies.solve(request))['head'][:3, :3].T @ wanted['head'][:3, :3]
+    assert np.arccos((np.trace(rotated) - 1) / 2) <= 0.3 * 3**0.5

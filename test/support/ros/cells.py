@@ -117,6 +117,11 @@ class Cell:
 
         until(arrived, 40.0, 'arrival at the target', period=0.5)
 
+    def begin(self, T):
+        """Send a target until there are commands: a node that was stalled drops it."""
+        since = len(self.commands)
+        until(lambda: self.send(T) or len(self.commands) > since, 20.0, 'a command', period=0.5)
+
     def send(self, T, frame_id='panda_link0'):
         from geometry_msgs.msg import PoseStamped
 
