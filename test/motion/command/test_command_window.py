@@ -1,7 +1,5 @@
 """Windows of motion, as a joint_trajectory_controller plays them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support.motion.streaming import GOALS, LIMITS, Link, NAMES, stream

@@ -3,9 +3,6 @@
 import time
 
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from support.harness import until
 
 from ik_service.ros.common.actions import ThreadSafeActionClient

@@ -1,17 +1,12 @@
 """Conversion of poses to matrices, and refusal of invalid ones."""
 
-from __future__ import annotations
-
 import math
 
+from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Vector3
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Vector3
 
 from ik_service.ros.common.conversions import (
     matrix_from_pose,

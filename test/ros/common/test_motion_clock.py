@@ -1,13 +1,9 @@
 """Clock of what moves the arm: real, simulated, and from one to the other."""
 
-from __future__ import annotations
-
 import time
 from types import SimpleNamespace
 
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from ik_service.ros.common.motion_clock import MotionClock
 

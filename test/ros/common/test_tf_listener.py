@@ -1,18 +1,13 @@
 """Frames of tf through tf2_ros, and through the topics of tf."""
 
-from __future__ import annotations
-
 import importlib
 import math
 import sys
 from types import SimpleNamespace
 
+from geometry_msgs.msg import TransformStamped
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from geometry_msgs.msg import TransformStamped
 from support.harness import until
 from support.ros.messages import require_tf_messages
 

@@ -1,15 +1,10 @@
 """Channels of commands without a graph: where streams begin and end, and what is sent then."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np
 import pytest
 from scipy.interpolate import CubicHermiteSpline
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from support.motion.rigs import panda_solver, pose_beside, READY, Rig
 from support.motion.window_storm import EPOCH, StormClock
 from support.ros.servers import PANDA

@@ -1,18 +1,13 @@
 """Every command interface over real DDS, with a stand-in for the controller that takes it."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 import itertools
 import threading
 import time
 
+from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from builtin_interfaces.msg import Time
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray

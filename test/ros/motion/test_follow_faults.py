@@ -2,12 +2,9 @@
 
 from contextlib import contextmanager
 
+from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.node import Node
 from rclpy.time import Time

@@ -1,14 +1,11 @@
 """Following over real DDS, with node, simulated arm and client in a process each."""
 
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import TwistStamped
 from moveit_msgs.msg import CollisionObject
 from moveit_msgs.srv import GetPositionFK
+import numpy as np
+import pytest
 from shape_msgs.msg import SolidPrimitive
 from support.harness import until
 from support.ros.cells import Cell, CHAIN, NAMES, NODE, panda_chain, RATE, until_silent

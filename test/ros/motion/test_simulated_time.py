@@ -1,12 +1,7 @@
 """Commands in simulated time, as a controller that runs in it executes them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from support.motion.wire import GraphTime, READY, Verdict, Wire
 
 A = READY + np.array([1.2, 0.4, -0.5, 0.3, 0.4, -0.3, 0.5])

@@ -1,14 +1,9 @@
 """What controllers execute of windows, in all kinds of trouble: cases of the bench of the wire."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from support.chains import REPOSITORY
 from support.motion.rigs import panda_solver
 from support.motion.trajectory_controller import Version

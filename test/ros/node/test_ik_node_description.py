@@ -1,16 +1,11 @@
 """Robot descriptions that come late, are replaced, or are refused."""
 
-from __future__ import annotations
-
 import math
-
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionIK
+import pytest
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 from support.harness import START_TIMEOUT, until

@@ -1,15 +1,10 @@
 """Frames of a running node: tf without tf2_ros, a mobile base, measured links; xacro."""
 
-from __future__ import annotations
-
 from functools import partial
 
+from geometry_msgs.msg import PoseStamped, TransformStamped
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from geometry_msgs.msg import PoseStamped, TransformStamped
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from support.harness import until

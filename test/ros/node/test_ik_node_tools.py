@@ -1,13 +1,8 @@
 """Tool frames of the node, from a parameter file and while it runs."""
 
-from __future__ import annotations
-
+from geometry_msgs.msg import PoseStamped
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
 from support.harness import until
 from support.motion.rigs import READY

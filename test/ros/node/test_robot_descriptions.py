@@ -1,12 +1,6 @@
 """Descriptions that come on topics: one after the other, good and bad."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
-
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from std_msgs.msg import String
 

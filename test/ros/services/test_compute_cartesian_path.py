@@ -1,15 +1,10 @@
 """Answers of compute_cartesian_path, without a node: paths, fractions, refusals."""
 
-from __future__ import annotations
-
 import math
 
+from moveit_msgs.msg import JointConstraint, VisibilityConstraint
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from moveit_msgs.msg import JointConstraint, VisibilityConstraint
 from support.ros.constraints import turned
 from support.ros.lines import (
     beside_lines,

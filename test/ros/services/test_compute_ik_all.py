@@ -1,17 +1,12 @@
 """All solutions of a pose as a service: which, in which order, and what is refused."""
 
-from __future__ import annotations
-
 import math
-
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import Pose
 from moveit_msgs.msg import JointConstraint, OrientationConstraint, PositionConstraint
 from moveit_msgs.srv import GetCartesianPath
+import numpy as np
+import pytest
 from support.chains import arm_path
 from support.harness import until
 from support.ros.nodes import NODE

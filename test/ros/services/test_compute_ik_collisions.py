@@ -1,11 +1,8 @@
 """Requests of compute_ik with avoid_collisions: what is answered, and what the message says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('coal', reason='needs the extra collision')
 
 from moveit_msgs.msg import CollisionObject, JointConstraint, OrientationConstraint

@@ -1,12 +1,6 @@
 """Constraints and collision flags in requests to compute_ik."""
 
-from __future__ import annotations
-
 import math
-
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Quaternion
@@ -17,6 +11,7 @@ from moveit_msgs.msg import (
     VisibilityConstraint,
 )
 import numpy as np
+import pytest
 from shape_msgs.msg import Mesh
 from support.ros.constraints import turned, within
 from support.ros.servers import ik_request, posture_of, reachable, refused, solved, TIP

@@ -1,16 +1,11 @@
 """Planning groups in requests to compute_ik."""
 
-from __future__ import annotations
-
 import time
-
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PoseStamped
 import numpy as np
+import pytest
 from support.ros.constraints import SPHERE, turned, within
 from support.ros.servers import (
     ik_request,

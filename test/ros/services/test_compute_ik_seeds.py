@@ -1,15 +1,10 @@
 """Seeds of compute_ik: from the request, the measured state, or mid-range."""
 
-from __future__ import annotations
-
 import math
 import time
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from support.ros.servers import (
     ik_request,
     IN_PLANE,

@@ -1,15 +1,10 @@
 """Targets that compute_ik accepts and refuses: poses, groups, links and frames; no node."""
 
-from __future__ import annotations
-
 import math
 
+from geometry_msgs.msg import PoseStamped
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from geometry_msgs.msg import PoseStamped
 from support.ros.servers import (
     ik_request,
     IN_PLANE,

@@ -1,14 +1,9 @@
 """Requests as the clients of MoveIt send them, and what they are answered."""
 
-from __future__ import annotations
-
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Transform
+import numpy as np
+import pytest
 from support.chains import arm_path, pose_difference
 from support.ros.servers import ik_request, refused, Server, solved, together, with_seed
 

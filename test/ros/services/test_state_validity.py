@@ -1,13 +1,10 @@
 """Validity of states: collisions with their contacts, limits, constraints."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('coal', reason='needs the extra collision')
 
 from geometry_msgs.msg import Pose

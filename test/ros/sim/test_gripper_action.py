@@ -1,9 +1,6 @@
 """Action of a simulated hand over real DDS, as clients of a gripper_action_controller call it."""
 
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from support.harness import until

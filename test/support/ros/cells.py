@@ -1,7 +1,5 @@
 """A node and a simulated arm over real DDS, and somebody who drives it."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 import math
 import threading

@@ -1,7 +1,5 @@
 """Constraints of requests."""
 
-from __future__ import annotations
-
 from moveit_msgs.msg import JointConstraint, OrientationConstraint, PositionConstraint
 from shape_msgs.msg import SolidPrimitive
 

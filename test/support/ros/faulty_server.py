@@ -1,7 +1,5 @@
 """A compute_ik and compute_fk server inside the test, right but for defects that can be chosen."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Requests of compute_cartesian_path, and measures of their answers."""
 
-from __future__ import annotations
-
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
 

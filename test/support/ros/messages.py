@@ -1,7 +1,5 @@
 """Message types where they are installed, and messages from plain values."""
 
-from __future__ import annotations
-
 import array
 import importlib
 import re

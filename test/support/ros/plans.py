@@ -1,7 +1,5 @@
 """Requests and clients of motion plans, and what their answers must be."""
 
-from __future__ import annotations
-
 from moveit_msgs.action import MoveGroup
 from moveit_msgs.msg import (
     CollisionObject,

@@ -1,7 +1,5 @@
 """Clients of the trajectory actions, and a stand-in for a controller's action."""
 
-from __future__ import annotations
-
 import gc
 import threading
 import time

@@ -1,19 +1,14 @@
 """Driving by the topics of MoveIt Servo over real DDS, with a process for each node."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 import math
 import signal
 
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from control_msgs.msg import JointJog
 from geometry_msgs.msg import TwistStamped
 from moveit_msgs.msg import ServoStatus
+import numpy as np
+import pytest
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
 from support.harness import until

@@ -1,17 +1,10 @@
 """Node of the target's interactive marker, beside a simulated IK node."""
 
-from __future__ import annotations
-
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-pytest.importorskip('moveit_msgs.srv', reason='moveit_msgs is not installed')
-pytest.importorskip('visualization_msgs.msg', reason='visualization_msgs is not installed')
-
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Pose, PoseStamped
 from moveit_msgs.srv import GetPositionFK
+import numpy as np
+import pytest
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
