@@ -1,6 +1,7 @@
 """Fixtures of the tests of nodes and of their parts, all of which need ROS 2."""
 
 import pytest
+from support.harness import Bench
 
 WITHOUT_ROS = {'test_bringup.py', 'test_domain.py', 'test_runtime.py', 'test_take_over.py'}
 """Modules whose tests need no ROS."""
@@ -25,3 +26,13 @@ def pytest_pycollect_makemodule(module_path, parent):
 def arm(panda_model):
     """Our Panda, built as the node builds it."""
     return panda_model
+
+
+@pytest.fixture(scope='module')
+def shared_bench(ros_context, tmp_path_factory):
+    """Programs and a client that the tests of a module share; see :mod:`support.harness`."""
+    bench = Bench(ros_context, tmp_path_factory.mktemp('bench'))
+    try:
+        yield bench
+    finally:
+        bench.close()

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from geometry_msgs.msg import TransformStamped
 import numpy as np
 import pytest
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from support.harness import until
 from support.ros.messages import require_tf_messages
 
@@ -131,7 +132,6 @@ def topics(bench, monkeypatch):
 
 
 def publish(bench, topic, *transforms, durable=False, reliable=True):
-    from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
     from tf2_msgs.msg import TFMessage
 
     qos = QoSProfile(

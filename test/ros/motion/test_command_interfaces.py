@@ -6,11 +6,14 @@ import threading
 import time
 
 from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
 import numpy as np
 import pytest
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
 from support.chains import arm_path
 from support.harness import until
 from support.motion.trajectory_controller import Point, Trajectory, TrajectoryController
@@ -28,6 +31,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ik_service.common.periodic_calls import PeriodicThread
 from ik_service.motion.command.gate import TAKEN_UP
+from ik_service.ros.common.conversions import pose_from_matrix
 
 RATE = 100.0  # cycles of the arm's control loop a second [Hz]
 _SERVO = 0.02  # time constant of the servos [s]
@@ -189,11 +193,6 @@ class Rig:
     """A node, and an arm behind a controller."""
 
     def __init__(self, bench, chain, interface, arm, joints=NAMES, **parameters):
-        from diagnostic_msgs.msg import DiagnosticArray
-        from geometry_msgs.msg import PoseStamped
-        from std_msgs.msg import Float64MultiArray
-        from trajectory_msgs.msg import JointTrajectory
-
         self.bench, self.chain, self.arm, self.joints = bench, chain, arm, joints
         kind = JointTrajectory if interface == 'joint_trajectory' else Float64MultiArray
         self.commands = bench.record(kind, interface)
@@ -225,10 +224,6 @@ class Rig:
         return T
 
     def send(self, T):
-        from geometry_msgs.msg import PoseStamped
-
-        from ik_service.ros.common.conversions import pose_from_matrix
-
         message = PoseStamped(pose=pose_from_matrix(T))
         message.header.frame_id = CHAIN['base_link']
         self.targets.publish(message)
@@ -250,8 +245,6 @@ class Rig:
         until(arrived, 60.0, 'arrival at the target', period=0.5)
 
     def stop(self):
-        from std_srvs.srv import Trigger
-
         return self.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
 
 
@@ -379,8 +372,6 @@ def test_the_last_velocities_are_zeros_however_a_motion_ends(bench, chain, end):
 
 
 def test_another_source_of_velocities_is_noticed(bench, chain):
-    from std_msgs.msg import Float64MultiArray
-
     with VelocityArm(bench, NAMES, READY) as arm:
         rig = Rig(bench, chain, 'velocity_commands', arm)
         other = bench.publisher(Float64MultiArray, 'velocity_commands')

@@ -5,11 +5,12 @@ from geometry_msgs.msg import Transform
 import numpy as np
 import pytest
 from support.chains import arm_path, pose_difference
-from support.ros.servers import ik_request, refused, Server, solved, together, with_seed
+from support.ros.servers import ik_request, panda_arm, refused, Server, solved, together, with_seed
 
 from ik_service.arm.arm import ArmSettings
 from ik_service.arm.loader import build_arm
 from ik_service.kinematics.link_poses import link_poses
+from ik_service.ros.node.parameter_table import GROUP_NAMES
 from ik_service.ros.requests.errors import ErrorCode as Code
 
 LEFT, RIGHT = 'left_grip', 'right_grip'
@@ -46,9 +47,10 @@ class Rig:
 
 
 @pytest.fixture
-def panda(panda_model):
-    names = panda_model.chain.joint_names
-    rig = Rig(panda_model, dict(zip(names, HOME, strict=True)))
+def panda():
+    arm = panda_arm(group_names=tuple(GROUP_NAMES.default))
+    names = arm.chain.joint_names
+    rig = Rig(arm, dict(zip(names, HOME, strict=True)))
     goal = [0.4, -0.3, 0.2, -1.9, 0.1, 1.8, 0.3]
     rig.goal = rig.poses(**dict(zip(names, goal, strict=True)))
     rig.names = names

@@ -5,11 +5,21 @@ import math
 import threading
 import time
 
+from control_msgs.msg import JointJog
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from moveit_msgs.msg import ServoStatus
+from moveit_msgs.srv import ServoCommandType
 import numpy as np
+from rclpy.duration import Duration
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
 from support.chains import arm_path
 from support.harness import until
+from trajectory_msgs.msg import JointTrajectory
 
 import ik_service as iks
+from ik_service.ros.common.conversions import pose_from_matrix
 
 NODE, SIM = 'ik_service.ros.node.main', 'ik_service.ros.sim.main'
 CHAIN = {'base_link': 'panda_link0', 'tip_link': 'panda_hand_tcp'}
@@ -59,11 +69,6 @@ class Cell:
     """
 
     def __init__(self, bench, command='joint_command', sim=None, described=False, **parameters):
-        from diagnostic_msgs.msg import DiagnosticArray
-        from geometry_msgs.msg import PoseStamped
-        from sensor_msgs.msg import JointState
-        from trajectory_msgs.msg import JointTrajectory
-
         self.bench, self.chain = bench, panda_chain()
         self.urdf = str(arm_path('panda'))
         self.sim_parameters = sim or {}
@@ -121,18 +126,12 @@ class Cell:
         until(lambda: self.send(T) or len(self.commands) > since, 20.0, 'a command', period=0.5)
 
     def send(self, T, frame_id='panda_link0'):
-        from geometry_msgs.msg import PoseStamped
-
-        from ik_service.ros.common.conversions import pose_from_matrix
-
         message = PoseStamped(pose=pose_from_matrix(T))
         message.header.frame_id = frame_id
         self.targets.publish(message)
 
     def enable(self, enabled):
         """Switch following on or off; return the answer."""
-        from std_srvs.srv import SetBool
-
         request = SetBool.Request(data=enabled)
         answer = self.bench.call(SetBool, 'ik_service/enable', request)
         assert answer.success, answer.message
@@ -169,10 +168,6 @@ class ServoCell(Cell):
     """A cell with publishers of the servo topics, and a recording of the status."""
 
     def __init__(self, bench, **parameters):
-        from control_msgs.msg import JointJog
-        from geometry_msgs.msg import PoseStamped, TwistStamped
-        from moveit_msgs.msg import ServoStatus
-
         parameters = {'incoming_command_timeout': TIMEOUT, **parameters}
         super().__init__(bench, **parameters)
         self.status = bench.record(ServoStatus, 'status')
@@ -181,14 +176,10 @@ class ServoCell(Cell):
         self.poses = bench.publisher(PoseStamped, 'pose_target_cmds')
 
     def now(self, later=0.0):
-        from rclpy.duration import Duration
-
         return (self.bench.node.get_clock().now() + Duration(seconds=later)).to_msg()
 
     def twist(self, frame='', later=0.0, **axes):
         """Return a twist, such as ``linear_x=0.5``."""
-        from geometry_msgs.msg import TwistStamped
-
         message = TwistStamped()
         message.header.stamp, message.header.frame_id = self.now(later), frame
         for name, value in axes.items():
@@ -197,8 +188,6 @@ class ServoCell(Cell):
         return message
 
     def jog(self, names=(), velocities=(), displacements=()):
-        from control_msgs.msg import JointJog
-
         message = JointJog(
             joint_names=list(names), velocities=list(velocities), displacements=list(displacements)
         )
@@ -248,12 +237,8 @@ class ServoCell(Cell):
                 return self.positions(last)
 
     def call_pause(self, paused):
-        from std_srvs.srv import SetBool
-
         return self.bench.call(SetBool, 'pause_servo', SetBool.Request(data=paused))
 
     def switch(self, kind):
-        from moveit_msgs.srv import ServoCommandType
-
         request = ServoCommandType.Request(command_type=kind)
         return self.bench.call(ServoCommandType, 'switch_command_type', request).success

@@ -5,10 +5,11 @@ import math
 import signal
 
 from control_msgs.msg import JointJog
-from geometry_msgs.msg import TwistStamped
-from moveit_msgs.msg import ServoStatus
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from moveit_msgs.msg import CollisionObject, ServoStatus
 import numpy as np
 import pytest
+from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
 from support.harness import until
@@ -17,6 +18,7 @@ from support.ros.cells import CHAIN, ServoCell, stamp_seconds, TIMEOUT, until_si
 from support.ros.nodes import LATCHED, NODE, status, WAITING
 
 from ik_service.common.transforms import rigid_transform
+from ik_service.ros.common.conversions import pose_from_matrix
 
 pytestmark = pytest.mark.dds
 
@@ -58,10 +60,6 @@ def test_joints_are_driven_by_name(cell):
 
 
 def test_a_pose_is_gone_to_while_it_is_asked_for(cell):
-    from geometry_msgs.msg import PoseStamped
-
-    from ik_service.ros.common.conversions import pose_from_matrix
-
     goal = cell.pose_beside_ready(0.05, -0.05, 0.05)
 
     def message():
@@ -139,8 +137,6 @@ FAR = {
 
 @pytest.mark.parametrize('name', FAR)
 def test_poses_far_away_are_named_and_move_nothing(shared_cell, name):
-    from geometry_msgs.msg import PoseStamped
-
     cell = shared_cell
     frame, x, said = FAR[name]
 
@@ -219,8 +215,6 @@ def test_margins_of_the_wrong_number_end_the_node_at_its_start(bench, panda_urdf
 
 
 def test_margins_that_do_not_go_with_a_late_description_refuse_it(bench, panda_urdf):
-    from std_msgs.msg import String
-
     node = bench.start(NODE, ready=WAITING, joint_limit_margins=[0.1] * 3, **CHAIN)
     publisher = bench.publisher(String, 'robot_description', LATCHED)
     publisher.publish(String(data=panda_urdf.read_text()))
@@ -308,11 +302,6 @@ HALT_FOR_COLLISION = 5
 
 def test_the_arm_stops_before_a_wall_and_goes_back_when_it_is_driven_back(bench):
     pytest.importorskip('coal', reason='the extra "collision" is not installed')
-    from moveit_msgs.msg import CollisionObject
-    from shape_msgs.msg import SolidPrimitive
-
-    from ik_service.ros.common.conversions import pose_from_matrix
-
     cell = ServoCell(bench, **{'follow.avoid_collisions': True})
     T = rigid_transform(position=cell.pose_beside_ready(0.0, 0.2, 0.0)[:3, 3])
     wall = CollisionObject(id='wall', operation=CollisionObject.ADD, pose=pose_from_matrix(T))

@@ -10,7 +10,7 @@ import pytest
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
-from support.harness import Bench, until
+from support.harness import until
 from support.ros.cells import CHAIN, NAMES, NODE, READY
 from support.ros.nodes import LATCHED
 from support.ros.trajectories import AWAY, message, Player, smooth, StandInController, until_known
@@ -61,12 +61,8 @@ class Setup:
 
 
 @pytest.fixture(scope='module')
-def shared_setup(ros_context, tmp_path_factory, panda_urdf):
-    bench = Bench(ros_context, tmp_path_factory.mktemp('forwarding'))
-    try:
-        yield Setup(bench, panda_urdf)
-    finally:
-        bench.close()
+def shared_setup(shared_bench, panda_urdf):
+    return Setup(shared_bench, panda_urdf)
 
 
 @pytest.fixture
