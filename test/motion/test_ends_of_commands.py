@@ -161,7 +161,7 @@ def test_a_trajectory_of_a_stuck_arm_fails(solver):
 
 def test_an_arm_that_moves_slowly_is_not_stuck(solver):
     rig = Rig(solver, READY, velocity_scaling=1.0)
-    rig._reach = np.full(7, 1e-4)  # 0.01 rad/s
+    rig.reach = np.full(7, 1e-4)  # 0.01 rad/s
     rig.measure()
     rig.follower.set_target(pose_beside(solver, READY, (0.05, 0.0, 0.0)))
     rig.rest(20.0)
