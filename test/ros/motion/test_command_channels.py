@@ -7,6 +7,7 @@ import pytest
 from scipy.interpolate import CubicHermiteSpline
 from support.motion.rigs import panda_solver, pose_beside, READY, Rig
 from support.motion.window_storm import EPOCH, StormClock
+from support.ros.messages import times_of
 from support.ros.servers import PANDA
 
 from ik_service.arm.arm import ArmSettings, MeasuredState
@@ -167,11 +168,10 @@ def test_velocities_change_by_what_the_time_between_two_sendings_allows(solver, 
 def points_of(message):
     """Return times by the clock of the follower (k,), positions (k, n) and velocities (k, n)."""
     stamp = message.header.stamp
-    times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in message.points]
     positions = np.array([point.positions for point in message.points])
     velocities = np.array([point.velocities for point in message.points])
     start = stamp.sec + 1e-9 * stamp.nanosec - EPOCH
-    return start + np.array(times), positions, velocities
+    return start + np.array(times_of(message)), positions, velocities
 
 
 def test_a_motion_that_begins_elsewhere_after_a_rest_has_no_past(solver, measured):

@@ -16,7 +16,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from support.chains import arm_path
 from support.harness import until
-from support.motion.trajectory_controller import Point, Trajectory, TrajectoryController
+from support.motion.trajectory_controller import Trajectory, TrajectoryController
 from support.motion.window_storm import Played
 from support.ros.cells import (
     CHAIN,
@@ -97,19 +97,7 @@ class TrajectoryArm(ControlledArm):
         super().__init__(bench, names, q, JointTrajectory, 'joint_trajectory')
 
     def obey(self, message):
-        stamp = message.header.stamp
-        points = tuple(
-            Point(
-                point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec,
-                tuple(point.positions),
-                tuple(point.velocities),
-                tuple(point.accelerations),
-                tuple(point.effort),
-            )
-            for point in message.points
-        )
-        stamped = stamp.sec + 1e-9 * stamp.nanosec
-        self.controller.receive(Trajectory(tuple(message.joint_names), stamped, points), self.time)
+        self.controller.receive(Trajectory.of(message), self.time)
 
     def moved(self, dt):
         output = self.controller.update(self.time, self.q, self.velocity)
@@ -258,7 +246,6 @@ def started(joints, q=0.0):
 
 
 def test_a_trajectory_controller_takes_every_window(bench, chain):
-
     with TrajectoryArm(bench, NAMES, READY) as arm:
         rig = Rig(bench, chain, 'joint_trajectory', arm)
         rig.go_to(rig.pose(*OFFSET))
@@ -274,7 +261,6 @@ def test_a_trajectory_controller_takes_every_window(bench, chain):
 
 
 def test_all_joints_of_a_trajectory_controller_are_named(bench, chain):
-
     joints = (*reversed(NAMES), *FINGERS)
     with TrajectoryArm(bench, joints, started(joints, 0.02)) as arm:
         rig = Rig(bench, chain, 'joint_trajectory', arm, joints)
@@ -284,7 +270,6 @@ def test_all_joints_of_a_trajectory_controller_are_named(bench, chain):
 
 
 def test_an_arm_comes_to_rest_when_the_node_is_killed(bench, chain):
-
     with TrajectoryArm(bench, NAMES, READY) as arm:
         rig = Rig(bench, chain, 'joint_trajectory', arm, velocity_scaling=SLOW)
         rig.send(rig.pose(*FAR))
@@ -296,7 +281,6 @@ def test_an_arm_comes_to_rest_when_the_node_is_killed(bench, chain):
 
 @pytest.mark.parametrize('blends', [True, False])
 def test_a_controller_is_asked_whether_it_blends(bench, chain, blends):
-
     bench.node.declare_parameter('allow_trajectory_replacement', blends)
     bench.node.declare_parameter('positions_upsampling.enable', False)
     with TrajectoryArm(bench, NAMES, READY, version='blends' if blends else 'replaces') as arm:
@@ -320,7 +304,6 @@ def test_a_controller_is_asked_whether_it_blends(bench, chain, blends):
 
 
 def test_positions_in_the_order_of_the_controller_and_others_held(bench, chain):
-
     joints = (*FINGERS, *reversed(NAMES))
     with PositionArm(bench, joints, started(joints, 0.03)) as arm:
         rig = Rig(bench, chain, 'position_commands', arm, joints)
@@ -333,7 +316,6 @@ def test_positions_in_the_order_of_the_controller_and_others_held(bench, chain):
 
 
 def test_an_arm_with_velocities_arrives_and_stays(bench, chain):
-
     with VelocityArm(bench, NAMES, READY) as arm:
         rig = Rig(bench, chain, 'velocity_commands', arm)
         rig.go_to(rig.pose(*OFFSET), 2e-3)
@@ -353,7 +335,6 @@ def ends_with_zeros(rig, count=20):
 
 @pytest.mark.parametrize('end', ['states', 'node', 'stop'])
 def test_the_last_velocities_are_zeros_however_a_motion_ends(bench, chain, end):
-
     with VelocityArm(bench, NAMES, READY) as arm:
         rig = Rig(bench, chain, 'velocity_commands', arm, velocity_scaling=SLOW)
         rig.send(rig.pose(*FAR))
@@ -437,7 +418,6 @@ def test_windows_go_on_from_each_other_in_simulated_time(bench, chain, frequency
 
 @pytest.mark.alone
 def test_nothing_moves_while_the_simulation_is_paused(bench, chain):
-
     with SimulatedTrajectoryArm(bench, NAMES, READY, 100.0, 1.0) as arm:
         rig = Rig(
             bench,

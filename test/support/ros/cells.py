@@ -2,7 +2,6 @@
 
 from contextlib import contextmanager
 import math
-import threading
 import time
 
 from control_msgs.msg import JointJog
@@ -164,6 +163,16 @@ class Cell:
 TIMEOUT = 0.5  # for which a command counts [s]: a busy machine sends late
 
 
+@contextmanager
+def held(bench, publisher, make):
+    """Publish messages again and again for a ``with`` block, as a joystick does."""
+    timer = bench.node.create_timer(0.02, lambda: publisher.publish(make()))
+    try:
+        yield
+    finally:
+        bench.node.destroy_timer(timer)
+
+
 class ServoCell(Cell):
     """A cell with publishers of the servo topics, and a recording of the status."""
 
@@ -194,22 +203,8 @@ class ServoCell(Cell):
         message.header.stamp = self.now()
         return message
 
-    @contextmanager
     def held(self, publisher, make):
-        """Publish a message again and again for a ``with`` block, as a joystick does."""
-        released = threading.Event()
-
-        def repeat():
-            while not released.wait(0.02):
-                publisher.publish(make())
-
-        thread = threading.Thread(target=repeat)
-        thread.start()
-        try:
-            yield
-        finally:
-            released.set()
-            thread.join()
+        return held(self.bench, publisher, make)
 
     def tip(self, state):
         return self.chain.forward(self.positions(state))

@@ -13,11 +13,11 @@ from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import String
 from support.ros.cells import NAMES, READY
 from support.ros.constraints import joint_constraints, SPHERE, turned, within
+from support.ros.messages import motion_of
 from support.ros.trajectories import Player
 from support.ros.worlds import ball
 
 from ik_service.extras.planning.motion_check import positions_at
-from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.terminal.values import filled
 
@@ -76,13 +76,7 @@ def planned_rows(trajectory, count=2000):
     """Return many positions of the motion of a RobotTrajectory message."""
     message = trajectory.joint_trajectory
     assert tuple(message.joint_names) == NAMES
-    motion = JointTrajectory(
-        NAMES,
-        [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in message.points],
-        [list(p.positions) for p in message.points],
-        [list(p.velocities) for p in message.points],
-        [list(p.accelerations) for p in message.points],
-    )
+    motion = motion_of(message)
     return positions_at(motion, np.linspace(0.0, motion.duration, count))
 
 

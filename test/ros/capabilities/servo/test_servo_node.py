@@ -1,11 +1,10 @@
 """Driving by the topics of MoveIt Servo over real DDS, with a process for each node."""
 
-from contextlib import contextmanager
 import math
 import signal
 
 from control_msgs.msg import JointJog
-from geometry_msgs.msg import PoseStamped, TwistStamped
+from geometry_msgs.msg import PoseStamped, Twist, TwistStamped, Vector3
 from moveit_msgs.msg import CollisionObject, ServoStatus
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool
 from support.harness import until
 from support.ros.bodies import Body, srdf, URDF
-from support.ros.cells import CHAIN, ServoCell, stamp_seconds, TIMEOUT, until_silent
+from support.ros.cells import CHAIN, held, ServoCell, stamp_seconds, TIMEOUT, until_silent
 from support.ros.nodes import LATCHED, NODE, status, WAITING
 
 from ik_service.common.transforms import rigid_transform
@@ -221,27 +220,20 @@ def test_margins_that_do_not_go_with_a_late_description_refuse_it(bench, panda_u
     node.wait_for(f'robot description refused: {WRONG_MARGINS}', 30.0)
 
 
-@contextmanager
-def held(body, kind, topic, **fields):
-    """Publish a command 50 times a second, as a joystick does."""
-    publisher = body.bench.publisher(kind, topic)
+def held_command(body, kind, topic, **fields):
+    """Hold a command that is stamped when it is sent."""
 
-    def publish():
+    def make():
         message = kind(**fields)
         message.header.stamp = body.bench.node.get_clock().now().to_msg()
-        publisher.publish(message)
+        return message
 
-    timer = body.bench.node.create_timer(0.02, publish)
-    try:
-        yield
-    finally:
-        body.bench.node.destroy_timer(timer)
+    return held(body.bench, body.bench.publisher(kind, topic), make)
 
 
-def twist(z):
-    message = TwistStamped()
-    message.twist.linear.z = z
-    return message.twist
+def held_twist(body, z):
+    twist = Twist(linear=Vector3(z=z))
+    return held_command(body, TwistStamped, 'right_arm/delta_twist_cmds', twist=twist)
 
 
 def test_groups_are_driven_below_their_names_and_tell_their_status(bench):
@@ -260,7 +252,7 @@ def test_groups_are_driven_below_their_names_and_tell_their_status(bench):
     of_default = bench.record(ServoStatus, 'status', publishers=1)
     before = {name: body.measured(name) for name in ('left_arm', 'right_arm')}
     tip = body.chains['right_arm'].forward(before['right_arm'])
-    with held(body, TwistStamped, 'right_arm/delta_twist_cmds', twist=twist(0.3)):
+    with held_twist(body, 0.3):
         body.states.wait(
             lambda state: body.chains['right_arm'].forward(
                 np.array([dict(zip(state.name, state.position, strict=True))[name]
@@ -274,7 +266,7 @@ def test_groups_are_driven_below_their_names_and_tell_their_status(bench):
     of_default.clear()
     names = list(body.chains['left_arm'].joint_names)
     jog = {'joint_names': names[:1], 'velocities': [0.2]}
-    with held(body, JointJog, 'right_arm/delta_joint_cmds', **jog):
+    with held_command(body, JointJog, 'right_arm/delta_joint_cmds', **jog):
         wrong = told.wait(lambda message: message.code == INVALID)
     assert names[0] in wrong.message
     assert all(message.code != INVALID for message in of_default.messages)
@@ -282,8 +274,8 @@ def test_groups_are_driven_below_their_names_and_tell_their_status(bench):
 
     # Both arms at once, and a pause for both.
     with (
-        held(body, JointJog, 'delta_joint_cmds', **jog),
-        held(body, TwistStamped, 'right_arm/delta_twist_cmds', twist=twist(-0.2)),
+        held_command(body, JointJog, 'delta_joint_cmds', **jog),
+        held_twist(body, -0.2),
     ):
         since = len(body.commands)
         body.commands.wait(body.moves('left_arm'), since=since)
