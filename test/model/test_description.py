@@ -12,7 +12,8 @@ from support.urdf_texts import joint_xml, robot_xml
 
 from ik_service.exceptions import UrdfError
 from ik_service.model.geometry.inertias import complete_inertias
-from ik_service.model.geometry.link_geometry import Box, read_collision_geometry
+from ik_service.model.geometry.link_geometry import read_collision_geometry
+from ik_service.model.geometry.solids import Box
 from ik_service.model.urdf import MAX_LINKS
 from ik_service.model.urdf_writing import partial_urdf, whole_urdf
 from ik_service.robot import Robot
