@@ -12,10 +12,10 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_space import joint_speeds
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.motion.collision_guard import CollisionGuard, CollisionTest
-from ik_service.motion.command.command_stream import CommandGate, CommandStream
+from ik_service.motion.command.command_stream import CommandGate, CommandStream, FollowerCommand
 from ik_service.motion.command.motion_limits import MotionLimits
 from ik_service.motion.goal import MotionGoal, REST, Step, Tick
-from ik_service.motion.settings import FollowerCommand, FollowerSettings, FollowerState
+from ik_service.motion.settings import FollowerSettings, FollowerState
 from ik_service.motion.state.joint_state_tracker import FAULTS, JointStateTracker
 from ik_service.motion.state.lag_monitor import LagMonitor
 from ik_service.motion.tracking.target_goal import TargetGoal

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from ik_service.motion.collision_guard import CollisionGuard
-from ik_service.motion.command.joint_motion import JerkLimitedMotion, JointMotion
+from ik_service.motion.command.averaged_motion import JerkLimitedMotion
+from ik_service.motion.command.joint_motion import JointMotion
 from ik_service.motion.command.motion_kernels import (
     BRAKING,
     GOAL,
     motion_kernels,
     Q,
+    ROWS_OF_STATE,
     SPEED,
-    state_of,
 )
 from ik_service.motion.command.motion_limits import clamped, MotionLimits, remaining_share
 from ik_service.motion.goal import REST, Step
-from ik_service.motion.settings import FollowerCommand
 
 _ROUNDING = 1e-9
 """Difference that counts as rounding: a share of the velocity limit, or a distance [rad or m]."""
@@ -74,7 +74,7 @@ class CommandGate:
         self._speed = np.zeros(0)
         self._braking = np.zeros(0)
         self._sent_at = -np.inf
-        self._admit, self._rows = motion_kernels().admit, state_of(0)
+        self._admit, self._rows = motion_kernels().admit, np.zeros((ROWS_OF_STATE, 0))
 
     @property
     def last(self) -> tuple[np.ndarray, np.ndarray]:
@@ -113,7 +113,7 @@ class CommandGate:
             return
         self._q = np.array(q, dtype=np.float64)
         self._speed = np.zeros_like(self._q)
-        self._rows = state_of(len(self._q))
+        self._rows = np.zeros((ROWS_OF_STATE, len(self._q)))
         self._sent_at = now + self.delay
 
     def elapsed(self, now: float) -> float:
@@ -222,6 +222,31 @@ class CommandVelocity:
             shown = clamped(shown, -fastest, fastest)
         self.last = shown
         return shown
+
+
+@dataclass(frozen=True)
+class FollowerCommand:
+    """
+    Command for the joints of a chain.
+
+    :ivar q: (n,) positions [rad] or [m], read-only.
+    :ivar velocity: (n,) the rate at which the commands move [rad/s] or [m/s], read-only.
+    :ivar begins: whether it is the first one of a stream, at rest where the motion starts.
+    :ivar leading: (n,) where the motion is whose moving average ``q`` is [rad] or [m], read-only;
+        None where no jerk is limited.
+    :ivar window: time over which is averaged [s]; 0 where no jerk is limited.
+    """
+
+    q: np.ndarray
+    velocity: np.ndarray
+    begins: bool = False
+    leading: np.ndarray | None = None
+    window: float = 0.0
+
+    def __post_init__(self) -> None:
+        for values in (self.q, self.velocity, self.leading):
+            if values is not None:
+                values.setflags(write=False)
 
 
 _EARLY, _LATE, _SLOW, _LONG = 0.5, 2.0, 0.1, 0.5

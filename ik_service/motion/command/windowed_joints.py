@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
+from ik_service.motion.command.command_stream import FollowerCommand
 from ik_service.motion.command.command_window import CommandWindow, DELAY, MARGIN, PlannedMotion
 from ik_service.motion.command.commanded_joints import CommandedJoints
-from ik_service.motion.command.gate import CubicMotion, TAKEN_UP, TrajectoryGate
 from ik_service.motion.command.motion_limits import largest, MotionLimits
-from ik_service.motion.settings import FollowerCommand
+from ik_service.motion.command.trajectory_gate import CubicMotion, TAKEN_UP, TrajectoryGate
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
 LAG, BRIDGE = 0.06, 0.04
@@ -229,8 +229,8 @@ def averaged(planned: PlannedMotion, spans: np.ndarray) -> PlannedMotion:
     The acceleration of the window is constant between its points. So the average is a cubic
     between these times and the same times a span later; its acceleration is continuous, and its
     jerk is the difference of two accelerations of the window, divided by the span (see
-    :class:`~ik_service.motion.command.joint_motion.MovingAverage`). Where two windows agree, their
-    averages agree from a span later on.
+    :class:`.averaged_motion.MovingAverage`). Where two windows agree, their averages agree from a
+    span later on.
 
     :param planned: the window; it begins a span before the average does, and ends at rest.
     :param spans: (n,) times over which is averaged [s]; 0 for a joint that is taken as it is.

@@ -25,12 +25,11 @@ from ik_service.ros.motion.command_channels import (
     CommandedGroup,
     JointCommandChannel,
     PositionChannel,
-    TrajectoryChannel,
-    VelocityChannel,
 )
 from ik_service.ros.motion.command_monitor import CommandMonitor
-from ik_service.ros.motion.controller_version import ControllerVersion
 from ik_service.ros.motion.parameters import COMMAND_JOINTS
+from ik_service.ros.motion.trajectory_channel import ControllerVersion, TrajectoryChannel
+from ik_service.ros.motion.velocity_channel import VelocityChannel
 
 _KINDS: Mapping[str, tuple[type, type[CommandChannel]]] = {
     'joint_command': (JointState, JointCommandChannel),

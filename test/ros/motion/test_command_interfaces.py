@@ -24,7 +24,7 @@ from support.ros.cells import CHAIN, NAMES, NODE, panda_chain, READY
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_service.common.periodic_calls import PeriodicThread
-from ik_service.motion.command.gate import TAKEN_UP
+from ik_service.motion.command.trajectory_gate import TAKEN_UP
 
 RATE = 100.0  # cycles of the arm's control loop a second [Hz]
 _SERVO = 0.02  # time constant of the servos [s]
