@@ -9,7 +9,7 @@ import time
 import pytest
 from support.harness import until
 
-from ik_service.common.periodic_calls import PeriodicThread
+from ik_service.common.periodic_calls import PeriodicCall
 from ik_service.common.stall_watch import InterpreterWatch, StallWatch
 
 
@@ -23,7 +23,7 @@ class Rig:
         self.watch = StallWatch(
             'arm', lambda: self.ticker.due, lambda: self.ticker.thread_id, self.texts.append
         )
-        self.ticker = PeriodicThread(self.call, 50.0, print)
+        self.ticker = PeriodicCall(self.call, 50.0, print)
 
     def call(self, _):
         self.calls += 1
@@ -68,7 +68,7 @@ def test_a_step_that_hangs_is_told_with_its_place_and_then_its_end(rig):
 def test_a_step_that_is_not_begun_is_told(rig):
     """Another call in the same thread hangs, which is none of this watch."""
     held = threading.Event()
-    other = PeriodicThread(lambda _: held.wait(), 50.0, print)
+    other = PeriodicCall(lambda _: held.wait(), 50.0, print)
     other._thread = rig.ticker._thread
     rig.ticker._thread.begin(other)
     until(lambda: rig.texts, 5.0, 'a text')

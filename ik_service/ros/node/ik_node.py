@@ -25,7 +25,7 @@ from ik_service.arm.compilation import Compiler
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import ArmLoader, DescriptionFault
 from ik_service.common.fault_logger import FaultLogger
-from ik_service.common.periodic_calls import periodic_call
+from ik_service.common.periodic_calls import PeriodicCall
 from ik_service.common.stall_watch import StallWatch, TICK_LASTS
 from ik_service.exceptions import IkServiceError
 from ik_service.motion.settings import FollowerSettings
@@ -290,13 +290,13 @@ class IkNode(NodeWithActions):
         make_capabilities(self._parts, built_in)
         for capability in self._capabilities:
             self._arm_services.add(capability.services, capability.late)
-        self._watches = periodic_call(checks, self._watch_all, _WATCH_RATE, self._on_error)
+        self._watches = PeriodicCall(self._watch_all, _WATCH_RATE, self._on_error, thread=checks)
         self._diagnostics = DiagnosticsPublisher(
             self, self._arm_services.statistics, self.collisions, self._report
         )
         rate = self.parameters.follower.rate
         clock = self._commands.clock
-        self._ticker = periodic_call(commands, self._tick, rate, self._on_error, clock)
+        self._ticker = PeriodicCall(self._tick, rate, self._on_error, clock, commands)
         self._compiler = Compiler(warn)
         self._arm_services.compile_with(self._compiler.prepare)
         self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
