@@ -22,8 +22,8 @@ from ik_service.motion.command.cubic_kernels import cubic_kernels
 from ik_service.motion.command.windowed_joints import BLENDED_HISTORY, WindowedJoints
 from ik_service.motion.target_follower import TargetFollower
 from ik_service.paths.trajectory import joint_trajectory as motion
+from ik_service.ros.common.publishers import full_name
 from ik_service.ros.motion.command_channels import CommandChannel, CommandedGroup, number_array
-from ik_service.ros.motion.command_monitor import full_name
 
 _REPLACES = 'allow_trajectory_replacement'
 """Parameter of controllers that do not replace a trajectory at once, since 6.8."""

@@ -38,13 +38,12 @@ from ik_service.ros.common.executors import (
     SharedThreads,
     StreamExecutor,
 )
-from ik_service.ros.common.input_topics import IncompatiblePublishers
 from ik_service.ros.common.node_options import NodeOptions
+from ik_service.ros.common.publishers import not_received, publishers_of
 from ik_service.ros.common.response_retry import retry_dropped_responses
 from ik_service.ros.common.runtime import spinning
 from ik_service.ros.common.tf_listener import tf_frames, TransformSource
 from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
-from ik_service.ros.motion.command_monitor import full_name, publishers_of
 from ik_service.ros.motion.command_publisher import CommandPublisher
 from ik_service.ros.motion.follower_interface import FollowerInterface
 from ik_service.ros.motion.followers import Followers
@@ -233,12 +232,11 @@ class IkNode(NodeWithActions):
         )
         self._followers: Followers | None = None
         self._fault = DescriptionFault()
-        self._incompatible = IncompatiblePublishers(self)
         self._reported = (0, 0)
         self._started_at = time.monotonic()
         joints = [name for name in self.parameters[COMMAND_JOINTS] if name]
         self._watch = StallWatch(
-            full_name(self.get_namespace(), self.get_name()),
+            self.get_fully_qualified_name(),
             lambda: self._ticker.due,
             lambda: self._ticker.thread_id,
         )
@@ -427,7 +425,7 @@ class IkNode(NodeWithActions):
 
     def _report(self) -> Mapping[str, str]:
         """Return names and values about all motion interfaces, for the diagnostics."""
-        received = self._incompatible.report()
+        received = {'publishers that are not received': '; '.join(not_received(self)) or 'none'}
         stalls = {'stalls of the commands': str(self._watch.count)}
         others = {'motions besides targets': str(self._other_motions())}
         reports = [capability.report() for capability in self._capabilities]
