@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
 
 from ik_service.common.fault_logger import FaultLogger
@@ -28,10 +30,8 @@ class SceneCapability(Capability):
         node, measured, collisions = parts.node, parts.measured, parts.collisions
         warn = node.get_logger().warning
         remarks = FaultLogger(lambda text: warn(f'{_APPLY}: {text}'))
-        applying = ApplySceneHandler(
-            node.get_clock(), parts.frames, parts.on_error, remarks.report, collisions
-        )
-        getting = GetSceneHandler(*parts.around(_GET), collisions)
+        applying = ApplySceneHandler(replace(parts.context(_APPLY), on_refused=remarks.report))
+        getting = GetSceneHandler(parts.context(_GET))
         self.services = {_APPLY: (ApplyPlanningScene, applying), _GET: (GetPlanningScene, getting)}
         WorldTopics(node, collisions.known, measured, parts.on_error, parts.wake)
         self._measured, self._known = measured, collisions.known

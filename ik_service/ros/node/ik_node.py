@@ -281,7 +281,7 @@ class IkNode(NodeWithActions):
             self._commands.clock,
             self._present_measured,
             self._present_followers,
-            self._arm_services.around,
+            self._arm_services.context,
             self._on_error,
             self._wake,
         )

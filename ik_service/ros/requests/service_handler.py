@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 import threading
 from typing import Any, NamedTuple
 
@@ -45,8 +46,23 @@ _SOURCE = 'ik_service'
 _HAS_MESSAGE = hasattr(MoveItErrorCodes(), 'message')  # ROS 2 Humble has only the number
 
 
-Around = tuple[Clock, Frames, Callable[[Exception], object], Callable[[str], object]]
-"""Clock, frames and callbacks of a handler, in the order of its arguments."""
+@dataclass(frozen=True)
+class ServiceContext:
+    """
+    Parts of a node that the handler of a service works with.
+
+    :ivar clock: fills in the stamps of answers.
+    :ivar frames: frames besides the links of the robot.
+    :ivar collisions: the known world, and the checker of collisions.
+    :ivar on_error: called with an unexpected exception.
+    :ivar on_refused: called with the reason why a request could not be answered as it stood.
+    """
+
+    clock: Clock
+    frames: Frames
+    collisions: CollisionWorld
+    on_error: Callable[[Exception], object]
+    on_refused: Callable[[str], object]
 
 
 class RequestStatistics:
@@ -106,28 +122,20 @@ class ServiceHandler:
     """
     Base of the handlers, which answer the requests of a service without a node.
 
-    :param clock: fills in the stamps of answers.
-    :param frames: frames besides the links of the robot; None for none.
-    :param on_error: called with an unexpected exception.
-    :param on_refused: called with the reason why a request could not be answered as it stood.
+    :param context: the parts of the node.
     :ivar measured: the measured state, and with it the arm, that requests are answered for; None
         before there is one.
     :ivar statistics: outcomes of the requests.
     """
 
-    def __init__(
-        self,
-        clock: Clock,
-        frames: Frames | None = None,
-        on_error: Callable[[Exception], object] = lambda error: None,
-        on_refused: Callable[[str], object] = lambda message: None,
-    ) -> None:
+    def __init__(self, context: ServiceContext) -> None:
         self.measured: MeasuredState | None = None
         self.statistics = RequestStatistics()
-        self._clock = clock
-        self._frames = frames or Frames()
-        self._on_error = on_error
-        self._on_refused = on_refused
+        self._clock = context.clock
+        self._frames = context.frames
+        self._collisions = context.collisions
+        self._on_error = context.on_error
+        self._on_refused = context.on_refused
 
     def handle(self, request: Any, response: Any) -> Any:  # noqa: ANN401 - of any service
         """
@@ -161,26 +169,6 @@ class ServiceHandler:
             return error.code, message
         self._on_error(error)
         return ErrorCode.FAILURE, f'error in the server: {type(error).__name__}: {error}'
-
-
-class WorldHandler(ServiceHandler):
-    """
-    Base of the handlers of requests about the known world.
-
-    :param clock: as for :class:`ServiceHandler`; so are ``frames``, ``on_error`` and
-        ``on_refused``.
-    """
-
-    def __init__(
-        self,
-        clock: Clock,
-        frames: Frames,
-        on_error: Callable[[Exception], object],
-        on_refused: Callable[[str], object],
-        collisions: CollisionWorld,
-    ) -> None:
-        super().__init__(clock, frames, on_error, on_refused)
-        self._collisions = collisions
 
 
 def write_code(error_code: MoveItErrorCodes, code: ErrorCode, message: str) -> None:
@@ -285,12 +273,14 @@ class BackgroundHandler(ServiceHandler):
     """
     Base of the handlers of poses in a row, whose threads yield to those that move the arm.
 
-    :param around: as for :class:`~ik_service.ros.requests.service_handler.ServiceHandler`.
+    :cvar work: subject of the work, in a word.
     """
 
-    def __init__(self, name: str, *around: *Around) -> None:
-        super().__init__(*around)
-        self._workers = BackgroundWorkers(name, THREADS)
+    work = ''
+
+    def __init__(self, context: ServiceContext) -> None:
+        super().__init__(context)
+        self._workers = BackgroundWorkers(self.work, THREADS)
 
     def handle(
         self, request: GetCartesianPath.Request, response: GetCartesianPath.Response

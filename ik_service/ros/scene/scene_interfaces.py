@@ -18,7 +18,7 @@ from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.cdr import read_message
 from ik_service.ros.common.input_topics import InputTopic
 from ik_service.ros.common.qos import MARKERS_QOS
-from ik_service.ros.requests.service_handler import require_arm, WorldHandler
+from ik_service.ros.requests.service_handler import require_arm, ServiceHandler
 from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.ros.scene.known_world import KnownWorld
 from ik_service.ros.scene.scene_changes import apply_scene
@@ -32,14 +32,14 @@ def known_scene(collisions: CollisionWorld, measured: MeasuredState) -> KnownSce
     return KnownScene(measured, world, records, settings, checker)
 
 
-class ApplySceneHandler(WorldHandler):
+class ApplySceneHandler(ServiceHandler):
     """
     Handler of ``apply_planning_scene``.
 
     A scene is taken as a whole or not at all, and every request that follows the answer sees it.
     The answer has no field for a reason, which is logged.
 
-    Its parameters are those of :class:`~ik_service.ros.requests.service_handler.WorldHandler`.
+    Its parameters are those of :class:`~ik_service.ros.requests.service_handler.ServiceHandler`.
     """
 
     def handle(
@@ -67,11 +67,11 @@ class ApplySceneHandler(WorldHandler):
         return self._code_and_message(error)[0].name
 
 
-class GetSceneHandler(WorldHandler):
+class GetSceneHandler(ServiceHandler):
     """
     Handler of ``get_planning_scene``.
 
-    Its parameters are those of :class:`~ik_service.ros.requests.service_handler.WorldHandler`.
+    Its parameters are those of :class:`~ik_service.ros.requests.service_handler.ServiceHandler`.
     """
 
     def handle(

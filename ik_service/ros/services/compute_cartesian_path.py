@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 import math
 
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
-from rclpy.clock import Clock
 
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import SolverSettings
@@ -37,10 +36,10 @@ from ik_service.ros.requests.service_handler import (
     assumed_joints,
     BackgroundHandler,
     resolver_of,
+    ServiceContext,
     start_posture,
 )
 from ik_service.ros.scene.avoidance import Avoidance, avoidance, UNCHECKED
-from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.ros.services.line_request import (
     check_numbers,
     group_trajectory,
@@ -210,25 +209,16 @@ class CartesianPathHandler(BackgroundHandler):
 
     :param settings: name and options of the solver, of which those count that paths use.
     :param motion: settings of the followers, of which the limits of the motion count.
-    :param frames: frames besides the links of the robot.
-    :param on_error: called with an unexpected exception.
-    :param on_refused: called with the reason why a request could not be answered as it stood.
     :ivar settings: may be replaced at any time.
     :ivar motion: likewise.
     """
 
+    work = 'paths'
+
     def __init__(
-        self,
-        settings: SolverSettings,
-        motion: FollowerSettings,
-        clock: Clock,
-        frames: Frames,
-        on_error: Callable[[Exception], object],
-        on_refused: Callable[[str], object],
-        collisions: CollisionWorld,
+        self, context: ServiceContext, settings: SolverSettings, motion: FollowerSettings
     ) -> None:
-        super().__init__('paths', clock, frames, on_error, on_refused)
-        self._collisions = collisions
+        super().__init__(context)
         self.settings, self.motion = settings, motion
 
     def _answer(

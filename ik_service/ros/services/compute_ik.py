@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from moveit_msgs.msg import PositionIKRequest
 from moveit_msgs.srv import GetPositionIK
 import numpy as np
-from rclpy.clock import Clock
 
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.compilation import TreePreparation
@@ -22,7 +19,6 @@ from ik_service.ros.requests.chain_start import (
 )
 from ik_service.ros.requests.constraints import bounds_of, moved_bounds
 from ik_service.ros.requests.errors import ErrorCode, RequestError
-from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.goals import (
     goals_together,
     group_of,
@@ -37,13 +33,13 @@ from ik_service.ros.requests.service_handler import (
     RequestStatistics,
     require_arm,
     resolver_of,
+    ServiceContext,
     ServiceHandler,
     SolveRecord,
     start_posture,
     write_code,
 )
 from ik_service.ros.scene.avoidance import Avoidance
-from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.solvers.solver import Solver
 
 LONGEST_TIMEOUT = 60.0
@@ -56,25 +52,13 @@ class IkHandler(ServiceHandler):
 
     Safe to call from several threads at once; nothing raises out of :meth:`handle`.
 
-    :param frames: frames besides the links of the robot; None for none.
-    :param on_error: called with an unexpected exception.
-    :param on_refused: called with the reason why a request could not be answered as it stood.
-    :param collisions: the known world, and the checker of collisions; None for none.
-    :ivar settings: name and options of the solver; may be replaced at any time.
+    :param settings: name and options of the solver.
+    :ivar settings: may be replaced at any time.
     :ivar trees: compilation for requests with several poses or tolerances.
     """
 
-    def __init__(
-        self,
-        settings: SolverSettings,
-        clock: Clock,
-        frames: Frames | None = None,
-        on_error: Callable[[Exception], object] = lambda error: None,
-        on_refused: Callable[[str], object] = lambda message: None,
-        collisions: CollisionWorld | None = None,
-    ) -> None:
-        super().__init__(clock, frames, on_error, on_refused)
-        self._collisions = collisions or CollisionWorld(self._frames, required=lambda: False)
+    def __init__(self, context: ServiceContext, settings: SolverSettings) -> None:
+        super().__init__(context)
         self.settings = settings
         self.trees = TreePreparation()
         self.statistics = RequestStatistics(solves=True)
@@ -154,8 +138,7 @@ class IkHandler(ServiceHandler):
 
         :param posture: (m,) full posture of the start [rad] or [m].
         """
-        around = self._collisions, self._frames
-        return avoided_collisions(request, arm, chosen, posture, *around)
+        return avoided_collisions(request, arm, chosen, posture, self._collisions, self._frames)
 
     def _solve_together(
         self,

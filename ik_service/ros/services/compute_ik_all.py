@@ -37,7 +37,6 @@ class AllSolutionsHandler(IkRowsHandler):
     Safe to call from several threads at once; nothing raises out of :meth:`handle`.
 
     :param ik: handler of ``compute_ik``, with whose settings and world it solves.
-    :param around: as for :class:`~ik_service.ros.requests.service_handler.ServiceHandler`.
     """
 
     work = 'all solutions'

@@ -23,7 +23,7 @@ from ik_service.ros.requests.chain_start import chain_start, ChainStart, constra
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.goals import group_of, PoseGoal
 from ik_service.ros.requests.ik_answer import bring_inside, code_of
-from ik_service.ros.requests.service_handler import Around, BackgroundHandler
+from ik_service.ros.requests.service_handler import BackgroundHandler, ServiceContext
 from ik_service.ros.services.compute_ik import IkHandler, note_of_assumed, places_links
 from ik_service.solvers.batch import solve_ik_batch
 from ik_service.solvers.result import IkBatchResult, IkStatus
@@ -228,14 +228,10 @@ class IkRowsHandler(BackgroundHandler):
     Base of the handlers that solve inverse kinematics many times for a request.
 
     :param ik: handler of ``compute_ik``, with whose settings and world they solve.
-    :param around: as for :class:`~ik_service.ros.requests.service_handler.ServiceHandler`.
-    :cvar work: subject of the work, in a word.
     """
 
-    work = ''
-
-    def __init__(self, ik: IkHandler, *around: *Around) -> None:
-        super().__init__(self.work, *around)
+    def __init__(self, context: ServiceContext, ik: IkHandler) -> None:
+        super().__init__(context)
         self._ik = ik
 
 
@@ -250,15 +246,13 @@ class BatchHandler(IkRowsHandler):
     Safe to call from several threads at once; nothing raises out of :meth:`handle`. The work is
     done in threads of its own, which yield to others.
 
-    :param ik: handler of ``compute_ik``, with whose settings and world it solves.
-    :param around: as for :class:`~ik_service.ros.requests.service_handler.ServiceHandler`.
     :ivar preparation: compilation of the kernels.
     """
 
     work = 'batches'
 
-    def __init__(self, ik: IkHandler, *around: *Around) -> None:
-        super().__init__(ik, *around)
+    def __init__(self, context: ServiceContext, ik: IkHandler) -> None:
+        super().__init__(context, ik)
         self.preparation = BatchPreparation()
 
     def _answer(
@@ -277,8 +271,8 @@ class BatchHandler(IkRowsHandler):
         notes: list[str] = []
         deadline = time.monotonic() + LONGEST_CALL
         if not places_links(question, [common], group):
-            around = measured, self._ik.settings, self._frames
-            start = chain_start(question, common, group, *around)
+            settings = self._ik.settings
+            start = chain_start(question, common, group, measured, settings, self._frames)
             try:
                 self.preparation.finish(start.chosen.solver)
             except CompilationError as error:

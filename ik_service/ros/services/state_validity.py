@@ -25,8 +25,8 @@ from ik_service.ros.requests.service_handler import (
     assumed_joints,
     require_arm,
     resolver_of,
+    ServiceHandler,
     start_posture,
-    WorldHandler,
 )
 from ik_service.ros.scene.avoidance import avoidance
 
@@ -106,7 +106,7 @@ _TYPES = {
 }
 
 
-class ValidityHandler(WorldHandler):
+class ValidityHandler(ServiceHandler):
     """
     Handler of ``check_state_validity``.
 

@@ -63,8 +63,8 @@ class PlanningCapability(Capability):
         if not self._fault and self._trajectories is None:
             self._fault = 'the node executes no trajectories'
         if not self._fault:
-            plans = PlanHandler(self._planner, *parts.around(_PLANS))
-            planners = PlannersHandler(*parts.around(_PLANNERS))
+            plans = PlanHandler(parts.context(_PLANS), self._planner)
+            planners = PlannersHandler(parts.context(_PLANNERS))
             self.services = {
                 _PLANS: (GetMotionPlan, plans),
                 _PLANNERS: (QueryPlannerInterfaces, planners),

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from moveit_msgs.msg import PlannerInterfaceDescription
 from moveit_msgs.srv import GetMotionPlan, QueryPlannerInterfaces
-from rclpy.clock import Clock
 
 from ik_service.common.threads import BackgroundWorkers
 from ik_service.extras.planning.ros.motion_request import PLANNERS
 from ik_service.extras.planning.ros.request_planner import RequestPlanner
-from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.ik_answer import write_solution
-from ik_service.ros.requests.service_handler import require_arm, ServiceHandler
+from ik_service.ros.requests.service_handler import require_arm, ServiceContext, ServiceHandler
 from ik_service.ros.services.line_request import write_trajectory
 
 THREADS = 2
@@ -28,21 +24,10 @@ class PlanHandler(ServiceHandler):
     done in threads of its own, which yield to others.
 
     :param planner: plans the motions.
-    :param clock: fills in the stamps of answers.
-    :param frames: frames besides the links of the robot.
-    :param on_error: called with an unexpected exception.
-    :param on_refused: called with the reason why there is no plan.
     """
 
-    def __init__(
-        self,
-        planner: RequestPlanner,
-        clock: Clock,
-        frames: Frames,
-        on_error: Callable[[Exception], object],
-        on_refused: Callable[[str], object],
-    ) -> None:
-        super().__init__(clock, frames, on_error, on_refused)
+    def __init__(self, context: ServiceContext, planner: RequestPlanner) -> None:
+        super().__init__(context)
         self._planner = planner
         self._workers = BackgroundWorkers('plans', THREADS)
 

@@ -25,7 +25,7 @@ from support.ros.plans import (
     RIGHT,
     upright,
 )
-from support.ros.servers import FixedClock, panda_arm, Server
+from support.ros.servers import panda_arm, Server
 from support.ros.worlds import attached, put
 from support.solids import at
 
@@ -46,9 +46,7 @@ class Planning(Server):
         self.planner = RequestPlanner(
             self.settings, FollowerSettings(), self.frames, self.collisions
         )
-        self.plans = PlanHandler(
-            self.planner, FixedClock(), self.frames, self.errors.append, self.refusals.append
-        )
+        self.plans = PlanHandler(self.context, self.planner)
         self.plans.measured = self.measured
 
     def answer(self, *goals, **fields):
@@ -236,7 +234,7 @@ def test_pipelines_and_planners(planning):
     other = planning.answer(joint_goal(RIGHT), planner_id='PRMstarkConfigDefault')
     assert code_of(other) is ErrorCode.SUCCESS
     assert 'PRMstar' in other.error_code.message
-    handler = PlannersHandler(FixedClock())
+    handler = PlannersHandler(planning.context)
     listed = handler.handle(QueryPlannerInterfaces.Request(), QueryPlannerInterfaces.Response())
     assert [p.pipeline_id for p in listed.planner_interfaces][:3] == ['ompl', 'ptp', 'lin']
 
