@@ -308,7 +308,7 @@ class TargetFollower:
     def _path_end(self) -> np.ndarray | None:
         """Return where the path of the target ends by now; None where another one begins."""
         target, machine = self._goals.target, self._machine
-        if target is None or target.obstacle or machine.restarting or not machine.active:
+        if target is None or target.obstacle or machine.restarting or not machine.stream.active:
             return None
         return None if target.path is None else target.path.end()
 

@@ -10,7 +10,6 @@ their bounds. Limits are plain arrays. Nothing here, and nothing in the gate of 
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -34,11 +33,8 @@ from ik_service.motion.command.vector_kernels import (
 _POSITION = 1e-6
 """Difference of positions that counts as rounding [rad] or [m]."""
 
-_SLOW, _LONG, _REMEMBERED = 0.1, 0.5, 10
-"""
-Share of a period by which sending may be slower than expected without being noticed, share that is
-expected at most, and number of messages the least delay of which is expected of the next one.
-"""
+_SLOW = 0.1
+"""Share of a period by which sending may be slower without being noticed."""
 
 
 @dataclass(frozen=True)
@@ -65,57 +61,6 @@ class JointBounds:
         jerk = np.full(len(self.velocity), np.inf) if self.jerk is None else self.jerk
         rows = self.lower, self.upper, self.velocity, self.acceleration, jerk
         return np.array(rows, np.float64)
-
-
-class SendingTimes:
-    """
-    Times at which messages are really sent, as far as they can be known when one is made.
-
-    A message counts from when it has been sent. How long that takes is known only afterwards, so
-    that the least of the last times is expected of the next one.
-
-    :ivar expected: how long it takes at least, from the tick to the end of sending [s].
-    """
-
-    def __init__(self) -> None:
-        self.expected = 0.0
-        self._delays = deque([0.0], maxlen=_REMEMBERED)
-        self._unknown = False  # whether nothing is known of the sending of the last message
-
-    def moment(self, now: float, period: float, begins: bool) -> float:
-        """
-        Return when the message of a tick will have been sent [s].
-
-        :param now: time of the tick [s].
-        :param period: time between two messages [s].
-        :param begins: whether it is the first one of a stream.
-        """
-        if self._unknown and not begins:
-            self._expect(0.0, period)
-        self._unknown = not begins
-        return now + self.expected
-
-    def mark_sent(self, delay: float, period: float) -> float:
-        """
-        Take note that the last message was sent.
-
-        :param delay: from the tick to the end of sending [s].
-        :param period: time between two messages [s].
-        :returns: how much longer than expected that took [s]; 0 where it is too little to count.
-        """
-        self._unknown = False
-        late = delay - self.expected
-        self._expect(delay, period)
-        return late if late > _SLOW * period else 0.0
-
-    def discard(self) -> None:
-        """Take note that the last message was not sent."""
-        self._unknown = False
-
-    def _expect(self, delay: float, period: float) -> None:
-        self._delays.append(delay)
-        least = min(min(self._delays), _LONG * period)
-        self.expected = least if least > _SLOW * period else 0.0
 
 
 _LATE = 2.0

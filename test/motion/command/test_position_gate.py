@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
+from ik_service.motion.command.command_stream import SendingTimes
 from ik_service.motion.command.gate import (
     JointBounds,
     PositionGate,
-    SendingTimes,
     VelocityGate,
 )
 from ik_service.motion.command.vector_kernels import LONGEST_SLOWING
