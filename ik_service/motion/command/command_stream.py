@@ -331,10 +331,6 @@ class CommandStream:
         assert self._motion is not None
         return self._motion.leading
 
-    def is_due(self, now: float, period: float) -> bool:
-        """Return whether it is time for the next command: the last one is half a period old."""
-        return self.active and self.gate.elapsed(now) >= _EARLY * period
-
     def begin(self, q: np.ndarray, now: float, window: float = 0.0) -> FollowerCommand:
         """
         Return the first command: to be at rest where the arm is.
@@ -365,7 +361,7 @@ class CommandStream:
         :returns: whether the tick is late; None when no command is due.
         """
         motion, elapsed = self._motion, self.gate.elapsed(now)
-        if motion is None or not self.is_due(now, period):
+        if motion is None or elapsed < _EARLY * period:
             return None
         if self._unsent_from is not None:  # nothing is known of its sending
             self.gate.times.expect(0.0, period)
@@ -421,7 +417,7 @@ class CommandStream:
         if guard is not None and step.leads_on:
             before, start, resting = self._snapshot(motion), motion.q, motion.at_rest
             ahead = _place_ahead(motion, step, limits)
-            pace = min(pace, guard.pace(motion.q, ahead, limits, dt, motion.delay))
+            pace = min(pace, guard.pace(motion.q, ahead, limits, dt, 0.5 * motion.window))
             _perform(motion, step, limits, dt, pace, cautious=True)
             self._admit(motion, limits, now, period)
             verdict = guard.verdict(start, resting, motion, ahead, limits)

@@ -70,11 +70,6 @@ class JointMotion:
         self._rows = np.zeros((ROWS_OF_STATE, len(self.q)))
 
     @property
-    def delay(self) -> float:
-        """Time by which it moves on longer than its braking takes [s]."""
-        return 0.5 * self.window
-
-    @property
     def at_rest(self) -> bool:
         """Whether the last move left the command where it was."""
         return not np.count_nonzero(self.speed)

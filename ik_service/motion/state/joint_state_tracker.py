@@ -365,6 +365,7 @@ class JointStateTracker:
 
     :param speeds: (n,) its joints' velocity limits [rad/s] or [m/s].
     :ivar measured: (n,) the last state that is believed [rad] or [m]; None before the first.
+    :ivar measured_at: when that was measured [s].
     :ivar noise: (n,) distances that mean nothing [rad] or [m]; inf for joints that never move.
     :ivar reason: why it cannot be relied on, as of the last :meth:`fault`; empty when it can.
     """
@@ -383,7 +384,7 @@ class JointStateTracker:
         self._received: np.ndarray | None = None
         self._received_at = 0.0
         self._wraps = np.zeros(chain.n)
-        self._measured_at = 0.0
+        self.measured_at = 0.0
         self._interval = 0.0
         self._ticked_at: float | None = None
         self._resumed_at = -np.inf
@@ -399,12 +400,7 @@ class JointStateTracker:
     @property
     def current(self) -> bool:
         """Whether a state has been measured since the process was suspended the last time."""
-        return self._measured_at >= self._resumed_at
-
-    @property
-    def measured_at(self) -> float:
-        """When the last state that is believed was measured [s]."""
-        return self._measured_at
+        return self.measured_at >= self._resumed_at
 
     def update(self, q: np.ndarray, now: float, commanded: np.ndarray | None) -> bool:
         """
@@ -424,7 +420,7 @@ class JointStateTracker:
             self.reason = self._plausibility.doubt
             return False
         self.measured = q if commanded is None else self.unwrapped(q, commanded)
-        self._interval, self._measured_at = now - self._measured_at, now
+        self._interval, self.measured_at = now - self.measured_at, now
         return True
 
     def tick(self, now: float) -> None:
@@ -449,19 +445,19 @@ class JointStateTracker:
             return FollowerState.STATE_IMPLAUSIBLE
         if self.measured is None:
             return None
-        age = now - self._measured_at
+        age, longest = now - self.measured_at, max(timeout, _AWAITED)
         if min(age, now - self._resumed_at) > timeout:
             self.reason = f'the last joint state is {age:.2f} s old'
             return FollowerState.STATE_STALE
         if age <= self._youngest():
             self._awaited_since = None
-        elif self._awaited_for(now) > max(timeout, _AWAITED):
+        elif self._awaited_since is not None and now - self._awaited_since > longest:
             self.reason = (
                 f'motions start only from joint states younger than {self._youngest():.2f} s; '
                 f'the last one is {age:.2f} s old; the clocks of arm and node must agree'
             )
             return FollowerState.STATE_STALE
-        if self._restless is None or now - self._restless[0] <= max(timeout, _AWAITED):
+        if self._restless is None or now - self._restless[0] <= longest:
             return None
         if self.rests(now, self._restless[1]):
             return None
@@ -492,16 +488,12 @@ class JointStateTracker:
         :param commanded_at: when the last command was sent [s]; a state from before it cannot
             show its effect.
         """
-        fresh = self._measured_at >= commanded_at and now - self._measured_at <= self._youngest()
+        fresh = self.measured_at >= commanded_at and now - self.measured_at <= self._youngest()
         if fresh:
             self._awaited_since = None
         elif self._awaited_since is None:
             self._awaited_since = now
         return fresh
-
-    def _awaited_for(self, now: float) -> float:
-        """Return for how long a motion has waited for a state to start from [s]."""
-        return 0.0 if self._awaited_since is None else now - self._awaited_since
 
     def _youngest(self) -> float:
         """Return the age up to which a state is where the arm is [s]."""
