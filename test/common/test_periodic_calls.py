@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from support.harness import until
@@ -104,7 +102,8 @@ def test_a_thread_calls_until_it_is_left_and_takes_another_rate_at_once():
     with PeriodicCall(times.append, 0.1, print) as thread:
         until(lambda: times, what='the first call')
         thread.rate = 200.0
-        until(lambda: len(times) > 5, 5.0, 'calls at the new rate')
-    count = len(times)
-    time.sleep(0.05)
+        until(lambda: len(times) > 5, what='calls at the new rate')
+    count, others = len(times), []
+    with PeriodicCall(others.append, 200.0, print):
+        until(lambda: len(others) > 10, what='calls of another')
     assert len(times) == count

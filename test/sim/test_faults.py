@@ -28,14 +28,6 @@ def test_a_share_is_lost_and_the_same_one_every_time():
     assert arrivals(1) == arrivals(1) != arrivals(2)
 
 
-@pytest.mark.parametrize(('lost', 'count'), [(0.0, 50), (1.0, 0)])
-def test_all_or_nothing(lost, count):
-    wire = line()
-    for number in range(50):
-        wire.send(number, 0.0, lost, 0.0)
-    assert len(wire.receive(0.0)) == count
-
-
 def test_messages_come_late_but_in_order():
     wire = line()
     wire.send('slow', 0.0, 0.0, 0.5)

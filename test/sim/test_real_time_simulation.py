@@ -98,11 +98,10 @@ def test_nothing_leaps_after_a_pause_of_the_process():
 
 def test_a_slow_rate_does_not_slow_the_arm():
     rig = Rig(arm=False)
-    simulation = RealTimeSimulation(FaultSettings(), rig.bad, rig.broken, period=1.0)
+    simulation = RealTimeSimulation(FaultSettings(), rig.bad, rig.broken, now=0.0, period=1.0)
     simulation.set_arm(rig.arm)
     rig.arm.command(['a'], [2.0])
-    begin = simulation._now
-    simulation.advance(begin + 1.0, 1)
+    simulation.advance(1.0, 1)
     assert rig.arm.positions[0] == pytest.approx(1.0), 'at 1 rad/s'
 
 

@@ -126,7 +126,10 @@ class WorldBench:
 
     def receive(self, *messages):
         for message in messages:
-            self._callbacks[type(message)](serialize_message(message), {})
+            self.receive_bytes(type(message), serialize_message(message))
+
+    def receive_bytes(self, kind, data):
+        self._callbacks[kind](data, {})
         assert self.errors == []
 
     def measure(self, **joints):

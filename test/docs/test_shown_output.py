@@ -1,15 +1,18 @@
-"""Page about descriptions: each sentence in its table is what a robot says."""
+"""Shown output: pages on descriptions, planning groups and ik_conformance."""
 
-from pathlib import Path
+import contextlib
+import io
 import re
 
 import pytest
+from support.chains import REPOSITORY
 from support.urdf_texts import joint_xml, LIMIT
 
-from ik_service.exceptions import FaultyJointError, UrdfError
+import ik_service
+from ik_service.exceptions import UrdfError
 from ik_service.robot import Robot
 
-PAGE = Path(__file__).parents[2] / 'docs' / 'your_robot.md'
+PAGE = REPOSITORY / 'docs' / 'your_robot.md'
 LINKS = ''.join(f'<link name="{name}"/>' for name in ('base', 'arm', 'hand'))
 ELBOW = joint_xml(name='elbow', child='hand')
 
@@ -79,21 +82,37 @@ def test_every_sentence_of_the_table_is_that_of_a_robot():
     }
 
 
-@pytest.mark.parametrize('text', [*IGNORED, *LEFT_OUT])
-def test_what_is_left_out_costs_no_chain(text):
-    assert Robot.from_urdf(text).chain('base', 'arm').joint_names == ('shoulder',)
+def test_the_program_on_planning_groups_prints_what_the_page_says(monkeypatch):
+    page = (REPOSITORY / 'docs/python.md').read_text()
+    section = page.partition('## Planning groups\n')[2].partition('\n## ')[0]
+    program, shown = re.findall(r'```(?:python)?\n(.*?)```', section, re.DOTALL)
+    monkeypatch.chdir(REPOSITORY)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(program, {'iks': ik_service})
+    assert printed.getvalue() == shown
 
 
-@pytest.mark.parametrize('text', FAULTY)
-def test_a_faulty_joint_costs_its_chain_alone(text):
-    read = Robot.from_urdf(text)
-    with pytest.raises(FaultyJointError) as caught:
-        read.chain('base', 'arm')
-    assert str(caught.value).endswith(read.remarks[0])
-    assert read.chain().tip_link == 'hand'
+CONFORMANCE = (REPOSITORY / 'docs' / 'conformance.md').read_text(encoding='utf-8')
 
 
-@pytest.mark.parametrize('text', REFUSED)
-def test_what_concerns_the_whole_is_refused(text):
-    with pytest.raises(UrdfError):
-        Robot.from_urdf(text)
+def test_the_output_on_the_page_has_a_row_of_every_check_in_its_section():
+    pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+    from ik_service.extras.conformance.check import Verdict
+    from ik_service.extras.conformance.run import CHECKS
+
+    [output] = re.findall(r'```\n\$ ik_conformance .*?```', CONFORMANCE, re.DOTALL)
+    verdicts = '|'.join(verdict.value for verdict in Verdict)
+    rows, section = [], ''
+    for line in output.splitlines():
+        row = re.match(rf'  (\S+) +({verdicts})\b', line)
+        if row:
+            rows.append((section, row[1]))
+        elif re.match(r'[a-z-][a-z -]+$', line):
+            section = line
+    assert rows == [(check.section, check.name) for check in CHECKS]
+
+
+def test_the_page_includes_the_lists_that_are_made_from_the_code():
+    assert '```{include} generated/conformance_checks.md' in CONFORMANCE
+    assert '```{include} generated/conformance_moveit.md' in CONFORMANCE

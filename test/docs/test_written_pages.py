@@ -1,25 +1,17 @@
-"""docs/methods.md: its numbers are those of the CSV files, and what it refers to exists."""
+"""Pages that scripts write: their numbers are those of the files of figures."""
 
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
+import json
 import re
 import shutil
 
 import pytest
+from support.chains import REPOSITORY
+from support.scripts import load
 
 import ik_service as iks
 from ik_service.extras.studies.program import STUDY_NAMES
 
-ROOT = Path(__file__).resolve().parents[2]
-DOCS = ROOT / 'docs'
-
-
-def load(path):
-    spec = spec_from_file_location(path.stem, path)
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
+DOCS = REPOSITORY / 'docs'
 
 writer = load(DOCS / 'write_methods.py')
 PAGE = (DOCS / 'methods.md').read_text(encoding='utf-8')
@@ -53,14 +45,6 @@ def test_another_number_gives_another_page(copy):
     assert '123.4 iterations' in writer.page(copy)
 
 
-def test_every_figure_and_file_that_it_shows_exists():
-    links = re.findall(r'\]\(([^)#]+)\)', PAGE)
-    figures = [link for link in links if link.endswith('.png')]
-    assert len(figures) > 10
-    for link in links:
-        assert link.startswith('https://') or (DOCS / link).is_file(), link
-
-
 def test_every_method_strategy_and_study_is_explained():
     for name in iks.solver_names():
         assert f'## `{name}`' in PAGE
@@ -69,16 +53,6 @@ def test_every_method_strategy_and_study_is_explained():
         assert f'`{name}`' in PAGE
     for name in STUDY_NAMES:
         assert f'ik_study {name}' in PAGE or f'figures/{name}.png' in PAGE, name
-
-
-def test_links_within_the_page_lead_somewhere():
-    headings = [
-        re.sub(r'[^\w\- ]', '', line.lstrip('# ').lower()).replace(' ', '-')
-        for line in PAGE.splitlines()
-        if line.startswith('#')
-    ]
-    for anchor in re.findall(r'\]\(#([^)]+)\)', PAGE):
-        assert anchor in headings
 
 
 TABLE = 'arm,case,share,time\npanda,one two,12.345,1e-6\nur5e,one two,50,2e-6\n'
@@ -128,3 +102,48 @@ def test_fields(small, template, text):
 def test_what_the_files_do_not_hold_is_an_error(small, template, complaint):
     with pytest.raises(writer.TemplateError, match=complaint):
         small(template)
+
+
+withstands = load(DOCS / 'write_withstands.py')
+wire = load(DOCS / 'write_wire.py')
+
+
+def test_the_page_of_faults_is_what_the_figures_give():
+    assert withstands.main(['--check']) == 0, 'run: python docs/write_withstands.py'
+
+
+def test_another_figure_gives_another_page(tmp_path):
+    for name in (withstands.PAGE, withstands.FIGURES):
+        shutil.copy(DOCS / name, tmp_path)
+    figures = json.loads((tmp_path / withstands.FIGURES).read_text())
+    figures['rows'][0]['lost'] = 12345
+    (tmp_path / withstands.FIGURES).write_text(json.dumps(figures))
+    assert withstands.main(['--check'], tmp_path) == 1
+    assert withstands.main([], tmp_path) == 0
+    assert '| 12,345 |' in (tmp_path / withstands.PAGE).read_text()
+    assert withstands.main(['--check'], tmp_path) == 0
+
+
+def test_nothing_was_lost_or_wrong():
+    figures = json.loads((DOCS / withstands.FIGURES).read_text())
+    assert [row['test'] for row in figures['rows'] if row['lost'] or row['wrong']] == []
+
+
+def test_the_tables_of_the_wire_are_those_of_the_results(tmp_path):
+    assert wire.main(['--check']) == 0, 'run: python docs/write_wire.py'
+    (tmp_path / wire.PAGE).write_text('<!-- wire -->\nold\n<!-- end wire -->\n')
+    assert wire.main(['--check'], tmp_path) == 1
+    assert wire.main([], tmp_path) == 0
+    assert wire.main(['--check'], tmp_path) == 0
+    assert '| node killed |' in (tmp_path / wire.PAGE).read_text()
+
+
+def test_nothing_leads_beyond_a_joint_limit_or_leaps_on_a_controller_that_replaces():
+    late = {'10 % of the messages lost', 'every fifth message 30 ms late'}
+    for (interface, controller, case), row in wire.read('wire').items():
+        if interface != 'joint_trajectory':
+            continue
+        assert float(row['outside']) <= 0.0
+        assert float(row['lasts']) <= 0.5
+        if controller != 'blends' and case not in late:
+            assert float(row['step']) <= 1.001
