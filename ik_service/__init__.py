@@ -23,7 +23,7 @@ _HOME = {
     'ToolFrame': 'ik_service.model.tool_frame',
     'JointTrajectory': 'ik_service.paths.trajectory.joint_trajectory',
     'TargetFollower': 'ik_service.motion.target_follower',
-    'FollowerCommand': 'ik_service.motion.settings',
+    'FollowerCommand': 'ik_service.motion.command.command_stream',
     'FollowerSettings': 'ik_service.motion.settings',
     'FollowerState': 'ik_service.motion.settings',
     'ServoAim': 'ik_service.motion.servo.servo_goal',
@@ -149,6 +149,7 @@ if TYPE_CHECKING:
     from ik_service.model.joint_limits_file import load_joint_limits
     from ik_service.model.motion_bounds import JointBounds, MotionBounds
     from ik_service.model.tool_frame import ToolFrame
+    from ik_service.motion.command.command_stream import FollowerCommand
     from ik_service.motion.servo.commands import (
         joint_command,
         pose_command,
@@ -156,7 +157,7 @@ if TYPE_CHECKING:
         twist_command,
     )
     from ik_service.motion.servo.servo_goal import ServoAim, ServoGoal
-    from ik_service.motion.settings import FollowerCommand, FollowerSettings, FollowerState
+    from ik_service.motion.settings import FollowerSettings, FollowerState
     from ik_service.motion.target_follower import TargetFollower
     from ik_service.paths.cartesian_path import straight_lines
     from ik_service.paths.search.path_solver import PathOptions, solve_path

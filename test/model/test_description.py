@@ -145,7 +145,7 @@ SEEDED = settings(deadline=None, derandomize=True)
 
 @pytest.fixture(scope='module', autouse=True)
 def _warm():
-    """Import what reads a description outside the times that are measured."""
+    """Import urdf_parser_py outside the times that are measured."""
     Robot.from_urdf('<robot name="r"><link name="a"/></robot>')
 
 

@@ -12,7 +12,7 @@ square plate, and a shape beyond the budget of triangles as its bounding box.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from builtin_interfaces.msg import Time
@@ -318,34 +318,29 @@ class WorldMarkerPublisher:
     """
     Publisher of ``world_markers``.
 
-    It does nothing while nobody listens.
-
-    :param measured: returns the measured state of the arm; None before there is one.
+    :ivar publisher: of the messages; :meth:`update` is called while somebody listens.
     """
 
-    def __init__(
-        self, node: Node, measured: Callable[[], MeasuredState | None], collisions: CollisionWorld
-    ) -> None:
-        self._node, self._measured, self._collisions = node, measured, collisions
-        self._publisher = node.create_publisher(MarkerArray, TOPIC, MARKERS_QOS)
-        self._subscribers = 0
+    def __init__(self, node: Node, collisions: CollisionWorld) -> None:
+        self._node, self._collisions = node, collisions
+        self.publisher = node.create_publisher(MarkerArray, TOPIC, MARKERS_QOS)
         self._arm: Arm | None = None
         self._geometry: tuple[CollisionGeometry, ...] = ()
         self._seen: tuple[object, ...] = ()
         self._scene: WorldScene | None = None
 
-    def update(self, _now: float) -> None:
-        """Publish when something has changed, or there is a new subscriber."""
-        subscribers, before = self._publisher.get_subscription_count(), self._subscribers
-        self._subscribers = subscribers
-        measured = self._measured()
-        if not subscribers or measured is None:
-            return
+    def update(self, measured: MeasuredState, anew: bool) -> None:
+        """
+        Publish when something has changed.
+
+        :param measured: the measured state of the arm.
+        :param anew: whether to publish in any case, as somebody has begun to listen.
+        """
         scene = self._present(measured)
-        if scene is not self._scene or subscribers > before:
+        if scene is not self._scene or anew:
             self._scene = scene
             now = self._node.get_clock().now().to_msg()
-            self._publisher.publish(world_marker_array(scene, now))
+            self.publisher.publish(world_marker_array(scene, now))
 
     def _present(self, measured: MeasuredState) -> WorldScene:
         """Return the scene of now; the last one where nothing has changed."""

@@ -24,7 +24,7 @@ from trajectory_msgs.msg import JointTrajectory as Message
 from ik_service.arm.hands import gripper_joints, hands_of
 from ik_service.arm.loader import read_robot, Source, source_of
 from ik_service.common.fault_logger import FaultLogger
-from ik_service.common.periodic_calls import PeriodicThread
+from ik_service.common.periodic_calls import PeriodicCall
 from ik_service.exceptions import IkServiceError, TrajectoryError
 from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.xacro_file import parse_xacro_args
@@ -332,7 +332,7 @@ class SimulatedArmNode(NodeWithActions):
     @contextmanager
     def running(self) -> Iterator[None]:
         """Run the simulation in a thread, for a ``with`` block; spin the node meanwhile."""
-        with PeriodicThread(self._on_tick, self._settings[RATE], self._on_error):
+        with PeriodicCall(self._on_tick, self._settings[RATE], self._on_error):
             yield
 
     # The robot
