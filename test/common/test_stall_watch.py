@@ -10,7 +10,7 @@ import time
 import pytest
 from support.harness import until
 
-from ik_service.common.periodic_calls import periodic_call, PeriodicCalls
+from ik_service.common.periodic_calls import PeriodicCall, PeriodicCalls
 from ik_service.common.stall_watch import InterpreterWatch, StallWatch
 
 
@@ -25,7 +25,7 @@ class Rig:
             'arm', lambda: self.ticker.due, lambda: self.ticker.thread_id, self.texts.append
         )
         self.thread = PeriodicCalls()
-        self.ticker = periodic_call(self.thread, self.call, 50.0, print)
+        self.ticker = PeriodicCall(self.call, 50.0, print, thread=self.thread)
 
     def call(self, now):
         self.calls += 1
@@ -72,7 +72,7 @@ def test_a_step_that_hangs_is_told_with_its_place_and_then_its_end(rig):
 def test_a_step_that_is_not_begun_is_told(rig):
     """Another call in the same thread hangs, which is none of this watch."""
     held = threading.Event()
-    with periodic_call(rig.thread, lambda _: held.wait(), 50.0, print):
+    with PeriodicCall(lambda _: held.wait(), 50.0, print, thread=rig.thread):
         until(lambda: rig.texts, what='a text')
         assert rig.texts[0].startswith('arm: no tick has begun for ')
         held.set()

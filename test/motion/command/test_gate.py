@@ -11,18 +11,17 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicHermiteSpline
 
-from ik_service.motion.command import cubic_kernels, vector_kernels
+from ik_service.motion.command import cubic_kernels, trajectory_gate, vector_kernels
 from ik_service.motion.command import gate as gate_module
-from ik_service.motion.command.gate import (
+from ik_service.motion.command.gate import JointBounds, VelocityGate
+from ik_service.motion.command.trajectory_gate import (
     CubicMotion,
     CYCLE,
-    JointBounds,
     resting,
-    SLOWING,
     TAKEN_UP,
     TrajectoryGate,
-    VelocityGate,
 )
+from ik_service.motion.command.vector_kernels import LONGEST_SLOWING
 
 NOW = 10.0
 BOUNDS = JointBounds(
@@ -51,8 +50,9 @@ def changed(motion, part, place, value):
 def test_it_shares_nothing_with_what_makes_the_motion():
     allowed = ('__future__', 'collections', 'dataclasses', 'functools', 'math', 'numpy', 'typing')
     helpers = ('ik_service.jit.compile', 'ik_service.jit.entry')
-    own = [module.__name__ for module in (cubic_kernels, vector_kernels)]
-    for module in (gate_module, cubic_kernels, vector_kernels):
+    modules = gate_module, trajectory_gate, cubic_kernels, vector_kernels
+    own = [module.__name__ for module in modules]
+    for module in modules:
         tree = ast.walk(ast.parse(Path(module.__file__).read_text()))
         imported = [node for node in tree if isinstance(node, ast.Import | ast.ImportFrom)]
         assert imported
@@ -227,7 +227,7 @@ def test_a_motion_does_not_stay_faster_than_tightened_limits_for_ever():
         passed += 0.01
         motion = ramp(start=passed, begins=NOW - 0.05 + passed, coast=0.1)
         gate.admit(motion, free, NOW + passed)
-    assert passed == pytest.approx(SLOWING, abs=0.1)
+    assert passed == pytest.approx(LONGEST_SLOWING, abs=0.1)
 
 
 def test_what_was_not_sent_is_not_executed():

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from ik_service.motion.command.averaged_motion import JerkLimitedMotion
 from ik_service.motion.command.command_stream import CommandGate
 from ik_service.motion.command.command_window import (
     COAST,
@@ -16,7 +17,7 @@ from ik_service.motion.command.command_window import (
     MARGIN,
     PlannedMotion,
 )
-from ik_service.motion.command.joint_motion import JerkLimitedMotion, JointMotion
+from ik_service.motion.command.joint_motion import JointMotion
 from ik_service.motion.command.motion_limits import MotionLimits
 from ik_service.paths.trajectory.joint_trajectory import segment_coefficients
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ik_service.motion.command.command_stream import SendingTimes
 from ik_service.motion.command.gate import (
     JointBounds,
     PositionGate,
-    SendingTimes,
-    SLOWING,
     VelocityGate,
 )
+from ik_service.motion.command.vector_kernels import LONGEST_SLOWING
 
 NOW, PERIOD = 10.0, 0.01
 BOUNDS = JointBounds(
@@ -222,7 +222,7 @@ def test_a_motion_does_not_stay_faster_than_tightened_limits_for_ever():
     while sender.gate.corrected == 0 and passed < 10.0:
         passed += PERIOD
         sender.send(sender.q + first(0.005))
-    assert passed == pytest.approx(SLOWING, abs=0.05)
+    assert passed == pytest.approx(LONGEST_SLOWING, abs=0.05)
     assert 'faster' in sender.gate.reason
 
 

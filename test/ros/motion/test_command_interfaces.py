@@ -29,8 +29,8 @@ from support.ros.cells import (
 )
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_service.common.periodic_calls import PeriodicThread
-from ik_service.motion.command.gate import TAKEN_UP
+from ik_service.common.periodic_calls import PeriodicCall
+from ik_service.motion.command.trajectory_gate import TAKEN_UP
 from ik_service.ros.common.conversions import pose_from_matrix
 
 RATE = 100.0  # cycles of the arm's control loop a second [Hz]
@@ -58,7 +58,7 @@ class ControlledArm:
         bench.node.create_subscription(kind, topic, self._on_command, 100)
 
     def __enter__(self):
-        self._stack.enter_context(PeriodicThread(self._on_cycle, RATE, self._on_error))
+        self._stack.enter_context(PeriodicCall(self._on_cycle, RATE, self._on_error))
         return self
 
     def __exit__(self, *_):

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from rcl_interfaces.msg import ParameterType, ParameterValue
 
-from ik_service.ros.motion.controller_version import ControllerVersion
+from ik_service.ros.motion.trajectory_channel import ControllerVersion
 
 TRUE = ParameterValue(type=ParameterType.PARAMETER_BOOL, bool_value=True)
 FALSE = ParameterValue(type=ParameterType.PARAMETER_BOOL, bool_value=False)
