@@ -14,7 +14,7 @@ from std_srvs.srv import SetBool
 from support.harness import until
 from support.ros.bodies import Body, srdf, URDF
 from support.ros.cells import CHAIN, held, ServoCell, stamp_seconds, TIMEOUT, until_silent
-from support.ros.nodes import LATCHED, NODE, status, WAITING
+from support.ros.nodes import ended, LATCHED, NODE, status, WAITING
 
 from ik_service.common.transforms import rigid_transform
 from ik_service.ros.common.conversions import pose_from_matrix
@@ -180,8 +180,7 @@ def test_commands_that_come_while_the_node_ends_are_not_called_paused(bench):
     with cell.held(cell.twists, lambda: cell.twist(linear_y=0.5)):
         cell.states.wait(lambda state: cell.tip(state)[1, 3] > start[1, 3] + 0.1)  # at full speed
         cell.node.send(signal.SIGTERM)
-        until(lambda: cell.node.exit_code is not None, what='the end of the node')
-    assert cell.node.exit_code == 0
+        ended(cell.node, code=0)
     assert 'pause' not in cell.node.output
 
 
@@ -190,10 +189,9 @@ WRONG_MARGINS = 'joint_limit_margins: are 3 numbers; there have to be one, or 7'
 
 def test_margins_of_the_wrong_number_end_the_node_at_its_start(bench, panda_urdf):
     node = bench.start(
-        NODE, ready=WRONG_MARGINS, urdf=str(panda_urdf), joint_limit_margins=[0.1] * 3, **CHAIN
+        NODE, ready=None, urdf=str(panda_urdf), joint_limit_margins=[0.1] * 3, **CHAIN
     )
-    until(lambda: node.exit_code is not None, what='the end of the node')
-    assert node.exit_code != 0
+    ended(node, WRONG_MARGINS)
 
 
 def test_margins_that_do_not_go_with_a_late_description_refuse_it(bench, panda_urdf):
