@@ -18,9 +18,12 @@ from ik_service.common.quoting import listed, quote
 from ik_service.exceptions import TargetRefusedError, TrajectoryError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.motion.goal import MotionGoal
-from ik_service.motion.playback.trajectory_fit import fitted, GOAL_TOLERANCE, limits_of, per_joint
-from ik_service.motion.playback.trajectory_goal import (
+from ik_service.motion.playback import (
+    fitted,
     GOAL_TIME,
+    GOAL_TOLERANCE,
+    limits_of,
+    per_joint,
     TrajectoryEnd,
     TrajectoryGoal,
     TrajectoryOutcome,
