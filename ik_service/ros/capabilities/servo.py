@@ -27,7 +27,6 @@ from ik_service.arm.arm import Arm
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, IkServiceError
-from ik_service.kinematics.chain import KinematicChain
 from ik_service.motion.servo.commands import (
     HIGHEST,
     joint_command,
@@ -51,13 +50,6 @@ Noted = tuple[ServoCommand, str]
 _DISPLACEMENTS = 'displacements are ignored, as MoveIt Servo does; velocities count'
 
 
-def chain_of(following: FollowerInterface) -> KinematicChain:
-    """Return the chain of a group that is followed."""
-    chain = following.group.chain
-    assert isinstance(chain, KinematicChain)  # groups with several tips are not followed
-    return chain
-
-
 def twist_from(
     message: TwistStamped, following: FollowerInterface, settings: ServoSettings
 ) -> Noted:
@@ -70,7 +62,7 @@ def twist_from(
     """
     linear, angular = message.twist.linear, message.twist.angular
     twist = np.array([linear.x, linear.y, linear.z, angular.x, angular.y, angular.z])
-    chain = chain_of(following)
+    chain = following.chain
     frame = message.header.frame_id.lstrip('/') or chain.base_link
     beside = following.measured.arm.link_frames.beside(chain.tip_link).get(frame)
     if beside is not None:
@@ -97,7 +89,7 @@ def joints_from(message: JointJog, following: FollowerInterface, settings: Servo
     if twice is not None:
         raise ArgumentError('joint_names', f'name {quote(twice)} twice')
     given = dict(zip(names, velocities, strict=True))
-    command, note = joint_command(given, settings, chain_of(following))
+    command, note = joint_command(given, settings, following.chain)
     return command, note or (_DISPLACEMENTS if len(message.displacements) else '')
 
 
@@ -109,7 +101,7 @@ def pose_from(
 
     :raises IkServiceError: naming the field or the frame that cannot be.
     """
-    base_link = chain_of(following).base_link
+    base_link = following.chain.base_link
     T = matrix_from_pose(message.pose, 'pose')
     frame = message.header.frame_id or base_link
     T_base_target = following.frames().in_base(base_link, frame, T)
@@ -396,7 +388,7 @@ class ServoInterface(Capability):
         if goal is not None and goal.end is None:
             goal.command(command, until)
         elif not command.is_zero:  # a joystick at rest takes over from nothing
-            goal = ServoGoal(chain_of(following), settings)
+            goal = ServoGoal(following.chain, settings)
             goal.command(command, until)
             following.follow_goal(goal)
             servo.goal = goal

@@ -55,6 +55,7 @@ class FollowerInterface:
     :param group: the group; it has one tip.
     :param sharing: the followers of the arm; those that share joints exclude each other.
     :ivar group: the group.
+    :ivar chain: its chain.
     :ivar label: what it does, in words, for logs.
     :ivar states: the intake of joint states.
     :ivar measured: the measured state of the arm.
@@ -78,7 +79,7 @@ class FollowerInterface:
         sharing: JointSharing | None = None,
         topic: str = TARGET_TOPIC,
     ) -> None:
-        self.group = group
+        self.group, self.chain = group, solver.chain
         self.states, self.measured = states, states.measured
         self._collisions = MeasuredCollisions(context.collisions, states.measured, group)
         self.follower = TargetFollower(
@@ -96,8 +97,8 @@ class FollowerInterface:
         self._bad_twists, self._unreachable = FaultLogger(warn), FaultLogger(warn)
         self._immobile = FaultLogger(warn)
         self._output = output
-        self._channel = output.channel(group.chain.joint_names, states.measured)
-        self._lacking = ', '.join(output.missing(group.chain.joint_names))
+        self._channel = output.channel(self.chain.joint_names, states.measured)
+        self._lacking = ', '.join(output.missing(self.chain.joint_names))
         self._context = context
         self.clock = context.motion_clock
         named = group.name if topic != TARGET_TOPIC else ''
@@ -169,7 +170,7 @@ class FollowerInterface:
         measured, immobile = self.follower.measured, self.follower.immobile_joints
         if not immobile or measured is None:
             return ''
-        names = self.group.chain.joint_names
+        names = self.chain.joint_names
         away = np.abs(q - measured[0])
         held = [name for name in immobile if away[names.index(name)] > _HELD]
         if not held:

@@ -135,7 +135,7 @@ class Followers:
         hands = [
             follower(group, topic_of(name))
             for name, group in self.arm.hand_groups().items()
-            if all({name} != {*other.group.chain.joint_names} for other in self.others.values())
+            if all({name} != {*other.chain.joint_names} for other in self.others.values())
         ]
         self._others = (*self.others.values(), *hands)
         self.reports: Mapping[FollowerInterface, FollowingReport] = {
