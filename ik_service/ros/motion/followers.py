@@ -214,8 +214,7 @@ class Followers:
             self._jumps = self.clock.jumps
             self._warn('the simulated clock has jumped: all motion stops')
             # Not at once: commands sent meanwhile have stamps far ahead, and keep the arm moving.
-            for following in self:
-                following.follower.stop()
+            self.stop()
 
     def _forward_to_others(self, now: float) -> None:
         due = now - self._idle_measured_at >= _IDLE_PERIOD
@@ -250,24 +249,19 @@ class Followers:
             following.follower.configure(solver=prepared, **vars(settings))
         self._settings = settings
 
-    def stop(self) -> str:
-        """Let all commands come to rest, and drop all targets; return a sentence about it."""
-        moving = any(not following.follower.idle for following in self)
-        for following in self:
-            following.follower.stop()
-        claim = next((f.follower.claim for f in self if f.follower.claim), '')
-        if claim:
-            return claim
-        return _STOPPED if moving else 'nothing moves'
+    def stop(self, trajectories: bool = True) -> str:
+        """
+        Let all commands come to rest, and drop all targets.
 
-    def stop_all_but_trajectories(self) -> str:
-        """Let all else come to rest, as trajectories are stopped; return a sentence about it."""
+        :param trajectories: whether trajectories are stopped here, too, and not by their actions.
+        :returns: a sentence about it.
+        """
         moving = any(not following.follower.idle for following in self)
-        for following in self:
-            goal = following.follower.goal
-            if goal is None or goal.kind != 'trajectory':
-                following.follower.stop()
-        return _STOPPED if moving else 'nothing moves'
+        for follower in [following.follower for following in self]:
+            if trajectories or follower.goal is None or follower.goal.kind != 'trajectory':
+                follower.stop()
+        claims = [f.follower.claim for f in self if f.follower.claim] if trajectories else []
+        return claims[0] if claims else _STOPPED if moving else 'nothing moves'
 
     def enable(self, enabled: bool) -> tuple[bool, str]:
         """
