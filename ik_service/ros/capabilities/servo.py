@@ -117,44 +117,6 @@ _AHEAD = 0.1
 """Largest lead of a sender's clock [s]."""
 
 
-class CommandAge:
-    """
-    Time up to which commands count, on the monotonic clock.
-
-    :param clock: returns the node's time [ns], which may be simulated.
-    """
-
-    def __init__(self, clock: Callable[[], int], say: Callable[[str], object]) -> None:
-        self._clock = clock
-        self._say = say
-        self._unstamped: set[str] = set()
-
-    def until(self, topic: str, stamp: Time, timeout: float, now: float) -> float:
-        """
-        Return until when a command counts.
-
-        :param stamp: its stamp; without one it counts as sent now, which is said once.
-        :param timeout: for how long commands count [s].
-        :returns: on the monotonic clock [s].
-        :raises ArgumentError: it is older than that, or from the future.
-        """
-        sent = stamp.sec * 1_000_000_000 + stamp.nanosec
-        if sent == 0:
-            if topic not in self._unstamped:
-                self._unstamped.add(topic)
-                self._say(f'{topic} has no stamp: each message counts from its arrival')
-            return now + timeout
-        age = 1e-9 * (self._clock() - sent)
-        if age >= timeout:
-            raise ArgumentError(
-                'header.stamp',
-                f'is {age:.3g} s old; commands are valid for {timeout:g} s{_HINT}',
-            )
-        if age < -_AHEAD:
-            raise ArgumentError('header.stamp', f'lies {-age:.3g} s in the future{_HINT}')
-        return now + timeout - max(age, 0.0)
-
-
 _HINT = '; the clocks of sender and node have to agree, and use_sim_time has to be the same'
 
 
@@ -233,8 +195,7 @@ class ServoInterface(Capability):
         self._followers, self._parameters = parts.followers, parts.parameters
         self._clock, self._ticks = parts.clock, parts.ticks
         self._notes = FaultLogger(self._log.warning)
-        ros_clock = self._node.get_clock()
-        self._age = CommandAge(lambda: ros_clock.now().nanoseconds, self._log.warning)
+        self._unstamped: set[str] = set()
         self._lock = threading.Lock()
         self._servos: dict[str, _Servo] = {}
         self._only: _Kind | None = None
@@ -369,11 +330,35 @@ class ServoInterface(Capability):
                 f'one, and {_ANY} all kinds',
             )
         settings = servo_settings(self._parameters)
-        until = self._age.until(kind.topic, message.header.stamp, settings.timeout, now)
+        until = self._until(kind.topic, message.header.stamp, settings.timeout, now)
         command, note = kind.convert(message, following, settings)
         if note:
             self._notes.report(f'{kind.topic}: {note}', kind.topic)
         self._give(servo, following, command, settings, until)
+
+    def _until(self, topic: str, stamp: Time, timeout: float, now: float) -> float:
+        """
+        Return until when a command counts, on the motion clock [s].
+
+        :param stamp: its stamp; without one it counts as sent now, which is said once.
+        :param timeout: for how long commands count [s].
+        :raises ArgumentError: it is older than that, or from the future.
+        """
+        sent = stamp.sec * 1_000_000_000 + stamp.nanosec
+        if sent == 0:
+            if topic not in self._unstamped:
+                self._unstamped.add(topic)
+                self._log.warning(f'{topic} has no stamp: each message counts from its arrival')
+            return now + timeout
+        age = 1e-9 * (self._node.get_clock().now().nanoseconds - sent)
+        if age >= timeout:
+            raise ArgumentError(
+                'header.stamp',
+                f'is {age:.3g} s old; commands are valid for {timeout:g} s{_HINT}',
+            )
+        if age < -_AHEAD:
+            raise ArgumentError('header.stamp', f'lies {-age:.3g} s in the future{_HINT}')
+        return now + timeout - max(age, 0.0)
 
     def _give(
         self,
