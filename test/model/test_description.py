@@ -12,7 +12,8 @@ from support.urdf_texts import joint_xml, robot_xml
 
 from ik_service.exceptions import UrdfError
 from ik_service.model.geometry.inertias import complete_inertias
-from ik_service.model.geometry.link_geometry import Box, read_collision_geometry
+from ik_service.model.geometry.link_geometry import read_collision_geometry
+from ik_service.model.geometry.solids import Box
 from ik_service.model.urdf import MAX_LINKS
 from ik_service.model.urdf_writing import partial_urdf, whole_urdf
 from ik_service.robot import Robot
@@ -144,7 +145,7 @@ SEEDED = settings(deadline=None, derandomize=True)
 
 @pytest.fixture(scope='module', autouse=True)
 def _warm():
-    """Import what reads a description outside the times that are measured."""
+    """Import urdf_parser_py outside the times that are measured."""
     Robot.from_urdf('<robot name="r"><link name="a"/></robot>')
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ik_service.exceptions import OptionError
-from ik_service.sim.faults import FaultSettings, FaultyChannel
+from ik_service.sim.real_time_simulation import FaultSettings, FaultyChannel
 
 
 def line(seed=0):

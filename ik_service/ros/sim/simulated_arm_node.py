@@ -48,8 +48,12 @@ from ik_service.ros.sim.parameters import (
     URDF,
     XACRO_ARGS,
 )
-from ik_service.sim.faults import FaultSettings
-from ik_service.sim.real_time_simulation import ArmState, JointCommand, RealTimeSimulation
+from ik_service.sim.real_time_simulation import (
+    ArmState,
+    FaultSettings,
+    JointCommand,
+    RealTimeSimulation,
+)
 from ik_service.sim.simulated_arm import check_start, SimulatedArm
 
 _PERIOD = 0.05  # between two checks of the hand [s]
@@ -287,7 +291,7 @@ class SimulatedArmNode(NodeWithActions):
 
     ``~/reset`` puts the arm where it started, and lets the IK node drop its target; ``~/pause``
     stops the simulated time. The parameters ``faults.*`` inject faults, see
-    :class:`~ik_service.sim.faults.FaultSettings`.
+    :class:`~ik_service.sim.real_time_simulation.FaultSettings`.
 
     :param node_options: passed on to :class:`rclpy.node.Node`, such as ``namespace``.
     :raises IkServiceError: the parameters describe no arm.
