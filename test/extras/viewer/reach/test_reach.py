@@ -15,8 +15,7 @@ from support.reach_maps import one_joint_map, one_joint_urdf, write_reach
 from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.panel.panel import Actions, Panel
-from ik_service.extras.viewer.reach.reach import Reach
-from ik_service.extras.viewer.reach.reach_form import ARMS
+from ik_service.extras.viewer.reach.reach import ARMS, Reach
 from ik_service.extras.viewer.reach.reach_map import Fineness, FINENESSES
 from ik_service.extras.viewer.reach.selection import COLORS, Cut
 from ik_service.robot import Robot

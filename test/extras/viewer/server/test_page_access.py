@@ -12,8 +12,8 @@ from support.page.client import Client, is_ended, OWN, PORT, read_answer, servin
 import viser
 from websockets.asyncio import server as websockets_server
 
-from ik_service.extras.viewer.server import access_control, page
-from ik_service.extras.viewer.server.access_control import TITLE
+from ik_service.extras.viewer.server import page
+from ik_service.extras.viewer.server.page import TITLE
 
 
 def test_a_page_without_access_control_is_not_served(monkeypatch):
@@ -31,7 +31,7 @@ def test_a_page_without_access_control_is_not_served(monkeypatch):
 
     original, started = websockets_server.serve, []
     monkeypatch.setattr(page.viser, 'ViserServer', Unchecked)
-    with pytest.raises(access_control.AccessControlError, match=r'install viser 1\.x'):
+    with pytest.raises(page.AccessControlError, match=r'install viser 1\.x'):
         page.serve('127.0.0.1', 0, False)
     with pytest.raises(OSError, match='refused'):  # it was stopped
         socket.create_connection(('127.0.0.1', started[0].get_port()), timeout=10.0)

@@ -12,7 +12,6 @@ from support.harness import until
 from support.page.client import page_socket, serving
 from support.ros.servers import panda_arm
 
-from ik_service.extras.viewer.teleop.held_motion import HOLD_RATE, NUDGE
 from ik_service.extras.viewer.teleop.servo_link import (
     HandMotion,
     JOGS,
@@ -20,7 +19,7 @@ from ik_service.extras.viewer.teleop.servo_link import (
     SpeedUnits,
     TWISTS,
 )
-from ik_service.extras.viewer.teleop.teleop import HandForm, Teleop
+from ik_service.extras.viewer.teleop.teleop import HandForm, HOLD_RATE, NUDGE, Teleop
 
 
 def test_unitless_commands_are_shares_of_the_largest_speed():
