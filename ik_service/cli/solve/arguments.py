@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 import textwrap
 
-from ik_service.cli.solve.options import option_texts, UsageError
 from ik_service.cli.solve.robot_choice import (
     add_robot_options,
     is_number,
     number,
+    option_texts,
     Parser,
+    UsageError,
 )
 from ik_service.paths.search.path_solver import PathOptions, STARTS
 from ik_service.solvers.registry import DEFAULT_SOLVER, load_solvers, solver_names, solver_spec

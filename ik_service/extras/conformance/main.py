@@ -152,10 +152,9 @@ def main(arguments: Sequence[str]) -> int:
     options, ros_arguments = parse(arguments)
     require_ros()
     from ik_service.extras.conformance.connection import connected
-    from ik_service.extras.conformance.preparation import Choice, prepare
     from ik_service.extras.conformance.report import listing
     from ik_service.extras.conformance.run import chosen_checks
-    from ik_service.extras.conformance.subject import Settings
+    from ik_service.extras.conformance.subject import Choice, prepare, Settings
 
     checks = chosen_checks(options.only, options.gentle)
     if options.list:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ik_service.cli.solve.options import read_settings, UsageError
 from ik_service.cli.solve.path_file import PathPoses, read_poses
 from ik_service.cli.solve.request import (
     collision_checker,
@@ -27,6 +26,8 @@ from ik_service.cli.solve.robot_choice import (
     number,
     Parser,
     read_chain,
+    read_settings,
+    UsageError,
 )
 from ik_service.exceptions import StoreError
 from ik_service.extras.reach.capability import CapabilityMap
