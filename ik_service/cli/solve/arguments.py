@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 import textwrap
 
-from ik_service.cli.solve.robot_choice import (
+from ik_service.cli.solve.options import (
     add_robot_options,
     is_number,
     number,

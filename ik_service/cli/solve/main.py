@@ -9,10 +9,10 @@ from pathlib import Path
 
 from ik_service.cli.solve.arguments import ALL, parse
 from ik_service.cli.solve.json_output import json_text, solutions_json
+from ik_service.cli.solve.options import UsageError
 from ik_service.cli.solve.outcome import compiling_notice, find_all, Outcome, solve_request
 from ik_service.cli.solve.path_text import path_json, path_lines, write_joints
 from ik_service.cli.solve.request import PathRequest, read_path_request, read_request, Request
-from ik_service.cli.solve.robot_choice import UsageError
 from ik_service.cli.solve.text_output import (
     comparison_lines,
     outcome_lines,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ik_service.cli.solve.robot_choice import UsageError
+from ik_service.cli.solve.options import UsageError
 from ik_service.common.quoting import quote
 from ik_service.common.regular_file import read_regular
 from ik_service.common.transforms import (

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from ik_service.cli.formatting import time_text
+from ik_service.cli.solve.options import ArmRequest
 from ik_service.cli.solve.outcome import Outcome
 from ik_service.cli.solve.path_text import largest_step
 from ik_service.cli.solve.request import PathRequest, Request
-from ik_service.cli.solve.robot_choice import ArmRequest
 from ik_service.cli.solve.text_output import deviation_text, effort_text
 from ik_service.drawing import arm_figure
 from ik_service.drawing.arm_shape import skeleton

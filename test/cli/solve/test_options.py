@@ -5,7 +5,7 @@ import pytest
 
 from ik_service import IkOptions
 from ik_service.cli.solve.arguments import parse
-from ik_service.cli.solve.robot_choice import OPTION_NAMES, option_texts, read_settings, UsageError
+from ik_service.cli.solve.options import OPTION_NAMES, option_texts, read_settings, UsageError
 from ik_service.exceptions import OptionError, SolverSpecError, UnknownOptionError
 
 

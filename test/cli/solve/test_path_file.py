@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ik_service.cli.solve import path_file
+from ik_service.cli.solve.options import UsageError
 from ik_service.cli.solve.path_file import read_poses
-from ik_service.cli.solve.robot_choice import UsageError
 from ik_service.common.transforms import rigid_transform, rotation_from_rpy
 
 TURNED = rigid_transform(rotation_from_rpy(0.1, 0.2, 0.3), (1.0, 2.0, 3.0))

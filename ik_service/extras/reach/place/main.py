@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 import sys
 
-from ik_service.cli.solve.robot_choice import UsageError
+from ik_service.cli.solve.options import UsageError
 from ik_service.extras.reach.place.request import parse, PlaceRequest, read_request
 from ik_service.extras.reach.place.text import place_json, place_lines
 from ik_service.extras.reach.placement import PlaceSearch, search_places

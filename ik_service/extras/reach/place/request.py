@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ik_service.cli.solve.path_file import PathPoses, read_poses
-from ik_service.cli.solve.request import (
-    collision_checker,
-    notes_about_collisions,
-    notes_about_robot,
-    POSITION_ONLY,
-)
-from ik_service.cli.solve.robot_choice import (
+from ik_service.cli.solve.options import (
     add_robot_options,
     ArmRequest,
     is_number,
@@ -28,6 +21,13 @@ from ik_service.cli.solve.robot_choice import (
     read_chain,
     read_settings,
     UsageError,
+)
+from ik_service.cli.solve.path_file import PathPoses, read_poses
+from ik_service.cli.solve.request import (
+    collision_checker,
+    notes_about_collisions,
+    notes_about_robot,
+    POSITION_ONLY,
 )
 from ik_service.exceptions import StoreError
 from ik_service.extras.reach.capability import CapabilityMap
