@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from ik_service.cli.demo.poses import box_between, out_of_reach, postures, square, start_posture
 from ik_service.cli.demo.text import clear_progress, progress, say
 from ik_service.cli.interrupts import check_interrupts
+from ik_service.common.arguments import checked_option
 from ik_service.common.child_process import ChildFailedError, ChildProcess
 from ik_service.common.resources import urdf_path
 from ik_service.common.ros_installation import require_ros
@@ -219,7 +220,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         '--speed',
-        type=_share,
+        type=checked_option(
+            float, lambda share: 0.01 <= share <= 1.0, 'has to be from 0.01 to 1, not {}'
+        ),
         default=0.5,
         help="share of the joints' velocity limits that is used, 0.01 to 1 (default: %(default)s)",
     )
@@ -233,13 +236,6 @@ def _add_output_options(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help='the arm in a browser (default: unless --once)',
     )
-
-
-def _share(text: str) -> float:
-    value = float(text)
-    if not 0.01 <= value <= 1.0:
-        raise argparse.ArgumentTypeError(f'has to be from 0.01 to 1, not {text}')
-    return value
 
 
 def _perform(

@@ -15,6 +15,7 @@ from ik_service.cli.solve.options import (
     Parser,
     UsageError,
 )
+from ik_service.common.arguments import checked_option
 from ik_service.paths.search.path_solver import PathOptions, STARTS
 from ik_service.solvers.registry import DEFAULT_SOLVER, load_solvers, solver_names, solver_spec
 
@@ -149,7 +150,11 @@ def _add_target(group: argparse._ArgumentGroup) -> None:
     which.add_argument(
         '--random',
         nargs='?',
-        type=_whole,
+        type=checked_option(
+            int,
+            lambda seed: seed >= 0,
+            '{!r} is no whole number of at least 0 (the URDF comes first)',
+        ),
         const=0,
         metavar='SEED',
         help='the pose of a random posture within the limits (default seed: %(const)s)',
@@ -342,15 +347,3 @@ def _posture(words: list[str] | None, option: str) -> list[float] | str | None:
         return [number(word) for word in words]
     except argparse.ArgumentTypeError as error:
         raise UsageError(f'argument {option}: {error}') from error
-
-
-def _whole(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = -1
-    if value < 0:
-        raise argparse.ArgumentTypeError(
-            f'{text.strip()!r} is no whole number of at least 0 (the URDF comes first)'
-        )
-    return value

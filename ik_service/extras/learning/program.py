@@ -12,6 +12,7 @@ from time import thread_time
 
 import numpy as np
 
+from ik_service.common.arguments import checked_option
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import UnknownArmError, UrdfError
 from ik_service.extras.learning.guess import Guess
@@ -191,7 +192,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--kind', choices=KINDS, default=KINDS[0], help='default: %(default)s')
     parser.add_argument(
         '--samples',
-        type=_samples,
+        type=checked_option(
+            int,
+            lambda n: _FEWEST <= n <= _MOST,
+            f'has to be a whole number from {_FEWEST} to {_MOST:,}, not {{!r}}',
+        ),
         metavar='N',
         help='number of random postures to train with (default: '
         + ', '.join(f'{count} for a {kind}' for kind, count in _SAMPLES.items())
@@ -205,7 +210,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         '--seed',
-        type=_whole,
+        type=checked_option(
+            int, lambda seed: 0 <= seed < 2**32, 'has to be a whole number of at least 0, not {!r}'
+        ),
         default=0,
         metavar='N',
         help='seed of the random postures (default: 0)',
@@ -222,21 +229,6 @@ def _joint_value(text: str) -> tuple[str, float]:
     if not name or not math.isfinite(value):
         raise argparse.ArgumentTypeError(f'has to be like torso=0.1, not {text!r}')
     return name, value
-
-
-def _whole(text: str) -> int:
-    if not text.isdecimal() or int(text) >= 2**32:
-        raise argparse.ArgumentTypeError(f'has to be a whole number of at least 0, not {text!r}')
-    return int(text)
-
-
-def _samples(text: str) -> int:
-    count = int(text) if text.isdecimal() else 0
-    if not _FEWEST <= count <= _MOST:
-        raise argparse.ArgumentTypeError(
-            f'has to be a whole number from {_FEWEST} to {_MOST:,}, not {text!r}'
-        )
-    return count
 
 
 def _chain(options: argparse.Namespace) -> KinematicChain:

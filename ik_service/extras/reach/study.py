@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ik_service.common.arguments import checked_option
 from ik_service.common.quoting import quote
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import ArgumentError, MissingExtraError
@@ -286,14 +287,7 @@ def _write_comparison(output: Path, found: CapabilityMap, other: CapabilityMap) 
 
 def _at_least(least: int) -> Callable[[str], int]:
     """Return a parser of whole numbers that refuses smaller ones."""
-
-    def number(text: str) -> int:
-        value = int(text)
-        if value < least:
-            raise ArgumentTypeError(f'has to be at least {least}, not {value}')
-        return value
-
-    return number
+    return checked_option(int, lambda n: n >= least, f'has to be at least {least}, not {{}}')
 
 
 def plan_line(chain: KinematicChain, axes: tuple[np.ndarray, ...], arguments: Namespace) -> str:

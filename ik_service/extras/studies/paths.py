@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 import numpy as np
 import yaml
 
+from ik_service.common.arguments import checked_option
 from ik_service.common.resources import urdf_path
 from ik_service.common.transforms import quaternion_xyzw_from_rotation
 from ik_service.drawing.figures import (
@@ -71,6 +72,7 @@ _TICK = 0.08  # height of the marks of jumps, of the axes
 
 SUMMARY = 'whole paths of 7-joint arms: jumps from pose to pose, and of solve_path'
 
+_count = checked_option(int, lambda n: n >= 1, 'a whole number of at least 1 is needed, not {!r}')
 _FOLDER = Path('../shared/robots')
 _HEADING = (
     'arm', 'path', 'method', 'poses', 'solved', 'without_jump_up_to', 'jumps', 'largest_motion',
@@ -558,13 +560,3 @@ def _write_joints(path: Path, outcome: PathOutcome) -> Path:
             q = np.round(found.q[pose], 5)
             rows.append((outcome.arm.name, outcome.number, found.method, pose, pose in jumps, *q))
     return write_csv(path, columns, rows)
-
-
-def _count(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise ArgumentTypeError(f'a whole number of at least 1 is needed, not {text!r}')
-    return value

@@ -29,6 +29,7 @@ from ik_service.cli.solve.request import (
     notes_about_robot,
     POSITION_ONLY,
 )
+from ik_service.common.arguments import checked_option
 from ik_service.exceptions import StoreError
 from ik_service.extras.reach.capability import CapabilityMap
 from ik_service.extras.reach.inverse_map import InverseMap
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
 MOUNTINGS = {'floor': (0.0, 0.0, 0.0), 'ceiling': (180.0, 0.0, 0.0), 'wall': (0.0, 90.0, 0.0)}
 """Names of mountings: roll, pitch and yaw of the base [°]."""
+
+_count = checked_option(int, lambda n: n >= 1, '{!r} is no whole number of at least 1')
 
 _DESCRIPTION = """
 Where the base of an arm may stand so that the arm reaches given poses: places are compared on a
@@ -207,16 +210,6 @@ def _mounting(words: list[str]) -> tuple[float, ...]:
             f'{" ".join(words).strip()!r}'
         )
     return angles
-
-
-def _count(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f'{text.strip()!r} is no whole number of at least 1')
-    return value
 
 
 @dataclass(frozen=True)
