@@ -8,7 +8,6 @@ a fine one. What any of the libraries has found is what each could have found.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 import math
 from pathlib import Path
@@ -18,7 +17,7 @@ from time import perf_counter
 from adapters import AbsentPeerError
 import numpy as np
 from peers import eaik_solver
-from records import progress, save
+from records import options, progress, save
 from robots import BenchRobot, chosen_robots
 from timing import rounds_of, use_one_core
 from verifier import Verifier
@@ -36,11 +35,12 @@ Finder = Callable[[np.ndarray], np.ndarray]
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--count', type=int, default=1000, help='poses for each chain')
-    parser.add_argument('--chains', default='ur5,ur5_2pi,abb_irb120,motoman_mh180')
-    parser.add_argument('--seed', type=int, default=1, help='of the random poses')
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        count=(1000, 'poses for each chain'),
+        chains='ur5,ur5_2pi,abb_irb120,motoman_mh180',
+        seed=(1, 'of the random poses'),
+    )
     use_one_core()
     rows = []
     with tempfile.TemporaryDirectory() as folder:

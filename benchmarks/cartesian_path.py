@@ -11,12 +11,11 @@ differs. Both timings of our paths are compared where toppra is installed.
 
 from __future__ import annotations
 
-import argparse
 from importlib.util import find_spec
 from time import perf_counter
 
 import numpy as np
-from records import progress, save
+from records import options, progress, save
 from robots import BenchRobot, chosen_robots
 
 import ik_service as iks
@@ -42,11 +41,12 @@ _TIMINGS = ('built_in', 'toppra') if find_spec('toppra') else ('built_in',)
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--count', type=int, default=100, help='lines for each arm')
-    parser.add_argument('--chains', default='panda,ur5,iiwa14,kinova_gen3', help='names')
-    parser.add_argument('--seed', type=int, default=1, help='of the random lines')
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        count=(100, 'lines for each arm'),
+        chains=('panda,ur5,iiwa14,kinova_gen3', 'names'),
+        seed=(1, 'of the random lines'),
+    )
     rows = []
     for robot in chosen_robots(args.chains):
         progress(f'cartesian paths: {robot.name}')

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
-from records import progress, save
+from records import options, progress, save
 from robots import BenchRobot, shared_robots
 from timing import use_one_core
 from verifier import Verifier
@@ -31,12 +29,13 @@ TRAC_IK = {
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--count', type=int, default=10_000, help='problems for each chain')
-    parser.add_argument('--chains', default='', help='names, separated by commas; else all')
-    parser.add_argument('--seed', type=int, default=1, help='of the random problems')
-    parser.add_argument('--save-as', default='chains', help='name of the table')
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        count=(10_000, 'problems for each chain'),
+        chains=('', 'names, separated by commas; else all'),
+        seed=1,
+        save_as=('chains', 'name of the table'),
+    )
     use_one_core()
     wanted = args.chains.split(',')
     rows = []

@@ -10,14 +10,13 @@ times, with the same answer, and its time is the least of these.
 
 from __future__ import annotations
 
-import argparse
 import os
 from time import perf_counter
 
 import coal
 import numpy as np
 import pinocchio as pin
-from records import progress, save
+from records import options, progress, save
 from robots import BenchRobot
 from timing import rounds_of, use_one_core
 from verifier import Problems, Verifier
@@ -34,10 +33,7 @@ REPEATS = 5
 
 def main() -> None:
     """Measure, print and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--count', type=int, default=1000, help='problems of each kind')
-    parser.add_argument('--seed', type=int, default=1, help='of the random problems')
-    args = parser.parse_args()
+    args = options(__doc__, count=(1000, 'problems of each kind'), seed=1)
     use_one_core()
     rows = []
     for objects in (0, 10):

@@ -11,14 +11,13 @@ singular value, the posture where it is [degrees, mm], and the Jacobian's own sm
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator
 import itertools
 import math
 from pathlib import Path
 
 import numpy as np
-from records import progress, write_csv
+from records import options, progress, write_csv
 
 import ik_service as iks
 from ik_service.common.resources import urdf_path
@@ -46,11 +45,12 @@ _SEARCH = (10, 80, 40, 0.1)
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--count', type=int, default=10_000, help='random postures of each arm')
-    parser.add_argument('--seed', type=int, default=1, help='of the random postures')
-    parser.add_argument('--output', type=Path, default=FIGURE, help='the table')
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        count=(10_000, 'random postures of each arm'),
+        seed=(1, 'of the random postures'),
+        output=(FIGURE, 'the table'),
+    )
     rows = []
     for arm, kind, weights in CASES:
         progress(f'extended rank: {arm}, {kind}')

@@ -10,12 +10,11 @@ lines of the tip that come to a limit of position, which it does not know, are l
 
 from __future__ import annotations
 
-import argparse
 from importlib.util import find_spec
 from time import perf_counter
 
 import numpy as np
-from records import progress, save
+from records import options, progress, save
 from robots import BenchRobot, chosen_robots
 from scipy.interpolate import CubicHermiteSpline
 from scipy.optimize import linprog
@@ -45,12 +44,13 @@ Limits = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--count', type=int, default=10, help='paths of each kind for each arm')
-    parser.add_argument('--chains', default='panda,ur5', help='names')
-    parser.add_argument('--seed', type=int, default=1, help='of the random paths')
-    parser.add_argument('--places', type=int, default=400, help='of the dense optimisation')
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        count=(10, 'paths of each kind for each arm'),
+        chains=('panda,ur5', 'names'),
+        seed=(1, 'of the random paths'),
+        places=(400, 'of the dense optimisation'),
+    )
     rows = []
     for robot in chosen_robots(args.chains):
         for kind in _KINDS if find_spec('ruckig') else _KINDS[2:]:

@@ -9,14 +9,13 @@ makes the targets and verifies the answers.
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
 from functools import cached_property
 import math
 from time import process_time
 
 import numpy as np
-from records import progress, save
+from records import options, progress, save
 from timing import use_one_core
 from verifier import Problems, Verifier
 
@@ -123,10 +122,7 @@ ARMS = (
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--count', type=int, default=1000, help='problems for each arm')
-    parser.add_argument('--seed', type=int, default=1, help='of the random problems')
-    args = parser.parse_args()
+    args = options(__doc__, count=(1000, 'problems for each arm'), seed=1)
     use_one_core()
     progress('odd limits')
     rows = [measure(arm, args.count, args.seed) for arm in ARMS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Mapping
 import csv
 from datetime import datetime, UTC
@@ -16,6 +17,24 @@ _PACKAGES = (
     'numpy', 'numba', 'pin', 'pytracik', 'roboticstoolbox-python', 'pin-pink', 'quadprog', 'ikpy',
     'EAIK', 'scipy', 'ruckig', 'ros-jazzy-rclpy', 'ros-kilted-rclpy',
 )  # fmt: skip
+
+
+_HELP = {'chains': 'names, separated by commas', 'seed': 'of the random problems'}
+
+
+def options(description: str, **defaults: object) -> argparse.Namespace:
+    """
+    Parse the command line of a part.
+
+    :param description: of the part; the first line counts.
+    :param defaults: default of each option, which has its type; or that and its help.
+    """
+    parser = argparse.ArgumentParser(description=description.strip().splitlines()[0])
+    for name, given in defaults.items():
+        default, text = given if isinstance(given, tuple) else (given, _HELP.get(name))
+        option = f'--{name.replace("_", "-")}'
+        parser.add_argument(option, type=type(default), default=default, help=text)
+    return parser.parse_args()
 
 
 def progress(text: str) -> None:

@@ -17,7 +17,7 @@ import threading
 from time import perf_counter, sleep
 
 import numpy as np
-from records import progress, save
+from records import options, progress, save
 from timing import quartiles
 
 import ik_service as iks
@@ -32,12 +32,13 @@ _PAUSE = 0.005  # of the other client between two calls [s]
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--single', type=int, default=500, help='poses one by one, in a turn')
-    parser.add_argument('--batch', type=int, default=20000, help='poses of a batch')
-    parser.add_argument('--turns', type=int, default=9, help='turns that count')
-    parser.add_argument('--seed', type=int, default=1, help='of the random poses')
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        single=(500, 'poses one by one, in a turn'),
+        batch=(20000, 'poses of a batch'),
+        turns=(9, 'turns that count'),
+        seed=(1, 'of the random poses'),
+    )
     # Here and not above: rclpy reads the environment that is set first.
     from ik_service.ros.common.domain import own_domain
 

@@ -7,13 +7,12 @@ counts when plain NumPy finds every tip within its tolerances, and every joint w
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Mapping
 from time import perf_counter
 from xml.etree import ElementTree
 
 import numpy as np
-from records import progress, save
+from records import options, progress, save
 from timing import use_one_core
 
 import ik_service as iks
@@ -40,10 +39,7 @@ Target = Mapping[Tip, np.ndarray | iks.Task]
 
 def main() -> None:
     """Measure, print and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--count', type=int, default=1000, help='problems of each kind')
-    parser.add_argument('--seed', type=int, default=1, help='of the random problems')
-    args = parser.parse_args()
+    args = options(__doc__, count=(1000, 'problems of each kind'), seed=1)
     use_one_core()
     rows = []
     for name, tree in trees().items():
