@@ -18,7 +18,7 @@ from adapters import AbsentPeerError
 import numpy as np
 from peers import eaik_solver
 from records import options, progress, save
-from robots import BenchRobot, chosen_robots
+from robots import BenchRobot, chosen_robots, write_arm
 from timing import rounds_of, use_one_core
 from verifier import Verifier
 
@@ -168,21 +168,10 @@ def skewed_arm(path: Path) -> BenchRobot:
     ways = random.uniform(-0.4, 0.4, (7, 3))
     ways[4:6] = 0.0
     turns, axes = random.uniform(-3.0, 3.0, (7, 3)), random.normal(size=(6, 3))
-
-    def text(numbers: np.ndarray) -> str:
-        return ' '.join(map(str, numbers))
-
-    links = ''.join(f'<link name="link{i}"/>' for i in range(8))
-    joints = ''.join(
-        f'<joint name="joint{i}" type="{"revolute" if i < 6 else "fixed"}">'
-        f'<origin xyz="{text(ways[i])}" rpy="{text(turns[i])}"/>'
-        f'<parent link="link{i}"/><child link="link{i + 1}"/>'
-        f'<axis xyz="{text(axes[min(i, 5)])}"/>'
-        '<limit lower="-3.14159" upper="3.14159" velocity="1" effort="1"/></joint>'
-        for i in range(7)
-    )
-    path.write_text(f'<robot name="skewed">{links}{joints}</robot>')
-    return BenchRobot('spherical wrist, skewed axes', path, 'link0', 'link7')
+    limits = (-3.14159, 3.14159)
+    joints = [(ways[i], turns[i], limits, axes[i]) for i in range(6)]
+    tip = ways[6], turns[6]
+    return write_arm(path, 'spherical wrist, skewed axes', [*joints, tip])
 
 
 if __name__ == '__main__':

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 from records import options, progress, save
+from robots import joint_xml
 from timing import use_one_core
 
 import ik_service as iks
@@ -75,26 +76,15 @@ def two_pandas() -> str:
     text = urdf_path('panda').read_text()
     parts = [
         '<link name="column"/><link name="lift"/><link name="bar"/>',
-        _joint('rise', 'prismatic', 'column', 'lift', (0, 0, 0), 0.3),
-        _joint('turn', 'revolute', 'lift', 'bar', (0, 0, 0.5), 1.5),
+        joint_xml('rise', 'column', 'lift', (0, 0, 0), limits=(-0.3, 0.3), kind='prismatic'),
+        joint_xml('turn', 'lift', 'bar', (0, 0, 0.5), limits=(-1.5, 1.5)),
     ]
     for side, y in (('left', 0.3), ('right', -0.3)):
-        parts.append(_joint(f'{side}_mount', 'fixed', 'bar', f'{side}_panda_link0', (0, y, 0), 0))
+        parts.append(joint_xml(f'{side}_mount', 'bar', f'{side}_panda_link0', (0, y, 0)))
         for part in ElementTree.fromstring(text):
             if part.tag in ('link', 'joint'):
                 parts.append(_renamed(part, side))
     return f'<robot name="two_pandas">{"".join(parts)}</robot>'
-
-
-def _joint(
-    name: str, kind: str, parent: str, child: str, xyz: tuple[float, ...], most: float
-) -> str:
-    x, y, z = xyz
-    return (
-        f'<joint name="{name}" type="{kind}"><origin xyz="{x} {y} {z}"/><parent link="{parent}"/>'
-        f'<child link="{child}"/><axis xyz="0 0 1"/>'
-        f'<limit lower="{-most}" upper="{most}" velocity="1" effort="1"/></joint>'
-    )
 
 
 def _renamed(part: ElementTree.Element, side: str) -> str:
