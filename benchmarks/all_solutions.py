@@ -19,7 +19,7 @@ import numpy as np
 from peers import eaik_solver
 from records import options, progress, save
 from robots import BenchRobot, chosen_robots, write_arm
-from timing import rounds_of, use_one_core
+from timing import rounds_of, times_row, use_one_core
 from verifier import Verifier
 
 import ik_service as iks
@@ -88,13 +88,10 @@ def _row(
         for q in whole
     )
     total = sum(map(len, every))
-    microseconds = 1e6 * np.array(times)
     return {
         'solver': name,
         'poses': len(times),
-        'mean_us': microseconds.mean(),
-        'median_us': float(np.median(microseconds)),
-        'p99_us': np.percentile(microseconds, 99),
+        **times_row(times),
         'branches': total,
         'missed': total - found,
         'found_percent': 100.0 * found / total,

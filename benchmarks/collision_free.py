@@ -18,7 +18,7 @@ import numpy as np
 import pinocchio as pin
 from records import options, progress, save
 from robots import BenchRobot
-from timing import rounds_of, use_one_core
+from timing import rounds_of, times_row, use_one_core
 from verifier import Problems, Verifier
 
 import ik_service as iks
@@ -103,9 +103,7 @@ def compare(checker: iks.CollisionChecker, problems: Problems) -> list[dict[str,
             'answers': name,
             'problems': len(problems),
             **verdicts.shares(results[name]),
-            'mean_us': 1e6 * times[name].mean(),
-            'median_us': 1e6 * np.median(times[name]),
-            'p99_us': 1e6 * np.percentile(times[name], 99),
+            **times_row(times[name]),
             'mean_searches': float(np.mean([result.searches for result in results[name]])),
             'most_searches': max(result.searches for result in results[name]),
             'batch_one_thread_us': batches[name, 1],

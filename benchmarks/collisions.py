@@ -15,7 +15,7 @@ from time import perf_counter
 import numpy as np
 import pinocchio as pin
 from records import options, progress, save
-from timing import use_one_core
+from timing import times_row, use_one_core
 
 import ik_service as iks
 from ik_service.collision.pair_rules import random_postures
@@ -149,15 +149,12 @@ def _row(
     found: np.ndarray,
     expected: np.ndarray,
 ) -> dict[str, object]:
-    microseconds = 1e6 * times
     return {
         'robot': robot,
         'objects': objects,
         'checker': checker,
         'postures': len(times),
-        'mean_us': microseconds.mean(),
-        'median_us': float(np.median(microseconds)),
-        'p99_us': float(np.percentile(microseconds, 99)),
+        **times_row(times),
         'colliding_percent': 100.0 * found.mean(),
         'other_verdicts': int((found != expected).sum()),
     }

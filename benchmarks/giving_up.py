@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from time import perf_counter
 
-from adapters import Adapter, gather, ours
+from adapters import Adapter, ours
 import numpy as np
-import peers
+from peers import searches
 from records import options, progress, save
 from robots import BenchRobot, chosen_robots, MAIN
 from timing import rounds_of, use_one_core
@@ -71,12 +71,7 @@ def turned_inwards(verifier: Verifier, count: int, seed: int) -> np.ndarray:
 
 def compare(robot: BenchRobot, verifier: Verifier, targets: np.ndarray) -> list[dict[str, object]]:
     """Rows of the table for one robot and one kind of target."""
-    there, absent = gather(
-        {
-            'roboticstoolbox': lambda: peers.roboticstoolbox(robot),
-            'TRAC-IK': lambda: peers.trac_ik(robot),
-        }
-    )
+    there, absent = searches(robot)
     adapters = [ours(robot, 'levenberg_marquardt'), *there]
     seed = robot.chain.mid_range()
     times = {adapter.name: [] for adapter in adapters}

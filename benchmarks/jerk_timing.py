@@ -13,6 +13,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from time import perf_counter
 
+from cartesian_path import excess
 import numpy as np
 from records import options, progress, save
 from robots import BenchRobot, chosen_robots
@@ -71,7 +72,7 @@ def compare(robot: BenchRobot, kind: str, seed: int, count: int, places: int) ->
         trajectory = timed(chain, q, limits, limits[2])
         best = ruckig(q, limits) if kind.startswith('line') else dense(chain, q, limits, places)
         ratios.append(trajectory.duration / best)
-        exceeded += excess(trajectory, limits) > 1.0 + _ROUNDING
+        exceeded += excess(trajectory, limits, 52) > 1.0 + _ROUNDING
         points.append(len(trajectory))
         for jerk, times in ((limits[2], seconds), (np.inf, free)):
             measured = []
@@ -135,22 +136,6 @@ def tip_line(
         inside = np.minimum(found.q - chain.lower, chain.upper - found.q).min() > _INSIDE
         if found.fraction == 1.0 and inside:
             return found.q
-
-
-def excess(trajectory: iks.JointTrajectory, limits: Limits) -> float:
-    """Return the largest share of a limit at 50 instants between each two points."""
-    c, h = trajectory.coefficients, np.diff(trajectory.times)[:, None]
-    largest = 0.0
-    for part in np.linspace(0.0, 1.0, 52):
-        t = part * h
-        motion = (
-            c[:, 1] + t * (2 * c[:, 2] + t * (3 * c[:, 3] + t * (4 * c[:, 4] + t * 5 * c[:, 5]))),
-            2 * c[:, 2] + t * (6 * c[:, 3] + t * (12 * c[:, 4] + t * 20 * c[:, 5])),
-            6 * c[:, 3] + t * (24 * c[:, 4] + t * 60 * c[:, 5]),
-        )
-        for values, limit in zip(motion, limits, strict=True):
-            largest = max(largest, float((np.abs(values) / limit).max()))
-    return largest
 
 
 def ruckig(q: np.ndarray, limits: Limits) -> float:

@@ -14,9 +14,9 @@ from pathlib import Path
 import tempfile
 from time import perf_counter
 
-from adapters import Adapter, gather, ours
+from adapters import Adapter, ours
 import numpy as np
-import peers
+from peers import searches
 from records import options, progress, save
 from robots import BenchRobot, chosen_robots, published_arms
 from tracking import Follower
@@ -56,12 +56,7 @@ def compare(
     """Rows of the table for one path."""
     verifier = Verifier(robot)
     targets = verifier.poses(truth)
-    there, absent = gather(
-        {
-            'roboticstoolbox': lambda: peers.roboticstoolbox(robot),
-            'TRAC-IK': lambda: peers.trac_ik(robot),
-        }
-    )
+    there, absent = searches(robot)
     rows = [_whole(robot, verifier, truth, targets, repeats)]
     for adapter in [ours(robot, 'levenberg_marquardt'), *there]:
         try:

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 import math
 from time import perf_counter
 
-from adapters import Adapter, gather, ours
+from adapters import Adapter, ours
 import numpy as np
-import peers
+from peers import searches
 from records import options, progress, save
 from robots import BenchRobot, chosen_robots, MAIN
 from timing import quartiles, use_one_core
@@ -127,12 +127,7 @@ def follow(
     robot: BenchRobot, verifier: Verifier, path: str, start: np.ndarray, targets: np.ndarray
 ) -> list[dict[str, object]]:
     """Rows of the table for one path: everyone follows a piece of it in turn."""
-    there, absent = gather(
-        {
-            'roboticstoolbox': lambda: peers.roboticstoolbox(robot),
-            'TRAC-IK': lambda: peers.trac_ik(robot),
-        }
-    )
+    there, absent = searches(robot)
     adapters = [ours(robot, 'levenberg_marquardt'), *there]
     for adapter in adapters:
         Follower(adapter, start).follow(verifier, targets[:3])
