@@ -140,17 +140,14 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message)
 
 
-def add_robot_options(group: argparse._ArgumentGroup) -> None:
+def add_robot_options(group: argparse._ActionsContainer) -> None:
     """Add the options that name a robot and a chain of it."""
     group.add_argument(
         'urdf',
         metavar='URDF',
         help=f'a URDF or xacro file, or an arm of this package: {", ".join(our_arms())}',
     )
-    group.add_argument('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
-    group.add_argument('--package-dirs', default='', metavar='PATHS', help=PACKAGE_DIRS_HELP)
-    group.add_argument('--base-link', metavar='LINK', help="default: the robot's root")
-    group.add_argument('--tip-link', metavar='LINK', help='default: the tool of the arm')
+    add_description_options(group)
     group.add_argument(
         '--group',
         metavar='NAME',
@@ -173,6 +170,27 @@ def add_robot_options(group: argparse._ArgumentGroup) -> None:
     )
 
 
+def add_description_options(group: argparse._ActionsContainer) -> None:
+    """Add the options that say how a robot's file is read, and name the links of a chain."""
+    group.add_argument('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
+    group.add_argument('--package-dirs', default='', metavar='PATHS', help=PACKAGE_DIRS_HELP)
+    group.add_argument('--base-link', metavar='LINK', help="default: the robot's root")
+    group.add_argument('--tip-link', metavar='LINK', help='default: the tool of the arm')
+
+
+def described_robot(path: Path, arguments: Namespace) -> Robot:
+    """
+    Read the file of a robot.
+
+    :param path: a URDF or xacro file.
+    :param arguments: with the options of :func:`add_description_options`.
+    :raises IkServiceError: an option or the file is faulty.
+    """
+    xacro_args = parse_xacro_args(arguments.xacro_args, '--xacro-args')
+    folders = parse_package_dirs(arguments.package_dirs)
+    return Robot.from_urdf(path, xacro_args, package_dirs=folders)
+
+
 def our_arms() -> tuple[str, ...]:
     """Return the names of the arms that come with the package, sorted."""
     return tuple(sorted(file.stem for file in share_folder('urdf').glob('*.urdf')))
@@ -191,6 +209,23 @@ def number(text: str) -> float:
     if not abs(value) <= _LARGEST:
         raise argparse.ArgumentTypeError(f'{text.strip()!r} is no number up to {_LARGEST:g}')
     return value
+
+
+def check_written(option: str, file: Path | None, suffix: str) -> None:
+    """
+    Check a file that will be written.
+
+    :param option: the option that names it.
+    :param file: the file; None where the option is not given.
+    :param suffix: how its name has to end.
+    :raises UsageError: it ends in another way, or there is no such folder.
+    """
+    if file is None:
+        return
+    if file.suffix.lower() != suffix:
+        raise UsageError(f'{option}: the file has to end in {suffix}, not {str(file)!r}')
+    if not file.absolute().parent.is_dir():
+        raise UsageError(f'{option}: there is no folder {str(file.parent)!r}')
 
 
 def is_number(word: str) -> bool:
@@ -222,7 +257,9 @@ def read_chain(arguments: Namespace) -> tuple[Path, KinematicChain]:
 
     :raises IkServiceError: a description is faulty, or there is no such file, link or group.
     """
-    path, tip = Path(arguments.urdf), arguments.tip_link
+    path, tip, group = Path(arguments.urdf), arguments.tip_link, arguments.group
+    if group is not None and (arguments.base_link or tip):
+        raise UsageError('--group brings its own links: leave out --base-link and --tip-link')
     if arguments.urdf in our_arms() and not path.is_file():
         path = urdf_path(arguments.urdf)
     elif not os.path.exists(arguments.urdf):  # an empty Path would be the current folder
@@ -231,9 +268,8 @@ def read_chain(arguments: Namespace) -> tuple[Path, KinematicChain]:
             + ', '.join(our_arms())
         )
     robot = _robot(path, arguments)
-    group = arguments.group
     default = robot.default_group  # as in the node
-    if group is None and default and not (arguments.base_link or arguments.tip_link):
+    if group is None and default and not (arguments.base_link or tip):
         group = default.name
     locked = _locked(arguments.lock)
     if group is not None:
@@ -262,11 +298,9 @@ def named_seed(chain: KinematicChain, name: str) -> np.ndarray:
 
 
 def _robot(path: Path, arguments: Namespace) -> Robot:
-    srdf, xacro_args = arguments.srdf, parse_xacro_args(arguments.xacro_args, '--xacro-args')
+    srdf = arguments.srdf
     try:
-        robot = Robot.from_urdf(
-            path, xacro_args, package_dirs=parse_package_dirs(arguments.package_dirs)
-        )
+        robot = described_robot(path, arguments)
     except RobotDescriptionError as error:
         raise _naming(path, error) from error
     if srdf is None:

@@ -15,6 +15,7 @@ import numpy as np
 from ik_service.cli.solve.options import (
     add_robot_options,
     ArmRequest,
+    check_written,
     is_number,
     number,
     Parser,
@@ -179,8 +180,6 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    if arguments.group is not None and (arguments.base_link or arguments.tip_link):
-        raise UsageError('--group brings its own links: leave out --base-link and --tip-link')
     for name in ('height', 'yaw'):
         values = getattr(arguments, name)
         if values is not None and len(values) > 2:
@@ -188,12 +187,8 @@ def _check(arguments: argparse.Namespace) -> None:
     polygon = arguments.polygon
     if polygon is not None and (len(polygon) < 6 or len(polygon) % 2):
         raise UsageError(f'--polygon takes three pairs of x and y or more, not {len(polygon)}')
-    for name, suffix in (('plot', '.png'), ('output', '.json')):
-        file = getattr(arguments, name)
-        if file is not None and file.suffix.lower() != suffix:
-            raise UsageError(f'--{name}: the file has to end in {suffix}, not {str(file)!r}')
-        if file is not None and not file.absolute().parent.is_dir():
-            raise UsageError(f'--{name}: there is no folder {str(file.parent)!r}')
+    check_written('--plot', arguments.plot, '.png')
+    check_written('--output', arguments.output, '.json')
 
 
 def _mounting(words: list[str]) -> tuple[float, ...]:
