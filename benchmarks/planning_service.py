@@ -19,7 +19,6 @@ import json
 import os
 from pathlib import Path
 import tempfile
-import threading
 from time import perf_counter
 from typing import Any
 
@@ -65,38 +64,31 @@ def measured(problems: list[Problem], referee: Referee, robot: iks.Robot) -> lis
     """Return the rows of the table."""
     from moveit_msgs.srv import ApplyPlanningScene, GetMotionPlan
     import rclpy
-    from rclpy.executors import SingleThreadedExecutor
 
-    rclpy.init()
-    node = rclpy.create_node('client')
+    from ik_service.ros.common.runtime import ros, spinning_node
+
     # Spins in its own thread: spin_until_future_complete busy-waits on Jazzy.
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    spinner = threading.Thread(target=executor.spin, daemon=True)
-    spinner.start()
-    applying = node.create_client(ApplyPlanningScene, 'apply_planning_scene')
-    planning = node.create_client(GetMotionPlan, 'plan_kinematic_path')
-    for client in (applying, planning):
-        client.wait_for_service()
-    chain, checker = robot.chain('panda_link0', 'panda_link8'), iks.CollisionChecker(robot)
-    results: dict[str, list[tuple[bool, float, float]]] = {}
-    for number, problem in enumerate(problems):
-        referee.set_scene(problem)
-        if referee.collides(problem.start) or referee.collides(problem.goal):
-            continue
-        assert applying.call(ApplyPlanningScene.Request(scene=scene_of(problem))).success
-        request = GetMotionPlan.Request(motion_plan_request=request_of(problem))
-        if number == 0:
-            planning.call(request)  # warms up
-        began = perf_counter()
-        answer = planning.call(request).motion_plan_response
-        seconds = perf_counter() - began
-        good, _ = judged(chain, checker, referee, problem, trajectory_of(answer))
-        results.setdefault(problem.scene, []).append((good, seconds, answer.planning_time))
-        progress(f'planning_service: {problem.scene} {number}')
-    executor.shutdown()
-    spinner.join(1.0)
-    rclpy.shutdown()
+    with ros([]), spinning_node(node := rclpy.create_node('client')):
+        applying = node.create_client(ApplyPlanningScene, 'apply_planning_scene')
+        planning = node.create_client(GetMotionPlan, 'plan_kinematic_path')
+        for client in (applying, planning):
+            client.wait_for_service()
+        chain, checker = robot.chain('panda_link0', 'panda_link8'), iks.CollisionChecker(robot)
+        results: dict[str, list[tuple[bool, float, float]]] = {}
+        for number, problem in enumerate(problems):
+            referee.set_scene(problem)
+            if referee.collides(problem.start) or referee.collides(problem.goal):
+                continue
+            assert applying.call(ApplyPlanningScene.Request(scene=scene_of(problem))).success
+            request = GetMotionPlan.Request(motion_plan_request=request_of(problem))
+            if number == 0:
+                planning.call(request)  # warms up
+            began = perf_counter()
+            answer = planning.call(request).motion_plan_response
+            seconds = perf_counter() - began
+            good, _ = judged(chain, checker, referee, problem, trajectory_of(answer))
+            results.setdefault(problem.scene, []).append((good, seconds, answer.planning_time))
+            progress(f'planning_service: {problem.scene} {number}')
     every = [one for each in results.values() for one in each]
     return [summary(scene, each) for scene, each in (*results.items(), ('all', every))]
 

@@ -14,7 +14,6 @@ from contextlib import ExitStack
 import json
 import os
 from pathlib import Path
-import threading
 from time import monotonic, perf_counter
 
 import numpy as np
@@ -102,39 +101,32 @@ def round_trips(joints: list[str], targets: np.ndarray, count: int) -> list[dict
     """Rows of the table: one call after the other, the services in turn."""
     from moveit_msgs.srv import GetPositionIK
     import rclpy
-    from rclpy.executors import SingleThreadedExecutor
     from service_clients import requests
     from std_srvs.srv import Trigger
 
+    from ik_service.ros.common.runtime import ros, spinning_node
+
     messages = requests(joints, targets)
-    rclpy.init()
-    node = rclpy.create_node('client')
     # Spins in its own thread: spin_until_future_complete busy-waits on Jazzy.
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    spinner = threading.Thread(target=executor.spin, daemon=True)
-    spinner.start()
-    clients = {
-        'compute_ik': node.create_client(GetPositionIK, 'compute_ik'),
-        'echo': node.create_client(GetPositionIK, 'echo'),
-        'trigger': node.create_client(Trigger, 'trigger'),
-    }
-    times, solved = {name: [] for name in clients}, 0
-    for client in clients.values():
-        client.wait_for_service()
-    for k in range(-_ROUND, count):  # the first ones warm up and do not count
-        message = messages[k % len(messages)]
-        for name, client in clients.items():
-            request = Trigger.Request() if name == 'trigger' else message
-            began = perf_counter()
-            answer = client.call(request, timeout_sec=_PATIENCE)
-            seconds = perf_counter() - began
-            if k >= 0:
-                times[name].append(seconds)
-                solved += name == 'compute_ik' and answer.error_code.val == 1
-    executor.shutdown()
-    spinner.join(1.0)
-    rclpy.shutdown()
+    with ros([]), spinning_node(node := rclpy.create_node('client')):
+        clients = {
+            'compute_ik': node.create_client(GetPositionIK, 'compute_ik'),
+            'echo': node.create_client(GetPositionIK, 'echo'),
+            'trigger': node.create_client(Trigger, 'trigger'),
+        }
+        times, solved = {name: [] for name in clients}, 0
+        for client in clients.values():
+            client.wait_for_service()
+        for k in range(-_ROUND, count):  # the first ones warm up and do not count
+            message = messages[k % len(messages)]
+            for name, client in clients.items():
+                request = Trigger.Request() if name == 'trigger' else message
+                began = perf_counter()
+                answer = client.call(request, timeout_sec=_PATIENCE)
+                seconds = perf_counter() - began
+                if k >= 0:
+                    times[name].append(seconds)
+                    solved += name == 'compute_ik' and answer.error_code.val == 1
     echo = _medians(times['echo'])
     return [
         {

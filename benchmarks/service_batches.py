@@ -10,7 +10,7 @@ Needs the environment of ``make env``, or a sourced ROS 2 with moveit_msgs.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 import os
 import threading
@@ -65,43 +65,33 @@ def measured(targets: np.ndarray, args: argparse.Namespace) -> list[dict[str, ob
     """Rows of the table."""
     from moveit_msgs.srv import GetPositionIK
     import rclpy
-    from rclpy.executors import SingleThreadedExecutor
 
     from ik_service.ros.clients import IkClient
+    from ik_service.ros.common.runtime import ros, spinning_node
 
-    rclpy.init()
-    node = rclpy.create_node('benchmark')
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    spinner = threading.Thread(target=executor.spin, daemon=True)
-    spinner.start()
-    single = node.create_client(GetPositionIK, 'compute_ik')
-    single.wait_for_service()
-    messages = [_request(T) for T in targets[: args.single]]
+    with ros([]), spinning_node(node := rclpy.create_node('benchmark')):
+        single = node.create_client(GetPositionIK, 'compute_ik')
+        single.wait_for_service()
+        few = targets[: args.single]
+        messages = [_request(T) for T in few]
 
-    def one_by_one() -> float:
-        answers = [single.call(message, timeout_sec=_PATIENCE) for message in messages]
-        return float(np.mean([answer.error_code.val == 1 for answer in answers]))
+        def one_by_one() -> list[bool]:
+            answers = [single.call(message, timeout_sec=_PATIENCE) for message in messages]
+            return [answer.error_code.val == 1 for answer in answers]
 
-    with IkClient(node) as client:
-        ways: dict[str, tuple[int, Callable[[], float]]] = {
-            'one by one': (args.single, one_by_one),
-            'pipelined': (
-                args.single,
-                lambda: float(client.pipelined(targets[: args.single]).result().success.mean()),
-            ),
-            'batch': (args.batch, lambda: float(client.solve(targets).result().success.mean())),
-        }
-        table = _in_turns(ways, args.turns)
-        waits = {
-            'alone': _waits(single, messages, lambda: sleep(2.0)),
-            'beside a batch': _waits(
-                single, messages, lambda: [client.solve(targets).result() for _ in range(3)]
-            ),
-        }
-    executor.shutdown()
-    spinner.join(1.0)
-    rclpy.shutdown()
+        with IkClient(node) as client:
+            ways: dict[str, tuple[int, Callable[[], Sequence[bool]]]] = {
+                'one by one': (args.single, one_by_one),
+                'pipelined': (args.single, lambda: client.pipelined(few).result().success),
+                'batch': (args.batch, lambda: client.solve(targets).result().success),
+            }
+            table = _in_turns(ways, args.turns)
+            waits = {
+                'alone': _waits(single, messages, lambda: sleep(2.0)),
+                'beside a batch': _waits(
+                    single, messages, lambda: [client.solve(targets).result() for _ in range(3)]
+                ),
+            }
     return table + [
         {
             'way': f'one compute_ik {when}',
@@ -114,14 +104,14 @@ def measured(targets: np.ndarray, args: argparse.Namespace) -> list[dict[str, ob
 
 
 def _in_turns(
-    ways: dict[str, tuple[int, Callable[[], float]]], turns: int
+    ways: dict[str, tuple[int, Callable[[], Sequence[bool]]]], turns: int
 ) -> list[dict[str, object]]:
     """Rates of each way, in turns; the first turn warms up and does not count."""
     rates, solved = {way: [] for way in ways}, {way: [] for way in ways}
     for turn in range(turns + 1):
         for way, (count, solve) in ways.items():
             began = perf_counter()
-            share = solve()
+            share = np.mean(solve())
             if turn:
                 rates[way].append(count / (perf_counter() - began))
                 solved[way].append(share)

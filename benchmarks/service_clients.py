@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 import json
 import sys
-import threading
 import time
 
 from moveit_msgs.srv import GetPositionIK
 import numpy as np
-import rclpy
 from rclpy.client import Client
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
+
+from ik_service.ros.common.runtime import ros, spinning_node
 
 PAUSE = 0.3
 """Between two windows [s]: what is under way has to come in."""
@@ -34,25 +33,21 @@ def main() -> None:
     clients, start, length = int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
     services = sys.argv[4].split(',')
     messages = requests(json.loads(sys.argv[5]), np.array(json.loads(sys.argv[6])))
-    rclpy.init()
-    node = Node('clients')
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    threading.Thread(target=_spin, args=(executor,), daemon=True).start()
-    groups = {
-        name: [node.create_client(GetPositionIK, name) for _ in range(clients)]
-        for name in dict.fromkeys(services)
-    }
-    for group in groups.values():
-        for client in group:
-            client.wait_for_service()
-    late = time.monotonic() - start
-    if late > 0.0:
-        raise SystemExit(f'{late:.1f} s late: the machine is too busy')
-    counts = []
-    for k, name in enumerate(services):
-        time.sleep(max(0.0, start + k * (length + PAUSE) - time.monotonic()))
-        counts.append(_window(groups[name], messages, length))
+    with ros([]), spinning_node(node := Node('clients')):
+        groups = {
+            name: [node.create_client(GetPositionIK, name) for _ in range(clients)]
+            for name in dict.fromkeys(services)
+        }
+        for group in groups.values():
+            for client in group:
+                client.wait_for_service()
+        late = time.monotonic() - start
+        if late > 0.0:
+            raise SystemExit(f'{late:.1f} s late: the machine is too busy')
+        counts = []
+        for k, name in enumerate(services):
+            time.sleep(max(0.0, start + k * (length + PAUSE) - time.monotonic()))
+            counts.append(_window(groups[name], messages, length))
     print(f'counts {json.dumps(counts)}', flush=True)
 
 
@@ -94,13 +89,6 @@ def _window(clients: Sequence[Client], messages: Sequence[object], length: float
         send(k)
     time.sleep(max(0.0, end - time.monotonic()))
     return sum(answers)
-
-
-def _spin(executor: SingleThreadedExecutor) -> None:
-    try:
-        executor.spin()
-    except ExternalShutdownException:
-        return
 
 
 if __name__ == '__main__':
