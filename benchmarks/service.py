@@ -88,8 +88,8 @@ def start_servers(children: ExitStack, joints: list[str]) -> None:
     arm = ['-p', f'urdf:={urdf_path("panda")}', '-p', f'tip_link:={TIP}']
     servers = [
         ChildProcess('compute_ik', 'ik_service.ros.node.main', ['--ros-args', *arm]),
-        ChildProcess('echo', 'service_servers', ['echo', json.dumps(joints)]),
-        ChildProcess('trigger', 'service_servers', ['trigger', '']),
+        ChildProcess('echo', 'service_programs', ['echo', json.dumps(joints)]),
+        ChildProcess('trigger', 'service_programs', ['trigger', '']),
     ]
     for server in servers:
         children.enter_context(server)
@@ -101,7 +101,7 @@ def round_trips(joints: list[str], targets: np.ndarray, count: int) -> list[dict
     """Rows of the table: one call after the other, the services in turn."""
     from moveit_msgs.srv import GetPositionIK
     import rclpy
-    from service_clients import requests
+    from service_programs import requests
     from std_srvs.srv import Trigger
 
     from ik_service.ros.common.runtime import ros, spinning_node
@@ -157,13 +157,13 @@ def throughput(
     """Rows of the table: many clients at once, the services in turn."""
     services = ['echo', 'compute_ik'] * (args.windows + 1)  # the first ones warm up
     start = monotonic() + _HEAD_START
-    schedule = [repr(start), str(args.seconds), ','.join(services)]
     data = [json.dumps(joints), json.dumps(targets.tolist())]
     each = args.clients // args.processes
+    schedule = ['clients', str(each), repr(start), str(args.seconds), ','.join(services)]
     with ExitStack() as stack:
         workers = [
             stack.enter_context(
-                ChildProcess(f'clients {k}', 'service_clients', [str(each), *schedule, *data])
+                ChildProcess(f'clients {k}', 'service_programs', [*schedule, *data])
             )
             for k in range(args.processes)
         ]

@@ -1,7 +1,7 @@
 """
 How often the methods reach poses that can be reached, from the middle of the limits.
 
-The measure over 1,000 poses is benchmarks/pass_rates.py.
+The measure over more poses is benchmarks/solvers.py.
 """
 
 import pytest
