@@ -16,7 +16,7 @@ from time import perf_counter
 import coal
 import numpy as np
 import pinocchio as pin
-from records import options, progress, save
+from records import options, progress, save, show
 from robots import BenchRobot
 from timing import rounds_of, times_row, use_one_core
 from verifier import Problems, Verifier
@@ -48,13 +48,7 @@ def main() -> None:
             progress(f'collision_free: {objects} objects, {seeds} seeds')
             table = compare(checker, given)
             rows += [{'objects': objects, 'seeds': seeds, **row} for row in table]
-    for row in rows:
-        print(
-            '  '.join(
-                f'{key} {value:.4g}' if isinstance(value, float) else f'{key} {value}'
-                for key, value in row.items()
-            )
-        )
+    show(rows)
     save('collision_free', rows, count=args.count, seed=args.seed)
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 import json
-import os
 from pathlib import Path
 import tempfile
 from time import perf_counter
@@ -24,7 +23,7 @@ from typing import Any
 
 import numpy as np
 from planning import JOINTS, judged, Problem, read_problems, Referee
-from records import progress, save
+from records import own_ros_domain, progress, save, show
 
 import ik_service as iks
 from ik_service.common.child_process import ChildProcess
@@ -39,14 +38,9 @@ def main() -> None:
     parser.add_argument('folder', type=Path, help="VAMP's resources/panda")
     parser.add_argument('--count', type=int, default=100, help='problems of each scene')
     args = parser.parse_args()
-    # Here and not above: rclpy reads the environment that is set first.
-    from ik_service.ros.common.domain import own_domain
-
     urdf, srdf = args.folder / 'panda_spherized.urdf', args.folder / 'panda.srdf'
     problems = read_problems(args.folder / 'problems.tar.bz2', args.count)
-    with own_domain() as domain, ExitStack() as stack:
-        os.environ.update(ROS_DOMAIN_ID=str(domain), ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST')
-        os.environ.pop('ROS_LOCALHOST_ONLY', None)  # older, and would win
+    with own_ros_domain(), ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         parameters = folder / 'parameters.yaml'  # JSON is YAML
         own = {'robot_description_semantic': srdf.read_text(), 'urdf': str(urdf)}
@@ -55,8 +49,7 @@ def main() -> None:
         node = stack.enter_context(ChildProcess('ik_node', 'ik_service.ros.node.main', words))
         node.wait_for('plan_kinematic_path is offered', _READY)
         rows = measured(problems, Referee(urdf, srdf), iks.Robot.from_urdf(urdf, srdf=srdf))
-    for row in rows:
-        print('  '.join(f'{key} {value}' for key, value in row.items()))
+    show(rows)
     save('planning_service', rows, count=args.count)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 import csv
 from datetime import datetime, UTC
 from importlib import metadata
@@ -59,6 +60,35 @@ def save(part: str, rows: list[Mapping[str, object]], **settings: object) -> Non
     progress(f'wrote results/{part}.csv')
 
 
+def show(rows: list[Mapping[str, object]]) -> None:
+    """Print a table, floats with four significant digits."""
+    from ik_service.cli.formatting import table
+
+    cells = [[str(_plain(value, 4)) for value in row.values()] for row in rows]
+    print('\n'.join(table([[*rows[0]], *cells])))
+
+
+@contextmanager
+def own_ros_domain(*folders: Path) -> Iterator[None]:
+    """
+    Use a ROS domain of this machine alone for a ``with`` block.
+
+    :param folders: those in which child processes find modules, besides the usual ones.
+    """
+    # Here and not above: most parts run where there is no ROS.
+    from ik_service.ros.common.domain import own_domain
+
+    with own_domain() as domain:
+        places = [*map(str, folders), os.environ.get('PYTHONPATH', '')]
+        os.environ.update(
+            ROS_DOMAIN_ID=str(domain),
+            ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST',
+            PYTHONPATH=os.pathsep.join(places),
+        )
+        os.environ.pop('ROS_LOCALHOST_ONLY', None)  # older, and would win
+        yield
+
+
 def write_csv(path: Path, rows: list[Mapping[str, object]]) -> None:
     """Write a table, floats with five significant digits."""
     columns = list(dict.fromkeys(column for row in rows for column in row))
@@ -67,7 +97,7 @@ def write_csv(path: Path, rows: list[Mapping[str, object]]) -> None:
         writer = csv.DictWriter(file, columns, lineterminator='\n', restval='')
         writer.writeheader()
         for row in rows:
-            writer.writerow({column: _plain(value) for column, value in row.items()})
+            writer.writerow({column: _plain(value, 5) for column, value in row.items()})
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
@@ -78,8 +108,8 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def _plain(value: object) -> object:
-    return f'{value:.5g}' if isinstance(value, float) else value
+def _plain(value: object, digits: int) -> object:
+    return f'{value:.{digits}g}' if isinstance(value, float) else value
 
 
 def _circumstances() -> dict[str, str]:

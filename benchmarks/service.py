@@ -12,12 +12,11 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 import json
-import os
 from pathlib import Path
 from time import monotonic, perf_counter
 
 import numpy as np
-from records import progress, save
+from records import own_ros_domain, progress, save
 from timing import quartiles
 
 import ik_service as iks
@@ -43,19 +42,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.clients % args.processes:
         parser.error('--clients has to be a multiple of --processes')
-    # Here and not above: rclpy reads the environment that is set first.
-    from ik_service.ros.common.domain import own_domain
-
     joints, targets = poses(200, args.seed)
-    with own_domain() as domain, ExitStack() as children:
-        os.environ.update(
-            ROS_DOMAIN_ID=str(domain),
-            ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST',
-            PYTHONPATH=os.pathsep.join(
-                [str(Path(__file__).parent), os.environ.get('PYTHONPATH', '')]
-            ),
-        )
-        os.environ.pop('ROS_LOCALHOST_ONLY', None)  # older, and would win
+    with own_ros_domain(Path(__file__).parent), ExitStack() as children:
         progress('service: starting the servers')
         start_servers(children, joints)
         progress('service: round trips')

@@ -12,12 +12,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-import os
 import threading
 from time import perf_counter, sleep
 
 import numpy as np
-from records import options, progress, save
+from records import options, own_ros_domain, progress, save
 from timing import quartiles
 
 import ik_service as iks
@@ -39,12 +38,7 @@ def main() -> None:
         turns=(9, 'turns that count'),
         seed=(1, 'of the random poses'),
     )
-    # Here and not above: rclpy reads the environment that is set first.
-    from ik_service.ros.common.domain import own_domain
-
-    with own_domain() as domain, ExitStack() as stack:
-        os.environ.update(ROS_DOMAIN_ID=str(domain), ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST')
-        os.environ.pop('ROS_LOCALHOST_ONLY', None)  # older, and would win
+    with own_ros_domain(), ExitStack() as stack:
         progress('service_batches: starting the node')
         arm = ['-p', f'urdf:={urdf_path("panda")}', '-p', f'tip_link:={TIP}']
         server = ChildProcess('the node', 'ik_service.ros.node.main', ['--ros-args', *arm])

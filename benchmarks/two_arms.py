@@ -12,7 +12,7 @@ from time import perf_counter
 from xml.etree import ElementTree
 
 import numpy as np
-from records import options, progress, save
+from records import options, progress, save, show
 from robots import joint_xml
 from timing import use_one_core
 
@@ -51,8 +51,7 @@ def main() -> None:
         progress(f'two_arms: panda, {name}')
         row = measured(panda, args.count, args.seed, lambda T, f=fields: iks.Task(T, **f))
         rows.append({'problem': f'panda, {name}', **row})
-    for row in rows:
-        print('  '.join(f'{key} {value}' for key, value in row.items()))
+    show(rows)
     save('two_arms', rows, count=args.count, seed=args.seed)
 
 
