@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 import inspect
 import math
@@ -226,6 +226,29 @@ def check_written(option: str, file: Path | None, suffix: str) -> None:
         raise UsageError(f'{option}: the file has to end in {suffix}, not {str(file)!r}')
     if not file.absolute().parent.is_dir():
         raise UsageError(f'{option}: there is no folder {str(file.parent)!r}')
+
+
+def write_files(
+    arguments: Namespace, writers: Mapping[str, tuple[str, Callable[[Path], object]]]
+) -> None:
+    """
+    Write the files that options name, and print which, unless with ``--json``.
+
+    :param writers: for each option the label of its file, and what writes it.
+    :raises UsageError: a file cannot be written.
+    """
+    written = []
+    for option, (label, write) in writers.items():
+        file = getattr(arguments, option)
+        if file is None:
+            continue
+        try:
+            write(file)
+        except OSError as error:
+            raise UsageError(f'--{option}: {file} cannot be written: {error.strerror}') from error
+        written.append(f'{label:<10}{file}')
+    if written and not arguments.json:
+        print('\n'.join(['', *written]))
 
 
 def is_number(word: str) -> bool:
