@@ -131,6 +131,12 @@ used for other chains; “brute force” continues until ten times as many searc
 new. “Proved” is the share of poses for which the elimination, or a closed form, has shown without
 a search that there are no other solutions.
 """,
+    'self_motions': """\
+## All solutions of seven joints
+
+As intervals of one joint's angle; “branches” is their mean number. “Solutions” are those of the
+arm with that joint locked at random angles, which the search from random postures finds.
+""",
     'giving_up': """\
 ## Unreachable targets
 
@@ -263,6 +269,10 @@ _COLUMNS: dict[str, tuple[Column, ...]] = {
     'general_arms': (
         'chain', 'solver', 'median_us', 'mean_us', 'p99_us', 'branches', 'missed',
         'found_percent', 'proved_percent',
+    ),
+    'self_motions': (
+        'chain', 'poses', 'median_us', 'mean_us', 'p99_us', 'branches', 'proved_percent',
+        'solutions', 'missed', 'wrong',
     ),
     'giving_up': (
         'chain', 'targets', 'solver', 'mean_us', 'p99_us', 'reached', 'says', 'closest_mm',

@@ -14,7 +14,7 @@ from ik_service.collision.shapes import Capsule, Cone, FARTHEST, Mesh, Plane, Sh
 from ik_service.common.quoting import quote, safe_repr
 from ik_service.common.read_only import PicklableValue, read_only
 from ik_service.exceptions import ArgumentError
-from ik_service.solvers.regions import Box, Cylinder, Sphere
+from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 
 MOST_NAMES = 2_000
 """Names of a matrix, at most; it has their square of entries."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from ik_service.jit.entry import entry_point, is_cached, is_compiled
 from ik_service.kinematics.chain import KinematicChain, tip_poses
+from ik_service.kinematics.pose_error import pose_error
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.paths.search.path_solver import PathOptions, solve_path
 from ik_service.paths.search.problem import PathProblem, row_errors
@@ -72,6 +73,7 @@ class PathKernels:
             entry_point(elimination_starts, *elimination_arguments())
         problem = self._problem(_SHORT)
         problem.solver.warm_up()
+        pose_error(np.eye(4), np.eye(4))  # by which the end of a path is explained
         free_starts(problem, self._posture)
         # The last kernel that runs there is the one by which they are recognised.
         solve_path(self.chain, self._times(3), self._posture, _LITTLE, end=self._posture)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import queue
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 from support.chains import arm_path, planar
@@ -19,6 +19,7 @@ from ik_service.arm.compilation import (
     MOST_TREE_REQUESTS,
     TreePreparation,
 )
+from ik_service.common.child_process import ChildProcess
 from ik_service.exceptions import CompilationError, IkServiceError
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.robot import Robot
@@ -37,6 +38,9 @@ Compiler(warnings.append).prepare(solver)
 print(solver.compiled, sum(search.solve.stats.cache_hits.values()))
 print(sum(search.solve.stats.cache_misses.values()), warnings)
 """
+
+
+PATIENCE = 60.0  # for another thread [s]
 
 
 class FakeSolver:
@@ -109,7 +113,13 @@ def test_failed_compiler_is_reported_and_the_node_compiles():
 def test_ending_node_ends_the_compiler(monkeypatch, tmp_path):
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))  # of the other process: all is compiled
     monkeypatch.setenv('NUMBA_CACHE_DIR', '')
-    compiler, errors = Compiler(pytest.fail), []
+    compiler, errors, started = Compiler(pytest.fail), [], queue.SimpleQueue()
+
+    def start(*arguments, **options):
+        started.put(child := ChildProcess(*arguments, **options))
+        return child
+
+    monkeypatch.setattr(compiling, 'ChildProcess', start)
 
     def prepare():
         try:
@@ -119,12 +129,9 @@ def test_ending_node_ends_the_compiler(monkeypatch, tmp_path):
 
     thread = threading.Thread(target=prepare)
     thread.start()
-    while (child := compiler._child) is None:
-        assert thread.is_alive()
-        time.sleep(0.01)
-    pid = child.pid
+    pid = started.get(timeout=PATIENCE).pid
     compiler.end()
-    thread.join(10.0)
+    thread.join(PATIENCE)
     assert errors == ['the node is ending']
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
@@ -135,9 +142,6 @@ def test_an_ended_compiler_compiles_nothing_more():
     compiler.end()
     with pytest.raises(IkServiceError, match='ending'):
         compiler.prepare(FakeSolver('bfgs'))
-
-
-PATIENCE = 60.0  # for another thread [s]
 
 
 class Compilation:
@@ -218,7 +222,7 @@ def test_only_so_many_requests_wait_for_the_compiler():
 
     def compile_slowly(_):
         begun.release()
-        assert done.wait(10.0)
+        assert done.wait(PATIENCE)
 
     preparation.compile = compile_slowly
     waiting = [
@@ -228,11 +232,11 @@ def test_only_so_many_requests_wait_for_the_compiler():
     for thread in waiting:
         thread.start()
     for _ in waiting:
-        assert begun.acquire(timeout=10.0)
+        assert begun.acquire(timeout=PATIENCE)
     with pytest.raises(CompilationError, match='still being compiled for several poses'):
         preparation.finish(solver)
     done.set()
     for thread in waiting:
-        thread.join(10.0)
+        thread.join(PATIENCE)
     preparation.compile = lambda solver: pytest.fail('it was compiled twice')
     preparation.finish(solver)

@@ -1,3 +1,5 @@
+"""Numbers, poses and tables as text."""
+
 import numpy as np
 import pytest
 from support.chains import transform
@@ -57,13 +59,6 @@ def test_long_texts_are_wrapped_under_their_label():
     assert lines[0].startswith('Note      word')
     assert all(line.startswith('          word') for line in lines[1:])
     assert max(map(len, lines)) <= 100
-
-
-def test_a_pose_with_fewer_digits():
-    T = transform(rotation_from_rpy(*np.radians([10.0, -20.0, 30.0])), (1.0, -0.0, -0.25))
-    assert formatting.pose_text(T, digits=3) == (
-        'x 1.000  y 0.000  z -0.250 m   roll 10.0  pitch -20.0  yaw 30.0°'
-    )
 
 
 @pytest.mark.parametrize('pitch', [90.0, -90.0])

@@ -4,12 +4,7 @@ import pytest
 
 pytest.importorskip('xacro', reason='the extra xacro is not installed')
 
-from argparse import ArgumentParser
-
-from ik_service.cli.demo import main as demo
-from ik_service.exceptions import UrdfError
-from ik_service.extras.learning import program as train
-from ik_service.extras.reach import study
+from ik_service.cli import programs
 
 
 @pytest.fixture
@@ -30,26 +25,21 @@ def urdf(tmp_path):
     return file
 
 
-def chain_of_train(words):
-    return train._chain(train._parser().parse_args(words))
+PROGRAMS = {
+    'ik_demo': ('ik_demo', '--once', '--urdf'),
+    'ik_study': ('ik_study', 'reach', '--urdf'),
+    'ik_train': ('ik_train',),
+}
 
 
-def chain_of_demo(words):
-    return demo._robot(demo._parser().parse_args(['--urdf', *words]))[1]
-
-
-def chain_of_reach(words):
-    parser = ArgumentParser()
-    study.add_arguments(parser)
-    arguments = parser.parse_args(['--urdf', *words])
-    return study._spec(arguments, arguments.urdf, None, None).build().chain
-
-
-@pytest.mark.parametrize('chain', [chain_of_train, chain_of_demo, chain_of_reach])
-def test_the_option_names_where_packages_lie(chain, urdf, tmp_path):
+@pytest.mark.parametrize('words', PROGRAMS.values(), ids=PROGRAMS.keys())
+def test_the_option_names_where_packages_lie(words, urdf, tmp_path, capsys):
+    if 'ik_demo' in words:
+        pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+    program, *words = words
+    words = [*words, str(urdf), '--tip-link', 'nose']
     folders = f'{tmp_path / "none"}:{tmp_path / "ws"}'
-    found = chain([str(urdf), '--package-dirs', folders])
-    assert found.joint_names == ('j',)
-    assert found.robot.package_dirs == (tmp_path / 'none', tmp_path / 'ws')
-    with pytest.raises(UrdfError, match="package 'hand' is not found"):
-        chain([str(urdf)])
+    assert getattr(programs, program)([*words, '--package-dirs', folders]) != 0
+    assert "unknown link 'nose'; valid: a, b" in capsys.readouterr().err
+    assert getattr(programs, program)(words) != 0
+    assert "package 'hand' is not found" in capsys.readouterr().err

@@ -1,3 +1,5 @@
+"""The program ik_teleop."""
+
 from argparse import ArgumentTypeError
 from contextlib import suppress
 import os
@@ -6,7 +8,6 @@ import signal
 import subprocess
 import sys
 import termios
-import time
 
 import pytest
 
@@ -14,7 +15,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from support.harness import START_TIMEOUT, until
 
-from ik_service.cli.teleop import AXES, Joystick, Keys, parse, parse_axes, SPEEDS
+from ik_service.cli.teleop import Joystick, Keys, parse, parse_axes, SPEEDS
 
 
 def test_a_key_counts_while_it_repeats_and_no_longer():
@@ -26,11 +27,6 @@ def test_a_key_counts_while_it_repeats_and_no_longer():
         keys.press('w', at)
     assert keys.motion(0.65) is not None
     assert keys.motion(0.75) is None
-
-
-def test_every_key_of_an_axis_has_one_for_the_way_back():
-    axes = list(AXES.values())
-    assert sorted(axes) == [-6, -5, -4, -3, -2, -1, 1, 2, 3, 4, 5, 6]
 
 
 def test_joints_go_forwards_and_backwards():
@@ -130,7 +126,7 @@ class Terminal:
 
     def end(self):
         """Wait for the end; return the exit code, and whether the terminal is as before."""
-        until(lambda: (self.has_shown(''), self.process.poll() is not None)[1], 30.0, 'the end')
+        until(lambda: (self.has_shown(''), self.process.poll() is not None)[1], 60.0, 'the end')
         return self.process.returncode, termios.tcgetattr(self.slave) == self.before
 
     def close(self):
@@ -173,10 +169,9 @@ def test_keys_move_the_arm_while_they_are_held_and_q_restores_the_terminal(termi
     twists.wait(lambda message: message.twist.angular.z == 0.75, since=silent)
     twists.wait(lambda message: message.twist.angular.z == 0.0, since=silent)
     silent = len(twists)
-    time.sleep(0.3)
-    assert len(twists) == silent
     program.press('?')
     program.wait_for('space  stop')
+    assert len(twists) == silent
     program.press('q')
     assert program.end() == (0, True)
 
@@ -211,7 +206,7 @@ def test_a_joystick_drives_without_a_terminal(bench, twists):
         joy.publish(held)
         return any(message.twist.linear.x > 0.1 for message in twists.messages)
 
-    until(drives, 20.0, 'a twist')
+    until(drives, START_TIMEOUT, 'a twist')
     assert program.end() == 0
 
 
@@ -232,7 +227,7 @@ def test_joints_of_the_node_are_driven_by_number_and_in_its_units(bench, termina
             for message in jogs.messages
         )
 
-    until(driven, 20.0, 'a motion of the joint, in the units of the node')
+    until(driven, START_TIMEOUT, 'a motion of the joint, in the units of the node')
 
 
 def test_without_a_terminal_it_says_so(bench):

@@ -59,7 +59,7 @@ coal = pytest.importorskip('coal', reason='Coal comes with the extra collision')
 
 def postures(checker, count):
     """Random postures, other ones than those that the pairs were chosen by."""
-    found = random_postures(checker._model, count)
+    found = random_postures(checker, count)
     return found + np.random.default_rng(2).normal(0.0, 1e-2, found.shape)
 
 

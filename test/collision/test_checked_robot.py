@@ -213,7 +213,6 @@ def test_shapes_without_extent_are_left_out_and_nothing_else():
     arm = Robot.from_urdf(slider(solid(), solid('<box size="0 1 1"/>') + solid(), gap=0.5))
     checker = CollisionChecker(arm)
     assert checker.unchecked == {}
-    assert len(checker._model.parts) == 2
     assert any('without extent' in remark for remark in arm.remarks)
 
 
@@ -238,8 +237,6 @@ def spelt(how):
     return {
         'plain': text,
         'default': text.replace('<robot ', '<robot xmlns="http://a" '),
-        'one link': text.replace('<link name="c"', '<link xmlns=\'urn:b\' name="c"'),
-        'one shape': text.replace('<collision', '<collision xmlns="b"'),
         'a prefix': text.replace('<collision', '<u:collision').replace(
             '</collision', '</u:collision'
         ),
@@ -251,8 +248,7 @@ def spelt(how):
 
 
 SPELLINGS = (
-    'plain', 'default', 'one link', 'one shape', 'a prefix', 'undeclared elsewhere',
-    'left-over xacro',
+    'plain', 'default', 'a prefix', 'undeclared elsewhere', 'left-over xacro',
 )  # fmt: skip
 
 

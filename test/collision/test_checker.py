@@ -275,14 +275,6 @@ def test_arguments_are_checked():
         CollisionChecker(robot, missing_meshes='maybe')
 
 
-def test_errors_can_be_pickled():
-    checker = row(2)
-    with pytest.raises(iks.exceptions.IkServiceError) as caught:
-        checker.add('a', SMALL)
-    copy = pickle.loads(pickle.dumps(caught.value))
-    assert (copy.object, copy.field, str(copy)) == ('a', 'name', str(caught.value))
-
-
 def test_a_checker_can_be_pickled_with_its_world_and_posture():
     robot = Robot.from_urdf(arm_path('panda'))
     checker = CollisionChecker(robot)

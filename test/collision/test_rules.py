@@ -19,9 +19,16 @@ B_ON_C = {'to_b': 0.5}
 
 @pytest.fixture
 def row():
-    """Cubes of 0.1 m in a row, 0.5 m apart: a stands, b, c, d slide along the row."""
+    return row_of()
+
+
+SHAPES = ('<box size="0.1 0.1 0.1"/>', '<sphere radius="0.05"/>')
+
+
+def row_of(geometry=SHAPES[0], srdf=None):
+    """Four bodies in a row, 0.5 m apart and 0.05 m to each side: a stands, b, c, d slide."""
     pytest.importorskip('coal', reason='Coal comes with the extra collision')
-    return CollisionChecker(Robot.from_urdf(slider(*[solid()] * 4)))
+    return CollisionChecker(Robot.from_urdf(slider(*[solid(geometry)] * 4), srdf=srdf))
 
 
 def test_entries_count_before_defaults_and_a_default_that_checks_before_one_that_allows():
@@ -131,9 +138,7 @@ def test_attached_objects_may_touch_links_objects_and_each_other(row):
 
 
 def test_a_link_that_the_srdf_checks_with_nothing_can_be_checked_with_an_object():
-    pytest.importorskip('coal', reason='Coal comes with the extra collision')
-    srdf = '<robot name="slider"><disable_default_collisions link="b"/></robot>'
-    row = CollisionChecker(Robot.from_urdf(slider(*[solid()] * 4), srdf=srdf))
+    row = row_of(srdf='<robot name="slider"><disable_default_collisions link="b"/></robot>')
     row.add('box', SMALL, at(0.5))
     assert row.contacts(B_ON_C) == ()
     row.allow('b', 'box', False)
@@ -164,15 +169,6 @@ def test_faulty_rules_change_nothing(row):
     with pytest.raises(ArgumentError):
         row.allow('')
     assert row.contacts({}) == (('b', 'box'),)
-
-
-SHAPES = ('<box size="0.1 0.1 0.1"/>', '<sphere radius="0.05"/>')
-
-
-def row_of(geometry=SHAPES[0]):
-    """Four bodies in a row, 0.5 m apart and 0.05 m to each side."""
-    pytest.importorskip('coal', reason='Coal comes with the extra collision')
-    return CollisionChecker(Robot.from_urdf(slider(*[solid(geometry)] * 4)))
 
 
 def wall(x):

@@ -5,7 +5,7 @@ import pytest
 from support.solids import at, cube, slider, solid
 
 from ik_service import Box, Capsule, CollisionChecker, Cone, Cylinder, Mesh, Plane, Robot, Sphere
-from ik_service.collision import shapes, world
+from ik_service.collision import world
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.exceptions import (
     ArgumentError,
@@ -202,9 +202,3 @@ def test_a_large_mesh_is_prepared_in_pieces(checker):
     checker.attach('ball', None, 'b', q={'to_b': 2.5})
     assert not checker.in_collision({'to_b': 2.5})
     assert checker.contacts({'to_b': 0.5}) == (('a', 'ball'),)
-
-
-def test_shapes_know_their_limits():
-    assert shapes.MOST_TRIANGLES < 10**7
-    plane = Plane((0, 0, 2, 4))
-    assert plane.coefficients == (0, 0, 1, 2)

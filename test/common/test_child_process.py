@@ -1,8 +1,8 @@
 import os
 import signal
-import time
 
 import pytest
+from support.harness import until
 
 from ik_service.common.child_process import ChildFailedError, ChildProcess
 
@@ -77,10 +77,7 @@ def test_kills_a_process_that_ignores_sigint_and_its_children(child):
     grandchild = int(process.wait_for(r'grandchild (\d+)', 20.0).group(1))
     assert exists(grandchild)
     assert process.end(patience=0.2) == -signal.SIGKILL
-    deadline = time.monotonic() + 5.0
-    while exists(grandchild) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not exists(grandchild)
+    until(lambda: not exists(grandchild), what='the end of the grandchild')
 
 
 def test_the_error_gives_exit_code_and_output(child):

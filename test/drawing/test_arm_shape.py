@@ -7,7 +7,6 @@ from support.chains import (
     forward_by_tree,
     joint_xml,
     limit_xml,
-    planar,
     postures,
     robot_xml,
     snake,
@@ -85,15 +84,6 @@ def test_solids_enclose_the_line_and_their_normals_point_outwards():
     drum = slice(2 * count, 3 * count)
     outwards = [polygon.mean(axis=0) - joint.position for polygon in solid.joints.polygons[drum]]
     assert all(np.sum(outwards * solid.joints.normals[drum], axis=1) > 0.0)
-
-
-def test_joints_of_long_chains_are_smaller():
-    few, many = (
-        skeleton(planar(*[0.1] * 7), np.zeros(7)),
-        skeleton(planar(*[0.1] * 14), np.zeros(14)),
-    )
-    assert few.scale == pytest.approx(0.7)
-    assert many.scale == pytest.approx(0.7)
 
 
 @pytest.mark.parametrize(

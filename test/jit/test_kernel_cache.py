@@ -16,7 +16,6 @@ from support.programs.cached_kernel import add_one, compiled_in, hits
 
 from ik_service.jit import cached_files
 from ik_service.jit.cached_files import cache_folder, write_checked
-from ik_service.jit.compile import kernel
 from ik_service.jit.entry import signature_of
 from ik_service.jit.kernel_cache import KernelCache
 from ik_service.solvers.loop.problem import allocate
@@ -136,10 +135,6 @@ def test_changed_function_does_not_load_its_old_code(folder):
     values = np.array([1.0])
     changed(values)
     assert values.tolist() == [3.0]
-
-
-def test_kernels_are_cached_in_checked_files():
-    assert isinstance(kernel(add_one)._cache, KernelCache)
 
 
 ALLOCATE = """

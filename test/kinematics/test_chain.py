@@ -12,15 +12,13 @@ from support.chains import (
     arm,
     joint_xml,
     limit_xml,
-    planar,
     postures,
     robot_xml,
     snake,
-    within_limits,
 )
 from support.chains import arm as chain_of
 
-from ik_service import IkOptions, KinematicChain, Robot, solve_ik
+from ik_service import IkOptions, Robot, solve_ik
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.kinematics.chain import tip_poses, tip_speeds
 
@@ -40,17 +38,6 @@ def test_names_and_sizes():
     for limits in (chain.lower, chain.upper, chain.velocity):
         assert limits.shape == (13,)
         assert limits.dtype == np.float64
-
-
-def test_robot_chain_is_a_kinematic_chain(arm):
-    again = KinematicChain(arm.robot, arm.base_link, arm.tip_link)
-    for q in postures(arm, 3):
-        np.testing.assert_array_equal(again.forward(q), arm.forward(q))
-
-
-def test_repr_names_the_joints():
-    expected = "KinematicChain('link0' → 'tip', 2 joints: joint1, joint2)"
-    assert repr(planar(1.0, 0.4)) == expected
 
 
 def test_arrays_are_read_only():
@@ -134,25 +121,6 @@ def test_velocity():
     assert tuple(chain_of('panda').velocity[:5]) == (2.175, 2.175, 2.175, 2.175, 2.61)
 
 
-def test_mid_range_lies_within_the_limits(arm):
-    np.testing.assert_allclose(arm.mid_range(), (arm.lower + arm.upper) / 2, rtol=0, atol=1e-15)
-    assert within_limits(arm, arm.mid_range())
-
-
-@pytest.mark.parametrize(
-    ('lower', 'upper', 'expected'),
-    [(0.5, math.inf, 0.5), (-math.inf, -0.5, -0.5), (-1.0, math.inf, 0.0), (0.2, 0.4, 0.3)],
-)
-def test_middle_of_half_open_limits(lower, upper, expected):
-    chain = chain_with('continuous', '').with_limits([lower], [upper])
-    assert chain.mid_range()[0] == pytest.approx(expected, abs=1e-15)
-
-
-def test_huge_limits_do_not_overflow():
-    chain = chain_with('continuous', '').with_limits([-1.7e308], [1.7e308])
-    assert np.isfinite(chain.mid_range()).all()
-
-
 def test_with_limits_only_narrows(arm):
     span = arm.upper - arm.lower
     narrow = arm.with_limits(arm.lower + 0.1 * span, arm.upper + 1.0)
@@ -175,11 +143,6 @@ def test_with_limits_leaves_the_chain_as_it_was():
     np.testing.assert_array_equal(chain.arrays.lower, lower)
 
 
-def test_with_limits_of_a_single_position():
-    chain = snake(3).with_limits([0.1, -9, -9], [0.1, 9, 9])
-    assert (chain.lower[0], chain.upper[0]) == (0.1, 0.1)
-
-
 @pytest.mark.parametrize('lower', [[-9, 0.3, -9], [-9, math.inf, -9]])
 def test_with_limits_names_the_joint_that_cannot_be_anywhere(lower):
     with pytest.raises(ChainError, match="joint 'joint2' has no position left"):
@@ -195,12 +158,6 @@ def test_with_limits_that_are_no_numbers_for_each_joint(limits):
         chain.with_limits(limits, chain.upper)
     with pytest.raises(ArgumentError, match=r'^upper: '):
         chain.with_limits(chain.lower, limits)
-
-
-def test_the_same_request_gives_the_same_bits(arm):
-    for q in postures(arm, 5):
-        np.testing.assert_array_equal(arm.forward(q), arm.forward(q))
-        np.testing.assert_array_equal(arm.jacobian(q), arm.jacobian(q))
 
 
 def test_chains_can_be_pickled():

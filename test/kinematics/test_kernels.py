@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from support.chains import (
     arm_path,
+    assert_jacobian_is_the_derivative,
     forward_by_tree,
     joint_xml,
     limit_xml,
@@ -11,11 +12,9 @@ from support.chains import (
     robot_xml,
     SHARED_ROBOTS,
     snake,
-    snake_xml,
 )
 
 from ik_service import Robot
-from ik_service.kinematics.pose_error import pose_error
 
 
 class PinocchioChain:
@@ -78,24 +77,6 @@ def shared_chains():
     except (ImportError, FileNotFoundError) as error:
         return [pytest.param(None, marks=pytest.mark.skip(reason=f'no {listing.name}: {error}'))]
     return [pytest.param(entry, id=entry['name']) for entry in entries]
-
-
-def numerical_jacobian(chain, q, step=1e-6):
-    """Twist of the tip per joint velocity, by central differences."""
-    columns = []
-    for i in range(chain.n):
-        ahead, behind = q.copy(), q.copy()
-        ahead[i] += step
-        behind[i] -= step
-        difference = pose_error(chain.forward(behind), chain.forward(ahead))
-        columns.append(difference / (ahead[i] - behind[i]))
-    return np.array(columns).T
-
-
-def assert_jacobian_is_the_derivative(chain, q):
-    J = chain.jacobian(q)
-    error = np.linalg.norm(J - numerical_jacobian(chain, q)) / np.linalg.norm(J)
-    assert error < 1e-6
 
 
 @pytest.mark.parametrize('n', LENGTHS)
@@ -188,15 +169,3 @@ def test_makers_robots_agree_with_pinocchio(entry):
 def test_arms_agree_with_pinocchio(name, base, tip):
     urdf = arm_path(name).read_text()
     assert_agrees_with_pinocchio(Robot.from_urdf(urdf).chain(base, tip), urdf, 1000)
-
-
-@pytest.mark.parametrize('n', [1, 6, 30, 60])
-def test_snakes_agree_with_pinocchio(n):
-    assert_agrees_with_pinocchio(snake(n), snake_xml(n), 100)
-
-
-def test_forward_returns_rotations(arm):
-    for q in postures(arm, 50):
-        T = arm.forward(q)
-        np.testing.assert_allclose(T[:3, :3] @ T[:3, :3].T, np.eye(3), rtol=0, atol=1e-14)
-        assert T[3].tolist() == [0, 0, 0, 1]

@@ -62,28 +62,6 @@ def test_poses_of_all_links_of_makers_robots_agree_with_chains(name):
     assert_chains_agree(makers_robot(name))
 
 
-@pytest.mark.parametrize('name', [*ARM_TIPS, *MAKERS])
-def test_poses_of_all_links_agree_with_pinocchio(name):
-    pin = pytest.importorskip('pinocchio')
-    robot = chain_of(name).robot if name in ARM_TIPS else makers_robot(name)
-    positions = random_positions(robot, seed=1)
-    poses = link_poses(robot, positions)
-    model = pin.buildModelFromXML(robot.urdf_text)  # without mimics: all joints are set below
-    configuration = pin.neutral(model)
-    for joint in robot.movable_joint_names:
-        source, multiplier, offset = robot.resolve_mimic(joint)
-        value = multiplier * positions[source] + offset
-        pin_joint = model.joints[model.getJointId(joint)]
-        values = (math.cos(value), math.sin(value)) if pin_joint.nq == 2 else (value,)
-        configuration[pin_joint.idx_q : pin_joint.idx_q + pin_joint.nq] = values
-    data = model.createData()
-    pin.framesForwardKinematics(model, data, configuration)
-    root = data.oMf[model.getFrameId(robot.root_link)]
-    for link, T in poses.items():
-        expected = root.actInv(data.oMf[model.getFrameId(link)]).homogeneous
-        np.testing.assert_allclose(T, expected, rtol=0, atol=1e-12)
-
-
 def test_joints_left_out_stand_at_zero_or_the_limit_next_to_it():
     panda = chain_of('panda').robot
     given = dict.fromkeys(panda.independent_joint_names, 0.0)

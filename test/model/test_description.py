@@ -11,11 +11,11 @@ import pytest
 from support.urdf_texts import joint_xml, robot_xml
 
 from ik_service.exceptions import UrdfError
-from ik_service.model.description import read_description
 from ik_service.model.geometry.inertias import complete_inertias
-from ik_service.model.geometry.link_geometry import Box, read_collision_geometry
+from ik_service.model.geometry.link_geometry import read_collision_geometry
+from ik_service.model.geometry.solids import Box
 from ik_service.model.urdf import MAX_LINKS
-from ik_service.model.urdf_writing import partial_urdf, prefixed_urdf, whole_urdf
+from ik_service.model.urdf_writing import partial_urdf, whole_urdf
 from ik_service.robot import Robot
 
 SHAPE = '<geometry><box size="0.1 0.2 0.3"/></geometry>'
@@ -96,9 +96,6 @@ def test_all_readers_find_the_same_however_it_is_spelt(text):
     assert [shape.T_link_geometry[2, 3] for shape in shapes] == [0.0, 0.0, 1.0]
     assert [name for name, _ in robot.description.elements_of_links('visual')] == ['arm']
     assert masses(robot) == masses(plain)
-    again = Robot.from_urdf_text(prefixed_urdf(text, 'l_'))
-    assert again.links == ('l_base', 'l_arm')
-    assert again.description.shapes == 3
     part = Robot.from_urdf_text(partial_urdf(robot, 'part', 'base', ['arm']))
     assert part.description.shapes == 2
     assert Robot.from_urdf_text(whole_urdf(robot)).links == robot.links
@@ -107,19 +104,10 @@ def test_all_readers_find_the_same_however_it_is_spelt(text):
     assert robot.remarks == ()
 
 
-@pytest.mark.parametrize('text', SPELLINGS.values(), ids=SPELLINGS)
-def test_pinocchio_reads_the_same_from_the_normal_text(text):
-    pin = pytest.importorskip('pinocchio')
-    normal = read_description(text).text
-    model = pin.buildModelFromXML(normal)
-    shapes = pin.buildGeomFromUrdfString(model, normal, pin.GeometryType.COLLISION)
-    assert (model.nq, shapes.ngeoms) == (1, 3)
-
-
 def test_content_of_others_keeps_its_prefixes():
     text = first(URDF, '<plugin', '<controller:p3d><a:b c:d="1">t</a:b></controller:p3d><plugin')
     text = first(text, 'name="r"', 'xmlns:controller="urn:c" name="r"')
-    written = prefixed_urdf(text, 'l_')
+    written = Robot.from_urdf_text(text).description.text
     assert '<controller:p3d><a:b c:d="1">t</a:b></controller:p3d>' in written
     assert 'xmlns:controller="urn:c"' in written
 

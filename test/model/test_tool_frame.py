@@ -7,10 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from support.ros.servers import PANDA
+from support.chains import arm_path
 
 import ik_service as iks
 from ik_service.arm.arm import ArmSettings
@@ -20,6 +17,7 @@ from ik_service.exceptions import IkServiceError, ToolFrameError
 from ik_service.kinematics.link_poses import link_poses
 from ik_service.model import tool_frame
 
+PANDA = arm_path('panda')
 TCP = iks.ToolFrame('panda_link8', (0.0, 0.01, 0.1), (0.1, -0.2, 0.3))
 T_TCP = transform_from_xyz_rpy(TCP.xyz, TCP.rpy)
 

@@ -95,45 +95,12 @@ def test_mimic_defaults():
     assert robot.resolve_mimic('c') == ('shoulder', -2.0, 0.5)
 
 
-UNKNOWN_TAGS = """
-<robot name="robot" xmlns:xacro="http://www.ros.org/wiki/xacro" xmlns="http://example.org">
-  <!-- a comment -->
-  <material name="blue"/>
-  <link name="base"><visual><geometry><mesh/></geometry></visual><origin xyz="bad"/></link>
-  <link name="arm" colour="red"/>
-  <joint name="shoulder" type="revolute" unknown="1">
-    <parent link="base"/><child link="arm"/><limit lower="-1" upper="1" unknown="x"/>
-    <surprise/><dynamics damping="x"/><safety_controller/><calibration rising="?"/>
-  </joint>
-  <gazebo reference="arm"><joint name="inner" type="revolute"/></gazebo>
-  <ros2_control name="c" type="system"><joint name="shoulder"/></ros2_control>
-  <transmission name="t"><joint name="shoulder"/></transmission>
-</robot>
-"""
-
-
-def test_elements_beside_kinematics_are_ignored_silently(capfd):
-    robot = Robot.from_urdf(UNKNOWN_TAGS)
-    assert robot.links == ('base', 'arm')
-    assert list(robot.joints) == ['shoulder']
-    assert robot.urdf_text == UNKNOWN_TAGS
-    assert capfd.readouterr() == ('', '')
-
-
 def test_names_may_contain_any_character():
     robot = Robot.from_urdf(
         '<robot name="a &amp; b"><link name="&lt;a&gt; &quot;&apos;&#10;é"/></robot>'
     )
     assert robot.name == 'a & b'
     assert robot.links == ('<a> "\'\né',)
-
-
-def test_from_path(tmp_path):
-    path = tmp_path / 'a<b.urdf'
-    path.write_text('\ufeff' + robot_xml(joint_xml()), encoding='utf-8')
-    assert list(Robot.from_urdf(path).joints) == ['shoulder']
-    path = path.rename(tmp_path / 'arm.urdf')
-    assert list(Robot.from_urdf(str(path)).joints) == ['shoulder']
 
 
 def test_real_robots_have_the_stated_number_of_variables():

@@ -35,15 +35,6 @@ def test_held_commands_go_on(solver):
     assert rig.follower.state is FollowerState.REACHED
 
 
-def test_a_target_out_of_reach_is_still_said_to_be_that(solver):
-    rig = Rig(solver, READY)
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, (3.0, 0.0, 0.0)))
-    rig.rest(8.0)
-    assert rig.follower.idle
-    assert rig.follower.state is FollowerState.UNREACHABLE
-
-
 @pytest.mark.parametrize('pause', [0.05, 0.5, 3.0])
 def test_a_sagging_arm_does_not_drift(solver, pause):
     """The arm hangs 20 mrad below its commands; motions up and down end where they began."""

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ik_service.exceptions import OptionError
-from ik_service.sim.faults import FaultSettings, FaultyChannel
+from ik_service.sim.real_time_simulation import FaultSettings, FaultyChannel
 
 
 def line(seed=0):
@@ -26,14 +26,6 @@ def test_a_share_is_lost_and_the_same_one_every_time():
 
     assert len(arrivals(1)) == pytest.approx(1400, abs=4 * np.sqrt(2000 * 0.3 * 0.7))
     assert arrivals(1) == arrivals(1) != arrivals(2)
-
-
-@pytest.mark.parametrize(('lost', 'count'), [(0.0, 50), (1.0, 0)])
-def test_all_or_nothing(lost, count):
-    wire = line()
-    for number in range(50):
-        wire.send(number, 0.0, lost, 0.0)
-    assert len(wire.receive(0.0)) == count
 
 
 def test_messages_come_late_but_in_order():

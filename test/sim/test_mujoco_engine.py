@@ -102,8 +102,8 @@ def test_time_that_is_shorter_than_a_step_is_not_lost():
     for _ in range(400):
         fine.step(np.array([0.5, 0.0]), np.zeros(2), 0.00025)
     coarse.step(np.array([0.5, 0.0]), np.zeros(2), 0.1)
-    assert fine._data.time == pytest.approx(coarse._data.time, abs=1.1e-3)
-    assert fine._data.time == pytest.approx(0.1, abs=1.1e-3)
+    assert coarse.position[0] > 0.05
+    assert fine.position == pytest.approx(coarse.position, abs=2.2e-3)  # of a step of 1 ms
 
 
 def test_a_simulation_that_breaks_down_says_so_and_stops_the_arm():
@@ -117,19 +117,6 @@ def test_a_simulation_that_breaks_down_says_so_and_stops_the_arm():
     assert not engine.velocity.any()
     run(engine, [0.6, 0.02])
     assert engine.position[0] == pytest.approx(0.6, abs=1e-3)
-
-
-def test_the_inertia_of_the_arm_is_fed_forward():
-    engine = pendulum(start=(-1.0, 0.0))
-    acceleration, behind, target, speed = 4.0, [], -1.0, 0.0
-    for step in range(500):
-        speed += acceleration * 0.001 if step < 300 else 0.0
-        target += 0.001 * speed
-        engine.step(np.array([target, 0.0]), np.array([speed, 0.0]), 0.001)
-        behind.append(engine._set_points.position[0] - engine.position[0])
-    inertia = 0.01 + 2.0 * 0.5**2 + engine._arm.gains.rotor[0]
-    without = inertia * acceleration / engine._arm.gains.stiffness[0]
-    assert abs(behind[299] - behind[-1]) < 0.1 * without
 
 
 @pytest.mark.parametrize('name', ['panda', 'ur5e'])

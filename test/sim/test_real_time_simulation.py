@@ -7,8 +7,7 @@ from support.chains import joint_xml, limit_xml, robot_xml
 from ik_service import Robot
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import SimulationError, UnknownJointError
-from ik_service.sim.faults import FaultSettings
-from ik_service.sim.real_time_simulation import RealTimeFactor, RealTimeSimulation
+from ik_service.sim.real_time_simulation import FaultSettings, RealTimeFactor, RealTimeSimulation
 from ik_service.sim.simulated_arm import SimulatedArm
 
 ROBOT = Robot.from_urdf(
@@ -98,11 +97,10 @@ def test_nothing_leaps_after_a_pause_of_the_process():
 
 def test_a_slow_rate_does_not_slow_the_arm():
     rig = Rig(arm=False)
-    simulation = RealTimeSimulation(FaultSettings(), rig.bad, rig.broken, period=1.0)
+    simulation = RealTimeSimulation(FaultSettings(), rig.bad, rig.broken, now=0.0, period=1.0)
     simulation.set_arm(rig.arm)
     rig.arm.command(['a'], [2.0])
-    begin = simulation._now
-    simulation.advance(begin + 1.0, 1)
+    simulation.advance(1.0, 1)
     assert rig.arm.positions[0] == pytest.approx(1.0), 'at 1 rad/s'
 
 

@@ -1,27 +1,15 @@
+"""Gains of servos."""
+
 import numpy as np
 import pytest
 
 from ik_service.sim.mujoco_engine import (
-    FRICTION_SHARE,
-    FULL_EFFORT_TIME,
-    ROTOR_TIME,
     ServoGains,
     sufficient_effort,
 )
 
-EFFORT = np.array([87.0, 12.0, 3000.0])
 SPEED = np.array([2.175, 2.61, 0.2])
 INERTIA = np.array([2.0, 0.01, 40.0])
-
-
-def test_gains_follow_their_derivation():
-    gains = ServoGains.derive(EFFORT, SPEED, INERTIA)
-    assert gains.stiffness * SPEED * FULL_EFFORT_TIME == pytest.approx(EFFORT)
-    assert gains.lead == pytest.approx(SPEED * FULL_EFFORT_TIME)
-    assert EFFORT / gains.rotor * ROTOR_TIME == pytest.approx(SPEED)
-    assert gains.friction * SPEED == pytest.approx(FRICTION_SHARE * EFFORT)
-    mass = INERTIA + gains.rotor
-    assert gains.damping / (2.0 * np.sqrt(gains.stiffness * mass)) == pytest.approx(np.ones(3))
 
 
 def test_gains_of_the_first_panda_joint_match_the_docstring():

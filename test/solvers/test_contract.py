@@ -20,6 +20,7 @@ from support.chains import (
     snake,
     targets,
     transform,
+    within_limits,
 )
 from support.solver_checks import assert_honest, assert_same, options_with, suited
 
@@ -140,3 +141,36 @@ def test_accelerated_variants_need_a_tenth_of_the_classical_iterations(method, n
     )
     assert accelerated.success.all()
     assert 10.0 * accelerated.iterations.mean() < classical.iterations.mean()
+
+
+COUNT = 200
+
+
+def pass_rate(name, solver, **options):
+    """Share of random reachable poses that are reached."""
+    chain = arm_of(name)
+    # Bounded by the searches of the method, so that the load of the machine has no say.
+    prepared = iks.Solver(chain, solver, iks.IkOptions(timeout=30.0, **options))
+    results = [prepared.solve(target) for target in targets(chain, COUNT, seed=2024)]
+    assert all(within_limits(chain, result.q) for result in results)
+    return sum(result.success for result in results) / COUNT
+
+
+@pytest.mark.parametrize('name', ARM_TIPS)
+@pytest.mark.parametrize(
+    ('solver', 'least'),
+    [
+        ('levenberg_marquardt', 0.999),
+        ('pseudoinverse', 0.99),
+        ('transpose', 0.999),
+        ('ccd', 0.999),
+    ],
+)
+def test_pass_rate(name, solver, least):
+    assert pass_rate(name, solver) >= least
+
+
+@pytest.mark.parametrize('name', ARM_TIPS)
+def test_pass_rate_of_the_transpose_for_positions(name):
+    options = {'task_weights': (1, 1, 1, 0, 0, 0), 'position_tolerance': 1e-3}
+    assert pass_rate(name, 'transpose', **options) >= 0.999

@@ -1,4 +1,4 @@
-"""Options: what they may be, and which of them each method uses."""
+"""Options of a solve, and its result: a status and a reason in a sentence."""
 
 from dataclasses import FrozenInstanceError, replace
 import math
@@ -6,13 +6,15 @@ import math
 import numpy as np
 import pytest
 from support.chains import arm as arm_of
+from support.chains import arm as chain_of
+from support.chains import planar, transform
 
 import ik_service as iks
 from ik_service import IkOptions
 from ik_service.exceptions import IkServiceError, OptionError
 from ik_service.solvers.loop.problem import views
-from ik_service.solvers.options import JOINT_LIMIT_STRATEGIES, LimitStrategy, VARIANTS
-from ik_service.solvers.registry import given, solver_spec
+from ik_service.solvers.registry import solver_spec
+from ik_service.solvers.result import few_joints_hint
 
 ONES = (1.0,) * 6
 NO_POSITIVE_NUMBER = [0.0, -1.0, math.nan, math.inf, -math.inf, '1', None, True, [1.0], 1j,
@@ -33,6 +35,7 @@ BAD = [
     *(('perturbation', value) for value in NO_POSITIVE_NUMBER if value is not None),
     *(('element_weight', value) for value in NO_POSITIVE_NUMBER if value is not None),
     *(('characteristic_length', value) for value in NO_POSITIVE_NUMBER if value is not None),
+    *(('max_joint_motion', value) for value in NO_POSITIVE_NUMBER if value is not None),
     *(('null_space_gain', value) for value in NO_POSITIVE_NUMBER[1:] if value is not None),
     *(('jacobian', value) for value in ['', 'analytic', None, 1]),
     *(('extension', value) for value in ['', 'elements', 1, ['basic_elements']]),
@@ -141,14 +144,6 @@ def test_options_do_not_change_and_can_be_compared():
     assert hash(options) == hash(IkOptions())
 
 
-def test_strategies_of_the_options_are_those_of_the_kernels():
-    assert JOINT_LIMIT_STRATEGIES == ('clamp', 'active_set', 'transform', 'penalty', 'ignore')
-    inner = {LimitStrategy.PENALTY_IN_COST}
-    assert {LimitStrategy[name.upper()] for name in JOINT_LIMIT_STRATEGIES} == (
-        set(LimitStrategy) - inner
-    )
-
-
 # A value of each option that only some methods use, other than its default, and what it needs.
 VALUES = {
     'step_gain': {'step_gain': 0.5},
@@ -220,40 +215,6 @@ def test_every_method_takes_what_concerns_the_loop():
         assert iks.Solver(arm_of('panda'), name, iks.IkOptions(**values)).name == name
 
 
-def test_limits_are_kept_by_the_loop_or_by_the_method():
-    options = {name: iks.IkOptions(joint_limits=name) for name in JOINT_LIMIT_STRATEGIES}
-    for name in iks.solver_names():
-        own = name in ('ccd', 'bfgs', 'conjugate_gradient')
-        assert solver_spec(name).keeps_limits == own
-        assert solver_spec(name).strategy(options['ignore']) == LimitStrategy.IGNORE
-        assert solver_spec(name).strategy(options['clamp']) == LimitStrategy.CLAMP
-        held = solver_spec(name).strategy(options['active_set'])
-        assert held == (LimitStrategy.CLAMP if own else LimitStrategy.ACTIVE_SET)
-        if name != 'ccd':
-            assert solver_spec(name).strategy(options['transform']) == LimitStrategy.TRANSFORM
-            penalty = solver_spec(name).strategy(options['penalty'])
-            assert penalty == (LimitStrategy.PENALTY_IN_COST if own else LimitStrategy.PENALTY)
-
-
-def test_weight_of_a_penalty_comes_with_it():
-    with pytest.raises(OptionError, match=r"^penalty_weight: has to come with joint_limits='pen"):
-        iks.IkOptions(penalty_weight=1.0)
-    for value in (0.0, -1.0, float('inf'), 'much', None):
-        if value is not None:
-            with pytest.raises(OptionError, match=r'^penalty_weight: has to be a number above 0'):
-                iks.IkOptions(penalty_weight=value, joint_limits='penalty')
-    weighted = iks.IkOptions(penalty_weight=3.0, joint_limits='penalty')
-    for name in iks.solver_names():
-        if name != 'ccd':
-            iks.Solver(arm_of('panda'), name, weighted)
-
-
-def test_given():
-    assert given(None, 0.5) == 0.5
-    assert given(0, 0.5) == 0.0
-    assert isinstance(given(1, 0.5), float)
-
-
 # Variants
 
 
@@ -288,8 +249,85 @@ def test_characteristic_length_is_not_one_of_classical_steps(name, values):
         iks.Solver(arm_of('panda'), name, options)
 
 
-@pytest.mark.parametrize('name', ['levenberg_marquardt', 'bfgs'])
-def test_methods_without_variants_refuse_the_option(name):
-    for variant in VARIANTS:
-        with pytest.raises(OptionError, match=rf'^variant: is not used by {name}, which uses'):
-            iks.Solver(arm_of('panda'), name, iks.IkOptions(variant=variant))
+def test_every_status_is_a_sentence():
+    names = {status.name for status in iks.IkStatus}
+    assert {'SUCCESS', 'NO_SOLUTION', 'TIMED_OUT', 'UNREACHABLE'} <= names
+    for status in iks.IkStatus:
+        assert len(status.value.split()) >= 4
+
+
+def test_results_do_not_change():
+    chain = chain_of('panda')
+    result = iks.solve_ik(chain, chain.forward(chain.mid_range()))
+    with pytest.raises(FrozenInstanceError):
+        result.status = iks.IkStatus.NO_SOLUTION
+    with pytest.raises(ValueError, match='read-only'):
+        result.q[0] = 1.0
+
+
+def test_reason_of_a_success():
+    chain = chain_of('panda')
+    result = iks.solve_ik(chain, chain.forward(chain.mid_range()))
+    assert result.reason.startswith('reached within ')
+    assert ' mm and ' in result.reason
+    assert '0 iterations in 1 search,' in result.reason
+
+
+def test_reason_of_a_failure_says_how_far_the_closest_pose_is():
+    chain = planar(1.0, 0.4)
+    result = iks.solve_ik(chain, transform(p=(2.4, 0.0, 0.0)), [0.1, 0.1])
+    assert result.reason.startswith('the target lies outside the reach of the chain; ')
+    assert f'the closest pose found is {result.position_error * 1e3:.0f} mm' in result.reason
+    assert 'is 1000 mm and ' in result.reason
+
+
+def test_distances_beyond_a_metre_are_told_in_whole_millimetres():
+    chain = planar(1.0, 0.4)
+    result = iks.solve_ik(chain, transform(p=(5.45, 0.0, 0.0)), [0.1, 0.1])
+    assert ' 4050 mm and ' in result.reason
+    path = iks.solve_path(chain, [transform(p=(5.45, 0.0, 0.0))])
+    assert ' 4050 mm and ' in path.end.text
+
+
+def test_poses_too_far_for_numbers_are_told_in_words():
+    chain = planar(1.0, 0.4)
+    result = iks.solve_ik(chain, transform(p=(1e300, 0.0, 0.0)), [0.1, 0.1])
+    assert result.status is iks.IkStatus.UNREACHABLE
+    assert 'the closest pose found is farther than numbers can tell and ' in result.reason
+    assert 'inf' not in result.reason
+    assert 'e+153 mm' in iks.solve_ik(chain, transform(p=(1e150, 0.0, 0.0))).reason
+
+
+def test_solve_time_is_in_seconds():
+    chain = planar(1.0, 0.4)
+    options = iks.IkOptions(timeout=0.05, max_searches=10**9)
+    result = iks.solve_ik(chain, transform(p=(0.1, 0.0, 0.0)), [0.1, 0.1], options=options)
+    assert 0.04 < result.solve_time < 30.0
+    assert f'{result.solve_time * 1e3:.3g} ms' in result.reason
+
+
+def test_the_reason_says_when_there_are_too_few_joints():
+    chain = planar(1.0, 1.0)
+    inside = transform(p=(0.9, 0.4, 0.0))
+    result = iks.solve_ik(chain, inside, options=iks.IkOptions(max_searches=3))
+    assert result.status is iks.IkStatus.NO_SOLUTION
+    assert result.hint.startswith('2 joints cannot meet all 6 axes of most targets')
+    assert result.reason.endswith(result.hint)
+    batch = iks.solve_ik_batch(chain, inside[None], options=iks.IkOptions(max_searches=3))
+    assert batch.reason(0).endswith(result.hint)
+    solved = iks.solve_ik(chain, chain.forward([0.3, 0.4]))
+    assert (solved.success, solved.hint) == (True, '')
+    placed = iks.IkOptions(task_weights=(1, 1, 0, 0, 0, 0), max_searches=3)
+    far = iks.solve_ik(chain, transform(p=(9.0, 0.0, 0.0)), options=placed)
+    assert 'task_weights' not in far.reason
+
+
+def test_the_hint_counts_the_joints_that_move():
+    assert few_joints_hint(6, (1.0,) * 6) == ''
+    assert few_joints_hint(1, (1.0, 1.0, 0.0, 0.0, 0.0, 0.0)) == (
+        '1 joint cannot meet all 2 axes of most targets: a 0 in task_weights frees an axis'
+    )
+    chain = chain_of('panda')
+    lower, upper = chain.lower.copy(), chain.upper.copy()
+    lower[:2] = upper[:2] = 0.0
+    assert '5 joints' in iks.Solver(chain.with_limits(lower, upper)).hint

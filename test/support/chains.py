@@ -8,6 +8,7 @@ import numpy as np
 
 from ik_service import Robot
 from ik_service.kinematics.link_poses import link_poses
+from ik_service.kinematics.pose_error import pose_error
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 """The root of the repository."""
@@ -111,6 +112,23 @@ def forward_by_tree(chain, q):
     return np.linalg.solve(poses[chain.base_link], poses[chain.tip_link])
 
 
+def numerical_jacobian(chain, q, step=1e-6):
+    """Twist (6, n) of the tip for each joint velocity, by central differences."""
+    columns = []
+    for i in range(chain.n):
+        ahead, behind = q.copy(), q.copy()
+        ahead[i] += step
+        behind[i] -= step
+        difference = pose_error(chain.forward(behind), chain.forward(ahead))
+        columns.append(difference / (ahead[i] - behind[i]))
+    return np.array(columns).T
+
+
+def assert_jacobian_is_the_derivative(chain, q):
+    J = chain.jacobian(q)
+    assert np.linalg.norm(J - numerical_jacobian(chain, q)) < 1e-6 * np.linalg.norm(J)
+
+
 def pose_difference(T, T_other):
     """Distance [m] and angle [rad] between two poses, from the definitions."""
     distance = np.linalg.norm(T[:3, 3] - T_other[:3, 3])
@@ -141,23 +159,15 @@ POSE_TOLERANCE = 1e-12
 
 
 def rot_x(angle):
-    T = np.eye(4)
-    c, s = np.cos(angle), np.sin(angle)
-    T[1:3, 1:3] = [[c, -s], [s, c]]
-    return T
+    return transform(rotation((1, 0, 0), angle))
 
 
 def rot_z(angle):
-    T = np.eye(4)
-    c, s = np.cos(angle), np.sin(angle)
-    T[:2, :2] = [[c, -s], [s, c]]
-    return T
+    return transform(rotation((0, 0, 1), angle))
 
 
 def trans(x=0.0, y=0.0, z=0.0):
-    T = np.eye(4)
-    T[:3, 3] = x, y, z
-    return T
+    return transform(p=(x, y, z))
 
 
 def assert_same_pose(T, expected):

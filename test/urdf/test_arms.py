@@ -5,12 +5,17 @@ import pytest
 from support.chains import arm_path
 from urdf_parser_py import urdf
 
-ARMS = ('panda', 'ur5e', 'planar_6r')
-NATURAL_POSTURES = {
-    'panda': (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785, 0.02, 0.02),
-    'ur5e': (0.0, -1.57, 1.57, -1.57, -1.57, 0.0),
-    'planar_6r': (0.6, -0.4, 0.5, -0.7, -0.6, 0.5),
-}
+from ik_service import Robot
+
+ARMS = ('panda', 'ur5e', 'planar_6r', 'upper_body')
+BENT = ('shoulder_pitch', 'shoulder_roll', 'elbow')
+NATURAL_POSTURES = [
+    ('panda', (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785, 0.02, 0.02)),
+    ('ur5e', (0.0, -1.57, 1.57, -1.57, -1.57, 0.0)),
+    ('planar_6r', (0.6, -0.4, 0.5, -0.7, -0.6, 0.5)),
+    ('upper_body', {}),
+    ('upper_body', {f'{side}_{name}': 0.6 for side in ('left', 'right') for name in BENT}),
+]
 
 
 @pytest.fixture(params=ARMS)
@@ -62,7 +67,8 @@ def test_inertias_are_physical(description):
         assert smallest + middle >= largest, f'{link.name}: no body has this tensor'
 
 
-def test_no_link_collides_at_a_natural_posture(arm):
+@pytest.mark.parametrize(('arm', 'posture'), NATURAL_POSTURES)
+def test_no_link_collides_at_a_natural_posture(arm, posture):
     pin = pytest.importorskip('pinocchio')
     model = pin.buildModelFromUrdf(str(arm_path(arm)))
     geometry = pin.buildGeomFromUrdf(model, str(arm_path(arm)), pin.GeometryType.COLLISION)
@@ -74,7 +80,12 @@ def test_no_link_collides_at_a_natural_posture(arm):
         if a == b or model.parents[a] == b or model.parents[b] == a:
             geometry.removeCollisionPair(pin.CollisionPair(i, j))
     data, geometry_data = model.createData(), geometry.createData()
-    q = np.array(NATURAL_POSTURES[arm])
+    if not isinstance(posture, dict):
+        names = Robot.from_urdf(arm_path(arm)).movable_joint_names
+        posture = dict(zip(names, posture, strict=True))
+    q = np.zeros(model.nq)
+    for name, value in posture.items():
+        q[model.joints[model.getJointId(name)].idx_q] = value
     pin.computeCollisions(model, data, geometry, geometry_data, q, False)
     assert len(geometry.collisionPairs) > 40
     collisions = [

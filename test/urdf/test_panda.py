@@ -132,12 +132,3 @@ def test_panda_equals_the_public_description(panda, tip):
         pin.framesForwardKinematics(model, data, q_model)
         worst = max(worst, np.abs(chain.forward(q) - data.oMf[frame].homogeneous).max())
     assert worst < POSE_TOLERANCE
-
-
-def test_panda_limits_equal_those_of_the_public_description(panda):
-    if not REFERENCE.exists():
-        pytest.skip('the public description of the Panda is not beside this repository')
-    reference = Robot.from_urdf(REFERENCE)
-    for name, joint in reference.joints.items():
-        assert panda.joints[name].limits == joint.limits, name
-        assert panda.joints[name].type == joint.type, name

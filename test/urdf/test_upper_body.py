@@ -38,10 +38,6 @@ def zero(robot):
     return link_poses(robot, {})
 
 
-def test_file_is_named_after_its_robot(description):
-    assert description.name == 'upper_body'
-
-
 def test_joints_from_the_hips_to_the_palms(robot):
     for side in ('left', 'right'):
         chain = robot.chain('pelvis', f'{side}_grip')
@@ -110,48 +106,3 @@ def test_masses_are_those_of_a_person(description):
     arms = 2 * sum(MASS_SHARES.values())
     # trunk 0.497, head and neck 0.081
     assert sum(masses.values()) == pytest.approx((0.497 + 0.081 + arms) * MASS, rel=0.02)
-
-
-def test_bodies_are_primitives_with_physical_inertias(description):
-    primitives = (urdf.Box, urdf.Cylinder, urdf.Sphere)
-    moved = {joint.child for joint in description.joints if joint.type != 'fixed'}
-    for link in description.links:
-        if link.name not in moved:
-            continue
-        assert link.visuals, link.name
-        assert link.collisions, link.name
-        for element in (*link.visuals, *link.collisions):
-            assert isinstance(element.geometry, primitives), link.name
-        smallest, middle, largest = np.linalg.eigvalsh(link.inertial.inertia.to_matrix())
-        assert link.inertial.mass > 0, link.name
-        assert smallest > 0, link.name
-        assert smallest + middle >= largest, f'{link.name}: no body has this tensor'
-
-
-@pytest.mark.parametrize('bent', [0.0, 0.6])
-def test_only_neighbours_touch(bent):
-    pin = pytest.importorskip('pinocchio')
-    path = str(arm_path('upper_body'))
-    model = pin.buildModelFromUrdf(path)
-    geometry = pin.buildGeomFromUrdf(model, path, pin.GeometryType.COLLISION)
-    geometry.addAllCollisionPairs()
-    parts = geometry.geometryObjects
-    for i, j in [(pair.first, pair.second) for pair in geometry.collisionPairs]:
-        a, b = parts[i].parentJoint, parts[j].parentJoint
-        if a == b or model.parents[a] == b or model.parents[b] == a:
-            geometry.removeCollisionPair(pin.CollisionPair(i, j))
-    data, geometry_data = model.createData(), geometry.createData()
-    q = np.zeros(model.nq)
-    for name in ('elbow', 'shoulder_pitch', 'shoulder_roll'):
-        for side in ('left', 'right'):
-            q[model.joints[model.getJointId(f'{side}_{name}')].idx_q] = bent
-    pin.computeCollisions(model, data, geometry, geometry_data, q, False)
-    touching = [
-        (parts[pair.first].name, parts[pair.second].name)
-        for pair, result in zip(
-            geometry.collisionPairs, geometry_data.collisionResults, strict=True
-        )
-        if result.isCollision()
-    ]
-    assert len(geometry.collisionPairs) > 200
-    assert touching == []

@@ -9,9 +9,11 @@ that part, with a remark; a group that would mean less than was written cannot b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 import math
+from typing import TypeVar
+from xml.etree.ElementTree import Element
 
 from ik_service.common.quoting import named, quote
 from ik_service.common.read_only import PicklableValue, read_only
@@ -118,41 +120,17 @@ MAX_MEMBERS = 4096
 """Most groups, chains, states, end effectors, virtual joints and passive joints together."""
 
 _JOINT_TYPES = ('fixed', 'planar', 'floating')
-_KEPT = frozenset(
-    {
-        'group',
-        'group_state',
-        'end_effector',
-        'virtual_joint',
-        'passive_joint',
-        'disable_collisions',
-        'disable_default_collisions',
-        'enable_collisions',
-    }
+_PAIRS = ('disable_collisions', 'enable_collisions')
+_COUNTED = (
+    'group',
+    'group_state',
+    'end_effector',
+    'virtual_joint',
+    'passive_joint',
+    'disable_default_collisions',
 )
-_COUNTED = _KEPT - {'disable_collisions', 'enable_collisions'} | {'chain'}
 
-
-@dataclass
-class _Element:
-    """An element under the root, with its children."""
-
-    tag: str
-    attributes: dict[str, str]
-    line: int
-    children: list[_Element] = field(default_factory=list)
-
-    @property
-    def label(self) -> str:
-        name = self.attributes.get('name', '').strip()
-        return named(self.tag, name) if name else f'<{self.tag}> at line {self.line}'
-
-    def required(self, attribute: str, owner: str = '') -> str:
-        """Return an attribute; leading and trailing blanks do not count, as in MoveIt."""
-        value = self.attributes.get(attribute, '').strip()
-        if not value:
-            raise SrdfError(f'<{self.tag}> has no {attribute}', owner or self.label)
-        return value
+_Part = TypeVar('_Part')
 
 
 def read_srdf(text: str) -> XmlDocument:
@@ -175,107 +153,123 @@ def parse_srdf(text: str) -> Semantics:
     :raises SrdfError: the text is malformed as a whole, or hostile.
     """
     document = read_srdf(text)
-    parts = _Parts(remarks=[*document.remarks])
-    for element in _elements(document):
-        try:
-            _TAKERS[element.tag](parts, element)
-        except SrdfError as error:
-            parts.remarks.append(f'{error.element} is left out: {error.reason}')
-    return Semantics(
-        document.root.get('name', '').strip(),
-        parts.groups,
-        parts.states,
-        parts.disabled_pairs,
-        tuple(parts.end_effectors),
-        tuple(parts.virtual_joints),
-        tuple(dict.fromkeys(parts.passive_joints)),
-        remarks=tuple(dict.fromkeys(parts.remarks)),
-        unchecked_links=tuple(dict.fromkeys(parts.unchecked_links)),
-        enabled_pairs=frozenset(parts.enabled_pairs),
-        text=text,
-    )
+    _check_size(document)
+    return _Reader(document).semantics(text)
 
 
-def _elements(document: XmlDocument) -> list[_Element]:
-    """Return the elements under the root that count, with their children."""
-    found: list[_Element] = []
+def _check_size(document: XmlDocument) -> None:
     members = 0
     for element in document.root:
-        if element.tag not in _KEPT:
-            continue
-        children = [_Element(child.tag, child.attrib, document.lines[child]) for child in element]
-        found.append(_Element(element.tag, element.attrib, document.lines[element], children))
-        members += (element.tag in _COUNTED) + sum(child.tag in _COUNTED for child in children)
+        if element.tag in (*_COUNTED, *_PAIRS):
+            members += element.tag in _COUNTED
+            members += sum(child.tag in (*_COUNTED, 'chain') for child in element)
         if members > MAX_MEMBERS:
-            raise SrdfError(
-                f'more than {MAX_MEMBERS} groups, chains, states and joints',
-                f'line {document.lines[element]}',
-            )
-    return found
+            line = f'line {document.lines[element]}'
+            raise SrdfError(f'more than {MAX_MEMBERS} groups, chains, states and joints', line)
 
 
-@dataclass
-class _Parts:
-    """Parts of the semantics that are read."""
+class _Reader:
+    """Reader of the elements under the root of a document."""
 
-    groups: dict[str, GroupElements] = field(default_factory=dict)
-    states: dict[str, dict[str, Positions]] = field(default_factory=dict)
-    disabled_pairs: dict[frozenset[str], str] = field(default_factory=dict)
-    end_effectors: list[EndEffector] = field(default_factory=list)
-    virtual_joints: list[VirtualJoint] = field(default_factory=list)
-    passive_joints: list[str] = field(default_factory=list)
-    unchecked_links: list[str] = field(default_factory=list)
-    enabled_pairs: set[frozenset[str]] = field(default_factory=set)
-    remarks: list[str] = field(default_factory=list)
+    def __init__(self, document: XmlDocument) -> None:
+        self._document = document
+        self._remarks = [*document.remarks]
+        self._groups: dict[str, GroupElements] = {}
+        self._states: dict[str, dict[str, Positions]] = {}
 
+    def semantics(self, text: str) -> Semantics:
+        """Return the content, with the text that it is of."""
+        self._all('group', self._take_group)
+        self._all('group_state', self._take_state)
+        disabled = self._all('disable_collisions', lambda e: (self._pair(e), e.get('reason', '')))
+        unchecked = self._all('disable_default_collisions', lambda e: self._required(e, 'link'))
+        passive = self._all('passive_joint', lambda e: self._required(e, 'name'))
+        return Semantics(
+            self._document.root.get('name', '').strip(),
+            self._groups,
+            self._states,
+            {pair: reason.strip() for pair, reason in disabled},
+            end_effectors=tuple(self._all('end_effector', self._end_effector)),
+            virtual_joints=tuple(self._all('virtual_joint', self._virtual_joint)),
+            passive_joints=_distinct(passive),
+            unchecked_links=_distinct(unchecked),
+            enabled_pairs=frozenset(self._all('enable_collisions', self._pair)),
+            remarks=_distinct(self._remarks),
+            text=text,
+        )
 
-def _take_group(parts: _Parts, element: _Element) -> None:
-    name = element.required('name')
-    try:
-        if name in parts.groups:
-            raise SrdfError('the name stands twice', element.label)
-        parts.groups[name] = _group(name, element)
-    except SrdfError as error:
-        parts.groups[name] = GroupElements(name, fault=error.reason)
-
-
-def _group(name: str, element: _Element) -> GroupElements:
-    label = element.label
-
-    def names(tag: str) -> tuple[str, ...]:
-        found = [child.required('name', label) for child in element.children if child.tag == tag]
-        return tuple(dict.fromkeys(found))
-
-    chains = [
-        (child.required('base_link', label), child.required('tip_link', label))
-        for child in element.children
-        if child.tag == 'chain'
-    ]
-    return GroupElements(
-        name, tuple(dict.fromkeys(chains)), names('joint'), names('link'), names('group')
-    )
-
-
-def _take_state(parts: _Parts, element: _Element) -> None:
-    name, group, label = element.required('name'), element.required('group'), element.label
-    states = parts.states.setdefault(group, {})
-    if name in states:
-        raise SrdfError(f'the name stands twice in {named("group", group)}', label)
-    values: dict[str, tuple[float, ...]] = {}
-    for child in element.children:
-        if child.tag == 'joint':
+    def _all(self, tag: str, read: Callable[[Element], _Part]) -> list[_Part]:
+        """Read the elements of a tag; a faulty one costs itself, and a remark."""
+        found = []
+        for element in self._document.root.iterfind(tag):
             try:
-                _take_value(values, child, label)
+                found.append(read(element))
             except SrdfError as error:
-                parts.remarks.append(f'{label}: a value is ignored: {error.reason}')
-    states[name] = values
+                self._remarks.append(f'{error.element} is left out: {error.reason}')
+        return found
+
+    def _required(self, element: Element, attribute: str, owner: str = '') -> str:
+        """Return an attribute; leading and trailing blanks do not count, as in MoveIt."""
+        value = element.get(attribute, '').strip()
+        if not value:
+            label = owner or self._document.label(element)
+            raise SrdfError(f'<{element.tag}> has no {attribute}', label)
+        return value
+
+    def _take_group(self, element: Element) -> None:
+        name, label = self._required(element, 'name'), self._document.label(element)
+
+        def values(tag: str, attribute: str = 'name') -> list[str]:
+            return [self._required(child, attribute, label) for child in element.iterfind(tag)]
+
+        try:
+            if name in self._groups:
+                raise SrdfError('the name stands twice', label)
+            chains = zip(values('chain', 'base_link'), values('chain', 'tip_link'), strict=True)
+            joints, links, inner = map(_distinct, map(values, ('joint', 'link', 'group')))
+            self._groups[name] = GroupElements(name, _distinct(chains), joints, links, inner)
+        except SrdfError as error:
+            self._groups[name] = GroupElements(name, fault=error.reason)
+
+    def _take_state(self, element: Element) -> None:
+        name, group = self._required(element, 'name'), self._required(element, 'group')
+        label, states = self._document.label(element), self._states.setdefault(group, {})
+        if name in states:
+            raise SrdfError(f'the name stands twice in {named("group", group)}', label)
+        values: dict[str, tuple[float, ...]] = {}
+        for child in element.iterfind('joint'):
+            try:
+                joint = self._required(child, 'name', label)
+                if joint in values:
+                    raise SrdfError(f'{named("joint", joint)} stands twice', label)
+                values[joint] = _numbers(self._required(child, 'value', label), joint, label)
+            except SrdfError as error:
+                self._remarks.append(f'{label}: a value is ignored: {error.reason}')
+        states[name] = values
+
+    def _pair(self, element: Element) -> frozenset[str]:
+        return frozenset((self._required(element, 'link1'), self._required(element, 'link2')))
+
+    def _end_effector(self, element: Element) -> EndEffector:
+        return EndEffector(
+            self._required(element, 'name'),
+            self._required(element, 'parent_link'),
+            self._required(element, 'group'),
+            element.get('parent_group', '').strip(),
+        )
+
+    def _virtual_joint(self, element: Element) -> VirtualJoint:
+        kind = self._required(element, 'type')
+        if kind not in _JOINT_TYPES:
+            valid = ', '.join(_JOINT_TYPES)
+            label = self._document.label(element)
+            raise SrdfError(f'unknown type {quote(kind)}; valid: {valid}', label)
+        names = ('name', 'type', 'parent_frame', 'child_link')
+        return VirtualJoint(*(self._required(element, name) for name in names))
 
 
-def _take_value(values: dict[str, tuple[float, ...]], element: _Element, label: str) -> None:
-    joint = element.required('name', label)
-    if joint in values:
-        raise SrdfError(f'{named("joint", joint)} stands twice', label)
-    values[joint] = _numbers(element.required('value', label), joint, label)
+def _distinct(parts: Iterable[_Part]) -> tuple[_Part, ...]:
+    return tuple(dict.fromkeys(parts))
 
 
 def _numbers(text: str, joint: str, label: str) -> tuple[float, ...]:
@@ -284,67 +278,6 @@ def _numbers(text: str, joint: str, label: str) -> tuple[float, ...]:
     except ValueError:
         values = (math.nan,)
     if not all(map(math.isfinite, values)):
-        raise SrdfError(
-            f'the value of {named("joint", joint)} has to be finite numbers, not {quote(text)}',
-            label,
-        )
+        wanted = f'the value of {named("joint", joint)} has to be finite numbers'
+        raise SrdfError(f'{wanted}, not {quote(text)}', label)
     return values
-
-
-def _pair(element: _Element) -> frozenset[str]:
-    return frozenset((element.required('link1'), element.required('link2')))
-
-
-def _take_disabled_pair(parts: _Parts, element: _Element) -> None:
-    parts.disabled_pairs[_pair(element)] = element.attributes.get('reason', '').strip()
-
-
-def _take_enabled_pair(parts: _Parts, element: _Element) -> None:
-    parts.enabled_pairs.add(_pair(element))
-
-
-def _take_unchecked_link(parts: _Parts, element: _Element) -> None:
-    parts.unchecked_links.append(element.required('link'))
-
-
-def _take_end_effector(parts: _Parts, element: _Element) -> None:
-    parts.end_effectors.append(
-        EndEffector(
-            element.required('name'),
-            element.required('parent_link'),
-            element.required('group'),
-            element.attributes.get('parent_group', '').strip(),
-        )
-    )
-
-
-def _take_virtual_joint(parts: _Parts, element: _Element) -> None:
-    kind = element.required('type')
-    if kind not in _JOINT_TYPES:
-        raise SrdfError(
-            f'unknown type {quote(kind)}; valid: {", ".join(_JOINT_TYPES)}', element.label
-        )
-    parts.virtual_joints.append(
-        VirtualJoint(
-            element.required('name'),
-            kind,
-            element.required('parent_frame'),
-            element.required('child_link'),
-        )
-    )
-
-
-def _take_passive_joint(parts: _Parts, element: _Element) -> None:
-    parts.passive_joints.append(element.required('name'))
-
-
-_TAKERS: dict[str, Callable[[_Parts, _Element], None]] = {
-    'group': _take_group,
-    'group_state': _take_state,
-    'disable_collisions': _take_disabled_pair,
-    'disable_default_collisions': _take_unchecked_link,
-    'enable_collisions': _take_enabled_pair,
-    'end_effector': _take_end_effector,
-    'virtual_joint': _take_virtual_joint,
-    'passive_joint': _take_passive_joint,
-}

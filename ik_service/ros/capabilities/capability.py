@@ -16,7 +16,7 @@ from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.motion.followers import Followers
 from ik_service.ros.motion.parameters import Parameters
 from ik_service.ros.requests.frames import Frames
-from ik_service.ros.requests.service_handler import Around, ServiceHandler
+from ik_service.ros.requests.service_handler import ServiceContext, ServiceHandler
 from ik_service.ros.scene.collision_world import CollisionWorld
 
 C = TypeVar('C', bound='Capability')
@@ -35,7 +35,7 @@ class NodeParts:
     :ivar clock: the motion clock.
     :ivar measured: returns the measured state; None before there is an arm.
     :ivar followers: returns the followers of the present arm; None before there is one.
-    :ivar around: returns the first arguments of the handler of a service, by its name.
+    :ivar context: returns the context of the handler of a service, by its name.
     :ivar on_error: called with an unexpected exception.
     :ivar wake: lets the threads of the node notice a new subscription.
     :ivar watches: called ten times a second for what only observes, in a thread of its own.
@@ -51,7 +51,7 @@ class NodeParts:
     clock: MotionClock
     measured: Callable[[], MeasuredState | None]
     followers: Callable[[], Followers | None]
-    around: Callable[[str], Around]
+    context: Callable[[str], ServiceContext]
     on_error: Callable[[Exception], object]
     wake: Callable[[], object]
     watches: set[Callable[[float], object]] = field(default_factory=set)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -26,7 +27,11 @@ from ik_service.ros.common.qos import BATCH_QOS, SERVICE_QOS
 from ik_service.ros.common.response_retry import retry_dropped_responses
 from ik_service.ros.node.parameters import NodeParameters
 from ik_service.ros.requests.frames import Frames
-from ik_service.ros.requests.service_handler import Around, RequestStatistics, ServiceHandler
+from ik_service.ros.requests.service_handler import (
+    RequestStatistics,
+    ServiceContext,
+    ServiceHandler,
+)
 from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.ros.services.compute_cartesian_path import CartesianPathHandler
 from ik_service.ros.services.compute_fk import FkHandler
@@ -69,26 +74,27 @@ class Services:
         on_error: Callable[[Exception], object],
         on_offered: Callable[[str], object],
     ) -> None:
-        self._node, self._frames = node, frames
-        self._on_error, self._on_offered = on_error, on_offered
+        warn = node.get_logger().warning
+        states = FaultLogger(lambda text: warn(f'check_state_validity: {text}'))
+        self._context = ServiceContext(
+            node.get_clock(), frames, collisions, on_error, states.report
+        )
+        self._node, self._on_error, self._on_offered = node, on_error, on_offered
         self._offered: set[str] = set()
         settings, motion = parameters.solver, parameters.follower
         self.group, self.path_group = ReentrantCallbackGroup(), ReentrantCallbackGroup()
         self.batch_group = ReentrantCallbackGroup()
         self.capability_group = ReentrantCallbackGroup()
-        around, warn = self.around, node.get_logger().warning
-        states = FaultLogger(lambda text: warn(f'check_state_validity: {text}'))
-        self.ik = IkHandler(settings, *around('compute_ik'), collisions)
-        self.paths = CartesianPathHandler(settings, motion, *around(_PATHS), collisions)
-        self.batches = BatchHandler(self.ik, *around(_BATCHES))
-        listed = AllSolutionsHandler(self.ik, *around(_ALL))
-        placed = FkHandler(*around('compute_fk'), collisions.known)
-        checked = ValidityHandler(node.get_clock(), frames, on_error, states.report, collisions)
+        context = self.context
+        self.ik = IkHandler(context('compute_ik'), settings)
+        self.paths = CartesianPathHandler(context(_PATHS), settings, motion)
+        self.batches = BatchHandler(context(_BATCHES), self.ik)
+        listed = AllSolutionsHandler(context(_ALL), self.ik)
         self._handlers: dict[str, tuple[type, ServiceHandler]] = {
             'compute_ik': (GetPositionIK, self.ik),
-            'compute_fk': (GetPositionFK, placed),
-            'check_state_validity': (GetStateValidity, checked),
-            'get_urdf': (GetGroupUrdf, UrdfHandler(*around('get_urdf'))),
+            'compute_fk': (GetPositionFK, FkHandler(context('compute_fk'))),
+            'check_state_validity': (GetStateValidity, ValidityHandler(self._context)),
+            'get_urdf': (GetGroupUrdf, UrdfHandler(context('get_urdf'))),
             _BATCHES: (GetCartesianPath, self.batches),
             _PATHS: (GetCartesianPath, self.paths),
             _ALL: (GetCartesianPath, listed),
@@ -99,10 +105,10 @@ class Services:
         self._add_late(_ALL, self.batch_group, SERVICE_QOS)
         self._compile: Callable[[Any], object] = lambda kernels: kernels.warm_up()
 
-    def around(self, service: str) -> Around:
-        """Return the first arguments of the handler of a service."""
+    def context(self, service: str) -> ServiceContext:
+        """Return the context of the handler of a service, which logs what it refuses."""
         refused = refusal_logger(service, self._node.get_logger().warning)
-        return self._node.get_clock(), self._frames, self._on_error, refused
+        return replace(self._context, on_refused=refused)
 
     def add(
         self, services: Mapping[str, tuple[type, ServiceHandler]], late: Collection[str]

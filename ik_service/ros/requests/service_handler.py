@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 import threading
 from typing import Any, NamedTuple
 
-from moveit_msgs.msg import MoveItErrorCodes, RobotState
+from moveit_msgs.msg import MoveItErrorCodes, PositionIKRequest, RobotState
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
 from rclpy.clock import Clock
@@ -15,12 +16,15 @@ from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import MeasuredState
+from ik_service.arm.group import ArmGroup, PreparedSolver
 from ik_service.arm.joint_state import known_positions, PostureSpace
 from ik_service.common.threads import BackgroundWorkers
 from ik_service.exceptions import ArgumentError, UnknownJointError
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frames import FrameResolver, Frames
+from ik_service.ros.requests.ik_answer import bring_inside
 from ik_service.ros.requests.virtual_joints import read_multi_dof
+from ik_service.ros.scene.avoidance import Avoidance, avoidance, UNCHECKED
 from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.solvers.result import IkResult
 
@@ -45,8 +49,23 @@ _SOURCE = 'ik_service'
 _HAS_MESSAGE = hasattr(MoveItErrorCodes(), 'message')  # ROS 2 Humble has only the number
 
 
-Around = tuple[Clock, Frames, Callable[[Exception], object], Callable[[str], object]]
-"""Clock, frames and callbacks of a handler, in the order of its arguments."""
+@dataclass(frozen=True)
+class ServiceContext:
+    """
+    Parts of a node that the handler of a service works with.
+
+    :ivar clock: fills in the stamps of answers.
+    :ivar frames: frames besides the links of the robot.
+    :ivar collisions: the known world, and the checker of collisions.
+    :ivar on_error: called with an unexpected exception.
+    :ivar on_refused: called with the reason why a request could not be answered as it stood.
+    """
+
+    clock: Clock
+    frames: Frames
+    collisions: CollisionWorld
+    on_error: Callable[[Exception], object]
+    on_refused: Callable[[str], object]
 
 
 class RequestStatistics:
@@ -106,28 +125,20 @@ class ServiceHandler:
     """
     Base of the handlers, which answer the requests of a service without a node.
 
-    :param clock: fills in the stamps of answers.
-    :param frames: frames besides the links of the robot; None for none.
-    :param on_error: called with an unexpected exception.
-    :param on_refused: called with the reason why a request could not be answered as it stood.
+    :param context: the parts of the node.
     :ivar measured: the measured state, and with it the arm, that requests are answered for; None
         before there is one.
     :ivar statistics: outcomes of the requests.
     """
 
-    def __init__(
-        self,
-        clock: Clock,
-        frames: Frames | None = None,
-        on_error: Callable[[Exception], object] = lambda error: None,
-        on_refused: Callable[[str], object] = lambda message: None,
-    ) -> None:
+    def __init__(self, context: ServiceContext) -> None:
         self.measured: MeasuredState | None = None
         self.statistics = RequestStatistics()
-        self._clock = clock
-        self._frames = frames or Frames()
-        self._on_error = on_error
-        self._on_refused = on_refused
+        self._clock = context.clock
+        self._frames = context.frames
+        self._collisions = context.collisions
+        self._on_error = context.on_error
+        self._on_refused = context.on_refused
 
     def handle(self, request: Any, response: Any) -> Any:  # noqa: ANN401 - of any service
         """
@@ -137,6 +148,28 @@ class ServiceHandler:
         :param response: the response.
         """
         raise NotImplementedError
+
+    def _avoidance(
+        self,
+        request: PositionIKRequest | GetCartesianPath.Request,
+        state: RobotState,
+        measured: MeasuredState,
+        chosen: PreparedSolver | ArmGroup,
+        posture: np.ndarray,
+    ) -> Avoidance:
+        """
+        Return the collision checks of a request, with the other joints as in the answer.
+
+        :param state: the robot state of the request.
+        :param chosen: the joints that the request moves.
+        :param posture: (m,) full posture of the start [rad] or [m].
+        :raises RequestError: COLLISION_CHECKING_UNAVAILABLE, or INVALID_ROBOT_STATE.
+        """
+        if not request.avoid_collisions:
+            return UNCHECKED
+        answered = posture.copy()
+        bring_inside(measured.arm, chosen, answered)
+        return avoidance(self._collisions, measured.arm, state, answered, self._frames)
 
     def _answer_with_code(self, error_code: MoveItErrorCodes, answer: Callable[[], str]) -> None:
         """
@@ -161,26 +194,6 @@ class ServiceHandler:
             return error.code, message
         self._on_error(error)
         return ErrorCode.FAILURE, f'error in the server: {type(error).__name__}: {error}'
-
-
-class WorldHandler(ServiceHandler):
-    """
-    Base of the handlers of requests about the known world.
-
-    :param clock: as for :class:`ServiceHandler`; so are ``frames``, ``on_error`` and
-        ``on_refused``.
-    """
-
-    def __init__(
-        self,
-        clock: Clock,
-        frames: Frames,
-        on_error: Callable[[Exception], object],
-        on_refused: Callable[[str], object],
-        collisions: CollisionWorld,
-    ) -> None:
-        super().__init__(clock, frames, on_error, on_refused)
-        self._collisions = collisions
 
 
 def write_code(error_code: MoveItErrorCodes, code: ErrorCode, message: str) -> None:
@@ -264,13 +277,22 @@ def resolver_of(
     return FrameResolver(measured, posture, frames, virtual)
 
 
-def assumed_joints(measured: MeasuredState, used: np.ndarray, given: np.ndarray) -> list[str]:
-    """Return the joints whose position is neither measured nor given."""
-    unmeasured = measured.unmeasured(used)
-    if not len(unmeasured):
+def assumed_note(
+    measured: MeasuredState, used: np.ndarray, given: np.ndarray, place: str = 'given'
+) -> list[str]:
+    """
+    Return the remark on joints whose position is neither measured nor given; empty for none.
+
+    :param used: indices of the joints that count, in the full posture.
+    :param given: indices of those that the request gave.
+    :param place: where they could be given, in words.
+    """
+    unmeasured = measured.unmeasured(used).tolist()
+    if not unmeasured:
         return []
-    named = set(given.tolist())
-    return [measured.arm.postures.names[i] for i in unmeasured.tolist() if i not in named]
+    named, names = set(given.tolist()), measured.arm.postures.names
+    missing = ', '.join(names[i] for i in unmeasured if i not in named)
+    return [f'neither measured nor {place}, so taken at mid-range: {missing}'] if missing else []
 
 
 def _invalid_state(message: str) -> RequestError:
@@ -285,12 +307,14 @@ class BackgroundHandler(ServiceHandler):
     """
     Base of the handlers of poses in a row, whose threads yield to those that move the arm.
 
-    :param around: as for :class:`~ik_service.ros.requests.service_handler.ServiceHandler`.
+    :cvar work: subject of the work, in a word.
     """
 
-    def __init__(self, name: str, *around: *Around) -> None:
-        super().__init__(*around)
-        self._workers = BackgroundWorkers(name, THREADS)
+    work = ''
+
+    def __init__(self, context: ServiceContext) -> None:
+        super().__init__(context)
+        self._workers = BackgroundWorkers(self.work, THREADS)
 
     def handle(
         self, request: GetCartesianPath.Request, response: GetCartesianPath.Response

@@ -18,7 +18,7 @@ from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.cdr import read_message
 from ik_service.ros.common.input_topics import InputTopic
 from ik_service.ros.common.qos import MARKERS_QOS
-from ik_service.ros.requests.service_handler import require_arm, WorldHandler
+from ik_service.ros.requests.service_handler import require_arm, ServiceHandler
 from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.ros.scene.known_world import KnownWorld
 from ik_service.ros.scene.scene_changes import apply_scene
@@ -32,14 +32,14 @@ def known_scene(collisions: CollisionWorld, measured: MeasuredState) -> KnownSce
     return KnownScene(measured, world, records, settings, checker)
 
 
-class ApplySceneHandler(WorldHandler):
+class ApplySceneHandler(ServiceHandler):
     """
     Handler of ``apply_planning_scene``.
 
     A scene is taken as a whole or not at all, and every request that follows the answer sees it.
     The answer has no field for a reason, which is logged.
 
-    Its parameters are those of :class:`~ik_service.ros.requests.service_handler.WorldHandler`.
+    Its parameters are those of :class:`~ik_service.ros.requests.service_handler.ServiceHandler`.
     """
 
     def handle(
@@ -67,11 +67,11 @@ class ApplySceneHandler(WorldHandler):
         return self._code_and_message(error)[0].name
 
 
-class GetSceneHandler(WorldHandler):
+class GetSceneHandler(ServiceHandler):
     """
     Handler of ``get_planning_scene``.
 
-    Its parameters are those of :class:`~ik_service.ros.requests.service_handler.WorldHandler`.
+    Its parameters are those of :class:`~ik_service.ros.requests.service_handler.ServiceHandler`.
     """
 
     def handle(
@@ -99,37 +99,29 @@ class MonitoredScenePublisher:
     Publisher of ``monitored_planning_scene``.
 
     A whole scene when the world has changed or somebody new listens; where only the arm has moved,
-    its state as a difference. While nobody listens it only notices that the arm moves.
+    its state as a difference.
 
-    :param measured: returns the measured state of the arm; None before there is one.
-    :param clock: returns the time by which the share of the work is bounded [s].
+    :ivar publisher: of the messages; :meth:`update` is called while somebody listens.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        measured: Callable[[], MeasuredState | None],
-        collisions: CollisionWorld,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._node, self._measured, self._collisions = node, measured, collisions
-        self._clock = clock
-        self._publisher = node.create_publisher(PlanningScene, TOPIC, MARKERS_QOS)
-        self._subscribers = 0
+    def __init__(self, node: Node, collisions: CollisionWorld) -> None:
+        self._node, self._collisions = node, collisions
+        self.publisher = node.create_publisher(PlanningScene, TOPIC, MARKERS_QOS)
         self._sent: tuple[object, ...] = ()
         self._posture = b''
         self._next = 0.0
 
-    def update(self, _now: float) -> None:
-        """Publish the changes."""
-        subscribers = self._publisher.get_subscription_count()
-        if subscribers > self._subscribers:
+    def update(self, measured: MeasuredState, anew: bool) -> None:
+        """
+        Publish the changes.
+
+        :param measured: the measured state of the arm.
+        :param anew: whether to publish a whole scene, as somebody has begun to listen.
+        """
+        if anew:
             self._sent = ()
-        self._subscribers = subscribers
-        measured, began = self._measured(), self._clock()
-        if measured is not None:
-            self._collisions.known.drop_posture(measured)
-        if not subscribers or measured is None or began < self._next:
+        began = time.monotonic()
+        if began < self._next:
             return
         known = self._collisions.known
         present = measured.arm, known.world, known.settings
@@ -143,7 +135,7 @@ class MonitoredScenePublisher:
         else:
             self._publish(measured, whole=True)
         self._sent, self._posture = present, posture
-        self._next = began + (self._clock() - began) / _SHARE
+        self._next = began + (time.monotonic() - began) / _SHARE
 
     def _publish(self, measured: MeasuredState, whole: bool) -> None:
         scene = known_scene(self._collisions, measured)
@@ -153,7 +145,7 @@ class MonitoredScenePublisher:
         else:
             message = PlanningScene(is_diff=True, robot_state=scene.state(stamp, attached=False))
             message.robot_state.is_diff = True
-        self._publisher.publish(message)
+        self.publisher.publish(message)
 
 
 _DEPTH = 1000  # messages that may wait, as a scene is often published at once

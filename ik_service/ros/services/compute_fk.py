@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionFK
 import numpy as np
-from rclpy.clock import Clock
 
 from ik_service.arm.arm import Arm
 from ik_service.common.quoting import quote
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.requests.errors import ErrorCode, RequestError
-from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.goals import Held, held_with
 from ik_service.ros.requests.service_handler import (
-    assumed_joints,
+    assumed_note,
     require_arm,
     resolver_of,
     ServiceHandler,
     start_posture,
 )
-from ik_service.ros.scene.known_world import KnownWorld
 
 _MOST_LINKS = 1000  # that a request may name
 _SHOWN = 10  # unknown links that are named in the message
@@ -33,23 +30,7 @@ class FkHandler(ServiceHandler):
     Handler of ``compute_fk``, which answers with the poses of any links and attached objects.
 
     Safe to call from several threads at once; nothing raises out of :meth:`handle`.
-
-    :param frames: frames besides the links of the robot; None for none.
-    :param on_error: called with an unexpected exception.
-    :param on_refused: called with the reason why a request could not be answered as it stood.
-    :param known: the objects that are known to be attached; None for none.
     """
-
-    def __init__(
-        self,
-        clock: Clock,
-        frames: Frames | None = None,
-        on_error: Callable[[Exception], object] = lambda error: None,
-        on_refused: Callable[[str], object] = lambda message: None,
-        known: KnownWorld | None = None,
-    ) -> None:
-        super().__init__(clock, frames, on_error, on_refused)
-        self._known = known or KnownWorld(self._frames)
 
     def handle(
         self, request: GetPositionFK.Request, response: GetPositionFK.Response
@@ -67,7 +48,7 @@ class FkHandler(ServiceHandler):
         measured = require_arm(self.measured)
         arm = measured.arm
         _check_links(request.fk_link_names)
-        held = held_with(request.robot_state, self._known, measured, self._frames)
+        held = held_with(request.robot_state, self._collisions.known, measured, self._frames)
         places = {
             name: found for name in request.fk_link_names if (found := _place(arm, name, held))
         }
@@ -94,12 +75,7 @@ class FkHandler(ServiceHandler):
                 ErrorCode.INVALID_LINK_NAME,
                 f'the robot has no link: {", ".join(map(quote, unknown[:_SHOWN]))}{more}',
             )
-        notes = frames.notes
-        assumed = assumed_joints(measured, used, given)
-        if assumed:
-            listed = ', '.join(assumed)
-            notes = [*notes, f'neither measured nor given, so taken at mid-range: {listed}']
-        return '; '.join(notes)
+        return '; '.join((*frames.notes, *assumed_note(measured, used, given)))
 
 
 def _place(arm: Arm, name: str, held: Held) -> tuple[str, np.ndarray] | None:

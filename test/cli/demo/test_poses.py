@@ -1,10 +1,17 @@
+"""Poses and words of the demo."""
+
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.chains import rotation, transform
 
 import ik_service
+from ik_service.cli.demo import main as demo_viewer
+from ik_service.cli.demo import text as demo_text
 from ik_service.cli.demo.poses import box_between, out_of_reach, postures, square, start_posture
+from ik_service.cli.demo.text import Deviation
+from ik_service.common.child_process import ChildFailedError
 
 URDF = Path(ik_service.__file__).parents[1] / 'urdf'
 
@@ -105,3 +112,57 @@ def test_a_box_stands_upright_between_two_poses():
     assert 'mm at x 0.300  y 0.300  z 0.2' in str(narrower)
     first[2, 3] = second[2, 3] = -0.5  # below the base
     assert box_between(first, second).T_base_box[2, 3] == pytest.approx(-0.5)
+
+
+def test_errors_in_millimetres_and_degrees():
+    T = transform(rotation((0, 0, 1), np.radians(0.25)), (0.003, 0.0, 0.004))
+    off = Deviation(T, np.eye(4))
+    assert off.position == pytest.approx(0.005)
+    assert off.orientation == pytest.approx(np.radians(0.25))
+    assert str(off) == '5.000 mm, 0.250°'
+    assert str(Deviation(np.eye(4), np.eye(4))) == '< 0.001 mm, < 0.001°'
+
+
+def test_joint_values_in_radians_and_degrees_or_metres():
+    robot = ik_service.Robot.from_urdf("""<robot name="r">
+      <link name="a"/><link name="b"/><link name="c"/>
+      <joint name="lift" type="prismatic"><parent link="a"/><child link="b"/>
+        <limit lower="0" upper="1" velocity="1" effort="1"/></joint>
+      <joint name="elbow" type="continuous"><parent link="b"/><child link="c"/></joint>
+    </robot>""")
+    lines = demo_text.joint_lines(robot.chain(), {'elbow': np.pi / 2, 'lift': 0.25, 'x': 0.0})
+    assert [line.split() for line in lines] == [
+        ['lift', '0.2500', 'm', '250.00', 'mm'],
+        ['elbow', '1.5708', 'rad', '90.00°'],
+    ]
+
+
+def test_long_answers_are_wrapped_under_their_label(capsys):
+    demo_text.row('answer', 'word ' * 40)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith('   answer        word')
+    assert lines[1].startswith('                 word')
+    assert max(map(len, lines)) <= 100
+
+
+class Child:
+    """A viewer that fails to start."""
+
+    def wait_for(self, _pattern, _timeout):
+        raise ChildFailedError('the viewer ended', 'first\nik_viewer: port 8080 is in use\n')
+
+
+def test_without_viser_the_command_that_brings_it_is_named(monkeypatch, capsys):
+    monkeypatch.setattr(demo_viewer, 'find_spec', lambda _name: None)
+    with demo_viewer.viewer_program(True, {}) as viewer:
+        assert viewer is None
+        demo_viewer.announce(viewer, wanted=True)
+    assert "pip install 'ik_service[viewer]'" in capsys.readouterr().out
+
+
+def test_a_viewer_that_does_not_start_is_reported_in_one_line(capsys):
+    demo_viewer.announce(Child(), wanted=True)
+    assert capsys.readouterr().out == (
+        'Viewer    none: it did not start: ik_viewer: port 8080 is in use\n'
+    )

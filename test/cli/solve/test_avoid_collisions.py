@@ -4,7 +4,6 @@ import json
 
 import pytest
 from support.solids import folding_arm_xml
-from support.urdf_texts import tree_xml
 
 import ik_service as iks
 from ik_service.common.resources import urdf_path
@@ -57,13 +56,6 @@ def test_without_the_option_nothing_is_checked(ik_solve):
     assert 'Collision' not in out
 
 
-def test_every_method_avoids_collisions(ik_solve):
-    words = ('panda', *INTO_THE_BASE, '--avoid-collisions', *FEW, '--solver', 'all', '--json')
-    code, out, _ = ik_solve(*words)
-    assert code == 1
-    assert {result['status'] for result in json.loads(out)['results']} == {'IN_COLLISION'}
-
-
 def test_a_robot_without_collision_shapes_has_a_note(ik_solve, rail_urdf):
     words = ('--tip-link', 'tool', '--random', '--position-only', '--avoid-collisions')
     code, out, _ = ik_solve(rail_urdf, *words)
@@ -89,13 +81,3 @@ def test_is_for_one_solution(ik_solve):
     code, _, err = ik_solve('panda', '--random', '--all', '--avoid-collisions')
     assert code == 2
     assert '--avoid-collisions is for one solution' in err
-
-
-def test_a_robot_without_shapes_is_not_called_free(ik_solve, tmp_path):
-    path = tmp_path / 'bare.urdf'
-    path.write_text(tree_xml('base r:a r:b r:c f:tool'))
-    words = (path, '--joints', '0.1', '0.2', '0.3', '--avoid-collisions')
-    code, out, _ = ik_solve(*words)
-    assert code == 0
-    assert 'no link of the robot has a collision shape, so nothing can collide' in out
-    assert 'Collision' not in out

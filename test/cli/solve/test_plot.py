@@ -113,14 +113,6 @@ def test_of_many_joints_those_that_move_most_are_drawn(panel, tmp_path):
     assert '4 that move less are left out' in panel.get_suptitle()
 
 
-def test_the_picture_is_made_of_any_chain(tmp_path):
-    path = tmp_path / 'snake.urdf'
-    path.write_text(snake_xml(20))
-    request, outcomes = solved_request(path, '--random')
-    draw(tmp_path / 'snake.png', request, outcomes)
-    assert (tmp_path / 'snake.png').stat().st_size > 20_000
-
-
 @pytest.mark.filterwarnings('error::UserWarning', 'error::RuntimeWarning')
 def test_a_method_that_diverged_leaves_a_gap(tmp_path):
     request, (outcome,) = solved_request('panda', '--random', 1)

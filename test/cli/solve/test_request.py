@@ -1,19 +1,27 @@
+"""Requests read from the command line: poses, options, groups, named states and SRDF files."""
+
+from dataclasses import fields, replace
 import math
+import sys
 
 import numpy as np
 import pytest
-from support.chains import joint_xml, limit_xml, robot_xml, rotation, within_limits
+from support.chains import joint_xml, robot_xml, rotation, within_limits
 from support.solve_helpers import request_of
 
-from ik_service import Robot, solver_names
+from ik_service import IkOptions, Robot
+from ik_service.cli.solve.arguments import parse
+from ik_service.cli.solve.options import OPTION_NAMES, option_texts, read_settings, UsageError
 from ik_service.cli.solve.request import random_posture, rotation_from_quaternion
 from ik_service.common.resources import urdf_path
-from ik_service.exceptions import ArgumentError, OptionError
-
-
-def test_the_default_seed_is_the_middle_of_the_limits():
-    request = request_of('panda', '--random')
-    np.testing.assert_array_equal(request.seed, request.chain.mid_range())
+from ik_service.exceptions import (
+    ArgumentError,
+    OptionError,
+    SolverSpecError,
+    UnknownGroupError,
+    UnknownOptionError,
+    UnknownStateError,
+)
 
 
 def test_roll_pitch_and_yaw_are_in_degrees():
@@ -51,18 +59,11 @@ def test_a_chain_may_be_a_part_of_an_arm():
     assert chain.joint_names == ('panda_joint3', 'panda_joint4', 'panda_joint5')
 
 
-def test_all_stands_for_every_solver():
-    assert request_of('panda', '--random', '--solver', 'all').solvers == solver_names()
-
-
 @pytest.mark.parametrize('limits', [(-math.inf, 0.2), (3.0, math.inf), (-1e300, 1e300)])
 def test_random_postures_keep_limits_on_one_side_or_far_away(limits):
     lower, upper = limits
-    robot = Robot.from_urdf(
-        robot_xml(['a', 'b'], [joint_xml('j', 'revolute', 'a', 'b', inner=limit_xml(-9.0, 9.0))])
-    )
-    chain = robot.chain()
-    chain._set_limits(np.array([lower]), np.array([upper]))
+    robot = Robot.from_urdf(robot_xml(['a', 'b'], [joint_xml('j', 'continuous', 'a', 'b')]))
+    chain = robot.chain().with_limits([lower], [upper])
     postures = np.array([random_posture(chain, seed) for seed in range(20)])
     assert all(within_limits(chain, q) for q in postures)
     assert np.ptp(postures) > 0.5
@@ -99,3 +100,167 @@ def test_arguments_of_a_xacro_file(tmp_path):
     assert request.chain.robot.name == 'named'
     with pytest.raises(OptionError, match=r"--xacro-args: .*'n=1'"):
         request_of(*words, 'n=1')
+
+
+@pytest.mark.parametrize(
+    ('word', 'value'),
+    [
+        ('timeout=0.25', 0.25),
+        ('timeout=2', 2.0),
+        ('max_iterations=7', 7),
+        ('max_iterations=none', None),
+        ('step_gain=default', None),
+        ('damping=1e-3', 1e-3),
+        ('joint_limits=clamp', 'clamp'),
+        ('record_trace=true', True),
+        ('record_trace=No', False),
+        ('task_weights=1,1,1,0,0,0', (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)),
+        ('task_weights=1 1 1 0 0 0.5', (1.0, 1.0, 1.0, 0.0, 0.0, 0.5)),
+    ],
+)
+def test_values_are_read_by_the_type_of_the_option(word, value):
+    name = word.partition('=')[0]
+    read = read_settings([word])
+    assert read == {name: value}
+    assert type(read[name]) is type(value)
+    replace(IkOptions(), **read)
+
+
+@pytest.mark.parametrize('option', fields(IkOptions), ids=lambda option: option.name)
+def test_every_option_can_be_given_its_default(option):
+    text = ','.join(map(str, option.default)) if isinstance(option.default, tuple) else None
+    word = f'{option.name}={text or option.default}'
+    assert read_settings([word]) == {option.name: option.default}
+
+
+@pytest.mark.parametrize(
+    ('word', 'message'),
+    [
+        ('max_iterations=1.5', "max_iterations: has to be a whole number, not '1.5'"),
+        ('timeout=soon', "timeout: has to be a number, not 'soon'"),
+        ('timeout=', "timeout: has to be a number, not ''"),
+        ('record_trace=maybe', "record_trace: has to be true or false, not 'maybe'"),
+        (
+            'task_weights=a,b',
+            "task_weights: has to be numbers with commas between them, not 'a,b'",
+        ),
+    ],
+)
+def test_a_value_of_another_type_is_refused(word, message):
+    with pytest.raises(OptionError) as caught:
+        read_settings([word])
+    assert str(caught.value) == message
+
+
+def test_an_unknown_option_lists_the_valid_ones():
+    with pytest.raises(UnknownOptionError) as caught:
+        read_settings(['tolerance=1'])
+    assert caught.value.valid == OPTION_NAMES
+    assert 'position_tolerance' in str(caught.value)
+
+
+@pytest.mark.parametrize('words', [['timeout'], ['timeout=1', 'timeout=2'], ['']])
+def test_what_is_no_option_with_one_value_is_refused(words):
+    with pytest.raises(UsageError, match='--set'):
+        read_settings(words)
+
+
+def test_every_option_is_explained():
+    texts = option_texts()
+    assert tuple(texts) == OPTION_NAMES
+    for name, text in texts.items():
+        assert len(text.partition(' (default: ')[0]) > 10, f'{name} has no explanation'
+    assert texts['position_tolerance'].endswith('reached [m] (default: 1e-05)')
+    assert texts['damping'].endswith("(default: the method's own)")
+
+
+def test_modules_with_solvers_are_loaded_by_name(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / 'brings_nothing.py').write_text('LOADED = True\n')
+    parse(['panda', '--random', '--load', 'brings_nothing'])
+    assert 'brings_nothing' in sys.modules
+    with pytest.raises(SolverSpecError, match='is no name of a module'):
+        parse(['panda', '--random', '--load', './mine.py'])
+
+
+SRDF = """<robot name="panda">
+  <group name="lower"><chain base_link="panda_link0" tip_link="panda_link5"/></group>
+  <group name="whole"><chain base_link="panda_link0" tip_link="panda_link8"/></group>
+  <group name="hand"><joint name="panda_finger_joint1"/></group>
+  <group_state name="bent" group="lower"><joint name="panda_joint2" value="0.5"/></group_state>
+  <group_state name="far" group="whole"><joint name="panda_joint1" value="9.0"/></group_state>
+</robot>"""
+
+
+@pytest.fixture
+def srdf(tmp_path):
+    path = tmp_path / 'panda.srdf'
+    path.write_text(SRDF)
+    return path
+
+
+def test_a_known_state_is_a_seed():
+    request = request_of('panda', '--random', '--seed', 'ready')
+    quarter = np.pi / 4
+    ready = [0.0, -quarter, 0.0, -3 * quarter, 0.0, 2 * quarter, quarter]
+    np.testing.assert_allclose(request.seed, ready, atol=1e-6)
+    assert not request.guessed
+
+
+def test_a_group_of_an_srdf_brings_its_links_and_states(srdf):
+    words = ['--srdf', srdf, '--group', 'lower', '--random', '--seed', 'bent']
+    request = request_of('panda', *words)
+    assert request.chain.tip_link == 'panda_link5'
+    expected = request.chain.mid_range()
+    expected[1] = 0.5
+    np.testing.assert_array_equal(request.seed, expected)
+
+
+def test_the_first_group_of_an_srdf_is_the_default_unless_links_are_named(srdf):
+    assert request_of('panda', '--srdf', srdf, '--random').chain.tip_link == 'panda_link5'
+    words = ['--srdf', srdf, '--tip-link', 'panda_hand_tcp', '--random']
+    assert request_of('panda', *words).chain.tip_link == 'panda_hand_tcp'
+
+
+def test_a_state_outside_the_limits_has_a_note(srdf):
+    words = ['--srdf', srdf, '--group', 'whole', '--random', '--seed', 'far']
+    assert '--seed lies outside the limits of panda_joint1' in request_of('panda', *words).notes[0]
+
+
+def test_wrong_names_list_the_valid_ones(srdf):
+    with pytest.raises(UnknownStateError, match="unknown named state 'rest'; valid: ready, exte"):
+        request_of('panda', '--random', '--seed', 'rest')
+    with pytest.raises(UnknownStateError, match='valid: none'):
+        request_of('planar_6r', '--random', '--seed', 'ready')
+    with pytest.raises(UnknownGroupError, match="'arm'; valid: lower, whole, hand"):
+        request_of('panda', '--srdf', srdf, '--group', 'arm', '--random')
+    with pytest.raises(UnknownGroupError, match="planning group ''; valid: panda_manipulator"):
+        request_of('panda', '--group', '', '--random')
+
+
+@pytest.mark.parametrize(
+    ('words', 'message'),
+    [
+        (['--group', 'panda_arm', '--tip-link', 'panda_hand'], '--group brings its own links'),
+        (['--group', 'panda_arm', '--base-link', 'panda_link1'], '--group brings its own links'),
+        (['--seed', 'ready', 'steady'], "argument --seed: 'ready' is no number"),
+        (['--seed', '0', 'ready'], "argument --seed: 'ready' is no number"),
+        (['--srdf', '/no/such.srdf'], "/no/such.srdf'?: cannot be read: No such file"),
+    ],
+)
+def test_an_invalid_command_is_reported_with_the_valid_form(ik_solve, words, message):
+    code, out, err = ik_solve('panda', '--random', *words)
+    assert code == 2
+    assert out == ''
+    assert message.replace("'?", "'") in err
+
+
+def test_a_group_with_several_tips_lists_them(ik_solve, tmp_path, two_arms_urdf):
+    path = tmp_path / 'arms.srdf'
+    arms = [f'<group name="{arm}"><joint name="{arm}_turn"/></group>' for arm in ('left', 'right')]
+    both = '<group name="both"><group name="left"/><group name="right"/></group>'
+    path.write_text(f'<robot name="test">{"".join(arms)}{both}</robot>')
+    code, _, err = ik_solve(two_arms_urdf, '--srdf', path, '--group', 'both', '--random')
+    assert code == 2
+    assert "'both' has several tips" in err
+    assert 'name it with --tip-link: left, right' in err

@@ -11,7 +11,6 @@ import pytest
 from support.chains import REPOSITORY
 
 import ik_service as iks
-from ik_service.cli import programs
 from ik_service.common.resources import urdf_path
 
 PANDA = ['panda', '--xyz', '0.4', '0.1', '0.5', '--rpy', '180', '0', '0']
@@ -87,17 +86,6 @@ def test_imports_no_ros():
     assert done.returncode == 0, done.stderr
 
 
-def test_help_names_options_and_exit_codes(capsys):
-    with pytest.raises(SystemExit) as ending:
-        programs.ik_solve(['--help'])
-    assert ending.value.code == 0
-    text = capsys.readouterr().out
-    for name in (*iks.solver_names(), *iks.IkOptions.__dataclass_fields__, 'planar_6r'):
-        assert name in text
-    for word in ('seed      ', 'limits    ', 'search    ', 'DEGREES', 'exit code: 0'):
-        assert word in text
-
-
 def test_the_pose_of_joint_values_is_solved_and_checked(ik_solve):
     code, out, _ = ik_solve('ur5e', '--joints', 0.5, -1, 1, -0.5, 1e-3, -2e-1, '--json')
     assert code == 0
@@ -169,12 +157,6 @@ def test_sliding_joints_are_in_metres_and_unlimited_ones_have_no_margin(ik_solve
     assert re.search(r'^turn +0\.3000 rad +17\.19°  none +\+5\.73°$', out, re.MULTILINE)
 
 
-def test_a_seed_outside_the_limits_is_named(ik_solve):
-    code, out, _ = ik_solve(*PANDA, '--seed', 4, 0, 0, -1, 0, 1, 0)
-    assert code == 0
-    assert 'Note      --seed lies outside the limits of panda_joint1, so the search' in out
-
-
 def test_joint_values_beyond_the_limits_are_named_and_need_not_be_reached(ik_solve):
     code, out, _ = ik_solve('panda', '--joints', 0, 45, 0, 0, 0, 0, 0)
     assert '--joints lies outside the limits of panda_joint2, panda_joint4' in ' '.join(
@@ -198,23 +180,8 @@ def test_limits_may_be_ignored_and_how_far_beyond_is_said(ik_solve):
     assert 'panda_joint6, which are ignored' in out
 
 
-@pytest.mark.parametrize('name', iks.solver_names())
-def test_every_method_solves_an_easy_pose(ik_solve, name):
-    words = ['--joints', 0.1, -1.0, 1.2, -0.3, 0.9, 0.2, '--seed', 0, -1.1, 1.1, -0.2, 1, 0.1]
-    code, out, _ = ik_solve('ur5e', *words, '--solver', name)
-    assert code == 0, out
-    assert f'Solver    {name}: ' in out
-
-
 def test_all_methods_are_compared(ik_solve):
     code, out, _ = ik_solve('ur5e', '--joints', 0.1, -1, 1.2, -0.3, 0.9, 0.2, '--solver', 'all')
     assert code == 0
     for name in iks.solver_names():
         assert re.search(rf'^{name} +(solved|[A-Z_]+) +\S+ \w+ ', out, re.MULTILINE)
-
-
-def test_methods_that_do_not_use_an_option_are_left_out_of_the_comparison(ik_solve):
-    words = ['ur5e', '--random', '--solver', 'all', '--set', 'step_gain=0.9']
-    _, out, _ = ik_solve(*words)
-    assert re.search(r'^Left out +levenberg_marquardt: step_gain: is not used', out, re.MULTILINE)
-    assert re.search(r'^transpose +', out, re.MULTILINE)

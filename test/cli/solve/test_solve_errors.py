@@ -1,6 +1,5 @@
 """What the program refuses, and what it says then."""
 
-import os
 import sys
 
 import pytest
@@ -13,9 +12,7 @@ import pytest
         (['panda'], 'one of the arguments --xyz --joints --random --path is required'),
         (['panda', '--xyz', '1', '2'], '--xyz: expected 3 arguments'),
         (['panda', '--xyz', 'nan', '0', '0'], "--xyz: 'nan' is no number"),
-        (['panda', '--xyz', '0', '-inf', '0'], "--xyz: '-inf' is no number"),
         (['panda', '--xyz', '0', '1e308', '0'], "--xyz: '1e308' is no number up to 1e+09"),
-        (['panda', '--xyz', '0', '0', 'half'], "--xyz: 'half' is no number"),
         (['panda', '--random', '--joints', '0'], 'not allowed with argument'),
         (['panda', '--random', '-1'], "'-1' is no whole number of at least 0"),
         (['--random', 'panda'], 'the URDF comes first'),
@@ -26,7 +23,6 @@ import pytest
         (['pandas', '--random'], 'of our own arms none has that name: panda, planar_6r'),
         (['', '--random'], "there is no file ''"),
         (['panda', '--random', '--tip-link', 'nose'], "unknown link 'nose'; valid: panda_link0"),
-        (['panda', '--random', '--base-link', 'nose'], "unknown link 'nose'; valid: panda_link0"),
         (['panda', '--random', '--tip-link', 'panda_link0'], 'no joint moves between'),
         (['panda', '--random', '--solver', 'magic'], "'levenberg_marquardt'"),
         (['panda', '--random', '--all', '--solver', 'ccd'], '--solver is for one solution'),
@@ -40,7 +36,6 @@ import pytest
         (['panda', '--random', '--set', 'timeout=-1'], 'timeout: has to be a number above 0'),
         (['panda', '--random', '--set', 'step_gain=1'], 'step_gain: is not used by levenberg'),
         (['panda', '--random', '--lock', 'panda_joint1'], '--lock takes JOINT=VALUE [rad or m]'),
-        (['panda', '--random', '--lock', 'panda_joint1=nan'], '--lock takes JOINT=VALUE'),
         (['panda', '--random', '--lock', 'panda_joint1=9'], 'outside its limits'),
         (['panda', '--random', '--lock', 'nose=0'], "unknown joint 'nose'; valid: panda_joint1"),
         (
@@ -78,13 +73,6 @@ def test_a_robot_with_two_equal_arms_begins_with_the_first_and_says_so(ik_solve)
     assert '→ left_grip' in out
     words = ' '.join(out.split())
     assert "Note equal arms are the groups 'left_arm' and 'right_arm': the first is" in words
-    assert '→ right_grip' in ik_solve('upper_body', '--random', '--group', 'right_arm')[1]
-
-
-def test_a_camera_is_not_the_tip(ik_solve, rail_urdf):
-    code, out, _ = ik_solve(rail_urdf, '--random')
-    assert code == 0
-    assert '→ tool' in out
 
 
 def test_a_robot_with_several_leaves_lists_them(ik_solve, two_arms_urdf):
@@ -93,35 +81,14 @@ def test_a_robot_with_several_leaves_lists_them(ik_solve, two_arms_urdf):
     assert 'left, right (--tip-link)' in err
 
 
-@pytest.mark.parametrize(
-    ('content', 'message'),
-    [
-        (b'not a robot', 'not well-formed XML'),
-        (b'', 'empty'),
-        (b'\xff\xfe\x00', 'not UTF-16 text'),
-        (b'<robot name="r"/>', 'no links'),
-        (b'<!DOCTYPE robot><robot name="r"/>', 'DOCTYPE'),
-    ],
-)
-def test_an_invalid_robot_description_is_reported_with_its_path(
-    ik_solve, tmp_path, content, message
-):
-    path = tmp_path / 'robot.urdf'
-    path.write_bytes(content)
-    code, _, err = ik_solve(path, '--random')
+@pytest.mark.parametrize('before', [[], ['panda', '--srdf']], ids=['URDF', 'SRDF'])
+def test_an_invalid_description_is_reported_with_its_path(ik_solve, tmp_path, before):
+    path = tmp_path / 'robot.xml'
+    path.write_text('<robot')
+    code, _, err = ik_solve(*before, path, '--random')
     assert code == 2
-    assert message in err
+    assert 'not well-formed' in err
     assert str(path) in err
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason='root may read every file')
-def test_a_file_without_read_permission_is_reported(ik_solve, tmp_path):
-    path = tmp_path / 'robot.urdf'
-    path.write_text('<robot/>')
-    path.chmod(0)
-    code, _, err = ik_solve(path, '--random')
-    assert code == 2
-    assert 'Permission denied' in err
 
 
 def test_a_file_is_read_even_if_an_arm_of_ours_has_its_name(

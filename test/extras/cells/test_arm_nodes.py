@@ -12,7 +12,6 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionIK
-from numba.core import event
 from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
 from support.chains import REPOSITORY
@@ -142,22 +141,6 @@ def test_two_nodes_in_one_executor_serve_their_own_arms_and_one_outlives_the_oth
         solved(right.answer(right.chain.forward(np.array(READY) + 0.1)))
         right.follows(-0.03)
         assert len(left.commands) == count
-
-
-def test_kernels_are_compiled_once_for_arms_with_the_same_chain(
-    cell, bench, executor, ros_context
-):
-    first, second = describe(cell)
-    service = f'{second.entry.namespace}/compute_ik'
-    with running(ik_node(cell, first, context=ros_context), executor):
-        bench.service_client(GetPositionIK, service.replace('right', 'left'), START_TIMEOUT)
-        listener = event.RecordingListener()
-        with (
-            event.install_listener('numba:compile', listener),
-            running(ik_node(cell, second, context=ros_context), executor),
-        ):
-            bench.service_client(GetPositionIK, service, START_TIMEOUT)
-        assert listener.buffer == []
 
 
 def test_an_arm_is_asked_in_the_world_and_in_a_link_of_another_arm(cell, bench, tmp_path):

@@ -144,11 +144,6 @@ def test_limits_of_other_joints_are_refused(read, tmp_path):
             describe(read(cell(one={'joint_limits': 'own.yaml'})))
 
 
-def test_arms_of_one_description_are_kept_apart_by_prefix_and_namespace(read):
-    left, right = describe(read(cell(left={}, right={})))
-    assert not {*left.robot.links, *left.robot.joints} & {*right.robot.links, *right.robot.joints}
-
-
 def test_an_arm_whose_description_holds_the_world_is_placed_by_it(read, tmp_path):
     urdf = PANDA.read_text().replace('<link name="panda_link0">', '<link name="panda_link0">', 1)
     urdf = urdf.replace(

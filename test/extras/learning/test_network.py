@@ -11,7 +11,7 @@ from support.chains import arm, snake, targets
 import ik_service as iks
 from ik_service.exceptions import MissingExtraError
 from ik_service.extras.learning import training
-from ik_service.extras.learning.network import encode, NetworkGuess
+from ik_service.extras.learning.network import NetworkGuess
 from ik_service.extras.learning.table import sample_postures
 from ik_service.extras.learning.training import train_network, TrainingError
 
@@ -22,15 +22,6 @@ def constant_network(chain, values):
     return NetworkGuess(
         chain, [(np.zeros((12, 3)), np.zeros(3)), (np.zeros((3, len(values))), values)]
     )
-
-
-@pytest.mark.parametrize(
-    'chain', [arm('panda'), arm('ur5e'), snake(6, seed=3, prismatic=0.5)], ids=str
-)
-def test_decoding_inverts_encoding(chain):
-    postures = sample_postures(chain, 20, seed=1)
-    for q, values in zip(postures, encode(chain, postures), strict=True):
-        np.testing.assert_allclose(constant_network(chain, values).guess(np.eye(4)), q, atol=1e-5)
 
 
 def test_layers_are_those_of_a_network_with_rectifiers():
@@ -87,18 +78,6 @@ def test_loading_imports_neither_scikit_learn_nor_a_solver():
     )
     done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-def test_searches_from_its_guesses_take_fewer_steps():
-    pytest.importorskip('sklearn')
-    chain = arm('planar_6r')
-    network = train_network(chain, 2000, seed=1)
-    poses = np.array(targets(chain, 100, seed=2))
-    one_search = iks.IkOptions(max_searches=1)
-    middle = iks.solve_ik_batch(chain, poses, options=one_search)
-    guessed = iks.solve_ik_batch(chain, poses, network.guess_many(poses), options=one_search)
-    assert guessed.success.sum() >= middle.success.sum()
-    assert guessed.iterations.mean() < 0.7 * middle.iterations.mean()
 
 
 def test_joints_that_slide_and_few_samples_do_without_a_warning():

@@ -12,7 +12,6 @@ from support.chains import (
     pose_difference,
     robot_xml,
     rotation,
-    snake,
     targets,
     within_limits,
 )
@@ -20,11 +19,9 @@ from support.chains import (
 from ik_service import Robot
 from ik_service.exceptions import ArgumentError, MissingExtraError
 from ik_service.extras.learning.table import (
-    linearisation,
     manipulable_postures,
     sample_postures,
     TableGuess,
-    tip_poses,
     train_table,
 )
 from ik_service.kinematics.joint_space import sampled_range
@@ -85,28 +82,6 @@ def test_manipulable_postures_are_the_better_third():
     assert len(kept) == 300
     assert np.median(kept) > np.percentile(drawn, 75)
     assert kept.min() > np.percentile(drawn, 25)
-
-
-def test_manipulable_postures_of_an_arm_that_is_always_singular():
-    chain = arm('planar_6r')
-    assert manipulable_postures(chain, 200, seed=8).shape == (200, 6)
-
-
-def test_linearisation_is_forward_kinematics_and_jacobian():
-    chain = snake(5, seed=2, prismatic=0.5)
-    postures = sample_postures(chain, 20, seed=9)
-    frames, rows = linearisation(chain, postures)
-    c, s = chain.arrays.tip
-    for q, frame, row, T in zip(postures, frames, rows, tip_poses(chain, postures), strict=True):
-        np.testing.assert_allclose(row.T, chain.jacobian(q), atol=1e-12)
-        np.testing.assert_allclose(frame[9:], T[:3, 3], atol=1e-12)
-        np.testing.assert_allclose(frame[6:9], T[:3, 2], atol=1e-12)
-        np.testing.assert_allclose(c * frame[:3] + s * frame[3:6], T[:3, 0], atol=1e-12)
-
-
-def test_poses_of_no_postures():
-    chain = arm('planar_6r')
-    assert tip_poses(chain, np.empty((0, 6))).shape == (0, 4, 4)
 
 
 POSITION_ONLY = (1, 1, 1, 0, 0, 0)
@@ -178,30 +153,12 @@ def test_orientation_only_leaves_the_position_out():
         np.testing.assert_allclose(table.guess(moved), table.guess(T), atol=1e-9)
 
 
-def test_single_free_axes_do_not_change_the_guess():
-    chain = arm('ur5e')
-    postures = sample_postures(chain, 500, seed=5)
-    poses = np.array(targets(chain, 10, seed=6))
-    whole = TableGuess(chain, postures).guess_many(poses)
-    free = TableGuess(chain, postures, (0, 1, 1, 2, 2, 0)).guess_many(poses)
-    np.testing.assert_array_equal(free, whole)
-
-
 def test_rows_outside_the_limits_are_brought_inside():
     chain = arm('panda')
     narrow = chain.with_limits(np.maximum(chain.lower, -0.5), np.minimum(chain.upper, 0.5))
     table = TableGuess(narrow, sample_postures(chain, 300, seed=7))
     for T in targets(chain, 20, seed=8):
         assert within_limits(narrow, table.guess(T))
-
-
-def test_prismatic_joints_are_guessed():
-    chain = snake(6, seed=3, prismatic=0.5)
-    table = train_table(chain, 1000)
-    poses = np.array(targets(chain, 50, seed=9))
-    for q, T in zip(table.guess_many(poses), poses, strict=True):
-        assert within_limits(chain, q)
-        assert pose_difference(chain.forward(q), T)[0] < 1.0
 
 
 def test_an_arm_whose_tip_stays_in_place():

@@ -68,12 +68,11 @@ def narrow_tasks(chain, random):
     }
 
 
-@pytest.mark.parametrize('name', ['panda', 'ur5e', 'snake'])
+@pytest.mark.parametrize('name', ['panda', 'snake'])
 @pytest.mark.parametrize('kind', ['an axis', 'an exact axis', 'a plane', 'a tube'])
 def test_random_starts_and_goals_are_joined_on_narrow_constraints(name, kind):
     chain = snake(8) if name == 'snake' else arm(name)
     random = np.random.default_rng(3)
-    planned = 0
     for _ in range(2):
         task = narrow_tasks(chain, random)[kind]
         projection = Projection(chain, [TaskRows(chain, [task])])
@@ -87,8 +86,6 @@ def test_random_starts_and_goals_are_joined_on_narrow_constraints(name, kind):
         plan = iks.plan_motion(chain, start, q, path_constraints=task, timeout=60.0)
         assert plan.success, plan.reason
         assert worst(task, chain, plan.trajectory) < 2e-5
-        planned += 1
-    assert planned == 2
 
 
 def test_postures_that_no_motion_on_the_constraint_joins_end_without_a_plan():

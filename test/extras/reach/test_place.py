@@ -202,25 +202,3 @@ def test_a_file_without_orientations_needs_a_task_without(tmp_path, ik_place):
     code, _, err = ik_place('panda', file, '--set', 'task_weights=1,1,1,0,0,1')
     assert code == 2
     assert 'need an orientation' in err
-
-
-def test_labels_of_a_tall_arm_are_within_the_picture(tmp_path):
-    pytest.importorskip('matplotlib', reason='matplotlib is not installed (extra plot)')
-    from ik_service.drawing.arm_figure import show_space
-    from ik_service.drawing.figures import sheet
-    from ik_service.extras.reach.place import plot
-
-    tall, cut = np.array([[0.0, 0.0, 0.0], [0.55, 0.5, 1.1]]), []
-    with sheet(tmp_path / 'plot.png', 14.0, 6.6) as figure:
-        panel = figure.subfigures(1, 2, squeeze=False)[0, 1]
-        axes = panel.add_subplot(projection='3d')
-        axes.set_in_layout(False)
-        for angle in np.radians(np.arange(0, 360, 45)):
-            axes.set_position(plot._SPACE)
-            show_space(axes, tall, np.array([np.cos(angle), np.sin(angle), 0.0]))
-            cut.append(plot._extent(panel, axes)[0] < 0.0)
-            plot._fit(panel, axes)
-            bottom, top = plot._extent(panel, axes)
-            assert bottom >= 0.0
-            assert top <= plot._ROOM * panel.bbox.height + plot._EDGE
-    assert any(cut)  # without that

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from support.chains import arm, SHARED_ROBOTS
+from support.chains import arm
 from support.robots import SCARA, TWO_LINKS
 from support.solids import slider, solid
 
@@ -14,7 +14,6 @@ from ik_service import CollisionChecker, IkOptions, IkStatus, Robot
 from ik_service.common.transforms import rigid_transform, rotation_from_rpy
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.extras.reach import place, Region, search_places
-from ik_service.extras.reach.placement import apart, spread_poses
 from ik_service.extras.scale import ChainSpec
 
 POSITION_ONLY = IkOptions(task_weights=(1, 1, 1, 0, 0, 0))
@@ -27,19 +26,9 @@ def poses_of(chain, count, seed_share=0.4):
     return np.array([chain.forward(row) for row in q])
 
 
-def shared(name):
-    path = SHARED_ROBOTS / f'{name}.urdf'
-    if not path.exists():
-        pytest.skip(f'{path.name} is not here')
-    return Robot.from_urdf(path).chain()
-
-
 CHAINS = {
     'panda': lambda: arm('panda'),
-    'ur5e': lambda: arm('ur5e'),
     'scara': lambda: Robot.from_urdf(SCARA).chain(),
-    'denso': lambda: shared('denso_hsr065_scara'),
-    'tiago': lambda: shared('tiago_torso_arm'),
 }
 
 
@@ -211,23 +200,6 @@ def test_wrong_arguments_are_named(poses, settings, message):
         place(arm('panda'), poses, **settings)
 
 
-def test_numbers_may_be_those_of_numpy():
-    pose = rigid_transform(position=(0.3, 0.1, 0.1))
-    numbers = {'best': np.int64(1), 'headings': np.uint8(4), 'threads': np.int32(1)}
-    region = Region((0, 0.2), (0, 0.2))
-    plain = {name: int(number) for name, number in numbers.items()}
-    for size in ({'candidates': np.int64(40)}, {'spacing': np.float32(0.125)}):
-        (found,) = place(ChainSpec.of(SCARA), [pose], region=region, **numbers, **size)
-        size = {name: number.item() for name, number in size.items()}
-        (again,) = place(ChainSpec.of(SCARA), [pose], region=region, **plain, **size)
-        np.testing.assert_array_equal(found.place, again.place)
-
-
-def test_what_is_no_arm_is_refused():
-    with pytest.raises(ArgumentError, match='source: has to be a KinematicChain'):
-        place('panda', [np.eye(4)])
-
-
 def test_an_arm_of_endless_reach_needs_a_region():
     # A planar joint is two slides without limits, and a turn.
     rail = TWO_LINKS.replace('name="a" type="continuous"', 'name="a" type="planar"')
@@ -237,20 +209,3 @@ def test_an_arm_of_endless_reach_needs_a_region():
     far = rigid_transform(DOWN, (9.0, -7.0, 0.0))
     region = Region((0.0, 0.0), (0.0, 0.0))
     assert place(chain, [far], region=region, options=POSITION_ONLY)[0].share == 1.0
-
-
-def test_the_farthest_poses_come_first():
-    poses = np.tile(np.eye(4), (11, 1, 1))
-    poses[:, 0, 3] = np.linspace(0.0, 1.0, 11)
-    np.testing.assert_array_equal(spread_poses(poses, 3), [0, 5, 10])
-    np.testing.assert_array_equal(spread_poses(poses, 20), np.arange(11))
-    turned = np.array([rigid_transform(rotation_from_rpy(0, 0, a)) for a in (0.0, 0.1, 3.0)])
-    np.testing.assert_array_equal(spread_poses(turned, 2), [0, 2])
-
-
-def test_chosen_places_keep_their_order_and_distance():
-    places = np.zeros((6, 4))
-    places[:, 0] = [0.0, 0.1, 0.3, 0.35, 0.9, 0.0]
-    order = np.array([3, 1, 2, 0, 5, 4])
-    np.testing.assert_array_equal(apart(places, order, 0.2, 9), [3, 1, 4])
-    np.testing.assert_array_equal(apart(places, order, 0.2, 2), [3, 1])

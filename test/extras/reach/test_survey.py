@@ -172,12 +172,6 @@ def test_impossible_surveys_are_refused_before_they_begin(panda, tmp_path, argum
     assert not (tmp_path / 's').exists()
 
 
-def test_whole_numbers_may_be_those_of_numpy(panda, tmp_path):
-    numbers = {'orientations': np.int64(2), 'chunk': np.int32(1), 'threads': np.uint8(1)}
-    found = survey(panda, tmp_path / 's', positions=[[0.4, 0.0, 0.4]], **numbers)
-    assert found.free.shape == (1, 2)
-
-
 def test_a_tip_that_only_turns_has_one_position(tmp_path):
     turn = TWO_LINKS.replace('0.5 0 0', '0 0 0').replace('0.3 0 0', '0 0 0.3')
     found = survey(ChainSpec.of(turn), tmp_path / 's', orientations=5)

@@ -108,12 +108,6 @@ def test_parts_that_are_no_text_are_named(part, value):
         ChainSpec(**{'urdf': '<robot/>', part: value})
 
 
-def test_no_text_at_all_is_told_and_no_link_is_that_of_the_default_chain():
-    with pytest.raises(ArgumentError, match=r'urdf: has to be text.*ChainSpec\.of reads files'):
-        ChainSpec(None)
-    assert ChainSpec('<robot/>', None, None) == ChainSpec('<robot/>')
-
-
 def test_faulty_parts_are_named():
     with pytest.raises(ArgumentError, match='collisions'):
         ChainSpec.of(PANDA, collisions='yes')

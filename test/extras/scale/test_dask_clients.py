@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import pickle
 
 import numpy as np
 import pytest
@@ -16,8 +15,6 @@ import distributed
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, ClusterError, StoreInterruptedError
 from ik_service.extras.scale import solve_to_store
-from ik_service.extras.scale.dask_cluster import task_sizes, Work
-from ik_service.extras.scale.targets import block_targets
 
 
 @pytest.fixture(scope='module')
@@ -105,24 +102,3 @@ def test_cluster_that_is_lost_while_workers_are_asked_is_told(
         solve_to_store(spec, targets, tmp_path / 's', client=client)
     monkeypatch.undo()
     assert solve_to_store(spec, targets, tmp_path / 's', client=client).count == 300
-
-
-@pytest.mark.parametrize('places', [1, 2, 64])
-@pytest.mark.parametrize('chunks', [1, 7, 82, 1000])
-def test_tasks_get_shorter_so_that_all_workers_end_at_the_same_time(chunks, places):
-    sizes = task_sizes(chunks, places)
-    assert sum(sizes) == chunks
-    assert list(sizes) == sorted(sizes, reverse=True)
-    assert max(sizes) <= 8
-    assert set(sizes[-min(places, len(sizes)) :]) == {1}
-    if chunks >= 32 * places:
-        assert max(sizes) == 8
-
-
-def test_tasks_of_a_worker_solve_in_the_same_memory(spec, targets):
-    work = Work(spec, block_targets(targets))
-    with work.tools(100, 1) as first, work.tools(100, 1) as second:  # of two threads
-        assert first[0] is not second[0]
-    with work.tools(100, 1) as again, work.tools(100, 1) as other:
-        assert {again[0], other[0]} == {first[0], second[0]}
-    assert len(pickle.dumps(work)) < len(pickle.dumps((spec, targets))) + 1000

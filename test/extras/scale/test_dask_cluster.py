@@ -56,15 +56,6 @@ def test_answers_are_those_of_a_batch(client, spec, targets, expected, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ['s']
 
 
-def test_mended_rows_are_solved_by_the_next_call(client, spec, targets, expected, tmp_path):
-    broken, settings = targets[:600].copy(), {'client': client, 'progress': False}
-    broken[77] = np.nan
-    solve_to_store(spec, broken, tmp_path / 's', chunk=150, **settings)
-    report = solve_to_store(spec, targets[:600], tmp_path / 's', **settings)
-    assert report.solved_before == 450
-    np.testing.assert_array_equal(report.store.read('q'), expected.q[:600])
-
-
 def test_another_client_of_the_process_changes_nothing(client, spec, targets, tmp_path):
     with cluster(n_workers=1, processes=False):  # its client is the default one from now on
         for number in range(3):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -32,14 +31,6 @@ def test_answers_stay_until_the_next_block_but_one(spec, targets, expected, thre
         if before is not None:
             assert_same_store(before[0], expected, before[1])
         before = answers, rows
-
-
-def test_the_next_block_but_one_is_solved_in_the_same_memory(spec, targets):
-    solver = BlockSolver(spec, 1)
-    first, second, third = (solver.solve(targets[:100]) for _ in range(3))
-    for name in ('q', 'position_error', 'iterations'):
-        assert np.shares_memory(getattr(first, name), getattr(third, name))
-        assert not np.shares_memory(getattr(second, name), getattr(third, name))
 
 
 def test_rows_between_others_that_are_no_poses(spec, targets, expected):
@@ -100,18 +91,6 @@ def test_blocks_are_read_into_one_array(targets, tmp_path):
         grid.block(1950, 2001)
 
 
-def test_seeds_may_be_guessed(spec, targets, monkeypatch):
-    chain = spec.build().chain
-    solver = iks.Solver(chain)
-    solver.guess = SimpleNamespace(guess_many=lambda rows: np.tile(rows[:, :1, 3], (1, chain.n)))
-    monkeypatch.setattr('ik_service.solvers.batch.prepared', lambda *_: solver)
-    monkeypatch.setattr('ik_service.extras.scale.solving.prepared', lambda *_: solver)
-    expected = iks.solve_ik_batch(chain, targets[:200])
-    blocks = BlockSolver(spec)
-    for rows in (slice(100), slice(100, 200), slice(50, 150)):
-        assert_same_store(blocks.solve(targets[rows]), expected, rows)
-
-
 class Terminal(io.StringIO):
     """Text that says it is a terminal."""
 
@@ -133,10 +112,6 @@ def test_bar_shows_rate_and_time_left_on_a_terminal(monkeypatch):
     assert ' 900/1.00k' in text
     assert ' poses/s' in text
     assert '<' in text
-
-
-def test_bar_without_a_known_number(monkeypatch):
-    assert '900 poses' in shown(monkeypatch, True, Terminal(), count=None)
 
 
 @pytest.mark.parametrize(('choice', 'stream'), [(True, io.StringIO), (False, Terminal)])

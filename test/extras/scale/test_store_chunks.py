@@ -95,18 +95,3 @@ def test_chunk_that_is_written_meanwhile_is_read_again(solve, targets, expected,
     np.testing.assert_array_equal(store.read('q', 100, 200), other['q'])
     chunks.write(1, rows)
     assert_same_store(store, expected, slice(430))
-
-
-def test_chunk_that_is_written_again_is_unsolved_until_it_is_whole(solve, monkeypatch, tmp_path):
-    store = solve().store
-    rows = {name: store.read(name, 100, 200) for name in store.arrays}
-
-    def full(*_):
-        raise OSError('no space')
-
-    monkeypatch.setattr('ik_service.extras.scale.store_chunks.StoreChunks._write_file', full)
-    with pytest.raises(OSError, match='no space'):
-        store._chunks.write(1, rows)
-    assert (store.read('status', 100, 200) == 255).all()
-    assert not store.is_whole(100, 200)
-    assert store.is_whole(0, 100)

@@ -11,8 +11,8 @@ pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, StoreError
 from ik_service.extras.scale import NO_POSE, solve_to_store
+from ik_service.extras.scale.solving import transform_digests
 from ik_service.extras.scale.targets import blocks_of
-from ik_service.kinematics.pose_error import transform_digests
 
 URDF = REPOSITORY / 'urdf' / 'panda.urdf'
 SUCCESS = iks.IkStatus.SUCCESS.number
@@ -65,15 +65,6 @@ def test_mended_rows_are_solved_by_the_next_call(given, spec, targets, expected,
     status, q = report.store.read('status'), report.store.read('q')
     assert np.flatnonzero(status == NO_POSE).tolist() == [302]
     np.testing.assert_array_equal(np.delete(q, 302, 0), np.delete(expected.q[:500], 302, 0))
-
-
-@pytest.mark.parametrize('given', GIVEN.values(), ids=GIVEN)
-@pytest.mark.parametrize('count', [1, 3, 500])
-def test_few_targets_that_were_none_may_be_mended(given, spec, targets, expected, tmp_path, count):
-    solve_to_store(spec, given(np.full((count, 4, 4), np.nan)), tmp_path / 's', progress=False)
-    report = solve_to_store(spec, given(targets[:count]), tmp_path / 's', progress=False)
-    assert report.solved_before == 0
-    np.testing.assert_array_equal(report.store.read('q'), expected.q[:count])
 
 
 @pytest.mark.parametrize('given', GIVEN.values(), ids=GIVEN)

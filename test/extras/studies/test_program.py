@@ -12,10 +12,9 @@ import pytest
 
 from ik_service.cli.programs import ik_study
 from ik_service.drawing import figures
-from ik_service.exceptions import IkServiceError, MissingExtraError, UnknownStudyError
+from ik_service.exceptions import IkServiceError, MissingExtraError
 from ik_service.extras.studies import program as study
-from ik_service.extras.studies.arms import ARMS, load_arm, manipulability
-from ik_service.extras.studies.program import load_study, STUDY_NAMES
+from ik_service.extras.studies.arms import load_arm, manipulability
 from ik_service.extras.studies.tables import read_csv, write_csv
 
 
@@ -71,13 +70,6 @@ def test_files_go_to_figures_in_the_current_folder_by_default(toy, tmp_path, mon
     monkeypatch.chdir(tmp_path)
     assert ik_study(['one']) == 0
     assert (tmp_path / 'figures' / 'toy.csv').is_file()
-
-
-def test_all_runs_every_study(toy, tmp_path, capsys):
-    assert ik_study(['all', '--output', str(tmp_path)]) == 0
-    printed = capsys.readouterr().out
-    assert 'the summary of one' in printed
-    assert 'the summary of two' in printed
 
 
 def test_all_goes_on_after_a_study_that_fails_and_says_so(toy, tmp_path, capsys):
@@ -167,18 +159,6 @@ def test_without_ros_publishing_is_refused_before_anything_is_computed(
     assert not list(tmp_path.iterdir())
 
 
-def test_names_of_the_studies():
-    assert len(set(STUDY_NAMES)) == len(STUDY_NAMES)
-    assert {'soch-lorencz', 'step-size', 'movable-joints', 'unreachable'} < set(STUDY_NAMES)
-    assert {'singularity', 'convergence', 'tracking', 'reach'} < set(STUDY_NAMES)
-
-
-def test_an_unknown_name_carries_the_valid_ones():
-    with pytest.raises(UnknownStudyError, match='unknown study') as caught:
-        load_study('soch_lorencz')
-    assert caught.value.valid == STUDY_NAMES
-
-
 def test_listing_needs_neither_matplotlib_nor_ros():
     probe = (
         'import sys\n'
@@ -216,16 +196,6 @@ def test_text_with_commas_survives(tmp_path):
 def test_rows_of_another_length_are_refused(tmp_path):
     with pytest.raises(ValueError, match='1 values for 2 columns'):
         write_csv(tmp_path / 'table.csv', ('a', 'b'), [(1,)])
-
-
-@pytest.mark.parametrize('name', ARMS)
-def test_postures_lie_within_the_limits_and_repeat(name):
-    chain = load_arm(name)
-    postures = chain.random_postures(50, 3)
-    assert postures.shape == (50, chain.n)
-    assert np.all((chain.lower <= postures) & (postures <= chain.upper))
-    np.testing.assert_array_equal(postures, chain.random_postures(50, 3))
-    assert np.ptp(postures, axis=0).min() > 1.0
 
 
 def test_manipulability_is_the_product_of_the_singular_values():

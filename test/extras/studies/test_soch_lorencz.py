@@ -1,7 +1,5 @@
 """The paper's experiment through the package's solvers, against its equations in plain NumPy."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 
@@ -103,17 +101,6 @@ def test_extended_jacobian_is_equation_9(w):
     np.testing.assert_allclose(run.distance[:50], distance[:50], rtol=1e-4, atol=1e-6)
 
 
-def test_the_matrix_is_that_of_the_paper_but_for_its_unit_and_frames():
-    for q in np.random.default_rng(1).uniform(-np.pi, np.pi, (10, 6)):
-        A = (
-            soch_lorencz.matrix(soch_lorencz.arm(), q, soch_lorencz.EXTENDED, 0.1)
-            / soch_lorencz.POINT
-        )
-        expected = extended_matrix(q, 0.1)
-        # Frames of the basic elements are rotated, which changes rows but not their products.
-        np.testing.assert_allclose(A.T @ A, expected.T @ expected, rtol=1e-9, atol=1e-6)
-
-
 def test_the_start_is_singular_for_inversion(inversion):
     assert inversion.rank[0] == 1
     assert inversion.condition[0] > 1e15
@@ -142,25 +129,6 @@ def test_what_goes_away_with_w_is_what_numbers_can_hold():
 
 def test_the_extended_matrix_has_full_rank_all_the_way(extended):
     assert extended.rank.min() == 6
-
-
-def test_the_extended_matrix_has_full_rank_wherever_segments_are_collinear():
-    for bends in product((0.0, np.pi), repeat=5):
-        A = soch_lorencz.matrix(
-            soch_lorencz.arm(), np.array([0.3, *bends]), soch_lorencz.EXTENDED, 1.0
-        )
-        assert np.linalg.norm(A, -2) > 1.0 * soch_lorencz.POINT
-
-
-def test_the_extended_method_trails_the_target(inversion):
-    extended = soch_lorencz.follow(soch_lorencz.EXTENDED, 1.0)
-    assert np.median(extended.distance) > 5 * np.median(inversion.distance)
-
-
-def test_joint_steps_are_the_differences_of_the_postures(inversion):
-    np.testing.assert_allclose(
-        inversion.joint_step, abs(np.diff(inversion.q, axis=0)).max(axis=1), atol=0
-    )
 
 
 def test_double_precision_follows_as_the_solver_does():

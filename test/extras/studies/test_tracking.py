@@ -13,6 +13,7 @@ from ik_service.extras.studies.tables import read_csv
 from ik_service.extras.studies.tracking import Circle, ClosedLoop
 
 READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+UR_READY = np.array([0.0, -1.571, 1.571, -1.571, -1.571, 0.0])
 
 
 @pytest.fixture
@@ -46,16 +47,17 @@ def test_the_circle_is_a_circle_that_keeps_its_orientation(chain):
     assert (poses[:, :3, :3] == poses[0, :3, :3]).all()
 
 
-@pytest.mark.parametrize('name', ['panda', 'ur5e'])
-@pytest.mark.parametrize('engine', ['first_order', 'mujoco'])
-def test_both_arms_track_as_they_should(name, engine, request):
+@pytest.mark.parametrize(
+    ('name', 'start', 'engine'), [('ur5e', UR_READY, 'first_order'), ('panda', READY, 'mujoco')]
+)
+def test_both_arms_track_as_they_should(name, start, engine, request):
     """The bounds of the contract: 1 mm and 0.2° at rest, 5 mm along the circle."""
     if engine == 'mujoco':
         request.getfixturevalue('needs_mujoco')
-    chain, start = load_arm(name), np.array(tracking._START[name])
+    chain = load_arm(name)
     run = ClosedLoop(chain, start, engine, velocity_scaling=0.5)
     target = chain.forward(start)
-    target[:3, 3] += tracking._HELD
+    target[:3, 3] += (0.15, 0.1, -0.1)
     held = run.hold(target)
     assert held.position_error.max() < 1e-3
     assert held.orientation_error.max() < math.radians(0.2)
@@ -76,16 +78,6 @@ def test_physics_are_at_work(chain, needs_mujoco):
     assert (held.tip[:, 2] < target[2, 3]).all()
 
 
-def test_the_lag_of_the_commands_goes_with_the_acceleration(chain):
-    slow, quick = (
-        ClosedLoop(chain, READY, 'first_order', velocity_scaling=0.5, acceleration_time=time)
-        .follow(Circle(chain.forward(READY), 0.1, 6.0))
-        .command_error.max()
-        for time in (0.2, 0.1)
-    )
-    assert quick < 0.6 * slow
-
-
 def test_a_pose_out_of_reach_is_said(chain):
     target = chain.forward(READY)
     target[0, 3] += 2.0
@@ -93,9 +85,8 @@ def test_a_pose_out_of_reach_is_said(chain):
         ClosedLoop(chain, READY, 'first_order').hold(target)
 
 
-def test_it_prints_the_figures_and_writes_what_it_drew(tmp_path, capsys, monkeypatch):
+def test_it_prints_the_figures_and_writes_what_it_drew(tmp_path, capsys):
     pytest.importorskip('matplotlib', reason='the extra plot is not installed')
-    monkeypatch.setattr(tracking, '_START', {'panda': tuple(READY)})
     options = ('--engine', 'first_order', '--duration', '2', '--radius', '0.05')
     files = tracking.run(arguments(tmp_path, *options))
     assert [file.name for file in files] == [
@@ -104,23 +95,15 @@ def test_it_prints_the_figures_and_writes_what_it_drew(tmp_path, capsys, monkeyp
         'tracking-summary.csv',
     ]
     assert all(file.stat().st_size > 100 for file in files)
-    (summary,) = read_csv(files[2])
-    curve = read_csv(files[1])
+    summary, other = read_csv(files[2])
+    assert (summary['arm'], other['arm']) == ('panda', 'ur5e')
+    curve = [row for row in read_csv(files[1]) if row['arm'] == 'panda']
     assert summary['engine'] == 'first_order'
     assert max(row['position_error'] for row in curve) <= summary['circle_largest_error'] + 1e-9
     assert len(curve) == 40
     text = capsys.readouterr().out
     assert 'radius 50 mm' in text
     assert f'{1e3 * summary["circle_largest_error"]:.2f} mm' in text
-
-
-def test_all_cases_or_those_of_an_engine():
-    several = tracking.cases(None)
-    assert {(case.arm, case.engine) for case in several} == {
-        (arm, engine) for arm in ('panda', 'ur5e') for engine in ('first_order', 'mujoco')
-    }
-    assert {case.engine for case in tracking.cases('first_order')} == {'first_order'}
-    assert len({(case.arm, case.label) for case in several}) == len(several)
 
 
 def test_without_mujoco_the_command_for_it_is_named(chain, monkeypatch):

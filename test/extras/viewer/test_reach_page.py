@@ -29,8 +29,6 @@ def view(ros_context, tmp_path_factory):
     content = {'points': POINTS, 'spacing': np.full(3, 0.3), 'base_link': BASE}
     # Half of the orientations on the one side, and all on the other.
     content['reachable'] = np.where(POINTS[:, 1] < 0.0, 0.5, 1.0)
-    (folder / 'other').mkdir()
-    write_reach(folder / 'other', tip_link='nose', **content)
     path = write_reach(folder, tip_link=TIP, **content)
     told = {'port': 0, 'urdf': URDF, 'base_link': BASE, 'tip_link': TIP, 'reach': str(path)}
     try:
@@ -40,16 +38,9 @@ def view(ros_context, tmp_path_factory):
             found = View(chromium, re.search(r'http\S+', viewer.output)[0])
             found.close_notices()
             found.page.get_by_role('tab', name='Reach').click()
-            found.folder = folder
             yield found
     finally:
         bench.close()
-
-
-def load(view, path):
-    # The page does not tie this label to its field.
-    view.page.locator("xpath=//label[.='Map']/following::input[1]").fill(str(path))
-    view.page.get_by_role('button', name='Load').click()
 
 
 def until_yellow(view, condition, what):
@@ -63,21 +54,4 @@ def test_the_map_of_the_parameter_is_seen_until_it_is_hidden(view):
     until_yellow(view, lambda count: count < 10, 'none')
     view.page.get_by_label('Show the map').click()
     until_yellow(view, lambda count: count > 100, 'the positions again')
-    assert not view.errors
-
-
-def test_a_plane_cuts_the_bright_half_away(view):
-    view.page.get_by_role('textbox', name='Cut').or_(view.page.get_by_label('Cut')).first.click()
-    view.page.get_by_role('option', name='y up to').click()
-    until_yellow(view, lambda count: count < 10, 'the half with half of the orientations')
-    assert not view.errors
-
-
-def test_a_map_of_another_arm_is_refused_with_the_reason_and_the_page_goes_on(view):
-    load(view, view.folder / 'other' / 'reach.npz')
-    view.wait_for(f'its tip link is nose, and the tip link here is {TIP}', SLOW)
-    load(view, view.folder / 'missing.zarr')
-    view.wait_for('there is no such file', SLOW)
-    load(view, view.folder / 'reach.npz')
-    view.wait_for('8 positions', SLOW)
     assert not view.errors

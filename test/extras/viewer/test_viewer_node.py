@@ -3,7 +3,6 @@ import os
 import re
 import signal
 import socket
-import time
 from urllib.request import urlopen
 
 import pytest
@@ -52,10 +51,8 @@ def test_a_viewer_beside_another_goes_on_when_that_ends(bench):
     assert all(url.startswith('http://127.0.0.1:') for url in addresses)
     first.kill()
     assert serves(addresses[1])
-    start = time.monotonic()
     second.send(signal.SIGINT)
-    assert until(lambda: second.exit_code is not None, 10.0)
-    assert time.monotonic() - start < 4.0
+    until(lambda: second.exit_code is not None, SLOW, 'the end')
     assert second.exit_code == 0
     assert 'Traceback' not in second.output
 
@@ -66,7 +63,6 @@ def test_a_viewer_beside_another_goes_on_when_that_ends(bench):
         ({'port_search': False}, r'ik_viewer: port \d+ of 127.0.0.1 is in use'),
         ({'host': '192.0.2.1'}, r'ik_viewer: the page cannot be served at 192.0.2.1'),
         ({'rate': 1000.0}, 'ik_viewer: rate: .*out of range'),
-        ({'host': 5}, 'ik_viewer: host: .*has to be text'),
     ],
 )
 def test_a_wrong_parameter_ends_the_program_with_a_reason(bench, parameters, complaint):
@@ -107,10 +103,12 @@ def test_bad_input_is_logged_once_and_survived(bench):
     until(publish, SLOW, 'a complaint', period=0.05)  # before that, the robot is being built
     for _ in range(10):
         publish()
-        time.sleep(0.05)
+    nowhere.header.frame_id = 'elsewhere'
+    targets.publish(nowhere)
+    viewer.wait_for('a target is not shown: .*elsewhere', SLOW)
     assert serves(address(viewer))
     assert viewer.output.count('joint_states is ignored') == 1
-    assert viewer.output.count('a target is not shown') == 1
+    assert viewer.output.count('nowhere') == 1
     assert viewer.output.count('the world is not shown: marker 0 of objects') == 1
     assert viewer.output.count('is not found') == 1
     assert 'Traceback' not in viewer.output

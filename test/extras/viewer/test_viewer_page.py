@@ -157,14 +157,6 @@ def test_choosing_a_solver_sets_the_parameter_of_the_node(scenario):
     until(lambda: scenario.parameter('solver.name') == 'pseudoinverse', SLOW)
 
 
-def test_position_only_frees_the_orientation(scenario):
-    page = scenario.view.page
-    page.get_by_label('Position only').click()
-    until(lambda: list(scenario.parameter('solver.task_weights'))[3:] == [0.0] * 3, SLOW)
-    page.get_by_label('Position only').click()
-    until(lambda: list(scenario.parameter('solver.task_weights')) == [1.0] * 6, SLOW)
-
-
 def test_the_reason_of_a_refused_value_is_shown(scenario):
     page = scenario.view.page
     page.get_by_role('tab', name='Options').click()

@@ -9,12 +9,8 @@ from support.urdf_texts import arm_xml, tree_xml
 from ik_service import Robot
 from ik_service.exceptions import ChainError, UnknownLinkError
 from ik_service.model.groups.default_tip import (
-    best_tips,
     default_tip,
-    is_finger,
-    serves,
     tip_candidates,
-    tip_rank,
 )
 from ik_service.model.robot_model import RobotModel
 
@@ -159,16 +155,6 @@ REAL_TIPS = {
     'ur5_2pi': 'tool0',
     'yumi_finger_mimic_offpath': 'yumi_link_7_r',
 }
-BY_NAMES = {
-    'abb_yumi_right': ['gripper_r_base', 'gripper_l_base'],
-    'baxter_left': ['right_gripper', 'left_gripper'],
-    'franka_panda': ['panda_hand_tcp'],
-    'kinova_gen3': ['gen3_robotiq_85_base_link'],
-    'motoman_csda10f': ['arm_left_link_tool0', 'arm_right_link_tool0'],
-    'pr2_right_arm': ['r_gripper_tool_frame', 'l_gripper_tool_frame'],
-    'tiago_torso_arm': ['wrist_ft_tool_link'],
-    'ur5': ['tool0'],
-}
 """What place and name say without the table of known robots."""
 
 
@@ -179,41 +165,3 @@ def test_real_robots_start_without_a_tip():
         robot = Robot.from_urdf(SHARED_ROBOTS / f'{name}.urdf')
         assert (name, robot.default_tip()) == (name, tip)
         assert robot.chain().tip_link == tip
-
-
-@pytest.mark.skipif(not SHARED_ROBOTS.is_dir(), reason='no ../shared/robots')
-@pytest.mark.parametrize('name', BY_NAMES)
-def test_real_robots_by_place_and_name(name):
-    robot = RobotModel.from_urdf(SHARED_ROBOTS / f'{name}.urdf')
-    assert tip_candidates(robot, robot.root_link) == BY_NAMES[name]
-
-
-ORDER = (
-    ('tool0', 'arm_left_link_tool0', 'robot1/tool0'),
-    ('panda_hand_tcp', 'link_tcp', 'TCP', 'gripper_tcp_frame'),
-    ('tool_frame', 'r_gripper_tool_frame', 'camera_tool'),
-    ('flange', 'robot-flange'),
-    ('ee_link', 'arm_ee_link', 'end_effector_link', 'link_eef'),
-    ('hand', 'link_7', 'left_grip', 'wrist_roll_link', 'toolbox_7', 'beef', 'head0'),
-    ('camera_link', 'rgb_optical_frame', 'wheel_left_link', 'base_imu_link', 'laser', 'led_1'),
-)
-
-
-@pytest.mark.parametrize('rank', range(len(ORDER)))
-def test_order_of_ranks(rank):
-    ranks = {tip_rank(link) for link in ORDER[rank]}
-    expected = 5 if 'head0' in ORDER[rank] else rank
-    assert ranks - {6} == {expected} - {6} if rank == 5 else ranks == {rank}
-
-
-def test_best_of_several_in_their_order():
-    assert best_tips(['camera', 'b_tool0', 'flange', 'a_tool0']) == ['b_tool0', 'a_tool0']
-    assert best_tips([]) == []
-
-
-def test_fingers_and_sensors():
-    assert is_finger('panda_leftfinger')
-    assert is_finger('robotiq_85_left_inner_knuckle_link')
-    assert not is_finger('panda_hand')
-    assert serves('caster_front_left_2_link')
-    assert not serves('wrist_ft_tool_link')  # made to be placed, whatever it measures

@@ -57,17 +57,10 @@ def test_groups_that_cannot_be_placed_say_why(robot):
             robot.group_states(name)
 
 
-def test_states_of_a_group(robot):
-    assert robot.group_states('arm') == {'home': {'j_l1': 0.5}}
-    assert robot.group_states('hand') == {}
-
-
 def test_group_with_several_tips_is_a_tree():
     robot = Robot.from_urdf(arm_path('upper_body')).with_groups(
         {'both': ('pelvis', ('left_grip', 'right_grip'))}
     )
-    if not hasattr(Robot, 'tree'):
-        pytest.skip('no Robot.tree')
     assert set(robot.group('both').joint_names) == set(robot.groups['both'].joint_names)
 
 
@@ -150,11 +143,6 @@ def test_srdf_with_a_virtual_joint_of_a_missing_link_can_be_copied():
     )
     robot = Robot.from_urdf(ARM, srdf=srdf).with_groups({'mine': ('l1', 'tool')})
     assert pickle.loads(pickle.dumps(robot)).group_names == ('mine', 'arm')
-
-
-def test_semantics_are_empty_without_an_srdf():
-    semantics = Robot.from_urdf(ARM).semantics
-    assert (semantics.groups, semantics.remarks, semantics.robot_name) == ({}, (), '')
 
 
 def test_srdf_from_a_file_and_as_text(tmp_path, robot):
@@ -243,14 +231,6 @@ def test_of_the_same_name_the_group_with_the_nearest_joints_counts_then_the_firs
         group('twin', 'ab', up={'a': 3.0}),
     ]
     assert dict(named_states(groups, 'ab')) == {'up': {'a': 2.0}, 'down': {'a': -1.0}}
-
-
-def test_what_is_found_is_read_only():
-    states = named_states([group('arm', 'ab', up={'a': 1.0})], 'ab')
-    with pytest.raises(TypeError):
-        states['up'] = {}
-    with pytest.raises(TypeError):
-        states['up']['a'] = 0.0
 
 
 def test_a_robot_has_the_states_of_its_known_groups():

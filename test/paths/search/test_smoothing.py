@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 from support.chains import arm, pose_difference, postures, within_limits
+from support.paths import HOME, Keepout
 
 import ik_service as iks
 from ik_service.paths.search.smoothing import null_spaces, solve_in_null_spaces
-
-HOME = np.array([0.0, -0.4, 0.1, -2.0, 0.0, 1.8, 0.8])
 
 
 def laps(chain, rows, count):
@@ -36,24 +35,12 @@ def test_no_row_of_a_dense_path_moves_more_than_a_few_times_as_far_as_others(pan
     assert lengths[0] < 1.2 * 40 * lengths[1]
 
 
-class Wall:
-    """Stand-in for a collision test: what lies where the third joint is beyond an angle."""
-
-    def __init__(self, angle):
-        self.angle = angle
-
-    def colliding(self, Q, threads=1):
-        return Q[:, 2] > self.angle
-
-    def first_contact(self, q):
-        return ('arm', 'wall') if q[2] > self.angle else None
-
-
 def test_rows_between_the_few_that_are_smoothed_first_do_not_collide(panda):
     targets = laps(panda, 6_000, 12)
     patient = iks.PathOptions(timeout=600.0)
     free = iks.solve_path(panda, targets, HOME, patient)
-    wall = Wall(HOME[2] + 0.7 * (free.q[:, 2].max() - HOME[2]))
+    angle = HOME[2] + 0.7 * (free.q[:, 2].max() - HOME[2])
+    wall = Keepout(lambda Q: Q[:, 2] > angle)
     path = iks.solve_path(panda, targets, HOME, patient, collisions=wall)
     assert path.success, path.reason
     assert wall.colliding(free.q).any()

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 from support.chains import arm, snake
+from support.paths import HOME, instants, kinked, wave
 
 from ik_service import JointBounds, MotionBounds
 from ik_service.exceptions import ArgumentError, TrajectoryError
@@ -15,33 +16,19 @@ from ik_service.paths.timing.joint_curve import joint_curve
 from ik_service.paths.timing.timing import time_path, TOLERANCE
 from ik_service.paths.timing.timing_limits import TimingLimits
 
-HOME = np.array([0.0, -0.4, 0.1, -2.0, 0.0, 1.8, 0.8])
 PANDA = arm('panda')
 VELOCITY, ACCELERATION = PANDA.velocity, 5.0 * PANDA.velocity
 LIMITS = TimingLimits(VELOCITY, ACCELERATION)
 JERK = 10.0 * ACCELERATION
 
 
-def wave(rows, seed, even=True):
-    """A smooth path of all joints, with rows at even or random places."""
-    rng = np.random.default_rng(seed)
-    t = np.linspace(0.0, 1.0, rows) if even else np.sort(rng.uniform(0.0, 1.0, rows))
-    phase = 2 * np.pi * t[:, None] * rng.uniform(0.2, 2.0, 7) + rng.uniform(0.0, 6.0, 7)
-    return HOME + 0.4 * np.sin(phase)
-
-
 def shares(trajectory, limits, jerk):
     """Largest shares of the three limits at 50 instants between each two points."""
-    c, h = trajectory.coefficients, np.diff(trajectory.times)[:, None]
-    t = np.linspace(0.0, 1.0, 52)[:, None, None] * h
-    v = c[:, 1] + t * (2 * c[:, 2] + t * (3 * c[:, 3] + t * (4 * c[:, 4] + t * 5 * c[:, 5])))
-    a = 2 * c[:, 2] + t * (6 * c[:, 3] + t * (12 * c[:, 4] + t * 20 * c[:, 5]))
-    j = 6 * c[:, 3] + t * (24 * c[:, 4] + t * 60 * c[:, 5])
-    ratios = [
-        np.abs(values) / np.where(limit > 0.0, limit, np.inf)
-        for values, limit in ((v, limits.velocity), (a, limits.acceleration), (j, jerk))
+    bounds = limits.velocity, limits.acceleration, jerk
+    return [
+        (np.abs(values) / np.where(limit > 0.0, limit, np.inf)).max()
+        for values, limit in zip(instants(trajectory, 52)[1:], bounds, strict=True)
     ]
-    return [ratio.max() for ratio in ratios]
 
 
 def check_kept(trajectory, limits, jerk):
@@ -197,11 +184,8 @@ def test_the_speed_of_a_link_is_bounded_too(link):
 @pytest.mark.parametrize('seed', range(4))
 @pytest.mark.parametrize('joints', [1, 3, 7])
 def test_joints_that_run_onto_their_position_limits_do_not_swing_beyond_them(joints, seed):
-    chain, rng = snake(joints), np.random.default_rng(seed)
-    phase = np.linspace(0.0, 1.0, 60)[:, None] * rng.uniform(2.0, 9.0, chain.n)
-    middle, half = 0.5 * (chain.upper + chain.lower), 0.5 * (chain.upper - chain.lower)
-    swing = rng.uniform(0.9, 1.3, chain.n) * np.sin(phase + rng.uniform(0.0, 6.0, chain.n))
-    q = np.clip(middle + half * swing, chain.lower, chain.upper)
+    chain = snake(joints)
+    q = kinked(chain, seed)
     limits = TimingLimits(chain.velocity, 5.0 * chain.velocity)
     trajectory = time_path(chain, q, limits, jerk=50.0 * chain.velocity)
     check_kept(trajectory, limits, 50.0 * chain.velocity)

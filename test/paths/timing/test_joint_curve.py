@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.chains import arm, SHARED_ROBOTS, snake
+from support.paths import HOME, instants, kinked
 
 from ik_service import Robot
 from ik_service.common.transforms import rotation_about_axis
@@ -26,7 +27,6 @@ from ik_service.paths.timing.timing import time_path
 from ik_service.paths.timing.timing_limits import timing_limits
 from ik_service.paths.trajectory.limit_check import check_limits, leaves_range, TrajectoryLimits
 
-HOME = np.array([0.0, -0.4, 0.1, -2.0, 0.0, 1.8, 0.8])
 SQUARE = ((0.0, 0.15, 0.0), (0.0, 0.0, 0.15), (0.0, -0.15, 0.0), (0.0, 0.0, -0.15))
 
 
@@ -147,30 +147,10 @@ ARMS = {
 }
 
 
-def between(trajectory, count=60):
-    """Positions, velocities and accelerations (count, k−1, n) at and between the points."""
-    c, h = trajectory.coefficients, np.diff(trajectory.times)[:, None]
-    t = np.linspace(0.0, 1.0, count)[:, None, None] * h
-    q = c[:, 0] + t * (c[:, 1] + t * (c[:, 2] + t * (c[:, 3] + t * (c[:, 4] + t * c[:, 5]))))
-    v = c[:, 1] + t * (2 * c[:, 2] + t * (3 * c[:, 3] + t * (4 * c[:, 4] + t * 5 * c[:, 5])))
-    a = 2 * c[:, 2] + t * (6 * c[:, 3] + t * (12 * c[:, 4] + t * 20 * c[:, 5]))
-    return q, v, a
-
-
 def beyond(panda, trajectory):
     """Farthest position beyond a limit [rad] or [m]."""
-    q = between(trajectory)[0]
+    q = instants(trajectory)[0]
     return np.maximum(panda.lower - q, q - panda.upper).max()
-
-
-def kinked(panda, seed, rows=60):
-    """A path on which joints run onto their limits, rest there, bounce off and leave."""
-    rng = np.random.default_rng(seed)
-    phase = np.linspace(0.0, 1.0, rows)[:, None] * rng.uniform(2.0, 9.0, panda.n)
-    middle, half = 0.5 * (panda.upper + panda.lower), 0.5 * (panda.upper - panda.lower)
-    reach = rng.uniform(0.9, 1.3, panda.n)  # beyond the limits, on which it is cut off
-    q = middle + half * reach * np.sin(phase + rng.uniform(0.0, 6.0, panda.n))
-    return np.clip(q, panda.lower, panda.upper)
 
 
 @pytest.mark.parametrize('seed', range(4))
@@ -182,7 +162,7 @@ def test_joints_that_run_onto_their_limits_do_not_swing_beyond_them(joints, seed
     assert beyond(chain, trajectory) <= 1e-9
     assert np.isin(trajectory.positions, q).all()
     limits = timing_limits(chain, None)
-    _, velocity, acceleration = between(trajectory)
+    _, velocity, acceleration, _ = instants(trajectory)
     assert (np.abs(velocity) <= 1.0005 * limits.velocity).all()
     assert (np.abs(acceleration) <= 1.0005 * limits.acceleration).all()
     bounds = chain.lower, chain.upper, limits.velocity, limits.acceleration
@@ -254,7 +234,7 @@ def check_lines(panda, count):
         assert beyond(panda, trajectory) <= 1e-9
         start, end = path.poses[[0, -1], :3, 3]
         way = (end - start) / np.linalg.norm(end - start)
-        points = between(trajectory, 4)[0].reshape(-1, panda.n)
+        points = instants(trajectory, 4)[0].reshape(-1, panda.n)
         off = np.array([panda.forward(q)[:3, 3] for q in points]) - start
         assert (
             np.linalg.norm(off - np.outer(off @ way, way), axis=1).max() <= 5e-4

@@ -7,12 +7,12 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from support.chains import snake
+from support.paths import HOME, instants, wave
 
 from ik_service.exceptions import ArgumentError, MissingExtraError, TrajectoryError
 from ik_service.paths.timing.timing import time_path
 from ik_service.paths.timing.timing_limits import timing_limits, TimingLimits
 
-HOME = np.array([0.0, -0.4, 0.1, -2.0, 0.0, 1.8, 0.8])
 TOPPRA = pytest.mark.skipif(
     find_spec('toppra') is None, reason='toppra is not installed; it comes with the extra path'
 )
@@ -20,23 +20,9 @@ TOPPRA = pytest.mark.skipif(
 
 def shares(trajectory, limits):
     """Largest shares of the limits of velocity and acceleration, at and between all points."""
-    c, h = trajectory.coefficients, np.diff(trajectory.times)[:, None]
-    velocity = acceleration = 0.0
-    for part in np.linspace(0.0, 1.0, 201):
-        t = part * h
-        v = c[:, 1] + t * (2 * c[:, 2] + t * (3 * c[:, 3] + t * (4 * c[:, 4] + t * 5 * c[:, 5])))
-        a = 2 * c[:, 2] + t * (6 * c[:, 3] + t * (12 * c[:, 4] + t * 20 * c[:, 5]))
-        velocity = max(velocity, (np.abs(v) / limits.velocity).max())
-        acceleration = max(acceleration, (np.abs(a) / limits.acceleration).max())
-    return velocity, acceleration
-
-
-def wave(rows, seed, even=True):
-    """A smooth path of all joints, with rows at even or random places."""
-    rng = np.random.default_rng(seed)
-    t = np.linspace(0.0, 1.0, rows) if even else np.sort(rng.uniform(0.0, 1.0, rows))
-    phase = 2 * np.pi * t[:, None] * rng.uniform(0.2, 2.0, 7) + rng.uniform(0.0, 6.0, 7)
-    return HOME + 0.4 * np.sin(phase)
+    _, velocity, acceleration, _ = instants(trajectory, 201)
+    ratios = velocity / limits.velocity, acceleration / limits.acceleration
+    return [np.abs(ratio).max() for ratio in ratios]
 
 
 PATHS = {

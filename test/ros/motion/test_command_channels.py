@@ -16,18 +16,17 @@ from support.ros.servers import PANDA
 
 from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.loader import build_arm
-from ik_service.motion.settings import FollowerCommand
+from ik_service.motion.command.command_stream import FollowerCommand
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.motion.command_channels import (
     CommandedGroup,
     joint_command,
-    joint_trajectory,
     JointCommandChannel,
     multi_array,
     PositionChannel,
-    TrajectoryChannel,
-    VelocityChannel,
 )
+from ik_service.ros.motion.trajectory_channel import joint_trajectory, TrajectoryChannel
+from ik_service.ros.motion.velocity_channel import VelocityChannel
 
 FINGER = 'panda_finger_joint1'
 

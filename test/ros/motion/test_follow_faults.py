@@ -1,7 +1,6 @@
 """Following with injected faults between node and arm, over real DDS."""
 
 from contextlib import contextmanager
-import time
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from support.harness import until
-from support.ros.cells import NAMES, READY
+from support.ros.cells import NAMES, READY, until_silent
 
 pytestmark = pytest.mark.dds
 SCALING = 0.8
@@ -45,10 +44,13 @@ def publisher(cell, topic):
 
 def said(cell, sentence, since):
     """Wait until the node has printed a sentence after a position in its output."""
-    deadline = time.monotonic() + 8.0
-    while sentence not in cell.node.output[since:]:
-        assert time.monotonic() < deadline, cell.node.output[since:]
-        time.sleep(0.05)
+    until(lambda: sentence in cell.node.output[since:], what=f'the sentence {sentence!r}')
+
+
+def passed(recorder, count):
+    """Wait until so many more messages have come."""
+    since = len(recorder)
+    until(lambda: len(recorder) > since + count, what='messages')
 
 
 def following_value(diagnostics, key):
@@ -73,7 +75,6 @@ def assert_recovers(cell, target):
     'wrong',
     [
         {'lost_states': 0.6},
-        {'lost_commands': 0.6},
         {'state_delay': 0.2, 'command_delay': 0.1},
         {'lost_states': 0.3, 'lost_commands': 0.3, 'state_delay': 0.1, 'command_delay': 0.1},
     ],
@@ -83,7 +84,7 @@ def test_it_arrives_in_spite_of_lost_and_late_messages(cell, wrong):
     far, near = far_and_near(cell)
     with faults(cell, **wrong):
         cell.send(far)
-        time.sleep(0.4)
+        passed(cell.commands, 20)
         cell.send(near)  # on the way: it has to turn back
         assert_recovers(cell, near)
 
@@ -106,14 +107,12 @@ def test_missing_states_stop_the_arm_until_it_is_enabled(cell):
     cell.commands.wait()
     with faults(cell, lost_states=1.0):
         said(cell, 'the joint states are stale', since)
-        time.sleep(0.3)
+        until_silent(cell.commands)
         cell.commands.clear()
-        time.sleep(0.3)
-        assert len(cell.commands) == 0
         cell.states.clear()
     cell.start = cell.positions(cell.states.wait())
     said(cell, 'target dropped: the last joint state is', since)
-    time.sleep(0.5)
+    passed(cell.states, 50)
     assert len(cell.commands) == 0, 'it does not move by itself'
     assert cell.enable(True) == 'following the target again'
     assert_recovers(cell, far)
@@ -125,8 +124,10 @@ def test_with_resume_motion_continues_when_states_are_back(cell):
     try:
         cell.send(far)
         cell.commands.wait()
+        since = len(cell.node.output)
         with faults(cell, lost_states=1.0):
-            time.sleep(1.2)
+            said(cell, 'the joint states are stale', since)
+            until_silent(cell.commands)
             cell.commands.clear()
             cell.states.clear()
         cell.start = cell.positions(cell.states.wait())
@@ -181,10 +182,9 @@ def test_a_reset_of_the_simulated_arm_drops_the_target(cell, under_way):
         assert_recovers(cell, far)
     assert cell.bench.call(Trigger, 'ik_sim/reset', Trigger.Request()).success
     reset = cell.bench.node.get_clock().now()
-    time.sleep(1.0)
-    cell.commands.clear()
-    time.sleep(0.5)
-    assert len(cell.commands) == 0
+    ended = until_silent(cell.commands)
+    passed(cell.states, 100)
+    assert len(cell.commands) == ended
     since = [m for m in cell.states.messages if Time.from_msg(m.header.stamp) >= reset]
     measured = np.array([cell.positions(state) for state in since])
     assert len(measured) > 20
@@ -198,11 +198,8 @@ def test_stop_comes_to_rest_and_drops_the_target(cell):
     answer = cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
     assert answer.success
     assert 'stopping; the target is dropped' in answer.message
-    time.sleep(0.5)
-    count = len(cell.commands)
+    until_silent(cell.commands)
     assert not any(cell.commands.messages[-1].velocity)
-    time.sleep(0.3)
-    assert len(cell.commands) == count
     cell.send(near)
     assert_recovers(cell, near)
 
@@ -229,7 +226,7 @@ def test_a_killed_predecessor_that_discovery_still_knows_does_not_block_motion(c
         other = twin.create_publisher(JointState, 'joint_command', 10)
         until(lambda: other.get_subscription_count() >= 3, what='the discovery of the publisher')
         cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
-        time.sleep(0.4)
+        until_silent(cell.commands)
         far, _ = far_and_near(cell)
         cell.send(far)
         assert_recovers(cell, far)
@@ -246,7 +243,7 @@ def test_no_motion_starts_while_another_node_commands_the_arm(cell):
     try:
         until(lambda: other.get_subscription_count() >= 3, what='the discovery of the publisher')
         cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
-        time.sleep(0.4)
+        until_silent(cell.commands)
         cell.commands.clear()
         cell.send(far)
         said(cell, 'test_client commands the arm too', since)
@@ -267,19 +264,20 @@ def test_no_motion_starts_while_another_node_commands_the_arm(cell):
 def test_a_joint_that_is_missing_all_at_once_is_named(cell):
     states = publisher(cell, 'joint_states')
     since, start = len(cell.node.output), cell.start
+
+    def is_named():
+        partial = JointState(name=list(NAMES[1:]), position=start[1:].tolist())
+        partial.header.stamp = cell.bench.node.get_clock().now().to_msg()
+        states.publish(partial)
+        return f'the last ones are without {NAMES[0]}' in cell.node.output[since:]
+
     far, _ = far_and_near(cell)
     cell.send(far)
     cell.commands.wait()
     try:
         until(lambda: states.get_subscription_count() >= 1, what='the discovery of the publisher')
         with faults(cell, lost_states=1.0):
-            for _ in range(100):
-                stamp = cell.bench.node.get_clock().now().to_msg()
-                partial = JointState(name=list(NAMES[1:]), position=start[1:].tolist())
-                partial.header.stamp = stamp
-                states.publish(partial)
-                time.sleep(0.01)
-            said(cell, f'the last ones are without {NAMES[0]}', since)
+            until(is_named, 20.0, 'the name of the joint', period=0.01)
     finally:
         cell.bench.node.destroy_publisher(states)
     said(cell, 'the joint states are good again', since)

@@ -17,9 +17,7 @@ from support.harness import START_TIMEOUT, until
 from support.ros.nodes import ask, fk, LATCHED, NODE, status, WAITING
 from support.ros.servers import ik_request, PANDA, posture_of, TIP, TREE
 
-from ik_service.arm import loader
 from ik_service.ros.node.ik_node import IkNode
-from ik_service.ros.node.services import Services
 from ik_service.ros.requests.errors import ErrorCode
 from ik_service.ros.scene.collision_world import CollisionWorld
 
@@ -168,10 +166,10 @@ def failing(monkeypatch, owner, name, error, wanted=lambda *_: True):
     """Have a function fail where ``wanted``; return what mends it."""
     working = getattr(owner, name)
 
-    def fail(*arguments):
+    def fail(*arguments, **options):
         if wanted(*arguments):
             raise error
-        return working(*arguments)
+        return working(*arguments, **options)
 
     monkeypatch.setattr(owner, name, fail)
     return lambda: monkeypatch.setattr(owner, name, working)
@@ -188,22 +186,6 @@ def reach(bench):
     answer = fk(bench, ['tool'], names, q)
     assert answer.error_code.val == ErrorCode.SUCCESS
     return answer.pose_stamped[0].pose.position.x
-
-
-def test_without_a_robot_the_same_description_counts_again(
-    bench, node, publish, told, monkeypatch, capfd
-):
-    mend = failing(monkeypatch, loader, '_warm_up', MemoryError())
-    publish(TREE)
-    assert told(f'error in the node: MemoryError .*{AGAIN}') == b'\x02'
-    assert not offered(node)
-    output = capfd.readouterr()
-    assert AGAIN in output.err + output.out
-    mend()
-    publish(TREE)
-    assert told('^in use$') == b'\x00'
-    until(lambda: offered(node) == list(SERVICES), what='all services')
-    reach(bench)
 
 
 def test_the_old_robot_stays_and_the_new_one_is_taken_when_it_comes_again(
@@ -225,10 +207,13 @@ def test_the_old_robot_stays_and_the_new_one_is_taken_when_it_comes_again(
 def test_services_that_a_fault_has_kept_back_come_with_the_next_description(
     bench, node, publish, told, monkeypatch
 ):
-    def is_second(_, name, *others):
-        return name == SERVICES[1]
-
-    mend = failing(monkeypatch, Services, '_offer', RuntimeError('no room'), is_second)
+    mend = failing(
+        monkeypatch,
+        node,
+        'create_service',
+        RuntimeError('no room'),
+        lambda _, name, *__: name == SERVICES[1],
+    )
     publish(TREE)
     assert told(f'in use, but incomplete: .*RuntimeError: no room.*{AGAIN}') == b'\x01'
     assert offered(node) == [SERVICES[0]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-import math
 
 import numpy as np
 import pytest
@@ -138,13 +137,6 @@ def test_a_camera_on_the_hand_is_where_the_hand_is_measured(bench, arm):
     np.testing.assert_allclose(tip_of(arm, answer), T, atol=1e-4)
 
 
-def test_a_frame_that_tf_does_not_know(bench):
-    start_panda(bench)
-    answer = ask(bench, ik_request(np.eye(4), 'moon'))
-    assert answer.error_code.val == ErrorCode.FRAME_TRANSFORM_FAILURE
-    assert "'moon'" in answer.error_code.message
-
-
 def test_a_target_in_a_frame_of_tf_is_followed_with_a_tool(bench, arm):
     tools = {'tcp': {'link': 'panda_link8', 'xyz': [0.0, 0.0, 0.15]}}
     bench.start(NODE, urdf=str(PANDA), tip_link='tcp', tool_frames=tools)
@@ -164,23 +156,6 @@ def test_a_target_in_a_frame_of_tf_is_followed_with_a_tool(bench, arm):
         return np.allclose(tip, T, atol=1e-3)
 
     until(arrived, 30.0, 'the target')
-
-
-def test_hand_typed_requests(bench, arm):
-    start_panda(bench)
-    T = arm.chain.forward(READY)
-    for scale in (0.7, 1e-200, 1e200):
-        request = ik_request(T)
-        quaternion = request.ik_request.pose_stamped.pose.orientation
-        for name in 'xyzw':
-            setattr(quaternion, name, scale * getattr(quaternion, name))
-        np.testing.assert_allclose(tip_of(arm, ask(bench, request)), T, atol=1e-4)
-    fingers = ['panda_finger_joint1', 'panda_finger_joint2']
-    answer = ask(bench, with_seed(ik_request(T), fingers, [math.nan] * 2))
-    assert answer.error_code.val == ErrorCode.SUCCESS, answer.error_code
-    assert np.isfinite(answer.solution.joint_state.position).all()
-    answer = ask(bench, with_seed(ik_request(T), ['panda_joint1'], [math.nan]))
-    assert answer.error_code.val == ErrorCode.INVALID_ROBOT_STATE
 
 
 def test_xacro_arguments_of_the_node_and_the_simulated_arm(bench, arm, tmp_path):

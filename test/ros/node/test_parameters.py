@@ -105,15 +105,6 @@ def test_every_parameter_is_described(make):
             assert descriptor.integer_range
 
 
-def test_defaults(make):
-    _, parameters = make()
-    assert parameters.solver.name == 'levenberg_marquardt'
-    assert parameters.solver.options == IkOptions(timeout=0.05)
-    assert parameters.follower == FollowerSettings(velocity_scaling=0.5)
-    assert parameters.arm.base_link == parameters.arm.tip_link == ''
-    assert parameters.arm.locked == {}
-
-
 def test_values_given_at_the_start(make):
     _, parameters = make(
         solver__name='pseudoinverse',

@@ -1,14 +1,13 @@
-"""Closed forms of arms of six revolute joints: recognition, and roots of their equations."""
+"""Closed forms of arms of six revolute joints, and the elimination where there is none."""
 
 import math
 
 import numpy as np
 import pytest
-from support.chains import arm, planar, snake
+from support.chains import arm, planar, postures, snake, targets
 from support.robots import JOINTS, six_joint_arm, WITHOUT
 
-from ik_service.jit.compile import kernel
-from ik_service.solvers.all_solutions.angles import first_degree_roots, second_degree_roots
+import ik_service as iks
 from ik_service.solvers.all_solutions.closed_forms import (
     closed_form_of,
     GENERAL,
@@ -19,6 +18,8 @@ from ik_service.solvers.all_solutions.closed_forms import (
     SPHERICAL_WRIST,
     THREE_PARALLEL,
 )
+from ik_service.solvers.all_solutions.elimination import elimination_of
+from ik_service.solvers.all_solutions.finder import list_solutions, needs_elimination
 
 EXPECTED = {
     'elbow': (SPHERICAL_WRIST, INTERSECTING, 0),
@@ -56,90 +57,47 @@ def test_a_planar_arm_of_six_joints():
     assert closed_form_of(planar(1, 1, 1, 1, 1, 1)).kind == GENERAL
 
 
-@kernel
-def _first(a, b, d, roots):
-    return first_degree_roots(a, b, d, roots)
+def apart(solutions, q):
+    """Largest joint difference of each solution from a posture, but for full turns."""
+    return np.abs(np.remainder(solutions - q + math.pi, 2 * math.pi) - math.pi).max(axis=1)
 
 
-@kernel
-def _second(c0, a1, b1, a2, b2, roots):
-    return second_degree_roots(c0, a1, b1, a2, b2, roots)
+@pytest.mark.parametrize('name', WITHOUT)
+def test_the_list_is_proved_complete_and_has_the_posture_that_made_the_target(name):
+    chain = six_joint_arm(name)
+    proved = 0
+    for q in postures(chain, 200, seed=3):
+        solutions = list_solutions(chain, chain.forward(q))
+        assert apart(solutions.q, q).min() < 1e-4
+        proved += solutions.proved
+    assert proved >= 190
 
 
-def roots_of(solve, *coefficients):
-    found = np.empty(4)
-    return found[: solve(*map(float, coefficients), found)]
+@pytest.mark.parametrize('name', WITHOUT)
+def test_a_target_with_no_solution_is_proved_to_have_none(name):
+    chain = six_joint_arm(name)
+    # Within the reach for all that its radius says, and turned away at the end of it.
+    proved = 0
+    for target in targets(chain, 40, seed=4):
+        target[:3, 3] *= 1.6
+        solutions = list_solutions(chain, target)
+        if not iks.solve_ik(chain, target).success:
+            assert len(solutions.q) == 0
+            proved += solutions.proved
+    assert proved > 0
 
 
-def value(c0, a1, b1, a2, b2, x):
-    return (c0 + a1 * math.cos(x) + b1 * math.sin(x)
-            + a2 * math.cos(2 * x) + b2 * math.sin(2 * x))  # fmt: skip
+def test_what_random_searches_found_is_not_proved_complete():
+    chain = arm('panda')
+    assert not list_solutions(chain, targets(chain, 1)[0]).proved
 
 
-def apart(a, b):
-    return abs(math.remainder(a - b, 2 * math.pi))
+@pytest.mark.parametrize('chain', [snake(5), planar(1, 1, 1, 1, 1, 1), arm('panda')])
+def test_chains_for_which_there_is_none(chain):
+    assert elimination_of(chain) is None
+    assert not needs_elimination(chain)
 
 
-def product_of(first, second):
-    """Coefficients of (a cos x + b sin x − d) of two such factors, multiplied."""
-    (a, b, d), (e, f, g) = first, second
-    return (
-        d * g + 0.5 * (a * e + b * f),
-        -a * g - d * e,
-        -b * g - d * f,
-        0.5 * (a * e - b * f),
-        0.5 * (a * f + b * e),
-    )
-
-
-def factor(x, y):
-    """A factor with the roots x and y."""
-    middle = 0.5 * (x + y)
-    return math.cos(middle), math.sin(middle), math.cos(0.5 * (x - y))
-
-
-def test_first_degree():
-    random = np.random.default_rng(0)
-    for _ in range(100):
-        x, y = random.uniform(-3, 3, 2)
-        roots = roots_of(_first, *factor(x, y))
-        assert min(apart(root, x) for root in roots) < 1e-7
-        assert min(apart(root, y) for root in roots) < 1e-7
-    assert len(roots_of(_first, 1.0, 1.0, 2.0)) == 0
-    assert len(roots_of(_first, 0.0, 0.0, 1.0)) == 0
-    assert len(roots_of(_first, 0.0, 0.0, 0.0)) == 2
-
-
-def test_four_roots():
-    random = np.random.default_rng(1)
-    for _ in range(300):
-        made = random.uniform(-math.pi, math.pi, 4)
-        coefficients = product_of(factor(*made[:2]), factor(*made[2:]))
-        roots = roots_of(_second, *coefficients)
-        assert len(roots) == 4
-        for x in made:
-            nearest = min(roots, key=lambda root: apart(root, x))
-            assert abs(value(*coefficients, nearest)) < 1e-12
-            assert apart(nearest, x) < 1e-4
-
-
-def test_two_roots():
-    random = np.random.default_rng(2)
-    for _ in range(100):
-        made = random.uniform(-math.pi, math.pi, 2)
-        coefficients = product_of(factor(*made), (0.5, 0.3, random.uniform(0.8, 2)))
-        roots = roots_of(_second, *coefficients)
-        assert len(roots) == 2
-        assert all(min(apart(root, x) for root in roots) < 1e-6 for x in made)
-
-
-def test_double_roots():
-    coefficients = product_of(factor(0.7, 0.7), factor(-1.0, 2.0))
-    roots = roots_of(_second, *coefficients)
-    assert len(roots) == 4
-    assert sum(apart(root, 0.7) < 1e-6 for root in roots) == 2
-
-
-@pytest.mark.parametrize('coefficients', [(1.0, 0, 0, 0, 0), (3.0, 1, 1, 0.2, 0.1)])
-def test_no_roots(coefficients):
-    assert len(roots_of(_second, *coefficients)) == 0
+def test_arms_that_need_it():
+    assert all(needs_elimination(six_joint_arm(name)) for name in WITHOUT)
+    assert not needs_elimination(arm('ur5e'))

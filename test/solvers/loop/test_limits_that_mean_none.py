@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from support.chains import arm_path, snake_xml, within_limits
+from support.chains import arm_path, within_limits
 from support.robots import arm_on_rail
 
 import ik_service as iks
@@ -141,35 +141,3 @@ def test_tracking_does_not_draw_joints_without_limits_to_the_middle_of_them():
         answers.append(iks.solve_ik(chain, T, start).q)
     np.testing.assert_array_equal(*answers)
     assert abs(answers[0][0] - 50.0) < 0.1
-
-
-def odd_snake(seed):
-    """A chain some of whose limits mean none."""
-    random = np.random.default_rng(seed)
-    odd = [
-        (-999999, 999999),
-        (-LARGEST, LARGEST),
-        (0, LARGEST),
-        (-3, 999999),
-        (5, 1e9),
-        (-1e9, -5),
-    ]
-
-    def other(found):
-        lower, upper = odd[random.integers(len(odd))]
-        return f'lower="{lower!r}" upper="{upper!r}"' if random.random() < 0.6 else found[0]
-
-    n = 4 + seed % 5
-    text = re.sub('lower="[^"]*" upper="[^"]*"', other, snake_xml(n, seed, 0.3))
-    return iks.Robot.from_urdf(text).chain('link0', f'link{n}')
-
-
-@pytest.mark.parametrize('seed', range(8))
-def test_chains_with_some_odd_limits_are_solved(seed):
-    chain = odd_snake(seed)
-    solver = iks.Solver(chain, options=iks.IkOptions(timeout=30.0))
-    seeds = chain.random_postures(100)
-    for q, start in zip(seeds[:50], seeds[50:], strict=True):
-        result = solver.solve(chain.forward(q), start)
-        assert result.success
-        assert within_limits(chain, result.q)

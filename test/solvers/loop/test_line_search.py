@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support.chains import arm as arm_of
-from support.chains import planar, planar_xml, postures, targets
+from support.chains import planar
 from support.solver_checks import costs, options_with, traces
 
 import ik_service as iks
@@ -67,12 +67,3 @@ def test_no_motion_where_no_direction_lowers_the_cost(solver):
         trace = iks.solve_ik(chain, goal, q, solver, options).trace
         first = trace.q[trace.search == 0]
         np.testing.assert_array_equal(first, np.tile(q, (len(first), 1)))
-
-
-@pytest.mark.parametrize('solver', MINIMISERS)
-def test_continuous_joints_are_never_held_back(solver):
-    xml = planar_xml([0.5, 0.4, 0.3, 0.2], 'continuous', inner='')
-    chain = iks.Robot.from_urdf(xml).chain('link0', 'tip')
-    options = options_with(max_searches=20)
-    for target, seed in zip(targets(chain, 10, 3), 3.0 * postures(chain, 10, 4), strict=True):
-        assert iks.solve_ik(chain, target, seed, solver, options).success

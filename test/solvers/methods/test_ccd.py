@@ -6,11 +6,10 @@ import math
 import numpy as np
 import pytest
 from support.chains import arm as arm_of
-from support.chains import planar, planar_xml, postures, snake, targets, within_limits
-from support.solver_checks import assert_honest, mimicking, options_with
+from support.chains import planar, planar_xml, postures, snake, within_limits
+from support.solver_checks import mimicking, options_with
 
 import ik_service as iks
-from ik_service.exceptions import OptionError
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.solvers.options import characteristic_length
 
@@ -165,46 +164,6 @@ def test_with_weights_that_differ_each_joint_minimises_its_linearised_error(weig
             expected = np.clip(varied[i] + motion, chain.lower[i], chain.upper[i])
             assert after[i] == pytest.approx(expected, abs=1e-9)
             varied[i] = after[i]
-
-
-def test_variable_that_moves_several_joints():
-    chain = mimicking()
-    options = options_with(task_weights=POSITION, max_searches=30)
-    for target in targets(chain, 5, seed=8):
-        result = iks.solve_ik(chain, target, None, 'ccd', options)
-        assert_honest_position(chain, target, result)
-
-
-def assert_honest_position(chain, target, result):
-    distance = np.linalg.norm(chain.forward(result.q)[:3, 3] - target[:3, 3])
-    assert result.position_error == pytest.approx(distance, abs=1e-12)
-    assert result.success == (distance <= 1e-5)
-    assert within_limits(chain, result.q)
-    assert distance < 0.05
-
-
-def test_active_set_is_the_same_as_clamp():
-    chain = arm_of('panda')
-    for target in targets(chain, 3):
-        answers = [
-            iks.solve_ik(chain, target, None, 'ccd', options_with(joint_limits=strategy))
-            for strategy in ('clamp', 'active_set')
-        ]
-        assert answers[0].q.tobytes() == answers[1].q.tobytes()
-
-
-@pytest.mark.parametrize('values', [{'jacobian': 'numerical'}, {'damping': 0.1}])
-def test_options_that_ccd_does_not_use_are_refused(values):
-    name = next(iter(values))
-    with pytest.raises(OptionError, match=f'^{name}: is not used by ccd, which uses '):
-        iks.Solver(arm_of('panda'), 'ccd', iks.IkOptions(**values))
-
-
-def test_results_of_prismatic_chains_report_true_errors():
-    chain = snake(7, prismatic=0.6)
-    options = options_with(max_searches=10)
-    for target in targets(chain, 5, seed=9):
-        assert_honest(chain, target, options, iks.solve_ik(chain, target, None, 'ccd', options))
 
 
 EVEN = (1.0,) * 6

@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 from support.chains import arm_path
+from support.harness import until
 
 import ik_service as iks
 
@@ -17,6 +18,7 @@ CHAIN = {'base_link': 'panda_link0', 'tip_link': 'panda_hand_tcp'}
 NAMES = tuple(f'panda_joint{number}' for number in range(1, 8))
 READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 RATE = 50.0
+QUIET = 0.3  # without a command, after which they have ended [s]
 
 
 def panda_chain():
@@ -27,10 +29,38 @@ def stamp_seconds(stamp):
     return stamp.sec + 1e-9 * stamp.nanosec
 
 
-class Cell:
-    """A node and a simulated arm; what they publish is recorded."""
+def until_silent(commands, seconds=QUIET, timeout=20.0):
+    """Wait until no command has come for so long; return how many there were."""
 
-    def __init__(self, bench, command='joint_command', sim=None, **parameters):
+    def is_silent():
+        times = commands.times
+        return not times or time.monotonic() - times[-1] > seconds
+
+    until(is_silent, timeout, 'the end of the commands')
+    return len(commands)
+
+
+def times_between(messages, period):
+    """
+    Times (N, 1) [s] that each command may move for: the period, longer on a busy machine.
+
+    A command is stamped when it is sent. One that was sent late may have been made in time, so
+    the lateness of a command counts for the next one too.
+    """
+    stamps = np.array([stamp_seconds(message.header.stamp) for message in messages])
+    elapsed = np.maximum(np.diff(stamps, prepend=stamps[:1]), period)
+    late = np.concatenate([[0.0], elapsed[:-1] - period])
+    return (elapsed + late)[:, None]
+
+
+class Cell:
+    """
+    A node and a simulated arm; what they publish is recorded.
+
+    :param described: whether the node waits for the topic of the robot description.
+    """
+
+    def __init__(self, bench, command='joint_command', sim=None, described=False, **parameters):
         from diagnostic_msgs.msg import DiagnosticArray
         from geometry_msgs.msg import PoseStamped
         from sensor_msgs.msg import JointState
@@ -43,8 +73,9 @@ class Cell:
         kind = JointTrajectory if command == 'joint_trajectory' else JointState
         self.commands = bench.record(kind, command)
         self.states = bench.record(JointState, 'joint_states')
-        parameters = {'publish_rate': RATE, 'velocity_scaling': 0.8, **CHAIN, **parameters}
-        self.node = bench.start(NODE, urdf=self.urdf, command_interface=command, **parameters)
+        given = {} if described else {'urdf': self.urdf}
+        given |= {'publish_rate': RATE, 'velocity_scaling': 0.8, **CHAIN, **parameters}
+        self.node = bench.start(NODE, command_interface=command, **given)
         self.sim = self.start_sim(READY)
         self.start = READY
         self.targets = bench.publisher(PoseStamped, 'target_pose')
@@ -114,29 +145,18 @@ class Cell:
     def assert_commands_keep_the_bounds(self, scaling, rate=RATE, start=None):
         """Check every command so far, the first against where the arm started."""
         start = self.start if start is None else start
-        messages = self.commands.messages
+        self.assert_keep_the_bounds(self.commands.messages, scaling, rate, start)
+
+    def assert_keep_the_bounds(self, messages, scaling, rate=RATE, start=None):
+        """Check commands, the first against where they start."""
         commands = np.array([self.positions(message) for message in messages])
-        bound = self.chain.velocity * scaling * self._times_between(messages, 1.0 / rate)
+        bound = self.chain.velocity * scaling * times_between(messages, 1.0 / rate)
         path = np.vstack([start, commands])
         assert (np.abs(np.diff(path, axis=0)) <= bound).all()
         assert ((commands >= self.chain.lower) & (commands <= self.chain.upper)).all()
 
-    @staticmethod
-    def _times_between(messages, period):
-        """
-        Times (N, 1) [s] that each command may move for: the period, longer on a busy machine.
-
-        A command is stamped when it is sent. One that was sent late may have been made in time, so
-        the lateness of a command counts for the next one too.
-        """
-        stamps = np.array([stamp_seconds(message.header.stamp) for message in messages])
-        elapsed = np.maximum(np.diff(stamps, prepend=stamps[:1]), period)
-        late = np.concatenate([[0.0], elapsed[:-1] - period])
-        return (elapsed + late)[:, None]
-
 
 TIMEOUT = 0.5  # for which a command counts [s]: a busy machine sends late
-QUIET = 0.3  # without a command, after which they have ended [s]
 
 
 class ServoCell(Cell):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 import gc
 import itertools
@@ -27,7 +28,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
 from sensor_msgs.msg import JointState
 from support.chains import arm_path
-from support.ros.servers import FixedClock, panda_arm, Server, TIP
+from support.ros.servers import panda_arm, Server, TIP
 
 from ik_service import Robot
 from ik_service.extras.conformance.arm import TestedArm
@@ -100,8 +101,8 @@ class FaultyServer:
     ):
         """Check collisions, and offer the services of scenes; defects as of the others."""
         self._handlers.check_collisions()
-        around = FixedClock(), self._handlers.frames, print, print, self._handlers.collisions
-        applying, getting = ApplySceneHandler(*around), GetSceneHandler(*around)
+        context = replace(self._handlers.context, on_error=print, on_refused=print)
+        applying, getting = ApplySceneHandler(context), GetSceneHandler(context)
         applying.measured = getting.measured = self._handlers.measured
 
         def apply(request):
@@ -126,7 +127,7 @@ class FaultyServer:
     ):
         """Offer the services of plans and of validity; defects as of the others."""
         plan = self._planner()
-        handler = PlannersHandler(FixedClock())
+        handler = PlannersHandler(self._handlers.context)
 
         def planners(request):
             return handler.handle(request, QueryPlannerInterfaces.Response())
@@ -160,7 +161,8 @@ class FaultyServer:
         handlers = self._handlers
         around = handlers.frames, handlers.collisions
         planner = RequestPlanner(handlers.settings, FollowerSettings(), *around)
-        handler = PlanHandler(planner, FixedClock(), handlers.frames, print, print)
+        context = replace(handlers.context, on_error=print, on_refused=print)
+        handler = PlanHandler(context, planner)
         handler.measured = handlers.measured
 
         def plan(request):

@@ -17,6 +17,7 @@ from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.requests.errors import ErrorCode
 from ik_service.ros.requests.frames import Frames
+from ik_service.ros.requests.service_handler import ServiceContext
 from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.ros.services.compute_cartesian_path import CartesianPathHandler
 from ik_service.ros.services.compute_fk import FkHandler
@@ -108,19 +109,20 @@ class Server:
         self.errors = []
         self.refusals = []
         self.frames = Frames(tf)
-        heard = (FixedClock(), self.frames, self.errors.append, self.refusals.append)
         self.required = False  # collision checks; there are none before check_collisions
         self.collisions = CollisionWorld(
             self.frames, lambda: self.measured, lambda: self.required, self.refusals.append
         )
-        self.ik = IkHandler(self.settings, *heard, self.collisions)
-        self.fk = FkHandler(*heard, self.collisions.known)
-        self.validity = ValidityHandler(*heard, self.collisions)
-        self.urdf = UrdfHandler(*heard)
-        motion = FollowerSettings()
-        self.paths = CartesianPathHandler(self.settings, motion, *heard, self.collisions)
-        self.batches = BatchHandler(self.ik, *heard)
-        self.listed = AllSolutionsHandler(self.ik, *heard)
+        self.context = context = ServiceContext(
+            FixedClock(), self.frames, self.collisions, self.errors.append, self.refusals.append
+        )
+        self.ik = IkHandler(context, self.settings)
+        self.fk = FkHandler(context)
+        self.validity = ValidityHandler(context)
+        self.urdf = UrdfHandler(context)
+        self.paths = CartesianPathHandler(context, self.settings, FollowerSettings())
+        self.batches = BatchHandler(context, self.ik)
+        self.listed = AllSolutionsHandler(context, self.ik)
         arm_services = self.ik, self.fk, self.validity, self.urdf
         for handler in (*arm_services, self.paths, self.batches, self.listed):
             handler.measured = self.measured

@@ -19,7 +19,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from support.harness import until
 from support.paths import smooth_motion
-from support.ros.cells import NAMES, RATE, READY
+from support.ros.cells import NAMES, RATE, READY, times_between
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 AWAY = READY + np.array([0.4, 0.3, -0.3, 0.3, 0.2, 0.3, 0.5])
@@ -188,7 +188,7 @@ def assert_gentle(cell, scaling, acceleration_time=0.2):
     messages = cell.commands.messages
     velocities = np.array([m.velocity for m in messages])
     bound = cell.chain.velocity * scaling / acceleration_time
-    times = cell._times_between(messages, 1.0 / RATE)
+    times = times_between(messages, 1.0 / RATE)
     assert (np.abs(np.diff(velocities, axis=0)) <= 2.0 * bound * times[1:]).all()
 
 

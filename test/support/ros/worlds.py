@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 from moveit_msgs.msg import (
@@ -15,7 +16,7 @@ from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
 import numpy as np
 from rclpy.serialization import serialize_message
 from shape_msgs.msg import SolidPrimitive
-from support.ros.servers import FixedClock, IN_PLANE, Server
+from support.ros.servers import IN_PLANE, Server
 
 from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.loader import build_arm
@@ -125,7 +126,10 @@ class WorldBench:
 
     def receive(self, *messages):
         for message in messages:
-            self._callbacks[type(message)](serialize_message(message), {})
+            self.receive_bytes(type(message), serialize_message(message))
+
+    def receive_bytes(self, kind, data):
+        self._callbacks[kind](data, {})
         assert self.errors == []
 
     def measure(self, **joints):
@@ -144,9 +148,10 @@ class SceneServer:
     def __init__(self, checked=False):
         self.server = crane_server() if checked else Server(crane_arm())
         self.log, self.errors = [], []
-        heard = FixedClock(), self.server.frames, self.errors.append, self.log.append
-        self.applying = ApplySceneHandler(*heard, self.server.collisions)
-        self.getting = GetSceneHandler(*heard, self.server.collisions)
+        context = replace(
+            self.server.context, on_error=self.errors.append, on_refused=self.log.append
+        )
+        self.applying, self.getting = ApplySceneHandler(context), GetSceneHandler(context)
         self.applying.measured = self.getting.measured = self.server.measured
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 import threading
 import time
@@ -12,7 +12,6 @@ from moveit_msgs.msg import MotionPlanRequest, PlannerInterfaceDescription
 from moveit_msgs.srv import GetMotionPlan, QueryPlannerInterfaces
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.clock import Clock
 
 from ik_service.arm.group import SolverSettings
 from ik_service.common.threads import BackgroundWorkers
@@ -20,16 +19,21 @@ from ik_service.extras.planning.ros.motion_request import PLANNERS
 from ik_service.extras.planning.ros.request_planner import GoalScene, PlannedMotion, RequestPlanner
 from ik_service.extras.planning.rrt_connect import planning_fault
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
+from ik_service.motion.playback.trajectory_goal import TrajectoryEnd
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.capabilities.capability import Capability, NodeParts
 from ik_service.ros.capabilities.playback import Playback
 from ik_service.ros.capabilities.trajectory_actions import TrajectoryActions
-from ik_service.ros.capabilities.trajectory_goals import GoalEnd, GoalRefusedError, MOVEIT_CODES
+from ik_service.ros.capabilities.trajectory_goals import GoalRefusedError, MOVEIT_CODES
 from ik_service.ros.common.actions import DeferredActionServer
 from ik_service.ros.requests.errors import ErrorCode, RequestError
-from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.ik_answer import write_solution
-from ik_service.ros.requests.service_handler import require_arm, ServiceHandler, write_code
+from ik_service.ros.requests.service_handler import (
+    require_arm,
+    ServiceContext,
+    ServiceHandler,
+    write_code,
+)
 from ik_service.ros.services.line_request import write_trajectory
 
 THREADS = 2
@@ -44,21 +48,10 @@ class PlanHandler(ServiceHandler):
     done in threads of its own, which yield to others.
 
     :param planner: plans the motions.
-    :param clock: fills in the stamps of answers.
-    :param frames: frames besides the links of the robot.
-    :param on_error: called with an unexpected exception.
-    :param on_refused: called with the reason why there is no plan.
     """
 
-    def __init__(
-        self,
-        planner: RequestPlanner,
-        clock: Clock,
-        frames: Frames,
-        on_error: Callable[[Exception], object],
-        on_refused: Callable[[str], object],
-    ) -> None:
-        super().__init__(clock, frames, on_error, on_refused)
+    def __init__(self, context: ServiceContext, planner: RequestPlanner) -> None:
+        super().__init__(context)
         self._planner = planner
         self._workers = BackgroundWorkers('plans', THREADS)
 
@@ -144,8 +137,8 @@ class PlanningCapability(Capability):
         if not self._fault and self._trajectories is None:
             self._fault = 'the node executes no trajectories'
         if not self._fault:
-            plans = PlanHandler(self._planner, *parts.around(_PLANS))
-            planners = PlannersHandler(*parts.around(_PLANNERS))
+            plans = PlanHandler(parts.context(_PLANS), self._planner)
+            planners = PlannersHandler(parts.context(_PLANNERS))
             self.services = {
                 _PLANS: (GetMotionPlan, plans),
                 _PLANNERS: (QueryPlannerInterfaces, planners),
@@ -276,7 +269,7 @@ class PlanningCapability(Capability):
             following = followers and followers.of(goal.handle.request.request.group_name)
             missing = following.no_joint_state() if following else ''
             if missing and time.monotonic() > until:
-                raise GoalRefusedError(GoalEnd.REFUSED, missing)
+                raise GoalRefusedError(TrajectoryEnd.REFUSED, missing)
             if not missing:
                 break
 
@@ -342,17 +335,17 @@ class PlanningCapability(Capability):
             time.sleep(0.2 * _PERIOD)
         goal.playback = None
         outcome = playback.outcome
-        if outcome.end is GoalEnd.SUCCEEDED:
+        if outcome.end is TrajectoryEnd.REACHED:
             result.executed_trajectory = result.planned_trajectory
             return ErrorCode.SUCCESS, planned.message
-        if obstacle and outcome.end is GoalEnd.STOPPED:
+        if obstacle and outcome.end is TrajectoryEnd.STOPPED:
             return (
                 ErrorCode.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE,
                 f'stopped, as {obstacle}',
             )
         if goal.ending.is_set():
-            return ErrorCode.PREEMPTED, goal.reason or outcome.text
-        return _code_of(outcome.end), outcome.text
+            return ErrorCode.PREEMPTED, goal.reason or outcome.reason
+        return _code_of(outcome.end), outcome.reason
 
     def _finish(
         self, goal: _Goal, code: ErrorCode, message: str, result: MoveGroup.Result
@@ -430,7 +423,7 @@ def _progress(playback: Playback) -> float:
     return float(at.sec) + 1e-9 * float(at.nanosec)
 
 
-def _code_of(end: GoalEnd) -> ErrorCode:
+def _code_of(end: TrajectoryEnd) -> ErrorCode:
     return ErrorCode(MOVEIT_CODES[end])
 
 

@@ -1,7 +1,5 @@
 """Motions that MoveIt's clients ask for, over real DDS: what they send, and what the arm does."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -17,21 +15,17 @@ from moveit_msgs.srv import (
     GetPlanningScene,
     QueryPlannerInterfaces,
 )
-from std_srvs.srv import Trigger
 from support.chains import arm_path, pose_difference
-from support.harness import Bench, until
-from support.ros.cells import Cell, NAMES
+from support.ros.cells import NAMES
 from support.ros.plans import (
     compas_configuration,
     compas_frame,
     FLANGE,
-    gone,
     joint_constraints,
     LEFT,
     like_compas_fab,
     like_move_group_interface,
     like_pymoveit2,
-    Mover,
     planned_rows,
     pose_target,
     POST,
@@ -39,7 +33,6 @@ from support.ros.plans import (
     pymoveit2_position,
     RIGHT,
 )
-from support.ros.trajectories import message
 
 import ik_service as iks
 from ik_service.ros.common.conversions import pose_from_matrix
@@ -50,39 +43,10 @@ CODES = MoveItErrorCodes
 SECONDS = 30.0  # for a plan, on a machine that is busy; the clients send 0.5 to 5 s
 
 
-@pytest.fixture(scope='module')
-def shared(ros_context, tmp_path_factory):
-    bench = Bench(ros_context, tmp_path_factory.mktemp('cell'))
-    try:
-        yield Cell(bench), Mover(bench)
-    finally:
-        bench.close()
-
-
-@pytest.fixture
-def cell(shared):
-    """The shared node and arm, with a post in its world; the arm rests at LEFT."""
-    cell, mover = shared
-    cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
-    mover.objects.publish(gone('post'))
-
-    def is_there(state):
-        return np.abs(cell.positions(state) - LEFT).max() < 1e-4
-
-    if not is_there(cell.states.next()):
-        end, result = mover.follow(message([3.0], [LEFT])).result()
-        assert end == 'succeeded', result
-        cell.states.wait(is_there, since=len(cell.states))
-        until(lambda: time.monotonic() - cell.commands.times[-1] > 0.2, what='an end of commands')
+@pytest.fixture(autouse=True)
+def _post(cell, mover):
+    """A post in the world, between LEFT and RIGHT."""
     mover.objects.publish(POST)
-    cell.commands.clear()
-    cell.states.clear()
-    return cell
-
-
-@pytest.fixture
-def mover(shared):
-    return shared[1]
 
 
 def now(cell):

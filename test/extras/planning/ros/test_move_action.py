@@ -1,7 +1,5 @@
 """The action move_action over real DDS: plans, moves, and ends as MoveIt's does."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -18,10 +16,9 @@ from moveit_msgs.msg import (
 )
 from moveit_msgs.srv import GetPlanningScene
 from std_msgs.msg import String
-from std_srvs.srv import Trigger
 from support.chains import arm_path
-from support.harness import Bench, until
-from support.ros.cells import Cell, CHAIN, NODE, READY
+from support.harness import until
+from support.ros.cells import CHAIN, NODE, READY
 from support.ros.plans import (
     box,
     gone,
@@ -32,7 +29,7 @@ from support.ros.plans import (
     POST,
     RIGHT,
 )
-from support.ros.trajectories import assert_gentle, message
+from support.ros.trajectories import assert_gentle
 from support.solids import at
 
 import ik_service as iks
@@ -40,43 +37,6 @@ import ik_service as iks
 pytestmark = pytest.mark.dds
 
 SCALING = 0.8
-
-
-@pytest.fixture(scope='module')
-def shared(ros_context, tmp_path_factory):
-    bench = Bench(ros_context, tmp_path_factory.mktemp('cell'))
-    try:
-        cell = Cell(bench)
-        yield cell, Mover(bench)
-    finally:
-        bench.close()
-
-
-@pytest.fixture
-def cell(shared):
-    """The shared node and arm, in an empty world; the arm rests at LEFT."""
-    cell, mover = shared
-    cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
-    for name in ('post', 'wall'):
-        mover.objects.publish(gone(name))
-
-    def is_there(state):
-        return np.abs(cell.positions(state) - LEFT).max() < 1e-4
-
-    if len(cell.commands) or not is_there(cell.states.next()):
-        end, result = mover.follow(message([4.0], [LEFT])).result()
-        assert end == 'succeeded', result
-        cell.states.wait(is_there, since=len(cell.states))
-        until(lambda: time.monotonic() - cell.commands.times[-1] > 0.2, what='an end of commands')
-    cell.commands.clear()
-    cell.states.clear()
-    cell.start = LEFT
-    return cell
-
-
-@pytest.fixture
-def mover(shared):
-    return shared[1]
 
 
 def commanded(cell):

@@ -1,7 +1,6 @@
 from argparse import ArgumentParser, Namespace
 from contextlib import suppress
 from dataclasses import replace
-import os
 from pathlib import Path
 import sys
 
@@ -68,14 +67,6 @@ def test_without_zarr_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, 'zarr', None)
     with pytest.raises(MissingExtraError, match='scale'):
         read_map(tmp_path)
-
-
-def test_the_file_of_the_study_is_a_map_with_one_quantity(tmp_path):
-    found = read_map(write_reach(tmp_path))
-    (share,) = found.quantities
-    assert share.values.tolist() == [0.0, 50.0, 100.0]
-    assert found.is_reached.all()
-    assert found.spec is None
 
 
 @pytest.mark.parametrize(
@@ -145,17 +136,6 @@ def test_a_file_with_other_content_is_refused(tmp_path, changes, complaint):
         read_map(write_reach(tmp_path, **changes))
 
 
-def test_a_missing_file_is_an_error(tmp_path):
-    with pytest.raises(ArgumentError, match='there is no such file'):
-        read_map(tmp_path / 'reach.npz')
-
-
-def test_a_pipe_is_refused_at_once(tmp_path):
-    os.mkfifo(tmp_path / 'reach.npz')
-    with pytest.raises(ArgumentError, match='cannot be read: it is a pipe, and a regular file'):
-        read_map(tmp_path / 'reach.npz')
-
-
 @pytest.mark.parametrize('fraction', [0.0, 0.3, 0.6, 0.95])
 def test_half_a_file_is_refused(tmp_path, fraction):
     path = write_reach(tmp_path)
@@ -175,14 +155,6 @@ def test_flipped_bytes_raise_no_other_error(tmp_path, seed):
     path.write_bytes(data.tobytes())
     with suppress(ArgumentError):
         assert np.isfinite(read_map(path).points).all()
-
-
-def test_a_single_array_is_refused(tmp_path):
-    path = tmp_path / 'reach.npz'
-    with path.open('wb') as file:
-        np.save(file, POINTS)
-    with pytest.raises(ArgumentError, match='not a file of ik_study reach'):
-        read_map(path)
 
 
 PANDA = Path(__file__).parents[4] / 'urdf' / 'panda.urdf'

@@ -1,4 +1,3 @@
-import os
 import time
 
 import numpy as np
@@ -105,11 +104,6 @@ def test_a_collada_file_without_its_reader_names_what_to_install(tmp_path, monke
         read_mesh(path, (1.0, 1.0, 1.0))
 
 
-def test_a_file_without_colours_has_none(tree):
-    (mesh,) = read_mesh(tree / 'meshes' / 'link 1.stl', (1.0, 1.0, 1.0))
-    assert mesh.color is None
-
-
 def test_a_file_without_a_mesh_is_an_error(tmp_path, monkeypatch):
     nonsense = tmp_path / 'a.stl'
     nonsense.write_text('nonsense')
@@ -138,18 +132,6 @@ def test_the_loader_reports_each_name_once(tree):
     good = MeshFile('../meshes/link 1.stl', (1.0, 1.0, 1.0))
     assert loader.get(good) is loader.get(good) != ()
     assert len(warnings) == 2
-
-
-def test_a_pipe_and_a_folder_are_no_meshes(tree):
-    os.mkfifo(tree / 'meshes' / 'pipe.stl')
-    (tree / 'meshes' / 'folder.stl').mkdir()
-    warnings = []
-    loader = MeshLoader(tree / 'urdf' / 'arm.urdf', warnings.append)
-    for name in ('pipe', 'folder'):
-        assert loader.get(MeshFile(f'../meshes/{name}.stl', (1.0, 1.0, 1.0))) == ()
-    assert len(warnings) == 2
-    assert 'pipe.stl cannot be read: it is a pipe, and a regular file is needed' in warnings[0]
-    assert 'folder.stl cannot be read: it is a folder' in warnings[1]
 
 
 @pytest.mark.parametrize('suffix', ['glb', 'gltf'])

@@ -1,3 +1,5 @@
+"""Arms and objects in the scene of the page."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +11,8 @@ from ik_service.common.transforms import rigid_transform
 from ik_service.extras.viewer.scene.meshes import Mesh
 from ik_service.extras.viewer.scene.models import ArmModel, GHOST, WorldModel
 from ik_service.extras.viewer.scene.parts import Part
-from ik_service.model.geometry.link_geometry import Box, Cylinder, Sphere
+from ik_service.extras.viewer.scene.scene import Trail
+from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 
 TRIANGLE = Mesh(np.eye(3, dtype=np.float32), np.array([[0, 1, 2]], dtype=np.uint32))
 
@@ -124,3 +127,20 @@ def test_parts_of_links_that_the_robot_does_not_have_are_not_shown(scene):
     assert scene.get_handle_by_name('/world/0').radius == 0.2
     assert scene.get_handle_by_name('/world/1') is None
     world.place(POSES)
+
+
+def test_segments_have_a_least_length_and_the_oldest_are_dropped():
+    trail = Trail(length=3, step=0.09)
+    assert trail.segments().shape == (0, 2, 3)
+    assert trail.add(np.zeros(3))
+    assert not trail.add(np.array([0.05, 0.0, 0.0]))
+    for x in (0.1, 0.2, 0.3, 0.4):
+        assert trail.add(np.array([x, 0.0, 0.0]))
+    segments = trail.segments()
+    assert np.allclose(segments[:, :, 0], [[0.1, 0.2], [0.2, 0.3], [0.3, 0.4]])
+    colors = trail.colors((200, 0, 0), (100, 0, 0))
+    assert colors.shape == segments.shape
+    assert colors[0, 0, 0] == 100
+    assert colors[-1, -1, 0] == 200
+    trail.clear()
+    assert len(trail.segments()) == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-import socket
 import threading
 
 import pytest
@@ -101,36 +100,25 @@ def answer(tab, address):
     return tab.evaluate(SOCKET, [address, f'viser-v{viser.__version__}'])
 
 
-def press(tab, served):
-    before = len(served.server.pressed)
-    tab.get_by_text('Press me').first.click(timeout=SLOW)
+def until(tab, condition):
+    """Whether a condition comes true, while the page lives."""
     for _ in range(600):
-        if len(served.server.pressed) > before:
+        if condition():
             return True
         tab.wait_for_timeout(100)
     return False
+
+
+def press(tab, served):
+    before = len(served.server.pressed)
+    tab.get_by_text('Press me').first.click(timeout=SLOW)
+    return until(tab, lambda: len(served.server.pressed) > before)
 
 
 def test_the_page_works_under_its_content_security_policy(chromium, served):
     with opened(chromium, served.address) as tab:
         assert press(tab, served)
         assert not [text for text in tab.said if 'Content Security Policy' in text]
-
-
-def test_the_page_works_under_another_name_of_loopback(chromium, served):
-    with opened(chromium, f'http://localhost:{port(served)}/') as tab:
-        assert press(tab, served)
-
-
-def test_a_page_at_all_addresses_requires_the_printed_token(chromium):
-    with serving('0.0.0.0') as served:
-        address = served.address.replace(socket.gethostname(), '127.0.0.1')
-        with opened(chromium, address.partition('?')[0]) as tab:
-            assert 'token is missing' in tab.content()
-        with opened(chromium, address) as tab:
-            assert press(tab, served)
-            tab.goto(address.partition('?')[0])  # it has a cookie by now
-            assert press(tab, served)
 
 
 @pytest.mark.parametrize('name', ['127.0.0.1', 'localhost', EVIL])
@@ -140,28 +128,12 @@ def test_a_foreign_page_opens_no_websocket(chromium, served, foreign, name):
             assert answer(tab, f'ws://{target}:{port(served)}') == 'refused'
 
 
-def test_a_foreign_name_for_this_machine_is_refused(chromium, served):
-    with opened(chromium, f'http://{EVIL}:{port(served)}/') as tab:
-        assert 'not served under the name' in tab.content()
-        assert answer(tab, f'ws://{EVIL}:{port(served)}') == 'refused'
-
-
 def test_the_page_is_not_shown_in_a_foreign_one(chromium, served, foreign):
     foreign.content = f'<iframe src="{served.address}" width="900" height="600"></iframe>'
     clients = len(served.server.get_clients())
     with opened(chromium, f'http://127.0.0.1:{foreign.server_port}/') as tab:
-        tab.wait_for_timeout(3000)
+        assert until(tab, lambda: any('frame-ancestors' in text for text in tab.said))
         assert len(served.server.get_clients()) == clients
-        assert any('frame-ancestors' in text for text in tab.said)
-
-
-@pytest.mark.parametrize('order', ['websocket=ws', 'playbackPath=http'])
-def test_a_link_does_not_put_the_page_under_another_server(chromium, served, foreign, order):
-    link = f'{served.address}/?{order}://127.0.0.1:{foreign.server_port}/orders'
-    with opened(chromium, link) as tab:
-        assert press(tab, served)
-        assert foreign.asked == []
-        assert tab.url == f'{served.address}/'
 
 
 def test_the_page_follows_the_colour_scheme_of_the_browser(chromium, served):

@@ -7,56 +7,15 @@ import numpy as np
 import pytest
 from support.chains import arm as arm_of
 from support.chains import joint_xml, limit_xml, planar, planar_xml, postures, robot_xml, snake
-from support.solver_checks import extended, joint_frames, mimicking
-from support.solver_checks import mean_distance as measured_distance
+from support.solver_checks import extended, mimicking
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, OptionError
-from ik_service.jit.compile import kernel
-from ik_service.kinematics.kernels import last_frame
 from ik_service.solvers.methods.extended_jacobian.basic_elements import (
-    choose_elements,
-    element,
     extended_matrix,
     is_planar,
     mean_distance,
-    next_frame,
-    start_frame,
 )
-
-CHAINS = {
-    'panda': lambda: arm_of('panda'),
-    'ur5e': lambda: arm_of('ur5e'),
-    'sliding': lambda: snake(6, prismatic=0.5),
-    'from tip to base': lambda: snake(4).robot.chain('link4', 'link0'),
-    'mimicking': mimicking,
-}
-
-
-@kernel
-def _frames(chain, elements, q, axes, frame, state, first, second, out):
-    last_frame(chain, q, axes, frame)
-    start_frame(chain, state)
-    for k in range(axes.shape[0] - 1):
-        element(chain, elements, axes, frame, k, state, first, second)
-        for i in range(6):
-            out[k, i] = state[6 + i]
-        next_frame(chain, q, axes, k, state)
-
-
-@pytest.mark.parametrize('name', CHAINS)
-def test_frames_are_those_in_which_the_joints_move(name):
-    chain = CHAINS[name]()
-    m = len(chain.arrays.variables)
-    elements = choose_elements(chain, iks.IkOptions())
-    for q in postures(chain, 5):
-        out, axes = np.empty((m - 1, 6)), np.empty((m, 6))
-        _frames(
-            chain.arrays, elements, q, axes, np.empty(12), np.empty(12), np.empty(6), np.empty(6),
-            out,
-        )  # fmt: skip
-        for k, T in enumerate(joint_frames(chain, q)[: m - 1]):
-            np.testing.assert_allclose(out[k], T[:3, :2].T.ravel(), rtol=0, atol=1e-12)
 
 
 def bent(angle, kind='revolute'):
@@ -87,37 +46,9 @@ def test_planar_chains_turn_about_parallel_axes(make, planar_one):
     assert is_planar(make()) is planar_one
 
 
-def test_rows_are_of_position_only_in_the_plane_and_without_orientation():
-    chain = arm_of('planar_6r')
-    for weights, angular in ((PLANE, 0.0), ((1, 1, 1, 0, 0, 0), 0.0), ((1,) * 6, 1.0)):
-        elements = choose_elements(chain, iks.IkOptions(task_weights=weights))
-        assert elements.angular == angular
-        assert elements.per_length == pytest.approx(
-            1.0 if not angular else 1 / mean_distance(chain)
-        )
-    spatial = choose_elements(arm_of('panda'), iks.IkOptions(task_weights=PLANE))
-    assert spatial.angular == 1.0
-
-
-@pytest.mark.parametrize('name', ['panda', 'ur5e', 'planar_6r'])
-def test_length_is_the_mean_distance_of_joints(name):
-    chain = arm_of(name)
-    assert mean_distance(chain) == pytest.approx(measured_distance(chain), rel=1e-12)
-
-
 def test_length_of_joints_in_one_point():
     chain = iks.Robot.from_urdf(planar_xml([0.0, 0.0])).chain('link0', 'tip')
     assert mean_distance(chain) == 1.0
-
-
-def test_displacements_come_coordinate_by_coordinate():
-    chain = arm_of('ur5e')
-    given = np.arange(30.0)
-    options = iks.IkOptions(element_displacements=given, characteristic_length=0.5)
-    elements = choose_elements(chain, options)
-    assert elements.displacements.shape == (6, 6)
-    np.testing.assert_array_equal(elements.displacements[5], 0.0)
-    np.testing.assert_allclose(elements.displacements[1], [2.0, 12.0, 22.0, 16.0, 21.0, 26.0])
 
 
 PLANE = (1.0, 1.0, 0.0, 0.0, 0.0, 0.0)
@@ -224,26 +155,6 @@ def test_in_space_its_rows_are_the_motions_of_the_elements(name, weights):
             np.testing.assert_allclose(A, expected, rtol=0, atol=1e-7)
 
 
-def test_rows_of_a_joint_do_not_depend_on_the_joints_before_and_behind():
-    chain = arm_of('panda')
-    q, other = postures(chain, 2)
-    for k in range(chain.n - 1):
-        varied = np.where((np.arange(chain.n) == k) | (np.arange(chain.n) == k + 1), q, other)
-        A, B = (extended_matrix(chain, p)[: 6 * (chain.n - 1)] for p in (q, varied))
-        np.testing.assert_allclose(A[k :: chain.n - 1], B[k :: chain.n - 1], rtol=0, atol=1e-15)
-
-
-def test_length_scales_the_rows_of_position():
-    chain = arm_of('ur5e')
-    q = postures(chain, 1)[0]
-    one, half = (
-        extended_matrix(chain, q, iks.IkOptions(characteristic_length=length))
-        for length in (1, 0.5)
-    )
-    np.testing.assert_allclose(half[:15], 2 * one[:15], rtol=1e-15)
-    np.testing.assert_array_equal(half[15:], one[15:])
-
-
 def test_one_joint_has_no_elements():
     chain = snake(1)
     for weights, tip in ((1.0,) * 6, range(6)), (PLANE, range(2)):
@@ -265,31 +176,6 @@ def test_bad_arguments_are_refused():
 
 def smallest(chain, q, options=None):
     return np.linalg.svd(extended_matrix(chain, q, options), compute_uv=False)[-1]
-
-
-RANKED = [
-    # arm, whether rows are of position only, a bound below every smallest singular value, w = 1
-    ('planar_6r', True, 1e-3),
-    ('planar_6r', False, 0.5),
-    ('panda', False, 0.2),
-    ('ur5e', False, 0.2),
-    ('sliding', False, 0.1),
-]
-
-
-@pytest.mark.parametrize(('name', 'position_only', 'bound'), RANKED)
-def test_rank_is_full_at_random_and_at_singular_postures(name, position_only, bound):
-    chain = snake(6, prismatic=0.5) if name == 'sliding' else arm_of(name)
-    options = in_plane(element_weight=1.0) if position_only else iks.IkOptions(element_weight=1.0)
-    angles = np.random.default_rng(1).choice(
-        [0.0, math.pi / 2, -math.pi / 2, math.pi], (300, chain.n)
-    )
-    corners = np.random.default_rng(2).choice([0, 1], (64, chain.n))
-    for q in (
-        *postures(chain, 200), *angles, *np.where(corners, chain.upper, chain.lower),
-        np.zeros(chain.n),
-    ):  # fmt: skip
-        assert smallest(chain, q, options) > bound
 
 
 def test_stretched_arm_has_full_rank_where_its_jacobian_has_not():

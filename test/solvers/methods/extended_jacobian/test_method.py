@@ -62,20 +62,6 @@ def test_step_is_that_of_least_squares(name, w, moved):
         assert bound < 1e-6
 
 
-def test_displacements_move_the_inner_joints():
-    """The paper's joint stiffness: an element that shall turn does, and the tip hardly moves."""
-    chain = planar(*PAPER)
-    q = np.array([0.3, 0.4, -0.5, 0.6, -0.7, 0.8])
-    A = extended_matrix(chain, q, iks.IkOptions(task_weights=PLANE, element_weight=1.0))
-    turn = np.array([0.0, 0.0, 0.05, 0.0, 0.0, 0.0])
-    values = {'element_weight': 1e-3, 'element_displacements': (A[:10] @ turn)}
-    target = chain.forward(q + 1e-6)  # at the target itself there would be no step
-    values['position_tolerance'] = 1e-9
-    first = first_step(chain, q, target, 'extended_jacobian', PLANE, **values)
-    assert first.step[2] == pytest.approx(0.05, rel=0.5)
-    assert np.linalg.norm(chain.jacobian(q)[:2] @ first.step) < 1e-4
-
-
 def test_gain_scales_the_step():
     chain = arm_of('panda')
     q, q_target = postures(chain, 2)
@@ -84,30 +70,6 @@ def test_gain_scales_the_step():
         for gain in (1.0, 0.3)
     )
     np.testing.assert_allclose(part, 0.3 * whole, rtol=1e-14)
-
-
-def test_with_little_weight_it_is_the_inverse():
-    chain = arm_of('ur5e')
-    for q in postures(chain, 3):
-        first = first_step(
-            chain, q, chain.forward(q + 0.01), 'extended_jacobian', element_weight=1e-6
-        )
-        np.testing.assert_allclose(first.step, np.linalg.solve(first.J, first.e), rtol=1e-4)
-
-
-def test_without_an_element_to_help_the_stretched_arm_stays():
-    """Two segments in line: the only element ends where the tip does; the matrix is singular."""
-    chain = planar(1.0, 1.0)
-    first = first_step(chain, np.zeros(2), chain.forward([0.2, 0.3]), 'extended_jacobian', PLANE)
-    assert not first.step.any()
-
-
-def test_stretched_arm_takes_a_bounded_step():
-    chain = planar(*PAPER)
-    target = chain.forward(np.zeros(6))
-    target[:2, 3] += -0.01, 0.02
-    first = first_step(chain, np.zeros(6), target, 'extended_jacobian', PLANE, element_weight=1.0)
-    assert 0.01 < np.linalg.norm(first.step) < 1.0
 
 
 # Joints that are held, and joints that cannot move
@@ -219,12 +181,6 @@ def test_displacements_of_another_length_are_refused_with_the_right_one(name, we
     iks.Solver(arm_of(name), 'extended_jacobian', right)
 
 
-def test_displacements_are_numbers():
-    for values in ((), 'displacements', (0.0, math.nan), 3.0, [[0.0], [0.0]]):
-        with pytest.raises(OptionError, match=r'^element_displacements: has to be finite numbers'):
-            iks.IkOptions(element_displacements=values)
-
-
 def test_basic_elements_are_the_default_and_have_no_remark():
     chain = arm_of('panda')
     target = targets(chain, 1)[0]
@@ -232,3 +188,75 @@ def test_basic_elements_are_the_default_and_have_no_remark():
     named = iks.Solver(chain, 'extended_jacobian', iks.IkOptions(extension='basic_elements'))
     assert default.remark == named.remark == ''
     np.testing.assert_array_equal(default.solve(target).q, named.solve(target).q)
+
+
+# Segments, which of their angles are straight (0) or folded (π). Folded about segments of one
+# length, the first joint of an element does not move its end: the pivot is 0 in the middle.
+FOLDS = {
+    'stretched': ((1.0, 2.0, 1.5, 0.5), (0, 0, 0)),
+    'first folded': ((1.0, 1.0, 2.0, 1.5), (1, 0, 0)),
+    'middle folded': ((2.0, 1.0, 1.0, 1.5), (0, 1, 0)),
+    'two folded': ((1.5, 1.0, 1.0, 1.0, 2.0), (0, 1, 1, 0)),
+    'all folded': ((1.0, 1.0, 1.0, 1.0, 2.5, 1.0), (1, 1, 1, 0, 0)),
+}
+
+
+def expected_step(chain, first, q, weights, w):
+    A = extended_matrix(chain, q, iks.IkOptions(task_weights=weights, element_weight=w))
+    b = np.zeros(len(A))
+    used = np.array(weights) > 0.0
+    b[len(A) - used.sum() :] = first.e[used]
+    return np.linalg.lstsq(A, b, rcond=None)[0], A
+
+
+@pytest.mark.parametrize('name', FOLDS)
+@pytest.mark.parametrize('w', [1.0, 0.03])
+@pytest.mark.parametrize('off', [0.0, 1e-10, 1e-7, 1e-4, 1e-2])
+def test_joints_not_determined_by_the_elements_go_to_the_border(name, w, off):
+    lengths, folds = FOLDS[name]
+    chain = planar(*lengths)
+    q = np.array([0.3, *(math.pi * (1.0 - off) * fold + off for fold in folds)])
+    target = chain.forward(q + np.linspace(-0.1, 0.2, chain.n))
+    first = first_step(chain, q, target, 'extended_jacobian', PLANE, element_weight=w)
+    expected, A = expected_step(chain, first, q, PLANE, w)
+    assert np.linalg.matrix_rank(A) == chain.n
+    bound = 1e-14 * np.linalg.cond(A) ** 2 * (np.linalg.norm(expected) + 1.0)
+    np.testing.assert_allclose(first.step, expected, rtol=0, atol=bound)
+    assert bound < 1e-5
+
+
+@pytest.mark.parametrize('w', [1.0, 1e-2, 1e-4, 1e-6])
+@pytest.mark.parametrize('make', [mimicking, lambda: snake(3), lambda: snake(5, prismatic=0.5)])
+def test_step_towards_an_unreachable_target_is_accurate(make, w):
+    chain = make()
+    for q in postures(chain, 5, seed=2):
+        target = chain.forward(q + 0.1)
+        target[:3, 3] += (0.3, -0.2, 0.25)
+        first = first_step(chain, q, target, 'extended_jacobian', element_weight=w)
+        expected, A = expected_step(chain, first, q, POSE, w)
+        bound = 1e-14 * np.linalg.cond(A) ** 2 * (np.linalg.norm(expected) + 1.0)
+        np.testing.assert_allclose(first.step, expected, rtol=0, atol=bound)
+        assert bound < 1e-9  # there is no division by w²
+
+
+@pytest.mark.parametrize('name', ['panda', 'ur5e'])
+def test_small_weights_tend_to_a_limit(name):
+    """Normal equations would have lost all digits: w² is 1e-18 of what it is added to."""
+    chain = arm_of(name)
+    for q in postures(chain, 5, seed=3):
+        target = chain.forward(q + 0.05)
+        near, nearer = (
+            first_step(chain, q, target, 'extended_jacobian', element_weight=w).step
+            for w in (1e-7, 1e-9)
+        )
+        np.testing.assert_allclose(nearer, near, rtol=0, atol=1e-7)
+
+
+def test_singular_system_gives_no_step_and_the_solve_goes_on():
+    """All segments of one length, folded, and a target along them: nothing determines the step."""
+    chain = planar(1.0, 1.0)
+    first = first_step(chain, [0.0, 0.0], chain.forward([0.0, 0.3]), 'extended_jacobian', PLANE)
+    assert not first.step.any()
+    options = iks.IkOptions(task_weights=PLANE)
+    target = chain.forward([0.4, 0.8])
+    assert iks.solve_ik(chain, target, [0.0, 0.0], 'extended_jacobian', options).success

@@ -1,0 +1,200 @@
+"""BFGS and conjugate gradients on ½ eᵀWe: against the formulas in NumPy, and what they promise."""
+
+import numpy as np
+import pytest
+from support.chains import arm as arm_of
+from support.chains import planar, postures
+from support.solver_checks import (
+    assert_costs_never_rise,
+    assert_gain_is_a_share,
+    CHAINS,
+    first_below,
+    near,
+    options_with,
+)
+
+import ik_service as iks
+from ik_service.kinematics.pose_error import pose_error
+
+
+def gradient(chain, q, target):
+    return -chain.jacobian(q).T @ pose_error(chain.forward(q), target)
+
+
+def updated(H, s, y):
+    """Nocedal and Wright, Numerical Optimization, 2006, equation 6.17."""
+    rho = 1.0 / (y @ s)
+    left = np.eye(len(s)) - rho * np.outer(s, y)
+    return left @ H @ left.T + rho * np.outer(s, s)
+
+
+@pytest.mark.parametrize('name', CHAINS)
+@pytest.mark.parametrize('solver', ['bfgs', 'conjugate_gradient'])
+def test_costs_never_rise(name, solver, strategy):
+    assert_costs_never_rise(name, solver, strategy)
+
+
+@pytest.mark.parametrize('strategy', ['ignore', 'clamp'])
+def test_steps_are_those_of_the_formula(strategy):
+    """Also where a bound cuts a step: what is learned comes from what was done."""
+    chain = arm_of('panda')
+    followed = cut = 0
+    for q, way in zip(0.6 * postures(chain, 12), postures(chain, 12, seed=1), strict=True):
+        start = q + 0.05 * way
+        limited = chain.with_limits(start - 0.03, start + 0.03) if strategy == 'clamp' else chain
+        options = options_with(
+            joint_limits=strategy, record_trace=True, max_searches=1, max_iterations=4
+        )
+        target = chain.forward(q)
+        trace = iks.solve_ik(limited, target, start, 'bfgs', options).trace
+        followed_now, cut_now = follow(limited, target, trace, strategy)
+        followed, cut = followed + followed_now, cut + cut_now
+    assert followed >= 12
+    assert cut == 0 if strategy == 'ignore' else cut >= 5
+
+
+def follow(chain, target, trace, strategy):
+    """Compare the whole quasi-Newton steps with the formula; how many, how many after a cut."""
+    count = cut = 0
+    H = None
+    for k in range(1, min(4, np.count_nonzero(trace.search == 0) - 1)):
+        before, q = trace.q[k - 1], trace.q[k]
+        g_before, g = (
+            held_back(chain, gradient(chain, p, target), p, strategy) for p in (before, q)
+        )
+        s, y = q - before, g - g_before
+        if not y @ s > 1e-6 * np.linalg.norm(y) * np.linalg.norm(s):
+            break
+        H = updated((y @ s) / (y @ y) * np.eye(chain.n) if H is None else H, s, y)
+        direction = np.where(g == 0.0, 0.0, -H @ g)
+        after = q + direction
+        if strategy == 'clamp':
+            after = np.clip(after, chain.lower, chain.upper)
+        if direction @ g > 0.0 or np.abs(direction).max() > 1.0:
+            break
+        if not np.allclose(trace.q[k + 1], after, rtol=0, atol=1e-9):
+            # A step may have been shortened, but then along the same way.
+            whole, taken = after - q, trace.step[k + 1]
+            assert strategy == 'clamp' or np.linalg.norm(taken) < np.linalg.norm(whole)
+            if strategy == 'ignore':
+                along = (taken @ whole) / (whole @ whole) * whole
+                np.testing.assert_allclose(taken, along, rtol=0, atol=1e-9)
+            break
+        count += 1
+        cut += np.any((q == chain.lower) | (q == chain.upper))
+    return count, cut
+
+
+def held_back(chain, g, q, strategy):
+    """The gradient, without what a bound holds back."""
+    if strategy == 'ignore':
+        return g
+    against = ((q >= chain.upper) & (g < 0.0)) | ((q <= chain.lower) & (g > 0.0))
+    return np.where(against, 0.0, g)
+
+
+@pytest.mark.parametrize('name', ['panda', 'ur5e', 'planar_6r'])
+def test_converges_superlinearly_near_a_solution(name):
+    """
+    The last digits come faster than the first.
+
+    Measured, as medians over 20 starts 0.03 rad off: the cost falls to 1e-8 in 25 (Panda), 25
+    (UR5e) and 15 steps (planar), and to 1e-16 in 3, 3.5 and 3 steps more.
+    """
+    chain = arm_of(name)
+    first, last = [], []
+    for q in 0.7 * postures(chain, 20, seed=5):
+        trace = near(chain, q, np.random.default_rng(1).normal(0.0, 0.03, chain.n))('bfgs')
+        first.append(first_below(trace, 1e-8))
+        last.append(first_below(trace, 1e-16))
+    assert np.median(first) <= 35
+    assert np.median(last) - np.median(first) <= 6
+    assert np.isfinite(last).all()
+
+
+@pytest.mark.parametrize('solver', ['bfgs', 'conjugate_gradient'])
+def test_gain_is_the_share_of_the_first_trial(solver):
+    assert_gain_is_a_share(solver)
+
+
+def test_first_step_goes_down_the_gradient_to_the_minimum_of_the_linearised_cost():
+    chain = arm_of('panda')
+    for q, way in zip(0.5 * postures(chain, 5), postures(chain, 5, seed=2), strict=True):
+        target = chain.forward(q + 0.01 * way)
+        options = options_with(
+            record_trace=True, max_iterations=1, max_searches=1, joint_limits='ignore'
+        )
+        step = iks.solve_ik(chain, target, q, 'bfgs', options).trace.step[1]
+        g = gradient(chain, q, target)
+        moved = chain.jacobian(q) @ g
+        np.testing.assert_allclose(step, -(g @ g) / (moved @ moved) * g, rtol=1e-9)
+
+
+def test_minimum_at_a_bound_is_found():
+    """The closest pose within the limits: the gradient points out at the bound, and else is 0."""
+    chain = planar(1.0, 0.8).with_limits([-1.0, 0.2], [1.0, 1.5])
+    target = chain.forward([1.0, 0.8])
+    target[:2, 3] = 0.0, 1.9
+    options = options_with(
+        task_weights=(1, 1, 0, 0, 0, 0), joint_limits='clamp', record_trace=True, max_searches=1,
+        step_gain=1.0, max_iterations=100,
+    )  # fmt: skip
+    for solver in ('bfgs', 'conjugate_gradient'):
+        trace = iks.solve_ik(chain, target, [0.0, 1.0], solver, options).trace
+        q = trace.q[trace.search == 0][-1]
+        e = target[:2, 3] - chain.forward(q)[:2, 3]
+        g = -chain.jacobian(q)[:2].T @ e
+        assert q[0] == 1.0
+        assert g[0] < -0.1
+        assert abs(g[1]) < 1e-6
+
+
+def linearised(chain, q, target):
+    J, e = chain.jacobian(q), pose_error(chain.forward(q), target)
+    return J, -J.T @ e
+
+
+def test_steps_are_those_of_polak_and_ribiere():
+    chain = arm_of('panda')
+    compared = 0
+    for q, way in zip(0.6 * postures(chain, 8), postures(chain, 8, seed=1), strict=True):
+        target = chain.forward(q)
+        options = options_with(
+            joint_limits='ignore', record_trace=True, max_searches=1, max_iterations=8
+        )
+        trace = iks.solve_ik(chain, target, q + 0.02 * way, 'conjugate_gradient', options).trace
+        direction = before = None
+        for k in range(8):
+            J, g = linearised(chain, trace.q[k], target)
+            beta = 0.0 if before is None else max(0.0, g @ (g - before) / (before @ before))
+            direction = -g if direction is None else beta * direction - g
+            moved = J @ direction
+            step = -(g @ direction) / (moved @ moved) * direction
+            if not np.allclose(trace.step[k + 1], step, rtol=0, atol=1e-9):
+                assert np.linalg.norm(trace.step[k + 1]) < np.linalg.norm(step)  # shortened
+                break
+            before = g
+            compared += 1
+    assert compared >= 40
+
+
+@pytest.mark.parametrize(('name', 'most'), [('panda', 35), ('ur5e', 35), ('planar_6r', 18)])
+def test_converges_in_a_few_times_as_many_steps_as_joints(name, most):
+    """
+    On a quadratic cost n steps would do; this one is nearly that.
+
+    Measured, as medians over 20 starts 0.03 rad off: the cost falls to 1e-8 in 23 (Panda), 21.5
+    (UR5e) and 9 steps (planar), where going down the gradient takes more than 200.
+    """
+    chain = arm_of(name)
+    steps = {}
+    for solver in ('conjugate_gradient', 'transpose'):
+        steps[solver] = []
+        for q in 0.7 * postures(chain, 20, seed=5):
+            way = np.random.default_rng(1).normal(0.0, 0.03, chain.n)
+            # Of the transpose, the best step: one of a fixed gain would not be that.
+            values = {'variant': 'classical'} if solver == 'transpose' else {'step_gain': 1.0}
+            trace = near(chain, q, way, **values)(solver)
+            steps[solver].append(first_below(trace, 1e-8))
+    assert np.median(steps['conjugate_gradient']) <= most
+    assert np.median(steps['conjugate_gradient']) < 0.5 * np.median(steps['transpose'])
