@@ -8,7 +8,7 @@ from setuptools import find_packages, setup
 
 PACKAGE = 'ik_service'
 SHARE = f'share/{PACKAGE}'
-TEST = ['hypothesis', 'pytest', 'pytest-rerunfailures', 'pytest-xdist', 'urdf_parser_py']
+TEST = ['hypothesis', 'pytest', 'pytest-rerunfailures', 'pytest-xdist']
 MANIFEST = ElementTree.parse(Path(__file__).with_name('package.xml')).getroot()
 
 
@@ -48,7 +48,7 @@ setup(
         (f'{SHARE}/examples', sorted(glob('examples/*.*'))),
     ],
     python_requires='>=3.11',
-    install_requires=['numba', 'numpy', 'pyyaml'],
+    install_requires=['numba', 'numpy', 'pyyaml', 'urdf_parser_py'],
     extras_require={
         'test': TEST,
         'collision': ['coal'],

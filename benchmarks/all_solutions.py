@@ -31,6 +31,8 @@ from ik_service.solvers.all_solutions.solution_finder import SolutionFinder
 _SAME = 1e-3
 # Largest error of a branch [m] or [rad].
 _EXACT = 1e-7
+# Of a search, which ends by itself [s].
+_SEARCH_TIMEOUT = 60.0
 Finder = Callable[[np.ndarray], np.ndarray]
 
 
@@ -125,7 +127,7 @@ def searching(chain: iks.KinematicChain, patience: float = 1.0) -> Finder:
     :param chain: the chain.
     :param patience: how many times as many searches have to find nothing new at the end.
     """
-    options = iks.IkOptions()
+    options = iks.IkOptions(timeout=_SEARCH_TIMEOUT)
     finder = SolutionFinder(chain, options, iks.Solver(chain, options=options).problem)
     finder._arm = finder._arm._replace(kind=NO_FORM)
     plan = finder._plan

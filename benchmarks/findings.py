@@ -157,6 +157,17 @@ def _quality_goals() -> Iterator[Goal]:
         _values(general, 'found_percent', 'chain'),
         least=True,
     )
+    motions = rows_of('self_motions')
+    yield Goal(
+        'all solutions of seven joints: median at most 300 µs',
+        300.0,
+        _values(motions, 'median_us', 'chain'),
+    )
+    yield Goal(
+        'all solutions of seven joints: none missed',
+        0,
+        _values(motions, 'missed', 'chain'),
+    )
     checks = rows_of('collisions', robot='panda', checker='ours')
     yield Goal(
         'collision check of panda, up to 100 objects: at most 15 µs',

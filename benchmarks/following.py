@@ -20,8 +20,7 @@ from records import progress, save
 from ik_service.extras.studies.arms import load_arm
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.motion.target_follower import TargetFollower
-from ik_service.sim.engine_registry import ENGINES
-from ik_service.sim.simulated_arm import SimulatedArm
+from ik_service.sim.simulated_arm import ENGINES, SimulatedArm
 from ik_service.solvers.solver import Solver
 
 _START = {

@@ -126,6 +126,12 @@ _COLUMNS: dict[str, list[Column]] = {
         ('branches', _number('branches')), ('missed', _number('missed')),
         ('found %', _number('found_percent')), ('proved %', _number('proved_percent')),
     ],
+    'self_motions': [
+        ('chain', _text('chain')), ('poses', _number('poses')),
+        ('median µs', _number('median_us')), *_TIMES, ('branches', _number('branches')),
+        ('proved %', _number('proved_percent')), ('solutions', _number('solutions')),
+        ('missed', _number('missed')), ('wrong', _number('wrong')),
+    ],
     'giving_up': [
         ('chain', _text('chain')), ('targets', _text('targets')), ('solver', _text('solver')),
         *_TIMES, ('reached', _number('reached')), ('says', _text('says')),

@@ -120,6 +120,12 @@ used for other chains; “brute force” continues until ten times as many searc
 new. “Proved” is the share of poses for which the elimination, or a closed form, has shown without
 a search that there are no other solutions.
 """,
+    'self_motions': """\
+## All solutions of seven joints
+
+As intervals of one joint's angle; “branches” is their mean number. “Solutions” are those of the
+arm with that joint locked at random angles, which the search from random postures finds.
+""",
     'giving_up': """\
 ## Unreachable targets
 

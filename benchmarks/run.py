@@ -15,9 +15,9 @@ ROS_ENVIRONMENT = HERE.parent / '.venv'
 
 PARTS = (
     'solvers', 'more_peers', 'more_peers_free', 'chains', 'odd_limits', 'tracking', 'paths',
-    'cartesian_path', 'jerk_timing', 'nearest', 'all_solutions', 'general_arms', 'giving_up',
-    'growth', 'overhead', 'batch', 'two_arms', 'collisions', 'collision_free', 'following',
-    'catching_up', 'singular_passes', 'teleop', 'streaming', 'service',
+    'cartesian_path', 'jerk_timing', 'nearest', 'all_solutions', 'general_arms', 'self_motions',
+    'giving_up', 'growth', 'overhead', 'batch', 'two_arms', 'collisions', 'collision_free',
+    'following', 'catching_up', 'singular_passes', 'teleop', 'streaming', 'service',
 )  # fmt: skip
 QUICK = {
     'solvers': '--count 100 --repeats 1',
@@ -32,6 +32,7 @@ QUICK = {
     'nearest': '--count 30',
     'all_solutions': '--count 50',
     'general_arms': '--count 50',
+    'self_motions': '--count 50 --compared 5',
     'giving_up': '--count 20',
     'growth': '--count 10 --repeats 1',
     'overhead': '--count 500 --repeats 2',

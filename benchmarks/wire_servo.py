@@ -22,7 +22,7 @@ from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
 
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.common.motion_clock import MotionClock
-from ik_service.ros.motion.command_channels import joint_trajectory
+from ik_service.ros.motion.trajectory_channel import joint_trajectory
 
 _PERIOD, _LATENCY, _TIMEOUT = 0.01, 0.1, 0.1  # publish_period, max_expected_latency, time-out [s]
 _COEFFICIENT = 1.5  # of the low-pass

@@ -23,7 +23,7 @@ _HOME = {
     'ToolFrame': 'ik_service.model.tool_frame',
     'JointTrajectory': 'ik_service.paths.trajectory.joint_trajectory',
     'TargetFollower': 'ik_service.motion.target_follower',
-    'FollowerCommand': 'ik_service.motion.settings',
+    'FollowerCommand': 'ik_service.motion.command.command_stream',
     'FollowerSettings': 'ik_service.motion.settings',
     'FollowerState': 'ik_service.motion.settings',
     'ServoAim': 'ik_service.motion.servo.servo_goal',
@@ -36,15 +36,15 @@ _HOME = {
     'JointBounds': 'ik_service.model.motion_bounds',
     'load_joint_limits': 'ik_service.model.joint_limits_file',
     'CollisionChecker': 'ik_service.collision.checker',
-    'Capsule': 'ik_service.collision.shapes',
+    'Capsule': 'ik_service.model.geometry.solids',
     'Cone': 'ik_service.collision.shapes',
     'Mesh': 'ik_service.collision.shapes',
     'Plane': 'ik_service.collision.shapes',
     'SolverSpec': 'ik_service.solvers.registry',
     'Task': 'ik_service.solvers.task',
-    'Box': 'ik_service.solvers.regions',
-    'Cylinder': 'ik_service.solvers.regions',
-    'Sphere': 'ik_service.solvers.regions',
+    'Box': 'ik_service.model.geometry.solids',
+    'Cylinder': 'ik_service.model.geometry.solids',
+    'Sphere': 'ik_service.model.geometry.solids',
     'register_solver': 'ik_service.solvers.registry',
     'step_of': 'ik_service.solvers.loop.step',
     'step_kernel': 'ik_service.solvers.loop.step',
@@ -135,7 +135,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from ik_service.collision.checker import CollisionChecker
-    from ik_service.collision.shapes import Capsule, Cone, Mesh, Plane
+    from ik_service.collision.shapes import Cone, Mesh, Plane
     from ik_service.extras.planning.constraints import PathConstraints
     from ik_service.extras.planning.plan_motion import (
         MotionPlan,
@@ -145,9 +145,11 @@ if TYPE_CHECKING:
     )
     from ik_service.kinematics.chain import KinematicChain
     from ik_service.kinematics.tree import KinematicTree
+    from ik_service.model.geometry.solids import Box, Capsule, Cylinder, Sphere
     from ik_service.model.joint_limits_file import load_joint_limits
     from ik_service.model.motion_bounds import JointBounds, MotionBounds
     from ik_service.model.tool_frame import ToolFrame
+    from ik_service.motion.command.command_stream import FollowerCommand
     from ik_service.motion.servo.commands import (
         joint_command,
         pose_command,
@@ -155,7 +157,7 @@ if TYPE_CHECKING:
         twist_command,
     )
     from ik_service.motion.servo.servo_goal import ServoAim, ServoGoal
-    from ik_service.motion.settings import FollowerCommand, FollowerSettings, FollowerState
+    from ik_service.motion.settings import FollowerSettings, FollowerState
     from ik_service.motion.target_follower import TargetFollower
     from ik_service.paths.cartesian_path import straight_lines
     from ik_service.paths.search.path_solver import PathOptions, solve_path
@@ -178,7 +180,6 @@ if TYPE_CHECKING:
     from ik_service.solvers.batch import solve_ik_batch
     from ik_service.solvers.loop.step import step_kernel, step_of
     from ik_service.solvers.options import IkOptions
-    from ik_service.solvers.regions import Box, Cylinder, Sphere
     from ik_service.solvers.registry import register_solver, solver_names, SolverSpec
     from ik_service.solvers.result import IkBatchResult, IkResult, IkStatus, IkTrace
     from ik_service.solvers.solver import solve_ik, Solver

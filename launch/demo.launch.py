@@ -32,7 +32,7 @@ from ik_service.ros.common.bringup import (
     settle,
     STATE_PUBLISHER,
 )
-from ik_service.sim.engine_registry import ENGINES
+from ik_service.sim.simulated_arm import ENGINES
 
 SIMULATED = ('joint_command', 'joint_trajectory')  # what the simulated arm takes
 SHARE = Path(get_package_share_directory('ik_service'))

@@ -21,8 +21,8 @@ from ik_service.common.quoting import quote
 from ik_service.common.transforms import rigid_transform
 from ik_service.exceptions import ConstraintError
 from ik_service.kinematics.tree import Tip
+from ik_service.model.geometry.solids import Region, Sphere
 from ik_service.solvers.collision_test import Bodies, CollisionTest
-from ik_service.solvers.regions import Region, Sphere
 from ik_service.solvers.task import Task
 
 _ANYWHERE = Sphere(math.inf)

@@ -13,7 +13,7 @@ import numpy as np
 from ik_service.collision.pair_rules import given_pairs, home_contacts, known_pairs
 from ik_service.collision.part import LINK, Part, Solid
 from ik_service.collision.scene_arrays import BodyArrays, robot_arrays
-from ik_service.collision.shapes import Capsule, FARTHEST, load_coal, Mesh, MOST_TRIANGLES, Shape
+from ik_service.collision.shapes import FARTHEST, load_coal, Mesh, MOST_TRIANGLES, Shape
 from ik_service.collision.workspace import Workspace
 from ik_service.common.quoting import named
 from ik_service.common.regular_file import open_regular, read_regular
@@ -22,19 +22,15 @@ from ik_service.exceptions import ArgumentError, ChainError, CollisionGeometryEr
 from ik_service.kinematics.joint_path import joint_motion
 from ik_service.kinematics.pose_error import frame_of
 from ik_service.model.geometry.gltf import GltfPart, read_gltf
-from ik_service.model.geometry.link_geometry import Box as BoxElement
-from ik_service.model.geometry.link_geometry import Capsule as CapsuleElement
 from ik_service.model.geometry.link_geometry import (
     CollisionGeometry,
     MeshFile,
     read_collision_geometry,
 )
-from ik_service.model.geometry.link_geometry import Cylinder as CylinderElement
 from ik_service.model.geometry.mesh_files import collada_unit, MeshError, MeshFiles, read_beside
 from ik_service.model.joint import JointType
 from ik_service.model.robot_model import RobotModel
 from ik_service.robot import Robot
-from ik_service.solvers.regions import Box, Cylinder, Sphere
 
 
 class RigidBodies:
@@ -249,18 +245,12 @@ def _shape(element: CollisionGeometry, reader: MeshReader) -> Shape:
     geometry = element.geometry
     if geometry is None:
         raise CollisionGeometryError(element.link, '', element.fault)
-    if isinstance(geometry, BoxElement):
-        return Box(geometry.size)
-    if isinstance(geometry, CapsuleElement):
-        return Capsule(geometry.radius, geometry.length)
-    if isinstance(geometry, CylinderElement):
-        return Cylinder(geometry.radius, geometry.length)
     if isinstance(geometry, MeshFile):
         try:
             return reader.read(geometry)
         except MeshError as error:
             raise CollisionGeometryError(element.link, geometry.filename, str(error)) from error
-    return Sphere(geometry.radius)
+    return geometry
 
 
 class CheckedRobot:

@@ -22,7 +22,7 @@ import numpy as np
 
 from ik_service.collision.shapes import Capsule, Cone, Mesh, Plane, Shape
 from ik_service.common.transforms import rigid_transform, rotation_from_z_to
-from ik_service.solvers.regions import Box, Cylinder, Sphere
+from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 
 _LARGEST = 1000  # triangles of a piece
 

@@ -14,7 +14,7 @@ from ik_service.collision.shapes import Capsule, Cone, FARTHEST, Mesh, Plane, Sh
 from ik_service.common.quoting import quote, safe_repr
 from ik_service.common.read_only import PicklableValue, read_only
 from ik_service.exceptions import ArgumentError
-from ik_service.solvers.regions import Box, Cylinder, Sphere
+from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 
 MOST_NAMES = 2_000
 """Names of a matrix, at most; it has their square of entries."""
@@ -22,10 +22,6 @@ LONGEST_NAME = 1_000
 """Characters of a name, at most."""
 
 _UNSET, _CHECKED, _ALLOWED = -1, 0, 1
-
-
-def _no_values() -> np.ndarray:
-    return np.zeros((0, 0), np.int8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +40,7 @@ class AllowedCollisions(PicklableValue):
     """
 
     names: tuple[str, ...] = ()
-    values: np.ndarray = field(default_factory=_no_values)
+    values: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.int8))
     defaults: Mapping[str, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -14,7 +14,7 @@ from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, CollisionObjectError, MissingExtraError
 from ik_service.kinematics.pose_error import check_transform
-from ik_service.solvers.regions import Box, Cylinder, length, Sphere
+from ik_service.model.geometry.solids import Box, Capsule, Cylinder, length, Sphere
 
 MOST_TRIANGLES = 1_000_000
 """Triangles of a mesh, at most."""
@@ -22,23 +22,6 @@ MOST_SHAPES = 1_000
 """Shapes of an object, at most."""
 FARTHEST = 1e6
 """Largest length and coordinate [m]."""
-
-
-@dataclass(frozen=True)
-class Capsule:
-    """
-    Cylinder about the z axis with half a ball at either end; its origin is at half height.
-
-    :ivar radius: that of the cylinder and the balls [m].
-    :ivar length: that of the cylinder, without the balls [m].
-    """
-
-    radius: float
-    length: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, 'radius', length(self.radius, 'radius'))
-        object.__setattr__(self, 'length', length(self.length, 'length'))
 
 
 @dataclass(frozen=True)

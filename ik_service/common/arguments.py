@@ -52,6 +52,20 @@ def _from_objects(array: np.ndarray, argument: str) -> np.ndarray:
     return floats
 
 
+def positive(value: ArrayLike, argument: str) -> float:
+    """
+    Return a finite number above 0.
+
+    :param value: the number.
+    :param argument: its name in the error.
+    :raises ArgumentError: it is none.
+    """
+    number = real_array(value, argument)
+    if number.shape != () or not 0.0 < number < math.inf:
+        raise ArgumentError(argument, f'has to be a finite number above 0, not {safe_repr(value)}')
+    return float(number)
+
+
 def whole_number(value: object, argument: str, least: int = 1, most: int | None = None) -> int:
     """
     Return a whole number of Python, of NumPy or of whatever else is one.

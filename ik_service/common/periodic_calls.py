@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 import threading
 import time
 import traceback
@@ -147,6 +148,7 @@ class PeriodicCall:
     :param rate: calls a second on its clock [Hz].
     :param on_error: called with the error of ``call``; the calls go on.
     :param clock: its clock; None for the monotonic one.
+    :param thread: makes it, with the calls of others; None for a thread of its own.
     :ivar clock: its clock.
     :ivar moment: when it is due next, on its clock [s].
     :ivar due: when to check for that next, on the monotonic clock [s].
@@ -155,15 +157,16 @@ class PeriodicCall:
 
     def __init__(
         self,
-        thread: PeriodicCalls,
         call: Callable[[float], None],
         rate: float,
         on_error: Callable[[Exception], None],
         clock: CallClock | None = None,
+        thread: PeriodicCalls | None = None,
     ) -> None:
         self.clock = clock or RealClock()
         self.due = self.moment = self.last = 0.0
-        self._thread = thread
+        self._thread = thread or PeriodicCalls()
+        self._own: AbstractContextManager = nullcontext() if thread else self._thread
         self._call = call
         self._rate = rate
         self._on_error = on_error
@@ -185,11 +188,13 @@ class PeriodicCall:
         return self._thread.thread_id
 
     def __enter__(self) -> PeriodicCall:
+        self._own.__enter__()
         self._thread.begin(self)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._thread.end(self)
+        self._own.__exit__(None, None, None)
 
     def make(self) -> None:
         """Make the call if its clock has come to it, and find out when the next one is due."""
@@ -206,54 +211,3 @@ class PeriodicCall:
                 soonest = max(now + _SHORTEST * period, clock.now() + _REST * period)
                 self.moment = max(due + period, soonest)
             self.due = time.monotonic() + clock.wait(self.moment)
-
-
-class PeriodicThread(PeriodicCall):
-    """
-    :class:`~ik_service.common.periodic_calls.PeriodicCall` in a thread of its own.
-
-    :param call: called with the time on its clock [s].
-    :param rate: calls a second [Hz].
-    :param on_error: called with the error of ``call``; the thread goes on.
-    :param clock: its clock; None for the monotonic one.
-    """
-
-    def __init__(
-        self,
-        call: Callable[[float], None],
-        rate: float,
-        on_error: Callable[[Exception], None],
-        clock: CallClock | None = None,
-    ) -> None:
-        self._own = PeriodicCalls()
-        super().__init__(self._own, call, rate, on_error, clock)
-
-    def __enter__(self) -> PeriodicThread:
-        self._own.__enter__()
-        super().__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        super().__exit__()
-        self._own.__exit__()
-
-
-def periodic_call(
-    thread: PeriodicCalls | None,
-    call: Callable[[float], None],
-    rate: float,
-    on_error: Callable[[Exception], None],
-    clock: CallClock | None = None,
-) -> PeriodicCall:
-    """
-    Return a call that a thread makes with those of others, or one of its own.
-
-    :param thread: the thread; None for one of its own.
-    :param call: called with the time on its clock [s].
-    :param rate: calls a second [Hz].
-    :param on_error: called with the error of ``call``; the calls go on.
-    :param clock: its clock; None for the monotonic one.
-    """
-    if thread is None:
-        return PeriodicThread(call, rate, on_error, clock)
-    return PeriodicCall(thread, call, rate, on_error, clock)

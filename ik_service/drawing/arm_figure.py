@@ -87,6 +87,7 @@ def lit(faces: Faces, light: np.ndarray, color: np.ndarray, alpha: float) -> np.
 _MOUNT = '#b6bdc5'  # the mount between the base and the first joint
 _TRIAD_SHARE = 0.11  # length of a frame's axes, of the arm's scale
 _PLANE_MARGIN = 0.14  # in a plane, where frames are to have room too
+_SPACE = np.eye(3)  # directions of the axes that show all three
 _BOTH_WAYS = np.array([-1.0, 1.0])
 _MARGIN = 0.06  # around the drawing, of its size
 _NAME: dict[str, Any] = {'color': INK, 'fontsize': 8, 'ha': 'center', 'va': 'center', 'zorder': 4}
@@ -132,28 +133,27 @@ def draw_arm(
         axes.plot([], [], color=paler(rgb(color), alpha), linewidth=5, label=label)
 
 
-def draw_frame(axes: Axes3D, T_base_frame: np.ndarray, length: float, alpha: float = 1.0) -> None:
+def draw_frame(
+    axes: Axes,
+    T_base_frame: np.ndarray,
+    length: float,
+    alpha: float = 1.0,
+    view: np.ndarray = _SPACE,
+) -> None:
     """
-    Draw the axes of a frame in space.
+    Draw the axes of a frame.
 
-    :param axes: 3-D axes.
+    :param axes: 3-D axes, or those of a plane.
     :param T_base_frame: (4, 4).
     :param length: of each axis [m].
     :param alpha: 1 for full colours, less for paler ones.
+    :param view: (3, 3) or (2, 3) directions of the axes in the base frame.
     """
     origin = T_base_frame[:3, 3]
     for axis, color in zip(T_base_frame[:3, :3].T, AXIS_COLORS, strict=True):
         ends = np.stack([origin, origin + length * axis])
-        axes.plot(*ends.T, color=paler(rgb(color), alpha), linewidth=2.2, zorder=2)
-
-
-def _draw_target(axes: Axes3D, T_base_target: np.ndarray, length: float, turned: bool) -> None:
-    if turned:
-        draw_frame(axes, T_base_target, length)
-        for name, axis in zip('xyz', T_base_target[:3, :3].T, strict=True):
-            place = T_base_target[:3, 3] + 1.15 * length * axis
-            axes.text(*place, name, **_NAME)
-    axes.plot(*T_base_target[:3, 3:4], **RING, label='target')
+        shade, order = paler(rgb(color), alpha), 5 - len(view)  # above the links of a plane
+        axes.plot(*(view @ ends.T), color=shade, linewidth=2.2, zorder=order)
 
 
 def draw_shadow(axes: Axes3D, chain: KinematicChain, q: np.ndarray, height: float) -> None:
@@ -218,6 +218,7 @@ class ArmView:
         self, panel: FigureBase, chain: KinematicChain, points: np.ndarray, ahead: np.ndarray
     ) -> None:
         self._chain, self._plane = chain, plane_of(chain)
+        self._view = _SPACE if self._plane is None else self._plane
         self._ground = 0.0
         self.axes: Any
         if self._plane is None:
@@ -265,10 +266,13 @@ class ArmView:
         :param length: of each axis [m].
         :param turned: whether its orientation is asked for; otherwise there is only the ring.
         """
-        if self._plane is None:
-            _draw_target(self.axes, T_base_target, length, turned)
-        else:
-            _draw_planar_target(self.axes, self._plane, T_base_target, length, turned)
+        view, origin = self._view, T_base_target[:3, 3]
+        if turned:
+            draw_frame(self.axes, T_base_target, length, view=view)
+            for name, axis in zip('xyz', T_base_target[:3, :3].T, strict=True):
+                if np.linalg.norm(view @ axis) > _LONG_ENOUGH:
+                    self.axes.text(*(view @ (origin + 1.15 * length * axis)), name, **_NAME)
+        self.axes.plot(*(view @ origin[:, None]), **RING, label='target')
 
     def draw_line(self, points: np.ndarray, **style: Any) -> None:  # noqa: ANN401 (Matplotlib's)
         """
@@ -277,7 +281,7 @@ class ArmView:
         :param points: (k, 3) [m].
         :param style: as Matplotlib's ``plot`` takes it.
         """
-        self.axes.plot(*(points if self._plane is None else points @ self._plane.T).T, **style)
+        self.axes.plot(*(self._view @ points.T), **style)
 
 
 def _draw_planar_arm(
@@ -301,28 +305,7 @@ def _draw_planar_arm(
             *(plane @ places.reshape(-1, 3).T), marker, markersize=8, markerfacecolor='white',
             markeredgecolor=shade, markeredgewidth=2,
         )  # fmt: skip
-    _draw_planar_frame(axes, plane, chain.forward(q), _TRIAD_SHARE * shape.scale, alpha=alpha)
-
-
-def _draw_planar_frame(
-    axes: Axes, plane: np.ndarray, T_base_frame: np.ndarray, length: float, alpha: float = 1.0
-) -> None:
-    """Draw those axes of a frame that do not stand on a plane (2, 3)."""
-    for axis, color in zip(T_base_frame[:3, :3].T, AXIS_COLORS, strict=True):
-        ends = np.stack([T_base_frame[:3, 3], T_base_frame[:3, 3] + length * axis])
-        axes.plot(*(plane @ ends.T), color=paler(rgb(color), alpha), linewidth=2.2, zorder=3)
-
-
-def _draw_planar_target(
-    axes: Axes, plane: np.ndarray, T_base_target: np.ndarray, length: float, turned: bool
-) -> None:
-    if turned:
-        _draw_planar_frame(axes, plane, T_base_target, length)
-        for name, axis in zip('xyz', T_base_target[:3, :3].T, strict=True):
-            if np.linalg.norm(plane @ axis) > _LONG_ENOUGH:
-                at = plane @ (T_base_target[:3, 3] + 1.15 * length * axis)
-                axes.text(float(at[0]), float(at[1]), name, **_NAME)
-    axes.plot(*(plane @ T_base_target[:3, 3:4]), **RING, label='target')
+    draw_frame(axes, chain.forward(q), _TRIAD_SHARE * shape.scale, alpha, plane)
 
 
 def _show_plane(axes: Axes, plane: np.ndarray, points: np.ndarray) -> None:

@@ -96,18 +96,6 @@ def first_fault(transforms):
     return 0, 0
 
 
-@kernel
-def mark_rigid(transforms, rigid):
-    """
-    Mark which transforms are finite and rigid.
-
-    :param transforms: (N, 4, 4).
-    :param rigid: (N,) bool, changed.
-    """
-    for row in range(transforms.shape[0]):
-        rigid[row] = transform_fault(transforms[row]) == 0
-
-
 def frame_of(T: np.ndarray) -> np.ndarray:
     """
     Return a transform as the 12 numbers that kernels take.
@@ -116,61 +104,3 @@ def frame_of(T: np.ndarray) -> np.ndarray:
     :returns: (12,) x, y and z axes, then origin.
     """
     return np.concatenate([T[:3, :3].T.ravel(), T[:3, 3]])
-
-
-_START = np.uint64(0xCBF29CE484222325)
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no bit of a word is lost
-_HALF = np.uint64(32)
-
-
-def transform_digests(transforms: np.ndarray) -> np.ndarray:
-    """
-    Return a digest of each transform, of all bits of its numbers.
-
-    :param transforms: (k, 4, 4).
-    :returns: (k,) numbers of 32 bits.
-    """
-    digests = np.empty(len(transforms), np.uint32)
-    words = np.ascontiguousarray(transforms, dtype=np.float64).reshape(-1, 16).view(np.uint64)
-    _digest_rows(words, digests)
-    return digests
-
-
-@kernel
-def _digest_rows(words: np.ndarray, digests: np.ndarray) -> None:
-    """
-    Compute digests of rows of words by the hash of Fowler, Noll and Vo, with words for bytes.
-
-    :param words: (k, 16) of 64 bits.
-    :param digests: (k,) of 32 bits, changed.
-    """
-    for row in range(words.shape[0]):
-        mixed = _START
-        for word in words[row]:
-            mixed = (mixed ^ word) * _FACTOR
-            mixed ^= mixed >> _HALF
-        digests[row] = np.uint32(mixed >> _HALF)
-
-
-@kernel
-def write_grid_poses(
-    positions: np.ndarray, turned: np.ndarray, first: int, poses: np.ndarray
-) -> None:
-    """
-    Write poses of a grid; the orientations of one position come together.
-
-    :param positions: (P, 3) [m].
-    :param turned: (K, 4, 4) the orientations, at the origin.
-    :param first: number of the first pose.
-    :param poses: (k, 4, 4) out.
-    """
-    place, turn = first // max(turned.shape[0], 1), first % max(turned.shape[0], 1)
-    for row in range(poses.shape[0]):
-        for i in range(4):
-            for j in range(4):
-                poses[row, i, j] = turned[turn, i, j]
-        for i in range(3):
-            poses[row, i, 3] = positions[place, i]
-        turn += 1
-        if turn == turned.shape[0]:
-            place, turn = place + 1, 0

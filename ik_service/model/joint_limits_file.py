@@ -95,33 +95,6 @@ def parse_joint_limits(text: str) -> MotionBounds:
     )
 
 
-def joint_limits_text(bounds: MotionBounds) -> str:
-    """
-    Return bounds on the motion of joints as YAML text, from which they are read.
-
-    :param bounds: the bounds.
-    """
-    joints = {
-        name: {key: value for key, value in _fields(own).items() if math.isfinite(value)}
-        for name, own in bounds.joints.items()
-    }
-    scaling = {
-        'default_velocity_scaling_factor': bounds.velocity_scaling,
-        'default_acceleration_scaling_factor': bounds.acceleration_scaling,
-    }
-    return yaml.safe_dump({**scaling, 'joint_limits': joints})
-
-
-def _fields(bounds: JointBounds) -> dict[str, float]:
-    return {
-        'min_position': bounds.lower,
-        'max_position': bounds.upper,
-        'max_velocity': bounds.velocity,
-        'max_acceleration': bounds.acceleration,
-        'max_jerk': bounds.jerk,
-    }
-
-
 def _bounds(joint: str, fields: object) -> JointBounds:
     """Return the bounds of a joint."""
     if not isinstance(fields, Mapping):

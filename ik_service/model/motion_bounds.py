@@ -82,14 +82,6 @@ class MotionBounds:
         """
         return self._of(chain, 'jerk')
 
-    def prefixed(self, prefix: str) -> MotionBounds:
-        """
-        Return the bounds of joints whose names begin with a prefix besides.
-
-        :param prefix: the prefix.
-        """
-        return replace(self, joints={f'{prefix}{name}': own for name, own in self.joints.items()})
-
     def tightened(self, joints: Iterable[Joint]) -> list[Joint]:
         """
         Return joints whose limits of position and speed are within these bounds, too.

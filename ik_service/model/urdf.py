@@ -1,5 +1,9 @@
 """
-Links and joints of a URDF.
+Links and joints of a URDF, through urdf_parser_py.
+
+The parser's two releases in use (0.0.x on ElementTree from PyPI, 1.2.x on lxml with ROS 2) write
+to stderr for every tag they do not know, demand attributes that others leave out, and report a bad
+number without saying where. A text that was checked and reduced first makes both behave alike.
 
 A joint that is faulty costs itself, not the robot: it is read as one that does not move, with the
 fault, and requests that need it are refused with that reason.
@@ -7,9 +11,9 @@ fault, and requests that need it are refused with that reason.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -35,7 +39,30 @@ MAX_LINKS = 2048
 
 _UNNAMED = 'unnamed'
 _SHORTEST_AXIS = 1e-9
-_TYPES = ('revolute', 'continuous', 'prismatic', 'planar', 'floating', 'fixed')
+_MOVING = ('axis', 'limit', 'mimic')
+_PARTS_OF_TYPE = {
+    'revolute': _MOVING,
+    'continuous': _MOVING,
+    'prismatic': _MOVING,
+    'planar': ('axis',),
+    'floating': (),
+    'fixed': (),
+}
+"""The parts that have a meaning for a joint type besides its place. The others are not even looked
+at: exporters write zero axes and empty limits into fixed joints."""
+
+_NUMBERS = {
+    'origin': {'xyz': 3, 'rpy': 3},
+    'axis': {'xyz': 3},
+    'limit': {'lower': 1, 'upper': 1, 'velocity': 1, 'effort': 1},
+    'mimic': {'multiplier': 1, 'offset': 1},
+}
+_WITHOUT_BOUND = ('velocity', 'effort')
+"""Attributes of a limit that mean "none" when they are left out, empty, infinite or negative."""
+
+_ESCAPES = str.maketrans(
+    {'&': '&amp;', '<': '&lt;', '"': '&quot;', '\t': '&#9;', '\n': '&#10;', '\r': '&#13;'}
+)
 
 
 class Description(NamedTuple):
@@ -64,54 +91,76 @@ def parse_urdf(description: RobotDescription) -> Description:
     :raises UrdfError: there are too many links or joints.
     """
     reader = _Reader(description)
-    links = reader.links()
+    parsed = _parsed(reader.text())
+    links = [link.name for link in parsed.links]
     joints: list[Joint] = []
-    for expanded in reader.joints(frozenset(links)):
+    for entry, checked in zip(parsed.joints, reader.joints, strict=True):
+        expanded = _joints_from(entry, checked)
         links += [joint.child for joint in expanded[:-1]]
         joints += expanded
     joints = settled_mimics(joints)
     left_out = [f'{error.element} is left out: {error.reason}' for error in reader.left_out]
     faults = [f'{named("joint", joint.name)} {joint.fault}' for joint in joints if joint.fault]
-    name = description.root.get('name') or _UNNAMED
     remarks = (*description.remarks, *left_out, *reader.remarks(), *faults)
-    return Description(name, tuple(links), tuple(joints), remarks, tuple(reader.left_out))
+    return Description(parsed.name, tuple(links), tuple(joints), remarks, tuple(reader.left_out))
+
+
+@dataclass
+class _CheckedJoint:
+    """
+    A joint whose text was checked.
+
+    :ivar lines: it as XML for urdf_parser_py.
+    :ivar fault: why it cannot be used; empty where it can.
+    :ivar placed: whether the text says where it is.
+    """
+
+    lines: list[str]
+    fault: str = ''
+    placed: bool = True
 
 
 class _Reader:
     """
-    Reader of the elements that describe kinematics.
+    Checks of the elements that describe kinematics.
 
-    :ivar left_out: faults of links and joints that are not used.
+    :ivar joints: the joints that are used.
+    :ivar left_out: faults of links and joints that are not.
     """
 
     def __init__(self, description: RobotDescription) -> None:
         self._description = description
+        self.joints: list[_CheckedJoint] = []
         self.left_out: list[UrdfError] = []
         self._taken_for_none: dict[str, list[str]] = {}
+        self._names: list[str] = []
 
     def remarks(self) -> list[str]:
-        """Return the properties that are ignored or made up, a sentence each."""
-        unnamed = f'the robot has no name, and is called {_UNNAMED} here'
+        """Return the ignored properties of the joints, a sentence each."""
         ignored = [f'{what}: {listed(labels)}' for what, labels in self._taken_for_none.items()]
-        return ignored if self._description.root.get('name') else [unnamed, *ignored]
+        return [*self._names, *ignored]
 
-    def links(self) -> list[str]:
-        """Return the names of the links; one without a name is left out."""
-        elements = self._elements('link')
-        for link in elements:
-            if not link.get('name'):
-                self.left_out.append(UrdfError('has no name', self._description.label(link)))
-        return [name for link in elements if (name := link.get('name'))]
-
-    def joints(self, links: frozenset[str]) -> list[list[Joint]]:
-        """Return for each usable joint what it is made of: one, three or six joints in series."""
-        found = []
+    def text(self) -> str:
+        """Return the kinematic part as XML, each number of it checked."""
+        root = self._description.root
+        lines = [f'<robot name={_quoted(root.get("name") or _UNNAMED)}>']
+        if not root.get('name'):
+            self._names.append(f'the robot has no name, and is called {_UNNAMED} here')
+        for link in self._elements('link'):
+            if link.get('name'):
+                lines.append(f'<link name={_quoted(link.get("name", ""))}/>')
+            else:
+                label = self._description.label(link)
+                self.left_out.append(UrdfError('has no name', label))
+        links = {link.get('name') for link in root.iterfind('link')}
         for joint in self._elements('joint'):
             try:
-                found.append(self._joint(joint, links))
+                self.joints.append(self._joint(joint, links))
             except UrdfError as error:
                 self.left_out.append(error)
-        return found
+        lines += [line for joint in self.joints for line in joint.lines]
+        lines.append('</robot>')
+        return '\n'.join(lines)
 
     def _elements(self, tag: str) -> list[Element]:
         found = self._description.root.findall(tag)
@@ -120,99 +169,98 @@ class _Reader:
             raise UrdfError(f'more than {MAX_LINKS} {tag}s', f'line {line}')
         return found
 
-    def _joint(self, joint: Element, links: frozenset[str]) -> list[Joint]:
+    def _joint(self, joint: Element, links: set[str | None]) -> _CheckedJoint:
         label = self._description.label(joint)
-        parent, child = (_end(joint, tag, label, links) for tag in ('parent', 'child'))
-        name, T, fault = joint.get('name') or label, np.eye(4), ''
-        try:
-            T = _transform(joint)
-        except _PartError as error:
-            fault = f'cannot be placed: {error}'
-        placed = not fault
-        fixed = Joint(name, JointType.FIXED, parent, child, T, np.array([1.0, 0.0, 0.0]), STILL)
-        try:
-            moving = self._moving(joint, fixed, label)
-        except _PartError as error:
-            fault = fault or f'cannot be used: {error}'
-        return [replace(fixed, fault=fault, placed=placed)] if fault else moving
-
-    def _moving(self, joint: Element, fixed: Joint, label: str) -> list[Joint]:
-        """
-        Return a joint with its motion.
-
-        Only the parts that have a meaning for its type are read: exporters write zero axes and
-        empty limits into fixed joints.
-        """
+        ends = [_end(joint, tag, label, links) for tag in ('parent', 'child')]
+        checked = _CheckedJoint([])
         kind = joint.get('type', '')
-        _check_type(joint, kind)
-        ends = (fixed.name, fixed.parent, fixed.child, fixed.T_parent_joint)
-        if kind == 'fixed':
-            return [fixed]
-        if kind == 'floating':
-            return floating_joints(*ends)
-        axis = _unit_axis(joint)
-        if kind == 'planar':
-            return planar_joints(*ends, axis)
-        limits, mimic = self._limits(joint, kind, label), _mimic(joint)
-        return [replace(fixed, type=JointType(kind), axis=axis, limits=limits, mimic=mimic)]
+        origin: list[str] = []
+        motion: list[str] = []
+        try:
+            origin = self._part(joint, 'origin', kind, label)
+        except _PartError as error:
+            checked.fault, checked.placed = f'cannot be placed: {error}', False
+        try:
+            motion = self._motion(joint, kind, label)
+        except _PartError as error:
+            checked.fault = checked.fault or f'cannot be used: {error}'
+        if checked.fault:
+            kind, motion = 'fixed', []
+        name = joint.get('name') or label
+        start = f'<joint name={_quoted(name)} type={_quoted(kind)}>'
+        checked.lines = [start, *ends, *origin, *motion, '</joint>']
+        return checked
 
-    def _limits(self, joint: Element, kind: str, label: str) -> JointLimits:
-        limit = _part(joint, 'limit')
-        if limit is None:
-            return JointLimits()
-        velocity, effort = (self._bound(limit, name, label) for name in ('velocity', 'effort'))
-        if kind == 'continuous':  # it has no end stops, whatever its <limit> says
-            return JointLimits(velocity=velocity, effort=effort)
-        given = {name: limit.get(name, '').strip() for name in ('lower', 'upper')}
-        if not any(given.values()):
+    def _motion(self, joint: Element, kind: str, label: str) -> list[str]:
+        if not joint.get('name'):
+            raise _PartError('has no name')
+        if not kind:
+            raise _PartError('has no type')
+        if kind not in _PARTS_OF_TYPE:
+            raise _PartError(f'unknown type {kind[:80]!r}; valid: {", ".join(_PARTS_OF_TYPE)}')
+        if joint.find('mimic') is not None and kind in ('planar', 'floating'):
+            raise _PartError(f'a {kind} joint cannot mimic another one')
+        if kind in ('revolute', 'prismatic') and joint.find('limit') is None:
+            raise _PartError(f'a {kind} joint needs a <limit>')
+        return [
+            line for tag in _PARTS_OF_TYPE[kind] for line in self._part(joint, tag, kind, label)
+        ]
+
+    def _part(self, joint: Element, tag: str, kind: str, label: str) -> list[str]:
+        """Return a part of a joint as XML; nothing where it is left out."""
+        found = joint.findall(tag)
+        if len(found) > 1:
+            raise _PartError(f'more than one <{tag}>')
+        if not found:
+            return []
+        part = found[0]
+        if tag == 'origin' and 'quat_xyzw' in part.attrib:
+            raise _PartError('<origin> quat_xyzw is not supported; give rpy')
+        if tag == 'limit':
+            values = self._bounds(part, kind, label)
+        else:
+            values = {name: part.get(name, '') for name in _NUMBERS[tag] if name in part.attrib}
+            for attribute, text in values.items():
+                _check_numbers(text, _NUMBERS[tag][attribute], f'<{tag}> {attribute}')
+        if tag == 'axis' and 'xyz' not in values:
+            raise _PartError('<axis> has no xyz')
+        if tag == 'mimic':
+            if not part.get('joint'):
+                raise _PartError('<mimic> has no joint')
+            values['joint'] = part.get('joint', '')
+        written = ' '.join(f'{name}={_quoted(value)}' for name, value in values.items())
+        return [f'<{tag} {written}/>']
+
+    def _bounds(self, limit: Element, kind: str, label: str) -> dict[str, str]:
+        # Both are required by urdf_parser_py and often left out.
+        values = {'velocity': 'inf', 'effort': 'inf'}
+        for attribute in _WITHOUT_BOUND:
+            text = limit.get(attribute, '').strip()
+            if not text:
+                continue
+            value = _number(text, f'<limit> {attribute}')
+            if value >= 0.0:
+                values[attribute] = text
+            else:
+                what = f'<limit> {attribute} {text[:80]} is taken for none'
+                self._taken_for_none.setdefault(what, []).append(label)
+        # A continuous joint has no end stops, whatever its <limit> says.
+        ends = {} if kind == 'continuous' else {'lower': -math.inf, 'upper': math.inf}
+        given = {name: limit.get(name, '').strip() for name in ends if name in limit.attrib}
+        if ends and not any(given.values()):
             raise _PartError('<limit> gives neither lower nor upper')
-        ends = {'lower': 0.0, 'upper': 0.0}
-        for name, empty in (('lower', math.inf), ('upper', -math.inf)):
-            if name in limit.attrib:
-                ends[name] = _number(given[name], f'<limit> {name}')
-                if ends[name] == empty:
-                    raise _PartError(f'<limit> {name}: {given[name][:80]!r} leaves no range')
-        if ends['lower'] > ends['upper']:
-            raise _PartError(f'<limit> lower {ends["lower"]} > upper {ends["upper"]}')
-        return JointLimits(**ends, velocity=velocity, effort=effort)
-
-    def _bound(self, limit: Element, attribute: str, label: str) -> float:
-        """Return a largest velocity or effort; none where it is left out, empty or negative."""
-        text = limit.get(attribute, '').strip()
-        value = _number(text, f'<limit> {attribute}') if text else math.inf
-        if value >= 0.0:
-            return value
-        what = f'<limit> {attribute} {text[:80]} is taken for none'
-        self._taken_for_none.setdefault(what, []).append(label)
-        return math.inf
+        for name, text in given.items():
+            if _number(text, f'<limit> {name}') == -ends[name]:
+                raise _PartError(f'<limit> {name}: {text[:80]!r} leaves no range')
+        return {**values, **given}
 
 
 class _PartError(Exception):
     """Fault of a part of a joint."""
 
 
-def _check_type(joint: Element, kind: str) -> None:
-    if not joint.get('name'):
-        raise _PartError('has no name')
-    if not kind:
-        raise _PartError('has no type')
-    if kind not in _TYPES:
-        raise _PartError(f'unknown type {kind[:80]!r}; valid: {", ".join(_TYPES)}')
-    if joint.find('mimic') is not None and kind in ('planar', 'floating'):
-        raise _PartError(f'a {kind} joint cannot mimic another one')
-    if kind in ('revolute', 'prismatic') and joint.find('limit') is None:
-        raise _PartError(f'a {kind} joint needs a <limit>')
-
-
-def _part(joint: Element, tag: str) -> Element | None:
-    found = joint.findall(tag)
-    if len(found) > 1:
-        raise _PartError(f'more than one <{tag}>')
-    return found[0] if found else None
-
-
-def _end(joint: Element, tag: str, label: str, links: frozenset[str]) -> str:
-    """Return the link that is the parent or child of a joint; an error where it has none."""
+def _end(joint: Element, tag: str, label: str, links: set[str | None]) -> str:
+    """Return the XML of the parent or child of a joint; an error where it has none."""
     found = joint.findall(tag)
     if len(found) > 1:
         raise UrdfError(f'more than one <{tag}>', label)
@@ -224,54 +272,16 @@ def _end(joint: Element, tag: str, label: str, links: frozenset[str]) -> str:
         raise UrdfError(f'<{tag}> has no link', label)
     if link not in links:
         raise UrdfError(f'its {tag} {named("link", link)} does not exist', label)
-    return link
+    return f'<{tag} link={_quoted(link)}/>'
 
 
-def _transform(joint: Element) -> NDArray[np.float64]:
-    """Return the (4, 4) transform of the ``<origin>``; the identity where there is none."""
-    origin = _part(joint, 'origin')
-    if origin is None:
-        return np.eye(4)
-    if 'quat_xyzw' in origin.attrib:
-        raise _PartError('<origin> quat_xyzw is not supported; give rpy')
-    return transform_from_xyz_rpy(
-        _numbers(origin, 'xyz', '0 0 0'), _numbers(origin, 'rpy', '0 0 0')
-    )
-
-
-def _unit_axis(joint: Element) -> NDArray[np.float64]:
-    axis = _part(joint, 'axis')
-    if axis is None:
-        return np.array([1.0, 0.0, 0.0])
-    if 'xyz' not in axis.attrib:
-        raise _PartError('<axis> has no xyz')
-    direction = _numbers(axis, 'xyz', '')
-    length = math.hypot(*direction)
-    if not _SHORTEST_AXIS < length < math.inf:
-        raise _PartError(f'<axis> {direction} has no direction')
-    return np.array(direction) / length
-
-
-def _mimic(joint: Element) -> Mimic | None:
-    mimic = _part(joint, 'mimic')
-    if mimic is None:
-        return None
-    multiplier, offset = _numbers(mimic, 'multiplier', '1', 1), _numbers(mimic, 'offset', '0', 1)
-    if not mimic.get('joint'):
-        raise _PartError('<mimic> has no joint')
-    return Mimic(mimic.get('joint', ''), *multiplier, *offset)
-
-
-def _numbers(part: Element, attribute: str, default: str, count: int = 3) -> list[float]:
-    """Return the finite numbers of an attribute, of which there have to be ``count``."""
-    what, text = f'<{part.tag}> {attribute}', part.get(attribute, default)
+def _check_numbers(text: str, count: int, what: str) -> None:
     words = text.split()
     if len(words) != count:
         raise _PartError(f'{what}: {count} number(s) needed, not {text[:80]!r}')
     for word in words:
         if not math.isfinite(_number(word, what)):
             raise _PartError(f'{what}: {word[:80]!r} is not a finite number')
-    return [float(word) for word in words]
 
 
 def _number(word: str, what: str) -> float:
@@ -286,3 +296,73 @@ def _number(word: str, what: str) -> float:
     if math.isnan(value):
         raise _PartError(f'{what}: {word[:80]!r} is not a finite number')
     return value
+
+
+def _quoted(text: str) -> str:
+    # xml.sax.saxutils would do, but it imports the network library.
+    return f'"{text.translate(_ESCAPES)}"'
+
+
+def _parsed(text: str) -> Any:  # noqa: ANN401 - urdf_parser_py has no types
+    # Imported here because it takes as long to import as the rest of this layer together.
+    from urdf_parser_py.urdf import URDF
+
+    try:
+        return URDF.from_xml_string(text)
+    except Exception as error:  # whatever checks a release adds
+        raise UrdfError(f'urdf_parser_py refuses it: {error}') from error
+
+
+def _joints_from(entry: Any, checked: _CheckedJoint) -> list[Joint]:  # noqa: ANN401
+    """Convert one joint of urdf_parser_py: into one joint, or three or six."""
+    ends = (entry.name, entry.parent, entry.child)
+    T = _transform(entry.origin)
+    fixed = Joint(ends[0], JointType.FIXED, *ends[1:], T, np.array([1.0, 0.0, 0.0]), STILL)
+    if checked.fault:
+        return [replace(fixed, fault=checked.fault, placed=checked.placed)]
+    if entry.type == 'fixed':
+        return [fixed]
+    if entry.type == 'floating':
+        return floating_joints(*ends, T)
+    try:
+        axis = _unit_axis(entry)
+        if entry.type == 'planar':
+            return planar_joints(*ends, T, axis)
+        limits = _limits(entry)
+    except _PartError as error:
+        return [replace(fixed, fault=f'cannot be used: {error}')]
+    return [Joint(ends[0], JointType(entry.type), *ends[1:], T, axis, limits, _mimic(entry))]
+
+
+def _transform(origin: Any) -> NDArray[np.float64]:  # noqa: ANN401
+    """Return the (4, 4) transform of an ``<origin>``; the identity where there is none."""
+    return np.eye(4) if origin is None else transform_from_xyz_rpy(origin.xyz, origin.rpy)
+
+
+def _unit_axis(entry: Any) -> NDArray[np.float64]:  # noqa: ANN401
+    x, y, z = (1.0, 0.0, 0.0) if entry.axis is None else entry.axis
+    length = math.hypot(x, y, z)
+    if not _SHORTEST_AXIS < length < math.inf:
+        raise _PartError(f'<axis> {entry.axis} has no direction')
+    return np.array([x / length, y / length, z / length])
+
+
+def _limits(entry: Any) -> JointLimits:  # noqa: ANN401
+    limit = entry.limit
+    if limit is None:
+        return JointLimits()
+    if entry.type == 'continuous':
+        return JointLimits(velocity=limit.velocity, effort=limit.effort)
+    if limit.lower > limit.upper:
+        raise _PartError(f'<limit> lower {limit.lower} > upper {limit.upper}')
+    return JointLimits(
+        float(limit.lower), float(limit.upper), float(limit.velocity), float(limit.effort)
+    )
+
+
+def _mimic(entry: Any) -> Mimic | None:  # noqa: ANN401
+    if entry.mimic is None:
+        return None
+    multiplier = 1.0 if entry.mimic.multiplier is None else entry.mimic.multiplier
+    offset = 0.0 if entry.mimic.offset is None else entry.mimic.offset
+    return Mimic(entry.mimic.joint, multiplier, offset)

@@ -1,4 +1,4 @@
-"""Settings, states and command of the follower."""
+"""Settings and states of the follower."""
 
 from __future__ import annotations
 
@@ -42,31 +42,6 @@ class FollowerState(Enum):
     COLLISION_AHEAD = 'stopped before a collision: waiting for a new command, or ~/enable'
     OTHER_COMMANDER = 'another node commands the arm: no motion starts'
     DISABLED = 'following is disabled by ~/enable: targets are refused'
-
-
-@dataclass(frozen=True)
-class FollowerCommand:
-    """
-    Command for the joints of a chain.
-
-    :ivar q: (n,) positions [rad] or [m], read-only.
-    :ivar velocity: (n,) the rate at which the commands move [rad/s] or [m/s], read-only.
-    :ivar begins: whether it is the first one of a stream, at rest where the motion starts.
-    :ivar leading: (n,) where the motion is whose moving average ``q`` is [rad] or [m], read-only;
-        None where no jerk is limited.
-    :ivar window: time over which is averaged [s]; 0 where no jerk is limited.
-    """
-
-    q: np.ndarray
-    velocity: np.ndarray
-    begins: bool = False
-    leading: np.ndarray | None = None
-    window: float = 0.0
-
-    def __post_init__(self) -> None:
-        for values in (self.q, self.velocity, self.leading):
-            if values is not None:
-                values.setflags(write=False)
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_space import joint_speeds
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.motion.collision_guard import CollisionGuard, CollisionTest
-from ik_service.motion.command.command_stream import CommandGate, CommandStream
+from ik_service.motion.command.command_stream import CommandGate, CommandStream, FollowerCommand
 from ik_service.motion.command.motion_limits import MotionLimits
 from ik_service.motion.goal import MotionGoal, REST, Step, Tick
-from ik_service.motion.settings import FollowerCommand, FollowerSettings, FollowerState
+from ik_service.motion.settings import FollowerSettings, FollowerState
 from ik_service.motion.state.joint_state_tracker import FAULTS, JointStateTracker
 from ik_service.motion.state.lag_monitor import LagMonitor
 from ik_service.motion.tracking.target_goal import TargetGoal
@@ -168,9 +168,9 @@ class JointSharing:
         """
         latest = -float('inf')
         for other, _ in self._rivals(motion):
-            if other.active:
+            if other.stream.active:
                 return None
-            latest = max(latest, other.commanded_at + _SETTLING_TIME)
+            latest = max(latest, other.stream.gate.sent_at + _SETTLING_TIME)
         return latest
 
     def _rivals(self, motion: FollowerStateMachine) -> Iterator[tuple[FollowerStateMachine, str]]:
@@ -231,10 +231,10 @@ def held_command(
     :param rested: (n,) where the arm was soon after that [rad] or [m]; None when not known.
     :returns: (n,) [rad] or [m], with continuous joints on the turn of the arm.
     """
-    if not len(gate.last[0]):
+    if not len(gate.q):
         return None
     here = arm.position()
-    last = arm.unwrapped(gate.last[0], here)
+    last = arm.unwrapped(gate.q, here)
     away = np.abs(here - last)
     if gate.elapsed(now) <= RECENT and (away <= arm.noise).all():
         return last
@@ -430,22 +430,12 @@ class FollowerStateMachine:
             self.goals.current.obstacle = ''
 
     @property
-    def active(self) -> bool:
-        """Whether there are commands."""
-        return self.stream.active
-
-    @property
     def busy(self) -> bool:
         """Whether there is a goal that the commands do not rest at."""
         goal, stream = self.goals.current, self.stream
         if goal is None or (goal.obstacle and stream.at_rest):
             return False
         return goal.busy or not (stream.active and stream.at_rest) or self._lag.lagging
-
-    @property
-    def commanded_at(self) -> float:
-        """When the last command was sent, on a monotonic clock [s]; −inf before the first."""
-        return self.stream.gate.sent_at
 
     def let_go(self) -> None:
         """Forget the goal, and the target that was dropped, as another group moves the joints."""
@@ -583,7 +573,7 @@ class FollowerStateMachine:
         pace = min(self._lag.pace, behind)
         q, speed = stream.leading
         leading = q, speed * limits.velocity
-        velocity = stream.speed * limits.velocity
+        velocity = stream.gate.speed * limits.velocity
         return Tick(now, dt, commanded, velocity, measured, limits, leading, pace, late)
 
     def _is_over(self, goal: MotionGoal, now: float) -> bool:
@@ -617,9 +607,9 @@ class FollowerStateMachine:
             self._lose(FollowerState.OTHER_COMMANDER, occupied)
             return None
         free_since = self._sharing.free_since(self)  # None while another group comes to rest
-        if free_since is None or not self.arm.is_fresh(now, max(self.commanded_at, free_since)):
-            return None
         gate = self.stream.gate
+        if free_since is None or not self.arm.is_fresh(now, max(gate.sent_at, free_since)):
+            return None
         start = start_place(self.arm, gate, self.limits, now, free_since, self._rested)
         if start is None:
             self.state = FollowerState.AWAITING_REST

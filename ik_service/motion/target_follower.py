@@ -21,9 +21,10 @@ from ik_service.exceptions import TargetRefusedError
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.motion.collision_guard import CollisionTest, NoCollisionTest
+from ik_service.motion.command.command_stream import FollowerCommand
 from ik_service.motion.command.motion_limits import MotionLimits
 from ik_service.motion.goal import MotionGoal
-from ik_service.motion.settings import FollowerCommand, FollowerSettings, FollowerState
+from ik_service.motion.settings import FollowerSettings, FollowerState
 from ik_service.motion.state_machine import FollowerStateMachine, GoalStore, JointSharing
 from ik_service.motion.tracking.moving_goal import MovingGoal
 from ik_service.motion.tracking.nearby_solver import NearbySolver
@@ -307,7 +308,7 @@ class TargetFollower:
     def _path_end(self) -> np.ndarray | None:
         """Return where the path of the target ends by now; None where another one begins."""
         target, machine = self._goals.target, self._machine
-        if target is None or target.obstacle or machine.restarting or not machine.active:
+        if target is None or target.obstacle or machine.restarting or not machine.stream.active:
             return None
         return None if target.path is None else target.path.end()
 

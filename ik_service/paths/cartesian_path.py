@@ -11,8 +11,7 @@ import time
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.arguments import real_array
-from ik_service.common.quoting import safe_repr
+from ik_service.common.arguments import positive, real_array
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.chain import KinematicChain, tip_poses
@@ -74,8 +73,8 @@ def straight_lines(
     if others.size:
         others = check_transforms(others, 'waypoints')
     points = np.concatenate([first[None], others.reshape(-1, 4, 4)])
-    step = _size('max_step', max_step)
-    turn = TURN_PER_METRE * step if max_turn is None else _size('max_turn', max_turn)
+    step = positive(max_step, 'max_step')
+    turn = TURN_PER_METRE * step if max_turn is None else positive(max_turn, 'max_turn')
     twists = [pose_error(T, T_next) for T, T_next in pairwise(points)]
     counts = [_count(twist, step, turn) for twist in twists]
     if 1 + sum(counts) > MOST_POSES:
@@ -119,13 +118,6 @@ def _line(T: np.ndarray, twist: np.ndarray, parts: np.ndarray) -> np.ndarray:
         turned = np.eye(3) + sines * K + 2.0 * halves * halves * (K @ K)
         poses[:, :3, :3] = turned @ T[:3, :3]
     return poses
-
-
-def _size(name: str, value: float) -> float:
-    number = real_array(value, name)
-    if number.shape != () or not 0.0 < number < math.inf:
-        raise ArgumentError(name, f'has to be a finite number above 0, not {safe_repr(value)}')
-    return float(number)
 
 
 _LEAST_ROWS = 10  # of which the mean says something, as with MoveIt

@@ -7,13 +7,56 @@ import math
 
 import numpy as np
 
-from ik_service.exceptions import ArgumentError, UnknownJointError
+from ik_service.exceptions import (
+    ArgumentError,
+    MissingExtraError,
+    UnknownEngineError,
+    UnknownJointError,
+)
 from ik_service.model.joint import JointType
 from ik_service.model.robot_model import RobotModel
-from ik_service.sim.engine import DriveLimits, Engine
-from ik_service.sim.engine_registry import DEFAULT_ENGINE, make_engine
+from ik_service.sim.engine import DriveLimits, Engine, FirstOrderEngine
 
 # How far the given position of a mimic joint may be from where it follows to [rad] or [m].
+DEFAULT_ENGINE = 'first_order'
+ENGINES = (DEFAULT_ENGINE, 'mujoco')
+"""Names of the engines: without mass, and with physics."""
+
+
+def make_engine(
+    name: str,
+    robot: RobotModel,
+    position: np.ndarray,
+    time_constant: float,
+    gravity_compensation: float = 1.0,
+) -> Engine:
+    """
+    Make an engine for a robot.
+
+    :param name: one of :data:`ENGINES`.
+    :param position: (m,) where the independent joints start [rad] or [m].
+    :param time_constant: time constant of the approach to a command [s].
+    :param gravity_compensation: share of the weight that the drives compensate, 0 to 1; only for
+        an engine with forces.
+    :raises UnknownEngineError: there is no such engine; the message lists those there are.
+    :raises MissingExtraError: the engine needs a library that is not installed.
+    :raises SimulationError: the engine cannot simulate this robot; the message says why.
+    :raises ArgumentError: the time constant is negative or not finite.
+    """
+    if name not in ENGINES:
+        raise UnknownEngineError(name, ENGINES)
+    if name == DEFAULT_ENGINE:
+        return FirstOrderEngine(position, DriveLimits.of(robot), time_constant)
+    # Only now: it takes a moment, and is an extra.
+    try:
+        from ik_service.sim.mujoco_engine import MujocoEngine
+    except ModuleNotFoundError as error:
+        if error.name != 'mujoco':
+            raise
+        raise MissingExtraError('mujoco', 'sim') from error
+    return MujocoEngine(robot, position, time_constant, gravity_compensation)
+
+
 _APART = 1e-3
 
 
@@ -123,7 +166,7 @@ class SimulatedArm:
         middle of their limits, or at the place nearest to zero where one is missing. Values
         outside the limits are brought inside.
     :param time_constant: time constant of the approach to a command [s].
-    :param engine: one of :data:`~ik_service.sim.engine_registry.ENGINES`.
+    :param engine: one of :data:`~ik_service.sim.simulated_arm.ENGINES`.
     :param gravity_compensation: share of the weight that the drives compensate, 0 to 1; only for
         an engine with forces.
     :ivar joint_names: all movable joints, in document order.

@@ -18,7 +18,7 @@ from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.joint_space import frozen
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.kinematics.tree import Tip
-from ik_service.solvers.regions import lengths, Region
+from ik_service.model.geometry.solids import lengths, Region
 
 PARAMETERIZATIONS = ('rotation_vector', 'euler_xyz')
 """Angles that tolerances of the orientation can be about, in the order of their numbers."""

@@ -13,12 +13,7 @@ import numpy as np
 import pytest
 from support.harness import until
 
-from ik_service.common.periodic_calls import (
-    periodic_call,
-    PeriodicCall,
-    PeriodicCalls,
-    PeriodicThread,
-)
+from ik_service.common.periodic_calls import PeriodicCall, PeriodicCalls
 from ik_service.common.stall_watch import InterpreterWatch, StallWatch
 
 
@@ -48,7 +43,7 @@ def make_until(clock, end, *calls, late=0.0):
 
 def periodic(calls, tick, rate, clock, on_error=print):
     """A call that no thread makes."""
-    call = PeriodicCall(calls, tick, rate, on_error, clock)
+    call = PeriodicCall(tick, rate, on_error, clock, calls)
     calls.begin(call)
     return call
 
@@ -99,8 +94,8 @@ def test_a_thread_makes_the_calls_of_several_at_their_rates():
         slow.append(now)
         raise ValueError('bad call')
 
-    with PeriodicCalls() as calls, periodic_call(calls, fast.append, 100.0, print):
-        with periodic_call(calls, fail, 20.0, errors.append):
+    with PeriodicCalls() as calls, PeriodicCall(fast.append, 100.0, print, thread=calls):
+        with PeriodicCall(fail, 20.0, errors.append, thread=calls):
             until(lambda: len(slow) > 4 and len(fast) > 20, what='calls')
         count = len(slow)
         later = len(fast) + 5
@@ -112,12 +107,12 @@ def test_a_thread_makes_the_calls_of_several_at_their_rates():
 
 def test_a_thread_calls_until_it_is_left_and_takes_another_rate_at_once():
     times = []
-    with PeriodicThread(times.append, 0.1, print) as thread:
+    with PeriodicCall(times.append, 0.1, print) as thread:
         until(lambda: times, what='the first call')
         thread.rate = 200.0
         until(lambda: len(times) > 5, what='calls at the new rate')
     count, others = len(times), []
-    with PeriodicThread(others.append, 200.0, print):
+    with PeriodicCall(others.append, 200.0, print):
         until(lambda: len(others) > 10, what='calls of another')
     assert len(times) == count
 
@@ -133,7 +128,7 @@ class Rig:
             'arm', lambda: self.ticker.due, lambda: self.ticker.thread_id, self.texts.append
         )
         self.thread = PeriodicCalls()
-        self.ticker = periodic_call(self.thread, self.call, 50.0, print)
+        self.ticker = PeriodicCall(self.call, 50.0, print, thread=self.thread)
 
     def call(self, now):
         self.calls += 1
@@ -180,7 +175,7 @@ def test_a_step_that_hangs_is_told_with_its_place_and_then_its_end(rig):
 def test_a_step_that_is_not_begun_is_told(rig):
     """Another call in the same thread hangs, which is none of this watch."""
     held = threading.Event()
-    with periodic_call(rig.thread, lambda _: held.wait(), 50.0, print):
+    with PeriodicCall(lambda _: held.wait(), 50.0, print, thread=rig.thread):
         until(lambda: rig.texts, what='a text')
         assert rig.texts[0].startswith('arm: no tick has begun for ')
         held.set()

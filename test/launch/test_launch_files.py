@@ -48,6 +48,13 @@ def _nodes(entities, context):
             yield entity
 
 
+def parameters_of(node, context):
+    """The parameters of a node besides those of files; what comes later wins."""
+    given = evaluate_parameters(context, node._Node__parameters)
+    parts = [part for part in given if isinstance(part, dict)]
+    return {name: value for part in parts for name, value in part.items()}
+
+
 @pytest.mark.parametrize(
     ('file', 'arguments'),
     [
@@ -81,18 +88,12 @@ def test_the_node_starts_after_robot_state_publisher():
     assert list(nodes('ik_service.launch.py')) == ['robot_state_publisher', 'ik_node']
 
 
-def test_robot_state_publisher_can_be_left_out():
-    assert list(nodes('ik_service.launch.py', robot_state_publisher='false')) == ['ik_node']
-
-
 @pytest.mark.parametrize('file', ['ik_service.launch.py', 'demo.launch.py'])
 def test_without_robot_state_publisher_the_robot_comes_from_the_topic(file):
     context = LaunchContext()
     for node in nodes(file, context, robot_state_publisher='false').values():
-        given = {
-            name for part in evaluate_parameters(context, node._Node__parameters) for name in part
-        }
-        assert not given & {'urdf', 'robot_description', 'base_link', 'tip_link'}
+        given = parameters_of(node, context)
+        assert not given.keys() & {'urdf', 'robot_description', 'base_link', 'tip_link'}
     rviz = nodes('demo.launch.py', rviz='true', robot_state_publisher='false')['rviz2']
     command = [perform_substitutions(context, part) for part in rviz.cmd[1:4]]
     assert command[:2] == ['-d', str(SHARE / 'config' / 'ik_service.rviz')]
@@ -145,12 +146,7 @@ def test_the_demo_adds_an_arm_and_rviz_when_asked():
 def test_markers_are_published_when_rviz_shows_them_or_when_asked(arguments, expected):
     context = LaunchContext()
     node = nodes('demo.launch.py', context, **arguments)['ik_node']
-    given = evaluate_parameters(context, node._Node__parameters)
-    # What comes later wins; files are paths here.
-    values = {
-        name: value for part in given if isinstance(part, dict) for name, value in part.items()
-    }
-    assert values.get('publish_markers') is expected
+    assert parameters_of(node, context).get('publish_markers') is expected
 
 
 def test_nodes_of_the_demo_are_in_its_namespace():
@@ -188,11 +184,7 @@ def test_the_node_is_connected_with_the_controller():
         velocity_scaling='0.1',
     )
     node = found['ik_node']
-    given = {
-        name: value
-        for part in evaluate_parameters(context, node._Node__parameters)
-        for name, value in part.items()
-    }
+    given = parameters_of(node, context)
     assert given['command_interface'] == 'joint_trajectory'
     assert given['trajectory_action'] == '/jtc/follow_joint_trajectory'
     assert list(given['command_joints']) == ['a', 'b']
@@ -228,11 +220,6 @@ def test_values_outside_the_choices_are_refused(argument):
         nodes('demo.launch.py', **{argument: 'maybe'})
 
 
-def test_the_share_folder_holds_what_the_launch_files_name():
-    for file in ('config/ik_service.rviz', 'config/ik_service.yaml', 'urdf/panda.urdf'):
-        assert (SHARE / file).is_file()
-
-
 def test_the_topics_and_services_of_servo_are_below_the_name_of_its_node():
     context = LaunchContext()
     list(nodes('servo.launch.py', context, servo_node='my_servo', robot_state_publisher='false'))
@@ -252,8 +239,7 @@ def test_a_cell_has_a_state_publisher_for_each_arm_with_its_prefix_and_namespace
     for node in found:
         node._perform_substitutions(context)
         namespaces.append(node.expanded_node_namespace)
-        (given,) = evaluate_parameters(context, node._Node__parameters)
-        texts.append(given['robot_description'])
+        texts.append(parameters_of(node, context)['robot_description'])
     assert namespaces == ['/left', '/right']
     assert '"left_panda_link0"' in texts[0]
     assert '"right_base_link"' in texts[1]

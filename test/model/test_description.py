@@ -12,9 +12,10 @@ from support.urdf_texts import joint_xml, robot_xml
 
 from ik_service.exceptions import UrdfError
 from ik_service.model.geometry.inertias import complete_inertias
-from ik_service.model.geometry.link_geometry import Box, read_collision_geometry
+from ik_service.model.geometry.link_geometry import read_collision_geometry
+from ik_service.model.geometry.solids import Box
 from ik_service.model.urdf import MAX_LINKS
-from ik_service.model.urdf_writing import partial_urdf, prefixed_urdf, whole_urdf
+from ik_service.model.urdf_writing import partial_urdf, whole_urdf
 from ik_service.robot import Robot
 
 SHAPE = '<geometry><box size="0.1 0.2 0.3"/></geometry>'
@@ -95,9 +96,6 @@ def test_all_readers_find_the_same_however_it_is_spelt(text):
     assert [shape.T_link_geometry[2, 3] for shape in shapes] == [0.0, 0.0, 1.0]
     assert [name for name, _ in robot.description.elements_of_links('visual')] == ['arm']
     assert masses(robot) == masses(plain)
-    again = Robot.from_urdf_text(prefixed_urdf(text, 'l_'))
-    assert again.links == ('l_base', 'l_arm')
-    assert again.description.shapes == 3
     part = Robot.from_urdf_text(partial_urdf(robot, 'part', 'base', ['arm']))
     assert part.description.shapes == 2
     assert Robot.from_urdf_text(whole_urdf(robot)).links == robot.links
@@ -109,7 +107,7 @@ def test_all_readers_find_the_same_however_it_is_spelt(text):
 def test_content_of_others_keeps_its_prefixes():
     text = first(URDF, '<plugin', '<controller:p3d><a:b c:d="1">t</a:b></controller:p3d><plugin')
     text = first(text, 'name="r"', 'xmlns:controller="urn:c" name="r"')
-    written = prefixed_urdf(text, 'l_')
+    written = Robot.from_urdf_text(text).description.text
     assert '<controller:p3d><a:b c:d="1">t</a:b></controller:p3d>' in written
     assert 'xmlns:controller="urn:c"' in written
 
@@ -147,7 +145,7 @@ SEEDED = settings(deadline=None, derandomize=True)
 
 @pytest.fixture(scope='module', autouse=True)
 def _warm():
-    """Import what reads a description outside the times that are measured."""
+    """Import urdf_parser_py outside the times that are measured."""
     Robot.from_urdf('<robot name="r"><link name="a"/></robot>')
 
 

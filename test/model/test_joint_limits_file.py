@@ -8,8 +8,7 @@ from support.chains import arm_path
 
 import ik_service as iks
 from ik_service.exceptions import JointLimitsError
-from ik_service.model.joint_limits_file import joint_limits_text, MAX_BYTES, parse_joint_limits
-from ik_service.model.motion_bounds import MotionBounds
+from ik_service.model.joint_limits_file import MAX_BYTES, parse_joint_limits
 
 TEXT = """
 default_velocity_scaling_factor: 0.1
@@ -127,12 +126,3 @@ def test_wrong_content_is_refused_with_what_would_be_right(text):
 def test_limits_that_do_not_go_with_the_robot_are_refused(robot, text, message):
     with pytest.raises(JointLimitsError, match=message):
         robot.with_limits(parse_joint_limits(f'joint_limits: {text}'))
-
-
-def test_bounds_are_read_again_from_their_text(robot):
-    bounds = parse_joint_limits(TEXT + '  1: {max_velocity: 0, max_acceleration: 1.0e-20}\n')
-    assert parse_joint_limits(joint_limits_text(bounds)) == bounds
-    renamed = parse_joint_limits(joint_limits_text(bounds.prefixed('left_')))
-    assert renamed.joints['left_panda_joint4'] == bounds.joints['panda_joint4']
-    assert renamed.velocity_scaling == 0.1
-    assert parse_joint_limits(joint_limits_text(MotionBounds())) == MotionBounds()

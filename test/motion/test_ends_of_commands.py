@@ -35,15 +35,6 @@ def test_held_commands_go_on(solver):
     assert rig.follower.state is FollowerState.REACHED
 
 
-def test_a_target_out_of_reach_is_still_said_to_be_that(solver):
-    rig = Rig(solver, READY)
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, (3.0, 0.0, 0.0)))
-    rig.rest(8.0)
-    assert rig.follower.idle
-    assert rig.follower.state is FollowerState.UNREACHABLE
-
-
 @pytest.mark.parametrize('pause', [0.05, 0.5, 3.0])
 def test_a_sagging_arm_does_not_drift(solver, pause):
     """The arm hangs 20 mrad below its commands; motions up and down end where they began."""
@@ -131,15 +122,6 @@ def test_moved_limit_counts_as_a_fifth_for_sliding_joints(away, moved):
     assert rig.follower.displacements == moved
 
 
-def test_commands_stay_near_an_arm_that_does_not_move(solver):
-    rig = Rig(solver, READY, velocity_scaling=1.0)
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, (0.2, 0.2, -0.2)))
-    rig.rest(1.5, moves=False)
-    away = np.abs(rig.path - READY).max(axis=1)
-    assert 0.05 < away.max() <= 0.1
-
-
 def test_an_arm_that_does_not_move_ends_the_motion(solver):
     """Commands return to the arm, so that nothing leaps when it is set free."""
     rig = Rig(solver, READY, velocity_scaling=1.0)
@@ -179,7 +161,7 @@ def test_a_trajectory_of_a_stuck_arm_fails(solver):
 
 def test_an_arm_that_moves_slowly_is_not_stuck(solver):
     rig = Rig(solver, READY, velocity_scaling=1.0)
-    rig._reach = np.full(7, 1e-4)  # 0.01 rad/s
+    rig.reach = np.full(7, 1e-4)  # 0.01 rad/s
     rig.measure()
     rig.follower.set_target(pose_beside(solver, READY, (0.05, 0.0, 0.0)))
     rig.rest(20.0)

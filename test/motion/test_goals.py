@@ -163,19 +163,6 @@ def test_no_aim_leads_into_a_wall(solver, kind):
     assert not rig.commands[-1].velocity.any()
 
 
-def test_without_hold_the_commands_end_at_the_target(solver):
-    rig = Rig(solver, READY, hold=False)
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.1, 0.0]))
-    rig.tick_until(FollowerState.RELEASED)
-    arrived = rig.commands[-1]
-    assert not arrived.velocity.any()
-    rig.q = rig.q + 0.3  # another controller
-    assert rig.rest(1.0) == []
-    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.1, 0.0]))
-    assert np.abs(rig.tick().q - rig.q).max() < 0.05, 'it starts where the arm is by now'
-
-
 def test_nothing_moves_the_arm_after_a_stop_until_it_is_withdrawn(rig):
     rig.measure()
     beside = pose_beside(rig, READY, [0.0, 0.05, 0.0])

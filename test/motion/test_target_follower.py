@@ -180,10 +180,6 @@ def test_a_smooth_path_makes_a_smooth_motion_also_beyond_the_reach(solver, rig):
     assert np.quantile(moves, 0.98) < 0.15
 
 
-def test_every_state_is_a_sentence():
-    assert all(len(state.value.split()) > 2 for state in FollowerState)
-
-
 def test_a_state_outside_the_limits_is_where_commands_start(solver, rig):
     chain = solver.chain
     rig.q = READY.copy()

@@ -7,7 +7,7 @@ from support.chains import arm_path
 from ik_service import Robot
 from ik_service.exceptions import ArgumentError, MissingExtraError, UnknownEngineError
 from ik_service.sim.engine import DriveLimits, FirstOrderEngine
-from ik_service.sim.engine_registry import ENGINES, make_engine
+from ik_service.sim.simulated_arm import ENGINES, make_engine
 
 STILL = np.zeros(2)
 

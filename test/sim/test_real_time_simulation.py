@@ -7,8 +7,12 @@ from support.chains import joint_xml, limit_xml, robot_xml
 from ik_service import Robot
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import OptionError, SimulationError, UnknownJointError
-from ik_service.sim.faults import FaultSettings, FaultyChannel
-from ik_service.sim.real_time_simulation import RealTimeFactor, RealTimeSimulation
+from ik_service.sim.real_time_simulation import (
+    FaultSettings,
+    FaultyChannel,
+    RealTimeFactor,
+    RealTimeSimulation,
+)
 from ik_service.sim.simulated_arm import SimulatedArm
 
 ROBOT = Robot.from_urdf(

@@ -8,8 +8,7 @@ import ik_service as iks
 from ik_service import Robot
 from ik_service.exceptions import ArgumentError, UnknownJointError
 from ik_service.motion.target_follower import TargetFollower
-from ik_service.sim.engine_registry import ENGINES
-from ik_service.sim.simulated_arm import CarriedSpeed, check_start, SimulatedArm
+from ik_service.sim.simulated_arm import CarriedSpeed, check_start, ENGINES, SimulatedArm
 from ik_service.solvers.solver import Solver
 
 ARM = Robot.from_urdf("""<robot name="arm">

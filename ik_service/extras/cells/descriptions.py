@@ -11,11 +11,15 @@ from ik_service.common.quoting import suggested
 from ik_service.exceptions import IkServiceError, JointLimitsError, UrdfError
 from ik_service.extras.cells.cell import ArmEntry, Cell
 from ik_service.extras.cells.cell_file import check_robots
+from ik_service.extras.cells.prefixes import (
+    prefixed_joint_limits,
+    prefixed_srdf,
+    prefixed_urdf,
+)
 from ik_service.model.description import is_xacro, load_srdf_text, load_text
-from ik_service.model.joint_limits_file import joint_limits_text, load_joint_limits
+from ik_service.model.joint_limits_file import load_joint_limits, parse_joint_limits
 from ik_service.model.package_folders import own_package
 from ik_service.model.robot_model import RobotModel
-from ik_service.model.urdf_writing import prefixed_srdf, prefixed_urdf
 from ik_service.sim.simulated_arm import fault_of_start
 
 
@@ -116,11 +120,11 @@ def _joint_limits(cell: Cell, arm: ArmEntry, robot: RobotModel) -> str:
         if not arm.prefix or any(name in robot.joints for name in bounds.joints):
             robot.with_limits(bounds)
             return path
-        bounds = bounds.prefixed(arm.prefix)
-        robot.with_limits(bounds)
+        text = prefixed_joint_limits(bounds, arm.prefix)
+        robot.with_limits(parse_joint_limits(text))
     except JointLimitsError as error:
         raise cell.error(arm.name, 'joint_limits', str(error)) from error
-    return joint_limits_text(bounds) if bounds.joints else path
+    return text if bounds.joints else path
 
 
 def _check_names(cell: Cell, arm: ArmEntry, robot: RobotModel) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.planning.motion_check import RowTest
 from ik_service.kinematics.chain import KinematicChain, tip_poses
-from ik_service.solvers.regions import Box, Cylinder, Region, Sphere
+from ik_service.model.geometry.solids import Box, Cylinder, Region, Sphere
 from ik_service.solvers.task import Task
 
 SLACK = 1e-5

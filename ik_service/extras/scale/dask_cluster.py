@@ -20,7 +20,12 @@ from ik_service.exceptions import ArgumentError, ClusterError, IkServiceError, M
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.extras.scale.group_files import disk_errors, targets_name
 from ik_service.extras.scale.result_store import ResultStore
-from ik_service.extras.scale.solving import BlockSolver, Progress, solve_and_write
+from ik_service.extras.scale.solving import (
+    BlockSolver,
+    Progress,
+    solve_and_write,
+    transform_digests,
+)
 from ik_service.extras.scale.store_chunks import checksum
 from ik_service.extras.scale.targets import (
     ArrayTargets,
@@ -30,7 +35,6 @@ from ik_service.extras.scale.targets import (
     reader_of,
     sampled_rows,
 )
-from ik_service.kinematics.pose_error import transform_digests
 
 if TYPE_CHECKING:
     from distributed import Client, Future

@@ -28,9 +28,8 @@ from ik_service.extras.scale.group_files import (
     remove_remains,
     ZARR_REMEDY,
 )
-from ik_service.extras.scale.solving import Answers, NO_POSE, UNSOLVED
+from ik_service.extras.scale.solving import Answers, NO_POSE, transform_digests, UNSOLVED
 from ik_service.extras.scale.store_chunks import checked_arrays, CHECKSUMS, make_store, StoreChunks
-from ik_service.kinematics.pose_error import transform_digests
 
 if TYPE_CHECKING:
     from zarr import Array, Group

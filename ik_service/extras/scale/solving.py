@@ -11,7 +11,8 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from ik_service.extras.scale.chain_spec import ChainSpec
-from ik_service.kinematics.pose_error import mark_rigid, transform_digests
+from ik_service.jit.compile import kernel
+from ik_service.kinematics.kernels import transform_fault
 from ik_service.solvers.batch import Rows, solve_rows
 from ik_service.solvers.collision_test import collision_test
 from ik_service.solvers.solver import prepared
@@ -26,6 +27,52 @@ NO_POSE = 254
 """Number in the place of a status: the target holds NaN or infinity, or is not rigid."""
 
 _TURNS = 2  # while one block is solved, the answers to that before it are written
+
+
+@kernel
+def mark_rigid(transforms: np.ndarray, rigid: np.ndarray) -> None:
+    """
+    Mark which transforms are finite and rigid.
+
+    :param transforms: (N, 4, 4).
+    :param rigid: (N,) bool, changed.
+    """
+    for row in range(transforms.shape[0]):
+        rigid[row] = transform_fault(transforms[row]) == 0
+
+
+_START = np.uint64(0xCBF29CE484222325)
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no bit of a word is lost
+_HALF = np.uint64(32)
+
+
+def transform_digests(transforms: np.ndarray) -> np.ndarray:
+    """
+    Return a digest of each transform, of all bits of its numbers.
+
+    :param transforms: (k, 4, 4).
+    :returns: (k,) numbers of 32 bits.
+    """
+    digests = np.empty(len(transforms), np.uint32)
+    words = np.ascontiguousarray(transforms, dtype=np.float64).reshape(-1, 16).view(np.uint64)
+    _digest_rows(words, digests)
+    return digests
+
+
+@kernel
+def _digest_rows(words: np.ndarray, digests: np.ndarray) -> None:
+    """
+    Compute digests of rows of words by the hash of Fowler, Noll and Vo, with words for bytes.
+
+    :param words: (k, 16) of 64 bits.
+    :param digests: (k,) of 32 bits, changed.
+    """
+    for row in range(words.shape[0]):
+        mixed = _START
+        for word in words[row]:
+            mixed = (mixed ^ word) * _FACTOR
+            mixed ^= mixed >> _HALF
+        digests[row] = np.uint32(mixed >> _HALF)
 
 
 class Answers(NamedTuple):

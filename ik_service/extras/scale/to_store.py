@@ -16,7 +16,13 @@ from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, StoreInterruptedError
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.extras.scale.result_store import Comparison, ResultStore
-from ik_service.extras.scale.solving import BlockSolver, Progress, progress_of, solve_and_write
+from ik_service.extras.scale.solving import (
+    BlockSolver,
+    Progress,
+    progress_of,
+    solve_and_write,
+    transform_digests,
+)
 from ik_service.extras.scale.targets import (
     block_reader,
     block_targets,
@@ -25,7 +31,6 @@ from ik_service.extras.scale.targets import (
     FileTargets,
     reader_of,
 )
-from ik_service.kinematics.pose_error import transform_digests
 from ik_service.solvers.batch import check_course
 
 if TYPE_CHECKING:

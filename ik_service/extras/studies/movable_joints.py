@@ -17,7 +17,7 @@ import numpy as np
 
 from ik_service.common.resources import urdf_path
 from ik_service.drawing import figures
-from ik_service.drawing.robot_figure import draw_robot, draw_target, prepare, View
+from ik_service.extras.studies.robot_figure import draw_robot, draw_target, prepare, View
 from ik_service.extras.studies.tables import write_csv
 from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions

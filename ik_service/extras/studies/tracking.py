@@ -19,8 +19,7 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.motion.settings import FollowerState
 from ik_service.motion.target_follower import TargetFollower
-from ik_service.sim.engine_registry import ENGINES
-from ik_service.sim.simulated_arm import SimulatedArm
+from ik_service.sim.simulated_arm import ENGINES, SimulatedArm
 from ik_service.solvers.solver import Solver
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.model.description import RobotDescription
+from ik_service.model.geometry.solids import Box, Capsule, Cylinder, Sphere
 
 
 class NoExtentError(ValueError):
@@ -28,54 +29,6 @@ class NoExtentError(ValueError):
     def __init__(self, lengths: tuple[float, ...]) -> None:
         self.sizes = ' '.join(f'{length:g}' for length in lengths)
         super().__init__(f'it has no extent: {self.sizes}')
-
-
-@dataclass(frozen=True)
-class Box:
-    """
-    Box.
-
-    :ivar size: its extent along x, y and z [m].
-    """
-
-    size: tuple[float, float, float]
-
-
-@dataclass(frozen=True)
-class Capsule:
-    """
-    Cylinder about its z axis, with half a ball at either end.
-
-    :ivar radius: its radius [m].
-    :ivar length: that of the cylinder, without the balls [m].
-    """
-
-    radius: float
-    length: float
-
-
-@dataclass(frozen=True)
-class Cylinder:
-    """
-    Cylinder about its z axis.
-
-    :ivar radius: its radius [m].
-    :ivar length: its length [m].
-    """
-
-    radius: float
-    length: float
-
-
-@dataclass(frozen=True)
-class Sphere:
-    """
-    Sphere.
-
-    :ivar radius: its radius [m].
-    """
-
-    radius: float
 
 
 @dataclass(frozen=True)

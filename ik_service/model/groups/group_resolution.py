@@ -34,6 +34,7 @@ def joints_of_groups(
     """
     Return the names of the joints of each group, those of its sub-groups among them.
 
+    :returns: they by group, sub-groups before the groups that contain them.
     :raises SrdfError: they have more than :data:`MAX_JOINTS` joints together.
     """
     found: dict[str, frozenset[str]] = {}
@@ -247,15 +248,10 @@ class _Resolver:
 
     def groups(self) -> dict[str, PlanningGroup]:
         """Resolve sub-groups before the groups that contain them."""
-        pending = [*self._semantics.groups][::-1]
-        while pending:
-            group = self._semantics.groups[pending[-1]]
-            missing = [name for name in group.subgroups if name not in self._found]
-            if missing:
-                pending += missing
-            else:
-                self._found[pending.pop()] = self._resolved(group)
-        return {name: self._found[name] for name in self._semantics.groups}
+        written = self._semantics.groups
+        for name in self._joints:
+            self._found[name] = self._resolved(written[name])
+        return {name: self._found[name] for name in written}
 
     def _resolved(self, group: GroupElements) -> PlanningGroup:
         if group.fault:

@@ -19,7 +19,6 @@ from ik_service.model.groups.srdf import (
     GroupElements,
     Positions,
     Semantics,
-    VirtualJoint,
 )
 from ik_service.model.joint import FLOATING_PARTS, part_names, PLANAR_PARTS
 from ik_service.model.robot_model import RobotModel
@@ -49,15 +48,18 @@ def checked_semantics(semantics: Semantics, model: RobotModel) -> Semantics:
         for group in groups.values()
         if group.fault
     ]
-    joints = joints_of_groups(model, groups)
-    states = {
-        group: _usable_states(group, states, semantics, model, remarks)
-        for group, states in semantics.states.items()
-        if _has_group(group, states, groups, remarks)
-    }
-    ends = _hands(semantics, model, joints, remarks)
+    states = {}
+    for group, own in semantics.states.items():
+        missing = _missing('group', group, groups)
+        if missing:
+            remarks += [f'{named("group_state", name)} is left out: {missing}' for name in own]
+        else:
+            states[group] = _usable_states(group, own, semantics, model, remarks)
+    ends = _hands(semantics, model, joints_of_groups(model, groups), remarks)
     semantics = replace(semantics, states=states, end_effectors=ends)
-    _compare_names(semantics, model, remarks)
+    if semantics.robot_name != model.name:
+        written = named('robot', semantics.robot_name)
+        remarks.append(f'it is written for {written}, and the robot is called {model.name!r}')
     if not groups:
         remarks.append('it has no planning groups')
     return replace(_without_missing_parts(semantics, model, remarks), remarks=tuple(remarks))
@@ -131,18 +133,6 @@ def _circles(groups: Mapping[str, GroupElements]) -> dict[str, str]:
             elif inner not in done and inner in groups:
                 open_groups[inner] = iter(groups[inner].subgroups)
     return found
-
-
-def _has_group(
-    group: str,
-    states: Mapping[str, Positions],
-    groups: Mapping[str, GroupElements],
-    remarks: list[str],
-) -> bool:
-    missing = _missing('group', group, groups)
-    if missing:
-        remarks += [f'{named("group_state", name)} is left out: {missing}' for name in states]
-    return not missing
 
 
 def _usable_states(
@@ -220,45 +210,39 @@ def _moves_its_carrier(
     return next((joint.name for joint in above if joint.movable and joint.name in own), '')
 
 
-def _compare_names(semantics: Semantics, model: RobotModel, remarks: list[str]) -> None:
-    if semantics.robot_name != model.name:
-        remarks.append(
-            f'it is written for {named("robot", semantics.robot_name)}, and the robot is called '
-            f'{model.name!r}'
-        )
-
-
 def _without_missing_parts(
     semantics: Semantics, model: RobotModel, remarks: list[str]
 ) -> Semantics:
     links, groups = set(model.links), {*semantics.groups, ''}
     joints = {*model.joints, *(joint.name for joint in semantics.virtual_joints)}
 
-    def missing_of_end_effector(end: EndEffector) -> str:
-        if end.parent_link not in links:
-            return end.parent_link
-        return next((name for name in (end.group, end.parent_group) if name not in groups), '')
+    def kept(
+        kind: str, parts: Iterable[_Part], missing: Callable[[_Part], str]
+    ) -> tuple[_Part, ...]:
+        judged = [(part, missing(part)) for part in parts]
+        left_out = dict.fromkeys(name for _, name in judged if name)
+        if left_out:
+            what = 'left out because they name what does not exist'
+            remarks.append(f'{kind} {what}: {listed(left_out)}')
+        return tuple(part for part, name in judged if not name)
 
-    def missing_of_pair(pair: frozenset[str]) -> str:
-        return next((link for link in sorted(pair) if link not in links), '')
+    def absent(names: Iterable[str], valid: Collection[str] = links) -> str:
+        return next((name for name in names if name not in valid), '')
 
-    def missing_of_virtual(joint: VirtualJoint) -> str:
-        return '' if joint.child_link in links else joint.child_link
-
-    def missing_of_passive(name: str) -> str:
-        return '' if name in joints or part_names(name, model.joints) else name
-
-    ends = _kept('end effectors', semantics.end_effectors, missing_of_end_effector, remarks)
-    pairs = _kept('disabled pairs', semantics.disabled_pairs, missing_of_pair, remarks)
-    enabled = _kept('enabled pairs', semantics.enabled_pairs, missing_of_pair, remarks)
-    unchecked = _kept(
-        'unchecked links',
-        semantics.unchecked_links,
-        lambda link: '' if link in links else link,
-        remarks,
+    ends = kept(
+        'end effectors',
+        semantics.end_effectors,
+        lambda end: absent([end.parent_link]) or absent((end.group, end.parent_group), groups),
     )
-    virtual = _kept('virtual joints', semantics.virtual_joints, missing_of_virtual, remarks)
-    passive = _kept('passive joints', semantics.passive_joints, missing_of_passive, remarks)
+    pairs = kept('disabled pairs', semantics.disabled_pairs, lambda pair: absent(sorted(pair)))
+    enabled = kept('enabled pairs', semantics.enabled_pairs, lambda pair: absent(sorted(pair)))
+    unchecked = kept('unchecked links', semantics.unchecked_links, lambda link: absent([link]))
+    virtual = kept('virtual joints', semantics.virtual_joints, lambda j: absent([j.child_link]))
+    passive = kept(
+        'passive joints',
+        semantics.passive_joints,
+        lambda name: '' if part_names(name, model.joints) else absent([name], joints),
+    )
     return replace(
         semantics,
         end_effectors=ends,
@@ -268,20 +252,3 @@ def _without_missing_parts(
         unchecked_links=unchecked,
         enabled_pairs=frozenset(enabled),
     )
-
-
-def _kept(
-    kind: str, parts: Iterable[_Part], missing: Callable[[_Part], str], remarks: list[str]
-) -> tuple[_Part, ...]:
-    """Return the parts of which no name is missing, and remark on the others."""
-    found, left_out = [], []
-    for part in parts:
-        name = missing(part)
-        if name:
-            left_out.append(name)
-        else:
-            found.append(part)
-    if left_out:
-        names = listed(dict.fromkeys(left_out))
-        remarks.append(f'{kind} left out because they name what does not exist: {names}')
-    return tuple(found)

@@ -4,28 +4,89 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ik_service.motion.collision_guard import CollisionGuard
-from ik_service.motion.command.joint_motion import JerkLimitedMotion, JointMotion
+from ik_service.motion.command.averaged_motion import JerkLimitedMotion
+from ik_service.motion.command.joint_motion import JointMotion
 from ik_service.motion.command.motion_kernels import (
     BRAKING,
     GOAL,
     motion_kernels,
     Q,
+    ROWS_OF_STATE,
     SPEED,
-    state_of,
 )
 from ik_service.motion.command.motion_limits import clamped, MotionLimits, remaining_share
 from ik_service.motion.goal import REST, Step
-from ik_service.motion.settings import FollowerCommand
 
 _ROUNDING = 1e-9
 """Difference that counts as rounding: a share of the velocity limit, or a distance [rad or m]."""
 
-GateState = tuple[np.ndarray, np.ndarray, np.ndarray, float]
-"""Positions, speeds, braking and time of the last command."""
+_SLOW, _LONG, _REMEMBERED = 0.1, 0.5, 10
+"""
+Share of a period by which sending may be slower than expected without being noticed, share that is
+expected at most, and number of messages the least delay of which is expected of the next one.
+"""
+
+
+class SendingTimes:
+    """
+    Times at which messages are really sent, as far as they can be known when one is made.
+
+    A message counts from when it has been sent. How long that takes is known only afterwards, so
+    that the least of the last times is expected of the next one.
+
+    :ivar expected: how long it takes at least, from the tick to the end of sending [s].
+    """
+
+    def __init__(self) -> None:
+        self.expected = 0.0
+        self._delays = deque([0.0], maxlen=_REMEMBERED)
+        self._unknown = False  # whether nothing is known of the sending of the last message
+
+    def moment(self, now: float, period: float, begins: bool) -> float:
+        """
+        Return when the message of a tick will have been sent [s].
+
+        :param now: time of the tick [s].
+        :param period: time between two messages [s].
+        :param begins: whether it is the first one of a stream.
+        """
+        if self._unknown and not begins:
+            self.expect(0.0, period)
+        self._unknown = not begins
+        return now + self.expected
+
+    def mark_sent(self, delay: float, period: float) -> float:
+        """
+        Take note that the last message was sent.
+
+        :param delay: from the tick to the end of sending [s].
+        :param period: time between two messages [s].
+        :returns: how much longer than expected that took [s]; 0 where it is too little to count.
+        """
+        self._unknown = False
+        late = delay - self.expected
+        self.expect(delay, period)
+        return late if late > _SLOW * period else 0.0
+
+    def discard(self) -> None:
+        """Take note that the last message was not sent."""
+        self._unknown = False
+
+    def expect(self, delay: float, period: float) -> None:
+        """
+        Expect that sending takes no less than it took lately.
+
+        :param delay: how long it took the last time [s].
+        :param period: time between two messages [s].
+        """
+        self._delays.append(delay)
+        least = min(min(self._delays), _LONG * period)
+        self.expected = least if least > _SLOW * period else 0.0
 
 
 @dataclass
@@ -58,46 +119,21 @@ class CommandGate:
     command: no joint moves by more than its velocity limit × scaling × the time that has really
     passed, one period at most; no speed changes by more than the acceleration (or, coming to
     rest, the braking) allows; no joint leaves its limits. Anything else is brought inside these
-    bounds, and counted.
-
-    Commands count from when they have been sent. How long that takes is known only afterwards, so
-    that the least of the last times is expected.
+    bounds, and counted. Commands count from when they have been sent.
 
     :ivar counts: numbers of corrections.
-    :ivar delay: how long it takes at least to send a command, as far as is known [s].
+    :ivar times: when commands are sent, as far as is known.
+    :ivar q: (n,) the last command [rad] or [m]; (0,) before the first.
+    :ivar speed: (n,) its speed, in shares of the velocity limits.
+    :ivar sent_at: when it was sent [s]; −inf before the first.
     """
 
     def __init__(self) -> None:
         self.counts = GateCounts()
-        self.delay = 0.0
-        self._q = np.zeros(0)
-        self._speed = np.zeros(0)
-        self._braking = np.zeros(0)
-        self._sent_at = -np.inf
-        self._admit, self._rows = motion_kernels().admit, state_of(0)
-
-    @property
-    def last(self) -> tuple[np.ndarray, np.ndarray]:
-        """
-        The last command, (0,) before the first.
-
-        (n,) positions [rad] or [m], and (n,) speeds in shares of the velocity limits.
-        """
-        return self._q, self._speed
-
-    @property
-    def state(self) -> GateState:
-        """All that is known of the last command; may be set, to go back to an earlier one."""
-        return self._q, self._speed, self._braking, self._sent_at
-
-    @state.setter
-    def state(self, state: GateState) -> None:
-        self._q, self._speed, self._braking, self._sent_at = state
-
-    @property
-    def sent_at(self) -> float:
-        """When the last command was sent, as far as is known [s]; −inf before the first."""
-        return self._sent_at
+        self.times = SendingTimes()
+        self.q = self.speed = self._braking = np.zeros(0)
+        self.sent_at = -np.inf
+        self._admit, self._rows = motion_kernels().admit, np.zeros((ROWS_OF_STATE, 0))
 
     def begin(self, q: np.ndarray, now: float) -> None:
         """
@@ -108,13 +144,13 @@ class CommandGate:
         :param q: (n,) the measured positions [rad] or [m].
         :param now: on a monotonic clock [s].
         """
-        if self._speed.any():
+        if self.speed.any():
             self.counts.starts += 1
             return
-        self._q = np.array(q, dtype=np.float64)
-        self._speed = np.zeros_like(self._q)
-        self._rows = state_of(len(self._q))
-        self._sent_at = now + self.delay
+        self.q = np.array(q, dtype=np.float64)
+        self.speed = np.zeros_like(self.q)
+        self._rows = np.zeros((ROWS_OF_STATE, len(self.q)))
+        self.sent_at = now + self.times.expected
 
     def elapsed(self, now: float) -> float:
         """
@@ -122,15 +158,7 @@ class CommandGate:
 
         :param now: on the clock of :meth:`begin` [s].
         """
-        return now + self.delay - self._sent_at
-
-    def postpone(self, delay: float) -> None:
-        """
-        Note that the last command was sent later than was expected.
-
-        :param delay: by how much [s].
-        """
-        self._sent_at += max(delay, 0.0)
+        return now + self.times.expected - self.sent_at
 
     def slow_down(self, share: float, late: float) -> float:
         """
@@ -142,10 +170,10 @@ class CommandGate:
         :param late: by how much the command is late [s].
         :returns: the share that is left.
         """
-        if self._speed.any():
-            least = remaining_share(np.abs(self._speed), self._braking * late)
+        if self.speed.any():
+            least = remaining_share(np.abs(self.speed), self._braking * late)
             share = min(max(share, least), 1.0)
-            self._speed = self._speed * share
+            self.speed = self.speed * share
         return share
 
     def admit(
@@ -160,24 +188,24 @@ class CommandGate:
         :param period: time between two commands [s].
         :returns: (n,) positions, and (n,) speeds in shares of the velocity limits.
         """
-        dt, last = min(self.elapsed(now), period), self._q
+        dt, last = min(self.elapsed(now), period), self.q
         if not (dt > 0.0 and q.shape == last.shape and np.isfinite(q).all()):
             self.counts.steps += 1
             dt, q = max(dt, 0.0), last
-        moving = bool(np.count_nonzero(self._speed))
+        moving = bool(np.count_nonzero(self.speed))
         self._braking = limits.braking_since_rest(self._braking, moving)
         asked, admitted = self._rows, np.empty((2, len(last)))
-        asked[Q], asked[SPEED], asked[BRAKING], asked[GOAL] = last, self._speed, self._braking, q
+        asked[Q], asked[SPEED], asked[BRAKING], asked[GOAL] = last, self.speed, self._braking, q
         rounding = _ROUNDING * (1.0 + 1.0 / max(dt, 1e-9))
         if self._admit(asked, limits.rows, limits.scaling, dt, rounding, admitted):
             self._count(q, dt, limits)
-        self._q, self._speed = admitted
-        self._sent_at = now + self.delay
-        return self._q, self._speed
+        self.q, self.speed = admitted
+        self.sent_at = now + self.times.expected
+        return self.q, self.speed
 
     def _count(self, q: np.ndarray, dt: float, limits: MotionLimits) -> None:
-        speed = (q - self._q) / (limits.unit * dt) if dt > 0.0 else np.zeros_like(q)
-        outside = (q < np.minimum(limits.lower, self._q)) | (q > np.maximum(limits.upper, self._q))
+        speed = (q - self.q) / (limits.unit * dt) if dt > 0.0 else np.zeros_like(q)
+        outside = (q < np.minimum(limits.lower, self.q)) | (q > np.maximum(limits.upper, self.q))
         if outside.any():
             self.counts.limits += 1
         elif (np.abs(speed) > limits.scaling + _ROUNDING).any():
@@ -224,19 +252,38 @@ class CommandVelocity:
         return shown
 
 
-_EARLY, _LATE, _SLOW, _LONG = 0.5, 2.0, 0.1, 0.5
-"""
-Shares of the period: nothing is commanded sooner; a tick that comes later is late; sending may
-take so much longer than expected without being noticed by the arm; no longer is expected.
-"""
+@dataclass(frozen=True)
+class FollowerCommand:
+    """
+    Command for the joints of a chain.
 
-_REMEMBERED = 10
-"""Number of commands the least delay of which is expected of the next one."""
+    :ivar q: (n,) positions [rad] or [m], read-only.
+    :ivar velocity: (n,) the rate at which the commands move [rad/s] or [m/s], read-only.
+    :ivar begins: whether it is the first one of a stream, at rest where the motion starts.
+    :ivar leading: (n,) where the motion is whose moving average ``q`` is [rad] or [m], read-only;
+        None where no jerk is limited.
+    :ivar window: time over which is averaged [s]; 0 where no jerk is limited.
+    """
+
+    q: np.ndarray
+    velocity: np.ndarray
+    begins: bool = False
+    leading: np.ndarray | None = None
+    window: float = 0.0
+
+    def __post_init__(self) -> None:
+        for values in (self.q, self.velocity, self.leading):
+            if values is not None:
+                values.setflags(write=False)
+
+
+_EARLY, _LATE = 0.5, 2.0
+"""Shares of the period: nothing is commanded sooner; a tick that comes later is late."""
 
 _ON_THE_GOAL = 1e-6
 """Distance from a goal that moves which counts as none, as time at full speed [s]."""
 
-_Snapshot = tuple[JointMotion, GateState, np.ndarray | None]
+_Snapshot = tuple[JointMotion, dict[str, Any], np.ndarray | None]
 """A motion, the state of the gate, and the last velocities."""
 
 
@@ -259,7 +306,6 @@ class CommandStream:
         self._velocity = CommandVelocity()
         self._period = 0.0
         self._stalled = 0.0
-        self._delays = deque([0.0], maxlen=_REMEMBERED)
         self._unsent_from: _Snapshot | None = None
         self._motion: JointMotion | None = None
 
@@ -285,15 +331,6 @@ class CommandStream:
         assert self._motion is not None
         return self._motion.leading
 
-    @property
-    def speed(self) -> np.ndarray:
-        """Speed of the last command (n,), in shares of the velocity limits."""
-        return self.gate.last[1]
-
-    def is_due(self, now: float, period: float) -> bool:
-        """Return whether it is time for the next command: the last one is half a period old."""
-        return self.active and self.gate.elapsed(now) >= _EARLY * period
-
     def begin(self, q: np.ndarray, now: float, window: float = 0.0) -> FollowerCommand:
         """
         Return the first command: to be at rest where the arm is.
@@ -303,7 +340,7 @@ class CommandStream:
         """
         self.gate.begin(q, now)
         self._unsent_from, self._stalled, self.behind = None, 0.0, 0.0
-        start = self.gate.last[0]
+        start = self.gate.q
         self._velocity.last = np.zeros_like(start)
         self._motion = JerkLimitedMotion(start, window) if window > 0.0 else JointMotion(start)
         still = np.zeros_like(start)
@@ -324,10 +361,10 @@ class CommandStream:
         :returns: whether the tick is late; None when no command is due.
         """
         motion, elapsed = self._motion, self.gate.elapsed(now)
-        if motion is None or not self.is_due(now, period):
+        if motion is None or elapsed < _EARLY * period:
             return None
         if self._unsent_from is not None:  # nothing is known of its sending
-            self._expect(0.0, period)
+            self.gate.times.expect(0.0, period)
         self._unsent_from = self._snapshot(motion)
         # A tick is not late that the rate of the last command would have brought even later.
         expected, self._period = max(period, self._period), period
@@ -380,7 +417,7 @@ class CommandStream:
         if guard is not None and step.leads_on:
             before, start, resting = self._snapshot(motion), motion.q, motion.at_rest
             ahead = _place_ahead(motion, step, limits)
-            pace = min(pace, guard.pace(motion.q, ahead, limits, dt, motion.delay))
+            pace = min(pace, guard.pace(motion.q, ahead, limits, dt, 0.5 * motion.window))
             _perform(motion, step, limits, dt, pace, cautious=True)
             self._admit(motion, limits, now, period)
             verdict = guard.verdict(start, resting, motion, ahead, limits)
@@ -407,18 +444,9 @@ class CommandStream:
         :param delay: from the tick to the end of sending [s].
         """
         self._unsent_from = None  # commands sent cannot be discarded
-        late = delay - self.gate.delay
-        if late > _SLOW * period:
-            self.gate.postpone(late)
-        self._expect(delay, period)
+        self.gate.sent_at += self.gate.times.mark_sent(delay, period)
         if delay > _LATE * period:
             self._stalled = delay
-
-    def _expect(self, delay: float, period: float) -> None:
-        """Expect that sending takes no less than it took lately."""
-        self._delays.append(delay)
-        least = min(min(self._delays), _LONG * period)
-        self.gate.delay = least if least > _SLOW * period else 0.0
 
     def discard_late(self, delay: float, period: float, at_once: bool = False) -> bool:
         """
@@ -434,11 +462,12 @@ class CommandStream:
         return True
 
     def _snapshot(self, motion: JointMotion) -> _Snapshot:
-        return motion.copied(), self.gate.state, self._velocity.last
+        return motion.copied(), vars(self.gate).copy(), self._velocity.last
 
     def _restored(self, snapshot: _Snapshot) -> JointMotion:
         """Go back to a snapshot; return its motion."""
-        motion, self.gate.state, self._velocity.last = snapshot
+        motion, gate, self._velocity.last = snapshot
+        vars(self.gate).update(gate)
         return motion
 
 

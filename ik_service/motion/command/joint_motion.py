@@ -10,7 +10,6 @@ short or long the ticks that follow are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -21,9 +20,9 @@ from ik_service.motion.command.motion_kernels import (
     GOAL,
     motion_kernels,
     Q,
+    ROWS_OF_STATE,
     SHORTEST_TICK,
     SPEED,
-    state_of,
     VELOCITY,
 )
 from ik_service.motion.command.motion_limits import bound_along, clamped, largest, MotionLimits
@@ -34,8 +33,8 @@ _FASTEST = 1e9
 T = TypeVar('T')
 
 
-def _copy(value: T) -> T:
-    """Return a shallow copy, in every tick; copy.copy takes four times as long."""
+def shallow_copy(value: T) -> T:
+    """Return a shallow copy, as is made in every tick; copy.copy takes four times as long."""
     other = object.__new__(type(value))
     vars(other).update(vars(value))
     return other
@@ -68,12 +67,7 @@ class JointMotion:
         self.braking = np.zeros_like(self.q)
         self.behind = 0.0
         self._kernels = motion_kernels()
-        self._rows = state_of(len(self.q))
-
-    @property
-    def delay(self) -> float:
-        """Time by which it moves on longer than its braking takes [s]."""
-        return 0.5 * self.window
+        self._rows = np.zeros((ROWS_OF_STATE, len(self.q)))
 
     @property
     def at_rest(self) -> bool:
@@ -82,7 +76,7 @@ class JointMotion:
 
     def copied(self) -> JointMotion:
         """Return the motion as it is now, to go back to; it does not change with this one."""
-        return _copy(self)
+        return shallow_copy(self)
 
     @property
     def leading(self) -> tuple[np.ndarray, np.ndarray]:
@@ -207,234 +201,3 @@ def _slowed(speeds: np.ndarray, most: float) -> np.ndarray:
     """Return speeds (n,) of the same direction of which none is beyond a bound."""
     fastest, most = largest(np.abs(speeds)), most * FULL_SPEED
     return speeds * (most / fastest) if fastest > most else speeds
-
-
-_SPACE = 256
-"""Points that are kept before the old ones are dropped."""
-
-
-class MovingAverage:
-    """
-    Average of the last part of a path that is straight between its points.
-
-    The average lies among the points. Its speed and acceleration are averages of those of the
-    path, and so within the same bounds; its jerk is the difference of two accelerations of the
-    path, divided by the window: L. Biagiotti and C. Melchiorri, FIR filters for online trajectory
-    planning with time- and frequency-domain specifications, Control Engineering Practice 20
-    (2012) 1385–1399.
-
-    :ivar window: length of the part [s].
-    """
-
-    def __init__(self, q: np.ndarray, window: float) -> None:
-        """
-        Begin with a path that has rested for long.
-
-        :param q: (n,) where [rad] or [m].
-        :param window: length of the part that is averaged [s].
-        """
-        self.window = window
-        self._times = np.zeros(_SPACE)
-        self._points = np.zeros((_SPACE, len(q)))
-        self._times[0], self._count = -2.0 * window, 2
-        self._points[:2] = q
-
-    def append(self, q: np.ndarray, dt: float) -> None:
-        """
-        Go on along a straight line.
-
-        :param q: (n,) to where [rad] or [m].
-        :param dt: how long that takes [s].
-        """
-        if self._count == len(self._times):
-            self._drop_old()
-        self._times[self._count] = self._times[self._count - 1] + dt
-        self._points[self._count] = q
-        self._count += 1
-
-    def value(self) -> np.ndarray:
-        """Return the average (n,) [rad] or [m]; exactly the last point of a path that rests."""
-        first = self._first()
-        times = self._times[first : self._count].copy()
-        points = self._points[first : self._count] - self._points[self._count - 1]
-        begin = times[-1] - self.window
-        share = (begin - times[0]) / (times[1] - times[0])
-        points[0] += share * (points[1] - points[0])
-        times[0] = begin
-        half = np.diff(times) / (2.0 * self.window)
-        average: np.ndarray = half @ (points[1:] + points[:-1])
-        return self._points[self._count - 1] + average
-
-    def contract(self, centre: np.ndarray, share: float) -> None:
-        """
-        Draw the path together, as if it had been slower; its average moves likewise.
-
-        :param centre: (n,) the point that stays fixed [rad] or [m].
-        :param share: of the distances from there that is left, 0 to 1.
-        """
-        self._points = centre + share * (self._points - centre)
-
-    def _first(self) -> int:
-        """Return the index of the last point at or before the window."""
-        times = self._times[: self._count]
-        return int(np.searchsorted(times, times[-1] - self.window, side='right')) - 1
-
-    def _drop_old(self) -> None:
-        """Make room, in new arrays: the old ones may be returned to."""
-        first = self._first()
-        times, points = self._times[first : self._count], self._points[first : self._count]
-        size = max(2 * len(times), _SPACE)
-        self._times, self._points = np.zeros(size), np.zeros((size, points.shape[1]))
-        self._times[: len(times)], self._points[: len(times)] = times - times[-1], points
-        self._count = len(times)
-
-
-@dataclass(frozen=True, eq=False)
-class _Bounds:
-    """
-    Bounds of an averaged motion after a change.
-
-    :ivar limits: the bounds that shall hold.
-    :ivar braking: (n,) how fast the motion that is averaged may slow down [1/s].
-    :ivar own: the bounds that the average keeps in the end.
-    :ivar until: those that it keeps until then.
-    :ivar left: how long at least that is yet [s].
-    """
-
-    limits: MotionLimits
-    braking: np.ndarray
-    own: MotionLimits
-    until: MotionLimits
-    left: float
-
-
-class JerkLimitedMotion(JointMotion):
-    """
-    Motion that is the moving average of one whose acceleration alone is bounded.
-
-    It has the properties of that one, half a window later: it stays inside the joint
-    limits, comes to rest, and arrives exactly, without overshoot. All joints are averaged over the
-    same window, so that straight lines stay straight; bends are cut short by about
-    acceleration × window² / 24.
-    """
-
-    def __init__(self, q: np.ndarray, window: float) -> None:
-        """
-        Start at rest.
-
-        :param q: (n,) where [rad] or [m].
-        :param window: time over which is averaged [s], above 0.
-        """
-        super().__init__(q)
-        self.window = window
-        self._inner = JointMotion(q)
-        self._average = MovingAverage(self.q, window)
-        self._bounds: _Bounds | None = None
-
-    @property
-    def at_rest(self) -> bool:
-        """Whether the command stands still, and will."""
-        return self._inner.at_rest and not self.speed.any()
-
-    def copied(self) -> JerkLimitedMotion:
-        """Return the motion as it is now."""
-        other = _copy(self)
-        # Of the two only one goes on: points that either adds are beyond those that both have.
-        other._inner, other._average = self._inner.copied(), _copy(self._average)
-        return other
-
-    @property
-    def leading(self) -> tuple[np.ndarray, np.ndarray]:
-        """Positions (n,) and speeds (n,) of the motion that goals are for: of the averaged one."""
-        return self._inner.q, self._inner.speed
-
-    def slow_down(self, share: float) -> None:
-        """Slow down at once."""
-        super().slow_down(share)
-        self._average.contract(self.q, share)
-        inner = self._inner
-        inner.q, inner.speed = self.q + share * (inner.q - self.q), inner.speed * share
-
-    def stopping_path(self, limits: MotionLimits) -> tuple[np.ndarray, ...]:
-        """Return the corners of the stopping path: where the averaged motion is, and will rest."""
-        return self._inner.q, *self._inner.stopping_path(limits.averaged)
-
-    def move(
-        self,
-        goal: np.ndarray | None,
-        limits: MotionLimits,
-        dt: float,
-        pace: float = 1.0,
-        cautious: bool = False,
-    ) -> None:
-        """Move by one tick towards a goal, or to rest."""
-        self._inner.move(goal, limits.averaged, dt, pace, cautious)
-        self._go_on(limits, dt)
-
-    def track(
-        self,
-        goal: np.ndarray,
-        velocity: np.ndarray,
-        limits: MotionLimits,
-        dt: float,
-        pace: float = 1.0,
-    ) -> None:
-        """Move by one tick to a goal that moves; the command is there half a window later."""
-        self._inner.track(goal, velocity, limits.averaged, dt, pace)
-        self.behind = self._inner.behind
-        self._go_on(limits, dt)
-
-    def drive(
-        self, velocity: np.ndarray, limits: MotionLimits, dt: float, pace: float = 1.0
-    ) -> None:
-        """Move by one tick with a velocity."""
-        self._inner.drive(velocity, limits.averaged, dt, pace)
-        self._go_on(limits, dt)
-
-    def bounds(self, limits: MotionLimits) -> MotionLimits:
-        """
-        Return the bounds of the commands now.
-
-        After a change, those from before hold too, until the averaged motion keeps the new ones.
-        """
-        before, braking = self._bounds, self._inner.braking
-        if before is None or before.limits is not limits or before.braking is not braking:
-            # In passing through zero the average speeds up as fast as that one slows down.
-            fast = np.maximum(limits.acceleration, braking)
-            own = replace(limits, acceleration=fast)
-            until = own if before is None else _united(before.until, own)
-            self._bounds = _Bounds(limits, braking, own, until, self._average.window)
-            return until
-        return before.until
-
-    def _go_on(self, limits: MotionLimits, dt: float) -> None:
-        """Move to where the average is by now."""
-        average = self._average
-        average.append(self._inner.q, dt)
-        limits = self._bounds_after(limits, dt)
-        low, high = self._reachable_speeds(limits, dt)
-        goal = average.value()
-        wanted = (goal - self.q) / (limits.unit * dt)
-        if ((low <= wanted) & (wanted <= high)).all():
-            self.q, self.speed = goal, wanted
-        else:
-            self._take(wanted, low, high, limits, dt)
-
-    def _bounds_after(self, limits: MotionLimits, dt: float) -> MotionLimits:
-        """Return the bounds of the commands after a tick."""
-        until = self.bounds(limits)
-        assert self._bounds is not None
-        if until is self._bounds.own:
-            return until
-        left = self._bounds.left - dt
-        fastest = max(largest(np.abs(self.speed)), largest(np.abs(self._inner.speed)))
-        if left <= 0.0 and fastest <= limits.scaling:
-            until = self._bounds.own
-        self._bounds = replace(self._bounds, until=until, left=left)
-        return until
-
-
-def _united(a: MotionLimits, b: MotionLimits) -> MotionLimits:
-    """Return bounds that a motion within either keeps."""
-    acceleration = np.maximum(a.acceleration, b.acceleration)
-    return replace(b, scaling=max(a.scaling, b.scaling), acceleration=acceleration)

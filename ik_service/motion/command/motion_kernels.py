@@ -283,16 +283,11 @@ class MotionKernels(NamedTuple):
     admit: Callable
 
 
-def state_of(n: int) -> np.ndarray:
-    """Return the rows of the state of n joints, all zero."""
-    return np.zeros((ROWS_OF_STATE, n))
-
-
 @cache
 def motion_kernels() -> MotionKernels:
     """Return the machine code of the steps, compiled now or loaded."""
-    state, bounds, moved = state_of(1), np.ones((ROWS_OF_BOUNDS, 1)), np.zeros((2, 1))
-    around = state, bounds, 1.0, 0.01
+    around = np.zeros((ROWS_OF_STATE, 1)), np.ones((ROWS_OF_BOUNDS, 1)), 1.0, 0.01
+    moved = np.zeros((2, 1))
     return MotionKernels(
         entry_point(reachable, *around),
         entry_point(track, *around, 1.0, moved),

@@ -15,8 +15,8 @@ from ik_service.motion.command.motion_kernels import (
     LOW,
     motion_kernels,
     Q,
+    ROWS_OF_STATE,
     SPEED,
-    state_of,
 )
 
 LONGEST_RAMP = 2.0
@@ -138,7 +138,7 @@ class MotionLimits:
         :param dt: length of the tick [s], above 0.
         :returns: (n,) lowest and (n,) highest share.
         """
-        state = state_of(len(q))
+        state = np.zeros((ROWS_OF_STATE, len(q)))
         state[Q], state[SPEED], state[BRAKING] = q, speed, braking
         motion_kernels().reachable(state, self.rows, float(self.scaling), float(dt))
         return state[LOW], state[HIGH]

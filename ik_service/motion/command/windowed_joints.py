@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.interpolate import CubicHermiteSpline
 
+from ik_service.motion.command.command_stream import FollowerCommand
 from ik_service.motion.command.command_window import CommandWindow, DELAY, MARGIN, PlannedMotion
 from ik_service.motion.command.commanded_joints import CommandedJoints
-from ik_service.motion.command.gate import CubicMotion, TAKEN_UP, TrajectoryGate
 from ik_service.motion.command.motion_limits import largest, MotionLimits
-from ik_service.motion.settings import FollowerCommand
-from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
+from ik_service.motion.command.trajectory_gate import CubicMotion, TAKEN_UP, TrajectoryGate
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory, segment_coefficients
 
 LAG, BRIDGE = 0.06, 0.04
 """
@@ -229,8 +228,8 @@ def averaged(planned: PlannedMotion, spans: np.ndarray) -> PlannedMotion:
     The acceleration of the window is constant between its points. So the average is a cubic
     between these times and the same times a span later; its acceleration is continuous, and its
     jerk is the difference of two accelerations of the window, divided by the span (see
-    :class:`~ik_service.motion.command.joint_motion.MovingAverage`). Where two windows agree, their
-    averages agree from a span later on.
+    :class:`.averaged_motion.MovingAverage`). Where two windows agree, their averages agree from a
+    span later on.
 
     :param planned: the window; it begins a span before the average does, and ends at rest.
     :param spans: (n,) times over which is averaged [s]; 0 for a joint that is taken as it is.
@@ -240,18 +239,39 @@ def averaged(planned: PlannedMotion, spans: np.ndarray) -> PlannedMotion:
         return planned
     assert motion.velocities is not None
     times, rest, lags = motion.times, motion.positions[-1], np.unique([0.0, *spans])
-    path = CubicHermiteSpline(times, motion.positions - rest, motion.velocities)
-    integral = path.antiderivative()
+    cubics = segment_coefficients(times, motion.positions - rest, motion.velocities, None)
     moments = _apart(np.add.outer(lags, times).ravel(), times[0] + longest)
-    now = np.minimum(moments, times[-1])
-    q, velocity = path(now), path(now, 1)
+    now, velocity, area = _along(times, cubics, moments)
+    q = now.copy()
     for lag in lags[lags > 0.0]:
-        before, joints = np.minimum(moments - lag, times[-1]), spans == lag
-        q[:, joints] = (integral(now) - integral(before))[:, joints] / lag
-        velocity[:, joints] = (path(now) - path(before))[:, joints] / lag
+        joints = spans == lag
+        before, _, area_before = _along(times, cubics[:, :, joints], moments - lag)
+        q[:, joints] = (area[:, joints] - area_before) / lag
+        velocity[:, joints] = (now[:, joints] - before) / lag
     q[-1], velocity[-1] = 0.0, 0.0  # without rounding
     trajectory = JointTrajectory(motion.joint_names, moments - moments[0], rest + q, velocity)
     return PlannedMotion(planned.start + moments[0], trajectory, planned.fresh)
+
+
+def _along(
+    times: np.ndarray, cubics: np.ndarray, moments: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """
+    Return positions, velocities and integrals of the positions along a path (m, n).
+
+    :param times: (k,) times of its points [s].
+    :param cubics: (k−1, 6, n) of :func:`.joint_trajectory.segment_coefficients`.
+    :param moments: (m,) the times at which [s]; after the last point it rests there.
+    """
+    moments = np.minimum(moments, times[-1])
+    i = np.clip(times.searchsorted(moments, 'right') - 1, 0, len(cubics) - 1)
+    q, v, a, b = cubics[:, :4].swapaxes(0, 1)
+    h = np.diff(times)[:, None]
+    whole = np.cumsum(h * (q + h * (v / 2.0 + h * (a / 3.0 + h * b / 4.0))), axis=0)
+    areas = np.vstack([np.zeros_like(whole[:1]), whole])[i]
+    q, v, a, b, t = q[i], v[i], a[i], b[i], (moments - times[i])[:, None]
+    positions, velocities = q + t * (v + t * (a + t * b)), v + t * (2.0 * a + 3.0 * t * b)
+    return positions, velocities, areas + t * (q + t * (v / 2.0 + t * (a / 3.0 + t * b / 4.0)))
 
 
 def _apart(times: np.ndarray, first: float) -> np.ndarray:

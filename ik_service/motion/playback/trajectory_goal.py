@@ -26,6 +26,10 @@ class TrajectoryEnd(Enum):
     OFF_PATH = 'the path tolerance was exceeded'
     OFF_GOAL = 'the goal tolerance was not met in time'
     STOPPED = 'the trajectory was aborted'
+    INVALID = 'the trajectory is invalid'
+    INVALID_JOINTS = 'the trajectory names the wrong joints'
+    OLD_STAMP = 'the trajectory has already ended by its stamp'
+    REFUSED = 'the arm may not be moved now'
     PREEMPTED = 'the trajectory was preempted by a stop of all motion, or by a newer goal'
 
 

@@ -60,7 +60,11 @@ class TargetGoal(MotionGoal):
         self._movable = movable
         self._moving = moving
         self.path = path
-        self._clock = GoalClock() if path is None else path.clock
+        self._clock = None if path is None else path.clock
+        if moving is not None and self._clock is None:
+            self._clock = GoalClock()
+            if path is not None:
+                path.clock = self._clock
         self._state = FollowerState.FOLLOWING
         self._arrived = False
 
@@ -85,7 +89,8 @@ class TargetGoal(MotionGoal):
 
     def missed(self) -> None:
         """Note that the last step was not done."""
-        self._clock.missed()
+        if self._clock is not None:
+            self._clock.missed()
 
     def renew(self) -> bool:
         """Have the goal solved for again."""
@@ -102,7 +107,7 @@ class TargetGoal(MotionGoal):
             self._state = self._state_on(self.path)
         step = self._ahead(tick)
         if step is None:
-            self._clock.missed()
+            self.missed()
             step = self._along(tick)
         elif self.path is not None:
             self.path.leave()
@@ -119,14 +124,16 @@ class TargetGoal(MotionGoal):
 
     def _ahead(self, tick: Tick) -> Step | None:
         """Return a step to where the goal has gone on to; None when it rests, or is too fast."""
-        moving = self._moving
-        if moving is None or not moving.feasible or self._state is not FollowerState.FOLLOWING:
+        moving, clock = self._moving, self._clock
+        if moving is None or clock is None or not moving.feasible:
+            return None
+        if self._state is not FollowerState.FOLLOWING:
             return None
         behind = 0.0 if self.path is None else self.path.behind()
         waits = behind > _NEARLY_THERE + 0.5 * tick.limits.window
         if waits and self.path is not None and self.path.on_path:
             return None
-        return self._clock.step(moving, tick, waits)
+        return clock.step(moving, tick, waits)
 
     def _along(self, tick: Tick) -> Step | None:
         """Return a step along the path; None when that has been passed."""

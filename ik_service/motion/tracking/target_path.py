@@ -348,11 +348,11 @@ class TargetPath:
     Postures for the last poses of a target that the joints have not passed yet.
 
     :ivar changing: whether the joints are being reconfigured.
-    :ivar clock: of the goal that goes on beyond its end.
+    :ivar clock: of the goals that go on beyond its end; None before there was one.
     """
 
     def __init__(self) -> None:
-        self.clock = GoalClock()
+        self.clock: GoalClock | None = None
         self._own_clock = PathClock()
         self._lead = 0.0
         self._postures = TimedPostures(_MOST)
@@ -384,7 +384,7 @@ class TargetPath:
         """
         self._postures.clear()
         self._changing_until = -np.inf
-        self.clock = GoalClock()
+        self.clock = None
         self._own_clock.stop()
         self.extend(q[None], at)
 

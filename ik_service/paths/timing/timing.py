@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-import math
 from types import NoneType
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.arguments import real_array
+from ik_service.common.arguments import positive, real_array
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, TrajectoryError
 from ik_service.kinematics.chain import KinematicChain, tip_speeds
@@ -208,12 +207,12 @@ def time_path(
     poses = None if targets is None else check_transforms(targets, 'targets')
     if poses is not None and len(poses) != len(rows):
         raise ArgumentError('targets', f'are {len(poses)} poses for {len(rows)} rows')
-    tolerance = _positive('tolerance', tolerance)
+    tolerance = positive(tolerance, 'tolerance')
     smoothest = jerk_limits(chain, limits, jerk)
     if torques is not None and np.shape(getattr(torques, 'limit', ())) != (chain.n,):
         raise ArgumentError('torques', f'have to be those of {chain.n} joints')
     _check_moving(chain, rows, fastest, strongest, smoothest)
-    speed = None if cartesian_speed is None else _positive('cartesian_speed', cartesian_speed)
+    speed = None if cartesian_speed is None else positive(cartesian_speed, 'cartesian_speed')
     moving = (rows != rows[0]).any(axis=0)
     smooth = torques is not None or bool(np.isfinite(smoothest[moving]).any())
     if smooth:
@@ -342,17 +341,10 @@ def _checked_rows(chain: KinematicChain, q: ArrayLike) -> np.ndarray:
 
 
 def _share(name: str, value: float) -> float:
-    share = _positive(name, value)
+    share = positive(value, name)
     if share > 1.0:
         raise ArgumentError(name, f'has to be above 0 and at most 1, not {safe_repr(value)}')
     return share
-
-
-def _positive(name: str, value: float) -> float:
-    number = real_array(value, name)
-    if number.shape != () or not 0.0 < number < math.inf:
-        raise ArgumentError(name, f'has to be a finite number above 0, not {safe_repr(value)}')
-    return float(number)
 
 
 def _check_moving(chain: KinematicChain, rows: np.ndarray, *limits: np.ndarray) -> None:

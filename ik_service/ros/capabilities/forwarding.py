@@ -16,12 +16,12 @@ from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import TargetRefusedError
 from ik_service.motion.goal import MotionGoal
 from ik_service.motion.playback.reservation import Reservation
+from ik_service.motion.playback.trajectory_goal import TrajectoryEnd, TrajectoryOutcome
 from ik_service.ros.capabilities.playback import Playback, prepared, start_time
 from ik_service.ros.capabilities.trajectory_goals import (
     CANCELED_EARLY,
-    GoalEnd,
-    GoalOutcome,
     GoalRefusedError,
+    outcome_of,
     preempted,
     TrajectoryRequest,
 )
@@ -95,7 +95,7 @@ class ControllerGoal:
         feedback, self._feedback = self._feedback, None
         return feedback
 
-    def attend(self, now: float, canceling: bool) -> GoalOutcome | None:
+    def attend(self, now: float, canceling: bool) -> TrajectoryOutcome | None:
         """
         Do the due work; return the outcome of the goal, None before its end.
 
@@ -108,14 +108,14 @@ class ControllerGoal:
             self._cancel(now)
         return outcome
 
-    def _rejection(self) -> GoalOutcome | None:
+    def _rejection(self) -> TrajectoryOutcome | None:
         """Take the answer to the goal; return an outcome when that is the end."""
         if self._handle is not None or not self._answer.done():
             return None
         handle = self._answer.result()
         if handle is None or not handle.accepted:
             text = f'{self._name} has rejected it; see the log of the controller'
-            return GoalOutcome(GoalEnd.REFUSED, text)
+            return TrajectoryOutcome(TrajectoryEnd.REFUSED, text)
         self._handle = handle
         self._ask_for_result(handle)
         return None
@@ -132,7 +132,7 @@ class ControllerGoal:
             self._result_pause *= 2.0
             self._ask_for_result(handle)
 
-    def _result(self) -> GoalOutcome | None:
+    def _result(self) -> TrajectoryOutcome | None:
         for future in [result for result in self._results if result.done()]:
             self._results.remove(future)
             answer = future.result()
@@ -144,20 +144,21 @@ class ControllerGoal:
                 return self._lost('does not know the goal any more' if here else _ANEW)
         return None
 
-    def _outcome(self, answer: Any) -> GoalOutcome:  # noqa: ANN401 - a type without a public name
+    def _outcome(self, answer: Any) -> TrajectoryOutcome:  # noqa: ANN401 - it has no public name
         text = answer.result.error_string
-        note = f' ({self._name} refused to cancel it)' if self._refused else ''
-        if answer.status == GoalStatus.STATUS_SUCCEEDED:
-            return GoalOutcome(GoalEnd.SUCCEEDED, (text or GoalEnd.SUCCEEDED.value) + note)
         if answer.status == GoalStatus.STATUS_CANCELED:
-            canceled = GoalEnd.STOPPED if self._cancel_at is None else GoalEnd.CANCELED
-            return GoalOutcome(canceled, text or f'{self._name}: it was canceled')
-        outcome = GoalOutcome.of_control_code(answer.result.error_code, text)
-        if outcome.end is GoalEnd.SUCCEEDED:
-            outcome = GoalOutcome(GoalEnd.STOPPED, text or f'{self._name} has aborted it')
-        return GoalOutcome(outcome.end, outcome.text + note)
+            canceled = TrajectoryEnd.STOPPED if self._cancel_at is None else TrajectoryEnd.CANCELED
+            return TrajectoryOutcome(canceled, text or f'{self._name}: it was canceled')
+        end, reason = TrajectoryEnd.REACHED, text or TrajectoryEnd.REACHED.value
+        if answer.status != GoalStatus.STATUS_SUCCEEDED:
+            outcome = outcome_of(answer.result.error_code, text)
+            end, reason = outcome.end, outcome.reason
+            if end is TrajectoryEnd.REACHED:
+                end, reason = TrajectoryEnd.STOPPED, text or f'{self._name} has aborted it'
+        note = f' ({self._name} refused to cancel it)' if self._refused else ''
+        return TrajectoryOutcome(end, reason + note)
 
-    def _loss(self, now: float) -> GoalOutcome | None:
+    def _loss(self, now: float) -> TrajectoryOutcome | None:
         """Return an outcome when the server that got the goal is gone, and that lasts."""
         servers = self._client.servers()
         if servers & self._servers if self._servers else self._client.server_is_ready():
@@ -168,9 +169,9 @@ class ControllerGoal:
             return None
         return self._lost(_ANEW if servers else 'has gone')
 
-    def _lost(self, how: str) -> GoalOutcome:
-        return GoalOutcome(
-            GoalEnd.STOPPED,
+    def _lost(self, how: str) -> TrajectoryOutcome:
+        return TrajectoryOutcome(
+            TrajectoryEnd.STOPPED,
             f'the action {self._name} {how}; whether the arm still moves is not known',
         )
 
@@ -242,20 +243,20 @@ class ForwardedPlayback(Playback):
         self._request, self._client, self._name = request, client, client.name
         self._on_news, self._delays = on_news, delays
         self._goal: ControllerGoal | None = None
-        self._outcome: GoalOutcome | None = None
+        self._outcome: TrajectoryOutcome | None = None
         self._missing_since: float | None = None
         self._replaces, self._replaced = replaces, False
-        self._canceling, self._stop_reason, self._stop_end = False, '', GoalEnd.STOPPED
+        self._canceling, self._stop_reason, self._stop_end = False, '', TrajectoryEnd.STOPPED
         prepared(request, following)
         start_time(request, following.clock)
         self._reservations: dict[FollowerInterface, Reservation] = {}
         try:
             self._reserve(following, None if replaces is None else replaces.motion_goal)
         except TargetRefusedError as error:
-            raise GoalRefusedError(GoalEnd.REFUSED, str(error)) from None
+            raise GoalRefusedError(TrajectoryEnd.REFUSED, str(error)) from None
 
     @property
-    def outcome(self) -> GoalOutcome | None:
+    def outcome(self) -> TrajectoryOutcome | None:
         """Outcome; None before the end."""
         return self._outcome
 
@@ -278,7 +279,7 @@ class ForwardedPlayback(Playback):
     def preempt(self, reason: str) -> None:
         """Ask the controller to cancel it, for a stop of all motion."""
         if not self._canceling:
-            self._stop_end = GoalEnd.PREEMPTED
+            self._stop_end = TrajectoryEnd.PREEMPTED
             self.cancel(reason)
 
     def feedback(self) -> FollowJointTrajectory.Feedback | None:
@@ -320,7 +321,7 @@ class ForwardedPlayback(Playback):
         following.follow_goal(reservation)
         self._reservations[following] = reservation
 
-    def _begin(self, now: float) -> GoalOutcome | None:
+    def _begin(self, now: float) -> TrajectoryOutcome | None:
         """Send the goal when it can be; return an outcome when it never will be."""
         if self._canceling:
             return CANCELED_EARLY
@@ -335,7 +336,7 @@ class ForwardedPlayback(Playback):
         if now - self._missing_since <= PATIENCE:
             return None
         text = 'does not exist: is the controller active, and trajectory_action right?'
-        return GoalOutcome(GoalEnd.STOPPED, f'the action {self._name} {text}')
+        return TrajectoryOutcome(TrajectoryEnd.STOPPED, f'the action {self._name} {text}')
 
     def _tell_delay(self, goal: ControllerGoal, now: float) -> None:
         overdue = goal.overdue(now)
@@ -355,14 +356,14 @@ class ForwardedPlayback(Playback):
         )
         return f'{self._name} may still move the arm: {waiting_for}'
 
-    def _end(self, outcome: GoalOutcome) -> None:
-        if self._replaced and outcome.end not in (GoalEnd.SUCCEEDED, GoalEnd.CANCELED):
-            outcome = preempted(f'{_REPLACED}; {self._name}: {outcome.text}')
-        if self._stop_reason and outcome.end is not GoalEnd.SUCCEEDED:
+    def _end(self, outcome: TrajectoryOutcome) -> None:
+        if self._replaced and outcome.end not in (TrajectoryEnd.REACHED, TrajectoryEnd.CANCELED):
+            outcome = preempted(f'{_REPLACED}; {self._name}: {outcome.reason}')
+        if self._stop_reason and outcome.end is not TrajectoryEnd.REACHED:
             reason = self._stop_reason
-            if outcome.end is GoalEnd.STOPPED:
-                reason += f'; {outcome.text}'
-            outcome = GoalOutcome(self._stop_end, reason)
+            if outcome.end is TrajectoryEnd.STOPPED:
+                reason += f'; {outcome.reason}'
+            outcome = TrajectoryOutcome(self._stop_end, reason)
         self._outcome = outcome
         for following, reservation in self._reservations.items():
             reservation.withdraw()
@@ -373,8 +374,8 @@ class ForwardedPlayback(Playback):
         self._on_news()
 
     @staticmethod
-    def _goal_is_refused(outcome: GoalOutcome) -> bool:
-        return outcome.end not in (GoalEnd.SUCCEEDED, GoalEnd.PREEMPTED)
+    def _goal_is_refused(outcome: TrajectoryOutcome) -> bool:
+        return outcome.end not in (TrajectoryEnd.REACHED, TrajectoryEnd.PREEMPTED)
 
     def _on_replaced(self) -> None:
         self._replaced = True

@@ -21,14 +21,14 @@ from ik_service.motion.goal import MotionGoal
 from ik_service.motion.playback.trajectory_fit import fitted, GOAL_TOLERANCE, limits_of, per_joint
 from ik_service.motion.playback.trajectory_goal import (
     GOAL_TIME,
+    TrajectoryEnd,
     TrajectoryGoal,
+    TrajectoryOutcome,
     TrajectoryTolerances,
 )
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.paths.trajectory.limit_check import TrajectoryLimits
 from ik_service.ros.capabilities.trajectory_goals import (
-    GoalEnd,
-    GoalOutcome,
     GoalRefusedError,
     RequestedTolerances,
     TrajectoryRequest,
@@ -62,7 +62,7 @@ def follower_for(followers: Followers, names: Sequence[str]) -> FollowerInterfac
     if missing:
         faults.append(f'{listed(missing)} {"is" if len(missing) == 1 else "are"} missing')
     raise GoalRefusedError(
-        GoalEnd.INVALID_JOINTS,
+        TrajectoryEnd.INVALID_JOINTS,
         f'{"; ".join(faults)}; a trajectory has to name all joints of a group and no others, '
         f'here: {listed(joints)}',
     )
@@ -89,12 +89,12 @@ def prepared(request: TrajectoryRequest, following: FollowerInterface) -> JointT
     if place is None:
         measured = following.measured.joints(following.group.indices)
         if measured is None:
-            raise GoalRefusedError(GoalEnd.REFUSED, following.no_joint_state())
+            raise GoalRefusedError(TrajectoryEnd.REFUSED, following.no_joint_state())
         place = measured[0]
     try:
         return fitted(request.trajectory, chain_of(following), place, _limits(following))
     except TrajectoryError as error:
-        raise GoalRefusedError(GoalEnd.INVALID, str(error)) from None
+        raise GoalRefusedError(TrajectoryEnd.INVALID, str(error)) from None
 
 
 def joined(request: TrajectoryRequest, following: FollowerInterface) -> JointTrajectory | None:
@@ -142,13 +142,13 @@ def start_time(request: TrajectoryRequest, clock: MotionClock) -> float:
     if ahead + request.trajectory.duration < 0.0:
         late = -ahead - request.trajectory.duration
         raise GoalRefusedError(
-            GoalEnd.OLD_STAMP,
+            TrajectoryEnd.OLD_STAMP,
             f'by its stamp the trajectory ended {late:.3f} s ago; a stamp of 0 means now, and the '
             'clocks have to agree',
         )
     if ahead > LONGEST_AHEAD:
         raise GoalRefusedError(
-            GoalEnd.INVALID,
+            TrajectoryEnd.INVALID,
             f'by its stamp the trajectory begins in {ahead:.3f} s, more than the allowed '
             f'{LONGEST_AHEAD:g} s; a stamp of 0 means now, and the clocks have to agree, as does '
             'use_sim_time',
@@ -184,7 +184,7 @@ class Playback(ABC):
 
     @property
     @abstractmethod
-    def outcome(self) -> GoalOutcome | None:
+    def outcome(self) -> TrajectoryOutcome | None:
         """Outcome; None before the end."""
 
     @property
@@ -241,7 +241,7 @@ class CommandedPlayback(Playback):
         follower, chain = following.follower, chain_of(following)
         occupied = '' if replaces is not None else follower.precedence()
         if occupied:  # whatever its other faults: the arm is in motion
-            raise GoalRefusedError(GoalEnd.REFUSED, occupied)
+            raise GoalRefusedError(TrajectoryEnd.REFUSED, occupied)
         begun = prepared(request, following)
         going_on = None if replaces is None else joined(request, following)
         self._motion_goal = TrajectoryGoal(
@@ -258,13 +258,12 @@ class CommandedPlayback(Playback):
         try:
             following.follow_goal(self._motion_goal)
         except TargetRefusedError as error:
-            raise GoalRefusedError(GoalEnd.REFUSED, str(error)) from None
+            raise GoalRefusedError(TrajectoryEnd.REFUSED, str(error)) from None
 
     @property
-    def outcome(self) -> GoalOutcome | None:
+    def outcome(self) -> TrajectoryOutcome | None:
         """Outcome; None before the end."""
-        outcome = self._motion_goal.outcome
-        return None if outcome is None else GoalOutcome.of(outcome)
+        return self._motion_goal.outcome
 
     @property
     def motion_goal(self) -> MotionGoal:

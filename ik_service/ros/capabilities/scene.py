@@ -34,5 +34,21 @@ class SceneCapability(Capability):
         getting = GetSceneHandler(parts.context(_GET))
         self.services = {_APPLY: (ApplyPlanningScene, applying), _GET: (GetPlanningScene, getting)}
         WorldTopics(node, collisions.known, measured, parts.on_error, parts.wake)
-        parts.watches.add(WorldMarkerPublisher(node, measured, collisions).update)
-        parts.watches.add(MonitoredScenePublisher(node, measured, collisions).update)
+        self._measured, self._known = measured, collisions.known
+        self._listeners: dict[WorldMarkerPublisher | MonitoredScenePublisher, int] = {
+            WorldMarkerPublisher(node, collisions): 0,
+            MonitoredScenePublisher(node, collisions): 0,
+        }
+        parts.watches.add(self._watch)
+
+    def _watch(self, _now: float) -> None:
+        """Publish what has changed, to those who listen; notice that the arm has moved."""
+        measured = self._measured()
+        if measured is None:
+            return
+        if self._known.settings.posture is not None:
+            self._known.drop_posture(measured)
+        for published, before in self._listeners.items():
+            self._listeners[published] = now = published.publisher.get_subscription_count()
+            if now:
+                published.update(measured, anew=now > before)

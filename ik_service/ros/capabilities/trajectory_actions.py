@@ -19,6 +19,7 @@ from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import OptionError, TrajectoryError
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
+from ik_service.motion.playback.trajectory_goal import TrajectoryEnd, TrajectoryOutcome
 from ik_service.paths.timing.clock_rates import ClockGrid
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.capabilities.capability import Capability, NodeParts
@@ -27,8 +28,6 @@ from ik_service.ros.capabilities.playback import CommandedPlayback, follower_for
 from ik_service.ros.capabilities.trajectory_goals import (
     CANCELED_EARLY,
     CONTROL_CODES,
-    GoalEnd,
-    GoalOutcome,
     GoalRefusedError,
     MOVEIT_CODES,
     preempted,
@@ -65,7 +64,7 @@ class ActionGoals(ABC):
         """
 
     @abstractmethod
-    def result(self, outcome: GoalOutcome) -> Message:
+    def result(self, outcome: TrajectoryOutcome) -> Message:
         """Return the result of a goal."""
 
     @abstractmethod
@@ -88,24 +87,24 @@ class FollowJointTrajectoryGoals(ActionGoals):
         several = goal.multi_dof_trajectory.points or goal.multi_dof_trajectory.joint_names
         if several or goal.component_path_tolerance or goal.component_goal_tolerance:
             raise GoalRefusedError(
-                GoalEnd.INVALID, 'multi_dof_trajectory and its tolerances have to be empty'
+                TrajectoryEnd.INVALID, 'multi_dof_trajectory and its tolerances have to be empty'
             )
         trajectory = _trajectory(goal.trajectory)
         names, late = trajectory.joint_names, goal.goal_time_tolerance
         goal_time = late.sec + 1e-9 * late.nanosec
         if goal_time < 0.0:
             raise GoalRefusedError(
-                GoalEnd.INVALID, f'goal_time_tolerance: {goal_time:g} s; 0 or more is right'
+                TrajectoryEnd.INVALID, f'goal_time_tolerance: {goal_time:g} s; 0 or more is right'
             )
         path, path_velocity = tolerances_from(goal.path_tolerance, 'path_tolerance', names)
         end, end_velocity = tolerances_from(goal.goal_tolerance, 'goal_tolerance', names)
         tolerances = RequestedTolerances(path, end, goal_time, path_velocity, end_velocity)
         return TrajectoryRequest(goal, trajectory, tolerances)
 
-    def result(self, outcome: GoalOutcome) -> Message:
+    def result(self, outcome: TrajectoryOutcome) -> Message:
         """Return the result of a goal."""
         return FollowJointTrajectory.Result(
-            error_code=CONTROL_CODES[outcome.end], error_string=outcome.text
+            error_code=CONTROL_CODES[outcome.end], error_string=outcome.reason
         )
 
     def feedback(self, playback: Playback, first: bool) -> Message | None:
@@ -127,17 +126,19 @@ class ExecuteTrajectoryGoals(ActionGoals):
         """
         several = goal.trajectory.multi_dof_joint_trajectory
         if several.points or several.joint_names:
-            raise GoalRefusedError(GoalEnd.INVALID, 'multi_dof_joint_trajectory has to be empty')
+            raise GoalRefusedError(
+                TrajectoryEnd.INVALID, 'multi_dof_joint_trajectory has to be empty'
+            )
         message = goal.trajectory.joint_trajectory
         trajectory = _trajectory(message)
         return TrajectoryRequest(FollowJointTrajectory.Goal(trajectory=message), trajectory)
 
-    def result(self, outcome: GoalOutcome) -> Message:
+    def result(self, outcome: TrajectoryOutcome) -> Message:
         """Return the result of a goal."""
         result = ExecuteTrajectory.Result()
         result.error_code.val = MOVEIT_CODES[outcome.end]
         if hasattr(result.error_code, 'message'):  # not on Humble
-            result.error_code.message, result.error_code.source = outcome.text, 'ik_service'
+            result.error_code.message, result.error_code.source = outcome.reason, 'ik_service'
         return result
 
     def feedback(self, playback: Playback, first: bool) -> Message | None:
@@ -152,7 +153,7 @@ def _trajectory(message: Message) -> JointTrajectory:
     try:
         trajectory = trajectory_from(message)
     except TrajectoryError as error:
-        raise GoalRefusedError(GoalEnd.INVALID, str(error)) from None
+        raise GoalRefusedError(TrajectoryEnd.INVALID, str(error)) from None
     for point in message.points:  # a controller without an interface for them refuses any
         point.effort = []
     return trajectory
@@ -335,7 +336,8 @@ class TrajectoryActions(Capability):
             return
         except Exception as error:
             self._on_error(error)
-            self._finish(goal, GoalOutcome(GoalEnd.STOPPED, f'error in the node: {error}'))
+            reason = f'error in the node: {error}'
+            self._finish(goal, TrajectoryOutcome(TrajectoryEnd.STOPPED, reason))
             return
         if goal.playback is not None and goal.canceled:
             goal.playback.cancel()
@@ -376,7 +378,7 @@ class TrajectoryActions(Capability):
         followers = self._followers()
         if followers is None or self._ending:
             reason = _ENDS if self._ending else 'there is no robot description yet'
-            raise GoalRefusedError(GoalEnd.REFUSED, reason)
+            raise GoalRefusedError(TrajectoryEnd.REFUSED, reason)
         trajectory = request.trajectory
         following = follower_for(followers, trajectory.joint_names)
         replaces = self._replaceable(following) if replacing else None
@@ -429,7 +431,7 @@ class TrajectoryActions(Capability):
         finally:
             goal.lock.release()
 
-    def _outcome(self, goal: AcceptedGoal, now: float) -> GoalOutcome | None:
+    def _outcome(self, goal: AcceptedGoal, now: float) -> TrajectoryOutcome | None:
         """Do the due work of a goal; return its outcome, None before its end."""
         playback = goal.playback
         if playback is None:
@@ -447,13 +449,13 @@ class TrajectoryActions(Capability):
         if followers is not None and playback.following not in tuple(followers):
             playback.replace_arm(followers)
 
-    def _finish(self, goal: AcceptedGoal, outcome: GoalOutcome) -> None:
+    def _finish(self, goal: AcceptedGoal, outcome: TrajectoryOutcome) -> None:
         """Send the result of a goal."""
         handle, end = goal.handle, outcome.end
-        text = f'{goal.kind.name}: {outcome.text}'
-        if end is GoalEnd.SUCCEEDED:
+        text = f'{goal.kind.name}: {outcome.reason}'
+        if end is TrajectoryEnd.REACHED:
             finish, what = handle.succeed, 'succeeded'
-        elif end is GoalEnd.CANCELED and handle.is_cancel_requested:
+        elif end is TrajectoryEnd.CANCELED and handle.is_cancel_requested:
             finish, what = handle.canceled, 'canceled'
         else:
             finish, what = handle.abort, 'refused or aborted'

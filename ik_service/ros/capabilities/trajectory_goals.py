@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 import math
 
 from control_msgs.action import FollowJointTrajectory
@@ -19,34 +18,18 @@ from ik_service.exceptions import IkServiceError, TrajectoryError
 from ik_service.motion.playback.trajectory_goal import TrajectoryEnd, TrajectoryOutcome
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
-
-class GoalEnd(Enum):
-    """Outcome of a goal."""
-
-    SUCCEEDED = 'the arm is at the end of the trajectory'
-    CANCELED = 'it was canceled'
-    INVALID = 'the trajectory is invalid'
-    INVALID_JOINTS = 'the trajectory names the wrong joints'
-    OLD_STAMP = 'the trajectory has already ended by its stamp'
-    OFF_PATH = 'the arm left the path tolerance'
-    OFF_GOAL = 'the arm did not come within the goal tolerance'
-    REFUSED = 'the arm may not be moved now'
-    STOPPED = 'aborted'
-    PREEMPTED = 'preempted by a stop of all motion, or by a newer goal'
-
-
 _RESULT = FollowJointTrajectory.Result
 CONTROL_CODES = {
-    GoalEnd.SUCCEEDED: _RESULT.SUCCESSFUL,
-    GoalEnd.CANCELED: _RESULT.SUCCESSFUL,
-    GoalEnd.INVALID: _RESULT.INVALID_GOAL,
-    GoalEnd.INVALID_JOINTS: _RESULT.INVALID_JOINTS,
-    GoalEnd.OLD_STAMP: _RESULT.OLD_HEADER_TIMESTAMP,
-    GoalEnd.OFF_PATH: _RESULT.PATH_TOLERANCE_VIOLATED,
-    GoalEnd.OFF_GOAL: _RESULT.GOAL_TOLERANCE_VIOLATED,
-    GoalEnd.REFUSED: _RESULT.INVALID_GOAL,
-    GoalEnd.STOPPED: _RESULT.INVALID_GOAL,
-    GoalEnd.PREEMPTED: _RESULT.INVALID_GOAL,
+    TrajectoryEnd.REACHED: _RESULT.SUCCESSFUL,
+    TrajectoryEnd.CANCELED: _RESULT.SUCCESSFUL,
+    TrajectoryEnd.INVALID: _RESULT.INVALID_GOAL,
+    TrajectoryEnd.INVALID_JOINTS: _RESULT.INVALID_JOINTS,
+    TrajectoryEnd.OLD_STAMP: _RESULT.OLD_HEADER_TIMESTAMP,
+    TrajectoryEnd.OFF_PATH: _RESULT.PATH_TOLERANCE_VIOLATED,
+    TrajectoryEnd.OFF_GOAL: _RESULT.GOAL_TOLERANCE_VIOLATED,
+    TrajectoryEnd.REFUSED: _RESULT.INVALID_GOAL,
+    TrajectoryEnd.STOPPED: _RESULT.INVALID_GOAL,
+    TrajectoryEnd.PREEMPTED: _RESULT.INVALID_GOAL,
 }
 """
 Codes of control_msgs/FollowJointTrajectory, which has none for a stop or a refusal: it is the one
@@ -54,69 +37,42 @@ with which joint_trajectory_controller aborts a goal that another one has replac
 """
 
 _OF_CONTROL_CODES = {
-    _RESULT.SUCCESSFUL: GoalEnd.SUCCEEDED,
-    _RESULT.INVALID_GOAL: GoalEnd.INVALID,
-    _RESULT.INVALID_JOINTS: GoalEnd.INVALID_JOINTS,
-    _RESULT.OLD_HEADER_TIMESTAMP: GoalEnd.OLD_STAMP,
-    _RESULT.PATH_TOLERANCE_VIOLATED: GoalEnd.OFF_PATH,
-    _RESULT.GOAL_TOLERANCE_VIOLATED: GoalEnd.OFF_GOAL,
+    _RESULT.SUCCESSFUL: TrajectoryEnd.REACHED,
+    _RESULT.INVALID_GOAL: TrajectoryEnd.INVALID,
+    _RESULT.INVALID_JOINTS: TrajectoryEnd.INVALID_JOINTS,
+    _RESULT.OLD_HEADER_TIMESTAMP: TrajectoryEnd.OLD_STAMP,
+    _RESULT.PATH_TOLERANCE_VIOLATED: TrajectoryEnd.OFF_PATH,
+    _RESULT.GOAL_TOLERANCE_VIOLATED: TrajectoryEnd.OFF_GOAL,
 }
 
 MOVEIT_CODES = {
-    GoalEnd.SUCCEEDED: MoveItErrorCodes.SUCCESS,
-    GoalEnd.CANCELED: MoveItErrorCodes.PREEMPTED,
-    GoalEnd.INVALID: MoveItErrorCodes.INVALID_MOTION_PLAN,
-    GoalEnd.INVALID_JOINTS: MoveItErrorCodes.INVALID_MOTION_PLAN,
-    GoalEnd.OLD_STAMP: MoveItErrorCodes.INVALID_MOTION_PLAN,
-    GoalEnd.OFF_PATH: MoveItErrorCodes.CONTROL_FAILED,
-    GoalEnd.OFF_GOAL: MoveItErrorCodes.CONTROL_FAILED,
-    GoalEnd.REFUSED: MoveItErrorCodes.CONTROL_FAILED,
-    GoalEnd.STOPPED: MoveItErrorCodes.CONTROL_FAILED,
-    GoalEnd.PREEMPTED: MoveItErrorCodes.PREEMPTED,
+    TrajectoryEnd.REACHED: MoveItErrorCodes.SUCCESS,
+    TrajectoryEnd.CANCELED: MoveItErrorCodes.PREEMPTED,
+    TrajectoryEnd.INVALID: MoveItErrorCodes.INVALID_MOTION_PLAN,
+    TrajectoryEnd.INVALID_JOINTS: MoveItErrorCodes.INVALID_MOTION_PLAN,
+    TrajectoryEnd.OLD_STAMP: MoveItErrorCodes.INVALID_MOTION_PLAN,
+    TrajectoryEnd.OFF_PATH: MoveItErrorCodes.CONTROL_FAILED,
+    TrajectoryEnd.OFF_GOAL: MoveItErrorCodes.CONTROL_FAILED,
+    TrajectoryEnd.REFUSED: MoveItErrorCodes.CONTROL_FAILED,
+    TrajectoryEnd.STOPPED: MoveItErrorCodes.CONTROL_FAILED,
+    TrajectoryEnd.PREEMPTED: MoveItErrorCodes.PREEMPTED,
 }
 """Codes of moveit_msgs/MoveItErrorCodes."""
 
-_OF_TRAJECTORY_ENDS = {
-    TrajectoryEnd.REACHED: GoalEnd.SUCCEEDED,
-    TrajectoryEnd.CANCELED: GoalEnd.CANCELED,
-    TrajectoryEnd.OFF_PATH: GoalEnd.OFF_PATH,
-    TrajectoryEnd.OFF_GOAL: GoalEnd.OFF_GOAL,
-    TrajectoryEnd.STOPPED: GoalEnd.STOPPED,
-    TrajectoryEnd.PREEMPTED: GoalEnd.PREEMPTED,
-}
+
+def outcome_of(code: int, text: str) -> TrajectoryOutcome:
+    """Return the outcome of a goal from the result of a controller."""
+    end = _OF_CONTROL_CODES.get(code, TrajectoryEnd.STOPPED)
+    return TrajectoryOutcome(end, text or f'{end.value} (error code {code})')
 
 
-@dataclass(frozen=True)
-class GoalOutcome:
-    """
-    Outcome of a goal, with its reason.
-
-    :ivar end: how.
-    :ivar text: why, in a sentence.
-    """
-
-    end: GoalEnd
-    text: str
-
-    @classmethod
-    def of(cls, outcome: TrajectoryOutcome) -> GoalOutcome:
-        """Return the outcome of a goal from that of its trajectory."""
-        return cls(_OF_TRAJECTORY_ENDS[outcome.end], outcome.reason)
-
-    @classmethod
-    def of_control_code(cls, code: int, text: str) -> GoalOutcome:
-        """Return the outcome of a goal from the result of a controller."""
-        end = _OF_CONTROL_CODES.get(code, GoalEnd.STOPPED)
-        return cls(end, text or f'{end.value} (error code {code})')
-
-
-CANCELED_EARLY = GoalOutcome(GoalEnd.CANCELED, 'it was canceled before it began')
+CANCELED_EARLY = TrajectoryOutcome(TrajectoryEnd.CANCELED, 'it was canceled before it began')
 """Outcome of a goal that was canceled before anything moved."""
 
 
-def preempted(reason: str) -> GoalOutcome:
+def preempted(reason: str) -> TrajectoryOutcome:
     """Return the outcome of a goal that a stop of all motion has ended."""
-    return GoalOutcome(GoalEnd.PREEMPTED, reason)
+    return TrajectoryOutcome(TrajectoryEnd.PREEMPTED, reason)
 
 
 class GoalRefusedError(IkServiceError):
@@ -126,9 +82,9 @@ class GoalRefusedError(IkServiceError):
     :ivar outcome: why.
     """
 
-    def __init__(self, end: GoalEnd, text: str) -> None:
+    def __init__(self, end: TrajectoryEnd, text: str) -> None:
         super().__init__(text)
-        self.outcome = GoalOutcome(end, text)
+        self.outcome = TrajectoryOutcome(end, text)
 
 
 def trajectory_from(message: JointTrajectoryMessage) -> JointTrajectory:
@@ -242,11 +198,11 @@ def tolerances_from(
         name, what = tolerance.name, f'{part} of joint {quote(tolerance.name)}'
         if name not in joint_names:
             raise GoalRefusedError(
-                GoalEnd.INVALID,
+                TrajectoryEnd.INVALID,
                 f'{what}: the trajectory has no such joint, but {listed(joint_names)}',
             )
         if name in named:
-            raise GoalRefusedError(GoalEnd.INVALID, f'{what}: named twice')
+            raise GoalRefusedError(TrajectoryEnd.INVALID, f'{what}: named twice')
         named.add(name)
         for quantity, found in (
             ('position', positions),
@@ -256,7 +212,7 @@ def tolerances_from(
             value = getattr(tolerance, quantity)
             if not math.isfinite(value) or (value < 0.0 and value != -1.0):
                 raise GoalRefusedError(
-                    GoalEnd.INVALID,
+                    TrajectoryEnd.INVALID,
                     f'{what}: {quantity} {value}; above 0, 0 (the default) or -1 (any distance) '
                     'is right',
                 )

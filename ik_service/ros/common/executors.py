@@ -25,7 +25,6 @@ import time
 from typing import Any, cast, TYPE_CHECKING, TypeVar
 
 from rclpy.callback_groups import CallbackGroup
-from rclpy.client import Client
 from rclpy.context import Context
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import (
@@ -37,10 +36,8 @@ from rclpy.executors import (
 from rclpy.guard_condition import GuardCondition
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
-from rclpy.service import Service
 from rclpy.subscription import Subscription
 from rclpy.task import Future
-from rclpy.timer import Timer
 from rclpy.utilities import get_default_context
 from rclpy.waitable import Waitable
 
@@ -124,33 +121,10 @@ class _NodePart:
         self._node = node
         self._serves = serves
 
-    def _served(self, entities: Iterable[T]) -> list[T]:
-        serves = self._serves
-        return [entity for entity in entities if serves(entity.callback_group)]  # type: ignore[attr-defined]
-
-    @property
-    def subscriptions(self) -> list[Subscription]:
-        return self._served(self._node.subscriptions)
-
-    @property
-    def timers(self) -> list[Timer]:
-        return self._served(self._node.timers)
-
-    @property
-    def clients(self) -> list[Client]:
-        return self._served(self._node.clients)
-
-    @property
-    def services(self) -> list[Service]:
-        return self._served(self._node.services)
-
-    @property
-    def guards(self) -> list[GuardCondition]:
-        return self._served(self._node.guards)
-
-    @property
-    def waitables(self) -> list[Waitable]:
-        return self._served(self._node.waitables)
+    def __getattr__(self, kind: str) -> list[Any]:
+        """Return those of its subscriptions, timers, clients, services, guards or waitables."""
+        entities = getattr(self._node, kind)
+        return [entity for entity in entities if self._serves(entity.callback_group)]
 
 
 def partition(

@@ -11,19 +11,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
 from rclpy.event_handler import SubscriptionEventCallbacks
-from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
-from rclpy.qos import (
-    qos_check_compatible,
-    QoSCompatibility,
-    QoSProfile,
-    ReliabilityPolicy,
-)
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.subscription import Subscription
 
 OnMessage = Callable[[Any, Mapping[str, int]], object]
@@ -139,50 +132,3 @@ class InputTopic:
     def _on_best_effort(self, message: Any, info: Mapping[str, int]) -> None:  # noqa: ANN401
         if self._copies.counts(info, reliable=False):
             self._on_message(message, info)
-
-
-class IncompatiblePublishers:
-    """
-    Publishers from which a node receives nothing because of their quality of service.
-
-    :param node: the node; all of its subscriptions are checked.
-    """
-
-    def __init__(self, node: Node) -> None:
-        self._node = node
-
-    def report(self) -> Mapping[str, str]:
-        """Return a name and a value for the diagnostics."""
-        found = self._found()
-        return {'publishers that are not received': '; '.join(found) or 'none'}
-
-    def _found(self) -> list[str]:
-        by_topic: dict[str, list[Subscription]] = {}
-        for subscription in tuple(self._node.subscriptions):
-            with suppress(InvalidHandle):  # one that is being destroyed
-                by_topic.setdefault(subscription.topic_name, []).append(subscription)
-        return [
-            text
-            for topic, subscriptions in sorted(by_topic.items())
-            # Most topics have as many publishers as match; to count takes a tenth of the time.
-            if self._node.count_publishers(topic)
-            > max(subscription.get_publisher_count() for subscription in subscriptions)
-            for text in self._not_received(topic, subscriptions)
-        ]
-
-    def _not_received(self, topic: str, subscriptions: list[Subscription]) -> list[str]:
-        """Return a sentence about each publisher of a topic that none of them receives from."""
-        sentences = []
-        for info in self._node.get_publishers_info_by_topic(topic):
-            faults = [
-                reason
-                for subscription in subscriptions
-                for fit, reason in [
-                    qos_check_compatible(info.qos_profile, subscription.qos_profile)
-                ]
-                if fit == QoSCompatibility.ERROR
-            ]
-            if len(faults) == len(subscriptions):
-                who = f'{info.node_namespace.rstrip("/")}/{info.node_name}'
-                sentences.append(f'{topic} of {who}: {faults[0].strip().rstrip(";")}')
-        return sentences

@@ -21,7 +21,7 @@ from rclpy.publisher import Publisher
 from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 
-from ik_service.common.periodic_calls import periodic_call, PeriodicCalls
+from ik_service.common.periodic_calls import PeriodicCall, PeriodicCalls
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.qos import MARKERS_QOS
 from ik_service.ros.markers.marker_messages import color_message, locked_marker, point
@@ -208,7 +208,7 @@ class ArmMarkerPublisher:
                 self._publisher = self._node.create_publisher(MarkerArray, _TOPIC, MARKERS_QOS)
             self._shown = None
             self._subscribers = 0
-            checking = periodic_call(self._checks, self._check, _RATE, self._on_error)
+            checking = PeriodicCall(self._check, _RATE, self._on_error, thread=self._checks)
             self._checking.enter_context(checking)
             return
         self._checking.close()

@@ -12,7 +12,7 @@ square plate, and a shape beyond the budget of triangles as its bounding box.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from builtin_interfaces.msg import Time
@@ -24,11 +24,10 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.collision.checker import CollisionChecker
-from ik_service.collision.shapes import Box, Capsule, Cone, Cylinder, Mesh, Plane, Shape, Sphere
+from ik_service.collision.shapes import Box, Capsule, Cone, Mesh, Plane, Shape, Sphere
 from ik_service.collision.world import Color, World
 from ik_service.common.revolved_surface import capsule_surface, cone_surface
 from ik_service.common.transforms import rigid_transform
-from ik_service.model.geometry import link_geometry
 from ik_service.model.geometry.link_geometry import (
     CollisionGeometry,
     Geometry,
@@ -41,9 +40,9 @@ from ik_service.ros.common.qos import MARKERS_QOS
 from ik_service.ros.markers.marker_messages import color_message, locked_marker, point
 from ik_service.ros.scene.collision_world import CollisionWorld
 
-AnyShape = Shape | link_geometry.Geometry
+AnyShape = Shape | Geometry
 """Shape of an object, or of a link as the URDF describes it."""
-_Triangulated = Capsule | link_geometry.Capsule | Cone | Mesh
+_Triangulated = Capsule | Cone | Mesh
 
 PLATE = (4.0, 4.0, 0.002)
 """Size of the plate that a plane is drawn as [m]."""
@@ -82,18 +81,18 @@ def fill_marker(marker: Marker, shape: AnyShape, T: np.ndarray, budget: Triangle
     """
     if isinstance(shape, _Triangulated):
         return _as_triangles(marker, shape, T, budget)
-    if isinstance(shape, link_geometry.MeshFile):
+    if isinstance(shape, MeshFile):
         _solid(marker, Marker.MESH_RESOURCE, shape.scale, T)
         marker.mesh_resource = shape.filename
-    elif isinstance(shape, Box | link_geometry.Box):
+    elif isinstance(shape, Box):
         _solid(marker, Marker.CUBE, shape.size, T)
-    elif isinstance(shape, Sphere | link_geometry.Sphere):
+    elif isinstance(shape, Sphere):
         _solid(marker, Marker.SPHERE, 3 * (2.0 * shape.radius,), T)
     elif isinstance(shape, Plane):
         _solid(marker, Marker.CUBE, PLATE, T @ _plate_pose(shape))
     else:
-        height = shape.height if isinstance(shape, Cylinder) else shape.length
-        _solid(marker, Marker.CYLINDER, (2.0 * shape.radius, 2.0 * shape.radius, height), T)
+        width = 2.0 * shape.radius
+        _solid(marker, Marker.CYLINDER, (width, width, shape.height), T)
     return True
 
 
@@ -312,41 +311,36 @@ def _marker(frame: str, namespace: str, number: int, stamp: Time) -> Marker:
 Pairs = tuple[tuple[str, str], ...]
 
 _PACKAGE = 'package://'
-_PLACEHOLDER = link_geometry.Sphere(0.05)
+_PLACEHOLDER = Sphere(0.05)
 
 
 class WorldMarkerPublisher:
     """
     Publisher of ``world_markers``.
 
-    It does nothing while nobody listens.
-
-    :param measured: returns the measured state of the arm; None before there is one.
+    :ivar publisher: of the messages; :meth:`update` is called while somebody listens.
     """
 
-    def __init__(
-        self, node: Node, measured: Callable[[], MeasuredState | None], collisions: CollisionWorld
-    ) -> None:
-        self._node, self._measured, self._collisions = node, measured, collisions
-        self._publisher = node.create_publisher(MarkerArray, TOPIC, MARKERS_QOS)
-        self._subscribers = 0
+    def __init__(self, node: Node, collisions: CollisionWorld) -> None:
+        self._node, self._collisions = node, collisions
+        self.publisher = node.create_publisher(MarkerArray, TOPIC, MARKERS_QOS)
         self._arm: Arm | None = None
         self._geometry: tuple[CollisionGeometry, ...] = ()
         self._seen: tuple[object, ...] = ()
         self._scene: WorldScene | None = None
 
-    def update(self, _now: float) -> None:
-        """Publish when something has changed, or there is a new subscriber."""
-        subscribers, before = self._publisher.get_subscription_count(), self._subscribers
-        self._subscribers = subscribers
-        measured = self._measured()
-        if not subscribers or measured is None:
-            return
+    def update(self, measured: MeasuredState, anew: bool) -> None:
+        """
+        Publish when something has changed.
+
+        :param measured: the measured state of the arm.
+        :param anew: whether to publish in any case, as somebody has begun to listen.
+        """
         scene = self._present(measured)
-        if scene is not self._scene or subscribers > before:
+        if scene is not self._scene or anew:
             self._scene = scene
             now = self._node.get_clock().now().to_msg()
-            self._publisher.publish(world_marker_array(scene, now))
+            self.publisher.publish(world_marker_array(scene, now))
 
     def _present(self, measured: MeasuredState) -> WorldScene:
         """Return the scene of now; the last one where nothing has changed."""

@@ -1,35 +1,23 @@
-"""Encoding of a planning group's commands for the topic of one of the command interfaces."""
+"""Encoding of a planning group's commands for a command interface, and the one of positions."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 import array
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 import itertools
-from typing import Protocol
 
-from builtin_interfaces.msg import Duration, Time
 import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ik_service.arm.arm import MeasuredState
-from ik_service.motion.command.command_window import PlannedMotion
+from ik_service.motion.command.command_stream import FollowerCommand, SendingTimes
 from ik_service.motion.command.commanded_joints import CommandedJoints
-from ik_service.motion.command.cubic_kernels import cubic_kernels
-from ik_service.motion.command.gate import SendingTimes, VelocityGate
-from ik_service.motion.command.velocity_command import VelocityCommand
-from ik_service.motion.command.windowed_joints import BLENDED_HISTORY, WindowedJoints
-from ik_service.motion.settings import FollowerCommand
 from ik_service.motion.target_follower import TargetFollower
-from ik_service.paths.trajectory import joint_trajectory as motion
 from ik_service.ros.common.motion_clock import MotionClock
-
-_SECOND = 10**9  # [ns]
 
 
 def joint_command(
@@ -45,37 +33,9 @@ def joint_command(
     """
     message = JointState(name=list(names)) if used is None else used
     message.position, message.velocity = (
-        _number_array(command.q),
-        _number_array(command.velocity),
+        number_array(command.q),
+        number_array(command.velocity),
     )
-    return message
-
-
-def joint_trajectory(trajectory: motion.JointTrajectory, start: int) -> JointTrajectory:
-    """
-    Return a trajectory as a message.
-
-    :param start: when it starts [ns] by the clock of the ROS graph; of a clock that does not run
-        yet, it is sent as 0, which means "now".
-    """
-    message = JointTrajectory(joint_names=list(trajectory.joint_names))
-    if start > 0:
-        message.header.stamp = Time(sec=start // _SECOND, nanosec=start % _SECOND)
-    velocities = trajectory.velocities
-    assert velocities is not None
-    for time, q, velocity in zip(
-        trajectory.times.tolist(), trajectory.positions, velocities, strict=True
-    ):
-        nanoseconds = round(_SECOND * time)
-        message.points.append(
-            JointTrajectoryPoint(
-                positions=_number_array(q),
-                velocities=_number_array(velocity),
-                time_from_start=Duration(
-                    sec=nanoseconds // _SECOND, nanosec=nanoseconds % _SECOND
-                ),
-            )
-        )
     return message
 
 
@@ -85,18 +45,13 @@ def multi_array(values: np.ndarray) -> Float64MultiArray:
 
     :param values: (m,) positions [rad] or [m], or velocities [rad/s] or [m/s].
     """
-    return Float64MultiArray(data=_number_array(values))
+    return Float64MultiArray(data=number_array(values))
 
 
-def _number_array(values: np.ndarray) -> array.array:
+def number_array(values: np.ndarray) -> array.array:
+    """Return numbers as messages hold them."""
     return array.array('d', np.ascontiguousarray(values, dtype=np.float64).tobytes())
 
-
-_FRESH = 0.1
-"""Age up to which a joint state tells how far the arm is from its command [s]."""
-
-_REMEMBERED = 0.5
-"""Time for which commands are remembered, to compare joint states with them [s]."""
 
 _numbers = itertools.count()
 
@@ -277,161 +232,3 @@ class JointCommandChannel(PositionChannel):
         stamp = clock.stamp_of(clock.now())
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(max(stamp, 0), 10**9)
         return message
-
-
-class Controller(Protocol):
-    """Controller that plays trajectories."""
-
-    @property
-    def blends(self) -> bool:
-        """Whether it blends a new trajectory into its active one."""
-
-
-class TrajectoryChannel(CommandChannel):
-    """
-    Commands as a window of a joint trajectory.
-
-    :param group: the group; the commands of its controller are :class:`WindowedJoints`.
-    :param controller: the controller; None for one that does not blend windows.
-    """
-
-    joints = WindowedJoints
-    _joints: WindowedJoints
-
-    def __init__(self, group: CommandedGroup, controller: Controller | None = None) -> None:
-        super().__init__(group)
-        self._controller, self._blends = controller, False
-        cubic_kernels()  # so that the first window does not wait for them
-
-    @property
-    def busy(self) -> bool:
-        """Whether the last window is still to be sent."""
-        return self._blends and self._joints.blended.busy
-
-    def begin(self, measured: np.ndarray, alone: bool) -> None:
-        """Ask for the controller's behaviour."""
-        self._blends = self._controller is not None and self._controller.blends
-
-    def encode(
-        self, command: FollowerCommand, follower: TargetFollower, now: float
-    ) -> object | None:
-        """Return the window around the command; None when the gate does not let it pass."""
-        joints, settings = self._joints, follower.settings
-        limits = joints.limits(self._number, self._indices, follower.limits)
-        period, blended = 1.0 / settings.rate, joints.blended
-        if self._blends and blended.has_stalled(now, period):
-            joints.back_to_sent()
-        history = max(self._group.clock.behind, BLENDED_HISTORY if self._blends else 0.0)
-        coast = not settings.avoid_collisions
-        planned = joints.plan(self._indices, command, limits, now, period, coast, history)
-        if not joints.admit(planned, limits, now):
-            joints.window.discard()
-            return None
-        if not self._blends:
-            return self._message(planned)
-        return self._blended(now) if blended.is_due(planned, now, period) else None
-
-    def rest(self, follower: TargetFollower, now: float) -> object | None:
-        """Return the last window, where that was not sent yet."""
-        return self._blended(now) if self.busy else None
-
-    def _blended(self, now: float) -> object:
-        """Return the message of the newest window, for a controller that blends."""
-        self._joints.mark_sent()
-        return self._message(self._joints.blended.sent(now))
-
-    def _message(self, planned: PlannedMotion) -> object:
-        return joint_trajectory(planned.trajectory, self._group.clock.stamp_of(planned.start))
-
-    @property
-    def refusals(self) -> int:
-        """Number of windows that were not sent, as the gate did not let them pass."""
-        return self._joints.gate.refused
-
-    def is_late(self, now: float) -> bool:
-        """Return whether the controller would leap, as it plays on meanwhile."""
-        return self._joints.gate.is_late(now)
-
-    def discard(self) -> None:
-        """Forget the last window."""
-        self._joints.window.discard()
-        self._joints.gate.withdraw()
-        if self._blends:
-            self._joints.blended.discard()
-            self._joints.unmark_sent()
-
-
-class VelocityChannel(CommandChannel):
-    """Commands as velocities of all joints of a controller; the last ones are zeros."""
-
-    def __init__(self, group: CommandedGroup) -> None:
-        super().__init__(group)
-        self._velocities = VelocityCommand(len(group.names))
-        self._gate = VelocityGate(len(group.names))
-        self._commands: deque[tuple[float, np.ndarray]] = deque()
-
-    @property
-    def busy(self) -> bool:
-        """Whether the arm may still move with the last velocity, or zeros are repeated."""
-        return self._velocities.busy
-
-    def begin(self, measured: np.ndarray, alone: bool) -> None:
-        """Forget the commands of the last stream."""
-        self._commands.clear()
-
-    def encode(self, command: FollowerCommand, follower: TargetFollower, now: float) -> object:
-        """Return the velocities of the command, plus a correction of the arm's lag."""
-        self._commands.append((now, command.q))
-        while now - self._commands[0][0] > _REMEMBERED:
-            self._commands.popleft()
-        measured, error = follower.measured, None
-        q = command.q
-        if measured is not None and now - measured[1] <= _FRESH:
-            q, error = measured[0], self._commanded_at(measured[1]) - measured[0]
-        velocity = self._velocities.next(
-            command.velocity, error, q, follower.limits, now, 1.0 / follower.settings.rate
-        )
-        return self._sent(velocity, q, follower, now)
-
-    def discard(self) -> None:
-        """Forget the last velocities."""
-        self._velocities.discard()
-        self._gate.withdraw()
-        self._joints.put(self._indices, self._joints.q[self._indices], self._gate.velocity)
-
-    def mark_sent(self, delay: float, period: float) -> None:
-        """Take note of when the last velocities were really sent."""
-        self._velocities.mark_sent(delay, period)
-        self._gate.mark_sent(delay, period)
-
-    def rest(self, follower: TargetFollower, now: float) -> object | None:
-        """Return velocities ramping to zero, and zeros for a while."""
-        measured, period = follower.measured, 1.0 / follower.settings.rate
-        if measured is None:
-            still = np.zeros(len(self._group.names))
-            return self._sent(still, None, follower, now) if self.busy else None
-        velocity = self._velocities.rest(measured[0], follower.limits, now, period)
-        return None if velocity is None else self._sent(velocity, measured[0], follower, now)
-
-    @property
-    def refusals(self) -> int:
-        """Number of velocities that the gate brought inside their bounds."""
-        return self._gate.corrected
-
-    def _sent(
-        self, velocity: np.ndarray, q: np.ndarray | None, follower: TargetFollower, now: float
-    ) -> object:
-        bounds, period = follower.limits.joint_bounds, 1.0 / follower.settings.rate
-        admitted = self._gate.admit(velocity, q, bounds, now, period)
-        self._joints.put(self._indices, self._joints.q[self._indices], admitted)
-        return multi_array(self._joints.velocity)
-
-    def _commanded_at(self, moment: float) -> np.ndarray:
-        """Return where the commands were at a time, (n,)."""
-        later = self._commands[-1]
-        for earlier in reversed(self._commands):
-            if earlier[0] <= moment:
-                share = (moment - earlier[0]) / max(later[0] - earlier[0], 1e-9)
-                return earlier[1] + min(share, 1.0) * (later[1] - earlier[1])
-            later = earlier
-        return later[1]

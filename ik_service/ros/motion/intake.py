@@ -19,7 +19,7 @@ from ik_service.exceptions import ArgumentError, IkServiceError, nearest
 from ik_service.motion.tracking.target_velocity import FASTEST, FASTEST_TURN, TargetTimes
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.motion_clock import MotionClock
-from ik_service.ros.motion.command_monitor import CommandMonitor
+from ik_service.ros.motion.command_publisher import CommandMonitor
 from ik_service.ros.requests.frames import FrameResolver, Frames
 from ik_service.ros.scene.collision_world import CollisionWorld
 

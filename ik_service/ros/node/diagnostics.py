@@ -1,16 +1,19 @@
-"""Diagnostics of the node: robot description, following, requests and the last solve."""
+"""Diagnostics of the node, and its log of an arm that is in use from now on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.node import Node
 
+from ik_service.arm.arm import Arm
 from ik_service.arm.loader import DescriptionFault
 from ik_service.motion.settings import FollowerState
 from ik_service.robot import Robot
 from ik_service.ros.motion.followers import Followers
+from ik_service.ros.node.parameters import NodeParameters
 from ik_service.ros.requests.service_handler import RequestStatistics, SolveRecord
 from ik_service.ros.scene.collision_world import CollisionWorld
 
@@ -165,3 +168,51 @@ def solve_values(record: SolveRecord) -> dict[str, str]:
         'last_solve.position_error': repr(float(result.position_error)),
         'last_solve.orientation_error': repr(float(result.orientation_error)),
     }
+
+
+_MOST_REMARKS = 50  # a description may come from anybody, and holds thousands of parts
+
+
+def announce(
+    log: RcutilsLogger,
+    followers: Followers,
+    old: Arm | None,
+    parameters: NodeParameters,
+    seconds: float,
+) -> None:
+    """
+    Log that an arm is in use, and its limitations.
+
+    :param old: the arm before; None for the first one.
+    :param seconds: time since the node was made [s].
+    """
+    arm, chain = followers.arm, followers.arm.chain
+    what = f'{arm.robot.name}, {chain.base_link} to {chain.tip_link}, {chain.n} joints'
+    if old is None:
+        text = f'ready after {seconds:.1f} s: {what}, {parameters.solver.name}'
+    else:
+        same = arm.described is old.described
+        news = 'other parameters of the arm' if same else 'the new robot description'
+        text = f'ready with {news}: {what}; not following any target'
+    log.info(text)
+    known = old.robot.remarks if old is not None and arm.described is old.described else ()
+    _log_remarks(log, [remark for remark in arm.robot.remarks if remark not in known])
+    immobile = followers.immobile_joints
+    if immobile:
+        log.warning(
+            f'not moved, because their velocity limit is 0: {", ".join(immobile)} '
+            '(velocity="0" in the robot description, or in joint_limits)'
+        )
+    fault = followers.collision_fault(parameters.follower)
+    if fault:
+        log.warning(f'targets are not followed: {fault}')
+
+
+def _log_remarks(log: RcutilsLogger, remarks: Sequence[str]) -> None:
+    """Log the unused parts of the robot's description."""
+    for remark in remarks[:_MOST_REMARKS]:
+        log.warning(f'robot description: {remark}')
+    if len(remarks) > _MOST_REMARKS:
+        log.warning(
+            f'robot description: {len(remarks) - _MOST_REMARKS} further parts are not used'
+        )

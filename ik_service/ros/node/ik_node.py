@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, ExitStack, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 import time
 import traceback
 from typing import Unpack
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.callback_groups import (
-    CallbackGroup,
     MutuallyExclusiveCallbackGroup,
     ReentrantCallbackGroup,
 )
 from rclpy.clock import Clock, ClockType
-from rclpy.impl.rcutils_logger import RcutilsLogger
-from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 
@@ -25,7 +22,7 @@ from ik_service.arm.compilation import Compiler
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import ArmLoader, DescriptionFault
 from ik_service.common.fault_logger import FaultLogger
-from ik_service.common.periodic_calls import periodic_call
+from ik_service.common.periodic_calls import PeriodicCall, PeriodicCalls
 from ik_service.common.stall_watch import StallWatch, TICK_LASTS
 from ik_service.exceptions import IkServiceError
 from ik_service.motion.settings import FollowerSettings
@@ -33,18 +30,13 @@ from ik_service.ros.capabilities.capability import Capability, MakeCapability, N
 from ik_service.ros.capabilities.loading import BUILT_IN, make_capabilities
 from ik_service.ros.common.actions import NodeWithActions
 from ik_service.ros.common.executors import (
-    PartialExecutor,
-    partition,
     SharedThreads,
-    StreamExecutor,
 )
-from ik_service.ros.common.input_topics import IncompatiblePublishers
 from ik_service.ros.common.node_options import NodeOptions
+from ik_service.ros.common.publishers import not_received, publishers_of
 from ik_service.ros.common.response_retry import retry_dropped_responses
-from ik_service.ros.common.runtime import spinning
 from ik_service.ros.common.tf_listener import tf_frames, TransformSource
 from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
-from ik_service.ros.motion.command_monitor import full_name, publishers_of
 from ik_service.ros.motion.command_publisher import CommandPublisher
 from ik_service.ros.motion.follower_interface import FollowerInterface
 from ik_service.ros.motion.followers import Followers
@@ -56,7 +48,8 @@ from ik_service.ros.motion.parameters import (
 )
 from ik_service.ros.motion.stop_services import StopServices
 from ik_service.ros.motion.target_topics import TargetTopics
-from ik_service.ros.node.diagnostics import DiagnosticsPublisher
+from ik_service.ros.node.diagnostics import announce, DiagnosticsPublisher
+from ik_service.ros.node.node_threads import NodeThreads
 from ik_service.ros.node.parameter_table import PUBLISH_MARKERS, TF_TIMEOUT
 from ik_service.ros.node.parameters import NodeParameters
 from ik_service.ros.node.robot_descriptions import RobotDescriptions
@@ -64,130 +57,6 @@ from ik_service.ros.node.services import Services
 from ik_service.ros.parameters.parameter_services import ParameterServices
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.scene.collision_world import CollisionWorld, REQUIRE_COLLISION_CHECKING
-
-# Those for paths, batches and capabilities wait for the ones that work; all but one for changes
-# may wait for a compiler.
-_SERVICES, _PATHS, _BATCHES, _CAPABILITIES = 3, 3, 3, 3
-_CHANGES, _STOPS, _MOTIONS, _OTHERS = 4, 1, 2, 3
-
-
-class NodeThreads:
-    """
-    Threads that spin a node.
-
-    Each group of callbacks has threads of its own: a stop, for example, waits for no solve.
-
-    :param states: takes the joint states of several nodes; None for a thread of its own.
-    :param on_error: called with exceptions of their callback.
-    """
-
-    def __init__(
-        self,
-        node: Node,
-        states: StreamExecutor | None,
-        on_error: Callable[[Exception], None],
-    ) -> None:
-        self._node = node
-        self._states = states
-        self._on_error = on_error
-        self._executors: tuple[PartialExecutor | StreamExecutor, ...] = ()
-
-    @contextmanager
-    def spinning(
-        self,
-        services: Services,
-        changes: CallbackGroup,
-        stops: CallbackGroup,
-        motions: Iterable[CallbackGroup],
-        states: CallbackGroup,
-        targets: CallbackGroup,
-        polled: Collection[CallbackGroup],
-    ) -> Iterator[None]:
-        """Spin for the time of a ``with`` block."""
-        counts = {
-            **dict.fromkeys(motions, _MOTIONS),
-            services.group: _SERVICES,
-            services.path_group: _PATHS,
-            services.batch_group: _BATCHES,
-            services.capability_group: _CAPABILITIES,
-            changes: _CHANGES,
-            stops: _STOPS,
-        }
-        context = self._node.context
-        own = [StreamExecutor(context) for _ in range(1 if self._states else 2)]
-        streams = own[0], self._states or own[1]
-        parts = partition(self._node, [states, targets, *polled], *counts)
-        threads = zip(parts, (*counts.values(), _OTHERS), strict=True)
-        self._executors = (*streams, *parts)
-        several = (executor for executor, count in threads for _ in range(count))
-        with ExitStack() as stack:
-            stack.enter_context(spinning(*own, *several))
-            for executor, group in zip(streams, (targets, states), strict=True):
-                stack.enter_context(executor.serving(self._node, [group], self._on_error))
-            yield
-
-    def wake(self) -> None:
-        """Let the threads notice new services and subscriptions."""
-        for executor in self._executors:
-            executor.wake()
-
-
-_MOST_REMARKS = 50  # a description may come from anybody, and holds thousands of parts
-
-
-def announce(
-    log: RcutilsLogger,
-    followers: Followers,
-    old: Arm | None,
-    parameters: NodeParameters,
-    seconds: float,
-) -> None:
-    """
-    Log that an arm is in use, and its limitations.
-
-    :param old: the arm before; None for the first one.
-    :param seconds: time since the node was made [s].
-    """
-    arm, chain = followers.arm, followers.arm.chain
-    what = f'{arm.robot.name}, {chain.base_link} to {chain.tip_link}, {chain.n} joints'
-    if old is None:
-        text = f'ready after {seconds:.1f} s: {what}, {parameters.solver.name}'
-    else:
-        same = arm.described is old.described
-        news = 'other parameters of the arm' if same else 'the new robot description'
-        text = f'ready with {news}: {what}; not following any target'
-    log.info(text)
-    known = old.robot.remarks if old is not None and arm.described is old.described else ()
-    _log_remarks(log, [remark for remark in arm.robot.remarks if remark not in known])
-    immobile = followers.immobile_joints
-    if immobile:
-        log.warning(
-            f'not moved, because their velocity limit is 0: {", ".join(immobile)} '
-            '(velocity="0" in the robot description, or in joint_limits)'
-        )
-    fault = followers.collision_fault(parameters.follower)
-    if fault:
-        log.warning(f'targets are not followed: {fault}')
-
-
-def _log_remarks(log: RcutilsLogger, remarks: Sequence[str]) -> None:
-    """Log the unused parts of the robot's description."""
-    for remark in remarks[:_MOST_REMARKS]:
-        log.warning(f'robot description: {remark}')
-    if len(remarks) > _MOST_REMARKS:
-        log.warning(
-            f'robot description: {len(remarks) - _MOST_REMARKS} further parts are not used'
-        )
-
-
-def announce_late(log: RcutilsLogger, service: str, seconds: float) -> None:
-    """
-    Log that a service is offered later than the rest.
-
-    :param seconds: time since the node was made [s].
-    """
-    log.info(f'{service} is offered after {seconds:.1f} s')
-
 
 _WATCH_RATE = 10.0  # of the calls of capabilities that observe [Hz]
 _NOTICE = 0.1  # time until others learn of a stop, or of a motion for no target [s]
@@ -233,36 +102,58 @@ class IkNode(NodeWithActions):
         )
         self._followers: Followers | None = None
         self._fault = DescriptionFault()
-        self._incompatible = IncompatiblePublishers(self)
         self._reported = (0, 0)
         self._started_at = time.monotonic()
-        joints = [name for name in self.parameters[COMMAND_JOINTS] if name]
+        self._errors = FaultLogger(lambda text: self.get_logger().error(text))
+        commands, checks = (shared.commands, shared.checks) if shared else (None, None)
+        self._make_commands(commands, checks)
+        self._make_world(transforms)
+        self._make_services(built_in)
+        self._watches = PeriodicCall(self._watch_all, _WATCH_RATE, self._on_error, thread=checks)
+        self._diagnostics = DiagnosticsPublisher(
+            self, self._arm_services.statistics, self.collisions, self._report
+        )
+        self._compiler = Compiler(self.get_logger().warning)
+        self._arm_services.compile_with(self._compiler.prepare)
+        self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
+        self._descriptions = RobotDescriptions(
+            self, self.parameters, self._loader, (self._commands.check, self._check_capabilities)
+        )
+        self._threads = NodeThreads(self, shared.states if shared else None, self._on_error)
+        self.parameters.when_changed(self._apply, self._prepare)
+        self.parameters.when_arm_changed(self._check_arm, self._descriptions.rebuild)
+        retry_dropped_responses(self)
+
+    def _make_commands(self, commands: PeriodicCalls | None, checks: PeriodicCalls | None) -> None:
+        """Make the publisher of commands with its ticks, and the topics that move the arm."""
         self._watch = StallWatch(
-            full_name(self.get_namespace(), self.get_name()),
+            self.get_fully_qualified_name(),
             lambda: self._ticker.due,
             lambda: self._ticker.thread_id,
         )
         self._commands = CommandPublisher(
             self,
             self.parameters[COMMAND_INTERFACE],
-            joints,
+            [name for name in self.parameters[COMMAND_JOINTS] if name],
             self.parameters[TRAJECTORY_REPLACEMENT],
             self._watch,
         )
-        commands, checks = (shared.commands, shared.checks) if shared else (None, None)
+        rate, clock = self.parameters.follower.rate, self._commands.clock
+        self._ticker = PeriodicCall(self._tick, rate, self._on_error, clock, commands)
         self._markers = ArmMarkerPublisher(self, self._default_follower, self._on_error, checks)
         self._stop = StopServices(self, self._present_followers, self._preempt, self._wake)
         self._targets = TargetTopics(self, self._on_target, self._on_twist, self._wake)
-        self._tf = tf_frames(self, lambda: self.parameters[TF_TIMEOUT], transforms)
-        self._frames = Frames(self._tf)
-        self._errors = FaultLogger(lambda text: self.get_logger().error(text))
-        warn = self.get_logger().warning
+
+    def _make_world(self, transforms: TransformSource | None) -> None:
+        """Make the frames and the known world, and what followers know of them."""
+        log, timeout = self.get_logger(), lambda: self.parameters[TF_TIMEOUT]
+        self._frames = Frames(tf_frames(self, timeout, transforms))
         self.collisions = CollisionWorld(
             self._frames,
             self._present_measured,
             lambda: self.parameters[REQUIRE_COLLISION_CHECKING],
-            warn,
-            self.get_logger().info,
+            log.warning,
+            log.info,
         )
         self._around = NodeContext(
             lambda: self.get_clock().now().nanoseconds,
@@ -272,6 +163,9 @@ class IkNode(NodeWithActions):
             self.collisions,
             self._commands.clock,
         )
+
+    def _make_services(self, built_in: Sequence[MakeCapability]) -> None:
+        """Make the handlers of the services, and the capabilities with theirs."""
         self._arm_services = Services(
             self, self.parameters, self._frames, self.collisions, self._on_error, self._on_offered
         )
@@ -290,23 +184,6 @@ class IkNode(NodeWithActions):
         make_capabilities(self._parts, built_in)
         for capability in self._capabilities:
             self._arm_services.add(capability.services, capability.late)
-        self._watches = periodic_call(checks, self._watch_all, _WATCH_RATE, self._on_error)
-        self._diagnostics = DiagnosticsPublisher(
-            self, self._arm_services.statistics, self.collisions, self._report
-        )
-        rate = self.parameters.follower.rate
-        clock = self._commands.clock
-        self._ticker = periodic_call(commands, self._tick, rate, self._on_error, clock)
-        self._compiler = Compiler(warn)
-        self._arm_services.compile_with(self._compiler.prepare)
-        self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
-        self._descriptions = RobotDescriptions(
-            self, self.parameters, self._loader, (self._commands.check, self._check_capabilities)
-        )
-        self._threads = NodeThreads(self, shared.states if shared else None, self._on_error)
-        self.parameters.when_changed(self._apply, self._prepare)
-        self.parameters.when_arm_changed(self._check_arm, self._descriptions.rebuild)
-        retry_dropped_responses(self)
 
     @property
     def _capabilities(self) -> Sequence[Capability]:
@@ -427,7 +304,7 @@ class IkNode(NodeWithActions):
 
     def _report(self) -> Mapping[str, str]:
         """Return names and values about all motion interfaces, for the diagnostics."""
-        received = self._incompatible.report()
+        received = {'publishers that are not received': '; '.join(not_received(self)) or 'none'}
         stalls = {'stalls of the commands': str(self._watch.count)}
         others = {'motions besides targets': str(self._other_motions())}
         reports = [capability.report() for capability in self._capabilities]
@@ -483,7 +360,8 @@ class IkNode(NodeWithActions):
 
     def _on_offered(self, service: str) -> None:
         self._threads.wake()
-        announce_late(self.get_logger(), service, time.monotonic() - self._started_at)
+        after = time.monotonic() - self._started_at
+        self.get_logger().info(f'{service} is offered after {after:.1f} s')
 
     def _use(self, followers: Followers) -> None:
         self.collisions.adopt(followers.arm)

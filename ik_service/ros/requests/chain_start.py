@@ -17,9 +17,7 @@ from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frames import FrameResolver, Frames
 from ik_service.ros.requests.goals import PoseGoal
 from ik_service.ros.requests.ik_answer import bring_inside
-from ik_service.ros.requests.service_handler import assumed_joints, resolver_of, start_posture
-from ik_service.ros.scene.avoidance import Avoidance, avoidance, UNCHECKED
-from ik_service.ros.scene.collision_world import CollisionWorld
+from ik_service.ros.requests.service_handler import assumed_note, resolver_of, start_posture
 from ik_service.solvers.solver import Solver
 
 
@@ -33,7 +31,7 @@ class ChainStart(NamedTuple):
     :ivar given: indices of the joints that the request gives.
     :ivar outside: joints given outside their limits, with where they were.
     :ivar frames: poses in the frames that the request names.
-    :ivar assumed: joints of the chain whose position is neither measured nor given.
+    :ivar assumed: the remark on joints whose position is neither measured nor given, if any.
     """
 
     group: ArmGroup
@@ -79,7 +77,7 @@ def chain_start(
         given,
         outside,
         resolver_of(measured, request.robot_state, posture, frames),
-        assumed_joints(measured, chosen.indices, given),
+        assumed_note(measured, chosen.indices, given, 'in the seed'),
     )
 
 
@@ -117,25 +115,3 @@ def constrained_solver(
         solver.options.joint_limits,
     )
     return Solver(chain, solver.name, solver.options)
-
-
-def avoided_collisions(
-    request: PositionIKRequest,
-    arm: Arm,
-    chosen: PreparedSolver | ArmGroup,
-    posture: np.ndarray,
-    collisions: CollisionWorld,
-    frames: Frames,
-) -> Avoidance:
-    """
-    Return the collision checks of a request, with the other joints as in the answer.
-
-    :param posture: (m,) full posture of the start [rad] or [m].
-    :param frames: frames besides the links of the robot.
-    :raises RequestError: COLLISION_CHECKING_UNAVAILABLE, or INVALID_ROBOT_STATE.
-    """
-    if not request.avoid_collisions:
-        return UNCHECKED
-    answered = posture.copy()
-    bring_inside(arm, chosen, answered)
-    return avoidance(collisions, arm, request.robot_state, answered, frames)

@@ -28,11 +28,11 @@ from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, ConstraintError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import KinematicTree
+from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 from ik_service.model.joint import JointType
 from ik_service.model.robot_model import RobotModel
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.requests.errors import ErrorCode, RequestError
-from ik_service.solvers.regions import Box, Cylinder, Sphere
 
 _KINDS = {
     SolidPrimitive.BOX: ('box', 3),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import threading
 from typing import Any, NamedTuple
 
-from moveit_msgs.msg import MoveItErrorCodes, RobotState
+from moveit_msgs.msg import MoveItErrorCodes, PositionIKRequest, RobotState
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
 from rclpy.clock import Clock
@@ -16,12 +16,15 @@ from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import MeasuredState
+from ik_service.arm.group import ArmGroup, PreparedSolver
 from ik_service.arm.joint_state import known_positions, PostureSpace
 from ik_service.common.threads import BackgroundWorkers
 from ik_service.exceptions import ArgumentError, UnknownJointError
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frames import FrameResolver, Frames
+from ik_service.ros.requests.ik_answer import bring_inside
 from ik_service.ros.requests.virtual_joints import read_multi_dof
+from ik_service.ros.scene.avoidance import Avoidance, avoidance, UNCHECKED
 from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.solvers.result import IkResult
 
@@ -146,6 +149,28 @@ class ServiceHandler:
         """
         raise NotImplementedError
 
+    def _avoidance(
+        self,
+        request: PositionIKRequest | GetCartesianPath.Request,
+        state: RobotState,
+        measured: MeasuredState,
+        chosen: PreparedSolver | ArmGroup,
+        posture: np.ndarray,
+    ) -> Avoidance:
+        """
+        Return the collision checks of a request, with the other joints as in the answer.
+
+        :param state: the robot state of the request.
+        :param chosen: the joints that the request moves.
+        :param posture: (m,) full posture of the start [rad] or [m].
+        :raises RequestError: COLLISION_CHECKING_UNAVAILABLE, or INVALID_ROBOT_STATE.
+        """
+        if not request.avoid_collisions:
+            return UNCHECKED
+        answered = posture.copy()
+        bring_inside(measured.arm, chosen, answered)
+        return avoidance(self._collisions, measured.arm, state, answered, self._frames)
+
     def _answer_with_code(self, error_code: MoveItErrorCodes, answer: Callable[[], str]) -> None:
         """
         Answer a request, and fill in the error code: success, or why there is no answer.
@@ -252,13 +277,22 @@ def resolver_of(
     return FrameResolver(measured, posture, frames, virtual)
 
 
-def assumed_joints(measured: MeasuredState, used: np.ndarray, given: np.ndarray) -> list[str]:
-    """Return the joints whose position is neither measured nor given."""
-    unmeasured = measured.unmeasured(used)
-    if not len(unmeasured):
+def assumed_note(
+    measured: MeasuredState, used: np.ndarray, given: np.ndarray, place: str = 'given'
+) -> list[str]:
+    """
+    Return the remark on joints whose position is neither measured nor given; empty for none.
+
+    :param used: indices of the joints that count, in the full posture.
+    :param given: indices of those that the request gave.
+    :param place: where they could be given, in words.
+    """
+    unmeasured = measured.unmeasured(used).tolist()
+    if not unmeasured:
         return []
-    named = set(given.tolist())
-    return [measured.arm.postures.names[i] for i in unmeasured.tolist() if i not in named]
+    named, names = set(given.tolist()), measured.arm.postures.names
+    missing = ', '.join(names[i] for i in unmeasured if i not in named)
+    return [f'neither measured nor {place}, so taken at mid-range: {missing}'] if missing else []
 
 
 def _invalid_state(message: str) -> RequestError:

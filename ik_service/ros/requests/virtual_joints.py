@@ -19,28 +19,26 @@ from ik_service.arm.arm import Arm
 from ik_service.common.quoting import quote
 from ik_service.common.transforms import rpy_from_rotation
 from ik_service.exceptions import ArgumentError
+from ik_service.model.joint import FLOATING_PARTS, part_names
 from ik_service.model.robot_model import RobotModel
+from ik_service.robot import Robot
 from ik_service.ros.common.conversions import matrix_from_transform
 from ik_service.ros.requests.errors import RequestError
 
 MOST_JOINTS = 1000
 """Joints with several degrees of freedom that a state may name."""
 
-_PLANAR = ('x', 'y', 'theta')
-_FLOATING = ('trans_x', 'trans_y', 'trans_z', 'rot_z', 'rot_y', 'rot_x')
-_LAST = ('theta', 'rot_x')  # by which either kind is known
 _OUT_OF_PLANE = 1e-3  # largest deviation of a planar joint's pose from its plane [m] and [rad]
 
 
-def virtual_frames(robot: RobotModel) -> dict[str, str]:
+def virtual_frames(robot: Robot) -> dict[str, str]:
     """
     Return the virtual joints that hold the robot's root link.
 
     :returns: names of the joints by their parent frames.
     """
-    semantics = getattr(robot, 'semantics', None)
-    joints = getattr(semantics, 'virtual_joints', ())
-    return {joint.parent_frame: joint.name for joint in joints if _holds_root(joint, robot)}
+    joints = robot.semantics.virtual_joints
+    return {j.parent_frame: j.name for j in joints if j.child_link == robot.root_link}
 
 
 def read_multi_dof(
@@ -73,16 +71,12 @@ def read_multi_dof(
     return poses, written
 
 
-def _holds_root(joint: object, robot: RobotModel) -> bool:
-    return getattr(joint, 'child_link', '') == robot.root_link
-
-
 def _check_names(state: MultiDOFJointState, robot: RobotModel, virtual: Mapping[str, str]) -> None:
     names = state.joint_names
     if len(names) > MOST_JOINTS:
         raise _fault(f'names {len(names)} joints, more than {MOST_JOINTS}')
     for name in names:
-        if name not in virtual and not any(f'{name}/{p}' in robot.joints for p in _LAST):
+        if name not in virtual and not part_names(name, robot.joints):
             raise _fault(f'joint {quote(name)}: the robot has no such joint')
     if len(names) != len(state.transforms):
         raise _fault(f'has {len(names)} names, but {len(state.transforms)} transforms')
@@ -108,15 +102,11 @@ def _matrix(transform: Transform, name: str) -> np.ndarray:
 
 def _degrees_of_freedom(robot: RobotModel, name: str, T: np.ndarray) -> Mapping[str, float]:
     """Return the positions [rad] or [m] of the joints that stand for a planar or floating one."""
-    x, y, z = T[:3, 3].tolist()
-    if all(f'{name}/{part}' in robot.joints for part in _FLOATING):
+    parts = part_names(name, robot.joints)
+    if len(parts) == len(FLOATING_PARTS):
         roll, pitch, yaw = rpy_from_rotation(T[:3, :3])
-        values = (x, y, z, yaw, pitch, roll)
-        return {f'{name}/{part}': v for part, v in zip(_FLOATING, values, strict=True)}
-    parts = [robot.joints.get(f'{name}/{part}') for part in _PLANAR]
-    along_x, along_y, about = parts
-    if along_x is None or along_y is None or about is None:
-        raise _fault(f'joint {quote(name)}: the robot has no such joint')
+        return dict(zip(parts, (*T[:3, 3].tolist(), yaw, pitch, roll), strict=True))
+    along_x, along_y, about = (robot.joints[part] for part in parts)
     normal = about.axis
     tilt = math.acos(max(-1.0, min(1.0, float(normal @ T[:3, :3] @ normal))))
     if abs(float(normal @ T[:3, 3])) > _OUT_OF_PLANE or tilt > _OUT_OF_PLANE:
@@ -124,7 +114,7 @@ def _degrees_of_freedom(robot: RobotModel, name: str, T: np.ndarray) -> Mapping[
     turned = T[:3, :3] @ along_x.axis
     theta = math.atan2(float(turned @ along_y.axis), float(turned @ along_x.axis))
     positions = (float(T[:3, 3] @ along_x.axis), float(T[:3, 3] @ along_y.axis), theta)
-    return {f'{name}/{part}': v for part, v in zip(_PLANAR, positions, strict=True)}
+    return dict(zip(parts, positions, strict=True))
 
 
 def _fault(text: str) -> ArgumentError:

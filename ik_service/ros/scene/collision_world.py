@@ -17,10 +17,10 @@ from ik_service.collision.posture_test import PostureTest
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import CollisionObjectError, IkServiceError
+from ik_service.model.geometry.solids import Box
 from ik_service.ros.parameters.parameter_declaration import ParameterSpec
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.scene.known_world import KnownWorld
-from ik_service.solvers.regions import Box
 
 REQUIRE_COLLISION_CHECKING = ParameterSpec(
     'require_collision_checking',

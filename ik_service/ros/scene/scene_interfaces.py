@@ -99,37 +99,29 @@ class MonitoredScenePublisher:
     Publisher of ``monitored_planning_scene``.
 
     A whole scene when the world has changed or somebody new listens; where only the arm has moved,
-    its state as a difference. While nobody listens it only notices that the arm moves.
+    its state as a difference.
 
-    :param measured: returns the measured state of the arm; None before there is one.
-    :param clock: returns the time by which the share of the work is bounded [s].
+    :ivar publisher: of the messages; :meth:`update` is called while somebody listens.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        measured: Callable[[], MeasuredState | None],
-        collisions: CollisionWorld,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._node, self._measured, self._collisions = node, measured, collisions
-        self._clock = clock
-        self._publisher = node.create_publisher(PlanningScene, TOPIC, MARKERS_QOS)
-        self._subscribers = 0
+    def __init__(self, node: Node, collisions: CollisionWorld) -> None:
+        self._node, self._collisions = node, collisions
+        self.publisher = node.create_publisher(PlanningScene, TOPIC, MARKERS_QOS)
         self._sent: tuple[object, ...] = ()
         self._posture = b''
         self._next = 0.0
 
-    def update(self, _now: float) -> None:
-        """Publish the changes."""
-        subscribers = self._publisher.get_subscription_count()
-        if subscribers > self._subscribers:
+    def update(self, measured: MeasuredState, anew: bool) -> None:
+        """
+        Publish the changes.
+
+        :param measured: the measured state of the arm.
+        :param anew: whether to publish a whole scene, as somebody has begun to listen.
+        """
+        if anew:
             self._sent = ()
-        self._subscribers = subscribers
-        measured, began = self._measured(), self._clock()
-        if measured is not None:
-            self._collisions.known.drop_posture(measured)
-        if not subscribers or measured is None or began < self._next:
+        began = time.monotonic()
+        if began < self._next:
             return
         known = self._collisions.known
         present = measured.arm, known.world, known.settings
@@ -143,7 +135,7 @@ class MonitoredScenePublisher:
         else:
             self._publish(measured, whole=True)
         self._sent, self._posture = present, posture
-        self._next = began + (self._clock() - began) / _SHARE
+        self._next = began + (time.monotonic() - began) / _SHARE
 
     def _publish(self, measured: MeasuredState, whole: bool) -> None:
         scene = known_scene(self._collisions, measured)
@@ -153,7 +145,7 @@ class MonitoredScenePublisher:
         else:
             message = PlanningScene(is_diff=True, robot_state=scene.state(stamp, attached=False))
             message.robot_state.is_diff = True
-        self._publisher.publish(message)
+        self.publisher.publish(message)
 
 
 _DEPTH = 1000  # messages that may wait, as a scene is often published at once

@@ -35,11 +35,11 @@ from ik_service.collision.shapes import Cone, Mesh, PlacedShape, Plane, Shape
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.exceptions import CollisionObjectError
 from ik_service.model.geometry.link_geometry import read_collision_geometry
+from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 from ik_service.robot import Robot
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.requests.ik_answer import write_solution
 from ik_service.ros.scene.world_draft import NO_RECORD, Record, SceneSettings
-from ik_service.solvers.regions import Box, Cylinder, Sphere
 
 ALL = (1 << 10) - 1
 """Every component of a scene."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 import math
 
 from moveit_msgs.srv import GetCartesianPath
@@ -33,13 +34,13 @@ from ik_service.ros.requests.frames import FrameResolver, Frames
 from ik_service.ros.requests.goals import held_with
 from ik_service.ros.requests.ik_answer import bring_inside, write_solution
 from ik_service.ros.requests.service_handler import (
-    assumed_joints,
+    assumed_note,
     BackgroundHandler,
     resolver_of,
     ServiceContext,
     start_posture,
 )
-from ik_service.ros.scene.avoidance import Avoidance, avoidance, UNCHECKED
+from ik_service.ros.scene.avoidance import Avoidance
 from ik_service.ros.services.line_request import (
     check_numbers,
     group_trajectory,
@@ -92,30 +93,6 @@ def limited_chain(
         f'the start has {chain.joint_names[i]} at {q[i]:.4g}, outside the {narrowed.lower[i]:.4g} '
         f'… {narrowed.upper[i]:.4g} of path_constraints.joint_constraints'
     )
-
-
-def bounds_on_links(
-    request: GetCartesianPath.Request,
-    arm: Arm,
-    point: MovedPoint,
-    posture: np.ndarray,
-    frames: FrameResolver,
-) -> list[Bound]:
-    """
-    Return the constraints on links that the group moves; the others hold already.
-
-    :param posture: (m,) full posture of the start [rad] or [m].
-    :param frames: resolves their frames.
-    :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming an unsupported or invalid one, or one
-        on a link that stays which does not hold; FRAME_TRANSFORM_FAILURE for an unknown frame.
-    """
-    base = point.group.base_link
-
-    def to_base(frame_id: str, T: np.ndarray) -> np.ndarray:
-        return frames.in_base(base, frame_id, T)
-
-    bounds = bounds_of(request.path_constraints, arm, to_base)
-    return moved_bounds(bounds, arm, point.group, posture)
 
 
 def fault_of_poses(bounds: Sequence[Bound], placed: Mapping[str, np.ndarray]) -> FaultOf | None:
@@ -184,11 +161,7 @@ def path_start(
     posture[indices] = q
     arm.postures.complete(posture)
     notes = [f'brought inside their limits: {", ".join(outside)}'] if outside else []
-    assumed = assumed_joints(measured, indices, given)
-    if assumed:
-        notes.append(
-            'neither measured nor in start_state, so taken at mid-range: ' + ', '.join(assumed)
-        )
+    notes += assumed_note(measured, indices, given, 'in start_state')
     return PathStart(posture, resolver_of(measured, request.start_state, posture, frames), notes)
 
 
@@ -242,7 +215,9 @@ class CartesianPathHandler(BackgroundHandler):
         if still.any() and not ignored:
             names = ', '.join(np.array(chain.joint_names)[still].tolist())
             start.notes.append(f'{names} cannot move, because the velocity limit is 0')
-        bounds = bounds_on_links(request, arm, point, start.posture, start.frames)
+        to_base = partial(start.frames.in_base, point.group.base_link)
+        bounds = bounds_of(request.path_constraints, arm, to_base)
+        bounds = moved_bounds(bounds, arm, point.group, start.posture)
         tests, avoided = self._tests(request, measured, point, start, bounds)
         start.notes.extend(avoided.notes)
         q = start.posture[point.prepared.indices]
@@ -282,11 +257,9 @@ class CartesianPathHandler(BackgroundHandler):
     ) -> tuple[CollisionTest | None, Avoidance]:
         """Return the tests of the rows of the path, and the collision checks."""
         arm, base = measured.arm, point.group.base_link
-        avoided = UNCHECKED
-        if request.avoid_collisions:
-            around = start.posture.copy()
-            bring_inside(arm, point.prepared, around)
-            avoided = avoidance(self._collisions, arm, request.start_state, around, self._frames)
+        avoided = self._avoidance(
+            request, request.start_state, measured, point.prepared, start.posture
+        )
         tests: list[CollisionTest] = []
         placed = arm.link_frames.beside(point.chain.tip_link)
         apart = [bound for bound in bounds if bound.link not in placed]

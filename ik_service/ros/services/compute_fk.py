@@ -14,7 +14,7 @@ from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.goals import Held, held_with
 from ik_service.ros.requests.service_handler import (
-    assumed_joints,
+    assumed_note,
     require_arm,
     resolver_of,
     ServiceHandler,
@@ -75,12 +75,7 @@ class FkHandler(ServiceHandler):
                 ErrorCode.INVALID_LINK_NAME,
                 f'the robot has no link: {", ".join(map(quote, unknown[:_SHOWN]))}{more}',
             )
-        notes = frames.notes
-        assumed = assumed_joints(measured, used, given)
-        if assumed:
-            listed = ', '.join(assumed)
-            notes = [*notes, f'neither measured nor given, so taken at mid-range: {listed}']
-        return '; '.join(notes)
+        return '; '.join((*frames.notes, *assumed_note(measured, used, given)))
 
 
 def _place(arm: Arm, name: str, held: Held) -> tuple[str, np.ndarray] | None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from moveit_msgs.msg import PositionIKRequest
 from moveit_msgs.srv import GetPositionIK
-import numpy as np
 
-from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.arm import MeasuredState
 from ik_service.arm.compilation import TreePreparation
 from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
 from ik_service.arm.task_solving import moving_only, solve_tasks
 from ik_service.exceptions import ChainError, CompilationError, ConstraintError
 from ik_service.ros.requests.chain_start import (
-    avoided_collisions,
     chain_start,
     check_whole,
     constrained_solver,
@@ -29,7 +29,7 @@ from ik_service.ros.requests.goals import (
 )
 from ik_service.ros.requests.ik_answer import bring_inside, Outcome, outcome_of, write_solution
 from ik_service.ros.requests.service_handler import (
-    assumed_joints,
+    assumed_note,
     RequestStatistics,
     require_arm,
     resolver_of,
@@ -39,7 +39,6 @@ from ik_service.ros.requests.service_handler import (
     start_posture,
     write_code,
 )
-from ik_service.ros.scene.avoidance import Avoidance
 from ik_service.solvers.solver import Solver
 
 LONGEST_TIMEOUT = 60.0
@@ -105,7 +104,7 @@ class IkHandler(ServiceHandler):
         seconds = _timeout(request)
         chosen, posture = start.chosen, start.posture
         solver = constrained_solver(chosen, request.constraints, arm, posture)
-        avoided = self.avoided(request, arm, chosen, posture)
+        avoided = self._avoidance(request, request.robot_state, measured, chosen, posture)
         result = solver.solve(
             T_base_target,
             start.seed(settings),
@@ -126,20 +125,6 @@ class IkHandler(ServiceHandler):
         known, state = self._collisions.known, request.robot_state
         return pose_goals(request, held_with(state, known, measured, self._frames))
 
-    def avoided(
-        self,
-        request: PositionIKRequest,
-        arm: Arm,
-        chosen: PreparedSolver | ArmGroup,
-        posture: np.ndarray,
-    ) -> Avoidance:
-        """
-        Return the collision checks of a request; see :func:`avoided_collisions`.
-
-        :param posture: (m,) full posture of the start [rad] or [m].
-        """
-        return avoided_collisions(request, arm, chosen, posture, self._collisions, self._frames)
-
     def _solve_together(
         self,
         request: PositionIKRequest,
@@ -155,10 +140,7 @@ class IkHandler(ServiceHandler):
         outside = bring_inside(arm, group, posture, given, told=limited)
         seconds = _timeout(request)
         frames = resolver_of(measured, request.robot_state, posture, self._frames)
-
-        def to_base(frame_id: str, T: np.ndarray) -> np.ndarray:
-            return frames.in_base(group.base_link, frame_id, T)
-
+        to_base = partial(frames.in_base, group.base_link)
         # A constraint on another link moves no joint beside the group.
         moving = joints_of(goals, arm, group)
 
@@ -170,7 +152,7 @@ class IkHandler(ServiceHandler):
         poses = goals_together(goals, arm, group, posture, to_base)
         bounds = moved_bounds(bounds_of(request.constraints, arm, to_base), arm, group, posture)
         time = min(seconds, LONGEST_TIMEOUT) or self.settings.options.timeout
-        avoided = self.avoided(request, arm, group, posture)
+        avoided = self._avoidance(request, request.robot_state, measured, group, posture)
         try:
             found = solve_tasks(
                 arm.link_frames.beside,
@@ -190,7 +172,9 @@ class IkHandler(ServiceHandler):
         except CompilationError as error:
             raise RequestError(ErrorCode.FAILURE, str(error)) from error
         chosen = found.prepared
-        notes = _notes(goals, seconds, assumed_joints(measured, chosen.indices, given))
+        notes = _notes(
+            goals, seconds, assumed_note(measured, chosen.indices, given, 'in the seed')
+        )
         if found.loosened and found.result.success:
             notes += '; not the pose itself, but one within the tolerances of the constraints'
         notes += ''.join(f'; {note}' for note in (*frames.notes, *avoided.notes))
@@ -227,12 +211,4 @@ def _notes(goals: list[PoseGoal], seconds: float, assumed: list[str]) -> str:
     notes = ''.join([f'; {note}' for goal in goals for note in goal.notes()])
     if seconds > LONGEST_TIMEOUT:
         notes += f'; the timeout of {seconds:g} s is cut to {LONGEST_TIMEOUT:g} s'
-    return notes + ''.join([f'; {note}' for note in note_of_assumed(assumed)])
-
-
-def note_of_assumed(joints: list[str]) -> list[str]:
-    """Return the remark on joints assumed in the middle of their range, if any."""
-    if not joints:
-        return []
-    where = 'neither measured nor in the seed, so taken at mid-range'
-    return [f'{where}: {", ".join(joints)}']
+    return notes + ''.join([f'; {note}' for note in assumed])

@@ -8,12 +8,11 @@ import numpy as np
 from ik_service.arm.arm import MeasuredState
 from ik_service.exceptions import ArgumentError, IncompleteSolutionsError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.ros.requests.chain_start import chain_start, ChainStart, constrained_solver
+from ik_service.ros.requests.chain_start import chain_start, constrained_solver
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.goals import group_of, PoseGoal
-from ik_service.ros.requests.ik_answer import bring_inside
 from ik_service.ros.scene.avoidance import Avoidance
-from ik_service.ros.services.compute_ik import note_of_assumed, places_links
+from ik_service.ros.services.compute_ik import places_links
 from ik_service.ros.services.compute_ik_batch import BatchAnswers, BatchRequest, IkRowsHandler
 from ik_service.solvers.all_solutions.finder import (
     DEFAULT_RESOLUTION,
@@ -55,13 +54,15 @@ class AllSolutionsHandler(IkRowsHandler):
         start = chain_start(question, goal, group, measured, self._ik.settings, self._frames)
         T = start.frames.in_base(group.base_link, goal.frame_id, goal.matrix())
         solver = constrained_solver(start.chosen, question.constraints, arm, start.posture)
-        avoided = self._ik.avoided(question, arm, start.chosen, start.posture)
+        avoided = self._avoidance(
+            question, question.robot_state, measured, start.chosen, start.posture
+        )
         seed = start.posture[start.chosen.indices]
         found, why = self._found(solver.chain, T, seed, request.max_step)
         free = _without_collisions(found, avoided, solver.chain.joint_names)
         answers = BatchAnswers(len(free), arm)
-        notes = [*note_of_assumed(start.assumed), *start.frames.notes, *avoided.notes]
-        outside = start.outside + _write(free, start, measured, answers)
+        notes = [*start.assumed, *start.frames.notes, *avoided.notes]
+        outside = start.outside + answers.solve_chain(np.arange(len(free)), free, start)
         if outside:
             notes.append(f'brought inside their limits: {", ".join(outside)}')
         answers.write(response, self._clock.now().to_msg())
@@ -138,16 +139,3 @@ def _without_collisions(
             f'all {len(found)} solutions collide; in the nearest, {pair[0]} with {pair[1]}',
         )
     return free
-
-
-def _write(
-    found: np.ndarray, start: ChainStart, measured: MeasuredState, answers: BatchAnswers
-) -> list[str]:
-    """Write the solutions; return the joints that were brought inside their limits."""
-    posture, arm = start.posture.copy(), measured.arm
-    outside = bring_inside(arm, start.chosen, posture)
-    postures = np.tile(posture, (len(found), 1))
-    postures[:, start.chosen.indices] = found
-    arm.postures.complete(postures.T)
-    answers.solve(np.arange(len(found)), postures)
-    return outside

@@ -24,7 +24,7 @@ from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.goals import group_of, PoseGoal
 from ik_service.ros.requests.ik_answer import bring_inside, code_of
 from ik_service.ros.requests.service_handler import BackgroundHandler, ServiceContext
-from ik_service.ros.services.compute_ik import IkHandler, note_of_assumed, places_links
+from ik_service.ros.services.compute_ik import IkHandler, places_links
 from ik_service.solvers.batch import solve_ik_batch
 from ik_service.solvers.result import IkBatchResult, IkStatus
 
@@ -204,6 +204,21 @@ class BatchAnswers:
         for row in rows.tolist():
             self.messages[row] = ''
 
+    def solve_chain(self, rows: np.ndarray, q: np.ndarray, start: ChainStart) -> list[str]:
+        """
+        Answer rows with postures of the chain that is solved for.
+
+        :param q: (r, n) its joint vectors [rad] or [m].
+        :returns: the other joints that are brought inside their limits, with where they were.
+        """
+        posture = start.posture.copy()
+        outside = bring_inside(self._arm, start.chosen, posture)
+        postures = np.tile(posture, (len(q), 1))
+        postures[:, start.chosen.indices] = q
+        self._arm.postures.complete(postures.T)
+        self.solve(rows, postures)
+        return outside
+
     def refuse(self, row: int, code: ErrorCode, message: str) -> None:
         """Take why there is no posture for a pose."""
         self.codes[row] = code
@@ -300,8 +315,10 @@ class BatchHandler(IkRowsHandler):
         question, arm, group = batch.question, measured.arm, start.group
         T_base_frame = start.frames.base_from_frame(group.base_link, goal.frame_id)
         solver = constrained_solver(start.chosen, question.constraints, arm, start.posture)
-        avoided = self._ik.avoided(question, arm, start.chosen, start.posture)
-        notes = [*note_of_assumed(start.assumed), *start.frames.notes, *avoided.notes]
+        avoided = self._avoidance(
+            question, question.robot_state, measured, start.chosen, start.posture
+        )
+        notes = [*start.assumed, *start.frames.notes, *avoided.notes]
         rows = batch.ordinary(arm, start)
         if batch.seeds is not None and _follows_seed(goal, start, measured):
             rows[:] = False
@@ -317,7 +334,7 @@ class BatchHandler(IkRowsHandler):
             lambda done, total: time.monotonic() < deadline,
             collisions=avoided.test(solver.chain.joint_names),
         )
-        outside = start.outside + _write(result, np.flatnonzero(rows), start, measured, answers)
+        outside = start.outside + _write(result, np.flatnonzero(rows), start, answers)
         if outside:
             notes.append(f'brought inside their limits: {", ".join(outside)}')
         return ~rows, notes
@@ -352,20 +369,10 @@ def _follows_seed(goal: PoseGoal, start: ChainStart, measured: MeasuredState) ->
 
 
 def _write(
-    result: IkBatchResult,
-    rows: np.ndarray,
-    start: ChainStart,
-    measured: MeasuredState,
-    answers: BatchAnswers,
+    result: IkBatchResult, rows: np.ndarray, start: ChainStart, answers: BatchAnswers
 ) -> list[str]:
     """Write the answers to some rows; return the joints that were brought inside their limits."""
-    posture, arm = start.posture.copy(), measured.arm
-    outside = bring_inside(arm, start.chosen, posture)
-    found = np.flatnonzero(result.success)
-    postures = np.tile(posture, (len(found), 1))
-    postures[:, start.chosen.indices] = result.q[found]
-    arm.postures.complete(postures.T)
-    answers.solve(rows[found], postures)
+    outside = answers.solve_chain(rows[result.success], result.q[result.success], start)
     for number in np.flatnonzero(~result.success).tolist():
         status = result.status[number]
         if status is not IkStatus.INTERRUPTED:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 import math
 
 from builtin_interfaces.msg import Time
@@ -22,7 +23,7 @@ from ik_service.ros.requests.constraints import bounds_of, checked_constraints
 from ik_service.ros.requests.frames import FrameResolver
 from ik_service.ros.requests.goals import group_of
 from ik_service.ros.requests.service_handler import (
-    assumed_joints,
+    assumed_note,
     require_arm,
     resolver_of,
     ServiceHandler,
@@ -47,11 +48,7 @@ def constraint_results(
     :param frames: resolves their frames.
     :raises RequestError: a constraint is not supported or wrong; names it.
     """
-
-    def to_root(frame_id: str, T: np.ndarray) -> np.ndarray:
-        return frames.in_base(arm.root_link, frame_id, T)
-
-    bounds = bounds_of(constraints, arm, to_root)
+    bounds = bounds_of(constraints, arm, partial(frames.in_base, arm.root_link))
     return [
         *_joint_results(constraints, arm, posture),
         *_link_results(constraints, bounds, arm, posture),
@@ -113,10 +110,6 @@ class ValidityHandler(ServiceHandler):
     As the answer has no field for a reason, a faulty request is answered with "not valid", and
     the reason is logged. Safe to call from several threads at once; nothing raises out of
     :meth:`handle`.
-
-    :param frames: frames besides the links of the robot.
-    :param on_error: called with an unexpected exception.
-    :param on_refused: called with remarks that the response has no field for.
     """
 
     def handle(
@@ -146,7 +139,6 @@ class ValidityHandler(ServiceHandler):
         checked = np.arange(len(posture)) if group is None else group.indices
         outside = _outside(arm, posture, checked)
         notes = [*avoided.notes, *outside]
-        assumed = assumed_joints(measured, checked, given)
         results = constraint_results(request.constraints, arm, posture, frames)
         points: list[ContactPoint] = []
         if avoided.checker is not None:
@@ -156,10 +148,7 @@ class ValidityHandler(ServiceHandler):
         response.constraint_result = results
         held = all(result.result for result in results)
         response.valid = held and not points and not outside
-        if assumed:
-            notes.append(
-                f'neither measured nor given, so taken at mid-range: {", ".join(assumed)}'
-            )
+        notes += assumed_note(measured, checked, given)
         for note in notes:
             self._on_refused(note)
 

@@ -16,8 +16,8 @@ from ik_service.ros.parameters.parameter_declaration import (
     ParameterSpec,
     Value,
 )
-from ik_service.sim.engine_registry import DEFAULT_ENGINE, ENGINES
-from ik_service.sim.faults import FaultSettings
+from ik_service.sim.real_time_simulation import FaultSettings
+from ik_service.sim.simulated_arm import DEFAULT_ENGINE, ENGINES
 
 _PREFIX = 'faults.'
 

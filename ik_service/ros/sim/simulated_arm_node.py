@@ -24,7 +24,7 @@ from trajectory_msgs.msg import JointTrajectory as Message
 from ik_service.arm.hands import gripper_joints, hands_of
 from ik_service.arm.loader import read_robot, Source, source_of
 from ik_service.common.fault_logger import FaultLogger
-from ik_service.common.periodic_calls import PeriodicThread
+from ik_service.common.periodic_calls import PeriodicCall
 from ik_service.exceptions import IkServiceError, TrajectoryError
 from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.xacro_file import parse_xacro_args
@@ -48,8 +48,12 @@ from ik_service.ros.sim.parameters import (
     URDF,
     XACRO_ARGS,
 )
-from ik_service.sim.faults import FaultSettings
-from ik_service.sim.real_time_simulation import ArmState, JointCommand, RealTimeSimulation
+from ik_service.sim.real_time_simulation import (
+    ArmState,
+    FaultSettings,
+    JointCommand,
+    RealTimeSimulation,
+)
 from ik_service.sim.simulated_arm import check_start, SimulatedArm
 
 _PERIOD = 0.05  # between two checks of the hand [s]
@@ -287,7 +291,7 @@ class SimulatedArmNode(NodeWithActions):
 
     ``~/reset`` puts the arm where it started, and lets the IK node drop its target; ``~/pause``
     stops the simulated time. The parameters ``faults.*`` inject faults, see
-    :class:`~ik_service.sim.faults.FaultSettings`.
+    :class:`~ik_service.sim.real_time_simulation.FaultSettings`.
 
     :param node_options: passed on to :class:`rclpy.node.Node`, such as ``namespace``.
     :raises IkServiceError: the parameters describe no arm.
@@ -328,7 +332,7 @@ class SimulatedArmNode(NodeWithActions):
     @contextmanager
     def running(self) -> Iterator[None]:
         """Run the simulation in a thread, for a ``with`` block; spin the node meanwhile."""
-        with PeriodicThread(self._on_tick, self._settings[RATE], self._on_error):
+        with PeriodicCall(self._on_tick, self._settings[RATE], self._on_error):
             yield
 
     # The robot

@@ -168,7 +168,7 @@ def _write_inverse_distances(roots):
 
 @inner_kernel
 def _move_roots(roots):
-    """Subtract the correction from each root; returns the largest."""
+    """Subtract the correction from each root; returns the largest, of 1 / z where |z| > 1."""
     re, im, value_re, value_im = roots[0], roots[1], roots[2], roots[3]
     slope_re, slope_im, sum_re, sum_im = roots[4], roots[5], roots[6], roots[7]
     largest = 0.0
@@ -180,5 +180,6 @@ def _move_roots(roots):
         y = scale * (value_im[k] * a - value_re[k] * b)
         re[k] -= x
         im[k] -= y
-        largest = max(largest, abs(x) + abs(y))
+        square = re[k] * re[k] + im[k] * im[k]
+        largest = max(largest, (abs(x) + abs(y)) / max(square, 1.0))
     return largest

@@ -324,30 +324,55 @@ def wrist_starts(arm, starts):
 
 
 @inner_kernel
-def write_sheets(arm, starts, there):
+def third_angles(arm):
     """
-    Write the eight postures of an arm with a spherical wrist, each always in the same row.
+    Write the third angles to the scratch.
+
+    :param arm: :class:`ClosedForm` whose first two axes meet, with G in its scratch.
+    :returns: as :func:`wanted_wrist`, and their number.
+    """
+    wrist, k1, square = wanted_wrist(arm)
+    return wrist, k1, square, _third_angles(arm, k1, square, arm.scratch[12:16])
+
+
+@inner_kernel
+def write_pair(arm, thirds, lower, upper, slack, row, starts, within):
+    """
+    Write two of the eight postures of an arm with a spherical wrist, each always in the same row.
 
     The rows are numbered by the signs in the closed form, so that the posture in a row moves
     continuously with the displacement, where it is there.
 
-    :param arm: :class:`~ik_service.solvers.all_solutions.closed_forms.ClosedForm` whose first two
-        axes are not skew.
+    :param arm: :class:`ClosedForm` whose first two axes meet.
+    :param thirds: see :func:`third_angles`.
+    :param lower: (6,) lower limits of its joints [rad].
+    :param upper: (6,) upper limits [rad].
+    :param slack: how far beyond them a joint may be [rad].
+    :param row: the first row, an even number.
     :param starts: (8, 6) out [rad].
-    :param there: (8,) bool out: whether each exists.
+    :param within: (8,) bool out: whether each exists within the limits; those that do are written.
     """
-    roots = arm.scratch[12:16]
-    wrist, k1, square = wanted_wrist(arm)
-    made = _third_angles(arm, k1, square, roots)
-    for r in range(2):
-        for s in range(2):
-            row, exists = 4 * r + 2 * s, False
-            if r < made:
-                exists, miss = _arm_angles(
-                    arm, wrist, k1, square, roots[r], 1.0 - 2.0 * s, starts[row]
-                )
-                exists = exists and miss < _EXACT and _wrist_angles(arm, starts, row) == 2
-            there[row] = there[row + 1] = exists
+    wrist, k1, square, made = thirds
+    third, side = row // 4, 1.0 - (row % 4)
+    exists = third < made
+    if exists:
+        root = arm.scratch[12 + third]
+        there, miss = _arm_angles(arm, wrist, k1, square, root, side, starts[row])
+        exists = there and miss < _EXACT and _turn_inside(starts[row], lower, upper, slack, 0)
+        exists = exists and _wrist_angles(arm, starts, row) == 2
+    for k in range(row, row + 2):
+        within[k] = exists and _turn_inside(starts[k], lower, upper, slack, 3)
+
+
+@inner_kernel
+def _turn_inside(start, lower, upper, slack, first):
+    """Turn three angles to between their limits; returns whether they are there."""
+    for i in range(first, first + 3):
+        middle = 0.5 * (lower[i] + upper[i]) if upper[i] - lower[i] < math.inf else 0.0
+        start[i] -= 2.0 * math.pi * math.floor((start[i] - middle) / (2.0 * math.pi) + 0.5)
+        if not lower[i] - slack <= start[i] <= upper[i] + slack:
+            return False
+    return True
 
 
 @inner_kernel
@@ -417,6 +442,21 @@ def _third_angles(arm, k1, square, roots):
 
 
 @inner_kernel
+def elbow_circle(arm):
+    """
+    Return the circle on which the third axis carries c, seen from the second one's point.
+
+    :param arm: :class:`ClosedForm`.
+    :returns: u, v and w of u + v cos θ₃ + w sin θ₃.
+    """
+    h3, o3 = vector_at(arm.axes[2], 0), vector_at(arm.axes[2], 3)
+    lever = plus(vector_at(arm.center, 0), -1.0, o3)
+    along = dot(h3, lever)
+    u = plus(plus(o3, along, h3), -1.0, vector_at(arm.axes[1], 3))
+    return u, plus(lever, -along, h3), cross(h3, lever)
+
+
+@inner_kernel
 def elbow_terms(arm):
     """
     Return how far c lies along the second axis, and its squared distance from that one's point.
@@ -424,14 +464,8 @@ def elbow_terms(arm):
     :param arm: :class:`ClosedForm`.
     :returns: two triples: factors of 1, and of cosine and sine of the third angle.
     """
-    axes = arm.axes
-    h2, h3, o3 = vector_at(axes[1], 0), vector_at(axes[2], 0), vector_at(axes[2], 3)
-    # The point that the third axis carries, seen from the second: u + v cos θ + w sin θ.
-    lever = plus(vector_at(arm.center, 0), -1.0, o3)
-    along = dot(h3, lever)
-    v = plus(lever, -along, h3)
-    w = cross(h3, lever)
-    u = plus(plus(o3, along, h3), -1.0, vector_at(axes[1], 3))
+    h2 = vector_at(arm.axes[1], 0)
+    u, v, w = elbow_circle(arm)
     return (
         (dot(h2, u), dot(h2, v), dot(h2, w)),
         (dot(u, u) + dot(v, v), 2.0 * dot(u, v), 2.0 * dot(u, w)),

@@ -18,252 +18,45 @@ everywhere or nowhere, and one evaluation tells.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 import math
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.common.arguments import real_array
 from ik_service.exceptions import ArgumentError
-from ik_service.jit.compile import inner_kernel, vector_kernel
+from ik_service.jit.compile import CompiledKernel
 from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_space import frozen
 from ik_service.kinematics.pose_error import check_transform
-from ik_service.solvers.all_solutions.angles import find_roots, ROOTS
 from ik_service.solvers.all_solutions.closed_forms import (
     closed_form_of,
-    ClosedForm,
-    displacement,
-    elbow_terms,
     INTERSECTING,
-    reverse_joints,
     SPHERICAL_WRIST,
-    wanted_wrist,
-    write_sheets,
+)
+from ik_service.solvers.all_solutions.critical_angles import (
+    Arm,
+    evaluate_sheets,
+    fourier_waves,
+    MOST_ANGLES,
+    new_scratch,
+    SHEETS,
+    write_critical_angles,
+    write_intervals,
 )
 from ik_service.solvers.all_solutions.finder import solution_finder
-from ik_service.solvers.all_solutions.vectors import dot, vector_at
+from ik_service.solvers.all_solutions.solution_finder import SolutionFinder
 
-_SHEETS = 8
-_DEGREE = 8
-_SAMPLES = 20
-# Distance from the unit circle up to which a root may be an angle: one more than needed only costs
-# an evaluation.
-_NEAR_CIRCLE = 1e-3
-# Share of the largest coefficient that the leading one has to have.
-_LEADING = 1e-9
-# Amplitude of a squared distance, relative to its mean, below which it does not vary.
-_CONSTANT = 1e-9
-# How far beyond a limit a joint still is on it, and distance of angles that are one: roots that
-# meet are that precise [rad].
-_ON_LIMIT = 1e-9
-_SAME = 1e-7
 # Postures that the closed form is compared with, and the difference up to which it is exact [rad].
 _POSTURES = 5
 _EXACT = 1e-7
 # Distances from the ends of an interval at which a posture that is at its end is computed [rad].
 _MARGINS = (0.0, 1e-9, 1e-6)
-_MOST_ANGLES = 2 * 4 + ROOTS
-
-
-class Arm(NamedTuple):
-    """
-    Arm of seven joints as the kernels take it.
-
-    :ivar form: closed form with the parameter locked at 0.
-    :ivar parameter: number of the joint that is the parameter.
-    :ivar lower: (7,) lower limits [rad].
-    :ivar upper: (7,) upper limits [rad].
-    :ivar waves: (18, 20) the Fourier transform of samples: nine cosines, then nine sines.
-    """
-
-    form: ClosedForm
-    parameter: int
-    lower: np.ndarray
-    upper: np.ndarray
-    waves: np.ndarray
-
-
-class Scratch(NamedTuple):
-    """
-    Scratch of the kernels.
-
-    :ivar target: (4, 4) target of the arm with the parameter locked.
-    :ivar starts: (8, 6) postures of that arm [rad].
-    :ivar terms: (2, 3) of a squared distance and of a length: at three angles, then factors of 1,
-        cosine and sine of the parameter.
-    :ivar samples: (20,) values of the polynomial.
-    :ivar coefficients: (2, 17) its coefficients.
-    :ivar roots: (8, 16) its roots.
-    """
-
-    target: np.ndarray
-    starts: np.ndarray
-    terms: np.ndarray
-    samples: np.ndarray
-    coefficients: np.ndarray
-    roots: np.ndarray
-
-
-def _new_scratch() -> Scratch:
-    return Scratch(
-        target=np.zeros((4, 4)),
-        starts=np.zeros((_SHEETS, 6)),
-        terms=np.zeros((2, 3)),
-        samples=np.zeros(_SAMPLES),
-        coefficients=np.zeros((2, ROOTS + 1)),
-        roots=np.zeros((8, ROOTS)),
-    )
-
-
-@vector_kernel
-def critical_angles(arm, scratch, motion, angles):
-    """
-    Write the parameters at which the elbow meets a limit, and at which two postures meet.
-
-    :param arm: :class:`Arm`.
-    :param scratch: :class:`Scratch`.
-    :param motion: (3, 4, 4) the target of the arm with the parameter locked: constant, and with
-        cosine and sine of the parameter.
-    :param angles: (24,) out [rad].
-    :returns: their number, and whether these are all.
-    """
-    _write_terms(arm, scratch, motion)
-    _, (d0, dc, ds) = elbow_terms(arm.form)
-    elbow = 3 if arm.form.inverted != 0 else 2
-    joint = elbow if arm.parameter > 0 else elbow + 1
-    sign = -1.0 if arm.form.inverted != 0 else 1.0
-    lower, upper = sign * arm.lower[joint], sign * arm.upper[joint]
-    largest = math.hypot(dc, ds)
-    count = _angles_at(scratch.terms[0], d0 + largest, angles, 0)
-    count = _angles_at(scratch.terms[0], d0 - largest, angles, count)
-    for limit in (lower, upper):
-        if abs(limit) < math.inf:
-            square = d0 + dc * math.cos(limit) + ds * math.sin(limit)
-            count = _angles_at(scratch.terms[0], square, angles, count)
-    complete = _write_polynomial(arm, scratch)
-    find_roots(scratch.coefficients, scratch.roots)
-    for k in range(ROOTS):
-        x, y = scratch.roots[0, k], scratch.roots[1, k]
-        if abs(math.hypot(x, y) - 1.0) < _NEAR_CIRCLE:
-            angles[count] = math.atan2(y, x)
-            count += 1
-    return count, complete
-
-
-@inner_kernel
-def _place(arm, scratch, motion, c, s):
-    """Write the displacement of the arm with the parameter locked, for its cosine and sine."""
-    for i in range(4):
-        for j in range(4):
-            scratch.target[i, j] = motion[0, i, j] + c * motion[1, i, j] + s * motion[2, i, j]
-    displacement(arm.form, scratch.target, arm.form.scratch)
-
-
-@inner_kernel
-def _write_terms(arm, scratch, motion):
-    """Write squared distance of the point c, and its length along the first axis, as waves."""
-    terms = scratch.terms
-    for k in range(3):
-        c, s = (1.0, -1.0, 0.0)[k], (0.0, 0.0, 1.0)[k]
-        _place(arm, scratch, motion, c, s)
-        _, along, square = wanted_wrist(arm.form)
-        terms[0, k], terms[1, k] = square, along
-    for row in range(2):
-        mean = 0.5 * (terms[row, 0] + terms[row, 1])
-        terms[row, 1] = terms[row, 0] - mean
-        terms[row, 2] -= mean
-        terms[row, 0] = mean
-
-
-@inner_kernel
-def _angles_at(terms, value, angles, count):
-    """Write the angles at which a trigonometric polynomial of degree 1 has a value."""
-    mean, c, s = terms[0], terms[1], terms[2]
-    amplitude, gap = math.hypot(c, s), value - mean
-    if amplitude <= _CONSTANT * abs(mean) or abs(gap) > amplitude:
-        return count
-    middle, half = math.atan2(s, c), math.acos(gap / amplitude)
-    angles[count], angles[count + 1] = middle + half, middle - half
-    return count + 2
-
-
-@inner_kernel
-def _write_polynomial(arm, scratch):
-    """
-    Write the polynomial whose roots are where two postures of the arm meet.
-
-    Of both elbow angles, it is the product of the squared distance of the point c from the plane
-    of the first two axes, times 2 − cos 4θ, which has no real roots and makes its degree 8.
-
-    :returns: whether its degree is not less than that.
-    """
-    form, terms, coefficients = arm.form, scratch.terms, scratch.coefficients
-    (k0, kc, ks), (d0, dc, ds) = elbow_terms(form)
-    between = dot(vector_at(form.axes[0], 0), vector_at(form.axes[1], 0))
-    inverse, length = 1.0 / (1.0 - between * between), math.hypot(dc, ds)
-    ahead, side = (kc * dc + ks * ds) / length, (ks * dc - kc * ds) / length
-    for k in range(_SAMPLES):
-        c, s = arm.waves[1, k], arm.waves[_DEGREE + 2, k]
-        square = terms[0, 0] + c * terms[0, 1] + s * terms[0, 2]
-        k1 = terms[1, 0] + c * terms[1, 1] + s * terms[1, 2]
-        x = (square - d0) / length
-        y, k2 = 1.0 - x * x, k0 + ahead * x
-        even = square - inverse * (k1 * k1 - 2.0 * between * k1 * k2 + k2 * k2 + side * side * y)
-        odd = 2.0 * inverse * side * (k2 - between * k1)
-        scratch.samples[k] = (even * even - odd * odd * y) * (2.0 - arm.waves[4, k])
-    largest = 0.0
-    for m in range(_DEGREE + 1):
-        c = s = 0.0
-        for k in range(_SAMPLES):
-            c += arm.waves[m, k] * scratch.samples[k]
-            s += arm.waves[_DEGREE + 1 + m, k] * scratch.samples[k]
-        coefficients[0, _DEGREE + m], coefficients[1, _DEGREE + m] = c, -s
-        coefficients[0, _DEGREE - m], coefficients[1, _DEGREE - m] = c, s
-        largest = max(largest, math.hypot(c, s))
-    return math.hypot(coefficients[0, ROOTS], coefficients[1, ROOTS]) > _LEADING * largest
-
-
-@vector_kernel
-def evaluate_sheets(arm, scratch, motion, values, q, within):
-    """
-    Write the eight postures at some parameters.
-
-    :param arm: :class:`Arm`.
-    :param scratch: :class:`Scratch`.
-    :param motion: (3, 4, 4), see :func:`critical_angles`.
-    :param values: (m,) of the parameter [rad].
-    :param q: (m, 8, 7) out [rad].
-    :param within: (m, 8) bool out: whether each exists within the limits.
-    """
-    first = 1 if arm.parameter == 0 else 0
-    for k in range(values.shape[0]):
-        _place(arm, scratch, motion, math.cos(values[k]), math.sin(values[k]))
-        write_sheets(arm.form, scratch.starts, within[k])
-        for sheet in range(_SHEETS):
-            if not within[k, sheet]:
-                continue
-            if arm.form.inverted != 0:
-                reverse_joints(scratch.starts[sheet])
-            q[k, sheet, arm.parameter] = values[k]
-            for i in range(6):
-                joint = first + i
-                lower, upper = arm.lower[joint], arm.upper[joint]
-                value = _turned_inside(scratch.starts[sheet, i], lower, upper)
-                q[k, sheet, joint] = min(max(value, lower), upper)
-                within[k, sheet] &= lower - _ON_LIMIT <= value <= upper + _ON_LIMIT
-
-
-@inner_kernel
-def _turned_inside(value, lower, upper):
-    """Return an angle turned to where it is nearest to the middle between the limits."""
-    middle = 0.5 * (lower + upper) if upper - lower < math.inf else 0.0
-    turn = 2.0 * math.pi
-    return value - turn * math.floor((value - middle) / turn + 0.5)
 
 
 @dataclass(frozen=True)
@@ -343,23 +136,37 @@ class _Family:
 
     def __init__(self, arm: Arm, motion: np.ndarray) -> None:
         form = arm.form._replace(scratch=np.zeros_like(arm.form.scratch))
-        self._before = arm._replace(form=form), _new_scratch(), motion
+        self._before = arm._replace(form=form), new_scratch(), motion
 
-    def critical(self) -> tuple[np.ndarray, bool]:
-        """Return parameters at which a posture may begin or end, and whether they are all."""
-        angles = np.empty(_MOST_ANGLES)
-        kernel = entry_point(critical_angles, *self._before, angles)
-        count, complete = kernel(*self._before, angles)
-        return angles[:count], complete
+    def critical(self) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Return angles (m,), for which limits (3, 2), and whether the others are all there."""
+        angles, precise = np.empty(MOST_ANGLES), np.empty((3, 2), bool)
+        count, complete = self._run(write_critical_angles, angles, precise)
+        return angles[1:count], precise, complete
+
+    def intervals(self, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return sorted angles (m + 1,), and which postures exist between two (m, 8)."""
+        end = len(angles) + 1
+        edges, within = np.empty(end + 1), np.empty((end + 1, SHEETS), bool)
+        edges[1:end] = angles
+        count = self._run(write_intervals, end, edges, within)
+        return edges[:count], within[: count - 1]
 
     def evaluated(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return postures (m, 8, 7) at some parameters, and which are solutions (m, 8)."""
-        q = np.full((len(values), _SHEETS, 7), math.nan)
-        within = np.zeros((len(values), _SHEETS), bool)
-        entry_point(evaluate_sheets, *self._before, values, q, within)(
-            *self._before, values, q, within
-        )
+        q, within = np.empty((len(values), SHEETS, 7)), np.empty((len(values), SHEETS), bool)
+        self._run(evaluate_sheets, values, q, within)
         return q, within
+
+    def _run(self, kernel: CompiledKernel, *arguments: object) -> Any:  # noqa: ANN401 - as it does
+        """Run a kernel on the arm, its scratch and the target, whose types are those of any."""
+        code = _machine_code.get(kernel)
+        if code is None:
+            code = _machine_code[kernel] = entry_point(kernel, *self._before, *arguments)
+        return code(*self._before, *arguments)
+
+
+_machine_code: dict[CompiledKernel, Callable] = {}
 
 
 class _SelfMotionFinder:
@@ -374,18 +181,7 @@ class _SelfMotionFinder:
             )
         self._arm = arm
         self._before, self._behind = _motions(chain, arm.parameter)
-        range_ = chain.upper - chain.lower
-        elbow = (3 if arm.form.inverted else 2) + (arm.parameter == 0)
-        others = [k for k in range(7) if k not in (arm.parameter, elbow)]
-        self._locked = [
-            (solution_finder(_locked(chain, k, limit)), arm.parameter - (k < arm.parameter))
-            for k in others
-            if range_[k] < 2.0 * math.pi
-            for limit in (chain.lower[k], chain.upper[k])
-        ]
-        lower, upper = chain.lower[arm.parameter], chain.upper[arm.parameter]
-        whole = not upper - lower < 2.0 * math.pi
-        self._range = (-math.pi, math.pi) if whole else (float(lower), float(upper))
+        self._finders: dict[tuple[int, int], SolutionFinder] = {}
 
     def find(self, T: np.ndarray) -> SelfMotions:
         """
@@ -394,32 +190,43 @@ class _SelfMotionFinder:
         :param T: (4, 4) T_base_tip.
         """
         family = _Family(self._arm, np.ascontiguousarray(self._before @ T @ self._behind))
-        angles, proved = family.critical()
-        listed = [angles]
-        for locked, column in self._locked:
-            solutions = locked.search(T, locked.chain.middle, turns=False)
-            listed.append(solutions.q[:, column])
-            proved &= solutions.proved
-        edges = self._edges(np.concatenate(listed))
-        _, within = family.evaluated(0.5 * (edges[1:] + edges[:-1]))
-        outside = np.zeros((1, _SHEETS), bool)
-        padded = np.concatenate([outside, within, outside])
+        angles, precise, proved = family.critical()
+        if not precise.all():
+            listed = [angles]
+            for joint, side in np.argwhere(~precise):
+                found, all_found = self._at_limit(T, joint, side)
+                listed.append(found)
+                proved &= all_found
+            angles = np.concatenate(listed)
+        edges, within = family.intervals(angles)
+        padded = np.zeros((len(within) + 2, SHEETS), bool)
+        padded[1:-1] = within
         changes = padded[1:] != padded[:-1]
         branches = tuple(
-            SolutionBranch(frozen(edges[changes[:, sheet]].reshape(-1, 2)), sheet, family)
-            for sheet in range(_SHEETS)
-            if changes[:, sheet].any()
+            SolutionBranch(frozen(edges[changes[:, sheet]].reshape(-1, 2)), int(sheet), family)
+            for sheet in np.flatnonzero(within.any(axis=0))
         )
         return SelfMotions(self._arm.parameter, branches, bool(proved))
 
-    def _edges(self, angles: np.ndarray) -> np.ndarray:
-        """Return angles within the parameter's range in order, with its ends."""
-        lower, upper = self._range
-        angles = lower + np.remainder(angles - lower, 2.0 * math.pi)
-        inner = np.sort(angles[(angles > lower + _SAME) & (angles < upper - _SAME)])
-        edges = np.concatenate([[lower], inner, [upper]])
-        # The first one stays of each of those that are one.
-        return edges[np.concatenate([[True], edges[1:] - edges[:-1] > _SAME])]
+    def _at_limit(self, T: np.ndarray, joint: int, side: int) -> tuple[np.ndarray, bool]:
+        """
+        Return the parameter of each solution with a joint at a limit, and whether they are all.
+
+        :param T: (4, 4) T_base_tip.
+        :param joint: number of the joint in the closed form's wrist.
+        :param side: 0 for the lower limit in its sign, 1 for the upper one.
+        """
+        chain, arm = self._chain, self._arm
+        joint, first = 3 + joint, 1 if arm.parameter == 0 else 0
+        if arm.form.inverted:
+            joint, side = 5 - joint, 1 - side
+        number = first + joint
+        limit = (chain.lower, chain.upper)[side][number]
+        if (number, side) not in self._finders:
+            self._finders[number, side] = solution_finder(_locked(chain, number, limit))
+        finder = self._finders[number, side]
+        found = finder.search(T, finder.chain.middle, turns=False)
+        return found.q[:, arm.parameter - (number < arm.parameter)], found.proved
 
 
 def _arm(chain: KinematicChain, parameter: int) -> Arm | None:
@@ -432,9 +239,14 @@ def _arm(chain: KinematicChain, parameter: int) -> Arm | None:
     wrist = form.axes[3:, :3]
     if max(abs(wrist[0] @ wrist[1]), abs(wrist[1] @ wrist[2])) > _EXACT:
         return None  # its postures would end elsewhere, too
-    phases = 2.0 * math.pi / _SAMPLES * np.outer(np.arange(_DEGREE + 1), np.arange(_SAMPLES))
-    waves = np.vstack([np.cos(phases), np.sin(phases)])
-    arm = Arm(form, parameter, chain.lower, chain.upper, waves)
+    lower, upper = np.delete(chain.lower, parameter), np.delete(chain.upper, parameter)
+    if form.inverted:
+        lower, upper = -upper[::-1], -lower[::-1]
+    first, last = float(chain.lower[parameter]), float(chain.upper[parameter])
+    if not last - first < 2.0 * math.pi:
+        first, last = -math.pi, math.pi
+    lower, upper = np.ascontiguousarray(lower), np.ascontiguousarray(upper)
+    arm = Arm(form, parameter, lower, upper, first, last, fourier_waves())
     return arm if _is_exact(chain, arm) else None
 
 
@@ -445,7 +257,8 @@ def _is_exact(chain: KinematicChain, arm: Arm) -> bool:
     for q in np.random.default_rng(0).uniform(lower, upper, (_POSTURES, 7)):
         motion = np.ascontiguousarray(before @ chain.forward(q) @ behind)
         found, within = _Family(arm, motion).evaluated(q[arm.parameter : arm.parameter + 1])
-        if not np.abs(found[within] - q).max(axis=1).min(initial=math.inf) < _EXACT:
+        apart = np.abs(np.remainder(found[within] - q + math.pi, 2.0 * math.pi) - math.pi)
+        if not apart.max(axis=1).min(initial=math.inf) < _EXACT:
             return False
     return True
 

@@ -11,8 +11,8 @@ pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, StoreError
 from ik_service.extras.scale import NO_POSE, solve_to_store
+from ik_service.extras.scale.solving import transform_digests
 from ik_service.extras.scale.targets import blocks_of
-from ik_service.kinematics.pose_error import transform_digests
 
 URDF = REPOSITORY / 'urdf' / 'panda.urdf'
 SUCCESS = iks.IkStatus.SUCCESS.number

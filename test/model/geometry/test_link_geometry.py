@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 
 from ik_service.model.description import read_description
-from ik_service.model.geometry.link_geometry import (
-    Box,
-    Capsule,
-    Cylinder,
-    MeshFile,
-    read_collision_geometry,
-    Sphere,
-)
+from ik_service.model.geometry.link_geometry import MeshFile, read_collision_geometry
+from ik_service.model.geometry.solids import Box, Capsule, Cylinder, Sphere
 
 
 def robot(collision):

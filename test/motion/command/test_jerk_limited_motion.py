@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from ik_service.motion.command.averaged_motion import JerkLimitedMotion
 from ik_service.motion.command.command_window import PlannedMotion
-from ik_service.motion.command.joint_motion import JerkLimitedMotion, JointMotion
+from ik_service.motion.command.joint_motion import JointMotion
 from ik_service.motion.command.motion_limits import averaging_window, MotionLimits
 from ik_service.motion.command.windowed_joints import averaged
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory

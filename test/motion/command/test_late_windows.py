@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from ik_service.motion.command.averaged_motion import JerkLimitedMotion
 from ik_service.motion.command.command_stream import CommandGate
 from ik_service.motion.command.command_window import (
     COAST,
@@ -16,7 +17,7 @@ from ik_service.motion.command.command_window import (
     MARGIN,
     PlannedMotion,
 )
-from ik_service.motion.command.joint_motion import JerkLimitedMotion, JointMotion
+from ik_service.motion.command.joint_motion import JointMotion
 from ik_service.motion.command.motion_limits import MotionLimits
 from ik_service.paths.trajectory.joint_trajectory import segment_coefficients
 
@@ -100,13 +101,12 @@ def play(
 
 
 def _sampled(arrivals: list[tuple[float, PlannedMotion]]) -> np.ndarray:
-    end, i = arrivals[-1][0] + 1.0, 0
-    output = []
-    for time in np.arange(arrivals[0][0], end, CYCLE):
-        while i + 1 < len(arrivals) and arrivals[i + 1][0] <= time:
-            i += 1
-        output.append(_at(arrivals[i][1], time))
-    return np.array(output)
+    begins = np.array([arrival for arrival, _ in arrivals])
+    times = np.arange(begins[0], begins[-1] + 1.0, CYCLE)
+    parts = np.split(times, np.searchsorted(times, begins[1:]))
+    return np.concatenate(
+        [_at(planned, part) for (_, planned), part in zip(arrivals, parts, strict=True)]
+    )
 
 
 def _largest_accelerations(planned: PlannedMotion) -> np.ndarray:
@@ -117,18 +117,17 @@ def _largest_accelerations(planned: PlannedMotion) -> np.ndarray:
     return np.abs([begin, end]).max(axis=(0, 1))
 
 
-def _at(planned: PlannedMotion, time: float) -> np.ndarray:
-    """Return where a cubic between the two points around a time is."""
+def _at(planned: PlannedMotion, times: np.ndarray) -> np.ndarray:
+    """Return where the cubics between the points are at times (k,), and the end after them."""
     way = planned.trajectory
-    times = planned.start + way.times
-    if time >= times[-1]:
-        return way.positions[-1]
-    i = max(int(np.searchsorted(times, time, 'right')) - 1, 0)
-    h, s = times[i + 1] - times[i], max(time - times[i], 0.0)
-    (q0, q1), (v0, v1) = way.positions[i : i + 2], way.velocities[i : i + 2]
+    points = planned.start + way.times
+    i = np.clip(np.searchsorted(points, times, 'right') - 1, 0, len(points) - 2)
+    h, s = (points[i + 1] - points[i])[:, None], np.maximum(times - points[i], 0.0)[:, None]
+    (q0, q1), (v0, v1) = ((rows[i], rows[i + 1]) for rows in (way.positions, way.velocities))
     mean = (q1 - q0) / h
     square, cube = 3.0 * mean - 2.0 * v0 - v1, v0 + v1 - 2.0 * mean
-    return q0 + v0 * s + square * s**2 / h + cube * s**3 / h**2
+    q = q0 + v0 * s + square * s**2 / h + cube * s**3 / h**2
+    return np.where((times >= points[-1])[:, None], way.positions[-1], q)
 
 
 FAR = np.array([50.0, 37.5])  # [rad/s], more than the limits allow

@@ -1,12 +1,11 @@
-"""Windows around the commands of several groups for the joints of one controller."""
-
-from __future__ import annotations
+"""Commands of several groups for the joints of one controller, and windows around them."""
 
 import numpy as np
 import pytest
 from support.motion.streaming import LIMITS, NAMES
 
 from ik_service.motion.command.command_window import CommandWindow
+from ik_service.motion.command.commanded_joints import CommandedJoints
 from ik_service.motion.command.joint_motion import JointMotion
 from ik_service.motion.command.motion_limits import MotionLimits
 from ik_service.motion.command.windowed_joints import (
@@ -22,6 +21,28 @@ from ik_service.motion.command.windowed_joints import (
 
 LEFT, RIGHT = np.array([2, 0]), np.array([3])
 MEASURED = np.array([1.0, 2.0, 3.0, 4.0])
+
+
+def test_joints_that_no_group_moves_are_held_where_the_commands_began():
+    joints = CommandedJoints('abcd')
+    joints.begin(1, MEASURED)
+    joints.put(LEFT, np.array([3.5, 1.5]), np.array([0.1, 0.2]))
+    np.testing.assert_array_equal(joints.q, [1.5, 2.0, 3.5, 4.0])
+    np.testing.assert_array_equal(joints.velocity, [0.2, 0.0, 0.1, 0.0])
+
+
+def test_a_group_that_has_come_to_rest_is_held_while_another_moves():
+    joints = CommandedJoints('abcd')
+    joints.begin(1, MEASURED)
+    joints.put(LEFT, np.array([3.5, 1.5]), np.array([0.1, 0.2]))
+    joints.begin(2, MEASURED + 0.01)  # where they are measured, a little off, counts no more
+    joints.put(RIGHT, np.array([4.5]), np.array([0.3]))
+    joints.end(1, LEFT)
+    np.testing.assert_array_equal(joints.q, [1.5, 2.0, 3.5, 4.5])
+    np.testing.assert_array_equal(joints.velocity, [0.0, 0.0, 0.0, 0.3])
+    joints.end(2, RIGHT)
+    joints.begin(1, MEASURED + 1.0)
+    np.testing.assert_array_equal(joints.q, MEASURED + 1.0)
 
 
 def test_two_groups_that_move_in_the_same_tick_share_a_window():

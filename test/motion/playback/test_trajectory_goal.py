@@ -17,7 +17,6 @@ from ik_service.motion.playback.trajectory_goal import (
     TrajectoryGoal,
     TrajectoryTolerances,
 )
-from ik_service.motion.settings import FollowerState
 
 
 def broken_line(seed):
@@ -79,21 +78,6 @@ def test_a_trajectory_within_the_limits_is_played_on_time(solver):
     np.testing.assert_allclose(moving, wanted, atol=1e-6)
 
 
-def test_corners_are_rounded_by_nothing(solver):
-    """Straight lines between points, with corners, without a jump of the velocity."""
-    corner = READY + np.array([0.5, 0, 0, 0, 0, 0, 0])
-    end = corner + np.array([0, 0.4, 0, 0, 0, 0, 0])
-    trajectory = iks.JointTrajectory(
-        solver.chain.joint_names, [0.0, 1.0, 2.0], [READY, corner, end]
-    )
-    rig = Playing(solver, trajectory)
-    assert rig.finish() is TrajectoryEnd.REACHED
-    on_first = distance_from_line(rig.path, READY, corner)
-    on_second = distance_from_line(rig.path, corner, end)
-    assert np.minimum(on_first, on_second).max() < 5e-4
-    rig.assert_within(1.0, 0.2)
-
-
 def test_a_cancellation_slows_down_along_the_way(solver):
     trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 2.0)
     rig = Playing(solver, trajectory)
@@ -112,32 +96,6 @@ def test_a_cancellation_before_the_start_moves_nothing(solver):
     rig.goal.cancel()
     assert rig.finish() is TrajectoryEnd.CANCELED
     assert np.abs(rig.path - READY).max() == 0.0
-
-
-def test_others_are_refused_while_it_runs(solver):
-    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 2.0)
-    rig = Playing(solver, trajectory)
-    rig.tick(50)
-    second = TrajectoryGoal(trajectory, rig.follower.limits, 0.01)
-    with pytest.raises(TargetRefusedError, match='trajectory'):
-        rig.follower.follow_goal(second)
-    with pytest.raises(TargetRefusedError, match='trajectory'):
-        rig.follower.set_target(rig.chain.forward(READY))
-    assert second.outcome is None
-    assert rig.finish() is TrajectoryEnd.REACHED
-
-
-def test_stale_states_end_it(solver):
-    trajectory = smooth_trajectory(solver.chain.joint_names, READY, AWAY, 4.0)
-    rig = Playing(solver, trajectory)
-    rig.tick(100)
-    for _ in range(300):
-        rig.tick(measured=False)
-    assert rig.goal.outcome.end is TrajectoryEnd.STOPPED
-    assert 'joint state' in rig.goal.outcome.reason
-    assert rig.follower.state is FollowerState.STATE_STALE
-    assert not rig.follower.active
-    rig.assert_within(1.0, 0.2)
 
 
 def test_it_waits_for_an_arm_that_does_not_keep_up(solver):

@@ -72,16 +72,6 @@ def test_an_old_command_never_moves_the_arm(rig):
     np.testing.assert_array_equal(rig.q, before)
 
 
-def test_the_newest_kind_wins_between_targets_and_commands(rig):
-    rig.follower.set_target(rig.tip)
-    rig.drive(0.3, [0.05, 0.0, 0.0, 0.0, 0.0, 0.0])
-    assert rig.follower.state is FollowerState.SERVO
-    rig.follower.set_target(rig.tip)
-    assert rig.goal.end
-    rig.tick(300)
-    assert rig.follower.state is FollowerState.RELEASED
-
-
 def test_a_pose_is_gone_to_straight_and_held_for_as_long_as_it_is_asked_for(rig):
     goal = rig.tip @ transform_from_xyz_rpy((0.03, -0.05, 0.02), (0.1, 0.0, -0.2))
     start = rig.tip[:3, 3]

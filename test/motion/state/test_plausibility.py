@@ -1,13 +1,11 @@
 """Plausibility of joint states: which are believed."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from ik_service.motion.state.plausibility import PlausibilityMonitor, SETTLING_TIME
+from ik_service.motion.state.joint_state_tracker import PlausibilityMonitor, SETTLING_TIME
 
 SPEEDS = np.array([2.0, 0.5])
 

@@ -1,6 +1,7 @@
 """IkClient with servers of the test's own: blocks, order, lost answers, ends, odd servers."""
 
 import asyncio
+import sys
 import threading
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -30,6 +31,13 @@ from ik_service.ros.clients import (
 TIMED_OUT, PREEMPTED = -6, -7
 PATIENCE = 0.3  # with servers that do not answer, which nothing hurries [s]
 LONG = 60.0  # beyond what any test takes [s]
+
+
+@pytest.fixture
+def client(bench):
+    """A client at the node of the bench; tests of other settings have their own."""
+    with IkClient(bench.node) as client:
+        yield client
 
 
 @pytest.fixture
@@ -91,16 +99,6 @@ def test_poses_that_a_call_leaves_are_asked_for_again(bench, client):
 
     BatchServer(bench, leave)
     assert client.solve(poses(300)).result(LONG).q[:, 0].tolist() == list(range(300))
-
-
-def test_a_server_that_leaves_all_poses_is_given_up(bench, client):
-    def leave(request, response):
-        outcomes = response.start_state.joint_state
-        outcomes.effort = [float(PREEMPTED)] * len(outcomes.effort)
-
-    BatchServer(bench, leave)
-    with pytest.raises(NoServerError, match='has not answered 3 calls'):
-        client.solve(poses(5)).result(LONG)
 
 
 def test_a_refused_call_gives_each_pose_its_code(bench, client):
@@ -232,16 +230,6 @@ def test_errors_of_callbacks_are_logged_and_end_nothing(bench, client, capfd):
     assert 'in fail' in told
 
 
-def test_errors_of_callbacks_at_the_timeout_end_nothing(bench, client):
-    held = threading.Event()
-    BatchServer(bench, lambda request, response: held.wait(LONG))
-    batch, other = client.solve(poses(5), timeout=0.1), client.solve(poses(5))
-    batch.add_done_callback(fail)
-    assert set(batch.result(LONG).error_codes.tolist()) == {TIMED_OUT}
-    held.set()
-    assert other.result(LONG).success.all()
-
-
 def test_waiting_in_a_callback_and_in_coroutines(bench, client):
     BatchServer(bench)
     results = []
@@ -279,12 +267,6 @@ def test_the_end_of_the_client_ends_its_batches(bench):
         batch.result(LONG)
     with pytest.raises(IkClientError, match='closed'):
         client.solve(poses(5))
-
-
-def test_results_that_are_not_there_yet(client):
-    batch = client.solve(poses(5))
-    with pytest.raises(TimeoutError, match='0 of 5'):
-        batch.result(0.0)
 
 
 @pytest.mark.parametrize(
@@ -336,6 +318,80 @@ def test_a_server_that_names_no_joints_without_a_solution(bench, client):
     batch = client.pipelined(T).result(LONG)
     assert (batch.q.shape, batch.joint_names) == ((3, 0), ())
     assert batch.error_codes.tolist() == [NO_SOLUTION] * 3
+
+
+# Several threads at once
+
+
+@pytest.fixture
+def often_switched():
+    """Let threads take turns as often as the interpreter can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def test_batches_of_several_threads_do_not_get_the_poses_of_others(bench, client, often_switched):
+    BatchServer(bench)
+    client.solve(poses(5)).result(LONG)
+    batches = []
+
+    def solve():
+        for _ in range(5):
+            batches.append(client.solve(poses(1000)))
+            batches[-1].result(LONG)
+
+    threads = [threading.Thread(target=solve) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(LONG)
+    assert len(batches) == 15
+    for batch in batches:
+        assert batch.q[:, 0].tolist() == list(range(1000))
+
+
+def test_a_callback_at_the_end_reads_its_batch_and_begins_others_and_cannot_wait_for_them(
+    bench, client
+):
+    BatchServer(bench)
+    found, done = [], threading.Event()
+
+    def at_the_end(batch):
+        found.append(batch.result())
+        found.append(list(batch)[-1].row)
+        for wait in (lambda other: other.result(1.0), lambda other: next(iter(other))):
+            other = client.solve(poses(7))
+            with pytest.raises(IkClientError, match='cannot wait'):
+                wait(other)
+            with pytest.raises(TimeoutError, match='0 of 7'):
+                other.result(0.0)
+        other.add_done_callback(found.append)
+        other.add_done_callback(lambda _: done.set())
+
+    batch = client.solve(poses(10))
+    batch.add_done_callback(at_the_end)
+    assert done.wait(LONG)
+    assert found[:2] == [batch, 9]
+    assert found[2].success.all()
+
+
+def test_a_callback_may_close_the_client(bench, client):
+    BatchServer(bench)
+    closed = threading.Event()
+
+    def close(_):
+        client.close()
+        closed.set()
+
+    client.solve(poses(10)).add_done_callback(close)
+    assert closed.wait(LONG)
+    with pytest.raises(IkClientError, match='closed'):
+        client.solve(poses(5))
+
+
+# With the node
 
 
 LONGEST = 200.0  # beyond what any test takes, with the compiler [s]

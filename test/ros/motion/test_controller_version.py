@@ -1,16 +1,11 @@
 """How a controller is asked whether it blends trajectories."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from rcl_interfaces.msg import ParameterType, ParameterValue
 
-from ik_service.ros.motion.controller_version import ControllerVersion
+from ik_service.ros.motion.trajectory_channel import ControllerVersion
 
 TRUE = ParameterValue(type=ParameterType.PARAMETER_BOOL, bool_value=True)
 FALSE = ParameterValue(type=ParameterType.PARAMETER_BOOL, bool_value=False)

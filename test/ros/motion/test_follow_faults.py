@@ -1,21 +1,17 @@
 """Following with injected faults between node and arm, over real DDS."""
 
 from contextlib import contextmanager
-import time
-
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from diagnostic_msgs.msg import DiagnosticArray
+import numpy as np
+import pytest
 from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.node import Node
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
-from std_srvs.srv import SetBool, Trigger
+from std_srvs.srv import Trigger
 from support.harness import until
-from support.ros.cells import NAMES, READY
+from support.ros.cells import NAMES, READY, until_silent
 
 pytestmark = pytest.mark.dds
 SCALING = 0.8
@@ -45,10 +41,13 @@ def publisher(cell, topic):
 
 def said(cell, sentence, since):
     """Wait until the node has printed a sentence after a position in its output."""
-    deadline = time.monotonic() + 8.0
-    while sentence not in cell.node.output[since:]:
-        assert time.monotonic() < deadline, cell.node.output[since:]
-        time.sleep(0.05)
+    until(lambda: sentence in cell.node.output[since:], what=f'the sentence {sentence!r}')
+
+
+def passed(recorder, count):
+    """Wait until so many more messages have come."""
+    since = len(recorder)
+    until(lambda: len(recorder) > since + count, what='messages')
 
 
 def following_value(diagnostics, key):
@@ -73,7 +72,6 @@ def assert_recovers(cell, target):
     'wrong',
     [
         {'lost_states': 0.6},
-        {'lost_commands': 0.6},
         {'state_delay': 0.2, 'command_delay': 0.1},
         {'lost_states': 0.3, 'lost_commands': 0.3, 'state_delay': 0.1, 'command_delay': 0.1},
     ],
@@ -82,8 +80,8 @@ def assert_recovers(cell, target):
 def test_it_arrives_in_spite_of_lost_and_late_messages(cell, wrong):
     far, near = far_and_near(cell)
     with faults(cell, **wrong):
-        cell.send(far)
-        time.sleep(0.4)
+        cell.begin(far)
+        passed(cell.commands, 20)
         cell.send(near)  # on the way: it has to turn back
         assert_recovers(cell, near)
 
@@ -91,7 +89,7 @@ def test_it_arrives_in_spite_of_lost_and_late_messages(cell, wrong):
 def test_noise_makes_no_command_jump(cell):
     _, near = far_and_near(cell)
     with faults(cell, noise=0.05):
-        cell.send(near)
+        cell.begin(near)
         cell.commands.wait(lambda message: any(message.velocity))
         cell.commands.wait(lambda message: not any(message.velocity), since=len(cell.commands))
         measured = np.array([cell.positions(state) for state in cell.states.messages[-20:]])
@@ -102,49 +100,30 @@ def test_noise_makes_no_command_jump(cell):
 def test_missing_states_stop_the_arm_until_it_is_enabled(cell):
     far, _ = far_and_near(cell)
     since = len(cell.node.output)
-    cell.send(far)
-    cell.commands.wait()
+    cell.begin(far)
     with faults(cell, lost_states=1.0):
         said(cell, 'the joint states are stale', since)
-        time.sleep(0.3)
+        until_silent(cell.commands)
         cell.commands.clear()
-        time.sleep(0.3)
-        assert len(cell.commands) == 0
         cell.states.clear()
     cell.start = cell.positions(cell.states.wait())
     said(cell, 'target dropped: the last joint state is', since)
-    time.sleep(0.5)
+    passed(cell.states, 50)
     assert len(cell.commands) == 0, 'it does not move by itself'
     assert cell.enable(True) == 'following the target again'
     assert_recovers(cell, far)
-
-
-def test_with_resume_motion_continues_when_states_are_back(cell):
-    far, _ = far_and_near(cell)
-    cell.bench.set_parameters('ik_service', resume=True)
-    try:
-        cell.send(far)
-        cell.commands.wait()
-        with faults(cell, lost_states=1.0):
-            time.sleep(1.2)
-            cell.commands.clear()
-            cell.states.clear()
-        cell.start = cell.positions(cell.states.wait())
-        assert_recovers(cell, far)
-    finally:
-        cell.bench.set_parameters('ik_service', resume=False)
 
 
 def test_commands_wait_for_an_arm_that_gets_none_and_end(cell):
     far, _ = far_and_near(cell)
     since = len(cell.node.output)
     with faults(cell, lost_commands=1.0):
-        cell.send(far)
+        cell.begin(far)
         said(cell, 'has not moved for 2.0 s', since)
         path = np.array([cell.positions(message) for message in cell.commands.messages])
         ahead = np.abs(path - cell.positions(cell.states.next())).max()
         assert 0.05 < ahead <= 0.1, 'as far as lead_limit allows'
-    cell.send(far)
+    cell.begin(far)
     assert_recovers(cell, far)
 
 
@@ -152,7 +131,7 @@ def test_diagnostics_report_a_stuck_joint(cell):
     far, _ = far_and_near(cell)
     since = len(cell.node.output)
     with faults(cell, stuck_joint='panda_joint1'):
-        cell.send(far)
+        cell.begin(far)
         said(cell, 'the arm lags behind', since)
         state = cell.states.next()
         assert cell.positions(state)[0] == pytest.approx(cell.start[0], abs=1e-3)
@@ -160,31 +139,19 @@ def test_diagnostics_report_a_stuck_joint(cell):
     assert_recovers(cell, far)
 
 
-def test_it_waits_while_the_simulation_is_paused(cell):
-    far, _ = far_and_near(cell)
-    since = len(cell.node.output)
-    cell.send(far)
-    cell.commands.wait()
-    assert cell.bench.call(SetBool, 'ik_sim/pause', SetBool.Request(data=True)).success
-    said(cell, 'the arm lags behind', since)
-    assert cell.bench.call(SetBool, 'ik_sim/pause', SetBool.Request(data=False)).success
-    assert_recovers(cell, far)
-
-
 @pytest.mark.parametrize('under_way', [False, True])
 def test_a_reset_of_the_simulated_arm_drops_the_target(cell, under_way):
     far, _ = far_and_near(cell)
-    cell.send(far)
+    cell.begin(far)
     if under_way:
         cell.commands.wait(lambda message: max(map(abs, message.velocity)) > 0.5)
     else:
         assert_recovers(cell, far)
     assert cell.bench.call(Trigger, 'ik_sim/reset', Trigger.Request()).success
     reset = cell.bench.node.get_clock().now()
-    time.sleep(1.0)
-    cell.commands.clear()
-    time.sleep(0.5)
-    assert len(cell.commands) == 0
+    ended = until_silent(cell.commands)
+    passed(cell.states, 100)
+    assert len(cell.commands) == ended
     since = [m for m in cell.states.messages if Time.from_msg(m.header.stamp) >= reset]
     measured = np.array([cell.positions(state) for state in since])
     assert len(measured) > 20
@@ -193,17 +160,14 @@ def test_a_reset_of_the_simulated_arm_drops_the_target(cell, under_way):
 
 def test_stop_comes_to_rest_and_drops_the_target(cell):
     far, near = far_and_near(cell)
-    cell.send(far)
+    cell.begin(far)
     cell.commands.wait(lambda message: max(map(abs, message.velocity)) > 0.5)
     answer = cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
     assert answer.success
     assert 'stopping; the target is dropped' in answer.message
-    time.sleep(0.5)
-    count = len(cell.commands)
+    until_silent(cell.commands)
     assert not any(cell.commands.messages[-1].velocity)
-    time.sleep(0.3)
-    assert len(cell.commands) == count
-    cell.send(near)
+    cell.begin(near)
     assert_recovers(cell, near)
 
 
@@ -218,7 +182,7 @@ def test_disabled_following_ignores_targets_with_a_reason(cell):
         assert not any(any(command.velocity) for command in cell.commands.messages)
     finally:
         assert cell.enable(True) == 'waiting for a target'
-    cell.send(far)
+    cell.begin(far)
     assert_recovers(cell, far)
 
 
@@ -229,9 +193,9 @@ def test_a_killed_predecessor_that_discovery_still_knows_does_not_block_motion(c
         other = twin.create_publisher(JointState, 'joint_command', 10)
         until(lambda: other.get_subscription_count() >= 3, what='the discovery of the publisher')
         cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
-        time.sleep(0.4)
+        until_silent(cell.commands)
         far, _ = far_and_near(cell)
-        cell.send(far)
+        cell.begin(far)
         assert_recovers(cell, far)
         diagnostics = cell.bench.record(DiagnosticArray, 'diagnostics')
         diagnostics.wait(lambda m: 'silent so far' in following_value(m, 'other commanders'))
@@ -246,7 +210,7 @@ def test_no_motion_starts_while_another_node_commands_the_arm(cell):
     try:
         until(lambda: other.get_subscription_count() >= 3, what='the discovery of the publisher')
         cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
-        time.sleep(0.4)
+        until_silent(cell.commands)
         cell.commands.clear()
         cell.send(far)
         said(cell, 'test_client commands the arm too', since)
@@ -260,31 +224,35 @@ def test_no_motion_starts_while_another_node_commands_the_arm(cell):
         cell.bench.node.destroy_publisher(other)
     diagnostics.wait(lambda m: following_value(m, 'other commanders') == 'none')
     cell.commands.clear()
-    cell.send(far)
+    cell.begin(far)
     assert_recovers(cell, far)
 
 
 def test_a_joint_that_is_missing_all_at_once_is_named(cell):
     states = publisher(cell, 'joint_states')
     since, start = len(cell.node.output), cell.start
+
+    def publish():
+        partial = JointState(name=list(NAMES[1:]), position=start[1:].tolist())
+        partial.header.stamp = cell.bench.node.get_clock().now().to_msg()
+        states.publish(partial)
+
+    def is_named(message):
+        return f'without {NAMES[0]}' in following_value(message, 'joint states')
+
     far, _ = far_and_near(cell)
-    cell.send(far)
-    cell.commands.wait()
+    cell.begin(far)
     try:
         until(lambda: states.get_subscription_count() >= 1, what='the discovery of the publisher')
+        timer = cell.bench.node.create_timer(0.01, publish)
         with faults(cell, lost_states=1.0):
-            for _ in range(100):
-                stamp = cell.bench.node.get_clock().now().to_msg()
-                partial = JointState(name=list(NAMES[1:]), position=start[1:].tolist())
-                partial.header.stamp = stamp
-                states.publish(partial)
-                time.sleep(0.01)
-            said(cell, f'the last ones are without {NAMES[0]}', since)
+            cell.bench.record(DiagnosticArray, 'diagnostics').wait(is_named, 20.0)
+        cell.bench.node.destroy_timer(timer)
     finally:
         cell.bench.node.destroy_publisher(states)
     said(cell, 'the joint states are good again', since)
     cell.commands.clear()
     whole = cell.states.wait(lambda message: NAMES[0] in message.name, since=len(cell.states))
     cell.start = cell.positions(whole)
-    cell.send(far)
+    cell.begin(far)
     assert_recovers(cell, far)

@@ -1,15 +1,8 @@
 """Following by planning groups over real DDS, with node, simulated body and client."""
 
-from __future__ import annotations
-
-import time
-
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionIK
+import pytest
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from support.harness import until
@@ -92,7 +85,6 @@ def test_topics_come_and_go_with_the_groups(bench):
     until(lambda: subscribers('right_arm') == 0)
     assert subscribers('left_arm') == 1
     bench.publisher(PoseStamped, 'left_with_torso/target_pose').publish(PoseStamped())
-    time.sleep(0.2)
     node.check()
 
 
@@ -135,16 +127,10 @@ def flattened(nested):
     }
 
 
-@pytest.mark.parametrize(
-    ('groups', 'said'),
-    [
-        ('{a: {tip_link: moon}}', 'moon'),
-        ('{a: {timeout: 0.1}}', 'groups.a names no tip_link, and the robot has no group'),
-    ],
-)
-def test_bad_groups_are_refused_at_the_start(bench, groups, said):
+def test_bad_groups_are_refused_at_the_start(bench):
+    groups = '{a: {tip_link: moon}}'
     node = bench.start(NODE, ready=None, urdf=str(URDF), tip_link='left_grip', groups=groups)
-    node.wait_for(said, 60.0)
+    node.wait_for('moon', 60.0)
     until(lambda: node.exit_code is not None, 20.0)
     assert node.exit_code == 1
     assert 'Traceback' not in node.output

@@ -1,11 +1,20 @@
 """Following over real DDS, with node, simulated arm and client in a process each."""
 
-import time
-
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import TwistStamped
+from moveit_msgs.msg import CollisionObject
+from moveit_msgs.srv import GetPositionFK
 import numpy as np
 import pytest
+from shape_msgs.msg import SolidPrimitive
 from support.harness import until
-from support.ros.cells import Cell, NAMES, READY
+from support.ros.cells import Cell, CHAIN, NAMES, NODE, panda_chain, RATE, until_silent
+from support.ros.nodes import status
+
+import ik_service as iks
+from ik_service.common.transforms import rigid_transform
+from ik_service.kinematics.pose_error import pose_error
+from ik_service.ros.common.conversions import pose_from_matrix
 
 pytestmark = pytest.mark.dds
 
@@ -18,34 +27,17 @@ def own_cell(bench):
 
 def test_an_arm_goes_where_the_target_is_and_commands_end_there(cell):
     target = cell.pose_beside_ready(0.1, 0.1, -0.1)
-    cell.send(target)
+    cell.begin(target)
     cell.states.wait(cell.is_at(target))
     cell.assert_commands_keep_the_bounds(0.8)
 
-    until(lambda: time.monotonic() - cell.commands.times[-1] > 0.3, what='the commands to end')
+    until_silent(cell.commands)
     last = cell.commands.messages[-1]
     assert tuple(last.name) == NAMES
     assert set(last.velocity) == {0.0}
-    time.sleep(1.0)
-    assert cell.is_at(target)(cell.states.next())
-
-
-def test_the_measured_pose_through_compute_fk_is_the_target(cell):
-    from moveit_msgs.srv import GetPositionFK
-
-    from ik_service.ros.common.conversions import matrix_from_pose
-
-    target = cell.pose_beside_ready(-0.05, -0.2, 0.15)
-    cell.send(target)
-    cell.commands.wait(lambda message: any(message.velocity))
-    cell.commands.wait(lambda message: not any(message.velocity), since=len(cell.commands))
-    cell.states.wait(cell.is_at(target), since=len(cell.states))
-    request = GetPositionFK.Request(fk_link_names=['panda_hand_tcp'])
-    request.header.frame_id = 'panda_link0'
-    request.robot_state.joint_state = cell.states.next()
-    answer = cell.bench.call(GetPositionFK, 'compute_fk', request)
-    assert answer.error_code.val == 1
-    assert np.abs(matrix_from_pose(answer.pose_stamped[0].pose) - target).max() < 1e-4
+    since = len(cell.states)
+    until(lambda: len(cell.states) > since + 100, what='states')
+    assert cell.is_at(target)(cell.states.messages[-1])
 
 
 def test_random_targets_also_out_of_reach_never_make_a_jump(cell):
@@ -53,8 +45,9 @@ def test_random_targets_also_out_of_reach_never_make_a_jump(cell):
     for number in range(60):
         T = cell.chain.forward(random.uniform(cell.chain.lower, cell.chain.upper))
         T[:3, 3] *= 3.0 if number % 4 == 0 else 1.0
+        since = len(cell.states)
         cell.send(T)
-        time.sleep(0.05)
+        until(lambda since=since: len(cell.states) > since + 4, what='states')
     cell.send(cell.pose_beside_ready(0.0, 0.1, 0.0))
     cell.states.wait(cell.is_at(cell.pose_beside_ready(0.0, 0.1, 0.0)), timeout=20.0)
     assert len(cell.commands) > 100
@@ -63,9 +56,13 @@ def test_random_targets_also_out_of_reach_never_make_a_jump(cell):
 
 def test_out_of_reach_the_arm_goes_to_the_nearest_pose_and_the_log_gives_the_distance(own_cell):
     target = own_cell.pose_beside_ready(2.0, 0.0, 0.0)
-    own_cell.send(target)
+
+    def moves():
+        own_cell.send(target)
+        return any(any(message.velocity) for message in own_cell.commands.messages)
+
+    until(moves, 20.0, 'motion', period=0.5)
     own_cell.node.wait_for('cannot be reached: .*out', 10.0)
-    own_cell.commands.wait(lambda message: any(message.velocity))
     moving = len(own_cell.commands)
     own_cell.commands.wait(lambda message: not any(message.velocity), timeout=15.0, since=moving)
     tip = own_cell.chain.forward(own_cell.positions(own_cell.commands.messages[-1]))[:3, 3]
@@ -73,83 +70,7 @@ def test_out_of_reach_the_arm_goes_to_the_nearest_pose_and_the_log_gives_the_dis
     assert np.linalg.norm(tip - target[:3, 3]) < 1.6
 
 
-def test_a_bad_target_is_logged_once_and_the_old_one_followed(cell):
-    target, before = cell.pose_beside_ready(0.1, 0.0, 0.0), len(cell.node.output)
-    cell.send(target)
-    # Until it has been taken: the queue of targets holds one.
-    cell.commands.wait(lambda message: any(message.velocity))
-    for _ in range(20):
-        cell.send(cell.pose_beside_ready(0.0, np.nan, 0.0))
-        time.sleep(0.02)
-    cell.states.wait(cell.is_at(target))
-    said = cell.node.output[before:]
-    assert said.count('target_pose ignored: pose.position.y is nan') == 1
-
-
-def test_the_sim_is_killed_and_started_again_elsewhere(own_cell):
-    cell = own_cell
-    time.sleep(0.3)
-    assert len(cell.commands) == 0, 'nothing is commanded before there is a target'
-    cell.send(cell.pose_beside_ready(0.1, 0.45, 0.1))
-    cell.commands.wait(lambda message: max(map(abs, message.velocity)) > 0.5)
-    cell.sim.kill()
-    time.sleep(1.2)
-    cell.commands.clear()
-    time.sleep(0.3)
-    assert len(cell.commands) == 0, 'no command without joint states'
-
-    elsewhere = READY + np.array([-0.4, 0.2, 0.3, -0.2, 0.3, 0.2, -0.5])
-    cell.start_sim(elsewhere)
-    cell.node.wait_for('target dropped: the last joint state is', 5.0)
-    time.sleep(1.0)
-    assert len(cell.commands) == 0, 'the arm does not move by itself'
-    cell.node.wait_for('the joint states are good again', 20.0)  # discovery may take seconds
-    assert len(cell.commands) == 0
-    cell.enable(True)
-    cell.states.wait(cell.is_at(cell.pose_beside_ready(0.1, 0.45, 0.1)), timeout=20.0)
-    cell.assert_commands_keep_the_bounds(0.8, start=elsewhere)
-
-
-def test_the_speed_can_be_changed_on_the_way(cell):
-    target = cell.pose_beside_ready(-0.1, 0.45, 0.1)
-    cell.send(target)
-    cell.commands.wait(lambda message: max(map(abs, message.velocity)) > 0.5)
-    (result,) = cell.bench.set_parameters('ik_service', velocity_scaling=0.1)
-    assert result.successful
-    time.sleep(0.4)  # the acceleration time, and some more
-    before = cell.positions(cell.commands.messages[-1])
-    cell.commands.clear()
-    time.sleep(1.0)
-    cell.assert_commands_keep_the_bounds(0.1, start=before)
-    cell.bench.set_parameters('ik_service', velocity_scaling=1.0)
-    cell.states.wait(cell.is_at(target))
-
-
-def test_joint_trajectory_instead_of_joint_command(bench):
-    cell = Cell(bench, command='joint_trajectory')
-    target = cell.pose_beside_ready(0.1, 0.1, -0.1)
-    cell.send(target)
-    cell.states.wait(cell.is_at(target))
-    message = cell.commands.messages[-1]
-    assert tuple(message.joint_names) == NAMES
-    assert not any(message.points[-1].velocities)
-
-
-@pytest.mark.slow
-def test_a_target_that_is_too_old_is_dropped(bench):
-    cell = Cell(bench, target_timeout=0.3)
-    cell.send(cell.pose_beside_ready(0.1, 0.45, 0.1))
-    cell.commands.wait()
-    time.sleep(1.5)
-    cell.commands.clear()
-    time.sleep(0.3)
-    assert len(cell.commands) == 0
-    assert not cell.is_at(cell.pose_beside_ready(0.1, 0.45, 0.1))(cell.states.next())
-
-
 def test_the_velocity_of_a_target_leads_the_commands_ahead_of_its_poses(cell):
-    from geometry_msgs.msg import TwistStamped
-
     velocities = cell.bench.publisher(TwistStamped, 'target_twist')
     twist, target = TwistStamped(), cell.pose_beside_ready(0.0, 0.0, 0.0)
     twist.header.frame_id = 'panda_link0'
@@ -158,15 +79,111 @@ def test_the_velocity_of_a_target_leads_the_commands_ahead_of_its_poses(cell):
     cell.node.wait_for('velocity of target_pose ignored: .*NaN', 10.0)
     # Poses that stand still: it is the velocity alone that leads on.
     twist.twist.linear.x = 0.2
-    deadline = time.monotonic() + 20.0
-    ahead = 0.0
-    while ahead < 1e-3 and time.monotonic() < deadline:
+
+    def ahead():
         velocities.publish(twist)
         cell.send(target)
-        time.sleep(0.02)
-        if len(cell.commands):
-            q = cell.positions(cell.commands.messages[-1])
-            ahead = (cell.chain.forward(q) - target)[0, 3]
-    assert ahead >= 1e-3
-    assert ahead < 0.1
+        if not len(cell.commands):
+            return 0.0
+        q = cell.positions(cell.commands.messages[-1])
+        found = (cell.chain.forward(q) - target)[0, 3]
+        return found if found >= 1e-3 else 0.0
+
+    assert until(ahead, 20.0, 'commands ahead of the target') < 0.1
     cell.states.wait(cell.is_at(target), timeout=20.0)  # nothing more comes: it is held
+
+
+@pytest.mark.slow
+def test_a_target_is_held_against_gravity(bench):
+    pytest.importorskip('mujoco', reason='the extra sim is not installed')
+    cell = Cell(bench, sim={'engine': 'mujoco', 'rate': 500.0})
+    target = cell.pose_beside_ready(0.2, 0.15, -0.1)
+    cell.begin(target)
+    cell.states.wait(cell.is_at(target, 1e-3), timeout=20.0)
+    since = len(cell.states)
+    until(lambda: len(cell.states) > since + 500, what='the states of a second')
+    for state in cell.states.messages[since + 250 :]:
+        error = pose_error(cell.chain.forward(cell.positions(state)), target)
+        assert np.linalg.norm(error[:3]) < 1e-3, 'steady within 1 mm'
+        assert np.linalg.norm(error[3:]) < np.radians(0.2), 'and 0.2°'
+    assert max(map(abs, state.effort)) > 15.0, 'although it is heavy'
+    cell.assert_commands_keep_the_bounds(0.8)
+
+
+TWO = 'ik_service runs, or was killed'
+GAVE_WAY = 'ik_service commands the arm'  # too, or began before: at its start, or later
+
+
+def test_of_two_nodes_of_one_name_one_moves_the_arm(own_cell):
+    """Both start with the first target; the later one gives way, and the arm arrives."""
+    cell = own_cell
+    parameters = {'publish_rate': RATE, 'velocity_scaling': 0.8, **CHAIN}
+    second = cell.bench.start(NODE, urdf=cell.urdf, **parameters)
+    for node in (cell.node, second):
+        until(lambda node=node: TWO in node.output, 20.0, 'both to say that there are two')
+    target = cell.pose_beside_ready(0.05, -0.3, 0.1)
+
+    def gave_way():
+        cell.send(target)  # until both have heard of it
+        return GAVE_WAY in cell.node.output + second.output
+
+    until(gave_way, 20.0, 'one to give way', period=0.2)
+    ramp = len(cell.commands)
+    until(lambda: len(cell.commands) > ramp + 30, what='the commands after its ramp')
+    since = len(cell.commands)
+    cell.states.wait(cell.is_at(target), timeout=20.0)
+    until_silent(cell.commands, 1.0)
+    assert (GAVE_WAY in cell.node.output) != (GAVE_WAY in second.output)
+    path = np.array([cell.positions(message) for message in cell.commands.messages[since:]])
+    assert len(path) > 0.2 * RATE, 'most of those of a second at rest'
+    assert (np.abs(np.diff(path, axis=0)) <= 2.0 * cell.chain.velocity / RATE).all()
+
+
+WALL = (0.02, 1.0, 1.0)  # [m]
+AVOID = 'follow.avoid_collisions'
+
+
+def wall_message(T, operation):
+    message = CollisionObject(id='wall', operation=operation, pose=pose_from_matrix(T))
+    message.header.frame_id = 'panda_link0'
+    message.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=list(WALL))]
+    return message
+
+
+def knows_the_wall(bench):
+    """Whether the node has received the wall, whose name is a frame then."""
+    request = GetPositionFK.Request(fk_link_names=['panda_link0'])
+    request.header.frame_id = 'wall'
+    return bench.call(GetPositionFK, 'compute_fk', request).error_code.val == 1
+
+
+def test_the_arm_stops_before_a_wall_and_goes_on_elsewhere(bench, panda_urdf):
+    pytest.importorskip('coal', reason='the extra "collision" is not installed')
+    chain = panda_chain()
+    cell = Cell(bench, **{AVOID: True})
+    T_wall = rigid_transform(position=cell.pose_beside_ready(0.15, 0.0, 0.0)[:3, 3])
+    objects = bench.publisher(CollisionObject, 'collision_object')
+    objects.publish(wall_message(T_wall, CollisionObject.ADD))
+    behind = cell.pose_beside_ready(0.3, 0.0, 0.0)
+    until(lambda: knows_the_wall(bench), what='the wall in the known world')
+    cell.begin(behind)
+    cell.node.wait_for('stopped before a collision of .* and wall', 20.0)
+    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+    status(diagnostics, 'following', state='COLLISION_AHEAD', collision='and wall')
+
+    checker = iks.CollisionChecker(iks.Robot.from_urdf(panda_urdf), missing_meshes='skip')
+    checker.add('wall', iks.Box(WALL), T_wall)
+    test = checker.for_joints(chain.joint_names)
+    commanded = [cell.positions(message) for message in cell.commands.messages]
+    assert not any(test.colliding(np.array(commanded)))
+    moved = chain.forward(commanded[-1])[0, 3] - cell.pose_beside_ready(0.0, 0.0, 0.0)[0, 3]
+    assert moved > 0.02, 'it went as far as it could'
+    cell.assert_commands_keep_the_bounds(0.8)
+
+    beside = cell.pose_beside_ready(0.0, 0.1, 0.1)
+    cell.begin(beside)
+    cell.states.wait(cell.is_at(beside), timeout=20.0)
+    objects.publish(wall_message(T_wall, CollisionObject.REMOVE))
+    (result,) = bench.set_parameters('ik_service', **{AVOID: False})
+    assert result.successful
+    status(diagnostics, 'following', collision='not avoided')

@@ -1,26 +1,27 @@
 """The followers of an arm without a graph: which groups are followed, and at what cost."""
 
-from __future__ import annotations
-
 import math
 import time
-
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+from types import SimpleNamespace
 
 from geometry_msgs.msg import PoseStamped
+import numpy as np
+import pytest
+from rclpy.time import Time
 from sensor_msgs.msg import JointState
+from support.motion.rigs import pose_beside, READY, Rig
 from support.ros.bodies import GROUPS, srdf, URDF
 
+import ik_service as iks
 from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.group import GroupSettings, SolverSettings
 from ik_service.arm.loader import build_arm
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
 from ik_service.motion.settings import FollowerSettings, FollowerState
 from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.motion.followers import followed_groups, Followers, MOST_FOLLOWED
+from ik_service.ros.motion.following_report import FollowingReport
 from ik_service.ros.motion.intake import NodeContext
 from ik_service.solvers.options import IkOptions
 
@@ -65,17 +66,18 @@ class Bodies:
 
     def __init__(self, *names, **settings):
         self.arm = build_arm(URDF, ArmSettings(groups=settings), srdf=srdf(*names))
-        self.output, self.warnings = Output(), []
+        self.output, self.warnings, self.now = Output(), [], 100.0
+        real = SimpleNamespace(ros_time_is_active=False, now=lambda: Time(seconds=1000))
+        clock = MotionClock(real, lambda: self.now)
         self.followers = Followers(
             MeasuredState(self.arm),
             SolverSettings(),
             FollowerSettings(),
             self.output,
             self.warnings.append,
-            NodeContext(time.time_ns),
+            NodeContext(time.time_ns, motion_clock=clock),
         )
         self.q = dict.fromkeys(self.arm.postures.names, 0.1)
-        self.now = time.monotonic()
 
     def measure(self):
         self.followers.on_joint_states(
@@ -83,13 +85,12 @@ class Bodies:
         )
 
     def run(self, seconds):
-        """Let real time pass, as the joint states count from their arrival."""
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            time.sleep(0.01)
+        """Let time pass."""
+        for _ in range(round(100.0 * seconds)):
+            self.now += 0.01
             self.measure()
             before = len(self.output.sent)
-            self.followers.tick(time.monotonic())
+            self.followers.tick(self.now)
             for names, command in self.output.sent[before:]:
                 self.q |= dict(zip(names, command.q.tolist(), strict=True))
 
@@ -136,10 +137,11 @@ def test_groups_that_do_not_move_are_looked_at_now_and_then(monkeypatch):
 
     monkeypatch.setattr(idle, 'tick', count('ticks', idle.tick))
     monkeypatch.setattr(idle, 'set_measured', count('states', idle.set_measured))
-    for step in range(1000):
-        body.followers.tick(body.now + 1e-3 * step)
-    began = time.monotonic()
-    while time.monotonic() < began + 0.2:
+    for _ in range(1000):
+        body.now += 1e-3
+        body.followers.tick(body.now)
+    for _ in range(200):
+        body.now += 1e-3
         body.measure()
     assert 45 <= seen['ticks'] <= 51
     assert 1 <= seen['states'] <= 11
@@ -198,8 +200,8 @@ def test_enable_is_for_all_groups():
     body.send('right_arm')
     body.run(0.05)
     for following in body.followers:  # joint states that cannot be true
-        following.follower.set_measured(np.full(following.group.chain.n, 0.9), time.monotonic())
-        following.tick(time.monotonic())
+        following.follower.set_measured(np.full(following.group.chain.n, 0.9), body.now)
+        following.tick(body.now)
     assert any('target of right_arm dropped' in warning for warning in body.warnings)
     body.run(1.0)
     done, text = body.followers.enable(True)
@@ -277,3 +279,33 @@ def test_followers_that_give_way_to_others_that_cannot_be_made_take_targets_agai
     with bodies.followers.giving_way():
         pass
     assert all(following.stopped for following in bodies.followers)
+
+
+def test_two_sources_of_states_are_logged_however_late_they_are_known(panda):
+    """The log looks now and then: once before the states have leapt back and forth, once after."""
+    solver = iks.Solver(panda)
+    rig = Rig(solver, READY)
+
+    class StateFaultReport(FollowingReport):
+        """Report whose faults of the joint states name the number of their sources alone."""
+
+        def state_fault(self):
+            return 'two' if rig.follower.contradictory_states else 'one'
+
+    logged, leap = [], np.array([1.5, 0, 0, 0, 0, 0, 0])
+    following = SimpleNamespace(
+        follower=rig.follower, label='following', unmatched_names=lambda: ''
+    )
+    context = SimpleNamespace(namesake=lambda: '')
+    report = StateFaultReport(following, None, context, logged.append)
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.45, 0.1]))
+    rig.tick(10)
+    for sign in (1, -1, 1, -1, 1):
+        rig.q = rig.q + sign * leap
+        rig.tick(moves=False)
+        report.log()
+    assert [line.rpartition('; ')[2] for line in logged] == ['one', 'two']
+    rig.rest(1.0)
+    report.log()
+    assert 'good again' in logged[-1]

@@ -1,25 +1,18 @@
 """Robot descriptions that come late, are replaced, or are refused."""
 
-from __future__ import annotations
-
 import math
-
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionIK
+import pytest
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 from support.harness import START_TIMEOUT, until
 from support.ros.nodes import ask, fk, LATCHED, NODE, status, WAITING
 from support.ros.servers import ik_request, PANDA, posture_of, TIP, TREE
 
-from ik_service.arm import loader
 from ik_service.ros.node.ik_node import IkNode
-from ik_service.ros.node.services import Services
 from ik_service.ros.requests.errors import ErrorCode
 from ik_service.ros.scene.collision_world import CollisionWorld
 
@@ -94,40 +87,6 @@ def test_faulty_parts_are_named_in_log_and_diagnostics(bench, arm):
     assert ask(bench, ik_request(T)).error_code.val == ErrorCode.SUCCESS
 
 
-def test_a_group_that_needs_a_faulty_joint_costs_that_group_alone(bench, arm):
-    hinge = (
-        '<link name="lid"/><joint name="hinge" type="revolute"><parent link="panda_hand"/>'
-        '<child link="lid"/></joint></robot>'
-    )
-    text = PANDA.read_text().replace('</robot>', hinge)
-    groups = '{lid: {tip_link: lid}, flange: {tip_link: panda_link8}}'
-    srdf = """<robot name="panda"><group name="cover"><chain base_link="panda_link0"
-        tip_link="lid"/></group></robot>"""
-    node = bench.start(
-        NODE, robot_description=text, robot_description_semantic=srdf, groups=groups
-    )
-    reason = "is refused: joint 'hinge' cannot be used: a revolute joint needs a <limit>"
-    for name in ('lid', 'cover'):
-        node.wait_for(f"robot description: group '{name}' {reason}", 10.0)
-    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
-    fault = reason.removeprefix('is refused: ')
-    values = {'refused_group_lid': fault, 'refused_group_cover': fault}
-    status(diagnostics, 'robot description', message='in use', **values)
-    T = arm.chain.forward(posture_of(arm, 1)[arm.indices])
-    request = ik_request(T)
-    for name, code in (('flange', 'SUCCESS'), ('lid', 'INVALID_GROUP_NAME')):
-        request.ik_request.group_name = name
-        request.ik_request.ik_link_name = ''
-        answer = ask(bench, request)
-        assert answer.error_code.val == getattr(ErrorCode, code), answer.error_code.message
-    assert "joint 'hinge' cannot be used" in answer.error_code.message
-    bench.set_parameters(
-        'ik_service', groups='{hood: {tip_link: lid}, flange: {tip_link: panda_link8}}'
-    )
-    node.wait_for(f"robot description: group 'hood' {reason}", 30.0)
-    assert node.output.count(f"group 'cover' {reason}") == 1
-
-
 LONGER = TREE.replace('xyz="0.1 0 0"', 'xyz="0.6 0 0"')
 SERVICES = ('compute_ik', 'compute_fk', 'check_state_validity', 'get_urdf')
 AGAIN = 'publish the description again, or restart the node'
@@ -168,10 +127,10 @@ def failing(monkeypatch, owner, name, error, wanted=lambda *_: True):
     """Have a function fail where ``wanted``; return what mends it."""
     working = getattr(owner, name)
 
-    def fail(*arguments):
+    def fail(*arguments, **options):
         if wanted(*arguments):
             raise error
-        return working(*arguments)
+        return working(*arguments, **options)
 
     monkeypatch.setattr(owner, name, fail)
     return lambda: monkeypatch.setattr(owner, name, working)
@@ -188,22 +147,6 @@ def reach(bench):
     answer = fk(bench, ['tool'], names, q)
     assert answer.error_code.val == ErrorCode.SUCCESS
     return answer.pose_stamped[0].pose.position.x
-
-
-def test_without_a_robot_the_same_description_counts_again(
-    bench, node, publish, told, monkeypatch, capfd
-):
-    mend = failing(monkeypatch, loader, '_warm_up', MemoryError())
-    publish(TREE)
-    assert told(f'error in the node: MemoryError .*{AGAIN}') == b'\x02'
-    assert not offered(node)
-    output = capfd.readouterr()
-    assert AGAIN in output.err + output.out
-    mend()
-    publish(TREE)
-    assert told('^in use$') == b'\x00'
-    until(lambda: offered(node) == list(SERVICES), what='all services')
-    reach(bench)
 
 
 def test_the_old_robot_stays_and_the_new_one_is_taken_when_it_comes_again(
@@ -225,10 +168,13 @@ def test_the_old_robot_stays_and_the_new_one_is_taken_when_it_comes_again(
 def test_services_that_a_fault_has_kept_back_come_with_the_next_description(
     bench, node, publish, told, monkeypatch
 ):
-    def is_second(_, name, *others):
-        return name == SERVICES[1]
-
-    mend = failing(monkeypatch, Services, '_offer', RuntimeError('no room'), is_second)
+    mend = failing(
+        monkeypatch,
+        node,
+        'create_service',
+        RuntimeError('no room'),
+        lambda _, name, *__: name == SERVICES[1],
+    )
     publish(TREE)
     assert told(f'in use, but incomplete: .*RuntimeError: no room.*{AGAIN}') == b'\x01'
     assert offered(node) == [SERVICES[0]]

@@ -1,16 +1,10 @@
 """Frames of a running node: tf without tf2_ros, a mobile base, measured links; xacro."""
 
-from __future__ import annotations
-
 from functools import partial
-import math
-
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import PoseStamped, TransformStamped
+import numpy as np
+import pytest
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from support.harness import until
@@ -138,13 +132,6 @@ def test_a_camera_on_the_hand_is_where_the_hand_is_measured(bench, arm):
     np.testing.assert_allclose(tip_of(arm, answer), T, atol=1e-4)
 
 
-def test_a_frame_that_tf_does_not_know(bench):
-    start_panda(bench)
-    answer = ask(bench, ik_request(np.eye(4), 'moon'))
-    assert answer.error_code.val == ErrorCode.FRAME_TRANSFORM_FAILURE
-    assert "'moon'" in answer.error_code.message
-
-
 def test_a_target_in_a_frame_of_tf_is_followed_with_a_tool(bench, arm):
     tools = {'tcp': {'link': 'panda_link8', 'xyz': [0.0, 0.0, 0.15]}}
     bench.start(NODE, urdf=str(PANDA), tip_link='tcp', tool_frames=tools)
@@ -166,23 +153,6 @@ def test_a_target_in_a_frame_of_tf_is_followed_with_a_tool(bench, arm):
     until(arrived, 30.0, 'the target')
 
 
-def test_hand_typed_requests(bench, arm):
-    start_panda(bench)
-    T = arm.chain.forward(READY)
-    for scale in (0.7, 1e-200, 1e200):
-        request = ik_request(T)
-        quaternion = request.ik_request.pose_stamped.pose.orientation
-        for name in 'xyzw':
-            setattr(quaternion, name, scale * getattr(quaternion, name))
-        np.testing.assert_allclose(tip_of(arm, ask(bench, request)), T, atol=1e-4)
-    fingers = ['panda_finger_joint1', 'panda_finger_joint2']
-    answer = ask(bench, with_seed(ik_request(T), fingers, [math.nan] * 2))
-    assert answer.error_code.val == ErrorCode.SUCCESS, answer.error_code
-    assert np.isfinite(answer.solution.joint_state.position).all()
-    answer = ask(bench, with_seed(ik_request(T), ['panda_joint1'], [math.nan]))
-    assert answer.error_code.val == ErrorCode.INVALID_ROBOT_STATE
-
-
 def test_xacro_arguments_of_the_node_and_the_simulated_arm(bench, arm, tmp_path):
     pytest.importorskip('xacro', reason='the extra xacro is not installed')
     file = tmp_path / 'panda.urdf.xacro'
@@ -200,16 +170,3 @@ def test_xacro_arguments_of_the_node_and_the_simulated_arm(bench, arm, tmp_path)
     answer = fk(bench, ['plate'], arm.postures.names, arm.rest)
     T = matrix_from_pose(answer.pose_stamped[0].pose)
     np.testing.assert_allclose(T, arm.link_poses(arm.rest)['panda_link8'], atol=1e-12)
-
-
-@pytest.mark.parametrize('module', [NODE, 'ik_service.ros.sim.main'])
-def test_bad_xacro_arguments_are_refused_in_one_sentence(bench, module):
-    for text, urdf, words in [
-        ('name=x', str(PANDA), "xacro_args: has to look like 'ur_type:=ur5e name:=arm'"),
-        ('name:=x', str(PANDA), 'only a file called *.xacro takes arguments'),
-    ]:
-        node = bench.start(module, ready=None, urdf=urdf, xacro_args=text)
-        until(lambda node=node: node.exit_code is not None, 60.0, 'the end')
-        assert node.exit_code == 1
-        assert words in node.output
-        assert 'Traceback' not in node.output

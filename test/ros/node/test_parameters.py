@@ -1,14 +1,9 @@
 """Parameters: the tables, their declaration, and changes that are accepted or refused."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 import math
 
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -103,15 +98,6 @@ def test_every_parameter_is_described(make):
             assert descriptor.floating_point_range
         elif isinstance(spec.default, int) and not isinstance(spec.default, bool):
             assert descriptor.integer_range
-
-
-def test_defaults(make):
-    _, parameters = make()
-    assert parameters.solver.name == 'levenberg_marquardt'
-    assert parameters.solver.options == IkOptions(timeout=0.05)
-    assert parameters.follower == FollowerSettings(velocity_scaling=0.5)
-    assert parameters.arm.base_link == parameters.arm.tip_link == ''
-    assert parameters.arm.locked == {}
 
 
 def test_values_given_at_the_start(make):

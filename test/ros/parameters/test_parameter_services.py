@@ -1,16 +1,12 @@
 """Parameter services: every request is answered, and reading never waits."""
 
-from __future__ import annotations
-
 import threading
 import time
-
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+from unittest.mock import MagicMock
 
 from diagnostic_msgs.msg import DiagnosticArray
 from moveit_msgs.srv import GetPositionIK
+import pytest
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterType, ParameterValue
 from rcl_interfaces.srv import (
@@ -27,8 +23,10 @@ from support.harness import START_TIMEOUT, until
 from support.ros.servers import PANDA, TIP
 import yaml
 
+from ik_service.arm import compilation
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.node.ik_node import IkNode
+from ik_service.ros.node.parameters import NodeParameters
 from ik_service.ros.parameters.parameter_services import MOST, ParameterServices, wrong_type
 
 
@@ -38,37 +36,44 @@ def text(name, value):
     )
 
 
+def double(name, value):
+    return Parameter(name, value=value).to_parameter_msg()
+
+
+class Services:
+    """An IK node without a robot, whose parameters are all there, and calls of its services."""
+
+    def __init__(self, context):
+        self.node = Node('parameters', context=context, start_parameter_services=False)
+        self.settings = NodeParameters(self.node)
+        ParameterServices(self.node, replace=self.settings.replaced_in_texts)
+
+    def call(self, kind, **fields):
+        (service,) = (each for each in self.node.services if each.srv_type is kind)
+        return service.callback(kind.Request(**fields), kind.Response())
+
+    def put(self, *messages):
+        return self.call(SetParameters, parameters=list(messages)).results
+
+    def put_together(self, *messages):
+        return self.call(SetParametersAtomically, parameters=list(messages)).result
+
+    def value(self, name):
+        return self.node.get_parameter(name).value
+
+
 @pytest.fixture(scope='module')
-def node(ros_context):
-    """An IK node without a robot: its parameters are all there."""
-    node = Node('parameters', context=ros_context, start_parameter_services=False)
-    from ik_service.ros.node.parameters import NodeParameters
-
-    node.settings = NodeParameters(node)
-    yield node
-    node.destroy_node()
+def services(ros_context):
+    services = Services(ros_context)
+    yield services
+    services.node.destroy_node()
 
 
-@pytest.fixture(scope='module')
-def services(node):
-    return ParameterServices(node, replace=node.settings.replaced_in_texts)
-
-
-def put(services, *messages):
-    request = SetParameters.Request(parameters=list(messages))
-    return services._set(request, SetParameters.Response()).results
-
-
-def put_together(services, *messages):
-    request = SetParametersAtomically.Request(parameters=list(messages))
-    return services._set_together(request, SetParametersAtomically.Response()).result
-
-
-def test_fields_of_an_entry_of_the_text_are_set_in_the_text(node, services):
-    assert put(services, text('tool_frames', '{t: {link: a, xyz: [0, 0, 1]}}'))[0].successful
+def test_fields_of_an_entry_of_the_text_are_set_in_the_text(services):
+    assert services.put(text('tool_frames', '{t: {link: a, xyz: [0, 0, 1]}}'))[0].successful
     changes = double('tool_frames.t.xyz', [1.0, 2.0, 3.0]), text('tool_frames.t.link', 'b')
-    assert put_together(services, *changes, double('publish_rate', 70.0)).successful
-    frame = node.settings.arm.tool_frames['t']
+    assert services.put_together(*changes, double('publish_rate', 70.0)).successful
+    frame = services.settings.arm.tool_frames['t']
     assert (frame.link, frame.xyz) == ('b', (1.0, 2.0, 3.0))
     for message, reason in [
         (text('tool_frames.t.xyz', 'here'), 'tool_frames.t.xyz: wrong type'),
@@ -76,111 +81,99 @@ def test_fields_of_an_entry_of_the_text_are_set_in_the_text(node, services):
         (text('tool_frames.other.link', 'b'), 'there is no such parameter'),
         (text('tool_frames.t', 'b'), 'there is no such parameter'),
     ]:
-        (result,) = put(services, message)
+        (result,) = services.put(message)
         assert not result.successful
         assert reason in result.reason
-    assert put(services, text('tool_frames', ''))[0].successful
-
-
-def double(name, value):
-    return Parameter(name, value=value).to_parameter_msg()
+    assert services.put(text('tool_frames', ''))[0].successful
 
 
 def test_a_type_that_does_not_exist_is_refused(services):
     wrong = ParameterMessage(name='publish_rate', value=ParameterValue(type=255))
-    first, second = put(services, wrong, double('publish_rate', 90.0))
+    first, second = services.put(wrong, double('publish_rate', 90.0))
     assert not first.successful
     assert 'publish_rate: type 255' in first.reason
     assert second.successful
-    assert not put_together(services, double('publish_rate', 80.0), wrong).successful
-    assert services._node.get_parameter('publish_rate').value == 90.0
+    assert not services.put_together(double('publish_rate', 80.0), wrong).successful
+    assert services.value('publish_rate') == 90.0
 
 
 def test_an_unknown_name_is_refused_with_the_nearest(services):
-    (result,) = put(services, double('publish_rat', 50.0))
+    (result,) = services.put(double('publish_rat', 50.0))
     assert result.reason == 'publish_rat: there is no such parameter; is publish_rate meant?'
-    (result,) = put(services, double('x' * 10_000_000, 50.0))
+    (result,) = services.put(double('x' * 10_000_000, 50.0))
     assert not result.successful
     assert len(result.reason) < 400
 
 
 def test_a_number_that_yaml_takes_for_text_is_refused_with_how_to_write_it(services):
-    (result,) = put(services, text('solver.timeout', '1e-4'))
+    (result,) = services.put(text('solver.timeout', '1e-4'))
     assert not result.successful
     assert "not the text '1e-4'; write 1.0e-4" in result.reason
-    (result,) = put(services, Parameter('publish_rate', value=50).to_parameter_msg())
+    (result,) = services.put(Parameter('publish_rate', value=50).to_parameter_msg())
     assert result.reason.endswith('not the whole number 50; write 50.0')
 
 
 def test_many_entries_are_refused_at_once_each_with_a_reason(services):
     begin = time.thread_time()
-    results = put(services, *[double('publish_rate', 50.0)] * 10_000)
+    results = services.put(*[double('publish_rate', 50.0)] * 10_000)
     assert time.thread_time() - begin < 0.5
     assert len(results) == 10_000
     assert not any(result.successful for result in results)
     assert results[-1].reason == '10000 parameters in one request; at most 1000 are taken'
-    assert not put_together(services, *[double('publish_rate', 50.0)] * 1001).successful
+    assert not services.put_together(*[double('publish_rate', 50.0)] * 1001).successful
 
 
 def test_the_largest_accepted_number_of_entries_is_set(services):
-    results = put(services, *[double('publish_rate', 50.0 + i) for i in range(MOST // 10)])
+    results = services.put(*[double('publish_rate', 50.0 + i) for i in range(MOST // 10)])
     assert all(result.successful for result in results)
-    assert services._node.get_parameter('publish_rate').value == 50.0 + MOST // 10 - 1
+    assert services.value('publish_rate') == 50.0 + MOST // 10 - 1
 
 
 def test_an_error_in_the_node_is_an_answer(services, monkeypatch):
     def broken(parameters):
         raise MemoryError('no room')
 
-    monkeypatch.setattr(services._node, 'set_parameters_atomically', broken)
-    (result,) = put(services, double('publish_rate', 50.0))
+    monkeypatch.setattr(services.node, 'set_parameters_atomically', broken)
+    (result,) = services.put(double('publish_rate', 50.0))
     assert result.reason == 'error in the node: MemoryError: no room'
 
 
 def test_reading(services):
     names = ['publish_rate', 'solver.name']
-    answer = services._get(GetParameters.Request(names=names), GetParameters.Response())
-    assert answer.values[1].string_value == 'levenberg_marquardt'
-    answer = services._get_types(
-        GetParameterTypes.Request(names=names), GetParameterTypes.Response()
+    assert (
+        services.call(GetParameters, names=names).values[1].string_value == 'levenberg_marquardt'
     )
-    assert list(answer.types) == [
+    assert list(services.call(GetParameterTypes, names=names).types) == [
         ParameterType.PARAMETER_DOUBLE,
         ParameterType.PARAMETER_STRING,
     ]
-    answer = services._describe(
-        DescribeParameters.Request(names=names), DescribeParameters.Response()
-    )
-    assert answer.descriptors[0].floating_point_range
-    answer = services._list(ListParameters.Request(prefixes=['solver']), ListParameters.Response())
-    assert 'solver.name' in answer.result.names
-    assert 'publish_rate' not in answer.result.names
+    assert services.call(DescribeParameters, names=names).descriptors[0].floating_point_range
+    listed = services.call(ListParameters, prefixes=['solver']).result.names
+    assert 'solver.name' in listed
+    assert 'publish_rate' not in listed
 
 
 @pytest.mark.parametrize('names', [['publish_rate', 'tail'], ['publish_rate'] * 10_000])
 def test_reading_unknown_parameters(services, names):
-    assert not services._get(GetParameters.Request(names=names), GetParameters.Response()).values
-    answer = services._describe(
-        DescribeParameters.Request(names=names), DescribeParameters.Response()
-    )
-    assert not answer.descriptors
+    assert not services.call(GetParameters, names=names).values
+    assert not services.call(DescribeParameters, names=names).descriptors
 
 
 @pytest.fixture
-def slow_compiler(bench, ros_context):
+def slow_compiler(bench, ros_context, monkeypatch):
     """An IK node whose compiler waits until it is told to go on: the node, and that event."""
     go_on = threading.Event()
     overrides = [Parameter('urdf', value=str(PANDA)), Parameter('tip_link', value=TIP)]
     node = IkNode(context=ros_context, namespace=bench.namespace, parameter_overrides=overrides)
     node.compiling = []
-    prepare = node._compiler.prepare
+    prepare = compilation.Compiler.prepare
 
-    def wait(solver):
+    def wait(compiler, solver):
         node.compiling.append(solver.name)
         assert go_on.wait(60.0)
-        prepare(solver)
+        prepare(compiler, solver)
 
-    node._compiler.prepare = wait
+    monkeypatch.setattr(compilation.Compiler, 'prepare', wait)
     node.start()
     try:
         with node.running():
@@ -212,40 +205,40 @@ def test_other_requests_are_served_while_a_solver_is_compiled(bench, slow_compil
     ]
 
 
+class SlowSolver:
+    """A solver that is not compiled before it is warmed up."""
+
+    chain, name = None, 'slow'
+    compiled = cached = False
+
+    def warm_up(self):
+        self.compiled = True
+
+
 def test_too_many_solvers_waiting_for_the_compiler_are_refused(monkeypatch):
-    from ik_service.arm import compilation as compiling
+    go_on, refusals = threading.Event(), []
+    child = MagicMock()
+    child.__enter__.return_value.wait_for = lambda *_: go_on.wait(60.0)
+    monkeypatch.setattr(compilation, 'ChildProcess', lambda *_: child)
+    monkeypatch.setattr(compilation, 'cache_folder', lambda: '/')
+    compiler = compilation.Compiler(pytest.fail)
+    solvers = [SlowSolver() for _ in range(compilation.MOST_WAITING + 1)]
 
-    go_on, begun = threading.Event(), threading.Semaphore(0)
+    def prepare(solver):
+        try:
+            compiler.prepare(solver)
+        except IkServiceError as error:
+            refusals.append(str(error))
 
-    class Slow:
-        chain = None
-        compiled = cached = False
-
-        def __init__(self, name):
-            self.name = name
-
-        def warm_up(self):
-            self.compiled = True
-
-    def compile_(self, solver):
-        begun.release()
-        assert go_on.wait(60.0)
-
-    monkeypatch.setattr(compiling.Compiler, '_compile', compile_)
-    monkeypatch.setattr(compiling, 'cache_folder', lambda: '/')
-    compiler = compiling.Compiler(pytest.fail)
-    solvers = [Slow(f'solver {i}') for i in range(compiling.MOST_WAITING)]
-    threads = [threading.Thread(target=compiler.prepare, args=(solver,)) for solver in solvers]
+    threads = [threading.Thread(target=prepare, args=(solver,)) for solver in solvers]
     for thread in threads:
         thread.start()
-    assert begun.acquire(timeout=10.0)
-    until(lambda: compiler._places._value == 0, what='all that may wait')
-    with pytest.raises(IkServiceError, match=f'{len(solvers)} others wait'):
-        compiler.prepare(Slow('one more'))
+    until(lambda: refusals, what='the refusal of one of them')
     go_on.set()
     for thread in threads:
         thread.join(10.0)
-    assert all(solver.compiled for solver in solvers)
+    assert f'{compilation.MOST_WAITING} others wait' in refusals[0]
+    assert [solver.compiled for solver in solvers].count(True) == compilation.MOST_WAITING
 
 
 DOUBLE, DOUBLES = Parameter.Type.DOUBLE, Parameter.Type.DOUBLE_ARRAY

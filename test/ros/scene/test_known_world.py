@@ -1,19 +1,15 @@
 """Objects of the world: their shapes, what moves them, what they are attached to."""
 
-from __future__ import annotations
-
 import math
 import time
 
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from geometry_msgs.msg import Point, Pose
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
+import numpy as np
+import pytest
 from rclpy.serialization import serialize_message
 from shape_msgs.msg import Mesh, MeshTriangle, Plane, SolidPrimitive
+from support.ros.servers import panda_arm, posture_of
 from support.ros.worlds import attached, BALL, ball, by_name, crane_arm, WorldBench
 
 from ik_service import Box, Cylinder, Sphere
@@ -21,9 +17,10 @@ from ik_service.arm.arm import ArmSettings
 from ik_service.arm.loader import build_arm
 from ik_service.collision import shapes
 from ik_service.collision.world import MOST_OBJECTS, World, WorldObject
-from ik_service.common.transforms import rigid_transform
+from ik_service.common.transforms import rigid_transform, rotation_from_rpy
 from ik_service.ros.common.cdr import read_message
 from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.ros.requests.errors import RequestError
 
 QUARTER = {'shoulder': math.pi / 2, 'elbow': 0.0, 'wrist': 0.0, 'slide': 0.0}
 STRAIGHT = {**QUARTER, 'shoulder': 0.0}
@@ -217,6 +214,8 @@ def faulty():
     yield by_name('tray', 'fore', REMOVE), 'hand'
     yield AttachedCollisionObject(link_name='hand', object=ball('', operation=MOVE)), 'operation'
     yield ball('tray'), 'attached'
+    yield ball('bad', frame='bad'), 'bad'
+    yield ball(''), 'name'
 
 
 @pytest.mark.parametrize(('message', 'word'), [*faulty()])
@@ -239,7 +238,7 @@ def test_a_huge_mesh_is_refused_without_an_object_for_each_triangle(bench):
     count = 2_000_001
     data[place - 4 : place] = count.to_bytes(4, 'little')
     data[place : place + len(triangle)] = triangle * count
-    bench._callbacks[CollisionObject](bytes(data), {})
+    bench.receive_bytes(CollisionObject, bytes(data))
     assert not bench.world.objects
     assert 'triangles' in bench.warnings[0]
     assert '2000001' in bench.warnings[0]
@@ -262,3 +261,76 @@ def test_a_flood_of_faulty_messages_is_logged_a_few_times(bench):
         bench.receive(ball(f'bad {number}', (math.nan, 0.0, 0.0)))
     assert len(bench.warnings) <= 5 + (time.monotonic() - began)
     assert not bench.world.objects
+
+
+# Frames of objects
+
+
+T_BOX = rigid_transform(rotation_from_rpy(0.1, -0.2, 0.3), (0.4, 0.1, 0.3))
+T_GRASP = rigid_transform(rotation_from_rpy(math.pi, 0.0, 0.0), (0.0, 0.0, 0.1))
+
+
+@pytest.fixture
+def world():
+    return WorldBench(panda_arm())
+
+
+def item(operation=ADD, T=T_BOX, name='box', frame='', **subframes):
+    message = CollisionObject(id=name, pose=pose_from_matrix(T), operation=operation)
+    message.primitives = [BALL]
+    message.header.frame_id = frame
+    message.subframe_names = list(subframes)
+    message.subframe_poses = [pose_from_matrix(T) for T in subframes.values()]
+    return message
+
+
+def test_an_object_and_its_subframes_are_frames_that_move_with_it(world):
+    world.receive(item(grasp=T_GRASP))
+    np.testing.assert_allclose(world.at('box'), T_BOX, atol=1e-12)
+    np.testing.assert_allclose(world.at('box/grasp'), T_BOX @ T_GRASP, atol=1e-12)
+    world.receive(item(MOVE, T_GRASP))
+    np.testing.assert_allclose(world.at('box/grasp'), T_GRASP @ T_GRASP, atol=1e-12)
+    assert world.warnings == []
+
+
+def test_an_object_that_is_added_again_replaces_the_old_one(world):
+    world.receive(item(grasp=T_GRASP))
+    world.receive(item(T=T_GRASP, top=T_GRASP))
+    np.testing.assert_allclose(world.at('box'), T_GRASP, atol=1e-12)
+    with pytest.raises(RequestError):
+        world.at('box/grasp')
+
+
+@pytest.mark.parametrize('name', ['box', ''])
+def test_removed_objects_are_no_frames(world, name):
+    world.receive(item(grasp=T_GRASP))
+    world.receive(item(REMOVE, name=name))
+    for frame in ('box', 'box/grasp'):
+        with pytest.raises(RequestError):
+            world.at(frame)
+
+
+def test_an_object_stays_where_the_hand_put_it(world):
+    arm = world.measured.arm
+    before, after = posture_of(arm, 1), posture_of(arm, 2)
+    world.measured.update(arm.postures.names, before, now=0.0)
+    world.receive(item(frame='panda_hand'))
+    world.measured.update(arm.postures.names, after, now=1.0)
+    expected = arm.link_poses(before)['panda_hand'] @ T_BOX
+    np.testing.assert_allclose(world.at('box'), expected, atol=1e-12)
+
+
+def test_the_pose_of_the_only_shape_counts_where_the_object_has_none(world):
+    message = item(T=np.eye(4))
+    message.primitive_poses = [pose_from_matrix(T_BOX)]
+    world.receive(message)
+    np.testing.assert_allclose(world.at('box'), T_BOX, atol=1e-12)
+
+
+def test_before_there_is_a_robot_only_the_root_is_known(world):
+    measured, world.measured = world.measured, None
+    world.receive(item(frame='panda_hand', name='late'))
+    world.receive(item())
+    world.measured = measured
+    np.testing.assert_allclose(world.at('box'), T_BOX, atol=1e-12)
+    assert len(world.warnings) == 1

@@ -1,10 +1,8 @@
 """Scenes of the node: its services and topics, in the order in which clients use them."""
 
-from __future__ import annotations
-
+import numpy as np
 import pytest
 
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('coal', reason='needs the extra collision')
 
 from moveit_msgs.msg import CollisionObject, PlanningScene
@@ -14,6 +12,7 @@ from support.ros.nodes import Arm, ask, LATCHED, start_panda
 from support.ros.servers import ik_request, panda_arm, posture_of, solved, TIP
 from support.ros.worlds import ball, by_name, diff, matrix
 
+from ik_service.common.transforms import rigid_transform
 from ik_service.ros.requests.errors import ErrorCode
 
 READY = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)
@@ -99,3 +98,20 @@ def test_scenes_on_the_topic_count_and_are_shown_to_who_listens(bench):
     scenes.wait(lambda scene: len(scene.robot_state.attached_collision_objects) == 1)
     publisher.publish(diff(CollisionObject(id='lamp', operation=CollisionObject.REMOVE)))
     until(lambda: len(client.get().robot_state.attached_collision_objects) == 1, 5.0, 'the scene')
+
+
+def test_a_request_in_the_frame_of_an_object(bench):
+    start_panda(bench)
+    arm, place = panda_arm(), (0.4, 0.1, 0.3)
+    tip = arm.link_poses(posture_of(arm, 1))[TIP]
+    publisher = bench.publisher(CollisionObject, 'collision_object')
+    request = ik_request(np.linalg.inv(rigid_transform(position=place)) @ tip, 'box')
+
+    def answered():
+        publisher.publish(ball('box', place))
+        answer = ask(bench, request)
+        return answer.error_code.val == ErrorCode.SUCCESS and answer
+
+    found = solved(until(answered, what='the object'))
+    reached = arm.link_poses(np.array([found[name] for name in arm.postures.names]))[TIP]
+    np.testing.assert_allclose(reached, tip, atol=1e-4)

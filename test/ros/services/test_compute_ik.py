@@ -1,19 +1,12 @@
 """Responses of compute_ik, without a node: solved, unsolved, out of time, invalid."""
 
-from __future__ import annotations
-
-import time
-
-from hypothesis import given, settings
-from hypothesis import strategies as st
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PoseStamped
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from moveit_msgs.msg import JointConstraint
+import numpy as np
+import pytest
 from support.ros.servers import (
     hopeless,
     ik_request,
@@ -33,7 +26,7 @@ from ik_service.ros.requests.errors import ErrorCode
 from ik_service.ros.requests.service_handler import start_posture
 
 
-@pytest.mark.parametrize('seed', range(10))
+@pytest.mark.parametrize('seed', range(4))
 def test_solution_reaches_the_target(server, seed):
     target = reachable(server.arm, seed)
     answer = server.solve(ik_request(target))
@@ -66,18 +59,6 @@ def test_locked_joints_are_answered_where_they_are_locked():
         [joints[f'panda_joint{i}'] for i in range(1, 8)]), T, atol=1e-4)  # fmt: skip
 
 
-def test_same_request_gives_same_answer(server):
-    request = ik_request(reachable(server.arm, 5))
-    assert solved(server.solve(request)) == solved(server.solve(request))
-
-
-def test_out_of_reach_reports_the_distance_of_the_closest_pose(server):
-    T = np.eye(4)
-    T[0, 3] = 3.0
-    answer = server.solve(ik_request(T))
-    refused(server, answer, ErrorCode.NO_IK_SOLUTION, 'closest', 'mm', 'reach')
-
-
 def closest(server, answer, T):
     """How far the posture of an answer leaves the tip from a target [m]."""
     joints = answer.solution.joint_state
@@ -94,6 +75,7 @@ def test_out_of_reach_carries_the_closest_posture(server):
     T[0, 3] = 3.0
     request = with_seed(ik_request(T), ['panda_finger_joint1'], [0.03])
     answer = server.solve(request)
+    refused(server, answer, ErrorCode.NO_IK_SOLUTION, 'closest', 'mm', 'reach')
     expected = server.settings.options
     result = solve_ik(server.arm.chain, T, seed=server.arm.chain.middle, options=expected)
     assert closest(server, answer, T) == pytest.approx(result.position_error, rel=1e-3)
@@ -107,41 +89,31 @@ def test_time_out_reports_the_distance_of_the_closest_pose(panda_model):
 
 
 @pytest.mark.parametrize(
-    ('timeout', 'expected'),
+    ('timeout', 'seconds'),
     [
-        (Duration(sec=0, nanosec=0), 0.04),
-        (Duration(sec=0, nanosec=120_000_000), 0.12),
-        (Duration(sec=1, nanosec=0), 1.0),
-        (Duration(sec=0, nanosec=1), 0.0),
+        (Duration(), 0.04),  # that of the parameter
+        (Duration(nanosec=1), 1e-9),
+        (Duration(nanosec=120_000_000), 0.12),
+        (Duration(sec=1, nanosec=500_000_000), 1.5),
+        (Duration(sec=60), 60.0),
+        (Duration(sec=61), 60.0),
+        (Duration(sec=2**31 - 1), 60.0),
     ],
 )
-def test_seconds_and_nanoseconds_are_both_honoured(panda_model, timeout, expected):
-    server = Server(panda_model, max_searches=100_000_000, timeout=0.04)
-    server.solve(ik_request(hopeless(), timeout=Duration(nanosec=1)))  # warm
-    began = time.perf_counter()
-    answer = server.solve(ik_request(hopeless(), timeout=timeout))
-    took = time.perf_counter() - began
-    assert answer.error_code.val == ErrorCode.TIMED_OUT
-    assert expected <= took < expected + 0.8
-
-
-@pytest.mark.parametrize('seconds', [61, 10**9 + 1, 2**31 - 1])
-def test_a_huge_timeout_is_cut_with_a_note(server, seconds):
-    asked = []
-    solver = server.arm.group.chain_solvers['', server.settings].solver
+def test_seconds_and_nanoseconds_of_a_timeout_count_up_to_a_minute(panda_model, timeout, seconds):
+    server, asked = Server(panda_model, timeout=0.04), []
+    solver = panda_model.group.chain_solvers['', server.settings].solver
     solve = solver.solve
     solver.solve = lambda T, seed, timeout, **more: (
-        asked.append(timeout) or solve(T, seed, timeout, **more)
+        asked.append(timeout or solver.options.timeout) or solve(T, seed, 1.0, **more)
     )
     try:
-        answer = server.solve(ik_request(reachable(server.arm), timeout=Duration(sec=seconds)))
+        answer = server.solve(ik_request(reachable(panda_model), timeout=timeout))
     finally:
         del solver.solve
     solved(answer)
-    assert asked == [60.0]
-    assert 'is cut to 60 s' in answer.error_code.message
-    exact = server.solve(ik_request(reachable(server.arm), timeout=Duration(sec=60)))
-    assert 'cut' not in exact.error_code.message
+    assert asked == [pytest.approx(seconds)]
+    assert ('is cut to 60 s' in answer.error_code.message) == (timeout.sec > 60)
 
 
 def test_negative_timeout(server):
@@ -205,23 +177,15 @@ def test_a_request_before_there_is_an_arm_is_answered(server):
     refused(server, answer, ErrorCode.FAILURE, 'no robot description')
 
 
-def test_outcomes_are_counted(server):
-    server.solve(ik_request(reachable(server.arm)))
-    server.solve(ik_request(np.eye(4), 'nowhere'))
-    report = server.ik.statistics.report()
-    assert report['requests'] == '2'
-    assert report['SUCCESS'] == report['FRAME_TRANSFORM_FAILURE'] == '1'
-    assert float(report['longest solve time [ms]']) > 0.0
-
-
-def test_a_refusal_is_logged_and_in_the_statistics(server):
-    told = server.refusals
-    assert server.ik.statistics.report()['last refusal'] == 'none'
+def test_requests_are_counted_and_a_refusal_is_logged_and_kept(server):
+    told, statistics = server.refusals, server.ik.statistics
+    assert statistics.report()['last refusal'] == 'none'
     answer = server.solve(ik_request(np.eye(4), 'nowhere'))
-    assert told == [answer.error_code.message]
-    kept = server.ik.statistics.report()['last refusal']
-    assert kept == f'FRAME_TRANSFORM_FAILURE: {answer.error_code.message}'
     server.solve(ik_request(reachable(server.arm)))
     server.solve(ik_request(hopeless()))  # in order, only without a solution
-    assert len(told) == 1
-    assert server.ik.statistics.report()['last refusal'] == kept
+    assert told == [answer.error_code.message]
+    report = statistics.report()
+    assert report['last refusal'] == f'FRAME_TRANSFORM_FAILURE: {answer.error_code.message}'
+    assert report['requests'] == '3'
+    assert report['SUCCESS'] == report['FRAME_TRANSFORM_FAILURE'] == '1'
+    assert float(report['longest solve time [ms]']) > 0.0

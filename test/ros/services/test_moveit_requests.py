@@ -1,29 +1,16 @@
-"""Requests as the clients of MoveIt send them, over real DDS, and what they are answered."""
-
-from __future__ import annotations
-
-import math
-
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+"""Requests as the clients of MoveIt send them, and what they are answered."""
 
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Transform
-from moveit_msgs.msg import JointConstraint, OrientationConstraint, PositionConstraint
-from moveit_msgs.srv import GetPositionFK
-from sensor_msgs.msg import JointState
-from shape_msgs.msg import SolidPrimitive
+import numpy as np
+import pytest
 from support.chains import arm_path, pose_difference
-from support.harness import until
-from support.ros.nodes import ask, NODE, start_panda
-from support.ros.servers import ik_request, together, with_seed
+from support.ros.servers import ik_request, panda_arm, refused, Server, solved, together, with_seed
 
-from ik_service import Robot
-from ik_service.common.transforms import inverse_transform
+from ik_service.arm.arm import ArmSettings
+from ik_service.arm.loader import build_arm
 from ik_service.kinematics.link_poses import link_poses
-from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.ros.node.parameter_table import GROUP_NAMES
 from ik_service.ros.requests.errors import ErrorCode as Code
 
 LEFT, RIGHT = 'left_grip', 'right_grip'
@@ -40,86 +27,34 @@ TWO_SECONDS = Duration(sec=2)
 
 
 class Rig:
-    """A node, the model that its answers are judged by, and where its joints are measured."""
+    """Handlers of an arm that stands where it is measured."""
 
-    def __init__(self, bench, robot, measured, **parameters):
-        self.bench, self.robot = bench, robot
-        self.node = bench.start(NODE, **parameters) if parameters else start_panda(bench)
-        self.measured = dict.fromkeys(robot.movable_joint_names, 0.0) | measured
-        states = bench.publisher(JointState, 'joint_states')
-        message = JointState(name=list(self.measured), position=list(self.measured.values()))
-        links = [robot.links[-1]]
-
-        def known():
-            states.publish(message)
-            request = GetPositionFK.Request(fk_link_names=links)
-            answer = bench.call(GetPositionFK, 'compute_fk', request)
-            return 'neither measured' not in answer.error_code.message and len(answer.pose_stamped)
-
-        until(known, what='the measured state')
+    def __init__(self, arm, measured):
+        self.server = Server(arm)
+        self.measured = dict.fromkeys(arm.robot.movable_joint_names, 0.0) | measured
+        self.server.measured.update([*self.measured], [*self.measured.values()], now=0.0)
 
     def poses(self, **positions):
-        return link_poses(self.robot, {**self.measured, **positions})
+        return link_poses(self.server.arm.robot, {**self.measured, **positions})
 
     def solved(self, request, **wanted):
-        """Check that a request is solved, and where links have to be; return the positions."""
-        answer = ask(self.bench, request)
-        assert answer.error_code.val == Code.SUCCESS, answer.error_code
-        joints = answer.solution.joint_state
-        assert sorted(joints.name) == sorted(self.robot.movable_joint_names)
-        found = dict(zip(joints.name, joints.position, strict=True))
+        """Check that a request is solved, and where links have to be."""
+        found = solved(self.server.solve(request))
+        assert sorted(found) == sorted(self.measured)
         at = self.poses(**found)
         for link, T in wanted.items():
             assert max(pose_difference(at[link], T)) <= 2e-5, link
-        return found
-
-    def refused(self, request, code, *words):
-        answer = ask(self.bench, request)
-        assert answer.error_code.val == code, answer.error_code
-        assert bool(answer.solution.joint_state.name) == (code == Code.NO_IK_SOLUTION)
-        for word in words:
-            assert word in answer.error_code.message, answer.error_code.message
-
-    def end(self):
-        self.node.check()
-        assert 'Traceback' not in self.node.output
-
-
-def upright(link, T, x, y, z):
-    return OrientationConstraint(
-        link_name=link,
-        orientation=pose_from_matrix(T).orientation,
-        absolute_x_axis_tolerance=x,
-        absolute_y_axis_tolerance=y,
-        absolute_z_axis_tolerance=z,
-        weight=1.0,
-    )
-
-
-def near(link, T, radius):
-    constraint = PositionConstraint(link_name=link, weight=1.0)
-    region = constraint.constraint_region
-    region.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[radius])]
-    region.primitive_poses = [pose_from_matrix(T)]
-    return constraint
-
-
-def constrained(request, **kinds):
-    for kind, constraints in kinds.items():
-        setattr(request.ik_request.constraints, f'{kind}_constraints', constraints)
-    return request
 
 
 @pytest.fixture
-def panda(bench):
-    robot = Robot.from_urdf(arm_path('panda'))
-    names = [f'panda_joint{number}' for number in range(1, 8)]
-    rig = Rig(bench, robot, dict(zip(names, HOME, strict=True)))
-    rig.names = names
+def panda():
+    arm = panda_arm(group_names=tuple(GROUP_NAMES.default))
+    names = arm.chain.joint_names
+    rig = Rig(arm, dict(zip(names, HOME, strict=True)))
     goal = [0.4, -0.3, 0.2, -1.9, 0.1, 1.8, 0.3]
     rig.goal = rig.poses(**dict(zip(names, goal, strict=True)))
-    yield rig
-    rig.end()
+    rig.names = names
+    return rig
 
 
 def test_requests_of_known_clients(panda):
@@ -129,7 +64,7 @@ def test_requests_of_known_clients(panda):
     # pymoveit2
     request = ik_request(hand, base, avoid_collisions=True, group_name='arm')
     request.ik_request.ik_link_name = 'panda_hand_tcp'
-    request.ik_request.pose_stamped.header.stamp = panda.bench.node.get_clock().now().to_msg()
+    request.ik_request.pose_stamped.header.stamp.sec = 7
     panda.solved(request, panda_hand_tcp=hand)
 
     # srv_kinematics_plugin: the full state as the seed, the tip of the group, no timeout
@@ -160,7 +95,8 @@ def test_requests_of_known_clients(panda):
     for axis in 'xyzw':
         setattr(orientation, axis, round(0.99 * getattr(orientation, axis), 12))
     panda.solved(request, panda_hand_tcp=hand)
-    panda.refused(ik_request(hand, 'world'), Code.FRAME_TRANSFORM_FAILURE, "'world'")
+    answer = panda.server.solve(ik_request(hand, 'world'))
+    refused(panda.server, answer, Code.FRAME_TRANSFORM_FAILURE, "'world'")
 
     # The frame of a link is where the arm is measured, wherever the seed is.
     request = ik_request(np.eye(4), 'panda_link8', group_name='panda_arm')
@@ -168,72 +104,18 @@ def test_requests_of_known_clients(panda):
     panda.solved(request, panda_link8=panda.poses()['panda_link8'])
 
 
-def test_where_moveit_answers_without_a_reason_or_not_at_all(panda):
-    T = panda.goal['panda_hand_tcp']
-    state, goal = Code.INVALID_ROBOT_STATE, Code.INVALID_GOAL_CONSTRAINTS
-    panda.refused(with_seed(ik_request(T), ['tail'], [0.0]), state, "'tail'")
-    panda.refused(with_seed(ik_request(T), panda.names, HOME[:3]), state, '7 names')
-    panda.refused(with_seed(ik_request(T), panda.names, [math.nan] * 7), state, 'panda_joint1')
-    panda.solved(with_seed(ik_request(T), ['panda_finger_joint1'], [math.nan]), panda_hand_tcp=T)
-    no_number = ik_request(T)
-    no_number.ik_request.pose_stamped.pose.orientation.y = math.nan
-    panda.refused(no_number, goal, 'orientation.y')
-    panda.refused(ik_request(T, group_name='leg'), Code.INVALID_GROUP_NAME, 'panda_arm')
-    panda.refused(ik_request(T, group_name='hand'), Code.INVALID_GROUP_NAME, 'chain')
-    panda.refused(ik_request(T, ik_link_name='tail'), Code.INVALID_LINK_NAME, 'panda_hand')
-    far = T.copy()
-    far[:3, 3] = 3.0, 0.0, 0.0
-    panda.refused(ik_request(far), Code.NO_IK_SOLUTION, 'closest')
-    multi = ik_request(T)
-    multi.ik_request.robot_state.multi_dof_joint_state.joint_names = ['floor']
-    multi.ik_request.robot_state.multi_dof_joint_state.transforms = [Transform()]
-    panda.refused(multi, state, "'floor'")
-
-    elbow = JointConstraint(joint_name='tail', tolerance_above=1.0, tolerance_below=1.0)
-    panda.refused(constrained(ik_request(T), joint=[elbow]), goal, "'tail'")
-    elbow.joint_name, elbow.position = 'panda_joint1', 0.0
-    found = panda.solved(constrained(ik_request(T), joint=[elbow]), panda_hand_tcp=T)
-    assert abs(found['panda_joint1']) <= 1.0
-    keep = upright('panda_hand_tcp', T, 0.1, 0.1, 7.0)
-    panda.solved(constrained(ik_request(T), orientation=[keep]), panda_hand_tcp=T)
-    beyond = constrained(ik_request(T), position=[near('panda_hand_tcp', far, 0.1)])
-    panda.refused(beyond, goal, 'contradict')
-    impossible = constrained(ik_request(T), position=[near('panda_link4', far, 0.1)])
-    panda.refused(impossible, Code.NO_IK_SOLUTION, 'closest')
-
-
-def test_requests_for_two_arms(bench):
-    robot = Robot.from_urdf(arm_path('upper_body'))
-    measured = {'left_elbow': 0.5, 'right_elbow': 0.7, 'waist_yaw': 0.1}
-    body = Rig(
-        bench, robot, measured, urdf=str(arm_path('upper_body')), robot_description_semantic=SRDF
-    )
-    here = body.poses()
+def test_requests_for_two_arms():
+    arm = build_arm(arm_path('upper_body'), ArmSettings(), srdf=SRDF)
+    body = Rig(arm, {'left_elbow': 0.5, 'right_elbow': 0.7, 'waist_yaw': 0.1})
     goal = body.poses(left_elbow=0.9, right_elbow=0.4, waist_yaw=-0.2, left_shoulder_roll=0.3)
-    left, right, relative = goal[LEFT], goal[RIGHT], inverse_transform(goal[LEFT]) @ goal[RIGHT]
+    left, right = goal[LEFT], goal[RIGHT]
     both = {'group_name': 'both', 'timeout': TWO_SECONDS}
 
-    body.solved(together({LEFT: left, RIGHT: right}, **both), left_grip=left, right_grip=right)
-    body.solved(together({RIGHT: right, LEFT: left}, **both), left_grip=left, right_grip=right)
     # srv_kinematics_plugin, where its group has several tips
     request = together({LEFT: left, RIGHT: right}, dict.fromkeys((LEFT, RIGHT), 'pelvis'), **both)
     with_seed(request, body.measured, body.measured.values())
     request.ik_request.avoid_collisions = True
     body.solved(request, left_grip=left, right_grip=right)
-    lifted = here[LEFT].copy()
-    lifted[2, 3] += 0.05
-    body.solved(together({LEFT: lifted}, **both), left_grip=lifted, right_grip=here[RIGHT])
-    request = together({LEFT: left, RIGHT: relative}, {RIGHT: LEFT}, **both)
-    body.solved(request, left_grip=left, right_grip=right)
-
-    links, frame = Code.INVALID_LINK_NAME, Code.FRAME_TRANSFORM_FAILURE
-    short = together({LEFT: left, RIGHT: right}, **both)
-    short.ik_request.ik_link_names = [LEFT]
-    body.refused(short, links, '2 poses', '1 link;')
-    body.refused(ik_request(left, **both), links, 'several links', LEFT)
-    body.refused(together({LEFT: left, RIGHT: right}, {RIGHT: 'moon'}, **both), frame, "'moon'")
-    many = together({f'link_{number}': left for number in range(1000)}, **both)
-    body.refused(many, links, '1000 links', '64')
 
     # A virtual joint in the state says where the robot stands in the frame of its parent.
     T_odom_pelvis = np.eye(4)
@@ -243,4 +125,3 @@ def test_requests_for_two_arms(bench):
     state.joint_names, state.transforms = ['floor'], [Transform()]
     state.transforms[0].translation.x = 2.0
     body.solved(request, left_grip=left)
-    body.end()

@@ -1,35 +1,29 @@
+"""The simulated arm over real DDS: motion, descriptions, services, faults, and physics."""
+
 import math
 import signal
-import time
 
+from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 import pytest
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import SetBool, Trigger
 from support.harness import until
+from support.ros.cells import stamp_seconds
+from support.ros.nodes import LATCHED
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 SIM = 'ik_service.ros.sim.main'
 
 
-@pytest.fixture
-def messages():
-    pytest.importorskip('rclpy')
-    from sensor_msgs.msg import JointState
-    from std_msgs.msg import String
-    from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-
-    class Messages:
-        state, description, trajectory = JointState, String, JointTrajectory
-        point = JointTrajectoryPoint
-
-    return Messages
-
-
-def position(message, joint):
+def position(message, joint='panda_joint2'):
     return message.position[message.name.index(joint)]
 
 
-def test_publishes_every_movable_joint_at_its_rate(bench, messages, panda_urdf):
+def test_publishes_every_movable_joint_at_its_rate(bench, panda_urdf):
     bench.start(SIM, urdf=str(panda_urdf), rate=200.0, initial_positions='panda_joint2=0.5')
-    states = bench.record(messages.state, 'joint_states')
+    states = bench.record(JointState, 'joint_states')
     first = states.wait()
     assert [*first.name] == [
         *(f'panda_joint{number}' for number in range(1, 8)),
@@ -40,72 +34,71 @@ def test_publishes_every_movable_joint_at_its_rate(bench, messages, panda_urdf):
     assert position(first, 'panda_joint4') == pytest.approx((-3.0718 - 0.0698) / 2)
     assert position(first, 'panda_finger_joint2') == position(first, 'panda_finger_joint1')
     assert set(first.velocity) == {0.0}
-    time.sleep(1.0)
-    stamps = [m.header.stamp.sec + 1e-9 * m.header.stamp.nanosec for m in states.messages]
-    # The median: on a busy machine some are left out.
-    assert np.median(np.diff(stamps)) == pytest.approx(1 / 200.0, rel=0.1)
+    assert_rate(states, 200.0)
 
 
-def test_moves_to_a_command_within_the_velocity_limit(bench, messages, panda_urdf):
+def assert_rate(states, rate):
+    """Check the shortest times between states: a busy machine leaves many of them out."""
+    since = len(states)
+    until(lambda: len(states) > since + 200, 60.0, 'states')
+    stamps = [stamp_seconds(message.header.stamp) for message in states.messages[since:]]
+    assert np.percentile(np.diff(stamps), 10) == pytest.approx(1.0 / rate, rel=0.2)
+
+
+def test_moves_to_a_command_within_the_velocity_limit(bench, panda_urdf):
     bench.start(SIM, urdf=str(panda_urdf), rate=100.0)
-    states = bench.record(messages.state, 'joint_states')
-    command = bench.publisher(messages.state, 'joint_command')
+    states = bench.record(JointState, 'joint_states')
+    command = bench.publisher(JointState, 'joint_command')
     states.wait()
-    command.publish(messages.state(name=['panda_joint1'], position=[1.0]))
+    command.publish(JointState(name=['panda_joint1'], position=[1.0]))
     states.wait(lambda message: abs(position(message, 'panda_joint1') - 1.0) < 1e-3)
     fastest = max(abs(speed) for message in states.messages for speed in message.velocity)
     assert 2.0 < fastest <= 2.175 * (1.0 + 1e-9)
 
 
-def test_moves_to_the_end_of_a_trajectory(bench, messages, panda_urdf):
+def test_moves_to_the_end_of_a_trajectory(bench, panda_urdf):
     bench.start(SIM, urdf=str(panda_urdf))
-    states = bench.record(messages.state, 'joint_states')
-    command = bench.publisher(messages.trajectory, 'joint_trajectory')
-    points = [messages.point(positions=[0.1]), messages.point(positions=[0.3])]
+    states = bench.record(JointState, 'joint_states')
+    command = bench.publisher(JointTrajectory, 'joint_trajectory')
+    points = [JointTrajectoryPoint(positions=[0.1]), JointTrajectoryPoint(positions=[0.3])]
     points[1].time_from_start.nanosec = 200_000_000
-    command.publish(messages.trajectory(joint_names=['panda_joint3'], points=points))
+    command.publish(JointTrajectory(joint_names=['panda_joint3'], points=points))
     states.wait(lambda message: abs(position(message, 'panda_joint3') - 0.3) < 1e-3)
 
 
-def test_ignores_bad_commands_and_logs_each_fault_once(bench, messages, panda_urdf):
+def test_ignores_bad_commands_and_logs_each_fault_once(bench, panda_urdf):
     sim = bench.start(SIM, urdf=str(panda_urdf))
-    states = bench.record(messages.state, 'joint_states')
-    command = bench.publisher(messages.state, 'joint_command')
+    states = bench.record(JointState, 'joint_states')
+    command = bench.publisher(JointState, 'joint_command')
     start = states.wait().position
     # A burst may lose some of its messages.
-    command.publish(messages.state(name=['panda_joint1', 'nose'], position=[1.0, 1.0]))
+    command.publish(JointState(name=['panda_joint1', 'nose'], position=[1.0, 1.0]))
     sim.wait_for("unknown joint 'nose'", 10.0)
     for _ in range(20):
-        command.publish(messages.state(name=['panda_joint1'], position=[math.nan]))
-        command.publish(messages.state(name=['panda_joint1'], position=[1.0, 2.0]))
+        command.publish(JointState(name=['panda_joint1'], position=[math.nan]))
+        command.publish(JointState(name=['panda_joint1'], position=[1.0, 2.0]))
     sim.wait_for('names 1 joints, but has 2 positions', 10.0)
     sim.wait_for('nan', 10.0)
     assert sim.output.count('ignored') == 3
     assert states.next().position == start
-    command.publish(messages.state(name=['panda_joint1'], position=[0.5]))
+    command.publish(JointState(name=['panda_joint1'], position=[0.5]))
     states.wait(lambda message: abs(position(message, 'panda_joint1') - 0.5) < 1e-3)
 
 
-def test_waits_for_a_description_and_keeps_the_joints_when_it_is_replaced(
-    bench, messages, panda_urdf, ros_context
-):
-    from ik_service.ros.common.qos import DESCRIPTION_QOS
-
+def test_waits_for_a_description_and_keeps_the_joints_when_it_is_replaced(bench, panda_urdf):
     sim = bench.start(SIM, ready='waiting', initial_positions='panda_joint1=0.25')
-    states = bench.record(messages.state, 'joint_states')
-    time.sleep(0.3)
-    assert len(states) == 0
-    description = bench.publisher(messages.description, 'robot_description', DESCRIPTION_QOS)
+    states = bench.record(JointState, 'joint_states')
+    description = bench.publisher(String, 'robot_description', LATCHED)
     text = panda_urdf.read_text()
-    description.publish(messages.description(data=text))
+    description.publish(String(data=text))
     assert position(states.wait(), 'panda_joint1') == 0.25
-    command = bench.publisher(messages.state, 'joint_command')
-    command.publish(messages.state(name=['panda_joint1'], position=[0.75]))
+    command = bench.publisher(JointState, 'joint_command')
+    command.publish(JointState(name=['panda_joint1'], position=[0.75]))
     states.wait(lambda message: abs(position(message, 'panda_joint1') - 0.75) < 1e-6)
 
-    description.publish(messages.description(data='<robot name="broken"'))
+    description.publish(String(data='<robot name="broken"'))
     sim.wait_for('robot_description is ignored', 10.0)
-    description.publish(messages.description(data=text.replace('panda_finger', 'other_finger')))
+    description.publish(String(data=text.replace('panda_finger', 'other_finger')))
     changed = states.wait(lambda message: 'other_finger_joint1' in message.name)
     assert position(changed, 'panda_joint1') == pytest.approx(0.75, abs=1e-5)
 
@@ -115,16 +108,12 @@ def test_waits_for_a_description_and_keeps_the_joints_when_it_is_replaced(
     [
         ({'urdf': '/no/such/file.urdf'}, '/no/such/file.urdf'),
         ({'initial_positions': 'elbow=1'}, "unknown joint 'elbow'"),
-        ({'initial_positions': 'nonsense'}, "initial_positions: .*'nonsense'"),
         (
             {'initial_positions': 'panda_joint1=0.5, panda_joint4=99'},
             r'initial_positions.panda_joint4: has to be from -3.0718 to -0.0698 \[rad\], not 99',
         ),
-        ({'initial_positions': 'panda_finger_joint1=-1'}, r'from 0 to 0.04 \[m\], not -1'),
         ({'rate': 501.0}, 'rate: .*out of range'),
-        ({'rate': 100}, 'rate: wrong type: has to be a number with a decimal point'),
         ({'engine': 'warp'}, "engine: has to be one of first_order, mujoco, not 'warp'"),
-        ({'faults.lost_states': 1.5}, 'faults.lost_states: .*out of range'),
         ({'faults.stuck_joint': 'nose'}, "unknown joint 'nose'"),
     ],
 )
@@ -137,15 +126,11 @@ def test_a_wrong_parameter_ends_the_program_with_a_reason(
     assert 'Traceback' not in sim.output
 
 
-def test_a_description_that_does_not_go_with_the_start_is_ignored_with_a_reason(
-    bench, messages, panda_urdf
-):
-    from ik_service.ros.common.qos import DESCRIPTION_QOS
-
+def test_a_description_that_does_not_go_with_the_start_is_ignored_with_a_reason(bench, panda_urdf):
     sim = bench.start(SIM, ready='waiting', initial_positions='panda_joint1=4')
-    states = bench.record(messages.state, 'joint_states')
-    description = bench.publisher(messages.description, 'robot_description', DESCRIPTION_QOS)
-    description.publish(messages.description(data=panda_urdf.read_text()))
+    states = bench.record(JointState, 'joint_states')
+    description = bench.publisher(String, 'robot_description', LATCHED)
+    description.publish(String(data=panda_urdf.read_text()))
     sim.wait_for('robot_description is ignored: initial_positions.panda_joint1: has to be', 20.0)
     assert not states.messages
 
@@ -153,9 +138,108 @@ def test_a_description_that_does_not_go_with_the_start_is_ignored_with_a_reason(
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_at_once(bench, panda_urdf, number):
     sim = bench.start(SIM, urdf=str(panda_urdf))
-    start = time.monotonic()
     sim.send(number)
     assert until(lambda: sim.exit_code is not None, 10.0)
-    assert time.monotonic() - start < 3.0
     assert sim.exit_code == 0
+    assert 'Traceback' not in sim.output
+
+
+# Services, faults and physics
+
+START = {'panda_joint2': -0.785, 'panda_joint4': -2.356, 'panda_joint6': 1.571}
+
+
+def start(bench, panda_urdf, **parameters):
+    positions = ', '.join(f'{name}={value}' for name, value in START.items())
+    parameters = {'initial_positions': positions, **parameters}
+    sim = bench.start(SIM, urdf=str(panda_urdf), **parameters)
+    states = bench.record(JointState, 'joint_states')
+    states.wait()
+    return sim, states
+
+
+def report(diagnostics, timeout=5.0):
+    """Return the values of the next report, and its sentence."""
+    (status,) = diagnostics.next(timeout).status
+    assert status.name == 'ik_sim: simulation'
+    return {item.key: item.value for item in status.values}, status.message
+
+
+def test_reset_and_pause(bench, panda_urdf):
+    sim, states = start(bench, panda_urdf)
+    assert 'engine first_order' in sim.output
+    command = bench.publisher(JointState, 'joint_command')
+    command.publish(JointState(name=['panda_joint2'], position=[0.2]))
+    states.wait(lambda message: position(message) > -0.4)
+    assert bench.call(SetBool, 'ik_sim/pause', SetBool.Request(data=True)).success
+    since = len(states)
+    until(lambda: len(states) > since + 20, what='states, which are published all the same')
+    still = [position(message) for message in states.messages[-10:]]
+    assert len(set(still)) == 1
+    bench.call(SetBool, 'ik_sim/pause', SetBool.Request(data=False))
+    states.wait(lambda message: abs(position(message) - 0.2) < 1e-3)
+    answer = bench.call(Trigger, 'ik_sim/reset', Trigger.Request())
+    assert (answer.success, answer.message) == (True, 'the arm is where it started')
+    since = len(states)
+    until(lambda: len(states) > since + 20, what='states')
+    assert position(states.messages[-1]) == pytest.approx(-0.785, abs=1e-4), 'and stays there'
+
+
+def test_reset_without_a_robot_is_refused(bench, ros_context):
+    bench.start(SIM, ready='waiting')
+    answer = bench.call(Trigger, 'ik_sim/reset', Trigger.Request())
+    assert (answer.success, answer.message) == (False, 'there is no robot yet')
+
+
+def test_physics_at_500_hz_with_velocities_and_efforts(bench, panda_urdf):
+    pytest.importorskip('mujoco', reason='the extra sim is not installed')
+    sim, states = start(bench, panda_urdf, engine='mujoco', rate=500.0, gravity_compensation=0.5)
+    until(lambda: len(states) > 150, what='the states of a while')
+    state = states.messages[-1]
+    efforts = dict(zip(state.name, state.effort, strict=True))
+    assert 15.0 < efforts['panda_joint4'] < 30.0, 'it carries the forearm'
+    sag = abs(position(state, 'panda_joint4') - START['panda_joint4'])
+    assert 1e-3 < sag < 5e-3, 'what is not compensated'
+    assert len(state.velocity) == len(state.name)
+    sim.wait_for(r'real-time factor \d', 20.0)
+    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+    values, _ = report(diagnostics)
+    assert values['engine'] == 'mujoco'
+    assert values['faults on request'] == values['last break-down'] == 'none'
+    assert float(values['real-time factor']) > 0.0
+    assert_rate(states, 500.0)
+
+
+def test_faults_can_be_changed_and_invalid_ones_are_refused_with_a_reason(bench, panda_urdf):
+    _, states = start(bench, panda_urdf)
+    good = {'faults.noise': 0.01, 'faults.stuck_joint': 'panda_joint1'}
+    assert all(result.successful for result in bench.set_parameters('ik_sim', **good))
+    since = len(states)
+    until(lambda: len(states) > since + 60, what='states')
+    assert np.std([position(message) for message in states.messages[-30:]]) > 0.003
+    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+    values, sentence = report(diagnostics)
+    assert values['faults on request'] == 'stuck_joint panda_joint1, noise 0.01'
+    assert 'of real time' in sentence
+    for name, value, reason in [
+        ('faults.noise', 1.0, 'range'),
+        ('faults.stuck_joint', 'nose', "unknown joint 'nose'"),
+        ('faults.lost_states', -0.5, 'range'),
+        ('rate', 50.0, 'read-only'),
+    ]:
+        (result,) = bench.set_parameters('ik_sim', **{name: value})
+        assert not result.successful
+        assert reason in result.reason
+    assert bench.get_parameters('ik_sim', 'faults.stuck_joint') == ['panda_joint1']
+
+
+def test_a_robot_that_mujoco_refuses_ends_the_program_with_a_reason(bench, panda_urdf, tmp_path):
+    pytest.importorskip('mujoco', reason='the extra sim is not installed')
+    text = panda_urdf.read_text().replace(
+        'name="panda_joint1" type="revolute"', 'name="panda_joint1" type="floating"'
+    )
+    file = tmp_path / 'floating.urdf'
+    file.write_text(text)
+    sim = bench.start(SIM, ready=None, urdf=str(file), engine='mujoco')
+    sim.wait_for('cannot simulate planar and floating joints; take first_order', 20.0)
     assert 'Traceback' not in sim.output

@@ -1,8 +1,11 @@
 """All solutions of arms of seven joints as intervals of one joint's angle."""
 
+import itertools
+import math
+
 import numpy as np
 import pytest
-from support.chains import arm, joint_xml, planar
+from support.chains import arm, joint_xml, limit_xml, planar, robot_xml
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError
@@ -115,3 +118,59 @@ def test_a_chain_of_another_kind_is_refused():
     for chain in (arm('ur5e'), planar(1, 1, 1, 1, 1, 1, 1)):
         with pytest.raises(ArgumentError, match='chain'):
             iks.solve_self_motions(chain, np.eye(4))
+
+
+def spherical_shoulder(seed, from_tip):
+    """Random arm: three axes at right angles meet at one end, two at any angle near the other."""
+    random = np.random.default_rng(seed)
+    frame = np.linalg.qr(random.normal(size=(3, 3)))[0].T
+    shoulder, wrist = random.normal(scale=0.3, size=(2, 3))
+    directions = [*frame[[0, 1, seed % 3 and 2]], *random.normal(size=(4, 3))]
+    points = [shoulder] * 3 + [random.normal(scale=0.3, size=3)] + [wrist] * 2 + [-shoulder]
+    directions = [direction / np.linalg.norm(direction) for direction in directions]
+    if from_tip:
+        directions, points = directions[::-1], points[::-1]
+    before = [np.zeros(3), *points[:-1]]
+    limits = random.uniform(0.8, 3.0, (7, 2))
+    limits[seed % 7] = 7.0  # more than a turn
+    joints = [
+        joint_xml(
+            f'joint{i}',
+            'revolute',
+            f'link{i}',
+            f'link{i + 1}',
+            points[i] - before[i],
+            axis=directions[i],
+            inner=limit_xml(-float(limits[i, 0]), float(limits[i, 1])),
+        )
+        for i in range(7)
+    ]
+    robot = iks.Robot.from_urdf(robot_xml([f'link{i}' for i in range(8)], joints))
+    return robot.chain('link0', 'link7')
+
+
+@pytest.mark.parametrize(('seed', 'from_tip'), [*itertools.product(range(1, 5), (False, True))])
+def test_the_posture_that_made_the_target_is_on_a_branch_of_any_such_arm(seed, from_tip):
+    chain = spherical_shoulder(seed, from_tip)
+    lower, upper = np.maximum(chain.lower, -math.pi), np.minimum(chain.upper, math.pi)
+    for q in np.random.default_rng(seed).uniform(lower, upper, (60, 7)):
+        motions = iks.solve_self_motions(chain, chain.forward(q))
+        assert motions.joint == (0 if from_tip else 6)
+        apart = at(motions, q[motions.joint]) - q
+        apart = np.abs(np.remainder(apart + math.pi, 2.0 * math.pi) - math.pi)
+        assert apart.max(axis=1).min() < 1e-6
+
+
+@pytest.mark.parametrize(
+    'q',
+    [
+        (-0.16248875, 1.98202018, -2.04033321, -1.60056286, -1.100542, -0.80191857, -2.0811683),
+        (-1.16139469, 0.64227849, -0.9401539, -1.41277822, 2.37576463, 0.11838652, -0.63890415),
+        (2.70045155, 0.62414127, 1.28134885, 0.94961994, 1.56095186, 2.25525643, -0.28922865),
+    ],
+)
+def test_limits_whose_polynomial_is_not_precise_are_met_exactly(q):
+    """Its roots are so far off that intervals between them would be missed."""
+    chain = spherical_shoulder(6, False)
+    motions = iks.solve_self_motions(chain, chain.forward(q))
+    assert np.abs(at(motions, q[6]) - q).max(axis=1).min() < 1e-6

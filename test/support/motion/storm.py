@@ -21,8 +21,8 @@ from support.motion.rigs import panda_solver, READY, Reference, Velocity
 from ik_service.exceptions import TargetRefusedError
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
 from ik_service.motion.collision_guard import lever_lengths, RESOLUTION
-from ik_service.motion.command.gate import PositionGate, SendingTimes
-from ik_service.motion.settings import FollowerCommand
+from ik_service.motion.command.command_stream import FollowerCommand, SendingTimes
+from ik_service.motion.command.gate import PositionGate
 from ik_service.motion.target_follower import TargetFollower
 
 RATES = (2.0, 20.0, 50.0, 100.0, 100.0, 100.0, 500.0, 1000.0)

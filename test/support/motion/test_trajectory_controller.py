@@ -1,7 +1,5 @@
 """Stand-in for a joint_trajectory_controller: what each of its versions does."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support.motion.trajectory_controller import Point, Trajectory, TrajectoryController, Version
@@ -108,13 +106,9 @@ def test_points_with_accelerations_are_joined_by_quintics():
 
 
 class TestReplaces:
-    @pytest.mark.parametrize(
-        ('version', 'allow'),
-        [(Version.REPLACES, True), (Version.DEFERS, False), (Version.BLENDS, False)],
-    )
     @pytest.mark.parametrize('ahead', [-0.05, 0.05])
-    def test_the_new_one_replaces_the_active_one_at_once(self, version, allow, ahead):
-        bench = Bench(version, allow_trajectory_replacement=allow)
+    def test_the_new_one_replaces_the_active_one_at_once(self, ahead):
+        bench = Bench()
         bench.send(line(bench.now - 0.2, start=0.0, speed=1.0))
         bench.step(5)
         bench.measured = 5.0
@@ -126,15 +120,6 @@ class TestReplaces:
             share = P / ahead
             assert output == pytest.approx(5.0 + 2.0 * (3.0 * share**2 - 2.0 * share**3))
 
-    def test_joints_that_are_left_out_are_held(self):
-        controller = TrajectoryController(NAMES, 1.0 / P, allow_partial_joints_goal=True)
-        controller.update(T0, np.array([0.1, 0.2]), np.zeros(2))
-        message = Trajectory(('elbow',), T0, (Point(0.0, (0.2,)), Point(0.1, (1.2,))))
-        assert controller.receive(message, T0) == ''
-        np.testing.assert_allclose(
-            controller.update(T0 + P, np.array([0.1, 0.2]), np.zeros(2)), [0.1, 0.4]
-        )
-
 
 class TestDefers:
     def test_one_whose_stamp_lies_ahead_waits_for_it(self):
@@ -144,11 +129,6 @@ class TestDefers:
         stamp = bench.now + 2.5 * P
         bench.send(line(stamp, start=7.0, speed=0.0))
         assert bench.step(4) == pytest.approx([0.02, 0.03, 0.04, 7.0])
-
-    def test_it_waits_while_the_controller_holds_too(self):
-        bench = Bench(Version.DEFERS)
-        bench.send(line(bench.now + 1.5 * P, start=7.0, speed=0.0))
-        assert bench.step(3) == pytest.approx([0.0, 0.0, 7.0])
 
     def test_a_stream_of_stamps_that_lie_ahead_is_never_executed(self):
         bench = Bench(Version.DEFERS)
@@ -227,35 +207,3 @@ class TestBlends:
         bench.step(10)
         bench.send(line(bench.now - 0.02, start=0.3, speed=0.0, times=(0.05, 1.0)))
         assert bench.step(3) == pytest.approx([0.3] * 3)
-
-    def test_joints_that_are_left_out_go_on_as_they_were(self):
-        controller = TrajectoryController(
-            NAMES, 1.0 / P, allow_partial_joints_goal=True, version=Version.BLENDS
-        )
-        controller.update(T0, np.zeros(2), np.zeros(2))
-        both = [Point(t, (t, -t), (1.0, -1.0)) for t in (0.0, 0.5)]
-        whole = Trajectory(NAMES, T0 + P, (*both, Point(1.0, (1.0, -1.0), REST)))
-        controller.receive(whole, T0 + P)
-        controller.update(T0 + P, np.zeros(2), np.zeros(2))
-        elbow = (Point(0.0, (0.0,), (0.0,)), Point(0.1, (0.3,), (0.0,)))
-        controller.receive(Trajectory(('elbow',), 0.0, elbow), T0 + 2 * P)
-        times = T0 + P * np.arange(2, 120)
-        output = np.array([controller.update(t, np.zeros(2), np.zeros(2)) for t in times])
-        np.testing.assert_allclose(output[:10, 0], P * np.arange(1, 11), atol=1e-12)
-        np.testing.assert_allclose(output[9:, 1], 0.3, atol=1e-12)
-        np.testing.assert_allclose(output[-1], [1.0, 0.3], atol=1e-12)
-
-    def test_in_every_cycle_it_does_not_come_on(self):
-        bench = self.moving()
-        for k in range(20):
-            bench.send(line(bench.now, start=0.23 + k * P, speed=1.0, times=(0.04, 0.9, 1.0)))
-            bench.step()
-        far = bench.controller.update(bench.now, np.zeros(1), np.zeros(1))[0] - 0.22
-        assert far < 0.6 * 21 * P  # of the way
-
-
-@pytest.mark.parametrize('version', Version)
-def test_a_slower_controller_plays_slower(version):
-    bench = Bench(version, scaling=0.5)
-    bench.send(line(bench.now, start=0.0, speed=1.0, times=(0.0, 0.9, 1.0)))
-    assert bench.step(3) == pytest.approx([0.01, 0.015, 0.02])

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 import itertools
+from typing import Any
 
 import numpy as np
 
@@ -53,6 +54,20 @@ class Trajectory:
     joint_names: tuple
     stamp: float
     points: tuple
+
+    @classmethod
+    def of(cls, message: Any) -> Trajectory:
+        """Return what a message of ROS says."""
+        fields = ('positions', 'velocities', 'accelerations', 'effort')
+        points = tuple(
+            Point(_seconds(point.time_from_start), *(tuple(getattr(point, f)) for f in fields))
+            for point in message.points
+        )
+        return cls(tuple(message.joint_names), _seconds(message.header.stamp), points)
+
+
+def _seconds(time: Any) -> float:
+    return time.sec + 1e-9 * time.nanosec
 
 
 @dataclass(frozen=True)
@@ -105,20 +120,15 @@ class TrajectoryController:
 
     :ivar joints: its joints.
     :ivar rate: samples a second [Hz].
-    :ivar version: what it does with a trajectory while another one is active;
-        ``allow_trajectory_replacement: false`` makes all versions replace.
-    :ivar scaling: share of its speed at which it plays trajectories.
+    :ivar version: what it does with a trajectory while another one is active.
     :ivar refused: reasons of refusals, counted.
     """
 
     joints: tuple
     rate: float = 500.0
-    allow_partial_joints_goal: bool = False
     allow_nonzero_velocity_at_trajectory_end: bool = False
     interpolate_from_desired_state: bool = False
     version: Version = Version.REPLACES
-    allow_trajectory_replacement: bool = True
-    scaling: float = 1.0
     accepted: int = 0
     refused: Counter = field(default_factory=Counter)
     _new: Trajectory | None = None
@@ -148,7 +158,7 @@ class TrajectoryController:
             return 'no points'
         if any(name not in self.joints for name in names):
             return 'a joint is not of this controller'
-        if len(names) != len(self.joints) and not self.allow_partial_joints_goal:
+        if len(names) != len(self.joints):
             return 'not all joints of the controller'
         moving = any(abs(v) > _EPSILON for v in points[-1].velocities)
         if moving and not self.allow_nonzero_velocity_at_trajectory_end:
@@ -186,7 +196,7 @@ class TrajectoryController:
             measured = _Row(now, np.array(q), np.array(velocity))
             self._begin(self._commanded if self.interpolate_from_desired_state else measured, now)
         else:
-            self._time += (now - self._updated) * self.scaling
+            self._time += now - self._updated
         self._updated = now
         sampled = self._active.sample(self._time + 1.0 / self.rate)
         if sampled is not None:  # the set-point for the next cycle
@@ -196,7 +206,7 @@ class TrajectoryController:
     def _due(self, now: float) -> Trajectory | None:
         """Return the trajectory that is to be taken up in this cycle."""
         new = self._new
-        if self._version == Version.DEFERS:
+        if self.version == Version.DEFERS:
             if new is not None and new.stamp > now:
                 self._deferred, new = new, None
             elif new is not None:
@@ -205,20 +215,14 @@ class TrajectoryController:
                 new, self._deferred = self._deferred, None
         return new
 
-    @property
-    def _version(self) -> Version:
-        return self.version if self.allow_trajectory_replacement else Version.REPLACES
-
     def _take_up(self, message: Trajectory, now: float) -> None:
         active = self._active
         assert active is not None
-        blends = self._version == Version.BLENDS and len(active.rows) > 1 and not self._holds
+        blends = self.version == Version.BLENDS and len(active.rows) > 1 and not self._holds
         if blends and active.before is not None:
             self._active = _Active(self._blended(message, now), None)
         else:
-            assert self._commanded is not None
-            held = self._commanded
-            rows = [self._row(message, point, held) for point in message.points]
+            rows = [self._row(message, point) for point in message.points]
             self._active = _Active(rows, message.stamp or None)
 
     def _blended(self, message: Trajectory, now: float) -> list[_Row]:
@@ -226,23 +230,15 @@ class TrajectoryController:
         active = self._active
         assert active is not None
         assert active.start is not None
-        assert self._commanded is not None
-        ahead = (message.stamp - now) * self.scaling if message.stamp > now else 0.0
+        ahead = max(message.stamp - now, 0.0)
         begins = self._time + ahead
-        new = []
-        for point in message.points:
-            there = active.sample(begins + point.time) or self._commanded
-            new.append(self._row(message, point, there).at(ahead + point.time))
+        new = [self._row(message, point).at(ahead + point.time) for point in message.points]
         kept = [row.at(active.start + row.time - self._time) for row in active.rows]
         before = [row for row in kept if 0.0 < row.time < ahead]
         bridge = active.sample(begins)
         if bridge is not None and ahead < new[0].time:
             before.append(bridge.at(ahead))
-        after = []
-        if len(message.joint_names) < len(self.joints):
-            chosen = np.isin(self.joints, message.joint_names)
-            after = [_held(row, new[-1], chosen) for row in kept if row.time > new[-1].time]
-        return [*before, *new, *after]
+        return [*before, *new]
 
     def _begin(self, before: _Row, now: float) -> None:
         """Begin to play the active trajectory, from what was there before."""
@@ -257,34 +253,11 @@ class TrajectoryController:
         if active.start is None:
             active.start = now
 
-    def _row(self, message: Trajectory, point: Point, held: _Row) -> _Row:
-        """Return a point in the order of the joints; those that it lacks are as held."""
-        names = message.joint_names
-        columns = [names.index(name) if name in names else -1 for name in self.joints]
-
-        def full(values, others):
-            if not values:
-                return None
-            pairs = zip(columns, others, strict=True)
-            return np.array([values[i] if i >= 0 else other for i, other in pairs])
-
-        still = np.zeros(len(columns))
-        moving = held if self._version == Version.BLENDS else _Row(0.0, held.q)
-        return _Row(
-            point.time,
-            full(point.positions, held.q),
-            full(point.velocities, still if moving.v is None else moving.v),
-            full(point.accelerations, still if moving.a is None else moving.a),
-        )
-
-
-def _held(row: _Row, last: _Row, chosen: np.ndarray) -> _Row:
-    """Return a row in which the chosen joints rest where they are in the last one."""
-
-    def rest(values):
-        return None if values is None else np.where(chosen, 0.0, values)
-
-    return _Row(row.time, np.where(chosen, last.q, row.q), rest(row.v), rest(row.a))
+    def _row(self, message: Trajectory, point: Point) -> _Row:
+        """Return a point in the order of the joints."""
+        columns = [message.joint_names.index(name) for name in self.joints]
+        parts = (point.positions, point.velocities, point.accelerations)
+        return _Row(point.time, *(np.array(part)[columns] if part else None for part in parts))
 
 
 def _between(left: _Row, right: _Row, now: float) -> _Row:

@@ -19,6 +19,7 @@ import sys
 import numpy as np
 from support.motion.rigs import panda_solver
 from support.motion.storm import ACCELERATION, bounds_of, JERK, RAMP, Storm
+from support.ros.messages import times_of
 from support.ros.servers import PANDA
 
 from ik_service.arm.arm import ArmSettings, MeasuredState
@@ -26,11 +27,9 @@ from ik_service.arm.loader import build_arm
 from ik_service.motion.command.commanded_joints import CommandedJoints
 from ik_service.motion.command.windowed_joints import WindowedJoints
 from ik_service.ros.common.motion_clock import MotionClock
-from ik_service.ros.motion.command_channels import (
-    CommandedGroup,
-    TrajectoryChannel,
-    VelocityChannel,
-)
+from ik_service.ros.motion.command_channels import CommandedGroup
+from ik_service.ros.motion.trajectory_channel import TrajectoryChannel
+from ik_service.ros.motion.velocity_channel import VelocityChannel
 
 CYCLE = 0.002
 CREEP, CREEP_CHANGE = 1e-3, 0.5  # what counts as rest [rad/s], [rad/s²]: 2 µrad in a cycle
@@ -49,9 +48,8 @@ class Played:
     def of(cls, message, epoch=0.0):
         """The trajectory of a message, by times since an epoch [s]."""
         start = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec - epoch
-        times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in message.points]
         return cls(
-            start + np.array(times),
+            start + np.array(times_of(message)),
             np.array([p.positions for p in message.points]),
             np.array([p.velocities for p in message.points]),
         )

@@ -18,7 +18,7 @@ from geometry_msgs.msg import PoseStamped
 import numpy as np
 from sensor_msgs.msg import JointState
 from support.chains import arm_path
-from support.motion.trajectory_controller import Point, Trajectory, TrajectoryController, Version
+from support.motion.trajectory_controller import Trajectory, TrajectoryController, Version
 
 from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.group import SolverSettings
@@ -29,14 +29,16 @@ from ik_service.motion.settings import FollowerSettings
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.motion_clock import MotionClock
-from ik_service.ros.motion import command_channels as channels
 from ik_service.ros.motion.command_channels import (
     CommandChannel,
     CommandedGroup,
-    TrajectoryChannel,
+    JointCommandChannel,
+    PositionChannel,
 )
 from ik_service.ros.motion.followers import Followers
 from ik_service.ros.motion.intake import NodeContext
+from ik_service.ros.motion.trajectory_channel import TrajectoryChannel
+from ik_service.ros.motion.velocity_channel import VelocityChannel
 
 READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 CYCLE = 0.002  # of the controller [s]
@@ -49,10 +51,10 @@ _BLENDED = 0.09  # and so much longer on a controller that executes windows late
 _SHORTEST = 0.98  # time between two ticks, in periods
 
 CHANNELS = {
-    'joint_command': channels.JointCommandChannel,
-    'joint_trajectory': channels.TrajectoryChannel,
-    'position_commands': channels.PositionChannel,
-    'velocity_commands': channels.VelocityChannel,
+    'joint_command': JointCommandChannel,
+    'joint_trajectory': TrajectoryChannel,
+    'position_commands': PositionChannel,
+    'velocity_commands': VelocityChannel,
 }
 
 
@@ -341,16 +343,7 @@ class Wire:
             if self.interface == 'velocity_commands' and self._forward.any():
                 self.verdict.overrun = np.inf
             return
-        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
-        points = tuple(
-            Point(
-                point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec,
-                tuple(point.positions),
-                tuple(point.velocities),
-            )
-            for point in message.points
-        )
-        there = Trajectory(tuple(message.joint_names), stamp, points)
+        there = Trajectory.of(message)
         reason = self.controller.receive(there, self.graph.now)
         self.verdict.refused += bool(reason)
         self._judge_rest(there)

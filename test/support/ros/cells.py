@@ -1,22 +1,31 @@
 """A node and a simulated arm over real DDS, and somebody who drives it."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 import math
-import threading
 import time
 
+from control_msgs.msg import JointJog
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from moveit_msgs.msg import ServoStatus
+from moveit_msgs.srv import ServoCommandType
 import numpy as np
+from rclpy.duration import Duration
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
 from support.chains import arm_path
+from support.harness import until
+from trajectory_msgs.msg import JointTrajectory
 
 import ik_service as iks
+from ik_service.ros.common.conversions import pose_from_matrix
 
 NODE, SIM = 'ik_service.ros.node.main', 'ik_service.ros.sim.main'
 CHAIN = {'base_link': 'panda_link0', 'tip_link': 'panda_hand_tcp'}
 NAMES = tuple(f'panda_joint{number}' for number in range(1, 8))
 READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 RATE = 50.0
+QUIET = 0.3  # without a command, after which they have ended [s]
 
 
 def panda_chain():
@@ -27,15 +36,38 @@ def stamp_seconds(stamp):
     return stamp.sec + 1e-9 * stamp.nanosec
 
 
+def until_silent(commands, seconds=QUIET, timeout=20.0):
+    """Wait until no command has come for so long; return how many there were."""
+
+    def is_silent():
+        times = commands.times
+        return not times or time.monotonic() - times[-1] > seconds
+
+    until(is_silent, timeout, 'the end of the commands')
+    return len(commands)
+
+
+def times_between(messages, period):
+    """
+    Times (N, 1) [s] that each command may move for: the period, longer on a busy machine.
+
+    A command is stamped when it is sent. One that was sent late may have been made in time, so
+    the lateness of a command counts for the next one too.
+    """
+    stamps = np.array([stamp_seconds(message.header.stamp) for message in messages])
+    elapsed = np.maximum(np.diff(stamps, prepend=stamps[:1]), period)
+    late = np.concatenate([[0.0], elapsed[:-1] - period])
+    return (elapsed + late)[:, None]
+
+
 class Cell:
-    """A node and a simulated arm; what they publish is recorded."""
+    """
+    A node and a simulated arm; what they publish is recorded.
 
-    def __init__(self, bench, command='joint_command', sim=None, **parameters):
-        from diagnostic_msgs.msg import DiagnosticArray
-        from geometry_msgs.msg import PoseStamped
-        from sensor_msgs.msg import JointState
-        from trajectory_msgs.msg import JointTrajectory
+    :param described: whether the node waits for the topic of the robot description.
+    """
 
+    def __init__(self, bench, command='joint_command', sim=None, described=False, **parameters):
         self.bench, self.chain = bench, panda_chain()
         self.urdf = str(arm_path('panda'))
         self.sim_parameters = sim or {}
@@ -43,8 +75,9 @@ class Cell:
         kind = JointTrajectory if command == 'joint_trajectory' else JointState
         self.commands = bench.record(kind, command)
         self.states = bench.record(JointState, 'joint_states')
-        parameters = {'publish_rate': RATE, 'velocity_scaling': 0.8, **CHAIN, **parameters}
-        self.node = bench.start(NODE, urdf=self.urdf, command_interface=command, **parameters)
+        given = {} if described else {'urdf': self.urdf}
+        given |= {'publish_rate': RATE, 'velocity_scaling': 0.8, **CHAIN, **parameters}
+        self.node = bench.start(NODE, command_interface=command, **given)
         self.sim = self.start_sim(READY)
         self.start = READY
         self.targets = bench.publisher(PoseStamped, 'target_pose')
@@ -64,9 +97,7 @@ class Cell:
 
     def rest(self):
         """Bring the arm to the pose of READY, and forget what was recorded."""
-        home = self.pose_beside_ready(0.0, 0.0, 0.0)
-        self.send(home)
-        self.states.wait(self.is_at(home), timeout=20.0, since=len(self.states))
+        self.go_to(self.pose_beside_ready(0.0, 0.0, 0.0))
         deadline = time.monotonic() + 20.0
         settled = 0  # the arm goes a little too far, and comes back
         while settled < 5:
@@ -79,19 +110,27 @@ class Cell:
         self.commands.clear()
         self.states.clear()
 
+    def go_to(self, T):
+        """Let the arm go to a target; sent again, as a node that was stalled drops it."""
+
+        def arrived():
+            self.send(T)
+            return self.is_at(T)(self.states.next())
+
+        until(arrived, 40.0, 'arrival at the target', period=0.5)
+
+    def begin(self, T):
+        """Send a target until there are commands: a node that was stalled drops it."""
+        since = len(self.commands)
+        until(lambda: self.send(T) or len(self.commands) > since, 20.0, 'a command', period=0.5)
+
     def send(self, T, frame_id='panda_link0'):
-        from geometry_msgs.msg import PoseStamped
-
-        from ik_service.ros.common.conversions import pose_from_matrix
-
         message = PoseStamped(pose=pose_from_matrix(T))
         message.header.frame_id = frame_id
         self.targets.publish(message)
 
     def enable(self, enabled):
         """Switch following on or off; return the answer."""
-        from std_srvs.srv import SetBool
-
         request = SetBool.Request(data=enabled)
         answer = self.bench.call(SetBool, 'ik_service/enable', request)
         assert answer.success, answer.message
@@ -111,42 +150,33 @@ class Cell:
             np.abs(self.chain.forward(self.positions(message)) - T).max() < tolerance
         )
 
-    def assert_commands_keep_the_bounds(self, scaling, rate=RATE, start=None):
+    def assert_commands_keep_the_bounds(self, scaling, rate=RATE):
         """Check every command so far, the first against where the arm started."""
-        start = self.start if start is None else start
         messages = self.commands.messages
         commands = np.array([self.positions(message) for message in messages])
-        bound = self.chain.velocity * scaling * self._times_between(messages, 1.0 / rate)
-        path = np.vstack([start, commands])
+        bound = self.chain.velocity * scaling * times_between(messages, 1.0 / rate)
+        path = np.vstack([self.start, commands])
         assert (np.abs(np.diff(path, axis=0)) <= bound).all()
         assert ((commands >= self.chain.lower) & (commands <= self.chain.upper)).all()
 
-    @staticmethod
-    def _times_between(messages, period):
-        """
-        Times (N, 1) [s] that each command may move for: the period, longer on a busy machine.
-
-        A command is stamped when it is sent. One that was sent late may have been made in time, so
-        the lateness of a command counts for the next one too.
-        """
-        stamps = np.array([stamp_seconds(message.header.stamp) for message in messages])
-        elapsed = np.maximum(np.diff(stamps, prepend=stamps[:1]), period)
-        late = np.concatenate([[0.0], elapsed[:-1] - period])
-        return (elapsed + late)[:, None]
-
 
 TIMEOUT = 0.5  # for which a command counts [s]: a busy machine sends late
-QUIET = 0.3  # without a command, after which they have ended [s]
+
+
+@contextmanager
+def held(bench, publisher, make):
+    """Publish messages again and again for a ``with`` block, as a joystick does."""
+    timer = bench.node.create_timer(0.02, lambda: publisher.publish(make()))
+    try:
+        yield
+    finally:
+        bench.node.destroy_timer(timer)
 
 
 class ServoCell(Cell):
     """A cell with publishers of the servo topics, and a recording of the status."""
 
     def __init__(self, bench, **parameters):
-        from control_msgs.msg import JointJog
-        from geometry_msgs.msg import PoseStamped, TwistStamped
-        from moveit_msgs.msg import ServoStatus
-
         parameters = {'incoming_command_timeout': TIMEOUT, **parameters}
         super().__init__(bench, **parameters)
         self.status = bench.record(ServoStatus, 'status')
@@ -155,14 +185,10 @@ class ServoCell(Cell):
         self.poses = bench.publisher(PoseStamped, 'pose_target_cmds')
 
     def now(self, later=0.0):
-        from rclpy.duration import Duration
-
         return (self.bench.node.get_clock().now() + Duration(seconds=later)).to_msg()
 
     def twist(self, frame='', later=0.0, **axes):
         """Return a twist, such as ``linear_x=0.5``."""
-        from geometry_msgs.msg import TwistStamped
-
         message = TwistStamped()
         message.header.stamp, message.header.frame_id = self.now(later), frame
         for name, value in axes.items():
@@ -171,30 +197,14 @@ class ServoCell(Cell):
         return message
 
     def jog(self, names=(), velocities=(), displacements=()):
-        from control_msgs.msg import JointJog
-
         message = JointJog(
             joint_names=list(names), velocities=list(velocities), displacements=list(displacements)
         )
         message.header.stamp = self.now()
         return message
 
-    @contextmanager
     def held(self, publisher, make):
-        """Publish a message again and again for a ``with`` block, as a joystick does."""
-        released = threading.Event()
-
-        def repeat():
-            while not released.wait(0.02):
-                publisher.publish(make())
-
-        thread = threading.Thread(target=repeat)
-        thread.start()
-        try:
-            yield
-        finally:
-            released.set()
-            thread.join()
+        return held(self.bench, publisher, make)
 
     def tip(self, state):
         return self.chain.forward(self.positions(state))
@@ -222,12 +232,8 @@ class ServoCell(Cell):
                 return self.positions(last)
 
     def call_pause(self, paused):
-        from std_srvs.srv import SetBool
-
         return self.bench.call(SetBool, 'pause_servo', SetBool.Request(data=paused))
 
     def switch(self, kind):
-        from moveit_msgs.srv import ServoCommandType
-
         request = ServoCommandType.Request(command_type=kind)
         return self.bench.call(ServoCommandType, 'switch_command_type', request).success

@@ -1,7 +1,5 @@
 """A crane that can reach its targets past an obstacle, and its scene without a node."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -126,7 +124,10 @@ class WorldBench:
 
     def receive(self, *messages):
         for message in messages:
-            self._callbacks[type(message)](serialize_message(message), {})
+            self.receive_bytes(type(message), serialize_message(message))
+
+    def receive_bytes(self, kind, data):
+        self._callbacks[kind](data, {})
         assert self.errors == []
 
     def measure(self, **joints):

@@ -18,11 +18,12 @@ from ik_service.extras.planning.ros.plan_services import PlanHandler, PlannersHa
 from ik_service.extras.planning.ros.request_planner import GoalScene, PlannedMotion, RequestPlanner
 from ik_service.extras.planning.rrt_connect import planning_fault
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
+from ik_service.motion.playback.trajectory_goal import TrajectoryEnd
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.capabilities.capability import Capability, NodeParts
 from ik_service.ros.capabilities.playback import Playback
 from ik_service.ros.capabilities.trajectory_actions import TrajectoryActions
-from ik_service.ros.capabilities.trajectory_goals import GoalEnd, GoalRefusedError, MOVEIT_CODES
+from ik_service.ros.capabilities.trajectory_goals import GoalRefusedError, MOVEIT_CODES
 from ik_service.ros.common.actions import DeferredActionServer
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.ik_answer import write_solution
@@ -195,7 +196,7 @@ class PlanningCapability(Capability):
             following = followers and followers.of(goal.handle.request.request.group_name)
             missing = following.no_joint_state() if following else ''
             if missing and time.monotonic() > until:
-                raise GoalRefusedError(GoalEnd.REFUSED, missing)
+                raise GoalRefusedError(TrajectoryEnd.REFUSED, missing)
             if not missing:
                 break
 
@@ -261,17 +262,17 @@ class PlanningCapability(Capability):
             time.sleep(0.2 * _PERIOD)
         goal.playback = None
         outcome = playback.outcome
-        if outcome.end is GoalEnd.SUCCEEDED:
+        if outcome.end is TrajectoryEnd.REACHED:
             result.executed_trajectory = result.planned_trajectory
             return ErrorCode.SUCCESS, planned.message
-        if obstacle and outcome.end is GoalEnd.STOPPED:
+        if obstacle and outcome.end is TrajectoryEnd.STOPPED:
             return (
                 ErrorCode.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE,
                 f'stopped, as {obstacle}',
             )
         if goal.ending.is_set():
-            return ErrorCode.PREEMPTED, goal.reason or outcome.text
-        return _code_of(outcome.end), outcome.text
+            return ErrorCode.PREEMPTED, goal.reason or outcome.reason
+        return _code_of(outcome.end), outcome.reason
 
     def _finish(
         self, goal: _Goal, code: ErrorCode, message: str, result: MoveGroup.Result
@@ -349,7 +350,7 @@ def _progress(playback: Playback) -> float:
     return float(at.sec) + 1e-9 * float(at.nanosec)
 
 
-def _code_of(end: GoalEnd) -> ErrorCode:
+def _code_of(end: TrajectoryEnd) -> ErrorCode:
     return ErrorCode(MOVEIT_CODES[end])
 
 

@@ -20,13 +20,13 @@ from ik_service.extras.planning.constraints import PathConstraints, TaskRows
 from ik_service.extras.planning.goal_postures import LinkGoal
 from ik_service.extras.planning.motion_check import RowTest
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.geometry.solids import Sphere
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.requests.constraints import bounds_of, constrained_chain, moved_bounds
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frames import FrameResolver, Frames
 from ik_service.ros.requests.goals import group_of
-from ik_service.ros.requests.service_handler import assumed_joints, resolver_of, start_posture
-from ik_service.solvers.regions import Sphere
+from ik_service.ros.requests.service_handler import assumed_note, resolver_of, start_posture
 from ik_service.solvers.task import Task
 
 DEFAULT_TIME = 5.0
@@ -107,11 +107,7 @@ def motion_problem(
             'are planned for groups that place one',
         )
     posture, given = start_posture(measured, request.start_state, group.indices, 'start_state')
-    assumed = assumed_joints(measured, group.indices, given)
-    if assumed:
-        notes.append(
-            'neither measured nor in start_state, so taken at mid-range: ' + ', '.join(assumed)
-        )
+    notes += assumed_note(measured, group.indices, given, 'in start_state')
     resolver = resolver_of(measured, request.start_state, posture, frames)
     start = posture[group.indices].copy()
     reader = _Reader(arm, group, posture, resolver, settings)

@@ -11,7 +11,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from ik_service.exceptions import IkServiceError
 from ik_service.extras.viewer.scene.meshes import Mesh
 from ik_service.extras.viewer.scene.parts import Part
-from ik_service.model.geometry.link_geometry import Box, Cylinder, Sphere
+from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.markers.world_markers import ATTACHED, CONTACTS, LINKS, OBJECTS, REMARKS
 

@@ -19,7 +19,7 @@ from viser import (
 from ik_service.common.transforms import quaternion_wxyz_from_rotation
 from ik_service.extras.viewer.scene.meshes import Color, Mesh
 from ik_service.extras.viewer.scene.parts import Part
-from ik_service.model.geometry.link_geometry import Box, Cylinder
+from ik_service.model.geometry.solids import Box, Cylinder
 
 PartNode = BoxHandle | CylinderHandle | IcosphereHandle | MeshHandle
 
@@ -81,7 +81,7 @@ def add_part(
     if isinstance(geometry, Box):
         return scene.add_box(name, dimensions=geometry.size, **appearance)
     if isinstance(geometry, Cylinder):
-        radius, height = geometry.radius, geometry.length
+        radius, height = geometry.radius, geometry.height
         return scene.add_cylinder(name, radius=radius, height=height, **appearance)
     return scene.add_icosphere(name, radius=geometry.radius, **appearance)
 

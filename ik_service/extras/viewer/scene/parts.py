@@ -14,16 +14,13 @@ from ik_service.common.revolved_surface import capsule_surface
 from ik_service.extras.viewer.scene.meshes import Color, Mesh, MeshLoader
 from ik_service.model.description import RobotDescription
 from ik_service.model.geometry.link_geometry import (
-    Box,
-    Capsule,
-    Cylinder,
     Geometry,
     MeshFile,
     numbers,
     parsed_element,
     read_collision_geometry,
-    Sphere,
 )
+from ik_service.model.geometry.solids import Box, Capsule, Cylinder, Sphere
 from ik_service.robot import Robot
 
 

@@ -15,6 +15,7 @@ import math
 
 from ik_service.jit.compile import inner_kernel
 from ik_service.kinematics.kernels import fill_vector
+from ik_service.model.geometry.solids import Box, Sphere
 from ik_service.solvers.loop.tree.problem import (
     END,
     EXTENTS,
@@ -24,7 +25,6 @@ from ik_service.solvers.loop.tree.problem import (
     TOLERANCES,
     TURNING,
 )
-from ik_service.solvers.regions import Box, Sphere
 
 _BOX, _SPHERE = Box.number, Sphere.number
 # A tolerance has to be so many times the solver's own for the solver to inset it.

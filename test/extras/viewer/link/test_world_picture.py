@@ -18,7 +18,8 @@ from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.exceptions import IkServiceError
 from ik_service.extras.viewer.link.world_picture import MOST_MARKERS, read_world_picture
-from ik_service.model.geometry.link_geometry import Box, CollisionGeometry, Cylinder, Sphere
+from ik_service.model.geometry.link_geometry import CollisionGeometry
+from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 from ik_service.ros.markers.world_markers import world_marker_array, WorldScene
 
 T = transform_from_xyz_rpy((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))

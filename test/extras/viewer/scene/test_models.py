@@ -12,7 +12,7 @@ from ik_service.extras.viewer.scene.meshes import Mesh
 from ik_service.extras.viewer.scene.models import ArmModel, GHOST, WorldModel
 from ik_service.extras.viewer.scene.parts import Part
 from ik_service.extras.viewer.scene.scene import Trail
-from ik_service.model.geometry.link_geometry import Box, Cylinder, Sphere
+from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 
 TRIANGLE = Mesh(np.eye(3, dtype=np.float32), np.array([[0, 1, 2]], dtype=np.uint32))
 

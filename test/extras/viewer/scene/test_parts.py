@@ -12,7 +12,7 @@ from ik_service.extras.viewer.scene.parts import (
     skeleton,
 )
 from ik_service.model.description import read_description
-from ik_service.model.geometry.link_geometry import Box, Cylinder, Sphere
+from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 
 ARMS = sorted((Path(__file__).parents[4] / 'urdf').glob('*.urdf'))
 
@@ -126,7 +126,7 @@ def test_a_capsule_is_drawn_as_triangles():
 def test_a_robot_without_visuals_is_a_skeleton():
     parts = robot_parts(*read(), MeshLoader(None, print))
     bones = [part for part in parts if isinstance(part.geometry, Cylinder)]
-    assert [(part.link, part.geometry.length) for part in bones] == [('a', 0.4), ('b', 0.3)]
+    assert [(part.link, part.geometry.height) for part in bones] == [('a', 0.4), ('b', 0.3)]
     assert sum(isinstance(part.geometry, Sphere) for part in parts) == 2
 
 
@@ -137,7 +137,7 @@ def test_a_bone_of_the_skeleton_ends_at_the_joint():
         for part in skeleton(robot)
         if part.link == 'b' and isinstance(part.geometry, Cylinder)
     )
-    half = np.array([0.0, 0.0, bone.geometry.length / 2, 0.0])
+    half = np.array([0.0, 0.0, bone.geometry.height / 2, 0.0])
     middle, along = bone.T_link_geometry[:, 3], bone.T_link_geometry @ half
     ends = sorted([(middle - along)[:3].tolist(), (middle + along)[:3].tolist()])
     assert np.allclose(ends, [[0.0, 0.0, 0.0], [0.3, 0.0, 0.0]])

@@ -1,17 +1,18 @@
-"""Trajectories that are passed on to a real controller, here a stand-in of its action."""
+"""Trajectories that are passed on to a controller, a stand-in of its action, and its faults."""
 
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+import re
 
 from control_msgs.msg import JointTolerance
+from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import MoveItErrorCodes
+import numpy as np
+import pytest
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
-from support.harness import Bench, until
+from support.harness import until
 from support.ros.cells import CHAIN, NAMES, NODE, READY
+from support.ros.nodes import LATCHED
 from support.ros.trajectories import AWAY, message, Player, smooth, StandInController, until_known
 
 pytestmark = pytest.mark.dds
@@ -19,82 +20,120 @@ pytestmark = pytest.mark.dds
 ACTION = 'arm_controller/follow_joint_trajectory'
 
 
+class Setup:
+    """A node that passes trajectories on, and controllers that take them."""
+
+    def __init__(self, bench, panda_urdf):
+        self.bench, self.player = bench, Player(bench)
+        self.commands = bench.record(JointState, 'joint_command')
+        self.node = bench.start(NODE, urdf=str(panda_urdf), trajectory_action=ACTION, **CHAIN)
+        self.controllers = []
+
+    def controller(self, **options):
+        """Start a controller."""
+        self.controllers.append(StandInController(self.bench, NAMES, READY, **options))
+        return self.controllers[-1]
+
+    def is_heard(self):
+        """Wait until a trajectory gets through to the last controller."""
+        until_known(self.player, self.controllers[-1])
+
+    def is_idle(self, controller):
+        """Wait until all goals that the controller has got have ended there."""
+        until(lambda: controller.ended == controller.begun, what='the end at the controller')
+
+    def send(self, controller, seconds=6.0, action='follow'):
+        """Send a trajectory, and wait until the controller has this one."""
+        self.is_idle(controller)
+        controller.goals.clear()
+        goal = getattr(self.player, action)(smooth(seconds=seconds))
+        until(lambda: controller.goals, what='the goal')
+        return goal
+
+    def stop(self):
+        return self.bench.call(Trigger, 'ik_service/stop', Trigger.Request()).message
+
+    def end(self):
+        for controller in self.controllers:
+            controller.close()
+        self.controllers.clear()
+        self.stop()
+
+
 @pytest.fixture(scope='module')
-def setup(ros_context, tmp_path_factory, panda_urdf):
-    """A node that passes trajectories on, and what it commands itself."""
-    bench = Bench(ros_context, tmp_path_factory.mktemp('forwarding'))
+def shared_setup(shared_bench, panda_urdf):
+    return Setup(shared_bench, panda_urdf)
+
+
+@pytest.fixture
+def setup(shared_setup):
     try:
-        commands = bench.record(JointState, 'joint_command')
-        bench.start(NODE, urdf=str(panda_urdf), trajectory_action=ACTION, **CHAIN)
-        yield bench, Player(bench), commands
+        yield shared_setup
     finally:
-        bench.close()
+        shared_setup.end()
 
 
 @pytest.fixture
 def controller(setup):
-    """A controller whose arm is in READY, and which the node has heard of."""
-    bench, player, commands = setup
-    controller = StandInController(bench, NAMES, READY)
-    try:
-        until_known(player, controller)
-        commands.clear()
-        yield controller
-    finally:
-        controller.close()
+    controller = setup.controller()
+    setup.is_heard()
+    setup.commands.clear()
+    return controller
 
 
-@pytest.fixture
-def player(setup):
-    return setup[1]
+def target_above():
+    """A pose beside that of the ready arm."""
+    target = PoseStamped()
+    target.header.frame_id = 'panda_link0'
+    place, orientation = target.pose.position, target.pose.orientation
+    place.x, place.y, place.z = 0.3, 0.0, 0.6
+    orientation.x, orientation.w = 1.0, 0.0
+    return target
 
 
-def test_it_is_passed_on_with_feedback_and_result(setup, controller, player):
+def test_it_is_passed_on_with_feedback_and_result(setup, controller):
     sent = smooth(seconds=1.0)
-    goal = player.follow(sent)
+    goal = setup.player.follow(sent)
     end, result = goal.result()
     assert (end, result.error_string) == ('succeeded', 'Goal successfully reached!')
     assert controller.goals[0].trajectory == sent
     assert goal.feedback[-1].actual.positions
     np.testing.assert_allclose(controller.q, AWAY, atol=1e-9)
-    assert not len(setup[2]), 'the node has commanded something itself'
-    goal = player.execute(smooth(AWAY, READY, 1.0))
+    assert not len(setup.commands), 'the node has commanded something itself'
+    goal = setup.player.execute(smooth(AWAY, READY, 1.0))
     end, result = goal.result()
     assert (end, result.error_code.val) == ('succeeded', MoveItErrorCodes.SUCCESS)
     assert [feedback.state for feedback in goal.feedback] == ['MONITOR', 'IDLE']
 
 
-def test_what_is_beyond_the_limits_never_reaches_the_controller(controller, player):
-    end, result = player.execute(message([0.05], [AWAY])).result()
+def test_what_is_beyond_the_limits_never_reaches_the_controller(setup, controller):
+    end, result = setup.player.execute(message([0.05], [AWAY])).result()
     assert (end, result.error_code.val) == ('aborted', MoveItErrorCodes.INVALID_MOTION_PLAN)
-    end, result = player.follow(smooth(AWAY, READY)).result()
+    end, result = setup.player.follow(smooth(AWAY, READY)).result()
     assert (end, result.error_code) == ('aborted', -1)
     assert 'starts at' in result.error_string
     assert controller.goals == []
 
 
-def test_a_cancellation_reaches_the_controller(controller, player):
-    goal = player.execute(smooth(seconds=6.0))
-    until(lambda: controller.goals, what='the goal')
+def test_a_cancellation_reaches_the_controller(setup, controller):
+    goal = setup.send(controller, action='execute')
     goal.cancel()
     end, result = goal.result()
     assert (end, result.error_code.val) == ('canceled', MoveItErrorCodes.PREEMPTED)
     assert controller.canceled == 1
 
 
-def test_the_stop_service_cancels_at_the_controller(setup, controller, player):
-    goal = player.follow(smooth(seconds=6.0))
-    until(lambda: controller.goals, what='the goal')
-    setup[0].call(Trigger, 'ik_service/stop', Trigger.Request())
+def test_the_stop_service_cancels_at_the_controller(setup, controller):
+    goal = setup.send(controller)
+    setup.stop()
     end, result = goal.result()
     assert (end, controller.canceled) == ('aborted', 1)
     assert 'stopped' in result.error_string
 
 
-def test_the_stop_of_moveit_is_passed_on_to_the_controller(setup, controller, player):
-    events = setup[0].publisher(String, 'trajectory_execution_event', 1)
-    goal = player.execute(smooth(seconds=6.0))
-    until(lambda: controller.goals, what='the goal')
+def test_the_stop_of_moveit_is_passed_on_to_the_controller(setup, controller):
+    events = setup.bench.publisher(String, 'trajectory_execution_event', 1)
+    goal = setup.send(controller, action='execute')
     events.publish(String(data='stop'))
     end, result = goal.result()
     assert (end, controller.canceled) == ('aborted', 1)
@@ -102,24 +141,20 @@ def test_the_stop_of_moveit_is_passed_on_to_the_controller(setup, controller, pl
     assert "'stop' on trajectory_execution_event" in result.error_code.message
 
 
-def test_without_replacing_a_second_goal_is_refused_while_the_controller_moves(
-    setup, controller, player
-):
-    assert setup[0].set_parameters('ik_service', replace_goals=False)[0].successful
-    first = player.follow(smooth(seconds=1.5))
-    until(lambda: controller.goals, what='the goal')
-    end, result = player.execute(smooth()).result()
+def test_without_replacing_a_second_goal_is_refused_while_the_controller_moves(setup, controller):
+    assert setup.bench.set_parameters('ik_service', replace_goals=False)[0].successful
+    first = setup.send(controller, 1.5)
+    end, result = setup.player.execute(smooth()).result()
     assert (end, result.error_code.val) == ('aborted', MoveItErrorCodes.CONTROL_FAILED)
     assert first.result()[0] == 'succeeded'
     assert len(controller.goals) == 1
-    assert setup[0].set_parameters('ik_service', replace_goals=True)[0].successful
+    assert setup.bench.set_parameters('ik_service', replace_goals=True)[0].successful
 
 
-def test_a_newer_goal_is_passed_on_at_once_and_replaces_the_other_there(controller, player):
+def test_a_newer_goal_is_passed_on_at_once_and_replaces_the_other_there(setup, controller):
     controller.replaces, canceled = True, controller.canceled
-    first = player.follow(smooth(seconds=6.0))
-    until(lambda: controller.goals, what='the goal')
-    second = player.execute(message([1.0], [READY]))
+    first = setup.send(controller)
+    second = setup.player.execute(message([1.0], [READY]))
     end, result = first.result()
     assert (end, result.error_code) == ('aborted', -1)
     assert 'a newer trajectory has replaced it' in result.error_string
@@ -128,65 +163,195 @@ def test_a_newer_goal_is_passed_on_at_once_and_replaces_the_other_there(controll
     assert (len(controller.goals), controller.canceled) == (2, canceled)
 
 
-def test_where_the_controller_rejects_the_newer_goal_the_other_is_canceled(controller, player):
-    first = player.follow(smooth(seconds=6.0))
-    until(lambda: controller.goals, what='the goal')
+def test_where_the_controller_rejects_the_newer_goal_the_other_is_canceled(setup, controller):
+    first = setup.send(controller)
     controller.rejects, canceled = True, controller.canceled
-    end, result = player.follow(message([1.0], [READY])).result()
+    end, result = setup.player.follow(message([1.0], [READY])).result()
     assert end == 'aborted'
     assert 'has rejected it' in result.error_string
     end, result = first.result()
     assert (end, controller.canceled) == ('aborted', canceled + 1)
     assert 'has not taken the goal that was to replace it' in result.error_string
     controller.rejects = False
-    assert player.follow(message([1.0], [READY])).result()[0] == 'succeeded'
+    assert setup.player.follow(message([1.0], [READY])).result()[0] == 'succeeded'
 
 
 def test_tolerances_with_velocities_reach_the_controller_and_efforts_of_0_do_not(
-    controller, player
+    setup, controller
 ):
     fine = [JointTolerance(name=name, position=0.01, velocity=0.01) for name in NAMES]
     trajectory = message([0.5], [READY])
     trajectory.points[0].effort = [0.0] * 7
-    goal = player.follow(trajectory, goal_tolerance=fine)
+    goal = setup.player.follow(trajectory, goal_tolerance=fine)
     assert goal.result()[0] == 'succeeded'
     assert list(controller.goals[-1].goal_tolerance) == fine
     assert not controller.goals[-1].trajectory.points[0].effort
 
 
-def test_a_rejection_and_a_failure_are_told(controller, player):
+def test_a_rejection_and_a_failure_are_told(setup, controller):
     controller.rejects = True
-    end, result = player.follow(smooth()).result()
+    end, result = setup.player.follow(smooth()).result()
     assert (end, result.error_code) == ('aborted', -1)
     assert 'has rejected it' in result.error_string
     controller.rejects, controller.fails = False, (-4, 'path tolerance')
-    end, result = player.follow(smooth()).result()
+    end, result = setup.player.follow(smooth()).result()
     assert (end, result.error_code, result.error_string) == ('aborted', -4, 'path tolerance')
 
 
-def test_a_controller_that_vanishes_or_is_not_there_is_told(controller, player):
-    goal = player.execute(smooth(seconds=6.0))
-    until(lambda: controller.goals, what='the goal')
+def test_a_controller_that_vanishes_or_is_not_there_is_told(setup, controller):
+    goal = setup.send(controller, action='execute')
     controller.vanish()
     end, result = goal.result()
     assert (end, result.error_code.val) == ('aborted', MoveItErrorCodes.CONTROL_FAILED)
     assert 'has gone' in result.error_code.message
-    end, result = player.follow(message([2.0], [READY])).result()
+    end, result = setup.player.follow(message([2.0], [READY])).result()
     assert end == 'aborted'
     assert 'does not exist' in result.error_string
 
 
 def test_its_own_action_is_refused_as_that_of_a_controller(setup, panda_urdf):
-    bench = setup[0]
-    node = bench.start(
+    node = setup.bench.start(
         NODE, urdf=str(panda_urdf), trajectory_action='follow_joint_trajectory', ready=None
     )
     node.wait_for('trajectory_action: .* is the action of this node itself', 60.0)
 
 
-@pytest.mark.parametrize('name', ['a b', '1st/do', 'arm//do', 'arm/', f'/{"long" * 70}'])
+@pytest.mark.parametrize('name', ['a b', f'/{"long" * 70}'])
 def test_what_is_no_name_of_an_action_is_told(setup, panda_urdf, name):
-    node = setup[0].start(NODE, urdf=str(panda_urdf), trajectory_action=name, ready=None)
+    node = setup.bench.start(NODE, urdf=str(panda_urdf), trajectory_action=name, ready=None)
     node.wait_for(f"trajectory_action: '{name[:200]}.* is no name of an action.*, such as /", 60.0)
     until(lambda: node.exit_code is not None, what='the end')
     assert 'Traceback' not in node.output
+
+
+# Controllers that do not end a goal as they should: nothing moves, and it is told why
+
+
+def test_nothing_is_commanded_after_a_stop_before_the_controller_has_ended(setup, controller):
+    controller.lingers = True
+    goal = setup.send(controller)
+    assert 'may still move the arm: cancellation of its goal was requested' in setup.stop()
+    targets = setup.bench.publisher(PoseStamped, 'target_pose')
+    targets.publish(target_above())
+    setup.node.wait_for('target_pose ignored: .*follow_joint_trajectory may still move', 10.0)
+    end, result = setup.player.follow(smooth()).result()
+    assert end == 'aborted'
+    assert 'may still move the arm' in result.error_string
+    setup.node.wait_for(
+        'accepted the cancellation, but the goal has not ended yet, for [3-9] s', 20.0
+    )
+    assert 'may still move the arm' in setup.stop()
+    targets.publish(target_above())
+    assert not goal.ended
+    assert not len(setup.commands), 'the node has commanded something itself'
+    controller.lingers = False
+    end, result = goal.result()
+    assert (end, result.error_string) == ('aborted', 'it was stopped')
+    until(lambda: targets.publish(target_above()) or len(setup.commands), what='a command')
+
+
+def test_a_controller_that_refuses_to_cancel_is_told_and_asked_again(setup, controller):
+    controller.refuses = True
+    goal = setup.send(controller, 60.0)
+    goal.cancel()
+    setup.node.wait_for('may still move the arm: it refuses to cancel its goal', 10.0)
+    assert not goal.ended
+    controller.refuses = False
+    assert goal.result()[0] == 'canceled'
+    assert controller.canceled == 1
+
+
+def test_the_result_tells_that_the_cancellation_was_refused(setup, controller):
+    controller.refuses = True
+    goal = setup.send(controller, 2.5)
+    setup.stop()
+    end, result = goal.result()
+    assert end == 'succeeded'
+    assert 'arm_controller/follow_joint_trajectory refused to cancel it' in result.error_string
+
+
+@pytest.mark.parametrize('canceled', [False, True])
+def test_a_controller_that_starts_anew_has_lost_the_goal(setup, controller, canceled):
+    controller.refuses = canceled
+    goal = setup.send(controller, 60.0, 'execute')
+    if canceled:
+        goal.cancel()
+        setup.node.wait_for('it refuses to cancel its goal', 10.0)
+    controller.vanish()
+    setup.controller()
+    end, result = goal.result()
+    assert (end, result.error_code.val) == ('aborted', MoveItErrorCodes.CONTROL_FAILED)
+    assert 'was restarted, and its goals are lost' in result.error_code.message
+    setup.is_heard()
+
+
+@pytest.mark.parametrize(
+    ('seconds', 'times', 'stops', 'end'),
+    [(1.0, 1, True, 'succeeded'), (1.0, 3, False, 'succeeded'), (60.0, 1, False, 'canceled')],
+    ids=['stopped', 'again and again', 'of a cancellation'],
+)
+def test_a_result_that_was_lost_is_asked_for_again(setup, controller, seconds, times, stops, end):
+    send_again = controller.lose_results()
+    goal = setup.send(controller, seconds)
+    if seconds < 60.0:
+        setup.is_idle(controller)
+    if not stops:
+        goal.cancel()
+    until(lambda: len(controller.lost) >= times, 20.0, 'the request for the result')
+    assert not goal.ended
+    send_again()
+    if stops:
+        setup.stop()
+    assert goal.result()[0] == end
+
+
+def test_a_goal_that_the_controller_does_not_know_any_more_is_over(setup):
+    controller = setup.controller(keeps=0)
+    setup.is_heard()
+    controller.lose_results()
+    goal = setup.send(controller, 1.0)
+    setup.is_idle(controller)
+    assert not goal.ended
+    goal.cancel()
+    end, result = goal.result()
+    assert end == 'aborted'
+    assert 'does not know the goal' in result.error_string
+
+
+def test_a_goal_is_canceled_at_once_when_no_controller_is_there(setup):
+    goal = setup.player.follow(message([2.0], [READY]), hasty=True)
+    assert goal.cancel_accepted()
+    end, result = goal.result(2.5)
+    assert (end, result.error_string) == ('canceled', 'it was canceled before it began')
+
+
+def at_rest(command):
+    return not any(command.velocity)
+
+
+def test_a_new_arm_is_not_moved_either_before_the_controller_has_ended(bench, panda_urdf):
+    described = bench.node.create_publisher(String, 'robot_description', LATCHED)
+    urdf = panda_urdf.read_text()
+    described.publish(String(data=urdf))
+    commands, player = bench.record(JointState, 'joint_command'), Player(bench)
+    node = bench.start(NODE, trajectory_action=ACTION, **CHAIN)
+    controller = StandInController(bench, NAMES, READY)
+    try:
+        until_known(player, controller)
+        controller.lingers = True
+        goal = player.follow(smooth(seconds=60.0))
+        until(lambda: controller.goals, what='the goal')
+        described.publish(String(data=urdf.replace('<robot', '<!-- another --><robot', 1)))
+        node.wait_for('the new robot description|other parameters', 60.0)
+        targets = bench.publisher(PoseStamped, 'target_pose')
+        told = re.compile('target_pose ignored: .*follow_joint_trajectory may still move')
+        until(lambda: targets.publish(target_above()) or told.search(node.output), what='a reason')
+        until(lambda: not commands.messages or at_rest(commands.messages[-1]), what='rest')
+        assert not goal.ended
+        commands.clear()
+        controller.lingers = False
+        assert goal.result()[0] == 'aborted'
+        assert all(at_rest(command) for command in commands.messages)
+        until(lambda: targets.publish(target_above()) or len(commands), what='a command')
+    finally:
+        controller.close()

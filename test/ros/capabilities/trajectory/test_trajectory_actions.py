@@ -1,17 +1,19 @@
 """Both trajectory actions over real DDS: what moves the arm, and what is refused."""
 
 import re
+import threading
 import time
-
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+from types import SimpleNamespace
 
 from control_msgs.msg import JointTolerance
 from diagnostic_msgs.msg import DiagnosticArray
 from moveit_msgs.action import ExecuteTrajectory
 from moveit_msgs.msg import MoveItErrorCodes
+import numpy as np
+import pytest
+from rclpy.action.server import ServerGoalHandle
+from rclpy.executors import MultiThreadedExecutor
+from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -24,9 +26,13 @@ from support.ros.trajectories import (
     AWAY,
     duration,
     message,
+    Player,
     smooth,
 )
 from trajectory_msgs.msg import JointTrajectory
+
+from ik_service.ros.capabilities.trajectory_actions import TrajectoryActions
+from ik_service.ros.motion.parameters import REPLACE_GOALS, TRAJECTORY_ACTION
 
 pytestmark = pytest.mark.dds
 
@@ -48,10 +54,15 @@ def stays_on_its_way(cell):
 
     How near is checked more strictly in test_trajectory_aim.py and test_late_trajectories.py.
     """
+    keeps_the_bounds(cell)
+    assert distance_from_line(commanded(cell), READY, AWAY).max() < 1e-3
+
+
+def keeps_the_bounds(cell):
+    """Check all commands since the arm was in READY."""
     cell.start = READY
     cell.assert_commands_keep_the_bounds(SCALING)
     assert_gentle(cell, SCALING)
-    assert distance_from_line(commanded(cell), READY, AWAY).max() < 1e-3
 
 
 def test_the_arm_moves_along_the_trajectory_and_tells_where_it_is(cell, player):
@@ -109,10 +120,7 @@ def test_joints_may_come_in_any_order(cell, player):
 def test_positions_alone_are_played_without_a_jump(cell, player):
     """Between them is a straight line at a constant speed, which begins and ends at once."""
     assert player.follow(message([0.0, 1.5], [READY, AWAY])).result()[0] == 'succeeded'
-    cell.start = READY
-    cell.assert_commands_keep_the_bounds(SCALING)
-    assert_gentle(cell, SCALING)
-    assert distance_from_line(commanded(cell), READY, AWAY).max() < 1e-3
+    stays_on_its_way(cell)
 
 
 @pytest.mark.parametrize('action', ['follow', 'execute'])
@@ -164,30 +172,17 @@ def test_a_second_client_and_targets_are_refused_while_a_trajectory_runs(
 SIDEWAYS = READY + np.array([-0.3, 0.2, 0.3, 0.2, -0.2, 0.2, -0.3])
 
 
-@pytest.mark.parametrize(
-    'newer',
-    [
-        lambda: message([1.5], [SIDEWAYS]),
-        lambda: message([1.5], [SIDEWAYS], [np.zeros(7)]),
-        lambda: message([0.7, 2.0], [READY, SIDEWAYS]),
-    ],
-    ids=['one point', 'with velocities', 'straight lines'],
-)
-def test_a_goal_replaces_the_one_on_its_way_without_a_leap(cell, player, newer):
+def test_a_goal_replaces_the_one_on_its_way_without_a_leap(cell, player):
     first = player.follow(smooth(seconds=2.5))
-    moving = cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.2)
-    assert moving
-    newer = newer()
-    second = player.follow(newer)
+    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.2)
+    second = player.follow(message([1.5], [SIDEWAYS]))
     end, result = first.result()
     assert (end, result.error_code) == ('aborted', INVALID)
     assert 'a newer trajectory has replaced it' in result.error_string
     end, result = second.result()
     assert end == 'succeeded', result.error_string
-    cell.start = READY
-    cell.assert_commands_keep_the_bounds(SCALING)
-    assert_gentle(cell, SCALING)
-    np.testing.assert_allclose(commanded(cell)[-1], newer.points[-1].positions, atol=1e-9)
+    keeps_the_bounds(cell)
+    np.testing.assert_allclose(commanded(cell)[-1], SIDEWAYS, atol=1e-9)
 
 
 def test_a_bad_goal_replaces_nothing(cell, player):
@@ -209,9 +204,7 @@ def test_goals_that_come_faster_than_they_end_are_each_replaced(cell, player):
     assert [end for end, _ in ends[:-1]] == ['aborted'] * 11
     assert {result.error_code.val for _, result in ends[:-1]} == {MoveItErrorCodes.PREEMPTED}
     assert ends[-1][0] == 'succeeded'
-    cell.start = READY
-    cell.assert_commands_keep_the_bounds(SCALING)
-    assert_gentle(cell, SCALING)
+    keeps_the_bounds(cell)
     np.testing.assert_allclose(commanded(cell)[-1], q, atol=1e-9)
 
 
@@ -223,12 +216,12 @@ def test_the_stop_service_ends_a_trajectory(cell, player):
     assert end == 'aborted'
     assert 'stopped' in result.error_string
     assert not any(cell.commands.messages[-1].velocity)
-    cell.assert_commands_keep_the_bounds(SCALING)
-    assert_gentle(cell, SCALING)
+    keeps_the_bounds(cell)
 
 
-@pytest.mark.parametrize('action', ['follow', 'execute'])
-@pytest.mark.parametrize('reliability', list(EVENT_QOS))
+@pytest.mark.parametrize(
+    ('action', 'reliability'), [('follow', 'reliable'), ('execute', 'best effort')]
+)
 def test_the_stop_of_moveit_ends_a_trajectory_on_its_way(cell, player, action, reliability):
     events = cell.bench.node.create_publisher(
         String, 'trajectory_execution_event', EVENT_QOS[reliability]
@@ -274,8 +267,7 @@ def test_the_stop_of_moveit_stops_a_target_and_what_waits_for_its_stamp(cell, pl
 def test_other_events_are_ignored_with_a_remark(cell, player):
     events = cell.bench.publisher(String, 'trajectory_execution_event', 1)
     goal = player.execute(smooth())
-    goal_begun = cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
-    assert goal_begun
+    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
     for word in ('Stop', 'pause'):
         events.publish(String(data=word))
         cell.node.wait_for(f"trajectory_execution_event '{word}' ignored; stop is known", 10.0)
@@ -321,9 +313,9 @@ def stamped_ahead(seconds):
     return trajectory
 
 
-def with_effort(value=1.0):
+def with_effort():
     trajectory = smooth()
-    trajectory.points[2].effort = [value] * 7
+    trajectory.points[2].effort = [1.0] * 7
     return trajectory
 
 
@@ -436,26 +428,6 @@ def test_tolerances_of_velocities_are_compared_with_what_is_measured(cell, playe
     assert_gentle(cell, SCALING)
 
 
-def some_velocities():
-    trajectory = smooth(points=7)
-    for i in (0, 2, 3, 6):
-        trajectory.points[i].velocities = []
-        trajectory.points[i].accelerations = []
-    return trajectory
-
-
-@pytest.mark.parametrize(
-    'make', [lambda: with_effort(0.0), some_velocities], ids=['efforts of 0', 'some velocities']
-)
-def test_what_controllers_of_others_accept_is_accepted(cell, player, make):
-    end, result = player.follow(make()).result()
-    assert end == 'succeeded', result.error_string
-    cell.start = READY
-    cell.assert_commands_keep_the_bounds(SCALING)
-    assert_gentle(cell, SCALING)
-    np.testing.assert_allclose(commanded(cell)[-1], AWAY, atol=1e-9)
-
-
 def test_several_degrees_of_freedom_are_refused(cell, player):
     goal = ExecuteTrajectory.Goal()
     goal.trajectory.joint_trajectory = smooth()
@@ -490,3 +462,86 @@ def test_diagnostics_tell_of_trajectories(cell, player):
         last_trajectory='follow_joint_trajectory: the arm is at the end',
         trajectories_succeeded='[1-9]',
     )
+
+
+# Cancellations that come as soon as a goal is accepted, before the node begins with it
+
+
+@pytest.fixture
+def actions(bench):
+    """Both actions of a node that has no arm, in this process, and a client of them."""
+    errors = []
+    node = Node('actions', namespace=bench.namespace, context=bench.node.context)
+    executor = MultiThreadedExecutor(4, context=bench.node.context)
+    thread = threading.Thread(target=executor.spin, daemon=True)
+    try:
+        ticks = set()
+        parts = SimpleNamespace(
+            node=node,
+            parameters={TRAJECTORY_ACTION: '', REPLACE_GOALS: True},
+            followers=lambda: None,
+            on_error=errors.append,
+            ticks=ticks,
+        )
+        TrajectoryActions(parts).start()
+        executor.add_node(node)
+        thread.start()
+        yield ticks, Player(bench)
+        until(lambda: not ticks, what='the end of the calls in every tick')
+    finally:
+        executor.shutdown()
+        thread.join(5.0)
+        node.destroy_node()
+    assert not errors
+
+
+@pytest.mark.parametrize('action', ['follow', 'execute'])
+@pytest.mark.parametrize('moment', ['before', 'between'])
+def test_one_that_comes_before_the_goal_begins_is_taken(actions, monkeypatch, action, moment):
+    """The begin waits here until the goal is canceled: at first, or once rclpy has looked."""
+    ticks, player = actions
+    execute, update = ServerGoalHandle.execute, ServerGoalHandle._update_state
+    beginning = set()  # threads
+
+    def wait_and_execute(handle, *arguments):
+        until(lambda: handle.is_cancel_requested, what='the cancellation')
+        execute(handle, *arguments)
+
+    def execute_noted(handle, *arguments):
+        beginning.add(threading.get_ident())
+        execute(handle, *arguments)
+
+    def wait_and_update(handle, event):
+        if threading.get_ident() in beginning:
+            beginning.clear()
+            until(lambda: handle.is_cancel_requested, what='the cancellation')
+        update(handle, event)
+
+    if moment == 'before':
+        monkeypatch.setattr(ServerGoalHandle, 'execute', wait_and_execute)
+    else:
+        monkeypatch.setattr(ServerGoalHandle, 'execute', execute_noted)
+        monkeypatch.setattr(ServerGoalHandle, '_update_state', wait_and_update)
+    goal = getattr(player, action)(smooth(), hasty=True)
+    assert goal.cancel_accepted()
+
+    def ticked():
+        for tick in tuple(ticks):
+            tick(time.monotonic())
+        return goal.ended
+
+    until(ticked, what='the result')
+    end, result = goal.result()
+    assert end == 'canceled'
+    if action == 'follow':
+        assert result.error_string == 'it was canceled before it began'
+
+
+@pytest.mark.parametrize('action', ['follow', 'execute'])
+def test_the_arm_does_not_move_along_what_is_canceled_at_once(cell, player, action):
+    for _ in range(25):
+        goal = getattr(player, action)(smooth(seconds=1.0), hasty=True)
+        assert goal.cancel_accepted()
+        assert goal.result()[0] == 'canceled'
+    moved = [np.abs(cell.positions(m) - READY).max() for m in cell.commands.messages]
+    assert max(moved, default=0.0) < 0.05

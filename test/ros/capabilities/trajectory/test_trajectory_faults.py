@@ -4,9 +4,6 @@ import signal
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from std_msgs.msg import String
@@ -90,8 +87,7 @@ def test_a_new_robot_description_ends_it_and_the_next_arm_can_be_moved(bench, pa
     described = bench.node.create_publisher(String, 'robot_description', LATCHED)
     urdf = panda_urdf.read_text()
     described.publish(String(data=urdf))
-    cell = DescribedCell(bench)
-    player = Player(bench)
+    cell, player = Cell(bench, described=True), Player(bench)
     goal = player.follow(smooth(seconds=6.0))
     moving(cell, goal)
     described.publish(String(data=urdf.replace('<robot', '<!-- another --><robot', 1)))
@@ -103,24 +99,6 @@ def test_a_new_robot_description_ends_it_and_the_next_arm_can_be_moved(bench, pa
         30.0,
         'a trajectory of the next arm',
     )
-
-
-class DescribedCell(Cell):
-    """A cell whose node waits for the topic of the robot description."""
-
-    def __init__(self, bench):
-        start = bench.start
-
-        def without_urdf(module, *arguments, **parameters):
-            if module.endswith('node.main'):
-                parameters.pop('urdf')
-            return start(module, *arguments, **parameters)
-
-        bench.start = without_urdf
-        try:
-            super().__init__(bench)
-        finally:
-            bench.start = start
 
 
 def test_tens_of_thousands_of_points_are_played(cell, player):

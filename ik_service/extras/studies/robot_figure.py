@@ -11,7 +11,8 @@ import numpy as np
 
 from ik_service.drawing.figures import INK
 from ik_service.kinematics.link_poses import link_poses
-from ik_service.model.geometry.link_geometry import Box, Cylinder, Geometry, parsed_element, Sphere
+from ik_service.model.geometry.link_geometry import Geometry, parsed_element
+from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 from ik_service.robot import Robot
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def _solid(geometry: Geometry, T: np.ndarray, color: np.ndarray) -> list[_Face]:
     if isinstance(geometry, Box):
         return _box(np.array(geometry.size) / 2, T, color)
     if isinstance(geometry, Cylinder):
-        return _cylinder(geometry.radius, geometry.length / 2, T, color)
+        return _cylinder(geometry.radius, geometry.height / 2, T, color)
     assert isinstance(geometry, Sphere)  # of primitives only
     circle = geometry.radius * np.column_stack([np.cos(_RIM), np.sin(_RIM)])
     return [_Face(T[:2, 3] + circle, T[2, 3], color)]

@@ -10,8 +10,8 @@ import ik_service as iks
 from ik_service import Robot
 from ik_service.common.resources import urdf_path
 from ik_service.drawing import figures
-from ik_service.drawing.robot_figure import draw_robot, prepare, View
 from ik_service.exceptions import MissingExtraError
+from ik_service.extras.studies.robot_figure import draw_robot, prepare, View
 
 BALL = (
     '<robot name="ball"><material name="red"><color rgba="1 0 0 1"/></material>'

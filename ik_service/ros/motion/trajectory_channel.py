@@ -1,4 +1,4 @@
-"""Handling of a new trajectory by the controllers that listen to the commands."""
+"""Commands for controllers that play trajectories, and how those handle a new one."""
 
 from __future__ import annotations
 
@@ -6,14 +6,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 import time
 
+from builtin_interfaces.msg import Duration, Time
+import numpy as np
 from rcl_interfaces.msg import ParameterType, ParameterValue
 from rcl_interfaces.srv import GetParameters
 from rclpy.callback_groups import CallbackGroup
 from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.task import Future
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ik_service.ros.motion.command_monitor import full_name
+from ik_service.motion.command.command_stream import FollowerCommand
+from ik_service.motion.command.command_window import PlannedMotion
+from ik_service.motion.command.cubic_kernels import cubic_kernels
+from ik_service.motion.command.windowed_joints import BLENDED_HISTORY, WindowedJoints
+from ik_service.motion.target_follower import TargetFollower
+from ik_service.paths.trajectory import joint_trajectory as motion
+from ik_service.ros.common.publishers import full_name
+from ik_service.ros.motion.command_channels import CommandChannel, CommandedGroup, number_array
 
 _REPLACES = 'allow_trajectory_replacement'
 """Parameter of controllers that do not replace a trajectory at once, since 6.8."""
@@ -136,3 +146,108 @@ def _is_set(value: ParameterValue) -> bool:
 
 def _is_true(value: ParameterValue) -> bool:
     return bool(value.type == ParameterType.PARAMETER_BOOL and value.bool_value)
+
+
+_SECOND = 10**9  # [ns]
+
+
+def joint_trajectory(trajectory: motion.JointTrajectory, start: int) -> JointTrajectory:
+    """
+    Return a trajectory as a message.
+
+    :param start: when it starts [ns] by the clock of the ROS graph; of a clock that does not run
+        yet, it is sent as 0, which means "now".
+    """
+    message = JointTrajectory(joint_names=list(trajectory.joint_names))
+    if start > 0:
+        message.header.stamp = Time(sec=start // _SECOND, nanosec=start % _SECOND)
+    velocities = trajectory.velocities
+    assert velocities is not None
+    for after, q, velocity in zip(
+        trajectory.times.tolist(), trajectory.positions, velocities, strict=True
+    ):
+        nanoseconds = round(_SECOND * after)
+        message.points.append(
+            JointTrajectoryPoint(
+                positions=number_array(q),
+                velocities=number_array(velocity),
+                time_from_start=Duration(
+                    sec=nanoseconds // _SECOND, nanosec=nanoseconds % _SECOND
+                ),
+            )
+        )
+    return message
+
+
+class TrajectoryChannel(CommandChannel):
+    """
+    Commands as a window of a joint trajectory.
+
+    :param group: the group; the commands of its controller are :class:`WindowedJoints`.
+    :param controller: the controller; None for one that does not blend windows.
+    """
+
+    joints = WindowedJoints
+    _joints: WindowedJoints
+
+    def __init__(self, group: CommandedGroup, controller: ControllerVersion | None = None) -> None:
+        super().__init__(group)
+        self._controller, self._blends = controller, False
+        cubic_kernels()  # so that the first window does not wait for them
+
+    @property
+    def busy(self) -> bool:
+        """Whether the last window is still to be sent."""
+        return self._blends and self._joints.blended.busy
+
+    def begin(self, measured: np.ndarray, alone: bool) -> None:
+        """Ask for the controller's behaviour."""
+        self._blends = self._controller is not None and self._controller.blends
+
+    def encode(
+        self, command: FollowerCommand, follower: TargetFollower, now: float
+    ) -> object | None:
+        """Return the window around the command; None when the gate does not let it pass."""
+        joints, settings = self._joints, follower.settings
+        limits = joints.limits(self._number, self._indices, follower.limits)
+        period, blended = 1.0 / settings.rate, joints.blended
+        if self._blends and blended.has_stalled(now, period):
+            joints.back_to_sent()
+        history = max(self._group.clock.behind, BLENDED_HISTORY if self._blends else 0.0)
+        coast = not settings.avoid_collisions
+        planned = joints.plan(self._indices, command, limits, now, period, coast, history)
+        if not joints.admit(planned, limits, now):
+            joints.window.discard()
+            return None
+        if not self._blends:
+            return self._message(planned)
+        return self._blended(now) if blended.is_due(planned, now, period) else None
+
+    def rest(self, follower: TargetFollower, now: float) -> object | None:
+        """Return the last window, where that was not sent yet."""
+        return self._blended(now) if self.busy else None
+
+    def _blended(self, now: float) -> object:
+        """Return the message of the newest window, for a controller that blends."""
+        self._joints.mark_sent()
+        return self._message(self._joints.blended.sent(now))
+
+    def _message(self, planned: PlannedMotion) -> object:
+        return joint_trajectory(planned.trajectory, self._group.clock.stamp_of(planned.start))
+
+    @property
+    def refusals(self) -> int:
+        """Number of windows that were not sent, as the gate did not let them pass."""
+        return self._joints.gate.refused
+
+    def is_late(self, now: float) -> bool:
+        """Return whether the controller would leap, as it plays on meanwhile."""
+        return self._joints.gate.is_late(now)
+
+    def discard(self) -> None:
+        """Forget the last window."""
+        self._joints.window.discard()
+        self._joints.gate.withdraw()
+        if self._blends:
+            self._joints.blended.discard()
+            self._joints.unmark_sent()

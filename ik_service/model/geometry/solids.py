@@ -1,4 +1,4 @@
-"""Regions in which a point of a tip may be: boxes, spheres and cylinders."""
+"""Solids by their sizes: shapes of links and objects, and regions in which a point may be."""
 
 from __future__ import annotations
 
@@ -100,6 +100,23 @@ class Cylinder:
         half = self.height / 2
         along = point[2] - min(max(point[2], -half), half)
         return np.append(_beyond(point[:2], self.radius), along)
+
+
+@dataclass(frozen=True)
+class Capsule:
+    """
+    Cylinder about the z axis with half a ball at either end; its origin is at half height.
+
+    :ivar radius: that of the cylinder and the balls [m].
+    :ivar length: that of the cylinder, without the balls [m].
+    """
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, 'radius', length(self.radius, 'radius'))
+        object.__setattr__(self, 'length', length(self.length, 'length'))
 
 
 Region = Box | Sphere | Cylinder

@@ -1,0 +1,79 @@
+"""Threads of a node, some for each group of its callbacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, ExitStack
+
+from rclpy.callback_groups import CallbackGroup
+from rclpy.node import Node
+
+from ik_service.ros.common.executors import PartialExecutor, partition, StreamExecutor
+from ik_service.ros.common.runtime import spinning
+from ik_service.ros.node.services import Services
+
+# Those for paths, batches and capabilities wait for the ones that work; all but one for changes
+# may wait for a compiler.
+_SERVICES, _PATHS, _BATCHES, _CAPABILITIES = 3, 3, 3, 3
+_CHANGES, _STOPS, _MOTIONS, _OTHERS = 4, 1, 2, 3
+
+
+class NodeThreads:
+    """
+    Threads that spin a node.
+
+    Each group of callbacks has threads of its own: a stop, for example, waits for no solve.
+
+    :param states: takes the joint states of several nodes; None for a thread of its own.
+    :param on_error: called with exceptions of their callback.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        states: StreamExecutor | None,
+        on_error: Callable[[Exception], None],
+    ) -> None:
+        self._node = node
+        self._states = states
+        self._on_error = on_error
+        self._executors: tuple[PartialExecutor | StreamExecutor, ...] = ()
+
+    @contextmanager
+    def spinning(
+        self,
+        services: Services,
+        changes: CallbackGroup,
+        stops: CallbackGroup,
+        motions: Iterable[CallbackGroup],
+        states: CallbackGroup,
+        targets: CallbackGroup,
+        polled: Collection[CallbackGroup],
+    ) -> Iterator[None]:
+        """Spin for the time of a ``with`` block."""
+        counts = {
+            **dict.fromkeys(motions, _MOTIONS),
+            services.group: _SERVICES,
+            services.path_group: _PATHS,
+            services.batch_group: _BATCHES,
+            services.capability_group: _CAPABILITIES,
+            changes: _CHANGES,
+            stops: _STOPS,
+        }
+        context = self._node.context
+        own = [StreamExecutor(context) for _ in range(1 if self._states else 2)]
+        streams = own[0], self._states or own[1]
+        parts = partition(self._node, [states, targets, *polled], *counts)
+        threads = zip(parts, (*counts.values(), _OTHERS), strict=True)
+        self._executors = (*streams, *parts)
+        several = (executor for executor, count in threads for _ in range(count))
+        with ExitStack() as stack:
+            stack.enter_context(spinning(*own, *several))
+            for executor, group in zip(streams, (targets, states), strict=True):
+                stack.enter_context(executor.serving(self._node, [group], self._on_error))
+            yield
+
+    def wake(self) -> None:
+        """Let the threads notice new services and subscriptions."""
+        for executor in self._executors:
+            executor.wake()
