@@ -9,6 +9,7 @@ import socket
 import numpy as np
 import pytest
 
+from ik_service import Robot
 from ik_service.common import resources
 from ik_service.common.arguments import parse_positions, whole_number
 from ik_service.common.regular_file import open_regular, read_regular
@@ -61,6 +62,11 @@ def test_a_missing_file_is_reported_as_missing(tmp_path):
         open_regular(tmp_path / 'gone', 5)
     with pytest.raises(OSError, match='null'):
         open_regular('a\0b', 5)
+
+
+@pytest.mark.parametrize('arm', ['panda', 'ur5e', 'planar_6r'])
+def test_finds_every_arm_of_the_package(arm):
+    assert Robot.from_urdf(resources.urdf_path(arm)).links
 
 
 def test_the_error_for_an_unknown_arm_lists_the_known_ones():
