@@ -1,7 +1,5 @@
 """Fixtures of the tests of following; the robots are made in chains.py above."""
 
-from __future__ import annotations
-
 import pytest
 
 

@@ -122,15 +122,6 @@ def test_moved_limit_counts_as_a_fifth_for_sliding_joints(away, moved):
     assert rig.follower.displacements == moved
 
 
-def test_commands_stay_near_an_arm_that_does_not_move(solver):
-    rig = Rig(solver, READY, velocity_scaling=1.0)
-    rig.measure()
-    rig.follower.set_target(pose_beside(solver, READY, (0.2, 0.2, -0.2)))
-    rig.rest(1.5, moves=False)
-    away = np.abs(rig.path - READY).max(axis=1)
-    assert 0.05 < away.max() <= 0.1
-
-
 def test_an_arm_that_does_not_move_ends_the_motion(solver):
     """Commands return to the arm, so that nothing leaps when it is set free."""
     rig = Rig(solver, READY, velocity_scaling=1.0)
@@ -170,7 +161,7 @@ def test_a_trajectory_of_a_stuck_arm_fails(solver):
 
 def test_an_arm_that_moves_slowly_is_not_stuck(solver):
     rig = Rig(solver, READY, velocity_scaling=1.0)
-    rig._reach = np.full(7, 1e-4)  # 0.01 rad/s
+    rig.reach = np.full(7, 1e-4)  # 0.01 rad/s
     rig.measure()
     rig.follower.set_target(pose_beside(solver, READY, (0.05, 0.0, 0.0)))
     rig.rest(20.0)

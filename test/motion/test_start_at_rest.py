@@ -1,7 +1,5 @@
 """Motions start only from an arm at rest: after gaps of the joint states, stops and pushes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support.motion.rigs import pose_beside, RATE, READY, Rig

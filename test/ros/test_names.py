@@ -13,7 +13,6 @@ import time
 import pytest
 import yaml
 
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('ompl', reason='OMPL comes with the extra plan')
 
 from rcl_interfaces.srv import ListParameters

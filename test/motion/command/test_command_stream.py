@@ -1,7 +1,5 @@
 """The final bound on commands, for inputs of all kinds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support.motion.rigs import Playing, READY, Rig

@@ -1,7 +1,5 @@
 """Windows of motion, as a joint_trajectory_controller plays them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support.motion.streaming import GOALS, LIMITS, Link, NAMES, stream
@@ -27,7 +25,7 @@ CYCLE = 1.0 / 500.0
 
 @pytest.mark.parametrize('rate', [50.0, 100.0, 250.0])
 def test_a_controller_moves_as_smoothly_as_the_commands(rate):
-    record = stream(windows=True, rate=rate)
+    record = stream(rate=rate)
     assert not record.controller.refused
     assert np.abs(record.speeds).max() <= FASTEST * (1.0 + 1e-6)
     assert record.largest_velocity_jump() <= 1.5 * ACCELERATION * CYCLE
@@ -36,15 +34,9 @@ def test_a_controller_moves_as_smoothly_as_the_commands(rate):
 
 
 def test_it_does_not_matter_from_which_state_the_controller_starts():
-    measured = stream(windows=True)
-    desired = stream(windows=True, interpolate_from_desired_state=True)
+    measured = stream()
+    desired = stream(interpolate_from_desired_state=True)
     np.testing.assert_allclose(measured.output, desired.output, atol=1e-9)
-
-
-def test_single_points_step_backwards_as_the_controller_starts_from_where_the_arm_is():
-    record = stream(windows=False)
-    assert record.largest_backward_step() > 0.015
-    assert record.largest_velocity_jump() > 5.0
 
 
 @pytest.mark.parametrize(
@@ -63,7 +55,7 @@ def test_single_points_step_backwards_as_the_controller_starts_from_where_the_ar
     ids=str,
 )
 def test_lost_and_late_messages_clocks_and_stalls_do_no_harm(link, backward, jump):
-    record = stream(windows=True, link=link)
+    record = stream(link=link)
     assert not record.controller.refused
     assert record.largest_backward_step() <= backward
     assert record.largest_velocity_jump() <= jump
@@ -71,7 +63,7 @@ def test_lost_and_late_messages_clocks_and_stalls_do_no_harm(link, backward, jum
 
 
 def test_an_arm_whose_node_is_killed_comes_to_rest_by_itself():
-    record = stream(windows=True, link=Link(ends=1.2))
+    record = stream(link=Link(ends=1.2))
     assert np.abs(record.speeds[-1]).max() == 0.0
     assert record.largest_velocity_jump() <= 1.5 * ACCELERATION * CYCLE
     far = np.abs(record.output[-1] - record.commands[-1])

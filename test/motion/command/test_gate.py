@@ -1,7 +1,5 @@
 """The gate before the controllers, fed with motions that no healthy code would make."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import replace
 import itertools

@@ -1,7 +1,5 @@
 """The gate before controllers that go to positions, fed with what no healthy code would send."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

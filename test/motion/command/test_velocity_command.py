@@ -1,7 +1,5 @@
 """Velocities for an arm that takes those, and drifts."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

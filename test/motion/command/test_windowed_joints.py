@@ -1,7 +1,5 @@
 """Commands of several groups for the joints of one controller, and windows around them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support.motion.streaming import LIMITS, NAMES

@@ -1,7 +1,5 @@
 """Plausibility of joint states: which are believed."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np

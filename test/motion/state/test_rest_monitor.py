@@ -1,7 +1,5 @@
 """Detection of an arm at rest."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Course of a batch, with a service and a clock of the test's own: calls that servers miss."""
 
-from __future__ import annotations
-
 import threading
 from types import SimpleNamespace
 

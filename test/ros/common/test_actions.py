@@ -2,10 +2,9 @@
 
 import time
 
+from control_msgs.action import FollowJointTrajectory
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
+from rclpy.action import ActionServer
 from support.harness import until
 
 from ik_service.ros.common.actions import ThreadSafeActionClient
@@ -14,8 +13,6 @@ pytestmark = pytest.mark.dds
 
 
 def test_answers_that_arrive_before_the_request_is_noted_are_not_lost(bench, monkeypatch):
-    from control_msgs.action import FollowJointTrajectory
-    from rclpy.action import ActionServer
     from rclpy.impl.implementation_singleton import rclpy_implementation
 
     def execute(handle):

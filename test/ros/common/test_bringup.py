@@ -50,111 +50,80 @@ def rule(node, **parameters):
     return '\n'.join([f'{node}:', '  ros__parameters:', *lines, ''])
 
 
-class TestRobot:
-    def test_without_arguments_it_is_the_bundled_panda_with_its_chain(self, share):
-        robot = settle({}, share)
-        assert robot.source == {'urdf': str(share / 'urdf' / 'panda.urdf')}
-        assert robot.chain == {'base_link': 'panda_link0', 'tip_link': 'panda_hand_tcp'}
-        assert robot.description == PANDA
+BUNDLED, OTHER, TEXT = {'urdf': '{share}/urdf/panda.urdf'}, {'urdf': '{arm}'}, ROBOT
+CHAIN = {'base_link': 'panda_link0', 'tip_link': 'panda_hand_tcp'}
+ON_TOPIC = {'robot_state_publisher': 'false'}  # the robot is the one on the topic
+EMPTY = dict.fromkeys(('urdf', 'base_link', 'tip_link', 'params_file', 'namespace'), '')
+ROBOTS = {
+    'nothing': ({}, '', BUNDLED, CHAIN),
+    'empty arguments': (EMPTY, '', BUNDLED, CHAIN),
+    'another urdf': (OTHER, '', OTHER, {}),
+    'relative path': ({'urdf': 'arm.urdf'}, '', OTHER, {}),
+    'tilde': ({'urdf': '~/arm.urdf'}, '', OTHER, {}),
+    'path of the Panda': (BUNDLED, '', BUNDLED, CHAIN),
+    'tip alone': ({'tip_link': 'panda_link8'}, '', BUNDLED, {**CHAIN, 'tip_link': 'panda_link8'}),
+    'tip of another urdf': ({**OTHER, 'tip_link': 'a'}, '', OTHER, {'tip_link': 'a'}),
+    'state publisher': ({'robot_state_publisher': 'true'}, '', BUNDLED, CHAIN),
+    'topic': (ON_TOPIC, '', {}, {}),
+    'topic, links': ({**ON_TOPIC, **CHAIN}, '', {}, CHAIN),
+    'topic, urdf': ({**ON_TOPIC, **OTHER}, '', OTHER, {}),
+    'topic, Panda': ({**ON_TOPIC, **BUNDLED}, '', BUNDLED, CHAIN),
+    'topic, file': (ON_TOPIC, rule('/**', urdf='{arm}'), OTHER, {}),
+    'topic, text in the file': (
+        ON_TOPIC, rule('/**', robot_description=f"'{TEXT}'"), {'robot_description': TEXT}, {},
+    ),
+    'topic, file with empty values': (
+        ON_TOPIC, rule('/**', urdf="''", robot_description="''"), {}, {},
+    ),
+    'file': ({}, rule('/**/ik_service', urdf='{arm}', tip_link='a'), OTHER, {'tip_link': 'a'}),
+    'argument and file': (
+        {**OTHER, 'tip_link': 'a'}, rule('/**', urdf='else.urdf', tip_link='b'), OTHER,
+        {'tip_link': 'a'},
+    ),
+    'file with empty values': ({}, rule('/**', urdf="''", tip_link="''"), BUNDLED, CHAIN),
+    'tip of the file': (
+        {}, rule('/**', tip_link='panda_link8'), BUNDLED, {**CHAIN, 'tip_link': 'panda_link8'},
+    ),
+    'text in the file': (
+        {}, rule('/**', robot_description=f"'{TEXT}'"), {'robot_description': TEXT}, {},
+    ),
+    'file for the namespace': (
+        {'namespace': 'cell_1'}, rule('/cell_1/ik_service', urdf='{arm}'), OTHER, {},
+    ),
+    'file for another namespace': ({}, rule('/cell_1/ik_service', urdf='{arm}'), BUNDLED, CHAIN),
+}  # fmt: skip
+"""Arguments, parameter file, and the source and the chain of the robot that they give."""
 
-    def test_empty_arguments_count_as_not_given(self, share):
-        names = ('urdf', 'base_link', 'tip_link', 'params_file', 'namespace')
-        assert settle(dict.fromkeys(names, ''), share) == settle({}, share)
 
-    def test_another_urdf_does_not_inherit_the_links_of_the_panda(self, share, arm):
-        robot = settle({'urdf': str(arm)}, share)
-        assert robot.source == {'urdf': str(arm)}
-        assert robot.chain == {}
-        assert robot.description == ROBOT
+@pytest.mark.parametrize(('arguments', 'file', 'source', 'chain'), ROBOTS.values(), ids=ROBOTS)
+def test_a_robot_and_its_chain(
+    share, arm, params_file, monkeypatch, arguments, file, source, chain
+):
+    monkeypatch.chdir(arm.parent)
+    monkeypatch.setenv('HOME', str(arm.parent))
 
-    def test_an_srdf_is_for_the_node_alone(self, share, arm, monkeypatch):
-        monkeypatch.chdir(arm.parent)
-        robot = settle({'urdf': str(arm), 'srdf': 'arm.srdf'}, share)
-        assert robot.semantics == {'srdf': str(arm.parent / 'arm.srdf')}
-        assert robot.source == {'urdf': str(arm)}
-        assert settle({'srdf': ''}, share).semantics == {}
-        folders = settle({'package_dirs': 'ws:/opt/x'}, share).semantics['package_dirs']
-        assert folders == f'{Path.cwd() / "ws"}:/opt/x'
+    def filled(values):
+        return {name: text.format(arm=arm, share=share) for name, text in values.items()}
 
-    def test_the_panda_named_by_its_path_keeps_its_chain(self, share):
-        path = share / '..' / 'ik_service' / 'urdf' / 'panda.urdf'
-        assert settle({'urdf': str(path)}, share).chain == settle({}, share).chain
-
-    def test_one_link_given_leaves_the_other_as_it_is(self, share, arm):
-        chain = settle({'tip_link': 'panda_link8'}, share).chain
-        assert chain == {'base_link': 'panda_link0', 'tip_link': 'panda_link8'}
-        assert settle({'urdf': str(arm), 'tip_link': 'a'}, share).chain == {'tip_link': 'a'}
-
-    def test_a_relative_path_and_a_tilde_become_absolute(self, share, arm, monkeypatch):
-        monkeypatch.chdir(arm.parent)
-        monkeypatch.setenv('HOME', str(arm.parent))
-        for path in ('arm.urdf', '~/arm.urdf'):
-            assert settle({'urdf': path}, share).source == {'urdf': str(arm)}
+    given = filled(arguments)
+    if file:
+        given['params_file'] = str(params_file(file.format(arm=arm)))
+    robot = settle(given, share)
+    assert (robot.source, robot.chain) == (filled(source), chain)
+    assert robot.description == (PANDA if source == BUNDLED else ROBOT if source else '')
 
 
-class TestOtherStatePublisher:
-    """With ``robot_state_publisher:=false``: the robot is the one on the topic."""
-
-    def test_the_bundled_panda_is_not_the_default(self, share):
-        robot = settle({'robot_state_publisher': 'false'}, share)
-        assert (robot.source, robot.chain, robot.description) == ({}, {}, '')
-        with_it = settle({'robot_state_publisher': 'true'}, share)
-        assert with_it == settle({}, share) != robot
-
-    def test_given_links_are_unchanged(self, share):
-        given = {'base_link': 'a', 'tip_link': 'b'}
-        assert settle({'robot_state_publisher': 'false', **given}, share).chain == given
-
-    def test_a_named_robot_is_used(self, share, arm, params_file):
-        arguments = {'robot_state_publisher': 'false'}
-        assert settle({**arguments, 'urdf': str(arm)}, share).source == {'urdf': str(arm)}
-        panda = str(share / 'urdf' / 'panda.urdf')
-        robot = settle({**arguments, 'urdf': panda}, share)
-        assert robot.chain['tip_link'] == 'panda_hand_tcp'
-        file = params_file(rule('/**', urdf=arm))
-        robot = settle({**arguments, 'params_file': str(file)}, share)
-        assert robot.source == {'urdf': str(arm)}
-        file = params_file(rule('/**', robot_description=f"'{ROBOT}'"))
-        robot = settle({**arguments, 'params_file': str(file)}, share)
-        assert robot.source == {'robot_description': ROBOT}
-
-    def test_empty_values_in_the_parameter_file_name_no_robot(self, share, params_file):
-        file = params_file(rule('/**', urdf="''", robot_description="''"))
-        arguments = {'robot_state_publisher': 'false', 'params_file': str(file)}
-        assert settle(arguments, share).source == {}
+def test_an_srdf_is_for_the_node_alone(share, arm, monkeypatch):
+    monkeypatch.chdir(arm.parent)
+    robot = settle({'urdf': str(arm), 'srdf': 'arm.srdf'}, share)
+    assert robot.semantics == {'srdf': str(arm.parent / 'arm.srdf')}
+    assert robot.source == {'urdf': str(arm)}
+    assert settle({'srdf': ''}, share).semantics == {}
+    folders = settle({'package_dirs': 'ws:/opt/x'}, share).semantics['package_dirs']
+    assert folders == f'{Path.cwd() / "ws"}:/opt/x'
 
 
 class TestParameterFile:
-    def test_its_robot_wins_over_the_bundled_panda(self, share, arm, params_file):
-        file = params_file(rule('/**/ik_service', urdf=arm, tip_link='a'))
-        robot = settle({'params_file': str(file)}, share)
-        assert robot.params_file == str(file)
-        assert robot.source == {'urdf': str(arm)}
-        assert robot.chain == {'tip_link': 'a'}
-
-    def test_an_argument_wins_over_the_file(self, share, arm, params_file):
-        file = params_file(rule('/**', urdf='elsewhere.urdf', tip_link='b'))
-        arguments = {'params_file': str(file), 'urdf': str(arm), 'tip_link': 'a'}
-        robot = settle(arguments, share)
-        assert robot.source == {'urdf': str(arm)}
-        assert robot.chain == {'tip_link': 'a'}
-
-    def test_empty_values_in_the_file_leave_the_bundled_panda(self, share, params_file):
-        file = params_file(rule('/**', urdf="''", tip_link="''"))
-        robot = settle({'params_file': str(file)}, share)
-        assert robot.source == {'urdf': str(share / 'urdf' / 'panda.urdf')}
-        assert robot.chain['tip_link'] == 'panda_hand_tcp'
-
-    def test_its_tip_is_used_for_the_panda(self, share, params_file):
-        file = params_file(rule('/**', tip_link='panda_link8'))
-        assert settle({'params_file': str(file)}, share).chain['tip_link'] == 'panda_link8'
-
-    def test_its_robot_description_is_used_as_text(self, share, params_file):
-        file = params_file(rule('/**', robot_description=f"'{ROBOT}'"))
-        robot = settle({'params_file': str(file)}, share)
-        assert robot.source == {'robot_description': ROBOT}
-        assert robot.description == ROBOT
-
     @pytest.mark.parametrize(
         ('node', 'applies'),
         [
@@ -186,13 +155,6 @@ class TestParameterFile:
     def test_namespaces_may_be_nested(self, params_file):
         text = 'cell_1:\n  ik_service:\n    ros__parameters:\n      a: 1\n'
         assert node_parameters(params_file(text), '/cell_1/ik_service') == {'a': 1}
-
-    def test_the_namespace_chooses_the_rule(self, share, arm, params_file):
-        file = params_file(rule('/cell_1/ik_service', urdf=arm))
-        inside = settle({'params_file': str(file), 'namespace': 'cell_1'}, share)
-        outside = settle({'params_file': str(file)}, share)
-        assert inside.source == {'urdf': str(arm)}
-        assert outside.source == {'urdf': str(share / 'urdf' / 'panda.urdf')}
 
     def test_a_file_without_rules_sets_nothing(self, params_file):
         assert node_parameters(params_file('- just\n- a list\n'), '/ik_service') == {}

@@ -1,14 +1,9 @@
 """Messages read from their bytes: as rclpy reads them, and what is damaged is refused."""
 
-from __future__ import annotations
-
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from geometry_msgs.msg import Point, Point32, Polygon, Pose
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
+import numpy as np
+import pytest
 from rclpy.serialization import serialize_message
 from shape_msgs.msg import Mesh, MeshTriangle, Plane, SolidPrimitive
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint

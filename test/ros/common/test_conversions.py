@@ -1,17 +1,12 @@
 """Conversion of poses to matrices, and refusal of invalid ones."""
 
-from __future__ import annotations
-
 import math
 
+from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Vector3
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Vector3
 
 from ik_service.ros.common.conversions import (
     matrix_from_pose,
@@ -68,11 +63,6 @@ def test_quaternions_of_any_length_are_normalised(norm):
     np.testing.assert_allclose(T, expected, atol=1e-13)
 
 
-def test_hand_typed_quaternion():
-    T = matrix_from_pose(pose(orientation=(0, 0, 0.7, 0.7)))
-    np.testing.assert_allclose(T[:3, 0], [0, 1, 0], atol=1e-15)
-
-
 @pytest.mark.parametrize(
     ('bad', 'words'),
     [
@@ -89,11 +79,6 @@ def test_bad_poses_are_refused_by_field(bad, words):
     assert caught.value.code is ErrorCode.INVALID_GOAL_CONSTRAINTS
     for word in words:
         assert word in str(caught.value)
-
-
-def test_huge_but_finite_positions_are_accepted():
-    T = matrix_from_pose(pose((1.5e308, 1.5e308, 0)))
-    assert T[0, 3] == 1.5e308
 
 
 def test_transforms_are_converted_like_poses():

@@ -1,13 +1,8 @@
 """Executor of subscriptions whose messages come all the time."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 from std_msgs.msg import String

@@ -1,13 +1,10 @@
 """Publishers of either reliability: what is received, what counts once, and what is named."""
 
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Pose, PoseStamped, TwistStamped
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
+import numpy as np
+import pytest
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from shape_msgs.msg import SolidPrimitive

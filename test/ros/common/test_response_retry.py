@@ -1,15 +1,10 @@
 """Responses to clients whose reader the server matches late, or never."""
 
-from __future__ import annotations
-
 import threading
 from types import SimpleNamespace
 import warnings
 
 import pytest
-
-pytest.importorskip('rclpy')
-
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_srvs.srv import Trigger
 from support.harness import until

@@ -1,7 +1,5 @@
 """Start and end of the programs."""
 
-from __future__ import annotations
-
 from importlib import import_module
 import signal
 import subprocess

@@ -1,15 +1,10 @@
 """The SROS2 policy, and refusal to start where security is demanded but unavailable."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from xml.etree import ElementTree
 
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from support.harness import until
 from support.ros.nodes import NODE, start_panda
 

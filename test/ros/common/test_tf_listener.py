@@ -1,18 +1,14 @@
 """Frames of tf through tf2_ros, and through the topics of tf."""
 
-from __future__ import annotations
-
 import importlib
 import math
 import sys
 from types import SimpleNamespace
 
+from geometry_msgs.msg import TransformStamped
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from geometry_msgs.msg import TransformStamped
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from support.harness import until
 from support.ros.messages import require_tf_messages
 
@@ -136,7 +132,6 @@ def topics(bench, monkeypatch):
 
 
 def publish(bench, topic, *transforms, durable=False, reliable=True):
-    from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
     from tf2_msgs.msg import TFMessage
 
     qos = QoSProfile(

@@ -1,7 +1,5 @@
 """The demo gives way to whoever stops the arm or moves it, and goes on when it is told to."""
 
-from __future__ import annotations
-
 import pytest
 
 from ik_service.ros.demo.take_over import MOTION, STOPPED, TakeOver, TARGET

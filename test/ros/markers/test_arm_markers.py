@@ -1,18 +1,12 @@
 """Messages of the markers."""
 
-from __future__ import annotations
-
 import math
-
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-pytest.importorskip('visualization_msgs.msg', reason='visualization_msgs is not installed')
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
+import numpy as np
+import pytest
 from support.ros.cells import until_silent
 from support.ros.nodes import Arm, LATCHED, start_panda, status, target
 from support.ros.servers import posture_of

@@ -1,14 +1,7 @@
 """Publication of the cloud of reachable positions."""
 
-from __future__ import annotations
-
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-pytest.importorskip('visualization_msgs.msg', reason='visualization_msgs is not installed')
-
 from builtin_interfaces.msg import Time
+import numpy as np
 from support.ros.nodes import LATCHED
 from visualization_msgs.msg import Marker, MarkerArray
 

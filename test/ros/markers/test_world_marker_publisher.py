@@ -1,14 +1,10 @@
 """Publication of the known world and of collisions by the node."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 pytest.importorskip('coal', reason="Coal comes with the extra 'collision'")
 
 from builtin_interfaces.msg import Time

@@ -1,16 +1,10 @@
 """Markers of the known world and of collisions."""
 
-from __future__ import annotations
-
 import math
 
+from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-pytest.importorskip('visualization_msgs.msg', reason='visualization_msgs is not installed')
-
-from builtin_interfaces.msg import Time
 from visualization_msgs.msg import Marker
 
 from ik_service.collision.shapes import Box, Capsule, Cone, Cylinder, Mesh, Plane, Sphere

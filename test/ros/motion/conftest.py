@@ -1,18 +1,14 @@
 """Fixtures of the tests of following over real DDS."""
 
 import pytest
-from support.harness import Bench
-from support.ros.cells import Cell
 
 
 @pytest.fixture(scope='module')
-def shared_cell(ros_context, tmp_path_factory):
+def shared_cell(shared_bench):
     """A node and a simulated arm that the tests of a module share."""
-    bench = Bench(ros_context, tmp_path_factory.mktemp('cell'))
-    try:
-        yield Cell(bench)
-    finally:
-        bench.close()
+    from support.ros.cells import Cell
+
+    return Cell(shared_bench)
 
 
 @pytest.fixture

@@ -1,17 +1,13 @@
 """Channels of commands without a graph: where streams begin and end, and what is sent then."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np
 import pytest
 from scipy.interpolate import CubicHermiteSpline
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from support.motion.rigs import panda_solver, pose_beside, READY, Rig
 from support.motion.window_storm import EPOCH, StormClock
+from support.ros.messages import times_of
 from support.ros.servers import PANDA
 
 from ik_service.arm.arm import ArmSettings, MeasuredState
@@ -20,9 +16,7 @@ from ik_service.motion.command.command_stream import FollowerCommand
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.motion.command_channels import (
     CommandedGroup,
-    joint_command,
     JointCommandChannel,
-    multi_array,
     PositionChannel,
 )
 from ik_service.ros.motion.trajectory_channel import joint_trajectory, TrajectoryChannel
@@ -173,11 +167,10 @@ def test_velocities_change_by_what_the_time_between_two_sendings_allows(solver, 
 def points_of(message):
     """Return times by the clock of the follower (k,), positions (k, n) and velocities (k, n)."""
     stamp = message.header.stamp
-    times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in message.points]
     positions = np.array([point.positions for point in message.points])
     velocities = np.array([point.velocities for point in message.points])
     start = stamp.sec + 1e-9 * stamp.nanosec - EPOCH
-    return start + np.array(times), positions, velocities
+    return start + np.array(times_of(message)), positions, velocities
 
 
 def test_a_motion_that_begins_elsewhere_after_a_rest_has_no_past(solver, measured):
@@ -237,13 +230,6 @@ WAY = JointTrajectory(
 )
 
 
-def test_joint_command():
-    message = joint_command(('a', 'b'), COMMAND)
-    assert message.name == ['a', 'b']
-    assert list(message.position) == [0.5, -1.0]
-    assert list(message.velocity) == [0.1, 0.0]
-
-
 def test_joint_trajectory():
     message = joint_trajectory(WAY, 7 * 10**9 + 5)
     assert message.joint_names == ['a', 'b']
@@ -260,9 +246,3 @@ def test_joint_trajectory():
 def test_a_clock_that_does_not_run_yet_is_no_stamp(start):
     message = joint_trajectory(WAY, start)
     assert (message.header.stamp.sec, message.header.stamp.nanosec) == (0, 0)
-
-
-def test_multi_array():
-    message = multi_array(np.array([0.5, -1.0])[::-1])
-    assert list(message.data) == [-1.0, 0.5]
-    assert not message.layout.dim

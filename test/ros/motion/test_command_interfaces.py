@@ -1,24 +1,22 @@
 """Every command interface over real DDS, with a stand-in for the controller that takes it."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 import itertools
 import threading
 import time
 
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from builtin_interfaces.msg import Time
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
 from support.chains import arm_path
 from support.harness import until
-from support.motion.trajectory_controller import Point, Trajectory, TrajectoryController
+from support.motion.trajectory_controller import Trajectory, TrajectoryController
 from support.motion.window_storm import Played
 from support.ros.cells import (
     CHAIN,
@@ -33,6 +31,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ik_service.common.periodic_calls import PeriodicCall
 from ik_service.motion.command.trajectory_gate import TAKEN_UP
+from ik_service.ros.common.conversions import pose_from_matrix
 
 RATE = 100.0  # cycles of the arm's control loop a second [Hz]
 _SERVO = 0.02  # time constant of the servos [s]
@@ -98,19 +97,7 @@ class TrajectoryArm(ControlledArm):
         super().__init__(bench, names, q, JointTrajectory, 'joint_trajectory')
 
     def obey(self, message):
-        stamp = message.header.stamp
-        points = tuple(
-            Point(
-                point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec,
-                tuple(point.positions),
-                tuple(point.velocities),
-                tuple(point.accelerations),
-                tuple(point.effort),
-            )
-            for point in message.points
-        )
-        stamped = stamp.sec + 1e-9 * stamp.nanosec
-        self.controller.receive(Trajectory(tuple(message.joint_names), stamped, points), self.time)
+        self.controller.receive(Trajectory.of(message), self.time)
 
     def moved(self, dt):
         output = self.controller.update(self.time, self.q, self.velocity)
@@ -194,11 +181,6 @@ class Rig:
     """A node, and an arm behind a controller."""
 
     def __init__(self, bench, chain, interface, arm, joints=NAMES, **parameters):
-        from diagnostic_msgs.msg import DiagnosticArray
-        from geometry_msgs.msg import PoseStamped
-        from std_msgs.msg import Float64MultiArray
-        from trajectory_msgs.msg import JointTrajectory
-
         self.bench, self.chain, self.arm, self.joints = bench, chain, arm, joints
         kind = JointTrajectory if interface == 'joint_trajectory' else Float64MultiArray
         self.commands = bench.record(kind, interface)
@@ -230,10 +212,6 @@ class Rig:
         return T
 
     def send(self, T):
-        from geometry_msgs.msg import PoseStamped
-
-        from ik_service.ros.common.conversions import pose_from_matrix
-
         message = PoseStamped(pose=pose_from_matrix(T))
         message.header.frame_id = CHAIN['base_link']
         self.targets.publish(message)
@@ -255,8 +233,6 @@ class Rig:
         until(arrived, 60.0, 'arrival at the target', period=0.5)
 
     def stop(self):
-        from std_srvs.srv import Trigger
-
         return self.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
 
 
@@ -270,7 +246,6 @@ def started(joints, q=0.0):
 
 
 def test_a_trajectory_controller_takes_every_window(bench, chain):
-
     with TrajectoryArm(bench, NAMES, READY) as arm:
         rig = Rig(bench, chain, 'joint_trajectory', arm)
         rig.go_to(rig.pose(*OFFSET))
@@ -286,7 +261,6 @@ def test_a_trajectory_controller_takes_every_window(bench, chain):
 
 
 def test_all_joints_of_a_trajectory_controller_are_named(bench, chain):
-
     joints = (*reversed(NAMES), *FINGERS)
     with TrajectoryArm(bench, joints, started(joints, 0.02)) as arm:
         rig = Rig(bench, chain, 'joint_trajectory', arm, joints)
@@ -296,7 +270,6 @@ def test_all_joints_of_a_trajectory_controller_are_named(bench, chain):
 
 
 def test_an_arm_comes_to_rest_when_the_node_is_killed(bench, chain):
-
     with TrajectoryArm(bench, NAMES, READY) as arm:
         rig = Rig(bench, chain, 'joint_trajectory', arm, velocity_scaling=SLOW)
         rig.send(rig.pose(*FAR))
@@ -308,7 +281,6 @@ def test_an_arm_comes_to_rest_when_the_node_is_killed(bench, chain):
 
 @pytest.mark.parametrize('blends', [True, False])
 def test_a_controller_is_asked_whether_it_blends(bench, chain, blends):
-
     bench.node.declare_parameter('allow_trajectory_replacement', blends)
     bench.node.declare_parameter('positions_upsampling.enable', False)
     with TrajectoryArm(bench, NAMES, READY, version='blends' if blends else 'replaces') as arm:
@@ -332,7 +304,6 @@ def test_a_controller_is_asked_whether_it_blends(bench, chain, blends):
 
 
 def test_positions_in_the_order_of_the_controller_and_others_held(bench, chain):
-
     joints = (*FINGERS, *reversed(NAMES))
     with PositionArm(bench, joints, started(joints, 0.03)) as arm:
         rig = Rig(bench, chain, 'position_commands', arm, joints)
@@ -345,7 +316,6 @@ def test_positions_in_the_order_of_the_controller_and_others_held(bench, chain):
 
 
 def test_an_arm_with_velocities_arrives_and_stays(bench, chain):
-
     with VelocityArm(bench, NAMES, READY) as arm:
         rig = Rig(bench, chain, 'velocity_commands', arm)
         rig.go_to(rig.pose(*OFFSET), 2e-3)
@@ -365,7 +335,6 @@ def ends_with_zeros(rig, count=20):
 
 @pytest.mark.parametrize('end', ['states', 'node', 'stop'])
 def test_the_last_velocities_are_zeros_however_a_motion_ends(bench, chain, end):
-
     with VelocityArm(bench, NAMES, READY) as arm:
         rig = Rig(bench, chain, 'velocity_commands', arm, velocity_scaling=SLOW)
         rig.send(rig.pose(*FAR))
@@ -384,8 +353,6 @@ def test_the_last_velocities_are_zeros_however_a_motion_ends(bench, chain, end):
 
 
 def test_another_source_of_velocities_is_noticed(bench, chain):
-    from std_msgs.msg import Float64MultiArray
-
     with VelocityArm(bench, NAMES, READY) as arm:
         rig = Rig(bench, chain, 'velocity_commands', arm)
         other = bench.publisher(Float64MultiArray, 'velocity_commands')
@@ -451,7 +418,6 @@ def test_windows_go_on_from_each_other_in_simulated_time(bench, chain, frequency
 
 @pytest.mark.alone
 def test_nothing_moves_while_the_simulation_is_paused(bench, chain):
-
     with SimulatedTrajectoryArm(bench, NAMES, READY, 100.0, 1.0) as arm:
         rig = Rig(
             bench,

@@ -1,13 +1,8 @@
 """How a controller is asked whether it blends trajectories."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from rcl_interfaces.msg import ParameterType, ParameterValue
 
 from ik_service.ros.motion.trajectory_channel import ControllerVersion

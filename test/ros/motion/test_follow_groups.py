@@ -1,13 +1,8 @@
 """Following by planning groups over real DDS, with node, simulated body and client."""
 
-from __future__ import annotations
-
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionIK
+import pytest
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from support.harness import until

@@ -1,17 +1,12 @@
 """The followers of an arm without a graph: which groups are followed, and at what cost."""
 
-from __future__ import annotations
-
 import math
 import time
 from types import SimpleNamespace
 
+from geometry_msgs.msg import PoseStamped
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from geometry_msgs.msg import PoseStamped
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from support.motion.rigs import pose_beside, READY, Rig

@@ -4,9 +4,6 @@ import time
 from types import SimpleNamespace
 
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from sensor_msgs.msg import JointState
 
 from ik_service.ros.motion.intake import JointStateIntake, queue_delay, StampConverter

@@ -2,13 +2,10 @@
 
 import re
 
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
+import numpy as np
+import pytest
 from support.ros.cells import NAMES, NODE, READY
 from support.ros.nodes import Arm, start_panda, status
 from support.ros.servers import PANDA, TIP

@@ -1,13 +1,13 @@
 """Commands in simulated time, as a controller that runs in it executes them."""
 
-from __future__ import annotations
-
+from control_msgs.action import FollowJointTrajectory
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from support.motion.wire import GraphTime, READY, Verdict, Wire
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from ik_service.ros.capabilities.playback import CommandedPlayback
+from ik_service.ros.capabilities.trajectory_actions import FollowJointTrajectoryGoals
 
 A = READY + np.array([1.2, 0.4, -0.5, 0.3, 0.4, -0.3, 0.5])
 B = READY + np.array([-0.8, 0.2, 0.6, -0.2, -0.4, 0.4, -0.9])
@@ -129,12 +129,6 @@ def test_nothing_moves_before_windows_can_begin_after_zero():
 
 @pytest.mark.parametrize('rate', [0.5, 1.0, 2.0])
 def test_a_trajectory_begins_at_its_stamp_in_simulated_time(rate):
-    from control_msgs.action import FollowJointTrajectory
-    from trajectory_msgs.msg import JointTrajectoryPoint
-
-    from ik_service.ros.capabilities.playback import CommandedPlayback
-    from ik_service.ros.capabilities.trajectory_actions import FollowJointTrajectoryGoals
-
     wire = Wire(graph=GraphTime(lambda t: rate, 100.0))
     wire.run(2.0)
     goal = FollowJointTrajectory.Goal()

@@ -1,48 +1,30 @@
 """What controllers execute of windows, in all kinds of trouble: cases of the bench of the wire."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from support.chains import REPOSITORY
 from support.motion.rigs import panda_solver
 from support.motion.trajectory_controller import Version
 from support.motion.window_storm import VelocityStorm, WindowStorm
 from support.motion.wire import Wire
 
-BENCHMARKS = str(REPOSITORY / 'benchmarks')
+sys.path.insert(0, str(REPOSITORY / 'benchmarks'))
+try:
+    from wire import CASES
+finally:
+    del sys.path[0]
 LATE = {'10 % of the messages lost', 'every fifth message 30 ms late', 'messages up to 10 ms late'}
-
-
-@pytest.fixture(scope='module')
-def bench():
-    sys.path.insert(0, BENCHMARKS)
-    try:
-        import wire
-    finally:
-        sys.path.remove(BENCHMARKS)
-    return wire
-
-
-def names():
-    """Names of the cases, which cannot be imported before the fixture."""
-    text = (REPOSITORY / 'benchmarks' / 'wire.py').read_text(encoding='utf-8')
-    block = text[text.index('CASES: dict') : text.index('CLOCKS: dict')]
-    return [line.split("'")[1] for line in block.splitlines() if line.startswith("    '")]
 
 
 @pytest.mark.parametrize(
     ('version', 'name'),
-    [*((Version.REPLACES, name) for name in names()), (Version.DEFERS, 'ordinary motion')],
+    [*((Version.REPLACES, name) for name in CASES), (Version.DEFERS, 'ordinary motion')],
 )
-def test_a_controller_that_replaces_executes_everything_within_the_limits(bench, name, version):
+def test_a_controller_that_replaces_executes_everything_within_the_limits(name, version):
     wire = Wire(version=version)
-    bench.CASES[name](wire)
+    CASES[name](wire)
     verdict = wire.judged(1.0)
     assert verdict.refused == 0
     assert verdict.outside <= 0.0
@@ -55,10 +37,10 @@ def test_a_controller_that_replaces_executes_everything_within_the_limits(bench,
     assert verdict.join <= 1e-3
 
 
-@pytest.mark.parametrize('name', names())
-def test_a_controller_that_blends_executes_it_almost_as_evenly(bench, name):
+@pytest.mark.parametrize('name', CASES)
+def test_a_controller_that_blends_executes_it_almost_as_evenly(name):
     wire = Wire(version=Version.BLENDS)
-    bench.CASES[name](wire)
+    CASES[name](wire)
     verdict = wire.judged(1.0)
     assert verdict.refused == 0
     assert verdict.outside <= 0.0

@@ -1,21 +1,16 @@
 """The services and parameters of the node, in a process of its own, over real DDS."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 import math
 import signal
 import threading
 
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray
 from moveit_msgs.msg import OrientationConstraint
 from moveit_msgs.srv import GetPositionIK
+import numpy as np
+import pytest
 from rclpy.time import Time
 from support.harness import until
 from support.ros.nodes import ask, fk, NODE, start_panda, status, WAITING

@@ -1,18 +1,12 @@
 """Following targets, with an arm that obeys at once."""
 
-from __future__ import annotations
-
 import math
-
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionIK
+import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from support.harness import until

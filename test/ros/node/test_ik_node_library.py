@@ -1,22 +1,17 @@
 """The node as a part of another program, whose executor spins it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
 import threading
 import warnings
 
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from control_msgs.action import FollowJointTrajectory
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetCartesianPath, GetPositionIK
+import numpy as np
+import pytest
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter

@@ -1,17 +1,13 @@
 """Tool frames of the node, from a parameter file and while it runs."""
 
-from __future__ import annotations
-
+from geometry_msgs.msg import PoseStamped
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from support.harness import until
 from support.motion.rigs import READY
-from support.ros.nodes import Arm, ask, fk, NODE, start_panda, target
+from support.ros.nodes import Arm, ask, fk, LATCHED, NODE, start_panda, target, WAITING
 from support.ros.servers import ik_request, PANDA, posture_of, TIP, TREE
 
 from ik_service.common.transforms import transform_from_xyz_rpy
@@ -107,9 +103,6 @@ def test_a_moving_arm_comes_to_rest_before_its_tool_changes_and_the_state_is_kep
 
 
 def test_tools_wait_for_a_description(bench):
-    from std_msgs.msg import String
-    from support.ros.nodes import LATCHED, WAITING
-
     node = bench.start(
         NODE, ready=WAITING, base_link='base', tip_link='tool', tool_frames='{t: {link: tool}}'
     )

@@ -1,14 +1,9 @@
 """Parameters: the tables, their declaration, and changes that are accepted or refused."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 import math
 
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 

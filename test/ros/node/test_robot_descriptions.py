@@ -1,12 +1,6 @@
 """Descriptions that come on topics: one after the other, good and bad."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
-
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from std_msgs.msg import String
 
@@ -37,6 +31,7 @@ class Graph:
     def __init__(self, **given):
         self.given = given
         self.topics, self.published, self.built, self.fault = {}, {}, [], None
+        self.checked = []
         self.descriptions = RobotDescriptions(self, self, self, [self._check])
         self.descriptions.start()
 
@@ -57,7 +52,8 @@ class Graph:
     def error(self, text):
         self.built.append(text)
 
-    def _check(self, _arm):
+    def _check(self, arm):
+        self.checked.append(arm)
         if self.fault:
             raise self.fault
 
@@ -126,11 +122,8 @@ def test_xacro_on_the_topic_is_not_run():
 
 def test_the_folders_of_packages_are_those_of_the_parameter():
     graph = Graph(package_dirs='/a:/b')
-    robots = []
-    graph._check = lambda arm: robots.append(arm.robot)
-    graph.descriptions._checks = [graph._check]
     graph.send('robot_description', urdf('one'))
-    assert [str(folder) for folder in robots[0].package_dirs] == ['/a', '/b']
+    assert [str(folder) for folder in graph.checked[0].robot.package_dirs] == ['/a', '/b']
 
 
 def test_what_parameters_give_is_published_and_not_subscribed_to():

@@ -3,13 +3,10 @@
 import os
 from pathlib import Path
 
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
+import numpy as np
+import pytest
 from support.ros.cells import NAMES, READY
 from support.ros.nodes import Arm, status
 from support.ros.servers import PANDA, TIP

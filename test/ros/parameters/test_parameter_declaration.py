@@ -1,15 +1,10 @@
 """Unknown and invalid parameters on the command line of a node."""
 
-from __future__ import annotations
-
 from array import array
 import json
 import time
 
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from support.harness import until
 from support.ros.nodes import NODE
 from support.ros.servers import PANDA, TIP

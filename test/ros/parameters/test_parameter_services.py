@@ -1,17 +1,12 @@
 """Parameter services: every request is answered, and reading never waits."""
 
-from __future__ import annotations
-
 import threading
 import time
 from unittest.mock import MagicMock
 
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from diagnostic_msgs.msg import DiagnosticArray
 from moveit_msgs.srv import GetPositionIK
+import pytest
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterType, ParameterValue
 from rcl_interfaces.srv import (

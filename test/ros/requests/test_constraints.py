@@ -1,14 +1,9 @@
 """Joint constraints as limits, and refusal of invalid ones."""
 
-from __future__ import annotations
-
 import math
 
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from moveit_msgs.msg import JointConstraint
+import pytest
 from support.ros.servers import tree_arm
 
 from ik_service.ros.requests.constraints import constrained_chain

@@ -1,15 +1,10 @@
 """Frames at the measured posture, registered frames, frames of virtual joints; no node."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from support.ros.servers import posture_of, tree_arm
 
 from ik_service.arm.arm import Arm, ArmSettings, MeasuredState

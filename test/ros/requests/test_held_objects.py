@@ -1,14 +1,9 @@
 """Objects that a request attaches: their names as links, and faulty ones, without any checker."""
 
-from __future__ import annotations
-
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from moveit_msgs.msg import CollisionObject, RobotState
 from moveit_msgs.srv import GetPositionFK
+import numpy as np
+import pytest
 from shape_msgs.msg import SolidPrimitive
 from support.ros.lines import line_request, moved
 from support.ros.servers import ik_request, refused, Server, solved

@@ -1,16 +1,11 @@
 """States of virtual, planar and floating joints."""
 
-from __future__ import annotations
-
 import math
-
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import Quaternion, Transform, Vector3
 from moveit_msgs.srv import GetPositionFK
+import numpy as np
+import pytest
 from sensor_msgs.msg import MultiDOFJointState
 from support.ros.servers import Server, tree_arm
 

@@ -1,14 +1,11 @@
 """The checker of a node's arm: there or not and why, and with the world as it is."""
 
-from __future__ import annotations
-
 import math
 import sys
 
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('coal', reason='needs the extra collision')
 
 from diagnostic_msgs.msg import DiagnosticArray

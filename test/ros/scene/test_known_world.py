@@ -1,17 +1,12 @@
 """Objects of the world: their shapes, what moves them, what they are attached to."""
 
-from __future__ import annotations
-
 import math
 import time
 
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from geometry_msgs.msg import Point, Pose
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
+import numpy as np
+import pytest
 from rclpy.serialization import serialize_message
 from shape_msgs.msg import Mesh, MeshTriangle, Plane, SolidPrimitive
 from support.ros.servers import panda_arm, posture_of

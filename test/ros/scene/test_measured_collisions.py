@@ -1,14 +1,11 @@
 """Following without collisions, without a graph: other joints, missing checkers, parameters."""
 
-from __future__ import annotations
-
 import time
 from unittest import mock
 
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('coal', reason='the extra "collision" is not installed')
 
 from ik_service.arm.arm import ArmSettings, MeasuredState

@@ -1,13 +1,6 @@
 """Scenes that are applied: whole ones and differences, and faulty ones, which change nothing."""
 
-from __future__ import annotations
-
 import math
-
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import TransformStamped
 from moveit_msgs.msg import (
@@ -18,6 +11,8 @@ from moveit_msgs.msg import (
     ObjectColor,
     PlanningScene,
 )
+import numpy as np
+import pytest
 from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import ColorRGBA
 from support.ros.servers import ik_request, solved, with_seed

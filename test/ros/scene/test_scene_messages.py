@@ -1,18 +1,13 @@
 """Scenes that are asked for: all components, which can be applied again and change nothing."""
 
-from __future__ import annotations
-
 import math
-
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point
 from moveit_msgs.msg import CollisionObject, LinkPadding, ObjectColor
 from moveit_msgs.msg import PlanningSceneComponents as Components
+import numpy as np
+import pytest
 from shape_msgs.msg import Mesh, MeshTriangle, Plane, SolidPrimitive
 from std_msgs.msg import ColorRGBA
 from support.ros.worlds import attached, ball, crane_arm, diff, matrix, SceneServer, WorldBench

@@ -1,11 +1,8 @@
 """Scenes of the node: its services and topics, in the order in which clients use them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('coal', reason='needs the extra collision')
 
 from moveit_msgs.msg import CollisionObject, PlanningScene

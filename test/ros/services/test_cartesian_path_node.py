@@ -1,15 +1,9 @@
 """compute_cartesian_path of the node, over real DDS, as clients of MoveIt call it."""
 
-from __future__ import annotations
-
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import MoveItErrorCodes
 from moveit_msgs.srv import GetCartesianPath
+import numpy as np
 from sensor_msgs.msg import JointState
 from support.harness import until
 from support.ros.lines import beside_lines, HOME, line_request, moved, samples, trajectory_of

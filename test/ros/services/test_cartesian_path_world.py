@@ -1,11 +1,8 @@
 """Straight lines beside obstacles, and of objects that the arm carries."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('coal', reason='needs the extra collision')
 
 from moveit_msgs.srv import GetStateValidity

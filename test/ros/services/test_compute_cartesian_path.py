@@ -1,15 +1,11 @@
 """Answers of compute_cartesian_path, without a node: paths, fractions, refusals."""
 
-from __future__ import annotations
-
 import math
 
+from moveit_msgs.msg import JointConstraint, VisibilityConstraint
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from moveit_msgs.msg import JointConstraint, OrientationConstraint, VisibilityConstraint
+from support.ros.constraints import turned
 from support.ros.lines import (
     beside_lines,
     from_home,
@@ -28,7 +24,6 @@ from ik_service.arm.loader import build_arm
 from ik_service.common.transforms import rotation_about_axis
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
 from ik_service.paths.timing.timing_limits import timing_limits
-from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.requests.errors import ErrorCode
 from ik_service.ros.services import compute_cartesian_path
 
@@ -216,11 +211,7 @@ def test_joint_constraints_hold_all_along(server, start):
 
 def test_constraints_on_the_link_end_the_path_where_they_no_longer_hold(server, start):
     request = from_home(server.arm, [moved(start, 0.0, 0.3, 0.0, rotation=TILT)])
-    upright = OrientationConstraint(link_name='panda_hand_tcp', parameterization=1)
-    upright.orientation = pose_from_matrix(start).orientation
-    upright.absolute_x_axis_tolerance = 0.2
-    upright.absolute_y_axis_tolerance = upright.absolute_z_axis_tolerance = 0.01
-    request.path_constraints.orientation_constraints = [upright]
+    request.path_constraints.orientation_constraints = [turned(start[:3, :3], 0.2, 0.01, 0.01)]
     answer = server.plan(request)
     assert answer.fraction == pytest.approx(0.5, abs=0.05)
     assert 'path_constraints.orientation_constraints[0]' in answer.error_code.message

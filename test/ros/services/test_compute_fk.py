@@ -1,15 +1,10 @@
 """Responses of compute_fk, without a node."""
 
-from __future__ import annotations
-
 import math
 
+from moveit_msgs.srv import GetPositionFK
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from moveit_msgs.srv import GetPositionFK
 from support.ros.servers import posture_of, Server, tree_arm
 
 from ik_service.common.transforms import inverse_transform

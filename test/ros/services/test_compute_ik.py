@@ -1,17 +1,12 @@
 """Responses of compute_ik, without a node: solved, unsolved, out of time, invalid."""
 
-from __future__ import annotations
-
-from hypothesis import given, settings
-from hypothesis import strategies as st
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PoseStamped
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from moveit_msgs.msg import JointConstraint
+import numpy as np
+import pytest
 from support.ros.servers import (
     hopeless,
     ik_request,

@@ -1,23 +1,17 @@
 """All solutions of a pose as a service: which, in which order, and what is refused."""
 
-from __future__ import annotations
-
 import math
-
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from geometry_msgs.msg import Pose
 from moveit_msgs.msg import JointConstraint, OrientationConstraint, PositionConstraint
 from moveit_msgs.srv import GetCartesianPath
+import numpy as np
+import pytest
 from support.chains import arm_path
 from support.harness import until
 from support.ros.nodes import NODE
 from support.ros.servers import Server
 from support.ros.worlds import (
-    attached,
     ball,
     crane_server,
     LEFT,
@@ -164,16 +158,6 @@ def test_only_solutions_without_collisions_where_that_is_asked_for(crane):
     assert 'all 2 solutions collide' in message
     assert 'lamp' in message  # in the nearest
     assert len(listed(solutions(False)[0])[0]) == 2
-
-
-def test_the_pose_of_an_attached_object_has_solutions_too(server):
-    put(server, attached('stick', 'tool0', (0.0, 0.0, 0.1)))
-    chain = server.arm.chain
-    T_stick = np.eye(4)
-    T_stick[2, 3] = 0.1
-    request = asked(chain.forward(BENT) @ T_stick, BENT, chain.joint_names, link_name='stick')
-    rows, _ = listed(server.solve_all(request))
-    np.testing.assert_allclose(rows[0], BENT, atol=1e-6)
 
 
 def test_the_node_offers_the_service_when_its_kernels_are_ready(bench):

@@ -1,12 +1,6 @@
 """Constraints and collision flags in requests to compute_ik."""
 
-from __future__ import annotations
-
 import math
-
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Quaternion
@@ -17,7 +11,9 @@ from moveit_msgs.msg import (
     VisibilityConstraint,
 )
 import numpy as np
-from shape_msgs.msg import Mesh, SolidPrimitive
+import pytest
+from shape_msgs.msg import Mesh
+from support.ros.constraints import turned, within
 from support.ros.servers import ik_request, posture_of, reachable, refused, solved, TIP
 
 from ik_service.common.transforms import rigid_transform, rotation_about_axis
@@ -45,30 +41,6 @@ def test_visibility_constraints_are_refused_by_name(server):
     request = ik_request(reachable(server.arm))
     request.ik_request.constraints.visibility_constraints = [VisibilityConstraint()]
     refused(server, server.solve(request), BAD, 'visibility_constraints')
-
-
-def turned(rotation, x=0.0, y=0.0, z=0.0, link=TIP, kind=1):
-    """Tolerances about an orientation."""
-    constraint = OrientationConstraint(
-        link_name=link,
-        orientation=pose_from_matrix(rigid_transform(rotation)).orientation,
-        parameterization=kind,
-    )
-    constraint.absolute_x_axis_tolerance = float(x)
-    constraint.absolute_y_axis_tolerance = float(y)
-    constraint.absolute_z_axis_tolerance = float(z)
-    return constraint
-
-
-def within(shape, dimensions, position=(0.0, 0.0, 0.0), link=TIP, offset=(0.0, 0.0, 0.0)):
-    """Region for a point of a link."""
-    constraint = PositionConstraint(link_name=link)
-    region = constraint.constraint_region
-    region.primitives = [SolidPrimitive(type=shape, dimensions=[float(d) for d in dimensions])]
-    region.primitive_poses = [pose_from_matrix(rigid_transform(position=position))]
-    offsets = constraint.target_point_offset
-    offsets.x, offsets.y, offsets.z = (float(value) for value in offset)
-    return constraint
 
 
 def constrained(T, *constraints, **fields):

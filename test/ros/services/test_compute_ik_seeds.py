@@ -1,19 +1,13 @@
 """Seeds of compute_ik: from the request, the measured state, or mid-range."""
 
-from __future__ import annotations
-
 import math
 import time
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from support.ros.servers import (
     ik_request,
     IN_PLANE,
-    panda_arm,
     posture_of,
     reachable,
     refused,
@@ -86,12 +80,6 @@ def test_seeds_outside_are_told_of_several_poses_too(server):
     assert 'brought inside their limits: panda_joint1 at 99' in answer.error_code.message
 
 
-def test_ignored_limits_let_seeds_be_where_they_are():
-    server = Server(panda_arm(), joint_limits='ignore')
-    request = with_seed(ik_request(reachable(server.arm)), ['panda_joint4'], [0.5])
-    assert 'brought inside' not in server.solve(request).error_code.message
-
-
 def test_seed_leads_to_the_solution_beside_it(server):
     for number in range(5):
         posture = posture_of(server.arm, number)
@@ -126,12 +114,6 @@ def test_no_state_and_no_seed_starts_mid_range_with_a_note(server):
     assert 'panda_joint4' in answer.error_code.message
 
 
-def test_joints_with_several_degrees_of_freedom(server):
-    request = ik_request(reachable(server.arm))
-    request.ik_request.robot_state.multi_dof_joint_state.joint_names = ['virtual_joint']
-    refused(server, server.solve(request), ErrorCode.INVALID_ROBOT_STATE, "'virtual_joint'")
-
-
 def test_joints_beside_the_chain_are_brought_inside_their_limits_too():
     server = Server(tree_arm(), task_weights=IN_PLANE)
     names, arm = server.arm.chain.joint_names, server.arm
@@ -146,16 +128,6 @@ def test_joints_beside_the_chain_are_brought_inside_their_limits_too():
     joints = solved(answer)
     assert (joints['pan'], joints['grip'], joints['grip_too']) == (1.0, 0.04, 0.04)
     assert 'brought inside their limits: grip at 0.05, pan at 2' in answer.error_code.message
-
-
-def test_joints_measured_outside_their_limits_are_brought_inside_too():
-    server = Server(tree_arm(), task_weights=IN_PLANE)
-    names = server.arm.postures.names
-    posture = posture_of(server.arm, 3)
-    posture[list(names).index('pan')] = 1.0 + 1e-6
-    server.measured.update(names, posture, 0.0)
-    target = server.arm.link_poses(posture)['tool']
-    assert solved(server.solve(ik_request(target)))['pan'] == 1.0
 
 
 def test_frames_are_resolved_at_the_posture_of_the_answer():

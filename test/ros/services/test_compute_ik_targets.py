@@ -1,15 +1,10 @@
 """Targets that compute_ik accepts and refuses: poses, groups, links and frames; no node."""
 
-from __future__ import annotations
-
 import math
 
+from geometry_msgs.msg import PoseStamped
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from geometry_msgs.msg import PoseStamped
 from support.ros.servers import (
     ik_request,
     IN_PLANE,
@@ -24,7 +19,6 @@ from support.ros.servers import (
 )
 
 from ik_service.common.transforms import inverse_transform
-from ik_service.exceptions import NoTransformError
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.requests.errors import ErrorCode
 
@@ -119,45 +113,6 @@ def test_other_links_are_refused(plane_server, link):
     refused(plane_server, answer, ErrorCode.INVALID_LINK_NAME, f'{link!r}')
 
 
-@pytest.mark.parametrize('frame', ['', 'world', '/world', 'table', 'base', 'hand', 'neck'])
-def test_frames_that_are_not_measured_are_resolved_at_the_seed(plane_server, frame):
-    arm = plane_server.arm
-    start = posture_of(arm, 1)
-    start[arm.postures.indices(['turntable', 'pan'])] = 0.7, 0.3
-    goal = start.copy()
-    goal[arm.indices] = posture_of(arm, 2)[arm.indices]
-    before, after = arm.link_poses(start), arm.link_poses(goal)
-    T_frame_tip = inverse_transform(before[frame.strip('/') or 'world']) @ after['tool']
-    request = with_seed(ik_request(T_frame_tip, frame), arm.postures.names, start)
-    answer = plane_server.solve(request)
-    joints = solved(answer)
-    reached = arm.link_poses(np.array(list(joints.values())))['tool']
-    np.testing.assert_allclose(reached[:3, 3], after['tool'][:3, 3], atol=1e-4)
-    assert joints['turntable'] == 0.7
-    moves = frame in ('hand', 'neck')
-    note = f'frame {frame!r} is where the seed puts it, because it is not measured'
-    assert (note in answer.error_code.message) == moves
-
-
-def test_frames_of_tf(panda_model):
-    T_root_camera = np.eye(4)
-    T_root_camera[:3, 3] = 0.1, 0.2, 0.3
-
-    def tf(links, source):
-        if source != 'camera':
-            raise NoTransformError(links[0], source, 'nothing connects them')
-        assert links[0] == 'panda_link0'
-        return links[0], T_root_camera
-
-    server = Server(panda_model, tf=tf)
-    T = reachable(panda_model, 8)
-    joints = solved(server.solve(ik_request(inverse_transform(T_root_camera) @ T, 'camera')))
-    q = [joints[name] for name in panda_model.chain.joint_names]
-    np.testing.assert_allclose(panda_model.chain.forward(q), T, atol=1e-4)
-    answer = server.solve(ik_request(np.eye(4), 'nowhere'))
-    refused(server, answer, ErrorCode.FRAME_TRANSFORM_FAILURE, "'nowhere'")
-
-
 HUGE = 'x' * 10_000_000
 
 
@@ -177,29 +132,3 @@ def test_huge_names_are_cut_and_not_looked_up(panda_model, fields, joints, code)
     answer = server.solve(with_seed(request, joints, [0.0] * len(joints)))
     refused(server, answer, code, "'xxx", '10000000 characters')
     assert len(answer.error_code.message) < 1000
-
-
-def test_a_link_as_a_frame_is_where_it_is_measured_and_not_at_the_seed(panda_model):
-    server = Server(panda_model)
-    arm = server.arm
-    now, seed = posture_of(arm, 1), posture_of(arm, 2)
-    server.measured.update(arm.postures.names, now, 0.0)
-    T = reachable(arm, 3)
-    T_frame = arm.link_poses(now)['panda_link8']
-    request = ik_request(inverse_transform(T_frame) @ T, 'panda_link8')
-    answer = server.solve(with_seed(request, arm.postures.names, seed))
-    joints = solved(answer)
-    q = [joints[name] for name in arm.chain.joint_names]
-    np.testing.assert_allclose(arm.chain.forward(q), T, atol=1e-4)
-    assert 'not measured' not in answer.error_code.message
-
-
-def test_registered_frames_can_be_asked_for(panda_model):
-    server = Server(panda_model)
-    T_box = np.eye(4)
-    T_box[:3, 3] = 0.4, 0.0, 0.2
-    server.frames.register('box', 'panda_link0', T_box)
-    T = reachable(panda_model, 8)
-    joints = solved(server.solve(ik_request(inverse_transform(T_box) @ T, 'box')))
-    q = [joints[name] for name in panda_model.chain.joint_names]
-    np.testing.assert_allclose(panda_model.chain.forward(q), T, atol=1e-4)

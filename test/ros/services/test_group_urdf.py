@@ -1,12 +1,7 @@
 """The robot description that the service get_urdf answers with."""
 
-from __future__ import annotations
-
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from moveit_msgs.srv import GetGroupUrdf
+import pytest
 from support.ros.servers import PANDA, panda_arm, Server
 
 from ik_service import Robot

@@ -1,29 +1,23 @@
 """Validity of states: collisions with their contacts, limits, constraints."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('coal', reason='needs the extra collision')
 
 from geometry_msgs.msg import Pose
 from moveit_msgs.msg import (
     ContactInformation,
     JointConstraint,
-    OrientationConstraint,
-    PositionConstraint,
     VisibilityConstraint,
 )
 from moveit_msgs.srv import GetStateValidity
-from shape_msgs.msg import SolidPrimitive
+from support.ros.constraints import SPHERE, turned, within
 from support.ros.worlds import attached, ball, crane_server, put
 
-from ik_service.common.transforms import rigid_transform, rotation_from_rpy
-from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.common.transforms import rotation_from_rpy
 
 STRAIGHT = {'shoulder': 0.0, 'elbow': 0.0, 'wrist': 0.0, 'slide': 0.0}  # the tool is at x = 2.2
 
@@ -108,19 +102,14 @@ def test_the_state_is_the_measured_one_overlaid_by_that_of_the_request(server):
 
 
 def position_constraint(at, radius, weight=0.0):
-    message = PositionConstraint(link_name='tool', weight=weight)
-    sphere = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[radius])
-    message.constraint_region.primitives = [sphere]
-    message.constraint_region.primitive_poses = [pose_from_matrix(rigid_transform(position=at))]
-    return message
+    constraint = within(SPHERE, [radius], at, 'tool')
+    constraint.weight = weight
+    return constraint
 
 
 def orientation_constraint(yaw, tolerance):
-    pose = pose_from_matrix(rigid_transform(rotation_from_rpy(0.0, 0.0, yaw)))
-    axes = {f'absolute_{axis}_axis_tolerance': tolerance for axis in 'xyz'}
-    return OrientationConstraint(
-        link_name='tool', orientation=pose.orientation, weight=1.0, **axes
-    )
+    R = rotation_from_rpy(0.0, 0.0, yaw)
+    return turned(R, tolerance, tolerance, tolerance, 'tool', kind=0)
 
 
 def test_constraints_have_a_result_each_in_the_order_of_moveit(server):

@@ -1,9 +1,9 @@
 """Action of a simulated hand over real DDS, as clients of a gripper_action_controller call it."""
 
+from action_msgs.msg import GoalStatus
+from control_msgs.action import GripperCommand
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
+from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from support.harness import until
@@ -21,9 +21,6 @@ class Hand:
     """A simulated Panda and a client of its hand."""
 
     def __init__(self, bench, panda_urdf):
-        from control_msgs.action import GripperCommand
-        from rclpy.action import ActionClient
-
         self.kind = GripperCommand
         self.bench, self.sim = bench, bench.start('ik_service.ros.sim.main', urdf=str(panda_urdf))
         self.states = bench.record(JointState, 'joint_states')
@@ -60,8 +57,6 @@ def hand(bench, panda_urdf):
 
 
 def test_the_hand_goes_where_it_is_told_and_says_so(hand):
-    from action_msgs.msg import GoalStatus
-
     for position in (0.0, 0.04, 0.01):
         status, result = hand.end(hand.send(position))
         assert status == GoalStatus.STATUS_SUCCEEDED
@@ -73,8 +68,6 @@ def test_the_hand_goes_where_it_is_told_and_says_so(hand):
 
 
 def test_a_hand_that_cannot_get_there_stalls_and_numbers_that_are_none_are_refused(hand):
-    from action_msgs.msg import GoalStatus
-
     status, result = hand.end(hand.send(0.5))
     assert status == GoalStatus.STATUS_ABORTED
     assert result.stalled
@@ -86,8 +79,6 @@ def test_a_hand_that_cannot_get_there_stalls_and_numbers_that_are_none_are_refus
 
 
 def test_a_newer_goal_and_a_cancellation_end_a_goal(hand):
-    from action_msgs.msg import GoalStatus
-
     hand.end(hand.send(0.0))
     first, second = hand.send(0.5), hand.send(0.5)
     assert hand.end(first)[0] == GoalStatus.STATUS_ABORTED

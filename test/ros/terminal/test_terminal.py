@@ -1,15 +1,9 @@
 """Calls in a terminal in the words of ros2cli, against a node."""
 
-from __future__ import annotations
-
 import re
 
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
-
 from geometry_msgs.msg import PoseStamped
+import pytest
 from support.harness import until
 from support.ros.nodes import start_panda
 

@@ -1,13 +1,8 @@
 """Messages from YAML, as ros2cli takes them."""
 
-from __future__ import annotations
-
-import pytest
-
-pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
-
 from geometry_msgs.msg import PoseStamped, PoseWithCovariance
 from moveit_msgs.msg import CollisionObject
+import pytest
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 import yaml

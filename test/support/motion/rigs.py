@@ -31,7 +31,7 @@ class Rig:
         self.q = np.array(start, dtype=float)
         self.now = 100.0
         self.commands = []
-        self._reach = solver.chain.velocity / self.rate
+        self.reach = solver.chain.velocity / self.rate
 
     def measure(self):
         self.follower.set_measured(self.q, self.now)
@@ -48,9 +48,9 @@ class Rig:
                 self.commands.append(command)
                 if moves:
                     away = command.q - self.q
-                    near = np.abs(away) <= self._reach
+                    near = np.abs(away) <= self.reach
                     self.q = np.where(
-                        near, command.q, self.q + np.clip(away, -self._reach, self._reach)
+                        near, command.q, self.q + np.clip(away, -self.reach, self.reach)
                     )
         return command
 

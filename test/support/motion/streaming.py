@@ -98,16 +98,14 @@ class Record:
 
 
 def stream(
-    windows: bool,
     link: Link | None = None,
     rate: float = 100.0,
     seconds: float = 4.0,
     **settings: bool,
 ) -> Record:
     """
-    Stream commands, as windows or as the single points of earlier versions.
+    Stream commands as windows.
 
-    :param windows: whether each message is a window; otherwise one point without a stamp.
     :param link: the connection.
     :param rate: commands a second [Hz].
     :param seconds: how long.
@@ -132,7 +130,7 @@ def stream(
             goals = [np.array(goal) for since, goal in GOALS if t >= since]
             motion.move(goals[-1] if goals else None, LIMITS, min(elapsed, period))
             commands.append((t, motion.q))
-            message = _message(window, motion.q, t, period) if windows else _point(motion, period)
+            message = _message(window, motion.q, t, period)
             if random.random() >= link.loss:
                 late = link.late if random.random() < 0.2 else 0.0
                 arrived = max(arrived, t + 0.001 + 0.001 * random.random() + late)  # in order
@@ -158,7 +156,3 @@ def _message(window: CommandWindow, q: np.ndarray, t: float, period: float) -> T
     rows = zip(way.times.tolist(), way.positions, way.velocities, strict=True)
     points = tuple(Point(time, tuple(q), tuple(v)) for time, q, v in rows)
     return Trajectory(NAMES, planned.start, points)
-
-
-def _point(motion: JointMotion, period: float) -> Trajectory:
-    return Trajectory(NAMES, 0.0, (Point(period, tuple(motion.q)),))

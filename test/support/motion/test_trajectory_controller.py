@@ -1,7 +1,5 @@
 """Stand-in for a joint_trajectory_controller: what each of its versions does."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support.motion.trajectory_controller import Point, Trajectory, TrajectoryController, Version

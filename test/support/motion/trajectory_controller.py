@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 import itertools
+from typing import Any
 
 import numpy as np
 
@@ -53,6 +54,20 @@ class Trajectory:
     joint_names: tuple
     stamp: float
     points: tuple
+
+    @classmethod
+    def of(cls, message: Any) -> Trajectory:
+        """Return what a message of ROS says."""
+        fields = ('positions', 'velocities', 'accelerations', 'effort')
+        points = tuple(
+            Point(_seconds(point.time_from_start), *(tuple(getattr(point, f)) for f in fields))
+            for point in message.points
+        )
+        return cls(tuple(message.joint_names), _seconds(message.header.stamp), points)
+
+
+def _seconds(time: Any) -> float:
+    return time.sec + 1e-9 * time.nanosec
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ import sys
 import numpy as np
 from support.motion.rigs import panda_solver
 from support.motion.storm import ACCELERATION, bounds_of, JERK, RAMP, Storm
+from support.ros.messages import times_of
 from support.ros.servers import PANDA
 
 from ik_service.arm.arm import ArmSettings, MeasuredState
@@ -47,9 +48,8 @@ class Played:
     def of(cls, message, epoch=0.0):
         """The trajectory of a message, by times since an epoch [s]."""
         start = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec - epoch
-        times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in message.points]
         return cls(
-            start + np.array(times),
+            start + np.array(times_of(message)),
             np.array([p.positions for p in message.points]),
             np.array([p.velocities for p in message.points]),
         )

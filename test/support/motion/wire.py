@@ -18,7 +18,7 @@ from geometry_msgs.msg import PoseStamped
 import numpy as np
 from sensor_msgs.msg import JointState
 from support.chains import arm_path
-from support.motion.trajectory_controller import Point, Trajectory, TrajectoryController, Version
+from support.motion.trajectory_controller import Trajectory, TrajectoryController, Version
 
 from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.group import SolverSettings
@@ -343,16 +343,7 @@ class Wire:
             if self.interface == 'velocity_commands' and self._forward.any():
                 self.verdict.overrun = np.inf
             return
-        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
-        points = tuple(
-            Point(
-                point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec,
-                tuple(point.positions),
-                tuple(point.velocities),
-            )
-            for point in message.points
-        )
-        there = Trajectory(tuple(message.joint_names), stamp, points)
+        there = Trajectory.of(message)
         reason = self.controller.receive(there, self.graph.now)
         self.verdict.refused += bool(reason)
         self._judge_rest(there)

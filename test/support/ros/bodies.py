@@ -1,7 +1,5 @@
 """Node and simulated arm for a body with two arms, in a process each, and what they publish."""
 
-from __future__ import annotations
-
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 import numpy as np

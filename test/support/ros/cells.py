@@ -1,17 +1,24 @@
 """A node and a simulated arm over real DDS, and somebody who drives it."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 import math
-import threading
 import time
 
+from control_msgs.msg import JointJog
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from moveit_msgs.msg import ServoStatus
+from moveit_msgs.srv import ServoCommandType
 import numpy as np
+from rclpy.duration import Duration
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
 from support.chains import arm_path
 from support.harness import until
+from trajectory_msgs.msg import JointTrajectory
 
 import ik_service as iks
+from ik_service.ros.common.conversions import pose_from_matrix
 
 NODE, SIM = 'ik_service.ros.node.main', 'ik_service.ros.sim.main'
 CHAIN = {'base_link': 'panda_link0', 'tip_link': 'panda_hand_tcp'}
@@ -61,11 +68,6 @@ class Cell:
     """
 
     def __init__(self, bench, command='joint_command', sim=None, described=False, **parameters):
-        from diagnostic_msgs.msg import DiagnosticArray
-        from geometry_msgs.msg import PoseStamped
-        from sensor_msgs.msg import JointState
-        from trajectory_msgs.msg import JointTrajectory
-
         self.bench, self.chain = bench, panda_chain()
         self.urdf = str(arm_path('panda'))
         self.sim_parameters = sim or {}
@@ -95,9 +97,7 @@ class Cell:
 
     def rest(self):
         """Bring the arm to the pose of READY, and forget what was recorded."""
-        home = self.pose_beside_ready(0.0, 0.0, 0.0)
-        self.send(home)
-        self.states.wait(self.is_at(home), timeout=20.0, since=len(self.states))
+        self.go_to(self.pose_beside_ready(0.0, 0.0, 0.0))
         deadline = time.monotonic() + 20.0
         settled = 0  # the arm goes a little too far, and comes back
         while settled < 5:
@@ -110,19 +110,27 @@ class Cell:
         self.commands.clear()
         self.states.clear()
 
+    def go_to(self, T):
+        """Let the arm go to a target; sent again, as a node that was stalled drops it."""
+
+        def arrived():
+            self.send(T)
+            return self.is_at(T)(self.states.next())
+
+        until(arrived, 40.0, 'arrival at the target', period=0.5)
+
+    def begin(self, T):
+        """Send a target until there are commands: a node that was stalled drops it."""
+        since = len(self.commands)
+        until(lambda: self.send(T) or len(self.commands) > since, 20.0, 'a command', period=0.5)
+
     def send(self, T, frame_id='panda_link0'):
-        from geometry_msgs.msg import PoseStamped
-
-        from ik_service.ros.common.conversions import pose_from_matrix
-
         message = PoseStamped(pose=pose_from_matrix(T))
         message.header.frame_id = frame_id
         self.targets.publish(message)
 
     def enable(self, enabled):
         """Switch following on or off; return the answer."""
-        from std_srvs.srv import SetBool
-
         request = SetBool.Request(data=enabled)
         answer = self.bench.call(SetBool, 'ik_service/enable', request)
         assert answer.success, answer.message
@@ -142,16 +150,12 @@ class Cell:
             np.abs(self.chain.forward(self.positions(message)) - T).max() < tolerance
         )
 
-    def assert_commands_keep_the_bounds(self, scaling, rate=RATE, start=None):
+    def assert_commands_keep_the_bounds(self, scaling, rate=RATE):
         """Check every command so far, the first against where the arm started."""
-        start = self.start if start is None else start
-        self.assert_keep_the_bounds(self.commands.messages, scaling, rate, start)
-
-    def assert_keep_the_bounds(self, messages, scaling, rate=RATE, start=None):
-        """Check commands, the first against where they start."""
+        messages = self.commands.messages
         commands = np.array([self.positions(message) for message in messages])
         bound = self.chain.velocity * scaling * times_between(messages, 1.0 / rate)
-        path = np.vstack([start, commands])
+        path = np.vstack([self.start, commands])
         assert (np.abs(np.diff(path, axis=0)) <= bound).all()
         assert ((commands >= self.chain.lower) & (commands <= self.chain.upper)).all()
 
@@ -159,14 +163,20 @@ class Cell:
 TIMEOUT = 0.5  # for which a command counts [s]: a busy machine sends late
 
 
+@contextmanager
+def held(bench, publisher, make):
+    """Publish messages again and again for a ``with`` block, as a joystick does."""
+    timer = bench.node.create_timer(0.02, lambda: publisher.publish(make()))
+    try:
+        yield
+    finally:
+        bench.node.destroy_timer(timer)
+
+
 class ServoCell(Cell):
     """A cell with publishers of the servo topics, and a recording of the status."""
 
     def __init__(self, bench, **parameters):
-        from control_msgs.msg import JointJog
-        from geometry_msgs.msg import PoseStamped, TwistStamped
-        from moveit_msgs.msg import ServoStatus
-
         parameters = {'incoming_command_timeout': TIMEOUT, **parameters}
         super().__init__(bench, **parameters)
         self.status = bench.record(ServoStatus, 'status')
@@ -175,14 +185,10 @@ class ServoCell(Cell):
         self.poses = bench.publisher(PoseStamped, 'pose_target_cmds')
 
     def now(self, later=0.0):
-        from rclpy.duration import Duration
-
         return (self.bench.node.get_clock().now() + Duration(seconds=later)).to_msg()
 
     def twist(self, frame='', later=0.0, **axes):
         """Return a twist, such as ``linear_x=0.5``."""
-        from geometry_msgs.msg import TwistStamped
-
         message = TwistStamped()
         message.header.stamp, message.header.frame_id = self.now(later), frame
         for name, value in axes.items():
@@ -191,30 +197,14 @@ class ServoCell(Cell):
         return message
 
     def jog(self, names=(), velocities=(), displacements=()):
-        from control_msgs.msg import JointJog
-
         message = JointJog(
             joint_names=list(names), velocities=list(velocities), displacements=list(displacements)
         )
         message.header.stamp = self.now()
         return message
 
-    @contextmanager
     def held(self, publisher, make):
-        """Publish a message again and again for a ``with`` block, as a joystick does."""
-        released = threading.Event()
-
-        def repeat():
-            while not released.wait(0.02):
-                publisher.publish(make())
-
-        thread = threading.Thread(target=repeat)
-        thread.start()
-        try:
-            yield
-        finally:
-            released.set()
-            thread.join()
+        return held(self.bench, publisher, make)
 
     def tip(self, state):
         return self.chain.forward(self.positions(state))
@@ -242,12 +232,8 @@ class ServoCell(Cell):
                 return self.positions(last)
 
     def call_pause(self, paused):
-        from std_srvs.srv import SetBool
-
         return self.bench.call(SetBool, 'pause_servo', SetBool.Request(data=paused))
 
     def switch(self, kind):
-        from moveit_msgs.srv import ServoCommandType
-
         request = ServoCommandType.Request(command_type=kind)
         return self.bench.call(ServoCommandType, 'switch_command_type', request).success

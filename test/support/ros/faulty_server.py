@@ -1,7 +1,5 @@
 """A compute_ik and compute_fk server inside the test, right but for defects that can be chosen."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -28,6 +26,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
 from sensor_msgs.msg import JointState
 from support.chains import arm_path
+from support.ros.messages import times_of
 from support.ros.servers import panda_arm, Server, TIP
 
 from ik_service import Robot
@@ -223,9 +222,7 @@ class MovingArm:
 
     def follow(self, trajectory, handle):
         columns = [self.names.index(name) for name in trajectory.joint_names]
-        times = [
-            p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in trajectory.points
-        ]
+        times = times_of(trajectory)
         rows, began = np.array([p.positions for p in trajectory.points]), time.monotonic()
         while True:
             t = time.monotonic() - began

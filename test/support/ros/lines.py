@@ -1,12 +1,10 @@
 """Requests of compute_cartesian_path, and measures of their answers."""
 
-from __future__ import annotations
-
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
+from support.ros.messages import motion_of
 
 from ik_service.kinematics.pose_error import pose_error
-from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.requests.errors import ErrorCode
 
@@ -41,14 +39,7 @@ def moved(T, *offset, rotation=None):
 def trajectory_of(answer):
     """Return the trajectory of an answer that must be a success."""
     assert answer.error_code.val == ErrorCode.SUCCESS, answer.error_code
-    message = answer.solution.joint_trajectory
-    return JointTrajectory(
-        tuple(message.joint_names),
-        [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in message.points],
-        [list(p.positions) for p in message.points],
-        [list(p.velocities) for p in message.points],
-        [list(p.accelerations) for p in message.points],
-    )
+    return motion_of(answer.solution.joint_trajectory)
 
 
 def samples(trajectory, count=1001):

@@ -1,12 +1,12 @@
 """Message types where they are installed, and messages from plain values."""
 
-from __future__ import annotations
-
 import array
 import importlib
 import re
 
 import pytest
+
+from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
 
 def require_tf_messages():
@@ -40,3 +40,16 @@ def fill(message, values):
         else:
             setattr(message, name, type(field)(value))
     return message
+
+
+def times_of(trajectory):
+    """Return the times from start [s] of a trajectory message."""
+    starts = [point.time_from_start for point in trajectory.points]
+    return [start.sec + 1e-9 * start.nanosec for start in starts]
+
+
+def motion_of(trajectory):
+    """Return the motion of a trajectory message, whose points have all derivatives."""
+    fields = ('positions', 'velocities', 'accelerations')
+    rows = [[list(getattr(point, field)) for point in trajectory.points] for field in fields]
+    return JointTrajectory(tuple(trajectory.joint_names), times_of(trajectory), *rows)

@@ -1,7 +1,5 @@
 """Nodes under test and their diagnostics, and servers of IK services for clients under test."""
 
-from __future__ import annotations
-
 import math
 import re
 

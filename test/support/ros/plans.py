@@ -1,26 +1,23 @@
 """Requests and clients of motion plans, and what their answers must be."""
 
-from __future__ import annotations
-
 from moveit_msgs.action import MoveGroup
 from moveit_msgs.msg import (
     CollisionObject,
     Constraints,
-    JointConstraint,
     MotionPlanRequest,
     OrientationConstraint,
-    PositionConstraint,
 )
 from moveit_msgs.srv import GetMotionPlan
 import numpy as np
 from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import String
 from support.ros.cells import NAMES, READY
+from support.ros.constraints import joint_constraints, SPHERE, turned, within
+from support.ros.messages import motion_of
 from support.ros.trajectories import Player
 from support.ros.worlds import ball
 
 from ik_service.extras.planning.motion_check import positions_at
-from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.terminal.values import filled
 
@@ -45,30 +42,14 @@ POST = box('post', (0.32, 0.0, 0.35), (0.05, 0.05, 0.7))
 
 def joint_goal(q, names=NAMES, tolerance=1e-3):
     """A goal of joints, as pymoveit2 sends it."""
-    return Constraints(
-        joint_constraints=[
-            JointConstraint(
-                joint_name=name,
-                position=float(value),
-                tolerance_above=tolerance,
-                tolerance_below=tolerance,
-                weight=1.0,
-            )
-            for name, value in zip(names, q, strict=True)
-        ]
-    )
+    return Constraints(joint_constraints=joint_constraints(names, q, tolerance))
 
 
 def pose_goal(T, link='panda_hand_tcp', frame='panda_link0', radius=1e-3, angle=1e-3):
     """A goal of a pose, as pymoveit2 sends it; an angle of None leaves the orientation free."""
-    pose = pose_from_matrix(T)
-    position = PositionConstraint(link_name=link, weight=1.0)
-    position.header.frame_id = frame
-    position.constraint_region.primitives = [
-        SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[radius])
-    ]
-    position.constraint_region.primitive_poses = [pose]
-    goal = Constraints(position_constraints=[position])
+    goal = Constraints(
+        position_constraints=[within(SPHERE, [radius], T[:3, 3], link, frame=frame)]
+    )
     if angle is not None:
         goal.orientation_constraints = [upright(T, link, frame, (angle, angle, angle))]
     return goal
@@ -76,13 +57,7 @@ def pose_goal(T, link='panda_hand_tcp', frame='panda_link0', radius=1e-3, angle=
 
 def upright(T, link='panda_hand_tcp', frame='panda_link0', angles=(0.3, 0.3, 4.0)):
     """A constraint on the orientation of a link."""
-    constraint = OrientationConstraint(link_name=link, weight=1.0)
-    constraint.header.frame_id = frame
-    constraint.orientation = pose_from_matrix(T).orientation
-    constraint.absolute_x_axis_tolerance = angles[0]
-    constraint.absolute_y_axis_tolerance = angles[1]
-    constraint.absolute_z_axis_tolerance = angles[2]
-    return constraint
+    return turned(T[:3, :3], *angles, link=link, kind=0, frame=frame)
 
 
 def plan_request(*goals, start=None, **fields):
@@ -101,13 +76,7 @@ def planned_rows(trajectory, count=2000):
     """Return many positions of the motion of a RobotTrajectory message."""
     message = trajectory.joint_trajectory
     assert tuple(message.joint_names) == NAMES
-    motion = JointTrajectory(
-        NAMES,
-        [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in message.points],
-        [list(p.positions) for p in message.points],
-        [list(p.velocities) for p in message.points],
-        [list(p.accelerations) for p in message.points],
-    )
+    motion = motion_of(message)
     return positions_at(motion, np.linspace(0.0, motion.duration, count))
 
 
@@ -164,15 +133,7 @@ def like_pymoveit2(stamp, state=None, group='arm', seconds=0.5):
 
 def pymoveit2_position(T, link=TCP):
     """The constraint of create_position_constraint, whose pose has no orientation of its own."""
-    constraint = PositionConstraint(link_name=link, weight=1.0)
-    constraint.header.frame_id = BASE
-    region = constraint.constraint_region
-    region.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.001])]
-    pose = pose_from_matrix(T)
-    pose.orientation.x = pose.orientation.y = pose.orientation.z = 0.0
-    pose.orientation.w = 1.0
-    region.primitive_poses = [pose]
-    return constraint
+    return within(SPHERE, [0.001], T[:3, 3], link, frame=BASE)
 
 
 def pymoveit2_orientation(orientation, tolerance=(0.001, 0.001, 0.001), parameterization=0):
@@ -184,20 +145,6 @@ def pymoveit2_orientation(orientation, tolerance=(0.001, 0.001, 0.001), paramete
     constraint.absolute_z_axis_tolerance = tolerance[2]
     constraint.parameterization = parameterization
     return constraint
-
-
-def joint_constraints(names, q, tolerance):
-    """Constraints as pymoveit2 and constructGoalConstraints make them."""
-    return [
-        JointConstraint(
-            joint_name=name,
-            position=float(value),
-            tolerance_above=tolerance,
-            tolerance_below=tolerance,
-            weight=1.0,
-        )
-        for name, value in zip(names, q, strict=True)
-    ]
 
 
 def like_move_group_interface(constraints, plan_only=False, group='panda_arm', scaling=0.1):
@@ -219,23 +166,13 @@ def like_move_group_interface(constraints, plan_only=False, group='panda_arm', s
 
 def pose_target(T, stamp, link=FLANGE, position=True, orientation=True):
     """The goal of setPoseTarget, setPositionTarget or setOrientationTarget."""
-    pose, goal = pose_from_matrix(T), Constraints()
+    goal = Constraints()
     if position:
-        near = PositionConstraint(link_name=link, weight=1.0)
-        near.header.frame_id, near.header.stamp = BASE, stamp
-        region = near.constraint_region
-        region.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[1e-4])]
-        region.primitive_poses = [pose_from_matrix(T)]
-        around = region.primitive_poses[0].orientation
-        around.x = around.y = around.z = 0.0
-        around.w = 1.0
-        goal.position_constraints = [near]
+        goal.position_constraints = [within(SPHERE, [1e-4], T[:3, 3], link, frame=BASE)]
     if orientation:
-        turned = OrientationConstraint(link_name=link, weight=1.0, orientation=pose.orientation)
-        turned.header.frame_id, turned.header.stamp = BASE, stamp
-        turned.absolute_x_axis_tolerance = turned.absolute_y_axis_tolerance = 1e-3
-        turned.absolute_z_axis_tolerance = 1e-3
-        goal.orientation_constraints = [turned]
+        goal.orientation_constraints = [upright(T, link, BASE, (1e-3, 1e-3, 1e-3))]
+    for constraint in (*goal.position_constraints, *goal.orientation_constraints):
+        constraint.header.stamp = stamp
     return goal
 
 

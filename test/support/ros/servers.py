@@ -1,7 +1,5 @@
 """Handlers of services on arms without a node, and requests for them."""
 
-from __future__ import annotations
-
 import math
 
 from geometry_msgs.msg import PoseStamped, Quaternion

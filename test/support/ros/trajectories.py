@@ -1,7 +1,5 @@
 """Clients of the trajectory actions, and a stand-in for a controller's action."""
 
-from __future__ import annotations
-
 import gc
 import threading
 import time
@@ -20,6 +18,7 @@ from sensor_msgs.msg import JointState
 from support.harness import until
 from support.paths import smooth_motion
 from support.ros.cells import NAMES, RATE, READY, times_between
+from support.ros.messages import times_of
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 AWAY = READY + np.array([0.4, 0.3, -0.3, 0.3, 0.2, 0.3, 0.5])
@@ -268,9 +267,7 @@ class StandInController:
 
     def _on_goal(self, goal):
         trajectory = goal.trajectory
-        times = [
-            p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in trajectory.points
-        ]
+        times = times_of(trajectory)
         sound = (
             sorted(trajectory.joint_names) == sorted(self.names)
             and len(times) > 0
@@ -299,9 +296,7 @@ class StandInController:
         self.begun += 1
         self.goals.append(handle.request)
         order = [trajectory.joint_names.index(name) for name in self.names]
-        times = [
-            p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in trajectory.points
-        ]
+        times = times_of(trajectory)
         rows = np.array([p.positions for p in trajectory.points])[:, order]
         times, rows = np.array([0.0, *times]), np.vstack([self.q, rows])
         keep = np.append(np.diff(times) > 0.0, True)

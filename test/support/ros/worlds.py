@@ -1,7 +1,5 @@
 """A crane that can reach its targets past an obstacle, and its scene without a node."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

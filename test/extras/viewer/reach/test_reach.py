@@ -201,16 +201,6 @@ def test_two_maps_are_compared(page, path, tmp_path):
     assert ARMS not in page.form._color.options
 
 
-def test_a_map_of_100_000_positions_is_sent_in_one_piece(page, tmp_path):
-    positions = np.random.default_rng(0).uniform(-1.0, 1.0, (100_000, 3))
-    one_joint_map(positions=positions).save(tmp_path / 'large.zarr')
-    page.open(tmp_path / 'large.zarr').show().wait_for('100,000 positions')
-    sent = len(page.clouds)
-    page.change(least=75.0)
-    assert len(page.clouds) == sent + 1
-    assert 0 < len(page.cloud.points) < 100_000
-
-
 def test_a_map_is_made_at_the_first_look_and_another_one_from_the_page(page, monkeypatch):
     monkeypatch.setitem(FINENESSES, 'coarse', Fineness(5, 2))
     page.open(makes=True).show().wait_for('the map of this arm</b>')

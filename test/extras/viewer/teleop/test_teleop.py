@@ -40,12 +40,6 @@ def test_a_node_that_takes_speeds_gets_speeds():
     assert read_units({'other': 1}, units) == units
 
 
-def test_the_command_for_rest_is_the_same_without_motion():
-    rest = SpeedUnits().axis_motion(2, 0.3, 'tip').rest
-    assert rest == HandMotion('tip')
-    assert SpeedUnits().joint_motion('elbow', 0.3).rest == HandMotion(joint='elbow')
-
-
 SLOW = 30.0
 
 

@@ -1,21 +1,17 @@
 """Fixtures of the tests of driving by hand over real DDS."""
 
 import pytest
-from support.harness import Bench
-from support.ros.cells import ServoCell
 
 
 @pytest.fixture(scope='module')
-def shared_cell(ros_context, tmp_path_factory):
+def shared_cell(shared_bench):
     """A node and a simulated arm that the tests of a module share."""
-    bench = Bench(ros_context, tmp_path_factory.mktemp('cell'))
-    try:
-        cell = ServoCell(bench)
-        cell.rest()
-        cell.status_before_use = len(cell.status)
-        yield cell
-    finally:
-        bench.close()
+    from support.ros.cells import ServoCell
+
+    cell = ServoCell(shared_bench)
+    cell.rest()
+    cell.status_before_use = len(cell.status)
+    return cell
 
 
 @pytest.fixture

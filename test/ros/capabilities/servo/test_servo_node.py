@@ -1,27 +1,23 @@
 """Driving by the topics of MoveIt Servo over real DDS, with a process for each node."""
 
-from __future__ import annotations
-
-from contextlib import contextmanager
 import math
 import signal
 
+from control_msgs.msg import JointJog
+from geometry_msgs.msg import PoseStamped, Twist, TwistStamped, Vector3
+from moveit_msgs.msg import CollisionObject, ServoStatus
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from control_msgs.msg import JointJog
-from geometry_msgs.msg import TwistStamped
-from moveit_msgs.msg import ServoStatus
+from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
 from support.harness import until
 from support.ros.bodies import Body, srdf, URDF
-from support.ros.cells import CHAIN, ServoCell, stamp_seconds, TIMEOUT, until_silent
+from support.ros.cells import CHAIN, held, ServoCell, stamp_seconds, TIMEOUT, until_silent
 from support.ros.nodes import LATCHED, NODE, status, WAITING
 
 from ik_service.common.transforms import rigid_transform
+from ik_service.ros.common.conversions import pose_from_matrix
 
 pytestmark = pytest.mark.dds
 
@@ -63,10 +59,6 @@ def test_joints_are_driven_by_name(cell):
 
 
 def test_a_pose_is_gone_to_while_it_is_asked_for(cell):
-    from geometry_msgs.msg import PoseStamped
-
-    from ik_service.ros.common.conversions import pose_from_matrix
-
     goal = cell.pose_beside_ready(0.05, -0.05, 0.05)
 
     def message():
@@ -144,8 +136,6 @@ FAR = {
 
 @pytest.mark.parametrize('name', FAR)
 def test_poses_far_away_are_named_and_move_nothing(shared_cell, name):
-    from geometry_msgs.msg import PoseStamped
-
     cell = shared_cell
     frame, x, said = FAR[name]
 
@@ -224,35 +214,26 @@ def test_margins_of_the_wrong_number_end_the_node_at_its_start(bench, panda_urdf
 
 
 def test_margins_that_do_not_go_with_a_late_description_refuse_it(bench, panda_urdf):
-    from std_msgs.msg import String
-
     node = bench.start(NODE, ready=WAITING, joint_limit_margins=[0.1] * 3, **CHAIN)
     publisher = bench.publisher(String, 'robot_description', LATCHED)
     publisher.publish(String(data=panda_urdf.read_text()))
     node.wait_for(f'robot description refused: {WRONG_MARGINS}', 30.0)
 
 
-@contextmanager
-def held(body, kind, topic, **fields):
-    """Publish a command 50 times a second, as a joystick does."""
-    publisher = body.bench.publisher(kind, topic)
+def held_command(body, kind, topic, **fields):
+    """Hold a command that is stamped when it is sent."""
 
-    def publish():
+    def make():
         message = kind(**fields)
         message.header.stamp = body.bench.node.get_clock().now().to_msg()
-        publisher.publish(message)
+        return message
 
-    timer = body.bench.node.create_timer(0.02, publish)
-    try:
-        yield
-    finally:
-        body.bench.node.destroy_timer(timer)
+    return held(body.bench, body.bench.publisher(kind, topic), make)
 
 
-def twist(z):
-    message = TwistStamped()
-    message.twist.linear.z = z
-    return message.twist
+def held_twist(body, z):
+    twist = Twist(linear=Vector3(z=z))
+    return held_command(body, TwistStamped, 'right_arm/delta_twist_cmds', twist=twist)
 
 
 def test_groups_are_driven_below_their_names_and_tell_their_status(bench):
@@ -271,7 +252,7 @@ def test_groups_are_driven_below_their_names_and_tell_their_status(bench):
     of_default = bench.record(ServoStatus, 'status', publishers=1)
     before = {name: body.measured(name) for name in ('left_arm', 'right_arm')}
     tip = body.chains['right_arm'].forward(before['right_arm'])
-    with held(body, TwistStamped, 'right_arm/delta_twist_cmds', twist=twist(0.3)):
+    with held_twist(body, 0.3):
         body.states.wait(
             lambda state: body.chains['right_arm'].forward(
                 np.array([dict(zip(state.name, state.position, strict=True))[name]
@@ -285,7 +266,7 @@ def test_groups_are_driven_below_their_names_and_tell_their_status(bench):
     of_default.clear()
     names = list(body.chains['left_arm'].joint_names)
     jog = {'joint_names': names[:1], 'velocities': [0.2]}
-    with held(body, JointJog, 'right_arm/delta_joint_cmds', **jog):
+    with held_command(body, JointJog, 'right_arm/delta_joint_cmds', **jog):
         wrong = told.wait(lambda message: message.code == INVALID)
     assert names[0] in wrong.message
     assert all(message.code != INVALID for message in of_default.messages)
@@ -293,8 +274,8 @@ def test_groups_are_driven_below_their_names_and_tell_their_status(bench):
 
     # Both arms at once, and a pause for both.
     with (
-        held(body, JointJog, 'delta_joint_cmds', **jog),
-        held(body, TwistStamped, 'right_arm/delta_twist_cmds', twist=twist(-0.2)),
+        held_command(body, JointJog, 'delta_joint_cmds', **jog),
+        held_twist(body, -0.2),
     ):
         since = len(body.commands)
         body.commands.wait(body.moves('left_arm'), since=since)
@@ -313,11 +294,6 @@ HALT_FOR_COLLISION = 5
 
 def test_the_arm_stops_before_a_wall_and_goes_back_when_it_is_driven_back(bench):
     pytest.importorskip('coal', reason='the extra "collision" is not installed')
-    from moveit_msgs.msg import CollisionObject
-    from shape_msgs.msg import SolidPrimitive
-
-    from ik_service.ros.common.conversions import pose_from_matrix
-
     cell = ServoCell(bench, **{'follow.avoid_collisions': True})
     T = rigid_transform(position=cell.pose_beside_ready(0.0, 0.2, 0.0)[:3, 3])
     wall = CollisionObject(id='wall', operation=CollisionObject.ADD, pose=pose_from_matrix(T))

@@ -3,28 +3,23 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from std_srvs.srv import Trigger
-from support.harness import Bench
-from support.ros.cells import Cell, READY
-from support.ros.trajectories import message, Player
-
 
 @pytest.fixture(scope='module')
-def shared_cell(ros_context, tmp_path_factory):
+def shared_cell(shared_bench):
     """A node and a simulated arm that the tests of a module share, and clients of its actions."""
-    bench = Bench(ros_context, tmp_path_factory.mktemp('cell'))
-    try:
-        cell = Cell(bench)
-        yield cell, Player(bench)
-    finally:
-        bench.close()
+    from support.ros.cells import Cell
+    from support.ros.trajectories import Player
+
+    return Cell(shared_bench), Player(shared_bench)
 
 
 @pytest.fixture
 def cell(shared_cell):
     """The shared node and arm; the arm rests in READY, whatever tests did before."""
+    from std_srvs.srv import Trigger
+    from support.ros.cells import READY
+    from support.ros.trajectories import message
+
     cell, player = shared_cell
     cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
 

@@ -2,18 +2,15 @@
 
 import re
 
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from control_msgs.msg import JointTolerance
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import MoveItErrorCodes
+import numpy as np
+import pytest
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
-from support.harness import Bench, until
+from support.harness import until
 from support.ros.cells import CHAIN, NAMES, NODE, READY
 from support.ros.nodes import LATCHED
 from support.ros.trajectories import AWAY, message, Player, smooth, StandInController, until_known
@@ -64,12 +61,8 @@ class Setup:
 
 
 @pytest.fixture(scope='module')
-def shared_setup(ros_context, tmp_path_factory, panda_urdf):
-    bench = Bench(ros_context, tmp_path_factory.mktemp('forwarding'))
-    try:
-        yield Setup(bench, panda_urdf)
-    finally:
-        bench.close()
+def shared_setup(shared_bench, panda_urdf):
+    return Setup(shared_bench, panda_urdf)
 
 
 @pytest.fixture
@@ -292,37 +285,24 @@ def test_a_controller_that_starts_anew_has_lost_the_goal(setup, controller, canc
     setup.is_heard()
 
 
-def test_a_result_that_was_lost_is_asked_for_again_with_the_cancellation(setup, controller):
+@pytest.mark.parametrize(
+    ('seconds', 'times', 'stops', 'end'),
+    [(1.0, 1, True, 'succeeded'), (1.0, 3, False, 'succeeded'), (60.0, 1, False, 'canceled')],
+    ids=['stopped', 'again and again', 'of a cancellation'],
+)
+def test_a_result_that_was_lost_is_asked_for_again(setup, controller, seconds, times, stops, end):
     send_again = controller.lose_results()
-    goal = setup.send(controller, 1.0)
-    setup.is_idle(controller)
+    goal = setup.send(controller, seconds)
+    if seconds < 60.0:
+        setup.is_idle(controller)
+    if not stops:
+        goal.cancel()
+    until(lambda: len(controller.lost) >= times, 20.0, 'the request for the result')
     assert not goal.ended
     send_again()
-    setup.stop()
-    end, result = goal.result()
-    assert (end, result.error_string) == ('succeeded', 'Goal successfully reached!')
-
-
-def test_a_result_that_is_lost_again_and_again_is_still_asked_for(setup, controller):
-    send_again = controller.lose_results()
-    goal = setup.send(controller, 1.0)
-    setup.is_idle(controller)
-    goal.cancel()
-    until(lambda: len(controller.lost) > 2, 20.0, 'the third request for the result')
-    assert not goal.ended
-    send_again()
-    end, result = goal.result()
-    assert (end, result.error_string) == ('succeeded', 'Goal successfully reached!')
-
-
-def test_a_lost_result_of_a_cancellation_is_asked_for_again(setup, controller):
-    send_again = controller.lose_results()
-    goal = setup.send(controller, 60.0)
-    goal.cancel()
-    until(lambda: controller.lost, what='the lost result')
-    assert not goal.ended
-    send_again()
-    assert goal.result()[0] == 'canceled'
+    if stops:
+        setup.stop()
+    assert goal.result()[0] == end
 
 
 def test_a_goal_that_the_controller_does_not_know_any_more_is_over(setup):

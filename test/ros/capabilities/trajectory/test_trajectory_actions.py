@@ -5,15 +5,12 @@ import threading
 import time
 from types import SimpleNamespace
 
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from control_msgs.msg import JointTolerance
 from diagnostic_msgs.msg import DiagnosticArray
 from moveit_msgs.action import ExecuteTrajectory
 from moveit_msgs.msg import MoveItErrorCodes
+import numpy as np
+import pytest
 from rclpy.action.server import ServerGoalHandle
 from rclpy.executors import MultiThreadedExecutor
 from rclpy.node import Node

@@ -2,9 +2,6 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from support.ros.cells import READY
 from support.ros.trajectories import AWAY, message
 

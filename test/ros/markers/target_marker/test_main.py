@@ -1,15 +1,9 @@
 """The program target_marker."""
 
-from __future__ import annotations
-
 import importlib.util
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-pytest.importorskip('moveit_msgs.srv', reason='moveit_msgs is not installed')
-
 from support.harness import until
 from support.ros.nodes import Arm, start_panda
 from support.ros.servers import panda_arm, posture_of

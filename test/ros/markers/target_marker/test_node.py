@@ -1,17 +1,12 @@
 """Node of the target's interactive marker, beside a simulated IK node."""
 
-from __future__ import annotations
-
-import numpy as np
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-pytest.importorskip('moveit_msgs.srv', reason='moveit_msgs is not installed')
-pytest.importorskip('visualization_msgs.msg', reason='visualization_msgs is not installed')
+from threading import Thread
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Pose, PoseStamped
 from moveit_msgs.srv import GetPositionFK
+import numpy as np
+import pytest
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -19,6 +14,7 @@ from support.harness import until
 from visualization_msgs.msg import InteractiveMarkerControl as Control
 from visualization_msgs.msg import InteractiveMarkerFeedback, MenuEntry
 
+from ik_service import solver_names
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.markers.target_marker import node as node_module
 from ik_service.ros.markers.target_marker.node import (
@@ -27,6 +23,7 @@ from ik_service.ros.markers.target_marker.node import (
     target_marker,
     TargetMarkerNode,
 )
+from ik_service.ros.node.parameter_table import SOLVER_NAME
 from ik_service.ros.parameters.parameter_declaration import choices_of
 
 
@@ -140,8 +137,6 @@ class Spinning:
         self.node = node
 
     def __enter__(self):
-        from threading import Thread
-
         self._executor = SingleThreadedExecutor(context=self.node.context)
         self._executor.add_node(self.node)
         self._thread = Thread(target=self._executor.spin, daemon=True)
@@ -315,9 +310,6 @@ def test_choices_are_read_from_the_description_of_the_parameter():
 
 
 def test_the_ik_node_describes_its_solvers_in_that_way():
-    from ik_service import solver_names
-    from ik_service.ros.node.parameter_table import SOLVER_NAME
-
     assert choices_of(SOLVER_NAME.descriptor()) == solver_names()
 
 
