@@ -8,7 +8,6 @@ a fine one. What any of the libraries has found is what each could have found.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 import math
 from pathlib import Path
@@ -18,9 +17,9 @@ from time import perf_counter
 from adapters import AbsentPeerError
 import numpy as np
 from peers import eaik_solver
-from records import progress, save
-from robots import BenchRobot, chosen_robots
-from timing import rounds_of, use_one_core
+from records import options, progress, save
+from robots import BenchRobot, chosen_robots, write_arm
+from timing import rounds_of, times_row, use_one_core
 from verifier import Verifier
 
 import ik_service as iks
@@ -38,11 +37,12 @@ Finder = Callable[[np.ndarray], np.ndarray]
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--count', type=int, default=1000, help='poses for each chain')
-    parser.add_argument('--chains', default='ur5,ur5_2pi,abb_irb120,motoman_mh180')
-    parser.add_argument('--seed', type=int, default=1, help='of the random poses')
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        count=(1000, 'poses for each chain'),
+        chains='ur5,ur5_2pi,abb_irb120,motoman_mh180',
+        seed=(1, 'of the random poses'),
+    )
     use_one_core()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -90,13 +90,10 @@ def _row(
         for q in whole
     )
     total = sum(map(len, every))
-    microseconds = 1e6 * np.array(times)
     return {
         'solver': name,
         'poses': len(times),
-        'mean_us': microseconds.mean(),
-        'median_us': float(np.median(microseconds)),
-        'p99_us': np.percentile(microseconds, 99),
+        **times_row(times),
         'branches': total,
         'missed': total - found,
         'found_percent': 100.0 * found / total,
@@ -170,21 +167,10 @@ def skewed_arm(path: Path) -> BenchRobot:
     ways = random.uniform(-0.4, 0.4, (7, 3))
     ways[4:6] = 0.0
     turns, axes = random.uniform(-3.0, 3.0, (7, 3)), random.normal(size=(6, 3))
-
-    def text(numbers: np.ndarray) -> str:
-        return ' '.join(map(str, numbers))
-
-    links = ''.join(f'<link name="link{i}"/>' for i in range(8))
-    joints = ''.join(
-        f'<joint name="joint{i}" type="{"revolute" if i < 6 else "fixed"}">'
-        f'<origin xyz="{text(ways[i])}" rpy="{text(turns[i])}"/>'
-        f'<parent link="link{i}"/><child link="link{i + 1}"/>'
-        f'<axis xyz="{text(axes[min(i, 5)])}"/>'
-        '<limit lower="-3.14159" upper="3.14159" velocity="1" effort="1"/></joint>'
-        for i in range(7)
-    )
-    path.write_text(f'<robot name="skewed">{links}{joints}</robot>')
-    return BenchRobot('spherical wrist, skewed axes', path, 'link0', 'link7')
+    limits = (-3.14159, 3.14159)
+    joints = [(ways[i], turns[i], limits, axes[i]) for i in range(6)]
+    tip = ways[6], turns[6]
+    return write_arm(path, 'spherical wrist, skewed axes', [*joints, tip])
 
 
 if __name__ == '__main__':

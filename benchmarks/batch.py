@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from concurrent.futures import ThreadPoolExecutor
 import os
 from time import perf_counter
 
 import numpy as np
-from records import progress, save
+from records import options, progress, save
 from robots import BenchRobot, chosen_robots, MAIN
 from timing import quartiles
 
@@ -17,12 +16,13 @@ import ik_service as iks
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--count', type=int, default=20_000, help='targets in a batch')
-    parser.add_argument('--repeats', type=int, default=9)
-    parser.add_argument('--chains', default=','.join(MAIN), help='names, separated by commas')
-    parser.add_argument('--seed', type=int, default=1, help='of the random targets')
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        count=(20_000, 'targets in a batch'),
+        repeats=9,
+        chains=','.join(MAIN),
+        seed=(1, 'of the random targets'),
+    )
     rows = []
     for robot in chosen_robots(args.chains):
         progress(f'batch: {robot.name}')

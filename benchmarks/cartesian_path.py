@@ -11,12 +11,12 @@ differs. Both timings of our paths are compared where toppra is installed.
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Sequence
 from importlib.util import find_spec
 from time import perf_counter
 
 import numpy as np
-from records import progress, save
+from records import options, progress, save
 from robots import BenchRobot, chosen_robots
 
 import ik_service as iks
@@ -42,11 +42,12 @@ _TIMINGS = ('built_in', 'toppra') if find_spec('toppra') else ('built_in',)
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--count', type=int, default=100, help='lines for each arm')
-    parser.add_argument('--chains', default='panda,ur5,iiwa14,kinova_gen3', help='names')
-    parser.add_argument('--seed', type=int, default=1, help='of the random lines')
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        count=(100, 'lines for each arm'),
+        chains=('panda,ur5,iiwa14,kinova_gen3', 'names'),
+        seed=(1, 'of the random lines'),
+    )
     rows = []
     for robot in chosen_robots(args.chains):
         progress(f'cartesian paths: {robot.name}')
@@ -176,24 +177,34 @@ def measured(chain: iks.KinematicChain, start: np.ndarray, end: np.ndarray) -> d
         before = perf_counter()
         trajectory = iks.time_path(chain, path.q, targets=path.poses, timing=timing)
         found[timing] = {'time': perf_counter() - before, 'duration': trajectory.duration}
-        found[timing]['excess'] = excess(chain, trajectory)
+        limits = timing_limits(chain, None)
+        found[timing]['excess'] = excess(trajectory, (limits.velocity, limits.acceleration))
         if timing == 'built_in':
             found['beside'] = beside(chain, trajectory, path)
     return found
 
 
-def excess(chain: iks.KinematicChain, trajectory: iks.JointTrajectory) -> float:
-    """Return the largest share of a limit, at and between the points."""
+def excess(
+    trajectory: iks.JointTrajectory, limits: Sequence[np.ndarray], instants: int = 50
+) -> float:
+    """
+    Return the largest share of a limit, at and between the points.
+
+    :param limits: (n,) velocities and accelerations, and jerks if they count.
+    """
     if len(trajectory) == 1:
         return 0.0
     c, h = trajectory.coefficients, np.diff(trajectory.times)[:, None]
-    limits, largest = timing_limits(chain, None), 0.0
-    for part in np.linspace(0.0, 1.0, 50):
+    largest = 0.0
+    for part in np.linspace(0.0, 1.0, instants):
         t = part * h
-        v = c[:, 1] + t * (2 * c[:, 2] + t * (3 * c[:, 3] + t * (4 * c[:, 4] + t * 5 * c[:, 5])))
-        a = 2 * c[:, 2] + t * (6 * c[:, 3] + t * (12 * c[:, 4] + t * 20 * c[:, 5]))
-        largest = max(largest, float((np.abs(v) / limits.velocity).max()))
-        largest = max(largest, float((np.abs(a) / limits.acceleration).max()))
+        motion = (
+            c[:, 1] + t * (2 * c[:, 2] + t * (3 * c[:, 3] + t * (4 * c[:, 4] + t * 5 * c[:, 5]))),
+            2 * c[:, 2] + t * (6 * c[:, 3] + t * (12 * c[:, 4] + t * 20 * c[:, 5])),
+            6 * c[:, 3] + t * (24 * c[:, 4] + t * 60 * c[:, 5]),
+        )
+        for values, limit in zip(motion, limits, strict=False):
+            largest = max(largest, float((np.abs(values) / limit).max()))
     return largest
 
 

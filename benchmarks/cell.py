@@ -24,13 +24,12 @@ from tempfile import TemporaryDirectory
 import time
 
 import numpy as np
-from records import progress, save
+from records import own_ros_domain, progress, save, show
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 import ik_service as iks  # noqa: E402
-from ik_service.cli.formatting import table  # noqa: E402
 from ik_service.common.child_process import ChildProcess  # noqa: E402
 from ik_service.common.resources import urdf_path  # noqa: E402
 from ik_service.common.transforms import quaternion_xyzw_from_rotation  # noqa: E402
@@ -54,25 +53,15 @@ def main() -> None:
     parser.add_argument('--repeat', type=int, default=1)
     parser.add_argument('--no-save', action='store_true')
     args = parser.parse_args()
-    # Here and not above: rclpy reads the environment that is set first.
-    from ik_service.ros.common.domain import own_domain
-
     rows = []
-    with own_domain() as domain:
-        os.environ.update(
-            ROS_DOMAIN_ID=str(domain),
-            ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST',
-            PYTHONPATH=os.pathsep.join([str(HERE.parent), os.environ.get('PYTHONPATH', '')]),
-        )
-        os.environ.pop('ROS_LOCALHOST_ONLY', None)  # older, and would win
+    with own_ros_domain(HERE.parent):
         for _ in range(args.repeat):
             for count in args.arms:
                 for processes in args.processes:
                     if processes <= count:
                         rows.append(measure(count, processes, args.seconds))
-                        progress(' '.join(f'{k}={_short(v)}' for k, v in rows[-1].items()))
-    texts = [[*rows[0]], *([_short(value) for value in row.values()] for row in rows)]
-    print('\n'.join(table(texts)))
+                        progress(f'{count} arms, {processes} processes')
+    show(rows)
     if not args.no_save:
         save('cell', rows, **vars(args))
 
@@ -215,10 +204,6 @@ def _memory(pids: list[int]) -> tuple[float, float]:
             if key in sums:
                 sums[key] += int(values[0])
     return sums['Pss:'] / 1024, sums['Rss:'] / 1024
-
-
-def _short(value: object) -> str:
-    return f'{value:.3g}' if isinstance(value, float) else str(value)
 
 
 if __name__ == '__main__':

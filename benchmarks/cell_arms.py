@@ -12,20 +12,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 import json
 import math
-import os
 import struct
 import sys
-import threading
 import time
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
-import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
+
+from ik_service.ros.common.runtime import ros, spinning_node
 
 TARGET_RATE = 25.0  # [Hz]
 _STAMP, _STAMP_AT = struct.Struct('<iI'), 4  # in a message as it is sent
@@ -84,40 +82,27 @@ class ObedientArm:
 def main() -> None:
     """Run the arms; the command line is one JSON text: arms by namespace."""
     arms_text = json.loads(sys.argv[1])
-    rclpy.init()
-    node = Node('cell_arms')
-    arms = [ObedientArm(node, name, arm) for name, arm in arms_text.items()]
-    node.create_timer(0.01, lambda: [arm.publish_state() for arm in arms])
+    with ros([]), spinning_node(node := Node('cell_arms')):
+        arms = [ObedientArm(node, name, arm) for name, arm in arms_text.items()]
+        node.create_timer(0.01, lambda: [arm.publish_state() for arm in arms])
 
-    def publish_targets() -> None:
-        now = time.monotonic()
-        for i, arm in enumerate(arms):
-            arm.publish_target(now, i / len(arms))
+        def publish_targets() -> None:
+            now = time.monotonic()
+            for i, arm in enumerate(arms):
+                arm.publish_target(now, i / len(arms))
 
-    node.create_timer(1.0 / TARGET_RATE, publish_targets)
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    threading.Thread(target=_spin, args=(executor,), daemon=True).start()
-    for line in sys.stdin:
-        if line.strip() == 'clear':
-            for arm in arms:
-                arm.times.clear()
-                arm.late.clear()
-        if line.strip() == 'report':
-            found = {
-                name: {'times': arm.times[:], 'late': arm.late[:], 'moved': arm.moved}
-                for name, arm in zip(arms_text, arms, strict=True)
-            }
-            print(json.dumps(found), flush=True)
-    sys.stdout.flush()
-    os._exit(0)  # the thread that spins is not waited for
-
-
-def _spin(executor: SingleThreadedExecutor) -> None:
-    try:
-        executor.spin()
-    except ExternalShutdownException:
-        return
+        node.create_timer(1.0 / TARGET_RATE, publish_targets)
+        for line in sys.stdin:
+            if line.strip() == 'clear':
+                for arm in arms:
+                    arm.times.clear()
+                    arm.late.clear()
+            if line.strip() == 'report':
+                found = {
+                    name: {'times': arm.times[:], 'late': arm.late[:], 'moved': arm.moved}
+                    for name, arm in zip(arms_text, arms, strict=True)
+                }
+                print(json.dumps(found), flush=True)
 
 
 if __name__ == '__main__':

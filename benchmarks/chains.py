@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
-from records import progress, save
+from records import options, progress, save
 from robots import BenchRobot, shared_robots
-from timing import use_one_core
+from timing import times_row, use_one_core
 from verifier import Verifier
 
 import ik_service as iks
@@ -31,12 +29,13 @@ TRAC_IK = {
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--count', type=int, default=10_000, help='problems for each chain')
-    parser.add_argument('--chains', default='', help='names, separated by commas; else all')
-    parser.add_argument('--seed', type=int, default=1, help='of the random problems')
-    parser.add_argument('--save-as', default='chains', help='name of the table')
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        count=(10_000, 'problems for each chain'),
+        chains=('', 'names, separated by commas; else all'),
+        seed=1,
+        save_as=('chains', 'name of the table'),
+    )
     use_one_core()
     wanted = args.chains.split(',')
     rows = []
@@ -54,10 +53,10 @@ def measure(robot: BenchRobot, count: int, seed: int) -> dict[str, object]:
     problems = verifier.problems(robot, count, seed)
     solver = iks.Solver(robot.chain)
     solver.warm_up()
-    failures, times, searches = 0, np.empty(count), np.empty(count)
+    failures, seconds, searches = 0, np.empty(count), np.empty(count)
     for k, (T, start) in enumerate(zip(problems.targets, problems.seeds, strict=True)):
         result = solver.solve(T, start)
-        times[k], searches[k] = result.solve_time * 1e6, result.searches
+        seconds[k], searches[k] = result.solve_time, result.searches
         failures += not (result.success and verifier.accepts(result.q, T))
     rate, milliseconds = TRAC_IK.get(robot.table_row, ('', ''))
     return {
@@ -65,10 +64,8 @@ def measure(robot: BenchRobot, count: int, seed: int) -> dict[str, object]:
         'joints': robot.chain.n,
         'problems': count,
         'failures': failures,
-        'mean_us': times.mean(),
-        'median_us': np.median(times),
-        'p99_us': np.percentile(times, 99),
-        'max_us': times.max(),
+        **times_row(seconds),
+        'max_us': 1e6 * seconds.max(),
         'mean_searches': searches.mean(),
         'max_searches': int(searches.max()),
         'trac_ik_percent': rate,

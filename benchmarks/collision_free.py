@@ -10,16 +10,15 @@ times, with the same answer, and its time is the least of these.
 
 from __future__ import annotations
 
-import argparse
 import os
 from time import perf_counter
 
 import coal
 import numpy as np
 import pinocchio as pin
-from records import progress, save
+from records import options, progress, save, show
 from robots import BenchRobot
-from timing import rounds_of, use_one_core
+from timing import rounds_of, times_row, use_one_core
 from verifier import Problems, Verifier
 
 import ik_service as iks
@@ -34,10 +33,7 @@ REPEATS = 5
 
 def main() -> None:
     """Measure, print and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--count', type=int, default=1000, help='problems of each kind')
-    parser.add_argument('--seed', type=int, default=1, help='of the random problems')
-    args = parser.parse_args()
+    args = options(__doc__, count=(1000, 'problems of each kind'), seed=1)
     use_one_core()
     rows = []
     for objects in (0, 10):
@@ -52,13 +48,7 @@ def main() -> None:
             progress(f'collision_free: {objects} objects, {seeds} seeds')
             table = compare(checker, given)
             rows += [{'objects': objects, 'seeds': seeds, **row} for row in table]
-    for row in rows:
-        print(
-            '  '.join(
-                f'{key} {value:.4g}' if isinstance(value, float) else f'{key} {value}'
-                for key, value in row.items()
-            )
-        )
+    show(rows)
     save('collision_free', rows, count=args.count, seed=args.seed)
 
 
@@ -107,9 +97,7 @@ def compare(checker: iks.CollisionChecker, problems: Problems) -> list[dict[str,
             'answers': name,
             'problems': len(problems),
             **verdicts.shares(results[name]),
-            'mean_us': 1e6 * times[name].mean(),
-            'median_us': 1e6 * np.median(times[name]),
-            'p99_us': 1e6 * np.percentile(times[name], 99),
+            **times_row(times[name]),
             'mean_searches': float(np.mean([result.searches for result in results[name]])),
             'most_searches': max(result.searches for result in results[name]),
             'batch_one_thread_us': batches[name, 1],

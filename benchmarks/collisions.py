@@ -7,7 +7,6 @@ one posture to the next makes it miss collisions (4.1 with Coal 3.0.3), as the t
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 import math
 from pathlib import Path
@@ -15,8 +14,8 @@ from time import perf_counter
 
 import numpy as np
 import pinocchio as pin
-from records import progress, save
-from timing import use_one_core
+from records import options, progress, save
+from timing import times_row, use_one_core
 
 import ik_service as iks
 from ik_service.collision.pair_rules import random_postures
@@ -28,11 +27,12 @@ _NEAREST, _FARTHEST = 0.3, 1.2
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--count', type=int, default=10000, help='postures of each robot')
-    parser.add_argument('--robots', default='panda,ur5e,upper_body', help='descriptions in urdf/')
-    parser.add_argument('--objects', default='10,100,10000', help='numbers of objects')
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        count=(10000, 'postures of each robot'),
+        robots=('panda,ur5e,upper_body', 'descriptions in urdf/'),
+        objects=('10,100,10000', 'numbers of objects'),
+    )
     use_one_core()
     rows = []
     for name in args.robots.split(','):
@@ -149,15 +149,12 @@ def _row(
     found: np.ndarray,
     expected: np.ndarray,
 ) -> dict[str, object]:
-    microseconds = 1e6 * times
     return {
         'robot': robot,
         'objects': objects,
         'checker': checker,
         'postures': len(times),
-        'mean_us': microseconds.mean(),
-        'median_us': float(np.median(microseconds)),
-        'p99_us': float(np.percentile(microseconds, 99)),
+        **times_row(times),
         'colliding_percent': 100.0 * found.mean(),
         'other_verdicts': int((found != expected).sum()),
     }

@@ -11,14 +11,14 @@ singular value, the posture where it is [degrees, mm], and the Jacobian's own sm
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator
 import itertools
 import math
 from pathlib import Path
 
 import numpy as np
-from records import progress, write_csv
+from records import options, progress, write_csv
+from robots import urdf_of
 
 import ik_service as iks
 from ik_service.common.resources import urdf_path
@@ -46,11 +46,12 @@ _SEARCH = (10, 80, 40, 0.1)
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--count', type=int, default=10_000, help='random postures of each arm')
-    parser.add_argument('--seed', type=int, default=1, help='of the random postures')
-    parser.add_argument('--output', type=Path, default=FIGURE, help='the table')
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        count=(10_000, 'random postures of each arm'),
+        seed=(1, 'of the random postures'),
+        output=(FIGURE, 'the table'),
+    )
     rows = []
     for arm, kind, weights in CASES:
         progress(f'extended rank: {arm}, {kind}')
@@ -163,31 +164,23 @@ def _readable(chain: iks.KinematicChain, q: np.ndarray) -> np.ndarray:
 def chain_of(arm: str) -> iks.KinematicChain:
     """One of our own arms, or the Stanford arm, whose third joint slides."""
     if arm == 'stanford':
-        return iks.Robot.from_urdf(stanford()).chain('link0', 'tip')
+        return iks.Robot.from_urdf(stanford()).chain()
     return iks.Robot.from_urdf(urdf_path(arm)).chain(*_LINKS[arm])
 
 
 def stanford() -> str:
     """The Stanford arm, by V. Scheinman (1969): two turns, a slide, and a spherical wrist [m]."""
+    turns, none, half = (-2.9, 2.9), (0, 0, 0), math.pi / 2
     joints = (
-        ('revolute', '0 0 0.412', '0 0 0'),
-        ('revolute', '0 0 0', '-1.5707963267948966 0 0'),
-        ('prismatic', '0 0 0.154', '1.5707963267948966 0 0'),
-        ('revolute', '0 0 0', '0 0 0'),
-        ('revolute', '0 0 0', '-1.5707963267948966 0 0'),
-        ('revolute', '0 0 0', '1.5707963267948966 0 0'),
+        ((0, 0, 0.412), none, turns),
+        (none, (-half, 0, 0), turns),
+        ((0, 0, 0.154), (half, 0, 0), (0.2, 0.9), (0, 0, 1), 'prismatic'),
+        (none, none, turns),
+        (none, (-half, 0, 0), turns),
+        (none, (half, 0, 0), turns),
+        ((0, 0, 0.263),),
     )
-    text = '<robot name="stanford">' + ''.join(f'<link name="link{i}"/>' for i in range(7))
-    text += '<link name="tip"/>'
-    for i, (kind, xyz, rpy) in enumerate(joints):
-        low, high = ('0.2', '0.9') if kind == 'prismatic' else ('-2.9', '2.9')
-        text += (
-            f'<joint name="joint{i + 1}" type="{kind}"><origin xyz="{xyz}" rpy="{rpy}"/>'
-            f'<parent link="link{i}"/><child link="link{i + 1}"/><axis xyz="0 0 1"/>'
-            f'<limit lower="{low}" upper="{high}" velocity="1" effort="1"/></joint>'
-        )
-    text += '<joint name="flange" type="fixed"><origin xyz="0 0 0.263"/>'
-    return text + '<parent link="link6"/><child link="tip"/></joint></robot>'
+    return urdf_of('stanford', joints)
 
 
 if __name__ == '__main__':

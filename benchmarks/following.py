@@ -10,12 +10,11 @@ millisecond.
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
 import math
 
 import numpy as np
-from records import progress, save
+from records import options, progress, save
 
 from ik_service.extras.studies.arms import load_arm
 from ik_service.kinematics.pose_error import pose_error
@@ -143,12 +142,13 @@ def _measures(
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--radius', type=float, default=0.2, help='of the circle [m]')
-    parser.add_argument('--duration', type=float, default=6.0, help='of a turn [s]')
-    parser.add_argument('--braking', type=float, default=0.5, help='time of a gentle stop [s]')
-    parser.add_argument('--seed', type=int, default=1, help='of the ways of the messages')
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        radius=(0.2, 'of the circle [m]'),
+        duration=(6.0, 'of a turn [s]'),
+        braking=(0.5, 'time of a gentle stop [s]'),
+        seed=(1, 'of the ways of the messages'),
+    )
     rows = []
     for arm, start in _START.items():
         T_start = load_arm(arm).forward(np.array(start))

@@ -8,14 +8,13 @@ the tool turned back inwards, which are not known to be out of reach by their di
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from time import perf_counter
 
-from adapters import Adapter, gather, ours
+from adapters import Adapter, ours
 import numpy as np
-import peers
-from records import progress, save
+from peers import searches
+from records import options, progress, save
 from robots import BenchRobot, chosen_robots, MAIN
 from timing import rounds_of, use_one_core
 from verifier import Verifier
@@ -28,11 +27,12 @@ _POOL = 20
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--count', type=int, default=200, help='targets of each kind')
-    parser.add_argument('--chains', default=','.join(MAIN), help='names, separated by commas')
-    parser.add_argument('--seed', type=int, default=1, help='of the random targets')
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        count=(200, 'targets of each kind'),
+        chains=','.join(MAIN),
+        seed=(1, 'of the random targets'),
+    )
     use_one_core()
     rows = []
     for robot in chosen_robots(args.chains):
@@ -71,12 +71,7 @@ def turned_inwards(verifier: Verifier, count: int, seed: int) -> np.ndarray:
 
 def compare(robot: BenchRobot, verifier: Verifier, targets: np.ndarray) -> list[dict[str, object]]:
     """Rows of the table for one robot and one kind of target."""
-    there, absent = gather(
-        {
-            'roboticstoolbox': lambda: peers.roboticstoolbox(robot),
-            'TRAC-IK': lambda: peers.trac_ik(robot),
-        }
-    )
+    there, absent = searches(robot)
     adapters = [ours(robot, 'levenberg_marquardt'), *there]
     seed = robot.chain.mid_range()
     times = {adapter.name: [] for adapter in adapters}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
-from records import progress, read_csv, RESULTS, save
+from records import options, progress, read_csv, RESULTS, save
 from robots import random_chain
 from timing import use_one_core
 
@@ -18,11 +17,7 @@ FIGURE = Path(__file__).resolve().parents[1] / 'docs' / 'figures' / 'growth.png'
 
 def main() -> None:
     """Measure, save and plot."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--count', type=int, default=50, help='problems for each chain')
-    parser.add_argument('--repeats', type=int, default=5)
-    parser.add_argument('--seed', type=int, default=1, help='of the random problems')
-    args = parser.parse_args()
+    args = options(__doc__, count=(50, 'problems for each chain'), repeats=5, seed=1)
     use_one_core()
     rows = measure(args.count, args.repeats, args.seed)
     save('growth', rows, count=args.count, repeats=args.repeats, seed=args.seed)

@@ -10,12 +10,12 @@ lines of the tip that come to a limit of position, which it does not know, are l
 
 from __future__ import annotations
 
-import argparse
 from importlib.util import find_spec
 from time import perf_counter
 
+from cartesian_path import excess
 import numpy as np
-from records import progress, save
+from records import options, progress, save
 from robots import BenchRobot, chosen_robots
 from scipy.interpolate import CubicHermiteSpline
 from scipy.optimize import linprog
@@ -45,12 +45,13 @@ Limits = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--count', type=int, default=10, help='paths of each kind for each arm')
-    parser.add_argument('--chains', default='panda,ur5', help='names')
-    parser.add_argument('--seed', type=int, default=1, help='of the random paths')
-    parser.add_argument('--places', type=int, default=400, help='of the dense optimisation')
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        count=(10, 'paths of each kind for each arm'),
+        chains=('panda,ur5', 'names'),
+        seed=(1, 'of the random paths'),
+        places=(400, 'of the dense optimisation'),
+    )
     rows = []
     for robot in chosen_robots(args.chains):
         for kind in _KINDS if find_spec('ruckig') else _KINDS[2:]:
@@ -71,7 +72,7 @@ def compare(robot: BenchRobot, kind: str, seed: int, count: int, places: int) ->
         trajectory = timed(chain, q, limits, limits[2])
         best = ruckig(q, limits) if kind.startswith('line') else dense(chain, q, limits, places)
         ratios.append(trajectory.duration / best)
-        exceeded += excess(trajectory, limits) > 1.0 + _ROUNDING
+        exceeded += excess(trajectory, limits, 52) > 1.0 + _ROUNDING
         points.append(len(trajectory))
         for jerk, times in ((limits[2], seconds), (np.inf, free)):
             measured = []
@@ -135,22 +136,6 @@ def tip_line(
         inside = np.minimum(found.q - chain.lower, chain.upper - found.q).min() > _INSIDE
         if found.fraction == 1.0 and inside:
             return found.q
-
-
-def excess(trajectory: iks.JointTrajectory, limits: Limits) -> float:
-    """Return the largest share of a limit at 50 instants between each two points."""
-    c, h = trajectory.coefficients, np.diff(trajectory.times)[:, None]
-    largest = 0.0
-    for part in np.linspace(0.0, 1.0, 52):
-        t = part * h
-        motion = (
-            c[:, 1] + t * (2 * c[:, 2] + t * (3 * c[:, 3] + t * (4 * c[:, 4] + t * 5 * c[:, 5]))),
-            2 * c[:, 2] + t * (6 * c[:, 3] + t * (12 * c[:, 4] + t * 20 * c[:, 5])),
-            6 * c[:, 3] + t * (24 * c[:, 4] + t * 60 * c[:, 5]),
-        )
-        for values, limit in zip(motion, limits, strict=True):
-            largest = max(largest, float((np.abs(values) / limit).max()))
-    return largest
 
 
 def ruckig(q: np.ndarray, limits: Limits) -> float:

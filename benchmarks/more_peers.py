@@ -8,7 +8,6 @@ starts from another random joint vector, or from that of the target with noise.
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import replace
 from functools import partial
 from importlib import metadata
@@ -23,7 +22,7 @@ from findings import NEAREST, OURS
 import numpy as np
 from peer_worker import Collides, MAKERS, restarted, timed
 import peers
-from records import progress, save
+from records import options, progress, save
 from robots import BenchRobot, chosen_robots, published_arms
 from setup_env import ENVIRONMENT
 from timing import rounds_of, use_one_core
@@ -45,11 +44,7 @@ Solutions = list[tuple[np.ndarray | None, float]]
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--count', type=int, default=200, help='problems for each arm and seed')
-    parser.add_argument('--chains', default=_CHAINS, help='names, separated by commas')
-    parser.add_argument('--seed', type=int, default=1, help='of the random problems')
-    args = parser.parse_args()
+    args = options(__doc__, count=(200, 'problems for each arm and seed'), chains=_CHAINS, seed=1)
     use_one_core()
     names = args.chains.split(',')
     shared = ','.join(name for name in names if name not in _PUBLISHED)

@@ -9,7 +9,6 @@ answer afterwards.
 
 from __future__ import annotations
 
-import argparse
 from functools import partial
 from pathlib import Path
 import tempfile
@@ -19,7 +18,7 @@ from adapters import Adapter, gather
 from collision_free import free_problems, PANDA, Verdicts
 from more_peers import alternately, arm_fields, columns, FOR_MUJOCO, pink, Remote
 import numpy as np
-from records import progress, save
+from records import options, progress, save
 from timing import use_one_core
 
 import ik_service as iks
@@ -29,10 +28,7 @@ _REMOTE = ('mink', 'placo', 'roboplan-oink', 'embodik')
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--count', type=int, default=200, help='problems')
-    parser.add_argument('--seed', type=int, default=1, help='of the random problems')
-    args = parser.parse_args()
+    args = options(__doc__, count=(200, 'problems'), seed=1)
     use_one_core()
     progress('more_peers_free')
     checker = iks.CollisionChecker(iks.Robot.from_urdf(PANDA.path))

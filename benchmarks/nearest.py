@@ -7,13 +7,12 @@ the middle of the limits, and random postures.
 
 from __future__ import annotations
 
-import argparse
 from functools import partial
 
 from adapters import Adapter, gather, ours
 import numpy as np
 import peers
-from records import progress, save
+from records import options, progress, save
 from robots import BenchRobot, chosen_robots, MAIN
 from timing import rounds_of, run_round, Score, use_one_core
 from verifier import Problems, Verifier
@@ -23,11 +22,7 @@ import ik_service as iks
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--count', type=int, default=300, help='problems of each kind')
-    parser.add_argument('--chains', default=','.join(MAIN), help='names, separated by commas')
-    parser.add_argument('--seed', type=int, default=1, help='of the random problems')
-    args = parser.parse_args()
+    args = options(__doc__, count=(300, 'problems of each kind'), chains=','.join(MAIN), seed=1)
     use_one_core()
     rows = []
     for robot in chosen_robots(args.chains):

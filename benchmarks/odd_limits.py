@@ -9,14 +9,14 @@ makes the targets and verifies the answers.
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
 from functools import cached_property
 import math
 from time import process_time
 
 import numpy as np
-from records import progress, save
+from records import options, progress, save
+from robots import urdf_of
 from timing import use_one_core
 from verifier import Problems, Verifier
 
@@ -44,8 +44,12 @@ class OddArm:
     base: tuple[Slide, ...] = ()
     reach: float = 3.0
 
-    base_link = 'root'
-    tip_link = 'tool'
+    base_link = 'link0'
+
+    @property
+    def tip_link(self) -> str:
+        """The last link."""
+        return f'link{len(self.base) + len(_AXES)}'
 
     @cached_property
     def text(self) -> str:
@@ -64,25 +68,17 @@ class OddArm:
 
     def _urdf(self, plain: bool) -> str:
         rng = np.random.default_rng(sum(self.name.encode()))
-        joints = [(*slide, '0 0 0') for slide in self.base]
+        joints = [((0, 0, 0), *slide) for slide in self.base]
         for number, axis in enumerate(_AXES):
-            offset = f'0 {rng.uniform(-0.05, 0.05):.4f} {rng.uniform(0.08, 0.4):.4f}'
+            way = 0, round(rng.uniform(-0.05, 0.05), 4), round(rng.uniform(0.08, 0.4), 4)
             lower, upper = self.limits.get(number, ('-2.9', '2.9'))
             kind = 'continuous' if lower == 'continuous' else 'revolute'
-            joints.append((kind, axis, lower, upper, offset))
-        parts = ['<robot name="odd"><link name="root"/>']
-        parent = 'root'
-        for number, (kind, axis, lower, upper, offset) in enumerate(joints):
-            child = 'tool' if number == len(joints) - 1 else f'link{number}'
-            low, high = ('-1e6', '1e6') if plain else (lower, upper)
-            limit = f'<limit lower="{low}" upper="{high}" velocity="1" effort="1"/>'
-            parts.append(
-                f'<link name="{child}"/><joint name="joint{number}" type="{kind}">'
-                f'<parent link="{parent}"/><child link="{child}"/><origin xyz="{offset}"/>'
-                f'<axis xyz="{axis}"/>{"" if kind == "continuous" else limit}</joint>'
-            )
-            parent = child
-        return ''.join(parts) + '</robot>'
+            joints.append((way, kind, axis, lower, upper))
+        rows = []
+        for way, kind, axis, *limits in joints:
+            given = ('-1e6', '1e6') if plain or kind == 'continuous' else limits
+            rows.append((way, (0, 0, 0), given, axis.split(), kind))
+        return urdf_of('odd', rows)
 
 
 def _all(lower: str, upper: str) -> dict[int, Limits]:
@@ -123,10 +119,7 @@ ARMS = (
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--count', type=int, default=1000, help='problems for each arm')
-    parser.add_argument('--seed', type=int, default=1, help='of the random problems')
-    args = parser.parse_args()
+    args = options(__doc__, count=(1000, 'problems for each arm'), seed=1)
     use_one_core()
     progress('odd limits')
     rows = [measure(arm, args.count, args.seed) for arm in ARMS]

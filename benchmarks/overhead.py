@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 import os
 from pathlib import Path
@@ -13,7 +12,7 @@ from time import perf_counter
 import zlib
 
 import numpy as np
-from records import progress, save
+from records import options, progress, save
 from robots import all_robots, BenchRobot
 from timing import quartiles, use_one_core
 
@@ -44,11 +43,9 @@ assert solver.solve(chain.forward(q), q).success
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--count', type=int, default=5000, help='calls of each kind')
-    parser.add_argument('--repeats', type=int, default=5, help='processes of each kind')
-    parser.add_argument('--seed', type=int, default=1, help='of the random problems')
-    args = parser.parse_args()
+    args = options(
+        __doc__, count=(5000, 'calls of each kind'), repeats=(5, 'processes of each kind'), seed=1
+    )
     use_one_core()
     robot = all_robots()['panda']
     progress('overhead: calls')

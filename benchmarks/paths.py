@@ -9,16 +9,15 @@ with their answer before. A path counts as far as every row is verified.
 
 from __future__ import annotations
 
-import argparse
 import math
 from pathlib import Path
 import tempfile
 from time import perf_counter
 
-from adapters import Adapter, gather, ours
+from adapters import Adapter, ours
 import numpy as np
-import peers
-from records import progress, save
+from peers import searches
+from records import options, progress, save
 from robots import BenchRobot, chosen_robots, published_arms
 from tracking import Follower
 from verifier import Verifier
@@ -32,14 +31,15 @@ _SHARED = 'panda,iiwa14,abb_yumi_right,schunk_lwa4d,kinova_gen3,ur5'
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--count', type=int, default=2000, help='points of a path')
-    parser.add_argument('--paths', type=int, default=3, help='paths for each chain')
-    parser.add_argument('--legs', type=int, default=40, help='random postures on a path')
-    parser.add_argument('--repeats', type=int, default=3, help='of solve_path: the least counts')
-    parser.add_argument('--chains', default=_SHARED, help='names, beside the arms held out')
-    parser.add_argument('--seed', type=int, default=1, help='of the random paths')
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        count=(2000, 'points of a path'),
+        paths=(3, 'paths for each chain'),
+        legs=(40, 'random postures on a path'),
+        repeats=(3, 'of solve_path: the least counts'),
+        chains=(_SHARED, 'names, beside the arms held out'),
+        seed=(1, 'of the random paths'),
+    )
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for robot in [*published_arms(Path(folder)), *chosen_robots(args.chains)]:
@@ -56,12 +56,7 @@ def compare(
     """Rows of the table for one path."""
     verifier = Verifier(robot)
     targets = verifier.poses(truth)
-    there, absent = gather(
-        {
-            'roboticstoolbox': lambda: peers.roboticstoolbox(robot),
-            'TRAC-IK': lambda: peers.trac_ik(robot),
-        }
-    )
+    there, absent = searches(robot)
     rows = [_whole(robot, verifier, truth, targets, repeats)]
     for adapter in [ours(robot, 'levenberg_marquardt'), *there]:
         try:

@@ -45,6 +45,16 @@ def all_peers(robot: BenchRobot) -> tuple[list[Adapter], dict[str, str]]:
     )
 
 
+def searches(robot: BenchRobot) -> tuple[list[Adapter], dict[str, str]]:
+    """Make the adapters of the two libraries that search as this project does."""
+    return gather(
+        {
+            'roboticstoolbox': partial(roboticstoolbox, robot),
+            'TRAC-IK': partial(trac_ik, robot),
+        }
+    )
+
+
 def roboticstoolbox(robot: BenchRobot) -> Adapter:
     """``ik_LM`` in C++, by Chan's method."""
     rtb = require('roboticstoolbox', 'roboticstoolbox-python')

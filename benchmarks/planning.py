@@ -35,7 +35,7 @@ from time import thread_time
 import coal
 import numpy as np
 import pinocchio as pin
-from records import progress, save
+from records import progress, save, show
 from scipy.spatial.transform import Rotation
 import yaml
 
@@ -282,8 +282,7 @@ def main() -> None:
     for planner in args.planners:
         every = [one for (_, name), each in results.items() if name == planner for one in each]
         rows.append(summary('all', planner, every))
-    for row in rows:
-        print('  '.join(f'{key} {value}' for key, value in row.items()))
+    show(rows)
     save('planning', rows, count=args.count)
 
 

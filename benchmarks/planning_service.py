@@ -16,16 +16,14 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 import json
-import os
 from pathlib import Path
 import tempfile
-import threading
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from planning import JOINTS, judged, Problem, read_problems, Referee
-from records import progress, save
+from records import own_ros_domain, progress, save, show
 
 import ik_service as iks
 from ik_service.common.child_process import ChildProcess
@@ -40,14 +38,9 @@ def main() -> None:
     parser.add_argument('folder', type=Path, help="VAMP's resources/panda")
     parser.add_argument('--count', type=int, default=100, help='problems of each scene')
     args = parser.parse_args()
-    # Here and not above: rclpy reads the environment that is set first.
-    from ik_service.ros.common.domain import own_domain
-
     urdf, srdf = args.folder / 'panda_spherized.urdf', args.folder / 'panda.srdf'
     problems = read_problems(args.folder / 'problems.tar.bz2', args.count)
-    with own_domain() as domain, ExitStack() as stack:
-        os.environ.update(ROS_DOMAIN_ID=str(domain), ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST')
-        os.environ.pop('ROS_LOCALHOST_ONLY', None)  # older, and would win
+    with own_ros_domain(), ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         parameters = folder / 'parameters.yaml'  # JSON is YAML
         own = {'robot_description_semantic': srdf.read_text(), 'urdf': str(urdf)}
@@ -56,8 +49,7 @@ def main() -> None:
         node = stack.enter_context(ChildProcess('ik_node', 'ik_service.ros.node.main', words))
         node.wait_for('plan_kinematic_path is offered', _READY)
         rows = measured(problems, Referee(urdf, srdf), iks.Robot.from_urdf(urdf, srdf=srdf))
-    for row in rows:
-        print('  '.join(f'{key} {value}' for key, value in row.items()))
+    show(rows)
     save('planning_service', rows, count=args.count)
 
 
@@ -65,38 +57,31 @@ def measured(problems: list[Problem], referee: Referee, robot: iks.Robot) -> lis
     """Return the rows of the table."""
     from moveit_msgs.srv import ApplyPlanningScene, GetMotionPlan
     import rclpy
-    from rclpy.executors import SingleThreadedExecutor
 
-    rclpy.init()
-    node = rclpy.create_node('client')
+    from ik_service.ros.common.runtime import ros, spinning_node
+
     # Spins in its own thread: spin_until_future_complete busy-waits on Jazzy.
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    spinner = threading.Thread(target=executor.spin, daemon=True)
-    spinner.start()
-    applying = node.create_client(ApplyPlanningScene, 'apply_planning_scene')
-    planning = node.create_client(GetMotionPlan, 'plan_kinematic_path')
-    for client in (applying, planning):
-        client.wait_for_service()
-    chain, checker = robot.chain('panda_link0', 'panda_link8'), iks.CollisionChecker(robot)
-    results: dict[str, list[tuple[bool, float, float]]] = {}
-    for number, problem in enumerate(problems):
-        referee.set_scene(problem)
-        if referee.collides(problem.start) or referee.collides(problem.goal):
-            continue
-        assert applying.call(ApplyPlanningScene.Request(scene=scene_of(problem))).success
-        request = GetMotionPlan.Request(motion_plan_request=request_of(problem))
-        if number == 0:
-            planning.call(request)  # warms up
-        began = perf_counter()
-        answer = planning.call(request).motion_plan_response
-        seconds = perf_counter() - began
-        good, _ = judged(chain, checker, referee, problem, trajectory_of(answer))
-        results.setdefault(problem.scene, []).append((good, seconds, answer.planning_time))
-        progress(f'planning_service: {problem.scene} {number}')
-    executor.shutdown()
-    spinner.join(1.0)
-    rclpy.shutdown()
+    with ros([]), spinning_node(node := rclpy.create_node('client')):
+        applying = node.create_client(ApplyPlanningScene, 'apply_planning_scene')
+        planning = node.create_client(GetMotionPlan, 'plan_kinematic_path')
+        for client in (applying, planning):
+            client.wait_for_service()
+        chain, checker = robot.chain('panda_link0', 'panda_link8'), iks.CollisionChecker(robot)
+        results: dict[str, list[tuple[bool, float, float]]] = {}
+        for number, problem in enumerate(problems):
+            referee.set_scene(problem)
+            if referee.collides(problem.start) or referee.collides(problem.goal):
+                continue
+            assert applying.call(ApplyPlanningScene.Request(scene=scene_of(problem))).success
+            request = GetMotionPlan.Request(motion_plan_request=request_of(problem))
+            if number == 0:
+                planning.call(request)  # warms up
+            began = perf_counter()
+            answer = planning.call(request).motion_plan_response
+            seconds = perf_counter() - began
+            good, _ = judged(chain, checker, referee, problem, trajectory_of(answer))
+            results.setdefault(problem.scene, []).append((good, seconds, answer.planning_time))
+            progress(f'planning_service: {problem.scene} {number}')
     every = [one for each in results.values() for one in each]
     return [summary(scene, each) for scene, each in (*results.items(), ('all', every))]
 

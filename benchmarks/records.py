@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import argparse
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 import csv
 from datetime import datetime, UTC
 from importlib import metadata
@@ -16,6 +18,24 @@ _PACKAGES = (
     'numpy', 'numba', 'pin', 'pytracik', 'roboticstoolbox-python', 'pin-pink', 'quadprog', 'ikpy',
     'EAIK', 'scipy', 'ruckig', 'ros-jazzy-rclpy', 'ros-kilted-rclpy',
 )  # fmt: skip
+
+
+_HELP = {'chains': 'names, separated by commas', 'seed': 'of the random problems'}
+
+
+def options(description: str, **defaults: object) -> argparse.Namespace:
+    """
+    Parse the command line of a part.
+
+    :param description: of the part; the first line counts.
+    :param defaults: default of each option, which has its type; or that and its help.
+    """
+    parser = argparse.ArgumentParser(description=description.strip().splitlines()[0])
+    for name, given in defaults.items():
+        default, text = given if isinstance(given, tuple) else (given, _HELP.get(name))
+        option = f'--{name.replace("_", "-")}'
+        parser.add_argument(option, type=type(default), default=default, help=text)
+    return parser.parse_args()
 
 
 def progress(text: str) -> None:
@@ -40,6 +60,35 @@ def save(part: str, rows: list[Mapping[str, object]], **settings: object) -> Non
     progress(f'wrote results/{part}.csv')
 
 
+def show(rows: list[Mapping[str, object]]) -> None:
+    """Print a table, floats with four significant digits."""
+    from ik_service.cli.formatting import table
+
+    cells = [[str(_plain(value, 4)) for value in row.values()] for row in rows]
+    print('\n'.join(table([[*rows[0]], *cells])))
+
+
+@contextmanager
+def own_ros_domain(*folders: Path) -> Iterator[None]:
+    """
+    Use a ROS domain of this machine alone for a ``with`` block.
+
+    :param folders: those in which child processes find modules, besides the usual ones.
+    """
+    # Here and not above: most parts run where there is no ROS.
+    from ik_service.ros.common.domain import own_domain
+
+    with own_domain() as domain:
+        places = [*map(str, folders), os.environ.get('PYTHONPATH', '')]
+        os.environ.update(
+            ROS_DOMAIN_ID=str(domain),
+            ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST',
+            PYTHONPATH=os.pathsep.join(places),
+        )
+        os.environ.pop('ROS_LOCALHOST_ONLY', None)  # older, and would win
+        yield
+
+
 def write_csv(path: Path, rows: list[Mapping[str, object]]) -> None:
     """Write a table, floats with five significant digits."""
     columns = list(dict.fromkeys(column for row in rows for column in row))
@@ -48,7 +97,7 @@ def write_csv(path: Path, rows: list[Mapping[str, object]]) -> None:
         writer = csv.DictWriter(file, columns, lineterminator='\n', restval='')
         writer.writeheader()
         for row in rows:
-            writer.writerow({column: _plain(value) for column, value in row.items()})
+            writer.writerow({column: _plain(value, 5) for column, value in row.items()})
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
@@ -59,8 +108,8 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def _plain(value: object) -> object:
-    return f'{value:.5g}' if isinstance(value, float) else value
+def _plain(value: object, digits: int) -> object:
+    return f'{value:.{digits}g}' if isinstance(value, float) else value
 
 
 def _circumstances() -> dict[str, str]:

@@ -14,6 +14,10 @@ import ik_service as iks
 from ik_service.common.resources import urdf_path
 from ik_service.extras.studies.paths import plain_urdf
 
+Numbers = Sequence[float] | np.ndarray
+Joint = tuple
+"""The way to a joint (3) [m], the rotation there (3) [rad], its limits, and its axis if not z."""
+
 SHARED = Path(__file__).resolve().parents[2] / 'shared' / 'robots'
 
 MAIN = ('panda', 'ur5', 'ur5_2pi', 'iiwa14')
@@ -135,21 +139,11 @@ def chosen_robots(names: str) -> list[BenchRobot]:
 def random_chain(n: int) -> iks.KinematicChain:
     """Make a chain of revolute joints about random axes."""
     rng = np.random.default_rng(n)
-    links = ''.join(f'<link name="link{i}"/>' for i in range(n + 1))
-    joints = ''.join(_joint(i, rng) for i in range(n))
-    return iks.Robot.from_urdf(f'<robot name="snake">{links}{joints}</robot>').chain()
-
-
-def _joint(i: int, rng: np.random.Generator) -> str:
-    xyz, rpy, axis = (
-        ' '.join(map(str, numbers))
-        for numbers in (rng.uniform(-0.2, 0.2, 3), rng.uniform(-3, 3, 3), rng.normal(size=3))
-    )
-    return (
-        f'<joint name="joint{i}" type="revolute"><origin xyz="{xyz}" rpy="{rpy}"/>'
-        f'<parent link="link{i}"/><child link="link{i + 1}"/><axis xyz="{axis}"/>'
-        '<limit lower="-3" upper="3" velocity="1" effort="1"/></joint>'
-    )
+    joints = [
+        (rng.uniform(-0.2, 0.2, 3), rng.uniform(-3, 3, 3), (-3, 3), rng.normal(size=3))
+        for _ in range(n)
+    ]
+    return iks.Robot.from_urdf(urdf_of('snake', joints)).chain()
 
 
 def published_arms(folder: Path, names: Sequence[str] = SEVEN_JOINTS) -> list[BenchRobot]:
@@ -158,30 +152,42 @@ def published_arms(folder: Path, names: Sequence[str] = SEVEN_JOINTS) -> list[Be
 
     :param folder: where they go.
     """
-    robots = []
-    for name in names:
-        rows = _ARMS[name]
-        path = folder / f'{name}.urdf'
-        links = ''.join(f'<link name="link{i}"/>' for i in range(len(rows) + 1))
-        joints = ''.join(_joint(i, *row) for i, row in enumerate(rows))
-        path.write_text(f'<robot name="{name}">{links}{joints}</robot>')
-        robots.append(BenchRobot(name, path, 'link0', f'link{len(rows)}'))
-    return robots
+    return [write_arm(folder / f'{name}.urdf', name, _ARMS[name]) for name in names]
 
 
-def _joint(
-    i: int,
-    xyz: tuple[float, ...],
-    rpy: tuple[float, ...],
-    limits: tuple[float, float] | None,
-) -> str:
-    limit = (
-        f'<limit lower="{limits[0]}" upper="{limits[1]}" velocity="2" effort="1"/>'
-        if limits
-        else ''
+def write_arm(path: Path, name: str, joints: Sequence[Joint]) -> BenchRobot:
+    """Write the description of an arm, from its base to its tip."""
+    path.write_text(urdf_of(path.stem, joints))
+    return BenchRobot(name, path, 'link0', f'link{len(joints)}')
+
+
+def urdf_of(name: str, joints: Sequence[Joint]) -> str:
+    """Description of a chain: for each joint the way to it, the rotation, its limits and axis."""
+    links = ''.join(f'<link name="link{i}"/>' for i in range(len(joints) + 1))
+    text = ''.join(
+        joint_xml(f'joint{i + 1}', f'link{i}', f'link{i + 1}', *joint)
+        for i, joint in enumerate(joints)
     )
+    return f'<robot name="{name}">{links}{text}</robot>'
+
+
+def joint_xml(
+    name: str,
+    parent: str,
+    child: str,
+    xyz: Numbers,
+    rpy: Numbers = (0, 0, 0),
+    limits: tuple[float, float] | None = None,
+    axis: Numbers = (0, 0, 1),
+    kind: str = 'revolute',
+) -> str:
+    """Joint of a description; a fixed one without limits."""
+    way, turn, about = (' '.join(map(str, numbers)) for numbers in (xyz, rpy, axis))
+    limit = ''
+    if limits is not None:
+        limit = f'<limit lower="{limits[0]}" upper="{limits[1]}" velocity="2" effort="1"/>'
     return (
-        f'<joint name="joint{i + 1}" type="{"revolute" if limits else "fixed"}">'
-        f'<origin xyz="{" ".join(map(str, xyz))}" rpy="{" ".join(map(str, rpy))}"/>'
-        f'<parent link="link{i}"/><child link="link{i + 1}"/><axis xyz="0 0 1"/>{limit}</joint>'
+        f'<joint name="{name}" type="{"fixed" if limits is None else kind}">'
+        f'<origin xyz="{way}" rpy="{turn}"/><parent link="{parent}"/><child link="{child}"/>'
+        f'<axis xyz="{about}"/>{limit}</joint>'
     )

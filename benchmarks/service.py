@@ -12,13 +12,11 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 import json
-import os
 from pathlib import Path
-import threading
 from time import monotonic, perf_counter
 
 import numpy as np
-from records import progress, save
+from records import own_ros_domain, progress, save
 from timing import quartiles
 
 import ik_service as iks
@@ -44,19 +42,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.clients % args.processes:
         parser.error('--clients has to be a multiple of --processes')
-    # Here and not above: rclpy reads the environment that is set first.
-    from ik_service.ros.common.domain import own_domain
-
     joints, targets = poses(200, args.seed)
-    with own_domain() as domain, ExitStack() as children:
-        os.environ.update(
-            ROS_DOMAIN_ID=str(domain),
-            ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST',
-            PYTHONPATH=os.pathsep.join(
-                [str(Path(__file__).parent), os.environ.get('PYTHONPATH', '')]
-            ),
-        )
-        os.environ.pop('ROS_LOCALHOST_ONLY', None)  # older, and would win
+    with own_ros_domain(Path(__file__).parent), ExitStack() as children:
         progress('service: starting the servers')
         start_servers(children, joints)
         progress('service: round trips')
@@ -89,8 +76,8 @@ def start_servers(children: ExitStack, joints: list[str]) -> None:
     arm = ['-p', f'urdf:={urdf_path("panda")}', '-p', f'tip_link:={TIP}']
     servers = [
         ChildProcess('compute_ik', 'ik_service.ros.node.main', ['--ros-args', *arm]),
-        ChildProcess('echo', 'service_servers', ['echo', json.dumps(joints)]),
-        ChildProcess('trigger', 'service_servers', ['trigger', '']),
+        ChildProcess('echo', 'service_programs', ['echo', json.dumps(joints)]),
+        ChildProcess('trigger', 'service_programs', ['trigger', '']),
     ]
     for server in servers:
         children.enter_context(server)
@@ -102,39 +89,32 @@ def round_trips(joints: list[str], targets: np.ndarray, count: int) -> list[dict
     """Rows of the table: one call after the other, the services in turn."""
     from moveit_msgs.srv import GetPositionIK
     import rclpy
-    from rclpy.executors import SingleThreadedExecutor
-    from service_clients import requests
+    from service_programs import requests
     from std_srvs.srv import Trigger
 
+    from ik_service.ros.common.runtime import ros, spinning_node
+
     messages = requests(joints, targets)
-    rclpy.init()
-    node = rclpy.create_node('client')
     # Spins in its own thread: spin_until_future_complete busy-waits on Jazzy.
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    spinner = threading.Thread(target=executor.spin, daemon=True)
-    spinner.start()
-    clients = {
-        'compute_ik': node.create_client(GetPositionIK, 'compute_ik'),
-        'echo': node.create_client(GetPositionIK, 'echo'),
-        'trigger': node.create_client(Trigger, 'trigger'),
-    }
-    times, solved = {name: [] for name in clients}, 0
-    for client in clients.values():
-        client.wait_for_service()
-    for k in range(-_ROUND, count):  # the first ones warm up and do not count
-        message = messages[k % len(messages)]
-        for name, client in clients.items():
-            request = Trigger.Request() if name == 'trigger' else message
-            began = perf_counter()
-            answer = client.call(request, timeout_sec=_PATIENCE)
-            seconds = perf_counter() - began
-            if k >= 0:
-                times[name].append(seconds)
-                solved += name == 'compute_ik' and answer.error_code.val == 1
-    executor.shutdown()
-    spinner.join(1.0)
-    rclpy.shutdown()
+    with ros([]), spinning_node(node := rclpy.create_node('client')):
+        clients = {
+            'compute_ik': node.create_client(GetPositionIK, 'compute_ik'),
+            'echo': node.create_client(GetPositionIK, 'echo'),
+            'trigger': node.create_client(Trigger, 'trigger'),
+        }
+        times, solved = {name: [] for name in clients}, 0
+        for client in clients.values():
+            client.wait_for_service()
+        for k in range(-_ROUND, count):  # the first ones warm up and do not count
+            message = messages[k % len(messages)]
+            for name, client in clients.items():
+                request = Trigger.Request() if name == 'trigger' else message
+                began = perf_counter()
+                answer = client.call(request, timeout_sec=_PATIENCE)
+                seconds = perf_counter() - began
+                if k >= 0:
+                    times[name].append(seconds)
+                    solved += name == 'compute_ik' and answer.error_code.val == 1
     echo = _medians(times['echo'])
     return [
         {
@@ -165,13 +145,13 @@ def throughput(
     """Rows of the table: many clients at once, the services in turn."""
     services = ['echo', 'compute_ik'] * (args.windows + 1)  # the first ones warm up
     start = monotonic() + _HEAD_START
-    schedule = [repr(start), str(args.seconds), ','.join(services)]
     data = [json.dumps(joints), json.dumps(targets.tolist())]
     each = args.clients // args.processes
+    schedule = ['clients', str(each), repr(start), str(args.seconds), ','.join(services)]
     with ExitStack() as stack:
         workers = [
             stack.enter_context(
-                ChildProcess(f'clients {k}', 'service_clients', [str(each), *schedule, *data])
+                ChildProcess(f'clients {k}', 'service_programs', [*schedule, *data])
             )
             for k in range(args.processes)
         ]

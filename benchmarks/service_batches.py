@@ -10,14 +10,13 @@ Needs the environment of ``make env``, or a sourced ROS 2 with moveit_msgs.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-import os
 import threading
 from time import perf_counter, sleep
 
 import numpy as np
-from records import progress, save
+from records import options, own_ros_domain, progress, save
 from timing import quartiles
 
 import ik_service as iks
@@ -32,18 +31,14 @@ _PAUSE = 0.005  # of the other client between two calls [s]
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--single', type=int, default=500, help='poses one by one, in a turn')
-    parser.add_argument('--batch', type=int, default=20000, help='poses of a batch')
-    parser.add_argument('--turns', type=int, default=9, help='turns that count')
-    parser.add_argument('--seed', type=int, default=1, help='of the random poses')
-    args = parser.parse_args()
-    # Here and not above: rclpy reads the environment that is set first.
-    from ik_service.ros.common.domain import own_domain
-
-    with own_domain() as domain, ExitStack() as stack:
-        os.environ.update(ROS_DOMAIN_ID=str(domain), ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST')
-        os.environ.pop('ROS_LOCALHOST_ONLY', None)  # older, and would win
+    args = options(
+        __doc__,
+        single=(500, 'poses one by one, in a turn'),
+        batch=(20000, 'poses of a batch'),
+        turns=(9, 'turns that count'),
+        seed=(1, 'of the random poses'),
+    )
+    with own_ros_domain(), ExitStack() as stack:
         progress('service_batches: starting the node')
         arm = ['-p', f'urdf:={urdf_path("panda")}', '-p', f'tip_link:={TIP}']
         server = ChildProcess('the node', 'ik_service.ros.node.main', ['--ros-args', *arm])
@@ -64,43 +59,33 @@ def measured(targets: np.ndarray, args: argparse.Namespace) -> list[dict[str, ob
     """Rows of the table."""
     from moveit_msgs.srv import GetPositionIK
     import rclpy
-    from rclpy.executors import SingleThreadedExecutor
 
     from ik_service.ros.clients import IkClient
+    from ik_service.ros.common.runtime import ros, spinning_node
 
-    rclpy.init()
-    node = rclpy.create_node('benchmark')
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    spinner = threading.Thread(target=executor.spin, daemon=True)
-    spinner.start()
-    single = node.create_client(GetPositionIK, 'compute_ik')
-    single.wait_for_service()
-    messages = [_request(T) for T in targets[: args.single]]
+    with ros([]), spinning_node(node := rclpy.create_node('benchmark')):
+        single = node.create_client(GetPositionIK, 'compute_ik')
+        single.wait_for_service()
+        few = targets[: args.single]
+        messages = [_request(T) for T in few]
 
-    def one_by_one() -> float:
-        answers = [single.call(message, timeout_sec=_PATIENCE) for message in messages]
-        return float(np.mean([answer.error_code.val == 1 for answer in answers]))
+        def one_by_one() -> list[bool]:
+            answers = [single.call(message, timeout_sec=_PATIENCE) for message in messages]
+            return [answer.error_code.val == 1 for answer in answers]
 
-    with IkClient(node) as client:
-        ways: dict[str, tuple[int, Callable[[], float]]] = {
-            'one by one': (args.single, one_by_one),
-            'pipelined': (
-                args.single,
-                lambda: float(client.pipelined(targets[: args.single]).result().success.mean()),
-            ),
-            'batch': (args.batch, lambda: float(client.solve(targets).result().success.mean())),
-        }
-        table = _in_turns(ways, args.turns)
-        waits = {
-            'alone': _waits(single, messages, lambda: sleep(2.0)),
-            'beside a batch': _waits(
-                single, messages, lambda: [client.solve(targets).result() for _ in range(3)]
-            ),
-        }
-    executor.shutdown()
-    spinner.join(1.0)
-    rclpy.shutdown()
+        with IkClient(node) as client:
+            ways: dict[str, tuple[int, Callable[[], Sequence[bool]]]] = {
+                'one by one': (args.single, one_by_one),
+                'pipelined': (args.single, lambda: client.pipelined(few).result().success),
+                'batch': (args.batch, lambda: client.solve(targets).result().success),
+            }
+            table = _in_turns(ways, args.turns)
+            waits = {
+                'alone': _waits(single, messages, lambda: sleep(2.0)),
+                'beside a batch': _waits(
+                    single, messages, lambda: [client.solve(targets).result() for _ in range(3)]
+                ),
+            }
     return table + [
         {
             'way': f'one compute_ik {when}',
@@ -113,14 +98,14 @@ def measured(targets: np.ndarray, args: argparse.Namespace) -> list[dict[str, ob
 
 
 def _in_turns(
-    ways: dict[str, tuple[int, Callable[[], float]]], turns: int
+    ways: dict[str, tuple[int, Callable[[], Sequence[bool]]]], turns: int
 ) -> list[dict[str, object]]:
     """Rates of each way, in turns; the first turn warms up and does not count."""
     rates, solved = {way: [] for way in ways}, {way: [] for way in ways}
     for turn in range(turns + 1):
         for way, (count, solve) in ways.items():
             began = perf_counter()
-            share = solve()
+            share = np.mean(solve())
             if turn:
                 rates[way].append(count / (perf_counter() - began))
                 solved[way].append(share)

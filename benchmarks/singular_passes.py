@@ -9,13 +9,12 @@ arm is where it is commanded.
 
 from __future__ import annotations
 
-import argparse
 from itertools import pairwise
 from pathlib import Path
 import tempfile
 
 import numpy as np
-from records import progress, save
+from records import options, progress, save
 from robots import BenchRobot, chosen_robots, published_arms
 
 from ik_service.extras.studies.paths import random_corners
@@ -161,9 +160,7 @@ def cases(folder: Path, seeds: int) -> list[tuple[BenchRobot, str, np.ndarray]]:
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--seeds', type=int, default=3, help='paths of a kind')
-    args = parser.parse_args()
+    args = options(__doc__, seeds=(3, 'paths of a kind'))
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for robot, name, q in cases(Path(folder), args.seeds):

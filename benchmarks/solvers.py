@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
-
 from adapters import Adapter, ours
 from peers import all_peers
-from records import progress, save
+from records import options, progress, save
 from robots import BenchRobot, chosen_robots, MAIN
 from timing import rounds_of, run_round, Score, use_one_core
 from verifier import Problems, Verifier
@@ -20,12 +18,9 @@ _ROUND = 2500
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--count', type=int, default=1000, help='problems for each chain')
-    parser.add_argument('--repeats', type=int, default=3)
-    parser.add_argument('--chains', default=','.join(MAIN), help='names, separated by commas')
-    parser.add_argument('--seed', type=int, default=1, help='of the random problems')
-    args = parser.parse_args()
+    args = options(
+        __doc__, count=(1000, 'problems for each chain'), repeats=3, chains=','.join(MAIN), seed=1
+    )
     use_one_core()
     rows = []
     for robot in chosen_robots(args.chains):

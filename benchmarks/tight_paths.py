@@ -9,13 +9,12 @@ long it takes to say so. Writes nothing; prints a table.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 import tempfile
 from time import perf_counter
 
 import numpy as np
-from records import progress
+from records import options, progress
 from robots import BenchRobot, chosen_robots, published_arms
 from scipy.interpolate import PchipInterpolator
 
@@ -30,12 +29,13 @@ _FINE = 80_000
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--paths', type=int, default=8, help='paths for each chain')
-    parser.add_argument('--rows', type=int, default=300, help='points of a path')
-    parser.add_argument('--lines', type=int, default=30, help='straight lines for each chain')
-    parser.add_argument('--chains', default=_CHAINS, help='names, beside the arms held out')
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        paths=(8, 'paths for each chain'),
+        rows=(300, 'points of a path'),
+        lines=(30, 'straight lines for each chain'),
+        chains=(_CHAINS, 'names, beside the arms held out'),
+    )
     with tempfile.TemporaryDirectory() as folder:
         robots = [*published_arms(Path(folder)), *chosen_robots(args.chains)]
         for step in _STEPS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 import os
 import sys
@@ -44,17 +44,24 @@ class Score:
         :param reference: the score with which this one is compared, round by round: the same
             problems, a moment apart.
         """
-        times = np.array(self.seconds) * 1e6
         row = {
-            'problems': len(times),
-            'mean_us': times.mean(),
-            'median_us': np.median(times),
-            'p99_us': np.percentile(times, 99),
+            'problems': len(self.seconds),
+            **times_row(self.seconds),
             'success_percent': 100.0 * np.mean(self.solved),
         }
         if reference is not None:
             row.update(quartiles('times_ours', np.divide(self.rounds, reference.rounds)))
         return row
+
+
+def times_row(seconds: Sequence[float] | np.ndarray) -> dict[str, object]:
+    """Mean, median and 99th percentile of times as columns of a table [µs]."""
+    times = np.array(seconds) * 1e6
+    return {
+        'mean_us': float(times.mean()),
+        'median_us': float(np.median(times)),
+        'p99_us': float(np.percentile(times, 99)),
+    }
 
 
 def quartiles(name: str, values: np.ndarray) -> dict[str, float]:

@@ -10,15 +10,14 @@ circles of the tip that keep its orientation.
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass, field
 import math
 from time import perf_counter
 
-from adapters import Adapter, gather, ours
+from adapters import Adapter, ours
 import numpy as np
-import peers
-from records import progress, save
+from peers import searches
+from records import options, progress, save
 from robots import BenchRobot, chosen_robots, MAIN
 from timing import quartiles, use_one_core
 from verifier import Verifier
@@ -76,11 +75,12 @@ class Follower:
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--count', type=int, default=2000, help='points of a path')
-    parser.add_argument('--chains', default=','.join(MAIN), help='names, separated by commas')
-    parser.add_argument('--seed', type=int, default=1, help='of the random paths')
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        count=(2000, 'points of a path'),
+        chains=','.join(MAIN),
+        seed=(1, 'of the random paths'),
+    )
     use_one_core()
     rows = []
     for robot in chosen_robots(args.chains):
@@ -127,12 +127,7 @@ def follow(
     robot: BenchRobot, verifier: Verifier, path: str, start: np.ndarray, targets: np.ndarray
 ) -> list[dict[str, object]]:
     """Rows of the table for one path: everyone follows a piece of it in turn."""
-    there, absent = gather(
-        {
-            'roboticstoolbox': lambda: peers.roboticstoolbox(robot),
-            'TRAC-IK': lambda: peers.trac_ik(robot),
-        }
-    )
+    there, absent = searches(robot)
     adapters = [ours(robot, 'levenberg_marquardt'), *there]
     for adapter in adapters:
         Follower(adapter, start).follow(verifier, targets[:3])

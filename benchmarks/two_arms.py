@@ -7,13 +7,13 @@ counts when plain NumPy finds every tip within its tolerances, and every joint w
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Mapping
 from time import perf_counter
 from xml.etree import ElementTree
 
 import numpy as np
-from records import progress, save
+from records import options, progress, save, show
+from robots import joint_xml
 from timing import use_one_core
 
 import ik_service as iks
@@ -40,10 +40,7 @@ Target = Mapping[Tip, np.ndarray | iks.Task]
 
 def main() -> None:
     """Measure, print and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--count', type=int, default=1000, help='problems of each kind')
-    parser.add_argument('--seed', type=int, default=1, help='of the random problems')
-    args = parser.parse_args()
+    args = options(__doc__, count=(1000, 'problems of each kind'), seed=1)
     use_one_core()
     rows = []
     for name, tree in trees().items():
@@ -54,8 +51,7 @@ def main() -> None:
         progress(f'two_arms: panda, {name}')
         row = measured(panda, args.count, args.seed, lambda T, f=fields: iks.Task(T, **f))
         rows.append({'problem': f'panda, {name}', **row})
-    for row in rows:
-        print('  '.join(f'{key} {value}' for key, value in row.items()))
+    show(rows)
     save('two_arms', rows, count=args.count, seed=args.seed)
 
 
@@ -79,26 +75,15 @@ def two_pandas() -> str:
     text = urdf_path('panda').read_text()
     parts = [
         '<link name="column"/><link name="lift"/><link name="bar"/>',
-        _joint('rise', 'prismatic', 'column', 'lift', (0, 0, 0), 0.3),
-        _joint('turn', 'revolute', 'lift', 'bar', (0, 0, 0.5), 1.5),
+        joint_xml('rise', 'column', 'lift', (0, 0, 0), limits=(-0.3, 0.3), kind='prismatic'),
+        joint_xml('turn', 'lift', 'bar', (0, 0, 0.5), limits=(-1.5, 1.5)),
     ]
     for side, y in (('left', 0.3), ('right', -0.3)):
-        parts.append(_joint(f'{side}_mount', 'fixed', 'bar', f'{side}_panda_link0', (0, y, 0), 0))
+        parts.append(joint_xml(f'{side}_mount', 'bar', f'{side}_panda_link0', (0, y, 0)))
         for part in ElementTree.fromstring(text):
             if part.tag in ('link', 'joint'):
                 parts.append(_renamed(part, side))
     return f'<robot name="two_pandas">{"".join(parts)}</robot>'
-
-
-def _joint(
-    name: str, kind: str, parent: str, child: str, xyz: tuple[float, ...], most: float
-) -> str:
-    x, y, z = xyz
-    return (
-        f'<joint name="{name}" type="{kind}"><origin xyz="{x} {y} {z}"/><parent link="{parent}"/>'
-        f'<child link="{child}"/><axis xyz="0 0 1"/>'
-        f'<limit lower="{-most}" upper="{most}" velocity="1" effort="1"/></joint>'
-    )
 
 
 def _renamed(part: ElementTree.Element, side: str) -> str:

@@ -23,12 +23,10 @@ from tempfile import TemporaryDirectory
 
 from cell import cell_file
 import numpy as np
-from records import progress, save
+from records import progress, save, show
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
 
-from ik_service.cli.formatting import table  # noqa: E402
 
 HOSTS = {'ik_host_a': '10.213.7.1', 'ik_host_b': '10.213.7.2'}
 DOMAIN = '42'  # nobody else is in these networks
@@ -59,8 +57,7 @@ def main() -> None:
             rows.append(measure(name, a, b, {}, args))
         except subprocess.CalledProcessError:
             progress('this kernel has no netem: no slow cable')
-    texts = [[*rows[0]], *([_short(value) for value in row.values()] for row in rows)]
-    print('\n'.join(table(texts)))
+    show(rows)
     if not args.no_save:
         save('two_hosts', rows, **vars(args))
 
@@ -141,10 +138,6 @@ def _inside(host: str, *words: str) -> None:
 
 def _run(*words: str) -> None:
     subprocess.run(words, check=True)
-
-
-def _short(value: object) -> str:
-    return f'{value:.3g}' if isinstance(value, float) else str(value)
 
 
 if __name__ == '__main__':

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import threading
 import time
@@ -11,8 +10,9 @@ import time
 from cell_arms import ObedientArm, TARGET_RATE
 from moveit_msgs.srv import GetPositionIK
 import rclpy
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+
+from ik_service.ros.common.runtime import ros, spinning_node
 
 _PATIENCE = 5.0  # with an answer [s]
 
@@ -34,25 +34,19 @@ def main() -> None:
     ((name, arm),) = json.loads(sys.argv[1]).items()
     count, seconds = int(sys.argv[2]), float(sys.argv[3])
     began = time.monotonic()
-    rclpy.init()
-    node = Node('client')
-    watched = WatchedArm(node, name, arm)
-    client = node.create_client(GetPositionIK, f'{name}/compute_ik')
-    node.create_timer(0.01, watched.publish_state)
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    threading.Thread(target=executor.spin, daemon=True).start()
-    client.wait_for_service()
-    found = time.monotonic() - began
-    calls, lost = _calls(client, _request(arm), count)
-    node.create_timer(1.0 / TARGET_RATE, lambda: watched.publish_target(time.monotonic(), 0.0))
-    time.sleep(3.0)
-    watched.arrivals.clear()
-    time.sleep(seconds)
-    arrivals = watched.arrivals[:]
+    with ros([]), spinning_node(node := Node('client')):
+        watched = WatchedArm(node, name, arm)
+        client = node.create_client(GetPositionIK, f'{name}/compute_ik')
+        node.create_timer(0.01, watched.publish_state)
+        client.wait_for_service()
+        found = time.monotonic() - began
+        calls, lost = _calls(client, _request(arm), count)
+        node.create_timer(1.0 / TARGET_RATE, lambda: watched.publish_target(time.monotonic(), 0.0))
+        time.sleep(3.0)
+        watched.arrivals.clear()
+        time.sleep(seconds)
+        arrivals = watched.arrivals[:]
     print(json.dumps({'calls': calls, 'lost': lost, 'arrivals': arrivals, 'found': found}))
-    sys.stdout.flush()
-    os._exit(0)  # the thread that spins is not waited for
 
 
 def _calls(

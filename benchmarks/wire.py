@@ -23,7 +23,7 @@ sys.path[:0] = [str(HERE.parent / 'test'), str(HERE.parent)]
 
 from support.motion.trajectory_controller import Version  # noqa: E402
 from support.motion.wire import CHANNELS, GraphTime, READY, Wire  # noqa: E402
-from wire_servo import SERVO_CASES, ServoWire  # noqa: E402
+from wire_servo import disturbed, every, SERVO_CASES, ServoWire  # noqa: E402
 
 from ik_service.model.motion_bounds import JointBounds, MotionBounds  # noqa: E402
 
@@ -103,42 +103,6 @@ def suspended(wire: Wire) -> None:
     wire.sending = lambda number: 0.25 if number == 45 else 0.0
     moving(wire)
     wire.run(2.5)
-
-
-def big_messages(wire: Wire) -> None:
-    """Take 40 ms, now and then, between computing and sending."""
-    wire.sending = lambda number: 0.04 if number % 25 == 24 else 0.0
-    ordinary(wire)
-
-
-def late_ticks(wire: Wire) -> None:
-    """Let every 20th tick be 30 ms late."""
-    wire.late_tick = lambda number: 0.03 if number % 20 == 19 else 0.0
-    ordinary(wire)
-
-
-def slow_ticks(wire: Wire) -> None:
-    """Let every tick be 4 ms late."""
-    wire.late_tick = lambda number: 0.004
-    ordinary(wire)
-
-
-def lossy(wire: Wire) -> None:
-    """Lose a tenth of the messages."""
-    wire.loss = 0.1
-    ordinary(wire)
-
-
-def late_messages(wire: Wire) -> None:
-    """Let every fifth message be 30 ms late."""
-    wire.late = lambda number: 0.03 if number % 5 == 4 else 0.0
-    ordinary(wire)
-
-
-def busy(wire: Wire) -> None:
-    """Let messages take up to 10 ms, at random."""
-    wire.jitter = 0.01
-    ordinary(wire)
 
 
 def killed(wire: Wire) -> None:
@@ -239,12 +203,12 @@ CASES: dict[str, Case] = {
     'joint states that lie for 0.1 s': states_lie,
     'node stalled for 0.3 s': stalled,
     'suspended for 0.25 s before sending': suspended,
-    'big messages: 40 ms before sending': big_messages,
-    'every 20th tick 30 ms late': late_ticks,
-    'every tick 4 ms late': slow_ticks,
-    '10 % of the messages lost': lossy,
-    'every fifth message 30 ms late': late_messages,
-    'messages up to 10 ms late': busy,
+    'big messages: 40 ms before sending': disturbed(ordinary, sending=every(25, 0.04)),
+    'every 20th tick 30 ms late': disturbed(ordinary, late_tick=every(20, 0.03)),
+    'every tick 4 ms late': disturbed(ordinary, late_tick=every(1, 0.004)),
+    '10 % of the messages lost': disturbed(ordinary, loss=0.1),
+    'every fifth message 30 ms late': disturbed(ordinary, late=every(5, 0.03)),
+    'messages up to 10 ms late': disturbed(ordinary, jitter=0.01),
     'node killed': killed,
     'description replaced': replaced,
     'stop': stopped,
@@ -307,15 +271,13 @@ def servo() -> list[dict[str, object]]:
     """Measure what MoveIt Servo would send in the same cases, as far as it has them."""
     rows = []
     for version in Version:
-        for name, case in SERVO_CASES.items():
-            rows.append(
-                _row('MoveIt Servo', version.value, name, ServoWire(version=version), case)
-            )
-        for name, graph in CLOCKS.items():
-            wire = ServoWire(graph=graph(), version=version)
-            rows.append(
-                _row('MoveIt Servo', version.value, name, wire, SERVO_CASES['ordinary motion'])
-            )
+        cases = [(name, case, None) for name, case in SERVO_CASES.items()]
+        cases += [
+            (name, SERVO_CASES['ordinary motion'], graph()) for name, graph in CLOCKS.items()
+        ]
+        for name, case, graph in cases:
+            wire = ServoWire(graph=graph, version=version)
+            rows.append(_row('MoveIt Servo', version.value, name, wire, case))
     return rows
 
 

@@ -122,12 +122,19 @@ def _moving(wire: ServoWire) -> None:
     wire.run(0.4)
 
 
-def _with(**hooks: object) -> Callable[[ServoWire], None]:
-    def case(wire: ServoWire) -> None:
+def disturbed(motion: Callable[[Wire], object], **hooks: object) -> Callable[[Wire], None]:
+    """Return a case: a motion while ticks or messages are late, or get lost."""
+
+    def case(wire: Wire) -> None:
         vars(wire).update(hooks)
-        _to_and_fro(wire)
+        motion(wire)
 
     return case
+
+
+def every(count: int, late: float) -> Callable[[int], float]:
+    """Return the delay of messages or ticks by their number, one in so many [s]."""
+    return lambda number: late if number % count == count - 1 else 0.0
 
 
 def _silent_states(wire: ServoWire) -> None:
@@ -177,19 +184,15 @@ SERVO_CASES = {
     'joint states lost for 1 s': _silent_states,
     'joint states that lie for 0.1 s': _lying_states,
     'node stalled for 0.3 s': _stalled,
-    'suspended for 0.25 s before sending': _with(
-        sending=lambda number: 0.25 if number == 45 else 0.0
+    'suspended for 0.25 s before sending': disturbed(
+        _to_and_fro, sending=lambda number: 0.25 if number == 45 else 0.0
     ),
-    'big messages: 40 ms before sending': _with(
-        sending=lambda number: 0.04 if number % 25 == 24 else 0.0
-    ),
-    'every 20th tick 30 ms late': _with(
-        late_tick=lambda number: 0.03 if number % 20 == 19 else 0.0
-    ),
-    'every tick 4 ms late': _with(late_tick=lambda number: 0.004),
-    '10 % of the messages lost': _with(loss=0.1),
-    'every fifth message 30 ms late': _with(late=lambda number: 0.03 if number % 5 == 4 else 0.0),
-    'messages up to 10 ms late': _with(jitter=0.01),
+    'big messages: 40 ms before sending': disturbed(_to_and_fro, sending=every(25, 0.04)),
+    'every 20th tick 30 ms late': disturbed(_to_and_fro, late_tick=every(20, 0.03)),
+    'every tick 4 ms late': disturbed(_to_and_fro, late_tick=every(1, 0.004)),
+    '10 % of the messages lost': disturbed(_to_and_fro, loss=0.1),
+    'every fifth message 30 ms late': disturbed(_to_and_fro, late=every(5, 0.03)),
+    'messages up to 10 ms late': disturbed(_to_and_fro, jitter=0.01),
     'node killed': _killed,
     'node started again in motion': _again,
 }

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass
 import math
-from math import nan
 import os
 import select
 import shutil
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from ik_service.cli.interrupts import check_interrupts
 from ik_service.cli.ros import split_ros_arguments
+from ik_service.common.arguments import checked_option
 from ik_service.common.ros_installation import require_ros
 from ik_service.exceptions import IkServiceError
 
@@ -324,7 +324,9 @@ def parse(arguments: Sequence[str]) -> tuple[Namespace, list[str]]:
     )
     parser.add_argument(
         '--speed',
-        type=_share,
+        type=checked_option(
+            float, lambda share: 0.0 < share <= 1.0, 'has to be above 0, 1 at most, not {}'
+        ),
         default=DEFAULT_SPEED,
         help='share of the full speed to begin with (default: %(default)g)',
     )
@@ -351,16 +353,6 @@ def parse(arguments: Sequence[str]) -> tuple[Namespace, list[str]]:
         help='number of the button that has to be held; -1: none (default: %(default)s)',
     )
     return parser.parse_args(own), ros
-
-
-def _share(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = nan
-    if not 0.0 < value <= 1.0:
-        raise ArgumentTypeError(f'has to be above 0, 1 at most, not {text}')
-    return value
 
 
 _PERIOD = 0.02  # between two commands [s]

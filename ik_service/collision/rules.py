@@ -24,10 +24,6 @@ LONGEST_NAME = 1_000
 _UNSET, _CHECKED, _ALLOWED = -1, 0, 1
 
 
-def _no_values() -> np.ndarray:
-    return np.zeros((0, 0), np.int8)
-
-
 @dataclass(frozen=True, eq=False)
 class AllowedCollisions(PicklableValue):
     """
@@ -44,7 +40,7 @@ class AllowedCollisions(PicklableValue):
     """
 
     names: tuple[str, ...] = ()
-    values: np.ndarray = field(default_factory=_no_values)
+    values: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.int8))
     defaults: Mapping[str, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -12,7 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.collision.part import OBJECT, Part, Solid
-from ik_service.collision.rules import AllowedCollisions, LinkPadding, NO_PADDING, NOTHING_ALLOWED
+from ik_service.collision.rules import (
+    AllowedCollisions,
+    LinkPadding,
+    LONGEST_NAME,
+    NO_PADDING,
+    NOTHING_ALLOWED,
+)
 from ik_service.collision.shapes import checked_pose, Mesh, placed_shapes, PlacedShape, Shape
 from ik_service.common.quoting import safe_repr
 from ik_service.common.read_only import PicklableValue
@@ -22,8 +28,6 @@ MOST_OBJECTS = 10_000
 """Objects of a world, at most; attached ones and others together."""
 MOST_TRIANGLES = 5_000_000
 """Triangles of all meshes of a world, at most."""
-LONGEST_NAME = 1_000
-"""Characters of an object's name, at most."""
 
 Color = tuple[float, float, float, float]
 """Red, green, blue and opacity, each from 0 to 1."""

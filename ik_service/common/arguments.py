@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
+from collections.abc import Callable
 import math
 import operator
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.common.quoting import quote, safe_repr
 from ik_service.exceptions import ArgumentError, OptionError
+
+Number = TypeVar('Number', int, float)
 
 _REAL = 'fiu'  # kinds of NumPy's types that hold real numbers
 
@@ -147,3 +152,26 @@ def parse_numbers(text: str, option: str) -> tuple[float, ...]:
             raise OptionError(option, f"has to look like '0.1, -2', but has {quote(part)}")
         numbers.append(number)
     return tuple(numbers)
+
+
+def checked_option(
+    kind: Callable[[str], Number], holds: Callable[[Number], bool], refusal: str
+) -> Callable[[str], Number]:
+    """
+    Return a reader of an option of a command line, as the ``type`` of an argument of argparse.
+
+    :param kind: reads the number; raises ValueError for text that is none.
+    :param holds: returns whether the option may have a value.
+    :param refusal: why others are refused, with ``{}`` where the text stands.
+    """
+
+    def read(text: str) -> Number:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = None
+        if value is None or not holds(value):
+            raise ArgumentTypeError(refusal.format(text.strip()))
+        return value
+
+    return read

@@ -16,6 +16,7 @@ from ik_service.kinematics.joint_space import (
     FARTHEST_LIMIT,
     has_lower,
     has_upper,
+    sampled_range,
     sampling_bounds,
     search_limits,
 )
@@ -151,6 +152,22 @@ def test_spread_may_differ_from_joint_to_joint():
     lower, upper = sampling_bounds([-1e9, -1e9, -2.0], [1e9, 1e9, 2.0], [1.0, math.pi, 9.0])
     np.testing.assert_allclose(lower, [-1.0, -math.pi, -2.0])
     np.testing.assert_allclose(upper, [1.0, math.pi, 2.0])
+
+
+def test_no_more_than_one_turn_about_the_middle_is_sampled():
+    chain = arm('ur5e')  # two turns at most joints
+    assert (chain.upper - chain.lower).max() > 12.0
+    lower, upper = sampled_range(chain)
+    np.testing.assert_allclose(upper - lower, 2 * math.pi)
+    np.testing.assert_allclose(0.5 * (lower + upper), chain.mid_range(), atol=1e-12)
+    joint = joint_xml('j', 'continuous', 'a', 'b')
+    half = iks.Robot.from_urdf(robot_xml(['a', 'b'], [joint])).chain()
+    assert [bound[0] for bound in sampled_range(half)] == [-math.pi, math.pi]
+    half = half.with_limits([2.0], [math.inf])
+    np.testing.assert_allclose(sampled_range(half), [[2.0], [2.0 + math.pi]])
+    slide = joint_xml('j', 'prismatic', 'a', 'b', inner=limit_xml(-9.0, 9.0))
+    long = iks.Robot.from_urdf(robot_xml(['a', 'b'], [slide])).chain()
+    assert [bound[0] for bound in sampled_range(long)] == [-9.0, 9.0]
 
 
 def test_middle_is_that_of_limits_that_are_meant():

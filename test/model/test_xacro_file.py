@@ -238,15 +238,6 @@ def test_an_unknown_package_is_named_once_with_what_to_do(write, name):
     )
 
 
-def test_what_xacro_says_of_an_expression_stands_there_once(write):
-    file = write(f"""{HEAD}<xacro:property name="p" value="$(eval find('a') + )"/>
-<link name="${{p}}"/></robot>""")
-    with pytest.raises(UrdfError) as caught:
-        iks.Robot.from_urdf(file)
-    assert '<class' not in str(caught.value)
-    assert str(caught.value).count('<string>') == 1
-
-
 def test_the_expanded_text_is_checked_like_any_urdf(write):
     assert_refused(write(f'{HEAD}</robot>'), 'no links')
     assert_refused(write('<sdf/>'), "root element 'sdf' is not a robot")

@@ -279,11 +279,6 @@ def test_tasks_for_a_chain():
     assert iks.Task(tasks[0].target).violation(chain.forward(batch.q[0]))[1] < 1e-5
 
 
-def test_no_targets_of_a_tree(tree, tip_targets):
-    empty = {tip: poses[:0] for tip, poses in tip_targets.items()}
-    assert iks.solve_ik_batch(tree, empty).q.shape == (0, 19)
-
-
 @pytest.mark.parametrize(
     ('change', 'message'),
     [

@@ -6,6 +6,9 @@ import numpy as np
 
 import ik_service as iks
 
+PATIENT = iks.PathOptions(timeout=600.0)
+"""Options for a path that has to be found on a busy machine, too."""
+
 HOME = np.array([0.0, -0.4, 0.1, -2.0, 0.0, 1.8, 0.8])
 """A posture of the panda away from limits and singular ones [rad]."""
 

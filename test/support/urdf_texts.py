@@ -1,10 +1,7 @@
 """Robots with given links, joints and trees as URDF text, and SRDF texts for them."""
 
-import numpy as np
-
-from ik_service.model.joint import JointType
 from ik_service.robot import Robot
-from support.chains import limit_xml, rotation
+from support.chains import limit_xml
 
 LIMIT = '<limit lower="-1" upper="2" velocity="3" effort="4"/>'
 
@@ -23,20 +20,6 @@ def robot_xml(*joints, links=('base', 'arm')):
 
 def read_joint(parts=LIMIT, kind='revolute'):
     return Robot.from_urdf(robot_xml(joint_xml(parts, kind))).joints['shoulder']
-
-
-def pose_of(robot, tip, values):
-    """(4, 4) pose of a link in the root frame, by the definition of a joint."""
-    T = np.eye(4)
-    for joint, _ in robot.path(robot.root_link, tip):
-        motion = np.eye(4)
-        value = values.get(joint.name, 0.0)
-        if joint.type is JointType.PRISMATIC:
-            motion[:3, 3] = value * joint.axis
-        elif joint.movable:
-            motion[:3, :3] = rotation(joint.axis, value)
-        T = T @ joint.T_parent_joint @ motion
-    return T
 
 
 KINDS = {'f': 'fixed', 'r': 'revolute', 'p': 'prismatic', 'c': 'continuous', 'm': 'revolute'}

@@ -28,11 +28,6 @@ def test_planar_names(planar):
     np.testing.assert_array_equal(chain.lower, np.full(6, -pi))
 
 
-def test_planar_stretched_arm_touches_the_ellipse(planar):
-    T = planar.chain('world', 'tool0').forward(np.zeros(6))
-    assert_same_pose(T, trans(x=0.400))
-
-
 def test_planar_segments(planar):
     chain = planar.chain('world', 'tool0')
     for q in postures(chain, 200):

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING
 from ik_service.cli.demo.poses import box_between, out_of_reach, postures, square, start_posture
 from ik_service.cli.demo.text import clear_progress, progress, say
 from ik_service.cli.interrupts import check_interrupts
+from ik_service.cli.solve.options import add_description_options, described_robot
+from ik_service.common.arguments import checked_option
 from ik_service.common.child_process import ChildFailedError, ChildProcess
 from ik_service.common.resources import urdf_path
 from ik_service.common.ros_installation import require_ros
 from ik_service.exceptions import IkServiceError, MissingExtraError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.model.package_folders import PACKAGE_DIRS_HELP, parse_package_dirs
-from ik_service.model.xacro_file import parse_xacro_args, XACRO_HELP
-from ik_service.robot import Robot
+from ik_service.model.package_folders import parse_package_dirs
 from ik_service.solvers.registry import DEFAULT_SOLVER, solver_names
 
 if TYPE_CHECKING:
@@ -205,10 +205,7 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         help='URDF or xacro file (default: the Franka Emika Panda of this package)',
     )
-    parser.add_argument('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
-    parser.add_argument('--package-dirs', default='', metavar='PATHS', help=PACKAGE_DIRS_HELP)
-    parser.add_argument('--base-link', help="base of its chain (default: the robot's root)")
-    parser.add_argument('--tip-link', help='its tip (default: the tool of the arm)')
+    add_description_options(parser)
     parser.add_argument(
         '--srdf',
         type=Path,
@@ -219,27 +216,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         '--speed',
-        type=_share,
+        type=checked_option(
+            float, lambda share: 0.01 <= share <= 1.0, 'has to be from 0.01 to 1, not {}'
+        ),
         default=0.5,
         help="share of the joints' velocity limits that is used, 0.01 to 1 (default: %(default)s)",
     )
-    _add_output_options(parser)
-    return parser
-
-
-def _add_output_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--viewer',
         action=argparse.BooleanOptionalAction,
         help='the arm in a browser (default: unless --once)',
     )
-
-
-def _share(text: str) -> float:
-    value = float(text)
-    if not 0.01 <= value <= 1.0:
-        raise argparse.ArgumentTypeError(f'has to be from 0.01 to 1, not {text}')
-    return value
+    return parser
 
 
 def _perform(
@@ -332,7 +320,7 @@ def _robot(options: argparse.Namespace) -> tuple[Path, KinematicChain]:
         urdf = urdf_path('panda')
         base_link = base_link or 'panda_link0'
         tip_link = tip_link or 'panda_hand_tcp'
-    xacro_args = parse_xacro_args(options.xacro_args, '--xacro-args')
-    folders = parse_package_dirs(options.package_dirs)
-    robot = Robot.from_urdf(urdf, xacro_args, options.srdf, folders)
+    robot = described_robot(urdf, options)
+    if options.srdf is not None:
+        robot = robot.with_srdf(options.srdf)
     return urdf.absolute(), robot.chain(base_link, tip_link)

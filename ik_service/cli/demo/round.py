@@ -89,11 +89,7 @@ class Demo:
         row('', f'{"x":>8}{"y":>8}{"z":>8} m      took   off by, measured at rest')
         reached = 0
         for stop in stops:
-            off, seconds = self._go_to(stop.T_base_tip)
-            reached += _is_reached(off)
-            verdict = 'reached' if _is_reached(off) else 'NOT REACHED'
-            where = position_text(stop.T_base_tip)
-            row(stop.name, f'{where}  {seconds:8.2f} s   {off}   {verdict}')
+            reached += _print_arrival(stop, *self._go_to(stop.T_base_tip))
         return reached
 
     def pass_box(self, box: Box, stops: Sequence[Stop]) -> int:
@@ -194,11 +190,9 @@ class Demo:
             if state.speed > _AT_REST:
                 slow_since = time.monotonic()
         off = Deviation(self._client.tip_pose(state.positions), stop.T_base_tip)
-        verdict = 'reached' if _is_reached(off) else 'NOT REACHED'
-        where = position_text(stop.T_base_tip)
-        row(stop.name, f'{where}  {seconds:8.2f} s   {off}   {verdict}')
+        reached = _print_arrival(stop, off, seconds)
         row('', f'of which {move.planning_time * 1e3:.0f} ms for the plan')
-        return _is_reached(off)
+        return reached
 
     def _wait_for_a_reason(self) -> None:
         """Yield to whoever has ended a motion; diagnostics name them a little later."""
@@ -216,6 +210,13 @@ class Demo:
 
 def _is_reached(off: Deviation) -> bool:
     return off.position <= POSITION_TOLERANCE and off.orientation <= ORIENTATION_TOLERANCE
+
+
+def _print_arrival(stop: Stop, off: Deviation, seconds: float) -> bool:
+    reached = _is_reached(off)
+    verdict = 'reached' if reached else 'NOT REACHED'
+    row(stop.name, f'{position_text(stop.T_base_tip)}  {seconds:8.2f} s   {off}   {verdict}')
+    return reached
 
 
 def print_outcome(reached: int, targets: int) -> None:

@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 import textwrap
 
-from ik_service.cli.solve.options import option_texts, UsageError
-from ik_service.cli.solve.robot_choice import (
+from ik_service.cli.solve.options import (
     add_robot_options,
+    check_written,
     is_number,
     number,
+    option_texts,
     Parser,
+    UsageError,
 )
+from ik_service.common.arguments import checked_option
 from ik_service.paths.search.path_solver import PathOptions, STARTS
 from ik_service.solvers.registry import DEFAULT_SOLVER, load_solvers, solver_names, solver_spec
 
@@ -148,7 +151,11 @@ def _add_target(group: argparse._ArgumentGroup) -> None:
     which.add_argument(
         '--random',
         nargs='?',
-        type=_whole,
+        type=checked_option(
+            int,
+            lambda seed: seed >= 0,
+            '{!r} is no whole number of at least 0 (the URDF comes first)',
+        ),
         const=0,
         metavar='SEED',
         help='the pose of a random posture within the limits (default seed: %(const)s)',
@@ -284,8 +291,6 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
 def _check(arguments: argparse.Namespace) -> None:
     """Check combinations of options, which argparse cannot."""
     solver = arguments.solver != DEFAULT_SOLVER
-    if arguments.group is not None and (arguments.base_link or arguments.tip_link):
-        raise UsageError('--group brings its own links: leave out --base-link and --tip-link')
     if arguments.xyz is None:
         given = {f'--{name}': getattr(arguments, name) for name in ('rpy', 'quaternion')}
         _refuse('goes with --xyz; other targets bring their own orientation', given)
@@ -311,8 +316,8 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError('--start given needs a --seed, where the path starts')
     if arguments.timing is not None and not 0.0 < arguments.timing <= 1.0:
         raise UsageError(f'--timing: a share above 0, at most 1, not {arguments.timing:g}')
-    _check_file('--output', arguments.output, '.csv')
-    _check_file('--plot', arguments.plot, '.png')
+    check_written('--output', arguments.output, '.csv')
+    check_written('--plot', arguments.plot, '.png')
 
 
 def _refuse(reason: str, options: Mapping[str, object]) -> None:
@@ -320,15 +325,6 @@ def _refuse(reason: str, options: Mapping[str, object]) -> None:
     for name, value in options.items():
         if value is not None and value is not False:
             raise UsageError(f'{name} {reason}')
-
-
-def _check_file(option: str, file: Path | None, suffix: str) -> None:
-    if file is None:
-        return
-    if file.suffix.lower() != suffix:
-        raise UsageError(f'{option}: the file has to end in {suffix}, not {str(file)!r}')
-    if not file.absolute().parent.is_dir():
-        raise UsageError(f'{option}: there is no folder {str(file.parent)!r}')
 
 
 def _posture(words: list[str] | None, option: str) -> list[float] | str | None:
@@ -341,15 +337,3 @@ def _posture(words: list[str] | None, option: str) -> list[float] | str | None:
         return [number(word) for word in words]
     except argparse.ArgumentTypeError as error:
         raise UsageError(f'argument {option}: {error}') from error
-
-
-def _whole(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = -1
-    if value < 0:
-        raise argparse.ArgumentTypeError(
-            f'{text.strip()!r} is no whole number of at least 0 (the URDF comes first)'
-        )
-    return value

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
+from ik_service.cli.solve import plot
 from ik_service.cli.solve.arguments import ALL, parse
 from ik_service.cli.solve.json_output import json_text, solutions_json
-from ik_service.cli.solve.options import UsageError
+from ik_service.cli.solve.options import write_files
 from ik_service.cli.solve.outcome import compiling_notice, find_all, Outcome, solve_request
 from ik_service.cli.solve.path_text import path_json, path_lines, write_joints
 from ik_service.cli.solve.request import PathRequest, read_path_request, read_request, Request
@@ -47,16 +47,9 @@ def run_path(arguments: Namespace) -> int:
         print(path_json(request, path, timed))
     else:
         print('\n'.join(path_lines(request, path, timed)))
-    written = []
     write = partial(write_joints, request=request, path=path, timed=timed)
-    if arguments.output is not None:
-        _write('--output', arguments.output, lambda: write(arguments.output))
-        written.append(f'Joints    {arguments.output}')
-    if arguments.plot is not None:
-        _write('--plot', arguments.plot, lambda: _draw_path(arguments.plot, request, path))
-        written.append(f'Plot      {arguments.plot}')
-    if written and not arguments.json:
-        print('\n'.join(['', *written]))
+    draw = partial(plot.draw_path, request=request, path=path)
+    write_files(arguments, {'output': ('Joints', write), 'plot': ('Plot', draw)})
     return 0 if path.success else 1
 
 
@@ -66,19 +59,6 @@ def _timed(arguments: Namespace, request: PathRequest, path: PathResult) -> Join
         return None
     rows = path.q[: path.reached]
     return time_path(request.chain, rows, velocity_scaling=arguments.timing)
-
-
-def _draw_path(file: Path, request: PathRequest, path: PathResult) -> None:
-    from ik_service.cli.solve.path_plot import draw_path
-
-    draw_path(file, request, path)
-
-
-def _write(option: str, file: Path, write: Callable[[], object]) -> None:
-    try:
-        write()
-    except OSError as error:
-        raise UsageError(f'{option}: {file} cannot be written: {error.strerror}') from error
 
 
 def main(words: Sequence[str]) -> int:
@@ -110,8 +90,8 @@ def main(words: Sequence[str]) -> int:
         print('\n'.join([*request_lines(request), *comparison_lines(request, outcomes)]))
     else:
         print('\n'.join(_lines(arguments, request, answered[0])))
-    if arguments.plot is not None:
-        _draw(arguments, request, answered)
+    draw = partial(plot.draw, request=request, outcomes=answered)
+    write_files(arguments, {'plot': ('Plot', draw)})
     return 0 if any(outcome.result.success for outcome in answered) else 1
 
 
@@ -120,11 +100,3 @@ def _lines(arguments: Namespace, request: Request, outcome: Outcome) -> list[str
     if arguments.trace or request.options.record_trace:
         lines += ['', *trace_lines(request, outcome)]
     return lines
-
-
-def _draw(arguments: Namespace, request: Request, outcomes: Sequence[Outcome]) -> None:
-    from ik_service.cli.solve.plot import draw
-
-    _write('--plot', arguments.plot, lambda: draw(arguments.plot, request, outcomes))
-    if not arguments.json:
-        print(f'\nPlot      {arguments.plot}')

@@ -1,16 +1,36 @@
-"""Solver options as text: ``OPTION=VALUE``, parsed by the type of the option."""
+"""Options of a command line that name a robot or settings of a solver, and what they give."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import fields
+import argparse
+from argparse import Namespace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 import inspect
+import math
+import os
 from pathlib import Path
 import re
 from types import NoneType, UnionType
-from typing import Any, get_args, get_origin, get_type_hints, Union
+from typing import Any, get_args, get_origin, get_type_hints, NoReturn, Union
 
-from ik_service.exceptions import IkServiceError, OptionError, UnknownOptionError
+import numpy as np
+
+from ik_service.common.quoting import listed
+from ik_service.common.resources import share_folder, urdf_path
+from ik_service.exceptions import (
+    ChainError,
+    IkServiceError,
+    OptionError,
+    RobotDescriptionError,
+    UnknownOptionError,
+    UnknownStateError,
+)
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.model.joint import JointType
+from ik_service.model.package_folders import PACKAGE_DIRS_HELP, parse_package_dirs
+from ik_service.model.xacro_file import parse_xacro_args, XACRO_HELP
+from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 
 OPTION_NAMES = tuple(field.name for field in fields(IkOptions))
@@ -108,3 +128,241 @@ _READERS: dict[object, tuple[Callable[[str], object], str]] = {
     Path: (Path, 'a path'),
     str: (str, 'text'),
 }
+
+
+_LARGEST = 1e9  # of any number [m] or [rad]: far beyond use
+
+
+class Parser(argparse.ArgumentParser):
+    """Parser that raises a :class:`UsageError` instead of ending the program."""
+
+    def error(self, message: str) -> NoReturn:  # noqa: D102
+        raise UsageError(message)
+
+
+def add_robot_options(group: argparse._ActionsContainer) -> None:
+    """Add the options that name a robot and a chain of it."""
+    group.add_argument(
+        'urdf',
+        metavar='URDF',
+        help=f'a URDF or xacro file, or an arm of this package: {", ".join(our_arms())}',
+    )
+    add_description_options(group)
+    group.add_argument(
+        '--group',
+        metavar='NAME',
+        help='base and tip of a planning group: of the SRDF, or else of the maker of the arm',
+    )
+    group.add_argument(
+        '--srdf',
+        type=Path,
+        metavar='FILE',
+        help='an SRDF or xacro file, which names planning groups and their states; its first '
+        'group is the default',
+    )
+    group.add_argument(
+        '--lock',
+        nargs='+',
+        action='extend',
+        default=[],
+        metavar='JOINT=VALUE',
+        help='joints that do not move, and their values [rad or m]',
+    )
+
+
+def add_description_options(group: argparse._ActionsContainer) -> None:
+    """Add the options that say how a robot's file is read, and name the links of a chain."""
+    group.add_argument('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
+    group.add_argument('--package-dirs', default='', metavar='PATHS', help=PACKAGE_DIRS_HELP)
+    group.add_argument('--base-link', metavar='LINK', help="default: the robot's root")
+    group.add_argument('--tip-link', metavar='LINK', help='default: the tool of the arm')
+
+
+def described_robot(path: Path, arguments: Namespace) -> Robot:
+    """
+    Read the file of a robot.
+
+    :param path: a URDF or xacro file.
+    :param arguments: with the options of :func:`add_description_options`.
+    :raises IkServiceError: an option or the file is faulty.
+    """
+    xacro_args = parse_xacro_args(arguments.xacro_args, '--xacro-args')
+    folders = parse_package_dirs(arguments.package_dirs)
+    return Robot.from_urdf(path, xacro_args, package_dirs=folders)
+
+
+def our_arms() -> tuple[str, ...]:
+    """Return the names of the arms that come with the package, sorted."""
+    return tuple(sorted(file.stem for file in share_folder('urdf').glob('*.urdf')))
+
+
+def number(text: str) -> float:
+    """
+    Read a number.
+
+    :raises ArgumentTypeError: it is none, or far beyond use.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not abs(value) <= _LARGEST:
+        raise argparse.ArgumentTypeError(f'{text.strip()!r} is no number up to {_LARGEST:g}')
+    return value
+
+
+def check_written(option: str, file: Path | None, suffix: str) -> None:
+    """
+    Check a file that will be written.
+
+    :param option: the option that names it.
+    :param file: the file; None where the option is not given.
+    :param suffix: how its name has to end.
+    :raises UsageError: it ends in another way, or there is no such folder.
+    """
+    if file is None:
+        return
+    if file.suffix.lower() != suffix:
+        raise UsageError(f'{option}: the file has to end in {suffix}, not {str(file)!r}')
+    if not file.absolute().parent.is_dir():
+        raise UsageError(f'{option}: there is no folder {str(file.parent)!r}')
+
+
+def write_files(
+    arguments: Namespace, writers: Mapping[str, tuple[str, Callable[[Path], object]]]
+) -> None:
+    """
+    Write the files that options name, and print which, unless with ``--json``.
+
+    :param writers: for each option the label of its file, and what writes it.
+    :raises UsageError: a file cannot be written.
+    """
+    written = []
+    for option, (label, write) in writers.items():
+        file = getattr(arguments, option)
+        if file is None:
+            continue
+        try:
+            write(file)
+        except OSError as error:
+            raise UsageError(f'--{option}: {file} cannot be written: {error.strerror}') from error
+        written.append(f'{label:<10}{file}')
+    if written and not arguments.json:
+        print('\n'.join(['', *written]))
+
+
+def is_number(word: str) -> bool:
+    """Return whether a word is a number, also one that argparse would take for an option."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class ArmRequest:
+    """Arm of a request."""
+
+    chain: KinematicChain
+    urdf: Path
+
+    @property
+    def slides(self) -> tuple[bool, ...]:
+        """(n,) Whether each of the chain's joints is prismatic."""
+        joints = self.chain.robot.joints
+        return tuple(joints[name].type is JointType.PRISMATIC for name in self.chain.joint_names)
+
+
+def read_chain(arguments: Namespace) -> tuple[Path, KinematicChain]:
+    """
+    Read the robot of a command line.
+
+    :raises IkServiceError: a description is faulty, or there is no such file, link or group.
+    """
+    path, tip, group = Path(arguments.urdf), arguments.tip_link, arguments.group
+    if group is not None and (arguments.base_link or tip):
+        raise UsageError('--group brings its own links: leave out --base-link and --tip-link')
+    if arguments.urdf in our_arms() and not path.is_file():
+        path = urdf_path(arguments.urdf)
+    elif not os.path.exists(arguments.urdf):  # an empty Path would be the current folder
+        raise UsageError(
+            f'there is no file {arguments.urdf!r}, and of our own arms none has that name: '
+            + ', '.join(our_arms())
+        )
+    robot = _robot(path, arguments)
+    default = robot.default_group  # as in the node
+    if group is None and default and not (arguments.base_link or tip):
+        group = default.name
+    locked = _locked(arguments.lock)
+    if group is not None:
+        return path, _chain_of(robot, group, locked)
+    try:
+        return path, robot.chain(arguments.base_link, tip, locked)
+    except ChainError as error:
+        if tip is not None:
+            raise
+        raise UsageError(f'{error} (--tip-link)') from error
+
+
+def named_seed(chain: KinematicChain, name: str) -> np.ndarray:
+    """
+    Return the posture of a named state; joints that it does not name are in mid-range.
+
+    :returns: (n,) [rad] or [m].
+    :raises UnknownStateError: no group has such a state for the joints of the chain; lists those
+        there are.
+    """
+    robot = chain.robot
+    states = robot.named_states(chain.joint_names) if isinstance(robot, Robot) else {}
+    if name not in states:
+        raise UnknownStateError(name, states)
+    return chain.joint_vector(states[name])
+
+
+def _robot(path: Path, arguments: Namespace) -> Robot:
+    srdf = arguments.srdf
+    try:
+        robot = described_robot(path, arguments)
+    except RobotDescriptionError as error:
+        raise _naming(path, error) from error
+    if srdf is None:
+        return robot
+    try:
+        return robot.with_srdf(srdf)
+    except RobotDescriptionError as error:
+        raise _naming(srdf, error) from error
+
+
+def _naming(path: Path, error: RobotDescriptionError) -> UsageError:
+    """Return an error that names the file."""
+    named = str(path) in str(error)
+    return UsageError(f'{error}' if named else f'{path}: {error}')
+
+
+def _chain_of(robot: Robot, group: str, locked: dict[str, float]) -> KinematicChain:
+    chain = robot.group(group, locked)
+    if isinstance(chain, KinematicChain):
+        return chain
+    raise UsageError(
+        f'--group: {group!r} has several tips, and one is solved for here: name it with '
+        f'--tip-link: {listed(map(str, chain.tips))}'
+    )
+
+
+def _locked(words: Sequence[str]) -> dict[str, float]:
+    locked: dict[str, float] = {}
+    for word in words:
+        name, _, text = word.rpartition('=')
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not name or not math.isfinite(value):
+            raise UsageError(
+                f'--lock takes JOINT=VALUE [rad or m], such as torso=0.1, not {word!r}'
+            )
+        if name in locked:
+            raise UsageError(f'--lock names {name} twice')
+        locked[name] = value
+    return locked

@@ -11,9 +11,14 @@ from typing import cast, TYPE_CHECKING
 import numpy as np
 
 from ik_service.cli.solve.arguments import ALL
-from ik_service.cli.solve.options import read_settings, UsageError
+from ik_service.cli.solve.options import (
+    ArmRequest,
+    named_seed,
+    read_chain,
+    read_settings,
+    UsageError,
+)
 from ik_service.cli.solve.path_file import PathPoses, read_poses
-from ik_service.cli.solve.robot_choice import ArmRequest, named_seed, read_chain
 from ik_service.common.transforms import (
     normalized_quaternion,
     rigid_transform,

@@ -20,9 +20,9 @@ from ik_service.cli.formatting import (
     table,
     time_text,
 )
+from ik_service.cli.solve.options import ArmRequest
 from ik_service.cli.solve.outcome import Outcome, Refusal, Solutions
 from ik_service.cli.solve.request import Request
-from ik_service.cli.solve.robot_choice import ArmRequest
 from ik_service.solvers.registry import solver_spec
 
 

@@ -53,12 +53,18 @@ class Section(list[Check]):
         self.name = name
 
     def check(
-        self, name: str, summary: str, source: str, *, moveit: str = '', rough: bool = False
+        self, source: str, *, summary: str = '', moveit: str = '', rough: bool = False
     ) -> Callable[[Callable[[Subject], str]], Callable[[Subject], str]]:
-        """Return a decorator that adds a function as a :class:`Check`."""
+        """
+        Return a decorator that adds a function as a :class:`Check`, called as the function is.
+
+        :param summary: of the check; the docstring of the function by default.
+        """
 
         def add(run: Callable[[Subject], str]) -> Callable[[Subject], str]:
-            self.append(Check(name, self.name, summary, run, source, moveit, rough))
+            text = summary or ' '.join((run.__doc__ or '').split()).removesuffix('.')
+            name = run.__name__.strip('_').replace('_', '-')
+            self.append(Check(name, self.name, text, run, source, moveit, rough))
             return run
 
         return add

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 import math
 from pathlib import Path
@@ -10,12 +10,15 @@ import time
 from typing import TYPE_CHECKING
 
 from ik_service.cli.ros import split_ros_arguments
+from ik_service.common.arguments import checked_option
 from ik_service.common.ros_installation import require_ros
 
 if TYPE_CHECKING:
     from ik_service.extras.conformance.check import Check, Outcome
     from ik_service.extras.conformance.subject import Subject
 
+
+_positive = checked_option(float, lambda x: 0.0 < x < math.inf, 'has to be positive, not {}')
 
 _EXAMPLES = """
 The robot is that of the server, from its parameter robot_description, from get_urdf, or from the
@@ -105,7 +108,9 @@ def _add_checks(parser: ArgumentParser) -> None:
     )
     group.add_argument(
         '--count',
-        type=_count,
+        type=checked_option(
+            int, lambda n: 1 <= n <= 1_000_000, 'has to be from 1 to 1,000,000, not {}'
+        ),
         default=100,
         metavar='N',
         help='number of random poses (default: %(default)d)',
@@ -126,20 +131,6 @@ def _add_checks(parser: ArgumentParser) -> None:
     )
 
 
-def _positive(text: str) -> float:
-    value = float(text)
-    if not 0.0 < value < math.inf:
-        raise ArgumentTypeError(f'has to be positive, not {text}')
-    return value
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if not 1 <= value <= 1_000_000:
-        raise ArgumentTypeError(f'has to be from 1 to 1,000,000, not {text}')
-    return value
-
-
 def main(arguments: Sequence[str]) -> int:
     """
     Run the program.
@@ -152,10 +143,9 @@ def main(arguments: Sequence[str]) -> int:
     options, ros_arguments = parse(arguments)
     require_ros()
     from ik_service.extras.conformance.connection import connected
-    from ik_service.extras.conformance.preparation import Choice, prepare
     from ik_service.extras.conformance.report import listing
     from ik_service.extras.conformance.run import chosen_checks
-    from ik_service.extras.conformance.subject import Settings
+    from ik_service.extras.conformance.subject import Choice, prepare, Settings
 
     checks = chosen_checks(options.only, options.gentle)
     if options.list:

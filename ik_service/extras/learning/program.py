@@ -5,23 +5,19 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-import math
 from pathlib import Path
 import time
 from time import thread_time
 
 import numpy as np
 
-from ik_service.common.resources import urdf_path
-from ik_service.exceptions import UnknownArmError, UrdfError
+from ik_service.cli.solve.options import add_robot_options, read_chain, UsageError
+from ik_service.common.arguments import checked_option
 from ik_service.extras.learning.guess import Guess
 from ik_service.extras.learning.guess_file import default_path, KINDS, load_guess
 from ik_service.extras.learning.table import sample_postures, tip_poses
 from ik_service.extras.learning.training import train_guess
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.model.package_folders import PACKAGE_DIRS_HELP, parse_package_dirs
-from ik_service.model.xacro_file import parse_xacro_args, XACRO_HELP
-from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.solver import Solver
 
@@ -123,8 +119,12 @@ def main(arguments: Sequence[str]) -> int:
     :raises IkServiceError: the robot or the file is unusable, or a library is missing.
     :raises SystemExit: the command line is wrong, or asked for help.
     """
-    options = _parser().parse_args(arguments)
-    chain = _chain(options)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        _, chain = read_chain(options)
+    except UsageError as error:
+        parser.error(str(error))
     kind = options.kind
     path = default_path(chain, kind) if options.output is None else options.output.expanduser()
     samples = options.samples or _SAMPLES[kind]
@@ -172,26 +172,15 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument(
-        'urdf', metavar='URDF', help='a URDF or xacro file, or the name of an arm of this package'
-    )
-    parser.add_argument('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
-    parser.add_argument('--package-dirs', default='', metavar='PATHS', help=PACKAGE_DIRS_HELP)
-    parser.add_argument('--base-link', metavar='LINK', help="default: the robot's root")
-    parser.add_argument('--tip-link', metavar='LINK', help='default: the tool')
-    parser.add_argument(
-        '--lock',
-        nargs='+',
-        action='extend',
-        default=[],
-        type=_joint_value,
-        metavar='JOINT=VALUE',
-        help='joints that do not move, and their values [rad or m]',
-    )
+    add_robot_options(parser)
     parser.add_argument('--kind', choices=KINDS, default=KINDS[0], help='default: %(default)s')
     parser.add_argument(
         '--samples',
-        type=_samples,
+        type=checked_option(
+            int,
+            lambda n: _FEWEST <= n <= _MOST,
+            f'has to be a whole number from {_FEWEST} to {_MOST:,}, not {{!r}}',
+        ),
         metavar='N',
         help='number of random postures to train with (default: '
         + ', '.join(f'{count} for a {kind}' for kind, count in _SAMPLES.items())
@@ -205,55 +194,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         '--seed',
-        type=_whole,
+        type=checked_option(
+            int, lambda seed: 0 <= seed < 2**32, 'has to be a whole number of at least 0, not {!r}'
+        ),
         default=0,
         metavar='N',
         help='seed of the random postures (default: 0)',
     )
     return parser
-
-
-def _joint_value(text: str) -> tuple[str, float]:
-    name, _, number = text.rpartition('=')
-    try:
-        value = float(number)
-    except ValueError:
-        value = math.nan
-    if not name or not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f'has to be like torso=0.1, not {text!r}')
-    return name, value
-
-
-def _whole(text: str) -> int:
-    if not text.isdecimal() or int(text) >= 2**32:
-        raise argparse.ArgumentTypeError(f'has to be a whole number of at least 0, not {text!r}')
-    return int(text)
-
-
-def _samples(text: str) -> int:
-    count = int(text) if text.isdecimal() else 0
-    if not _FEWEST <= count <= _MOST:
-        raise argparse.ArgumentTypeError(
-            f'has to be a whole number from {_FEWEST} to {_MOST:,}, not {text!r}'
-        )
-    return count
-
-
-def _chain(options: argparse.Namespace) -> KinematicChain:
-    xacro_args = parse_xacro_args(options.xacro_args, '--xacro-args')
-    folders = parse_package_dirs(options.package_dirs)
-    robot = Robot.from_urdf(_file(options.urdf), xacro_args, package_dirs=folders)
-    return robot.chain(options.base_link, options.tip_link, dict(options.lock))
-
-
-def _file(name: str) -> Path:
-    """Path of the file with that name, or of the arm of this package."""
-    if Path(name).exists():
-        return Path(name)
-    try:
-        return urdf_path(name)
-    except UnknownArmError as error:
-        valid = ', '.join(error.valid)
-        raise UrdfError(
-            f'there is no file of that name, and no arm of this package: {valid}', name
-        ) from error

@@ -11,7 +11,7 @@ import numpy as np
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.planning.motion_check import RowTest
 from ik_service.kinematics.chain import KinematicChain, tip_poses
-from ik_service.model.geometry.solids import Box, Cylinder, Region, Sphere
+from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 from ik_service.solvers.task import Task
 
 SLACK = 1e-5
@@ -100,9 +100,10 @@ class TaskRows:
         poses = self.poses(Q)
         broken = np.ones(len(Q), bool)
         for task in self._tasks:
-            found = _beyond_region(task, poses) > SLACK
-            found |= _beyond_angles(task, poses[:, :3, :3]) > SLACK
-            broken &= found
+            for values, limits in _bounded_values(task, poses):
+                beyond = np.square(np.maximum(np.abs(values) - limits, 0.0))
+                apart = np.maximum(beyond[:, :3].sum(axis=1), beyond[:, 3:].sum(axis=1))
+                broken &= apart > SLACK**2
         return broken
 
 
@@ -163,41 +164,13 @@ def _bounded_values(task: Task, poses: np.ndarray) -> list[tuple[np.ndarray, np.
             sizes = np.array([region.radius, np.inf, region.extents[2]])
     angles = np.array([math.inf if t >= math.pi else t for t in task.orientation_tolerances])
     limits = np.concatenate([sizes, angles])
-    R = task.target[:3, :3].T @ poses[:, :3, :3]
-    triples = [_rotation_vectors(R)] if task.parameterization == 'rotation_vector' else _euler(R)
+    if np.isinf(angles).all():
+        triples = [np.zeros_like(local)]
+    else:
+        R = task.target[:3, :3].T @ poses[:, :3, :3]
+        vectors = task.parameterization == 'rotation_vector'
+        triples = [_rotation_vectors(R)] if vectors else _euler(R)
     return [(np.concatenate([position, triple], axis=1), limits) for triple in triples]
-
-
-def _beyond_region(task: Task, poses: np.ndarray) -> np.ndarray:
-    """Return how far the point of a task is outside its region at each pose, (N,) [m]."""
-    T = task.target if task.region_pose is None else task.region_pose
-    points = poses[:, :3, :3] @ np.array(task.point) + poses[:, :3, 3]
-    return _excess(task.region, (points - T[:3, 3]) @ T[:3, :3])
-
-
-def _excess(region: Region | None, points: np.ndarray) -> np.ndarray:
-    """Return the distances (N,) of points (N, 3) in the frame of a region from it [m]."""
-    if region is None:
-        return np.asarray(np.linalg.norm(points, axis=1))
-    half = np.array(region.extents)
-    if isinstance(region, Box):
-        return np.asarray(np.linalg.norm(np.maximum(np.abs(points) - half, 0.0), axis=1))
-    if isinstance(region, Sphere):
-        return np.maximum(np.linalg.norm(points, axis=1) - region.radius, 0.0)
-    assert isinstance(region, Cylinder)
-    aside = np.maximum(np.linalg.norm(points[:, :2], axis=1) - region.radius, 0.0)
-    return np.hypot(aside, np.maximum(np.abs(points[:, 2]) - half[2], 0.0))
-
-
-def _beyond_angles(task: Task, rotations: np.ndarray) -> np.ndarray:
-    """Return by how much the angles of orientations (N, 3, 3) exceed a task's, (N,) [rad]."""
-    limits = np.array([math.inf if t >= math.pi else t for t in task.orientation_tolerances])
-    if np.isinf(limits).all():
-        return np.zeros(len(rotations))
-    R = task.target[:3, :3].T @ rotations
-    triples = [_rotation_vectors(R)] if task.parameterization == 'rotation_vector' else _euler(R)
-    beyond = [np.linalg.norm(np.maximum(np.abs(t) - limits, 0.0), axis=1) for t in triples]
-    return np.asarray(np.minimum.reduce(beyond))
 
 
 def _rotation_vectors(R: np.ndarray) -> np.ndarray:

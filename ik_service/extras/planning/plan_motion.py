@@ -328,15 +328,7 @@ class _Planner:
             if path is None:
                 break
             if trajectory is not None:
-                return MotionPlan(
-                    PlanStatus.SUCCESS,
-                    PlanStatus.SUCCESS.value,
-                    trajectory,
-                    path,
-                    None,
-                    self._clock.spent,
-                    self._check.checks,
-                )
+                return self._planned(trajectory, path)
             if self._clock.stopped():
                 break
         return self._unplanned(postures, pipeline)
@@ -450,15 +442,7 @@ class _Planner:
                 self._chain, self._start, goal, self._check, self._timing, self._clock.left
             )
             if line.trajectory is not None:
-                return MotionPlan(
-                    PlanStatus.SUCCESS,
-                    PlanStatus.SUCCESS.value,
-                    line.trajectory,
-                    line.rows,
-                    None,
-                    self._clock.spent,
-                    self._check.checks,
-                )
+                return self._planned(line.trajectory, line.rows)
             reason, bodies = line.reason, line.bodies
         status = PlanStatus.NO_PLAN
         return self._failed(status if bodies else self._clock_status(status), reason, bodies)
@@ -477,6 +461,10 @@ class _Planner:
         """Return a status, unless the time has run out or the plan was canceled."""
         ended = self._clock.status()
         return status if ended is PlanStatus.NO_PLAN else ended
+
+    def _planned(self, trajectory: JointTrajectory, path: np.ndarray) -> MotionPlan:
+        done, spent = PlanStatus.SUCCESS, self._clock.spent
+        return MotionPlan(done, done.value, trajectory, path, None, spent, self._check.checks)
 
     def _failed(
         self, status: PlanStatus, detail: str = '', bodies: Bodies | None = None

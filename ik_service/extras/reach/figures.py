@@ -15,7 +15,7 @@ from ik_service.extras.reach import CapabilityMap, MapComparison
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import Colormap, Normalize
+    from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
     from mpl_toolkits.mplot3d.axes3d import Axes3D
@@ -67,7 +67,7 @@ class Cuts:
         return int(np.lexsort((positions, poses))[-1])
 
     def draw(
-        self, axes: Axes, values: np.ndarray, across: int, colors: Colormap, norm: Normalize
+        self, axes: Axes, values: np.ndarray, across: int, colors: ScalarMappable, title: str
     ) -> None:
         """
         Draw a layer, and the arm.
@@ -75,7 +75,9 @@ class Cuts:
         :param axes: where; left empty where the layer is the edge of a flat arm.
         :param values: (P,) the value of each position.
         :param across: the axis that the layer is perpendicular to, 0 to 2.
+        :param title: the place of the layer is added to it.
         """
+        axes.set_title(f'{title} {self.place(across)}')
         right, up = (i for i in range(3) if i != across)
         layer = self.layer(across)
         seen = np.take(self._seen, layer, axis=across)
@@ -84,7 +86,10 @@ class Cuts:
             return
         shown = np.ma.masked_where(~seen, np.take(values.reshape(self.shape), layer, axis=across))
         x, y = self.axes[right], self.axes[up]
-        axes.pcolormesh(x, y, shown.T, cmap=colors, norm=norm, shading='nearest', rasterized=True)
+        norm = cast('Normalize', colors.norm)  # made by _colors
+        axes.pcolormesh(
+            x, y, shown.T, cmap=colors.cmap, norm=norm, shading='nearest', rasterized=True
+        )
         arm = self._arm[:, right], self._arm[:, up]
         axes.plot(*arm, color='white', linewidth=4, solid_joinstyle='round', alpha=0.9)
         axes.plot(*arm, color=INK, linewidth=1.6, solid_joinstyle='round')
@@ -144,15 +149,14 @@ def draw_reach(path: Path, found: CapabilityMap) -> Path:
         _draw_cloud(space, found, share, colors)
         upright, level = figure.add_subplot(places[0, 1]), figure.add_subplot(places[0, 2])
         for axes, across in ((upright, 1), (level, 2)):
-            _draw_cut(axes, cuts, share, across, colors, f'at {cuts.place(across)}')
+            cuts.draw(axes, share, across, colors, 'at')
         _bar(figure, colors, [upright, level], f'share of {len(found.rotations)} orientations')
         across = 2 if cuts.shape[2] == 1 else 1  # the other one is the edge of a flat arm
         below = [figure.add_subplot(places[1, i]) for i in range(3)]
         _draw_quantities(figure, below[:2], found, cuts, across)
         if found.collisions:
             lost = _colors(_LOST_COLORS, 0.0, float((found.share - share).max()) or 1.0)
-            title = f'lost to self-collision, {cuts.place(across)}'
-            _draw_cut(below[2], cuts, found.share - share, across, lost, title)
+            cuts.draw(below[2], found.share - share, across, lost, 'lost to self-collision,')
             _bar(figure, lost, below[2], 'share of orientations')
         else:
             draw_shares(below[2], [share[found.position_free]], [found.cell])
@@ -212,17 +216,16 @@ def _colors(name: str, low: float, high: float) -> ScalarMappable:
     return ScalarMappable(Normalize(low, high), name)
 
 
-def _bar(figure: Figure, colors: ScalarMappable, axes: Axes | list[Axes], label: str) -> None:
-    bar = figure.colorbar(colors, ax=axes, shrink=0.8, pad=0.02)
+def _bar(
+    figure: Figure,
+    colors: ScalarMappable,
+    axes: Axes | list[Axes],
+    label: str,
+    shrink: float = 0.8,
+) -> None:
+    bar = figure.colorbar(colors, ax=axes, shrink=shrink, pad=0.02)
     bar.set_label(label, color=INK)
     bar.outline.set_visible(False)
-
-
-def _draw_cut(
-    axes: Axes, cuts: Cuts, values: np.ndarray, across: int, colors: ScalarMappable, title: str
-) -> None:
-    cuts.draw(axes, values, across, colors.cmap, cast('Normalize', colors.norm))  # made above
-    axes.set_title(title)
 
 
 def _draw_quantities(
@@ -236,7 +239,7 @@ def _draw_quantities(
         known = values[np.isfinite(values)]  # nothing where no position is reached
         highest = max(float(known.max()), 1e-9) if len(known) else 1.0
         colors = _colors(_QUANTITY_COLORS, 0.0, highest)
-        _draw_cut(place, cuts, values, across, colors, f'{title}, {cuts.place(across)}')
+        cuts.draw(place, values, across, colors, f'{title},')
         _bar(figure, colors, place, label)
 
 
@@ -299,24 +302,18 @@ def draw_comparison(
     :returns: the path.
     :raises MissingExtraError: Matplotlib is not installed.
     """
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import Normalize
-
     names = arm_names(first, second)
     with sheet(path, 13.0, 8.4) as figure:
         places = figure.add_gridspec(2, 3, width_ratios=(1.0, 1.0, 0.9))
         shown = [[figure.add_subplot(places[row, column]) for row in (0, 1)] for column in (0, 1)]
-        height = common_height(first, second)
+        height, colors = common_height(first, second), _colors(_SHARE_COLORS, 0.0, 1.0)
         for axes, found, name in zip(shown, (first, second), names, strict=True):
-            _draw_both_cuts(axes, Cuts(found, height), found, comparison, name)
+            _draw_both_cuts(axes, Cuts(found, height), found, comparison, colors, name)
         figures = [figure.add_subplot(places[row, 2]) for row in (0, 1)]
         shares = [comparison.share[i][comparison.free[i]] for i in (0, 1)]
         draw_shares(figures[0], shares, [first.cell, second.cell], names)
         _draw_means(figures[1], comparison, names)
-        colors = ScalarMappable(Normalize(0.0, 1.0), _SHARE_COLORS)
-        bar = figure.colorbar(colors, ax=[*shown[0], *shown[1]], shrink=0.6, pad=0.02)
-        bar.set_label('share of orientations', color=INK)
-        bar.outline.set_visible(False)
+        _bar(figure, colors, [*shown[0], *shown[1]], 'share of orientations', 0.6)
         figure.suptitle(
             f'{names[0]} and {names[1]}: of what either reaches, both reach '
             f'{comparison.overlap:.0%}',
@@ -327,22 +324,22 @@ def draw_comparison(
 
 
 def _draw_both_cuts(
-    axes: list[Axes], cuts: Cuts, found: CapabilityMap, comparison: MapComparison, name: str
+    axes: list[Axes],
+    cuts: Cuts,
+    found: CapabilityMap,
+    comparison: MapComparison,
+    colors: ScalarMappable,
+    name: str,
 ) -> None:
     """Draw an upright and a level cut of a map, as far as the larger of the two arms gets."""
-    from matplotlib import colormaps
-    from matplotlib.colors import Normalize
-
     reached = comparison.positions[comparison.free[0] | comparison.free[1]]
     low, high = reached.min(axis=0), reached.max(axis=0)
     margin = comparison.spacing
     for place, across in zip(axes, (1, 2), strict=True):
-        share = found.free.mean(axis=1)
-        cuts.draw(place, share, across, colormaps[_SHARE_COLORS], Normalize(0.0, 1.0))
+        cuts.draw(place, found.free.mean(axis=1), across, colors, f'{name},')
         right, up = (i for i in range(3) if i != across)
         place.set_xlim(low[right] - margin, high[right] + margin)
         place.set_ylim(low[up] - margin, high[up] + margin)
-        place.set_title(f'{name}, {cuts.place(across)}')
 
 
 def _draw_means(axes: Axes, comparison: MapComparison, names: tuple[str, str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ik_service.cli.solve.options import add_description_options, described_robot
+from ik_service.common.arguments import checked_option
 from ik_service.common.quoting import quote
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import ArgumentError, MissingExtraError
@@ -30,8 +32,6 @@ from ik_service.extras.reach.grid import (
 from ik_service.extras.reach.survey import MOST_POSES, THOROUGH_SEARCHES
 from ik_service.extras.scale import ChainSpec
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.model.package_folders import PACKAGE_DIRS_HELP, parse_package_dirs
-from ik_service.model.xacro_file import parse_xacro_args, XACRO_HELP
 from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 
@@ -52,10 +52,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of this study."""
     add = parser.add_argument
     add('--urdf', type=Path, help='robot description (default: the Panda of this package)')
-    add('--xacro-args', default='', metavar='TEXT', help=XACRO_HELP)
-    add('--package-dirs', default='', metavar='PATHS', help=PACKAGE_DIRS_HELP)
-    add('--base-link', help="base of its chain (default: the robot's root)")
-    add('--tip-link', help='its tip (default: the tool)')
+    add_description_options(parser)
     add(
         '--points',
         type=_at_least(2),
@@ -144,9 +141,7 @@ def _spec(
         base_link, tip_link = base_link or _PANDA[0], tip_link or _PANDA[1]
         robot = Robot.from_urdf(urdf_path('panda'))
     else:
-        xacro_args = parse_xacro_args(arguments.xacro_args, '--xacro-args')
-        folders = parse_package_dirs(arguments.package_dirs)
-        robot = Robot.from_urdf(urdf, xacro_args, package_dirs=folders)
+        robot = described_robot(urdf, arguments)
     return ChainSpec(
         urdf=robot.urdf_text,
         base_link=base_link or '',
@@ -286,14 +281,7 @@ def _write_comparison(output: Path, found: CapabilityMap, other: CapabilityMap) 
 
 def _at_least(least: int) -> Callable[[str], int]:
     """Return a parser of whole numbers that refuses smaller ones."""
-
-    def number(text: str) -> int:
-        value = int(text)
-        if value < least:
-            raise ArgumentTypeError(f'has to be at least {least}, not {value}')
-        return value
-
-    return number
+    return checked_option(int, lambda n: n >= least, f'has to be at least {least}, not {{}}')
 
 
 def plan_line(chain: KinematicChain, axes: tuple[np.ndarray, ...], arguments: Namespace) -> str:

@@ -76,43 +76,16 @@ class Stages:
         """Number of searches for a target before it is given up."""
         return self.spec.options.max_searches or SEARCHES
 
-    def positions(self, targets: BlockTargets) -> ResultStore:
+    def solve(self, name: str, targets: BlockTargets) -> ResultStore:
         """
-        Solve for positions, with whatever orientation.
+        Solve for all targets.
 
-        :param targets: the positions, as poses.
-        """
-        return self._solve('positions', targets, self._spec(self.searches, turns=False))
-
-    def poses(self, targets: BlockTargets) -> ResultStore:
-        """
-        Solve for poses.
-
+        :param name: ``poses``, or ``positions`` for those alone, with whatever orientation.
         :param targets: the poses.
         """
-        return self._solve('poses', targets, self._spec(self.searches))
+        return self._solve(name, targets, self._spec(name, self.searches))
 
-    def check_positions(self, targets: BlockTargets, free: np.ndarray) -> Check:
-        """
-        Search once more for some positions that were given up.
-
-        :param targets: the positions, as poses.
-        :param free: (P,) bool, those for which :meth:`positions` has an answer.
-        """
-        spec = self._spec(max(self.searches, THOROUGH_SEARCHES), turns=False)
-        return self._check('positions again', targets, ~free, spec)
-
-    def check_poses(self, targets: BlockTargets, free: np.ndarray) -> Check:
-        """
-        Search once more for some poses that were given up.
-
-        :param targets: the poses.
-        :param free: (N,) bool, those for which :meth:`poses` has an answer.
-        """
-        spec = self._spec(max(self.searches, THOROUGH_SEARCHES))
-        return self._check('poses again', targets, ~free, spec)
-
-    def _spec(self, searches: int, turns: bool = True) -> ChainSpec:
+    def _spec(self, name: str, searches: int) -> ChainSpec:
         options = self.spec.options
         weights = options.task_weights
         return replace(
@@ -121,7 +94,7 @@ class Stages:
                 options,
                 max_searches=searches,
                 timeout=max(options.timeout, _PATIENCE),
-                task_weights=weights if turns else (*weights[:3], 0.0, 0.0, 0.0),
+                task_weights=(*weights[:3], 0.0, 0.0, 0.0) if name == 'positions' else weights,
             ),
         )
 
@@ -137,14 +110,21 @@ class Stages:
     def _tell(self, name: str, total: int, done: int, _count: int | None) -> None:
         cast('Callable', self.progress)(name, done, total)
 
-    def _check(
-        self, name: str, targets: BlockTargets, given_up: np.ndarray, spec: ChainSpec
-    ) -> Check:
+    def check(self, name: str, targets: BlockTargets, free: np.ndarray) -> Check:
+        """
+        Search once more for some targets that were given up.
+
+        :param name: and
+        :param targets: as in :meth:`solve`.
+        :param free: (N,) bool, those for which it has an answer.
+        """
+        given_up = ~free
         chosen = sample(given_up)
         if not len(chosen):
             return Check(0, 0, 0)
         poses = np.concatenate([targets.block(i, i + 1) for i in chosen.tolist()])
-        store = self._solve(name, ArrayTargets(poses), spec)
+        spec = self._spec(name, max(self.searches, THOROUGH_SEARCHES))
+        store = self._solve(f'{name} again', ArrayTargets(poses), spec)
         found = int((store.read('status') == _SUCCESS).sum())
         return Check(len(chosen), found, int(given_up.sum()))
 
@@ -261,10 +241,10 @@ def capability_map(
 
 def _survey(chain: KinematicChain, grid: PoseGrid, stages: Stages) -> CapabilityMap:
     everywhere = PoseGrid(grid.positions, np.eye(3)[None])
-    places = summary(chain, stages.positions(everywhere), 1)
+    places = summary(chain, stages.solve('positions', everywhere), 1)
     numbers = np.flatnonzero(places.reached)
     there = PoseGrid(grid.positions[numbers], grid.rotations)
-    poses = summary(chain, stages.poses(there), len(grid.rotations))
+    poses = summary(chain, stages.solve('poses', there), len(grid.rotations))
     # A pose may be free where the search for the position alone has only found collisions.
     places.free[numbers, 0] |= poses.free.any(axis=1)
     for name in ('manipulability', 'limit_distance'):
@@ -282,8 +262,8 @@ def _survey(chain: KinematicChain, grid: PoseGrid, stages: Stages) -> Capability
         position_free=places.free[:, 0],
         manipulability=places.manipulability,
         limit_distance=places.limit_distance,
-        missed_positions=stages.check_positions(everywhere, places.free.ravel()),
-        missed_poses=stages.check_poses(there, poses.free.ravel()),
+        missed_positions=stages.check('positions', everywhere, places.free.ravel()),
+        missed_poses=stages.check('poses', there, poses.free.ravel()),
         searches=stages.searches,
     )
 

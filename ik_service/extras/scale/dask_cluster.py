@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property, lru_cache
 import hashlib
+from operator import attrgetter
 import os
 import socket
 from typing import TYPE_CHECKING
@@ -107,7 +108,7 @@ def check_workers(client: Client, work: Work, results: ResultStore) -> None:
     :raises ClusterError: one of them does, or ends while it is asked; the message names it.
     """
     _ask(client, _fault_of_store, str(results.path), results.attributes['id'])
-    _ask(client, _fault_of_targets, work)
+    _ask(client, attrgetter('fault'), work)
 
 
 def _ask(client: Client, question: Callable[..., str], *about: object) -> None:
@@ -151,11 +152,6 @@ def _fault_of_store(path: str, identity: str) -> str:
     except IkServiceError as error:
         return str(error)
     return '' if os.access(path, os.W_OK) else f'it must not write to {path}'
-
-
-def _fault_of_targets(work: Work) -> str:
-    """Return why a worker cannot read the targets; empty when it can."""
-    return work.fault
 
 
 def _sample(targets: BlockTargets) -> str:

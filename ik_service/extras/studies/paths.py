@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import cycle
 import math
 from pathlib import Path
 from time import perf_counter
@@ -16,6 +17,7 @@ from xml.etree import ElementTree
 import numpy as np
 import yaml
 
+from ik_service.common.arguments import checked_option
 from ik_service.common.resources import urdf_path
 from ik_service.common.transforms import quaternion_xyzw_from_rotation
 from ik_service.drawing.figures import (
@@ -71,6 +73,7 @@ _TICK = 0.08  # height of the marks of jumps, of the axes
 
 SUMMARY = 'whole paths of 7-joint arms: jumps from pose to pose, and of solve_path'
 
+_count = checked_option(int, lambda n: n >= 1, 'a whole number of at least 1 is needed, not {!r}')
 _FOLDER = Path('../shared/robots')
 _HEADING = (
     'arm', 'path', 'method', 'poses', 'solved', 'without_jump_up_to', 'jumps', 'largest_motion',
@@ -400,7 +403,7 @@ def draw(path: Path, shown: PathOutcome, outcomes: Sequence[PathOutcome]) -> Non
 def _draw_joints(panel: SubFigure, shown: PathOutcome) -> None:
     grid = panel.subplots(len(shown.found_paths), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for axes, found in zip(grid, shown.found_paths, strict=True):
-        for joint, color in zip(np.degrees(found.q).T, _joint_colors(found), strict=True):
+        for joint, color in zip(np.degrees(found.q).T, cycle(PALETTE), strict=False):
             axes.plot(joint, color=color, linewidth=1.1)
         for jump in found.jumps:
             axes.axvspan(jump - 1.0, jump, color=ACCENT, alpha=0.28, linewidth=0.6, zorder=0)
@@ -421,10 +424,6 @@ def _title(found: FoundPath) -> str:
     missing = int((~found.solved).sum())
     more = f', {missing} poses not solved' if missing else ''
     return f'{_label(found.method)}: {text}{more}, {found.seconds:.2f} s'
-
-
-def _joint_colors(found: FoundPath) -> list[str]:
-    return [PALETTE[i % len(PALETTE)] for i in range(found.q.shape[1])]
 
 
 def _label(method: str) -> str:
@@ -505,7 +504,9 @@ def run(arguments: Namespace) -> list[Path]:
     for name, reason in reasons.items():
         print(f'{name} is absent: {reason}')
     _print(outcomes)
-    folder, shown = arguments.output, _most_jumps(outcomes)
+    # That on which all methods together jump most.
+    shown = max(outcomes, key=lambda outcome: sum(len(each.jumps) for each in outcome.found_paths))
+    folder = arguments.output
     summary = write_csv(folder / 'paths-summary.csv', _HEADING, _rows(outcomes))
     joints = _write_joints(folder / 'paths.csv', shown)
     draw(folder / 'paths.png', shown, outcomes)
@@ -520,11 +521,6 @@ def _outcome(
     whole = whole_path(arm.chain, targets, truth[0])
     others, absent = stepwise_paths(arm.chain, arm.urdf, targets, truth[0])
     return PathOutcome(arm, number, (whole, *others)), absent
-
-
-def _most_jumps(outcomes: Sequence[PathOutcome]) -> PathOutcome:
-    """Return the path on which all methods together jump most."""
-    return max(outcomes, key=lambda outcome: sum(len(each.jumps) for each in outcome.found_paths))
 
 
 def _rows(outcomes: Iterable[PathOutcome]) -> list[tuple[object, ...]]:
@@ -558,13 +554,3 @@ def _write_joints(path: Path, outcome: PathOutcome) -> Path:
             q = np.round(found.q[pose], 5)
             rows.append((outcome.arm.name, outcome.number, found.method, pose, pose in jumps, *q))
     return write_csv(path, columns, rows)
-
-
-def _count(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise ArgumentTypeError(f'a whole number of at least 1 is needed, not {text!r}')
-    return value

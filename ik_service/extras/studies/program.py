@@ -86,7 +86,8 @@ def main(arguments: Sequence[str]) -> int:
         print(_overview())
         return 0
     try:
-        parsed = {study: _parse(study, options) for study in _named(name)}
+        names = STUDY_NAMES if name == _ALL else (name,)
+        parsed = {study: _parse(study, options) for study in names}
     except IkServiceError as error:
         print(f'ik_study: {error}\nusage: {_USAGE}', file=sys.stderr)
         return 2
@@ -119,10 +120,6 @@ def _overview() -> str:
             'exit code: 0 done, 1 a study failed, 2 the command is wrong.',
         ]
     )
-
-
-def _named(name: str) -> tuple[str, ...]:
-    return STUDY_NAMES if name == _ALL else (name,)
 
 
 def _parse(name: str, options: Sequence[str]) -> Namespace:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
 
 WHOLE_SOLVE = f'{DEFAULT_SOLVER}, whole solve'
 SPACING = 1 / 300  # of the waypoints [m]
-
-# From a posture and a target to the next posture.
-Move = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 SUMMARY = 'each method through the stretched pose: joint motion, distance, manipulability'
 
@@ -115,14 +111,15 @@ def follow(line: Line, method: str, iterations: int) -> LineRun:
     """
     chain = load_arm(line.arm)
     depth, targets = waypoints(chain, line)
-    if method == WHOLE_SOLVE:
-        move = _whole_solve(chain, line)
-    else:
-        move = _own(chain, line, method, iterations)
-    q = Solver(chain, options=_ignoring_limits(line)).solve(targets[0], line.seed).q
+    options = IkOptions(task_weights=line.weights, joint_limits='ignore')
+    solver, search = Solver(chain, options=options), None
+    if method != WHOLE_SOLVE:
+        search = SingleSearch(chain, method, iterations, options)
+    q = solver.solve(targets[0], line.seed).q
     rows = []
     for target in targets[1:]:
-        before, q = q, move(target, q)
+        before = q
+        q = search.run(target, q).q[-1] if search else solver.solve(target, q).q
         error = np.sqrt(line.weights) * pose_error(chain.forward(q), target)
         distance, rotation = np.linalg.norm(error[:3]), np.linalg.norm(error[3:])
         step = abs(q - before).max()
@@ -149,20 +146,6 @@ def waypoints(chain: KinematicChain, line: Line) -> tuple[np.ndarray, list[np.nd
     for target, value in zip(targets, depth, strict=True):
         target[:3, 3] -= value * direction
     return depth, targets
-
-
-def _ignoring_limits(line: Line) -> IkOptions:
-    return IkOptions(task_weights=line.weights, joint_limits='ignore')
-
-
-def _own(chain: KinematicChain, line: Line, method: str, iterations: int) -> Move:
-    search = SingleSearch(chain, method, iterations, _ignoring_limits(line))
-    return lambda target, q: search.run(target, q).q[-1]
-
-
-def _whole_solve(chain: KinematicChain, line: Line) -> Move:
-    solver = Solver(chain, options=_ignoring_limits(line))
-    return lambda target, q: solver.solve(target, q).q
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from dataclasses import dataclass
 import math
@@ -11,6 +11,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
+from ik_service.common.arguments import checked_option
 from ik_service.drawing import figures
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.studies.arms import load_arm
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 _PATIENCE = 20.0  # to arrive [s]
 _SETTLING = 1.5  # between arrival and measuring [s]
 _MEASURING = 0.5  # [s]
+
+_positive = checked_option(
+    float, lambda x: 0.0 < x < math.inf, 'a number above 0 is needed, not {!r}'
+)
 
 SUMMARY = 'errors of simulated arms that hold a pose and follow a circle, for both engines'
 
@@ -411,13 +416,3 @@ def _draw_errors(axes: Axes, arm: str, outcomes: list[Outcome]) -> None:
         ylim=(0.0, 1.45e3 * max(largest, _LIMIT)),
     )
     axes.legend(loc='upper right', ncols=2)
-
-
-def _positive(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0.0 < value < math.inf:
-        raise ArgumentTypeError(f'a number above 0 is needed, not {text!r}')
-    return value

@@ -155,7 +155,9 @@ def _draw(path: Path, attempts: list[Attempt]) -> None:
             own = [item for item in attempts if item.target == name]
             for item in own:
                 style = {'color': figures.method_color(item.method), 'linewidth': 1.5}
-                left.plot(_cost(item.search), **style)
+                # As the solvers weigh it: metres and radians side by side.
+                cost = np.hypot(item.search.position_error, item.search.orientation_error)
+                left.plot(cost, **style)
                 middle.plot(np.maximum(item.search.joint_motion[1:], 1e-8), **style)
             left.set(yscale='log', xlabel='iteration')
             figures.plain_numbers(left.yaxis)
@@ -163,11 +165,6 @@ def _draw(path: Path, attempts: list[Attempt]) -> None:
             middle.set(yscale='log', xlabel='iteration')
             middle.set_title('Largest motion of a joint [rad]')
             _draw_answers(right, own)
-
-
-def _cost(search: Search) -> np.ndarray:
-    """(k,) Length of the pose error, metres and radians side by side, as the solvers weigh it."""
-    return np.hypot(search.position_error, search.orientation_error)
 
 
 def _draw_answers(axes: Axes, attempts: list[Attempt]) -> None:

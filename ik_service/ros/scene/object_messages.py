@@ -49,9 +49,8 @@ def shapes_of(message: CollisionObject) -> list[PlacedShape]:
     :raises RequestError: a pose is faulty; names the field.
     """
     found: list[PlacedShape] = []
-    for kind, convert in _KINDS.items():
-        field = _plural(kind)
-        shapes, poses = getattr(message, field), _poses(message, kind)
+    for kind, (field, convert) in _KINDS.items():
+        shapes, poses = getattr(message, field), getattr(message, f'{kind}_poses')
         if len(poses) > len(shapes):
             raise ArgumentError(
                 f'{kind}_poses', f'are {len(poses)}, more than the {len(shapes)} {field}'
@@ -75,11 +74,7 @@ def moved_shape_poses(message: CollisionObject, count: int) -> list[np.ndarray]:
     :raises ArgumentError: there are poses, but not as many as shapes.
     :raises RequestError: a pose is faulty; names the field.
     """
-    poses = [
-        (f'{kind}_poses[{number}]', pose)
-        for kind in _KINDS
-        for number, pose in enumerate(_poses(message, kind))
-    ]
+    poses = _shape_poses(message)
     if len(poses) not in (0, count):
         raise ArgumentError(
             'primitive_poses, mesh_poses and plane_poses',
@@ -128,10 +123,7 @@ def object_pose(pose: Pose, field: str = 'pose') -> np.ndarray:
 def zero_quaternions(message: CollisionObject) -> list[str]:
     """Return a remark on each pose whose quaternion is zero, and taken as no rotation."""
     fields = [('pose', message.pose)] if has_pose(message) else []
-    for kind in _KINDS:
-        fields += [
-            (f'{kind}_poses[{number}]', pose) for number, pose in enumerate(_poses(message, kind))
-        ]
+    fields += _shape_poses(message)
     names = zip(message.subframe_names, message.subframe_poses, strict=False)
     fields += [(f'subframe {quote(name)}', pose) for name, pose in names]
     return [
@@ -193,16 +185,17 @@ def _rows(numbers: np.ndarray) -> np.ndarray:
     return numbers.reshape(-1, 3)
 
 
-def _poses(message: CollisionObject, kind: str) -> Sequence[Pose]:
-    return getattr(message, f'{kind}_poses')
+def _shape_poses(message: CollisionObject) -> list[tuple[str, Pose]]:
+    """Return the poses of the shapes, each with its field."""
+    return [
+        (f'{kind}_poses[{number}]', pose)
+        for kind in _KINDS
+        for number, pose in enumerate(getattr(message, f'{kind}_poses'))
+    ]
 
 
-def _plural(kind: str) -> str:
-    return 'meshes' if kind == 'mesh' else f'{kind}s'
-
-
-_KINDS: dict[str, Callable[..., Shape]] = {
-    'primitive': solid_primitive,
-    'mesh': _mesh,
-    'plane': _plane,
+_KINDS: dict[str, tuple[str, Callable[..., Shape]]] = {
+    'primitive': ('primitives', solid_primitive),
+    'mesh': ('meshes', _mesh),
+    'plane': ('planes', _plane),
 }

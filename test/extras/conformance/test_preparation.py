@@ -13,9 +13,8 @@ from support.ros.faulty_server import faulty_server, SilenceError
 from support.ros.servers import PANDA, TIP
 
 from ik_service.extras.conformance.check import Verdict
-from ik_service.extras.conformance.preparation import Choice, GroupNeededError, prepare
 from ik_service.extras.conformance.run import CHECKS, chosen_checks, run_checks, UnknownCheckError
-from ik_service.extras.conformance.subject import Settings
+from ik_service.extras.conformance.subject import Choice, GroupNeededError, prepare, Settings
 from ik_service.ros.requests.errors import ErrorCode
 
 SETTINGS = Settings(count=5)

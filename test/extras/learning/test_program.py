@@ -102,8 +102,6 @@ def test_the_command_that_an_error_names_works(urdf, capsys, few_poses, tmp_path
 @pytest.mark.parametrize(
     ('words', 'message'),
     [
-        (['no_such_arm'], 'no file of that name, and no arm of this package: panda'),
-        (['three_arms.urdf'], 'name the tip: one, two, three'),
         (['panda', '--tip-link', 'nose'], "unknown link 'nose'"),
         (['planar_6r', '--lock', 'elbow=1'], "unknown joint 'elbow'"),
         (['planar_6r', '--output', '/no/such/folder/table.npz'], 'cannot be written'),
@@ -111,7 +109,6 @@ def test_the_command_that_an_error_names_works(urdf, capsys, few_poses, tmp_path
 )
 def test_an_error_is_printed_and_nothing_is_saved(words, message, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path('three_arms.urdf').write_text(tree_xml('base r:one', 'base r:two', 'base r:three'))
     assert ik_train(words) == 1
     captured = capsys.readouterr()
     assert message in captured.err
@@ -122,6 +119,8 @@ def test_an_error_is_printed_and_nothing_is_saved(words, message, capsys, tmp_pa
     ('words', 'message'),
     [
         ([], 'URDF'),
+        (['no_such_arm'], "there is no file 'no_such_arm'"),
+        (['three_arms.urdf'], 'name the tip: one, two, three'),
         (['planar_6r', '--kind', 'oracle'], "'oracle'"),
         (['planar_6r', '--samples', '10'], 'from 100 to 1,000,000'),
         (['planar_6r', '--samples', 'many'], 'from 100 to 1,000,000'),
@@ -130,7 +129,11 @@ def test_an_error_is_printed_and_nothing_is_saved(words, message, capsys, tmp_pa
         (['planar_6r', '--seed', '-1'], 'at least 0'),
     ],
 )
-def test_an_invalid_option_is_refused_with_exit_code_2(words, message, capsys):
+def test_a_wrong_command_is_refused_with_exit_code_2(
+    words, message, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    Path('three_arms.urdf').write_text(tree_xml('base r:one', 'base r:two', 'base r:three'))
     with pytest.raises(SystemExit) as ending:
         ik_train(words)
     assert ending.value.code == 2

@@ -1,6 +1,5 @@
 """The table: neighbours by pose, and the one that a step brings closest."""
 
-import math
 import sys
 
 import numpy as np
@@ -24,14 +23,8 @@ from ik_service.extras.learning.table import (
     TableGuess,
     train_table,
 )
-from ik_service.kinematics.joint_space import sampled_range
 
 pytest.importorskip('scipy')
-
-
-def chain_of_joint(kind, inner=''):
-    joints = [joint_xml('joint', kind, 'base', 'tip', (0.3, 0, 0), inner=inner)]
-    return Robot.from_urdf(robot_xml(['base', 'tip'], joints)).chain()
 
 
 def test_postures_fill_the_limits_and_are_repeatable():
@@ -42,32 +35,6 @@ def test_postures_fill_the_limits_and_are_repeatable():
     assert (spread > 0.99).all()
     np.testing.assert_array_equal(postures, sample_postures(chain, 4000, seed=3))
     assert not np.array_equal(postures, sample_postures(chain, 4000, seed=4))
-
-
-def test_no_more_than_one_turn_is_sampled():
-    chain = arm('ur5e')  # two turns at most joints
-    assert (chain.upper - chain.lower).max() > 12.0
-    lower, upper = sampled_range(chain)
-    np.testing.assert_allclose(upper - lower, 2 * math.pi)
-    np.testing.assert_allclose(0.5 * (lower + upper), chain.mid_range(), atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ('kind', 'inner', 'expected'),
-    [
-        ('continuous', '', (-math.pi, math.pi)),
-        ('revolute', limit_xml(0.5, 9.0), (4.75 - math.pi, 4.75 + math.pi)),
-        ('prismatic', limit_xml(-0.1, 20.0), (-0.1, 20.0)),
-    ],
-)
-def test_range_of_one_joint(kind, inner, expected):
-    lower, upper = sampled_range(chain_of_joint(kind, inner))
-    np.testing.assert_allclose([lower[0], upper[0]], expected)
-
-
-def test_range_of_a_joint_with_one_limit():
-    chain = chain_of_joint('continuous').with_limits([2.0], [math.inf])
-    np.testing.assert_allclose(sampled_range(chain), [[2.0], [2.0 + math.pi]])
 
 
 def test_manipulable_postures_are_the_better_third():

@@ -1,4 +1,4 @@
-"""Motion plans: free of collisions as a whole, within limits, the same for the same request."""
+"""Motion plans: free of collisions, within limits and narrow constraints, repeatable."""
 
 from concurrent.futures import ThreadPoolExecutor
 import subprocess
@@ -6,13 +6,15 @@ import sys
 
 import numpy as np
 import pytest
-from support.chains import arm, arm_path
+from scipy.spatial.transform import Rotation
+from support.chains import arm, arm_path, snake
 from support.motion.storm import BODIES
 from support.solids import at
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, MissingExtraError
 from ik_service.extras.planning import rrt_connect
+from ik_service.extras.planning.constraints import Projection, TaskRows
 from ik_service.extras.planning.motion_check import positions_at
 
 pytest.importorskip('ompl', reason='OMPL comes with the extra plan')
@@ -43,7 +45,7 @@ def rows_of(trajectory, count=4000):
 def test_a_motion_leads_around_an_obstacle(panda, post):
     line = LEFT + np.linspace(0, 1, 200)[:, None] * (RIGHT - LEFT)
     assert post.for_joints(panda.joint_names).colliding(line).any()
-    plan = iks.plan_motion(panda, LEFT, RIGHT, collisions=post, timeout=10.0)
+    plan = iks.plan_motion(panda, LEFT, RIGHT, collisions=post, timeout=60.0)
     assert plan.success, plan.reason
     rows = rows_of(plan.trajectory)
     assert not post.for_joints(panda.joint_names).colliding(rows).any()
@@ -81,7 +83,7 @@ def test_the_same_request_gives_the_same_plan_in_any_thread(panda, post):
 
 def test_a_pose_is_reached_in_the_posture_that_suits(panda, post):
     target = at(0.4, -0.4, 0.3) @ DOWN
-    plan = iks.plan_motion(panda, LEFT, target, collisions=post, timeout=10.0)
+    plan = iks.plan_motion(panda, LEFT, target, collisions=post, timeout=60.0)
     assert plan.success, plan.reason
     T = panda.forward(plan.trajectory.positions[-1])
     assert np.allclose(T, target, atol=5e-5)
@@ -93,14 +95,14 @@ def test_a_task_is_met_within_its_tolerances(panda, checker):
         region=iks.Sphere(0.05),
         orientation_tolerances=(0.1, 0.1, 3.2),
     )
-    plan = iks.plan_motion(panda, LEFT, task, collisions=checker, timeout=10.0)
+    plan = iks.plan_motion(panda, LEFT, task, collisions=checker, timeout=60.0)
     assert plan.success
     assert max(task.violation(panda.forward(plan.trajectory.positions[-1]))) < 2e-5
 
 
 def test_of_several_goals_one_that_is_free_is_reached(panda, post):
     inside = at(0.32, 0.0, 0.3) @ DOWN
-    plan = iks.plan_motion(panda, LEFT, [inside, RIGHT], collisions=post, timeout=10.0)
+    plan = iks.plan_motion(panda, LEFT, [inside, RIGHT], collisions=post, timeout=60.0)
     assert np.allclose(plan.trajectory.positions[-1], RIGHT)
 
 
@@ -167,7 +169,7 @@ def test_a_search_ends_by_its_iterations(panda, monkeypatch):
 
 def test_a_thin_sheet_is_not_passed(panda, checker):
     checker.add('sheet', iks.Box((0.5, 0.001, 0.8)), at(0.5, 0.0, 0.4))
-    plan = iks.plan_motion(panda, LEFT, RIGHT, collisions=checker, timeout=20.0)
+    plan = iks.plan_motion(panda, LEFT, RIGHT, collisions=checker, timeout=60.0)
     assert plan.success, plan.reason
     rows = rows_of(plan.trajectory, 20000)
     assert not checker.for_joints(panda.joint_names).colliding(rows).any()
@@ -180,7 +182,7 @@ def test_the_pipelines_of_straight_lines(panda, post, checker):
     post.remove('post')
     target = panda.forward(READY)
     target[:2, 3] += 0.1, 0.2
-    line = iks.plan_motion(panda, READY, target, collisions=checker, pipeline='lin', timeout=5.0)
+    line = iks.plan_motion(panda, READY, target, collisions=checker, pipeline='lin', timeout=60.0)
     assert line.success, line.reason
     start, end = panda.forward(READY), panda.forward(line.trajectory.positions[-1])
     assert np.allclose(end, target, atol=5e-5)
@@ -189,7 +191,7 @@ def test_the_pipelines_of_straight_lines(panda, post, checker):
         away = panda.forward(q)[:3, 3] - start[:3, 3]
         assert np.linalg.norm(away - along * (away @ along)) < 2e-4
     post.add('post', iks.Box((0.02, 0.02, 0.6)), at(*(0.5 * (start + end)[:3, 3])))
-    stopped = iks.plan_motion(panda, READY, target, collisions=post, pipeline='lin', timeout=5.0)
+    stopped = iks.plan_motion(panda, READY, target, collisions=post, pipeline='lin', timeout=60.0)
     assert stopped.status is iks.PlanStatus.NO_PLAN
     assert 'post' in stopped.reason
 
@@ -213,17 +215,17 @@ def test_velocity_acceleration_and_jerk_stay_within_the_limits(panda, post):
             for name in panda.joint_names
         }
     )
-    plan = iks.plan_motion(panda, LEFT, RIGHT, collisions=post, limits=bounds, timeout=10.0)
+    plan = iks.plan_motion(panda, LEFT, RIGHT, collisions=post, limits=bounds, timeout=60.0)
     times = np.linspace(0.0, plan.trajectory.duration, 20001)
     rows = positions_at(plan.trajectory, times)
     for order, limit in ((1, 1.0), (2, 4.0), (3, 60.0)):
         rates = np.diff(rows, order, axis=0) / (times[1] - times[0]) ** order
         allowed = 1.02 if order == 3 else 1.05
         assert np.abs(rates).max() <= allowed * limit
-    faster = iks.plan_motion(panda, LEFT, RIGHT, collisions=post, timeout=10.0)
+    faster = iks.plan_motion(panda, LEFT, RIGHT, collisions=post, timeout=60.0)
     assert faster.trajectory.duration < plan.trajectory.duration
     slower = iks.plan_motion(
-        panda, LEFT, RIGHT, collisions=post, timeout=10.0, velocity_scaling=0.1
+        panda, LEFT, RIGHT, collisions=post, timeout=60.0, velocity_scaling=0.1
     )
     assert (np.abs(slower.trajectory.velocities) <= 0.1 * panda.velocity * 1.001).all()
 
@@ -314,7 +316,7 @@ def test_a_plan_for_each_reconfiguration():
     path = iks.solve_path(chain, targets, UR_READY, options, collisions=checker)
     assert path.success, path.reason
     assert path.reconfigurations
-    plans = iks.plan_reconfigurations(chain, path, checker, timeout=10.0)
+    plans = iks.plan_reconfigurations(chain, path, checker, timeout=60.0)
     assert len(plans) == len(path.reconfigurations)
     test = checker.for_joints(chain.joint_names)
     for plan, change in zip(plans, path.reconfigurations, strict=True):
@@ -323,3 +325,100 @@ def test_a_plan_for_each_reconfiguration():
         assert np.allclose(rows[0], change.before)
         assert np.allclose(rows[-1], change.after)
         assert not test.colliding(rows).any()
+
+
+ANY = (4.0, 4.0, 4.0)
+
+
+def turned(target, angles, kind='rotation_vector'):
+    """The axes of a target within tolerances, anywhere."""
+    return iks.Task(
+        target, iks.Sphere(np.inf), orientation_tolerances=angles, parameterization=kind
+    )
+
+
+def worst(task, chain, trajectory):
+    rows = positions_at(trajectory, np.linspace(0.0, trajectory.duration, 3000))
+    return max(max(task.violation(chain.forward(q))) for q in rows)
+
+
+@pytest.mark.parametrize('kind', ['rotation_vector', 'euler_xyz'])
+def test_an_upright_cup_is_carried_around_an_obstacle(kind):
+    chain = arm('panda')
+    checker = iks.CollisionChecker(iks.Robot.from_urdf(arm_path('panda')))
+    checker.add('post', iks.Box((0.05, 0.05, 0.7)), at(0.32, 0.0, 0.35))
+    level = turned(chain.forward(READY), (0.01, 0.01, 4.0), kind)
+    plans = [
+        iks.plan_motion(
+            chain, LEFT, RIGHT, collisions=checker, path_constraints=level, timeout=60.0
+        )
+        for _ in range(2)
+    ]
+    motion = plans[0].trajectory
+    assert plans[0].success, plans[0].reason
+    assert worst(level, chain, motion) < 2e-5
+    rows = positions_at(motion, np.linspace(0.0, motion.duration, 3000))
+    assert not checker.for_joints(chain.joint_names).colliding(rows).any()
+    assert np.allclose(rows[[0, -1]], [LEFT, RIGHT])
+    assert (rows >= chain.lower - 1e-9).all()
+    assert (rows <= chain.upper + 1e-9).all()
+    assert (np.abs(motion.velocities) <= chain.velocity * 1.001).all()
+    assert np.array_equal(motion.positions, plans[1].trajectory.positions)
+
+
+def narrow_tasks(chain, random):
+    """Constraints of which no random posture meets one."""
+    T = chain.forward(random.uniform(*chain.sampling_bounds()))
+    turn = Rotation.random(random_state=random.integers(1000)).as_matrix()
+    T[:3, :3] = turn
+    return {
+        'an axis': turned(T, (0.01, 0.01, 4.0)),
+        'an exact axis': turned(T, (0.0, 4.0, 0.0), 'rotation_vector'),
+        'a plane': iks.Task(T, iks.Box((9.0, 9.0, 0.001)), orientation_tolerances=ANY),
+        'a tube': iks.Task(T, iks.Cylinder(0.01, 4.0), orientation_tolerances=ANY),
+    }
+
+
+@pytest.mark.parametrize('name', ['panda', 'snake'])
+@pytest.mark.parametrize('kind', ['an axis', 'an exact axis', 'a plane', 'a tube'])
+def test_random_starts_and_goals_are_joined_on_narrow_constraints(name, kind):
+    chain = snake(8) if name == 'snake' else arm(name)
+    random = np.random.default_rng(3)
+    for _ in range(2):
+        task = narrow_tasks(chain, random)[kind]
+        projection = Projection(chain, [TaskRows(chain, [task])])
+        drawn = random.uniform(*chain.sampling_bounds(), size=(50, chain.n))
+        rows, held = projection.onto(drawn)
+        assert held.any()
+        q = start = rows[held][0]
+        for _ in range(20):  # a walk on the constraint, so that there is a way
+            near, met = projection.onto(q + random.uniform(-0.1, 0.1, (1, chain.n)))
+            q = near[0] if met[0] else q
+        plan = iks.plan_motion(chain, start, q, path_constraints=task, timeout=60.0)
+        assert plan.success, plan.reason
+        assert worst(task, chain, plan.trajectory) < 2e-5
+
+
+def test_postures_that_no_motion_on_the_constraint_joins_end_without_a_plan():
+    chain = arm('ur5e')
+    down = np.array([0.0, -1.57, 1.57, -1.57, -1.57, 0.0])
+    axis = turned(chain.forward(down), (0.01, 0.01, 4.0))
+    flipped = down + np.array([0.0, 0.0, 0.0, np.pi, np.pi, 0.0])
+    rows, held = Projection(chain, [TaskRows(chain, [axis])]).onto(flipped[None])
+    assert held.all()
+    plan = iks.plan_motion(chain, down, rows[0], path_constraints=axis, timeout=0.5)
+    assert plan.status is iks.PlanStatus.TIMED_OUT
+    beside = down + np.array([1.0, 0.0, 0.0, 0.0, 0.0, 2.0])
+    assert iks.plan_motion(chain, down, beside, path_constraints=axis, timeout=60.0).success
+
+
+def test_a_projection_is_within_the_limits_and_says_what_it_could_not_meet():
+    chain = arm('panda')
+    reachable = turned(chain.forward(READY), (0.01, 0.01, 4.0))
+    far = iks.Task(at(5.0, 0.0, 0.0), iks.Sphere(0.1), orientation_tolerances=ANY)
+    drawn = np.random.default_rng(0).uniform(chain.lower, chain.upper, (100, chain.n))
+    rows, held = Projection(chain, [TaskRows(chain, [reachable])]).onto(drawn)
+    assert held.mean() > 0.4
+    assert all(reachable.violation(chain.forward(q))[1] == 0.0 for q in rows[held])
+    assert ((rows >= chain.lower) & (rows <= chain.upper)).all()
+    assert not Projection(chain, [TaskRows(chain, [far])]).onto(drawn)[1].any()

@@ -143,16 +143,6 @@ def test_other_and_damaged_files_are_refused(scara, tmp_path):
                 InverseMap.load(path)
 
 
-def test_changed_attributes_are_refused(scara, tmp_path):
-    path = tmp_path / 'scara.zarr'
-    scara.save(path)
-    zarr.open_group(path, mode='r+').attrs['spacing'] = 1.1 * scara.spacing
-    with pytest.raises(StoreError, match='its attribute spacing is not what was written'):
-        InverseMap.load(path)
-    as_layout_1(path)
-    assert InverseMap.load(path).spacing == 1.1 * scara.spacing
-
-
 @pytest.mark.parametrize('array', ['origin', 'rotations', 'quality'])
 def test_damaged_numbers_are_refused(scara, tmp_path, array):
     path = tmp_path / 'scara.zarr'

@@ -179,21 +179,12 @@ def test_wrong_commands_are_explained(words, message, poses, ik_place):
     assert 'ik_place --help' in err
 
 
-@pytest.mark.parametrize(
-    ('text', 'message'),
-    [
-        (HEAD, 'holds no pose'),
-        (HEAD + '0,nan,0.3,0,0,0\n', 'POSES: {file}, line 2, column y'),
-        ('x,y\n0,0\n', 'POSES: {file}, line 1 has no column z'),
-        ('', 'POSES: {file} is empty'),
-    ],
-)
-def test_wrong_files_are_named(text, message, tmp_path, ik_place):
+def test_wrong_files_are_named(tmp_path, ik_place):
     file = tmp_path / 'wrong.csv'
-    file.write_text(text)
+    file.write_text('x,y\n0,0\n')
     code, _, err = ik_place('panda', file)
     assert code == 2
-    assert message.format(file=file) in err
+    assert f'POSES: {file}, line 1 has no column z' in err
 
 
 def test_a_file_without_orientations_needs_a_task_without(tmp_path, ik_place):

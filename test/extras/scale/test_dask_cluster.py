@@ -207,10 +207,10 @@ class Unknown:
 
 
 def test_threads_are_for_workers_that_have_a_host_for_themselves(
-    mortal, spec, targets, expected, tmp_path
+    client, spec, targets, expected, tmp_path
 ):
     with pytest.raises(ArgumentError, match='threads'):
-        solve_to_store(spec, targets, tmp_path / 's', client=mortal, threads=2)
+        solve_to_store(spec, targets, tmp_path / 's', client=client, threads=2)
     with cluster(n_workers=1) as alone:
         report = solve_to_store(
             spec, targets, tmp_path / 's', client=alone, threads=2, progress=False

@@ -286,12 +286,6 @@ def test_what_is_not_possible_is_refused_with_the_reason(page):
     assert not page.link.sent
 
 
-def test_the_middle_of_the_limits_is_a_choice(page):
-    page.motions.go_to_state(MID_RANGE)
-    page.step()
-    np.testing.assert_allclose(page.sent(), page.arm.chain.mid_range())
-
-
 FINGER = 'panda_finger_joint1'
 GRIPPER = '<group name="claw"><joint name="grip"/></group>'
 

@@ -1,7 +1,6 @@
 from xml.etree import ElementTree
 
 import pytest
-from support.chains import arm_path
 
 from ik_service import Robot
 from ik_service.exceptions import UrdfError
@@ -120,11 +119,6 @@ def test_invalid_numbers_are_named(content, word):
 def test_extensions_with_undeclared_prefixes_are_ignored():
     completed = complete_inertias(robot(inertial(1, 1, 1, 1), extra='<sensor:camera name="eye"/>'))
     assert 'camera' not in completed.text
-
-
-@pytest.mark.parametrize('name', ['panda', 'ur5e'])
-def test_our_arms_have_masses_of_their_own(name):
-    assert said(complete_inertias(Robot.from_urdf(arm_path(name)))) == ((), (), ())
 
 
 def test_a_faulty_joint_is_rigid_for_an_engine():

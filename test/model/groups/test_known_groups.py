@@ -112,13 +112,6 @@ def test_two_kinds_of_arms_have_their_groups_each():
     assert "arms are the groups 'ur_manipulator' and 'xarm6': the first" in ' '.join(robot.remarks)
 
 
-def test_an_arm_is_of_one_kind_only():
-    links = 'link_base ' + ' '.join(f'r:link{number}' for number in range(1, 8)) + ' f:link_eef'
-    names = Robot.from_urdf(tree_xml(links)).group_names
-    assert 'xarm7' in names
-    assert not {'xarm6', 'xarm5'} & {*names}
-
-
 def test_a_tool_beyond_the_known_tip_stays_the_default_where_it_is_the_only_leaf():
     robot = Robot.from_urdf(ur_xml('tool0 f:pen'))
     assert robot.default_tip() == 'pen'
@@ -129,7 +122,9 @@ def test_a_tool_beyond_the_known_tip_stays_the_default_where_it_is_the_only_leaf
 
 def test_xarm_is_placed_by_its_tool_where_it_has_one():
     links = 'link_base ' + ' '.join(f'r:link{i}' for i in range(1, 8)) + ' f:link_eef'
-    assert Robot.from_urdf(tree_xml(links)).groups['xarm7'].tip_links == ('link_eef',)
+    groups = Robot.from_urdf(tree_xml(links)).groups
+    assert groups['xarm7'].tip_links == ('link_eef',)
+    assert not {'xarm6', 'xarm5'} & {*groups}  # an arm is of one kind only
     tool = Robot.from_urdf(tree_xml(links, 'link_eef f:link_tcp', 'link_eef f:camera'))
     assert tool.groups['xarm7'].tip_links == ('link_tcp',)
     six = tree_xml('link_base ' + ' '.join(f'r:link{i}' for i in range(1, 7)) + ' f:link_eef')

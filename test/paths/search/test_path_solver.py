@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support.chains import arm, pose_difference, transform, within_limits
-from support.paths import HOME, Keepout, line
+from support.paths import HOME, Keepout, line, PATIENT
 from support.robots import arm_of, X, Y, Z
 
 import ik_service as iks
@@ -53,7 +53,7 @@ def test_no_jump_where_solving_point_by_point_jumps(name):
     for seed in range(4):
         truth = wandering_path(chain, seed, points=600, legs=12)
         targets = poses_along(chain, truth)
-        path = iks.solve_path(chain, targets, truth[0])
+        path = iks.solve_path(chain, targets, truth[0], options=PATIENT)
         assert path.success, path.reason
         assert_sound(chain, targets, path)
         assert np.abs(path.q[0] - truth[0]).max() < 1e-4
@@ -66,7 +66,7 @@ def test_six_joints_go_on_through_singular_postures():
     chain = arm('ur5e')
     truth = wandering_path(chain, 5, points=600, legs=12)
     targets = poses_along(chain, truth)
-    path = iks.solve_path(chain, targets, truth[0])
+    path = iks.solve_path(chain, targets, truth[0], options=PATIENT)
     assert path.success, path.reason
     assert_sound(chain, targets, path)
 
@@ -75,7 +75,7 @@ def test_smoothing_takes_self_motions_out():
     truth = wandering_path(SEVEN, 1, points=600, legs=12)
     targets = poses_along(SEVEN, truth)
     rough, smooth = (
-        iks.solve_path(SEVEN, targets, truth[0], iks.PathOptions(smooth=smooth))
+        iks.solve_path(SEVEN, targets, truth[0], iks.PathOptions(smooth=smooth, timeout=600.0))
         for smooth in (False, True)
     )
     assert rough.success
@@ -89,12 +89,12 @@ def test_smoothing_takes_self_motions_out():
 
 def test_end_given(panda, straight):
     other = iks.solve_ik(panda, straight[-1], HOME + np.array([0.5, 0, -0.5, 0, 0.5, 0, -0.3]))
-    path = iks.solve_path(panda, straight, HOME, end=other.q)
+    path = iks.solve_path(panda, straight, HOME, end=other.q, options=PATIENT)
     assert path.success, path.reason
     assert_sound(panda, straight, path)
     assert np.abs(path.q[0] - HOME).max() < 1e-4
     assert np.abs(path.q[-1] - other.q).max() < 1e-4
-    free = iks.solve_path(panda, straight, HOME)
+    free = iks.solve_path(panda, straight, HOME, options=PATIENT)
     assert np.abs(free.q[-1] - other.q).max() > 0.1
 
 
@@ -103,7 +103,7 @@ def test_closed_curve_ends_where_it_starts(panda):
     targets = np.tile(panda.forward(HOME), (300, 1, 1))
     targets[:, 0, 3] += 0.1 * (np.cos(turn) - 1)
     targets[:, 1, 3] += 0.1 * np.sin(turn)
-    path = iks.solve_path(panda, targets, HOME, end=HOME)
+    path = iks.solve_path(panda, targets, HOME, end=HOME, options=PATIENT)
     assert path.success, path.reason
     assert_sound(panda, targets, path)
     assert np.abs(path.q[-1] - path.q[0]).max() < 1e-4
@@ -114,8 +114,8 @@ def test_free_start_finds_the_branch_that_leads_on():
     chain = arm('ur5e').with_limits([-6.3, -2.0, -2.8, -6.3, -6.3, -6.3], [6.3] * 6)
     targets = line(chain.forward(UR_HOME), (0.15, 0.25, 0.2), 100)
     starts = iks.solve_ik_all(chain, targets[0])
-    given = [iks.solve_path(chain, targets, q) for q in starts]
-    free = iks.solve_path(chain, targets)
+    given = [iks.solve_path(chain, targets, q, options=PATIENT) for q in starts]
+    free = iks.solve_path(chain, targets, options=PATIENT)
     assert free.success == any(path.success for path in given)
     assert free.reached == max(path.reached for path in given)
     assert_sound(chain, targets, free)
@@ -123,11 +123,11 @@ def test_free_start_finds_the_branch_that_leads_on():
 
 def test_target_out_of_reach(panda):
     targets = line(panda.forward(HOME), (0.0, 0.0, 2.0), 400)
-    path = iks.solve_path(panda, targets, HOME)
+    path = iks.solve_path(panda, targets, HOME, options=PATIENT)
     assert_sound(panda, targets, path)
     assert path.status in (iks.PathStatus.UNREACHABLE, iks.PathStatus.SINGULARITY)
     assert 0.1 < path.fraction < 0.5
-    beyond = iks.solve_path(panda, targets[300:])
+    beyond = iks.solve_path(panda, targets[300:], options=PATIENT)
     assert beyond.status is iks.PathStatus.UNREACHABLE
     assert beyond.reached == 0
     assert beyond.end.position_error > 0.1
@@ -138,7 +138,7 @@ def test_limit_in_the_way():
     chain = arm('ur5e').with_limits([-0.3, *[-6.3] * 5], [0.3, *[6.3] * 5])
     truth = np.tile(UR_HOME, (100, 1))
     truth[:, 0] += np.linspace(0.0, 0.6, 100)
-    path = iks.solve_path(chain, poses_along(arm('ur5e'), truth), UR_HOME)
+    path = iks.solve_path(chain, poses_along(arm('ur5e'), truth), UR_HOME, options=PATIENT)
     assert path.status is iks.PathStatus.LIMIT
     assert path.end.joint == 'shoulder_pan_joint'
     assert path.end.limit == pytest.approx(0.3)
@@ -150,7 +150,7 @@ def test_limits_can_be_ignored():
     chain = arm('ur5e').with_limits([-0.3, *[-6.3] * 5], [0.3, *[6.3] * 5])
     truth = np.tile(UR_HOME, (100, 1))
     truth[:, 0] += np.linspace(0.0, 0.6, 100)
-    ignoring = iks.PathOptions(ik=iks.IkOptions(joint_limits='ignore'))
+    ignoring = iks.PathOptions(ik=iks.IkOptions(joint_limits='ignore'), timeout=600.0)
     path = iks.solve_path(chain, poses_along(chain, truth), UR_HOME, ignoring)
     assert path.success, path.reason
     assert path.q[-1, 0] == pytest.approx(0.6, abs=1e-4)
@@ -158,26 +158,28 @@ def test_limits_can_be_ignored():
 
 def test_targets_too_far_apart(panda, straight):
     apart = straight[::50]
-    path = iks.solve_path(panda, apart, HOME)
+    path = iks.solve_path(panda, apart, HOME, options=PATIENT)
     assert path.status is iks.PathStatus.TOO_FAR
     assert path.reached == 1
     assert path.end.motion > 0.1
     assert path.end.joint in panda.joint_names
-    longer = iks.solve_path(panda, apart, HOME, iks.PathOptions(max_step=1.0))
+    longer = iks.solve_path(panda, apart, HOME, iks.PathOptions(max_step=1.0, timeout=600.0))
     assert longer.success
     assert_sound(panda, apart, longer, max_step=1.0)
 
 
 def test_seed_away_from_the_first_target(panda, straight):
-    path = iks.solve_path(panda, straight, np.zeros(7))
+    path = iks.solve_path(panda, straight, np.zeros(7), options=PATIENT)
     assert path.reached == 0
-    free = iks.solve_path(panda, straight, np.zeros(7), iks.PathOptions(start='free'))
+    free = iks.solve_path(
+        panda, straight, np.zeros(7), iks.PathOptions(start='free', timeout=600.0)
+    )
     assert free.success
     assert_sound(panda, straight, free)
 
 
 def test_no_way_to_the_end_given(panda, straight):
-    path = iks.solve_path(panda, straight, HOME, end=np.zeros(7))
+    path = iks.solve_path(panda, straight, HOME, end=np.zeros(7), options=PATIENT)
     assert path.status is iks.PathStatus.END_APART
     assert path.reached == len(straight) - 1
     assert_sound(panda, straight, path)
@@ -192,7 +194,7 @@ def test_time_runs_out(panda, straight):
 @pytest.mark.parametrize('count', [0, 1, 2])
 def test_few_targets(panda, straight, count):
     for seed in (HOME, None):
-        path = iks.solve_path(panda, straight[:count], seed)
+        path = iks.solve_path(panda, straight[:count], seed, options=PATIENT)
         assert path.success
         assert path.fraction == 1.0
         assert path.q.shape == (count, 7)
@@ -200,7 +202,7 @@ def test_few_targets(panda, straight, count):
 
 def test_equal_targets(panda, straight):
     targets = np.repeat(straight[:1], 50, axis=0)
-    path = iks.solve_path(panda, targets, HOME)
+    path = iks.solve_path(panda, targets, HOME, options=PATIENT)
     assert path.success
     assert path.largest_step < 1e-4
 
@@ -212,7 +214,7 @@ def test_tolerances_of_each_target(panda, straight):
     ]
     tasks[50] = straight[50]
     for seed in (HOME, None):
-        path = iks.solve_path(panda, tasks, seed)
+        path = iks.solve_path(panda, tasks, seed, options=PATIENT)
         assert path.success, path.reason
         assert path.largest_step <= 0.1
         for task, q in zip(tasks, path.q, strict=True):
@@ -222,7 +224,7 @@ def test_tolerances_of_each_target(panda, straight):
 
 
 def test_free_axes(panda, straight):
-    position = iks.PathOptions(ik=iks.IkOptions(task_weights=(1, 1, 1, 0, 0, 0)))
+    position = iks.PathOptions(ik=iks.IkOptions(task_weights=(1, 1, 1, 0, 0, 0)), timeout=600.0)
     targets = straight.copy()
     targets[50:, :3, :3] = transform()[:3, :3]  # whatever it is
     path = iks.solve_path(panda, targets, HOME, position)
@@ -238,7 +240,7 @@ def test_two_tips_at_once(panda):
         tip: poses_along(panda.robot.chain('panda_link0', tip), truth[:, :n])
         for tip, n in (('panda_hand_tcp', 7), ('panda_link4', 4))
     }
-    path = iks.solve_path(tree, targets, HOME)
+    path = iks.solve_path(tree, targets, HOME, options=PATIENT)
     assert path.success, path.reason
     for q, T in zip(path.q, targets['panda_hand_tcp'], strict=True):
         assert max(pose_difference(panda.forward(q), T)) <= 1.001e-5
@@ -272,7 +274,7 @@ def test_any_seed_elsewhere_is_told_with_the_joint_that_is_farthest(panda, strai
     """Also where Newton's steps from the seed lead nowhere."""
     seeds = np.random.default_rng(1).uniform(panda.lower, panda.upper, (60, 7))
     for seed in seeds:
-        path = iks.solve_path(panda, straight[:3], seed)
+        path = iks.solve_path(panda, straight[:3], seed, options=PATIENT)
         assert path.status is iks.PathStatus.TOO_FAR, path.reason
         assert path.end.joint in panda.joint_names
         assert path.end.motion > 0.1
@@ -283,7 +285,9 @@ def test_a_singular_posture_in_the_way_is_told_with_the_joint():
     """Beside the line, the wrist has to turn over."""
     chain = arm('ur5e')
     q = np.array([-1.11, 0.0, 0.3, -1.41, -1.06, 1.28])
-    path = iks.solve_path(chain, line(chain.forward(q), (0.1, -0.1, 0.05), 400), q)
+    path = iks.solve_path(
+        chain, line(chain.forward(q), (0.1, -0.1, 0.05), 400), q, options=PATIENT
+    )
     assert path.status is iks.PathStatus.SINGULARITY, path.reason
     assert path.end.joint in chain.joint_names
     assert path.end.motion > 0.1
@@ -291,10 +295,10 @@ def test_a_singular_posture_in_the_way_is_told_with_the_joint():
 
 
 def test_collisions_are_avoided(panda, straight):
-    through = iks.solve_path(panda, straight, HOME)
+    through = iks.solve_path(panda, straight, HOME, options=PATIENT)
     angle = 0.5 * through.q[:, 0].max()
     keepout = Keepout(lambda Q: Q[:, 0] > angle)
-    around = iks.solve_path(panda, straight, HOME, collisions=keepout)
+    around = iks.solve_path(panda, straight, HOME, collisions=keepout, options=PATIENT)
     assert around.success, around.reason
     assert around.largest_step <= 0.1
     assert around.q[:, 0].max() <= angle
@@ -302,7 +306,7 @@ def test_collisions_are_avoided(panda, straight):
 
 def test_collision_in_the_way(panda, straight):
     keepout = Keepout(lambda Q: Q[:, 0] > -0.3)
-    path = iks.solve_path(panda, straight, HOME, collisions=keepout)
+    path = iks.solve_path(panda, straight, HOME, collisions=keepout, options=PATIENT)
     assert path.reached == 0
     assert path.status is iks.PathStatus.COLLISION
     assert path.end.bodies == ('arm', 'wall')
@@ -312,7 +316,7 @@ def test_an_elbow_gives_way_to_a_ball(panda, straight):
     pytest.importorskip('coal', reason='the extra collision is not installed')
     robot = panda.robot
     checker = iks.CollisionChecker(robot)
-    through = iks.solve_path(panda, straight, HOME, collisions=checker)
+    through = iks.solve_path(panda, straight, HOME, collisions=checker, options=PATIENT)
     assert through.success, through.reason
     elbow = robot.chain('panda_link0', 'panda_link4')
     T = np.eye(4)
@@ -320,11 +324,11 @@ def test_an_elbow_gives_way_to_a_ball(panda, straight):
     checker.add('ball', iks.Sphere(0.02), T)
     test = checker.for_joints(panda.joint_names)
     assert test.colliding(through.q).any()
-    around = iks.solve_path(panda, straight, collisions=checker)
+    around = iks.solve_path(panda, straight, collisions=checker, options=PATIENT)
     assert around.success, around.reason
     assert not test.colliding(around.q).any()
     checker.remove('ball')
     checker.add('wall', iks.Box((0.02, 2.0, 2.0)), panda.forward(HOME))
-    blocked = iks.solve_path(panda, straight, HOME, collisions=checker)
+    blocked = iks.solve_path(panda, straight, HOME, collisions=checker, options=PATIENT)
     assert blocked.status is iks.PathStatus.COLLISION
     assert 'wall' in blocked.end.bodies

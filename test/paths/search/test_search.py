@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import PchipInterpolator
 from support.chains import arm, joint_xml, limit_xml, pose_difference, robot_xml, within_limits
-from support.paths import Keepout, line
+from support.paths import Keepout, line, PATIENT
 from support.robots import arm_of, TWO_LINKS, Y, Z
 
 import ik_service as iks
@@ -68,7 +68,7 @@ def test_more_candidates_find_a_way_where_few_end_at_a_limit(nine_joints):
     """Without the wider searches this path is not found."""
     truth = long_way(nine_joints)
     targets = poses_along(nine_joints, truth)
-    path = iks.solve_path(nine_joints, targets, truth[0], iks.PathOptions(timeout=600.0))
+    path = iks.solve_path(nine_joints, targets, truth[0], PATIENT)
     assert path.success, path.reason
     assert path.largest_step <= 0.1
 
@@ -80,7 +80,9 @@ def test_a_limit_that_self_motions_may_lead_around_is_no_proof():
     for way, redundant in ((joints, True), (joints[1:], False)):
         chain = arm_of(way, bound=1.0)
         truth = np.linspace(np.full(chain.n, 0.5), np.full(chain.n, 1.2), 100)
-        path = iks.solve_path(chain, poses_along(chain, truth), truth[0], iks.PathOptions(ik=free))
+        path = iks.solve_path(
+            chain, poses_along(chain, truth), truth[0], iks.PathOptions(ik=free, timeout=600.0)
+        )
         assert path.status is iks.PathStatus.LIMIT, path.reason
         assert path.end.redundant == redundant
         assert ('no continuation was found' in path.reason) == redundant
@@ -192,7 +194,9 @@ def arc(angles, radius):
 
 
 def solve(chain, targets, reconfigurations='fewest', ik=POSITION, max_step=0.1, **arguments):
-    options = iks.PathOptions(ik=ik, max_step=max_step, reconfigurations=reconfigurations)
+    options = iks.PathOptions(
+        ik=ik, max_step=max_step, reconfigurations=reconfigurations, timeout=600.0
+    )
     return iks.solve_path(chain, targets, options=options, **arguments)
 
 

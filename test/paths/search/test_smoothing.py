@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support.chains import arm, pose_difference, postures, within_limits
-from support.paths import HOME, Keepout
+from support.paths import HOME, Keepout, PATIENT
 
 import ik_service as iks
 from ik_service.paths.search.smoothing import null_spaces, solve_in_null_spaces
@@ -21,7 +21,7 @@ def laps(chain, rows, count):
 def test_no_row_of_a_dense_path_moves_more_than_a_few_times_as_far_as_others(panda):
     """The elbow drifts to its limit lap by lap, and has to come back."""
     targets = laps(panda, 20_000, 40)
-    path = iks.solve_path(panda, targets, HOME, iks.PathOptions(timeout=600.0))
+    path = iks.solve_path(panda, targets, HOME, PATIENT)
     assert path.success, path.reason
     steps = np.abs(np.diff(path.q, axis=0)).max(axis=1)
     assert (steps > 5.0 * np.median(steps)).sum() < 20
@@ -30,18 +30,17 @@ def test_no_row_of_a_dense_path_moves_more_than_a_few_times_as_far_as_others(pan
     for q, T in zip(path.q[::37], targets[::37], strict=True):
         assert within_limits(panda, q)
         assert max(pose_difference(panda.forward(q), T)) <= 1e-6
-    once = iks.solve_path(panda, laps(panda, 501, 1), HOME, end=HOME)
+    once = iks.solve_path(panda, laps(panda, 501, 1), HOME, PATIENT, end=HOME)
     lengths = [np.abs(np.diff(each.q, axis=0)).sum() for each in (path, once)]
     assert lengths[0] < 1.2 * 40 * lengths[1]
 
 
 def test_rows_between_the_few_that_are_smoothed_first_do_not_collide(panda):
     targets = laps(panda, 6_000, 12)
-    patient = iks.PathOptions(timeout=600.0)
-    free = iks.solve_path(panda, targets, HOME, patient)
+    free = iks.solve_path(panda, targets, HOME, PATIENT)
     angle = HOME[2] + 0.7 * (free.q[:, 2].max() - HOME[2])
     wall = Keepout(lambda Q: Q[:, 2] > angle)
-    path = iks.solve_path(panda, targets, HOME, patient, collisions=wall)
+    path = iks.solve_path(panda, targets, HOME, PATIENT, collisions=wall)
     assert path.success, path.reason
     assert wall.colliding(free.q).any()
     assert not wall.colliding(path.q).any()

@@ -35,7 +35,7 @@ from ik_service.extras.conformance.check import Verdict
 from ik_service.extras.conformance.connection import Connection
 from ik_service.extras.conformance.run import CHECKS
 from ik_service.extras.conformance.subject import Settings, Subject
-from ik_service.extras.planning.ros.plan_services import PlanHandler, PlannersHandler
+from ik_service.extras.planning.ros.capability import PlanHandler, PlannersHandler
 from ik_service.extras.planning.ros.request_planner import RequestPlanner
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.common.qos import SERVICE_QOS

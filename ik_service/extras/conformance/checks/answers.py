@@ -31,12 +31,9 @@ TIPS = Section('several poses')
 SEEDS = Section('wrong seeds')
 
 
-@ANSWERS.check(
-    'full-state',
-    'A solution has every movable joint of the robot; those beside the arm as in the seed',
-    "answer table: solved; MoveIt's server: solution",
-)
+@ANSWERS.check("answer table: solved; MoveIt's server: solution")
 def _full_state(subject: Subject) -> str:
+    """A solution has every movable joint of the robot; those beside the arm as in the seed."""
     arm, rng = subject.arm, np.random.default_rng(3)
     seed = dict(arm.random_posture(rng, margin=0.15))
     beside = arm.joints_beside()
@@ -62,24 +59,17 @@ def _full_state(subject: Subject) -> str:
     return f'{len(found)} joints, {len(beside)} of them beside the arm'
 
 
-@ANSWERS.check(
-    'unreachable',
-    'A pose out of reach is answered with NO_IK_SOLUTION or TIMED_OUT, without positions',
-    'answer table: unsolvable',
-)
+@ANSWERS.check('answer table: unsolvable')
 def _unreachable(subject: Subject) -> str:
+    """A pose out of reach is answered with NO_IK_SOLUTION or TIMED_OUT, without positions."""
     return subject.ik(unreachable_request(subject), 'a pose ten lengths of the arm away').refused(
         Code.NO_IK_SOLUTION, Code.TIMED_OUT
     )
 
 
-@ANSWERS.check(
-    'reasons',
-    'Errors come with a message, which names what is wrong',
-    'answer table: the messages',
-    moveit='it never fills in message and source',
-)
+@ANSWERS.check('answer table: the messages', moveit='it never fills in message and source')
 def _reasons(subject: Subject) -> str:
+    """Errors come with a message, which names what is wrong."""
     if not HAS_MESSAGE:
         raise NotSupportedError('MoveItErrorCodes has no message on this distribution')
     unknown = 'there_is_no_such_name'
@@ -104,23 +94,17 @@ def _reasons(subject: Subject) -> str:
     return f'{len(asked)} of {len(asked)} errors come with their reason'
 
 
-@ANSWERS.check(
-    'unknown-group',
-    'An unknown group is answered with INVALID_GROUP_NAME',
-    'answer table: unknown group_name',
-)
+@ANSWERS.check('answer table: unknown group_name')
 def _unknown_group(subject: Subject) -> str:
+    """An unknown group is answered with INVALID_GROUP_NAME."""
     request, _, _ = subject.ordinary_request('group')
     request.ik_request.group_name = 'there_is_no_such_group'
     return subject.ik(request, 'the group there_is_no_such_group').refused(Code.INVALID_GROUP_NAME)
 
 
-@ANSWERS.check(
-    'known-groups',
-    "The planning groups of the robot's SRDF, or of its maker, are solved by their names",
-    'GetPositionIK: group_name',
-)
+@ANSWERS.check('GetPositionIK: group_name')
 def _known_groups(subject: Subject) -> str:
+    """The planning groups of the robot's SRDF, or of its maker, are solved by their names."""
     names = [name for name, group in subject.arm.robot.groups.items() if not group.fault]
     refused = []
     for name in names:
@@ -144,39 +128,34 @@ def _known_groups(subject: Subject) -> str:
 
 
 @NUMBERS.check(
-    'not-a-number',
-    'NaN or infinity in the pose is never a SUCCESS',
     'answer table: NaN or infinity in the pose',
     moveit='NaN in an orientation passes all comparisons, and can come out as SUCCESS',
     rough=True,
 )
 def _not_a_number(subject: Subject) -> str:
+    """NaN or infinity in the pose is never a SUCCESS."""
     for answer in _spoilt(subject):
         answer.no_success('no pose has such numbers')
     return 'refused'
 
 
 @NUMBERS.check(
-    'not-a-number-code',
-    'NaN or infinity in the pose is answered with INVALID_GOAL_CONSTRAINTS',
     'answer table: NaN or infinity in the pose',
     moveit='it does not look, so the search fails with NO_IK_SOLUTION at best',
     rough=True,
 )
 def _not_a_number_code(subject: Subject) -> str:
+    """NaN or infinity in the pose is answered with INVALID_GOAL_CONSTRAINTS."""
     for answer in _spoilt(subject):
         answer.refused(Code.INVALID_GOAL_CONSTRAINTS)
     return 'INVALID_GOAL_CONSTRAINTS'
 
 
 @NUMBERS.check(
-    'zero-quaternion',
-    'The quaternion 0, 0, 0, 0 is answered with INVALID_GOAL_CONSTRAINTS',
-    'answer table: zero quaternion',
-    moveit='it takes the quaternion as it is',
-    rough=True,
+    'answer table: zero quaternion', moveit='it takes the quaternion as it is', rough=True
 )
 def _zero_quaternion(subject: Subject) -> str:
+    """The quaternion 0, 0, 0, 0 is answered with INVALID_GOAL_CONSTRAINTS."""
     request, _, _ = subject.ordinary_request('zero')
     quaternion = subject.first_pose(request).pose.orientation
     quaternion.x = quaternion.y = quaternion.z = quaternion.w = 0.0
@@ -209,12 +188,9 @@ def _spoilt(subject: Subject) -> list[IkAnswer]:
     return subject.once('not a number', ask)
 
 
-@LINKS.check(
-    'link-empty',
-    'An empty ik_link_name means the tip of the group',
-    "MoveIt's server: ik_link_name",
-)
-def _empty_name(subject: Subject) -> str:
+@LINKS.check("MoveIt's server: ik_link_name")
+def _link_empty(subject: Subject) -> str:
+    """An empty ik_link_name means the tip of the group."""
     tip = subject.single_tip()
     request, poses, _ = subject.ordinary_request('empty name')
     request.ik_request.ik_link_name = ''
@@ -228,12 +204,9 @@ def _empty_name(subject: Subject) -> str:
     return f'places {tip if tip in placed else placed[0]}'
 
 
-@LINKS.check(
-    'link-attached',
-    'A link that is rigidly attached to the tip is placed',
-    "answer table: ik_link_name; MoveIt's server: ik_link_name",
-)
-def _attached(subject: Subject) -> str:
+@LINKS.check("answer table: ik_link_name; MoveIt's server: ik_link_name")
+def _link_attached(subject: Subject) -> str:
+    """A link that is rigidly attached to the tip is placed."""
     tip = subject.single_tip()
     others = subject.arm.attached_to(tip)
     if not others:
@@ -246,12 +219,9 @@ def _attached(subject: Subject) -> str:
     return ', '.join(others[:3])
 
 
-@LINKS.check(
-    'link-other',
-    'Another link that the arm moves is placed, or refused',
-    'answer table: ik_link_name',
-)
-def _other(subject: Subject) -> str:
+@LINKS.check('answer table: ik_link_name')
+def _link_other(subject: Subject) -> str:
+    """Another link that the arm moves is placed, or refused."""
     subject.single_tip()
     between = subject.arm.links_between()
     if not between:
@@ -265,12 +235,11 @@ def _other(subject: Subject) -> str:
 
 
 @LINKS.check(
-    'link-unknown',
-    'An unknown link is answered with INVALID_LINK_NAME',
     'answer table: unknown ik_link_name',
     moveit='an unknown link is answered with NO_IK_SOLUTION, as any other failure',
 )
-def _unknown_link(subject: Subject) -> str:
+def _link_unknown(subject: Subject) -> str:
+    """An unknown link is answered with INVALID_LINK_NAME."""
     subject.single_tip()
     request, _, _ = subject.ordinary_request('unknown link')
     request.ik_request.ik_link_name = 'there_is_no_such_link'
@@ -284,12 +253,9 @@ def _near(subject: Subject, link: str) -> tuple[Poses, Posture]:
     return {link: subject.links_at(subject.arm.moved(seed, rng, 0.02))[link]}, seed
 
 
-@FRAMES.check(
-    'frame-empty',
-    'An empty frame_id is the root link of the robot',
-    "MoveIt's server: Frame",
-)
-def _empty(subject: Subject) -> str:
+@FRAMES.check("MoveIt's server: Frame")
+def _frame_empty(subject: Subject) -> str:
+    """An empty frame_id is the root link of the robot."""
     request, poses, _ = subject.ordinary_request('frames')
     for frame in ('', subject.arm.robot.root_link):
         subject.first_pose(request).header.frame_id = frame
@@ -298,12 +264,9 @@ def _empty(subject: Subject) -> str:
     return f"'' and {subject.arm.robot.root_link}"
 
 
-@FRAMES.check(
-    'frame-fixed-link',
-    'A link that is rigidly attached to the root can be the frame',
-    'answer table: frame',
-)
-def _fixed(subject: Subject) -> str:
+@FRAMES.check('answer table: frame')
+def _frame_fixed_link(subject: Subject) -> str:
+    """A link that is rigidly attached to the root can be the frame."""
     robot = subject.arm.robot
     links = subject.arm.attached_to(robot.root_link)
     if not links:
@@ -318,12 +281,9 @@ def _fixed(subject: Subject) -> str:
     return links[0]
 
 
-@FRAMES.check(
-    'frame-moving-link',
-    'A link that the arm moves can be the frame; it is where it is now',
-    "answer table: frame; MoveIt's server: Frame",
-)
-def _moving(subject: Subject) -> str:
+@FRAMES.check("answer table: frame; MoveIt's server: Frame")
+def _frame_moving_link(subject: Subject) -> str:
+    """A link that the arm moves can be the frame; it is where it is now."""
     tip, links = subject.arm.tips[0], subject.arm.links_between()
     if not links:
         raise NotSupportedError('no link but the tip is moved by the arm')
@@ -347,12 +307,9 @@ def _moving(subject: Subject) -> str:
     raise answer.fail(f'SUCCESS for one of {_TRIES} poses')
 
 
-@FRAMES.check(
-    'frame-unknown',
-    'An unknown frame is answered with FRAME_TRANSFORM_FAILURE',
-    "answer table: frame; MoveIt's server: Frame",
-)
-def _unknown_frame(subject: Subject) -> str:
+@FRAMES.check("answer table: frame; MoveIt's server: Frame")
+def _frame_unknown(subject: Subject) -> str:
+    """An unknown frame is answered with FRAME_TRANSFORM_FAILURE."""
     request, _, _ = subject.ordinary_request('unknown frame')
     subject.first_pose(request).header.frame_id = 'there_is_no_such_frame'
     return subject.ik(request, 'a pose in the frame there_is_no_such_frame').refused(
@@ -360,12 +317,9 @@ def _unknown_frame(subject: Subject) -> str:
     )
 
 
-@TIPS.check(
-    'one-pose',
-    'One pose in pose_stamped_vector wins over pose_stamped',
-    "MoveIt's server: pose_stamped_vector",
-)
+@TIPS.check("MoveIt's server: pose_stamped_vector")
 def _one_pose(subject: Subject) -> str:
+    """One pose in pose_stamped_vector wins over pose_stamped."""
     tip = subject.single_tip()
     request, poses = _in_the_vector(subject)
     request.ik_request.ik_link_names = [tip]
@@ -374,12 +328,9 @@ def _one_pose(subject: Subject) -> str:
     return 'pose_stamped_vector wins'
 
 
-@TIPS.check(
-    'one-pose-no-link',
-    'One pose in pose_stamped_vector without ik_link_names is for the tip of the group',
-    "MoveIt's server: compute_ik, beyond",
-)
-def _one_pose_of_the_tip(subject: Subject) -> str:
+@TIPS.check("MoveIt's server: compute_ik, beyond")
+def _one_pose_no_link(subject: Subject) -> str:
+    """One pose in pose_stamped_vector without ik_link_names is for the tip of the group."""
     tip = subject.single_tip()
     request, poses = _in_the_vector(subject)
     named = subject.ik(request, 'one pose in pose_stamped_vector, and no ik_link_names')
@@ -390,12 +341,9 @@ def _one_pose_of_the_tip(subject: Subject) -> str:
     return f'places {tip if tip in placed else placed[0]}'
 
 
-@TIPS.check(
-    'sizes-differ',
-    'Two poses for none, one or three links are answered with INVALID_LINK_NAME',
-    'answer table: several poses',
-)
-def _sizes(subject: Subject) -> str:
+@TIPS.check('answer table: several poses')
+def _sizes_differ(subject: Subject) -> str:
+    """Two poses for none, one or three links are answered with INVALID_LINK_NAME."""
     request, _, _ = subject.ordinary_request('sizes')
     wanted, pose = request.ik_request, subject.first_pose(request)
     wanted.pose_stamped_vector = [pose, pose]
@@ -406,12 +354,9 @@ def _sizes(subject: Subject) -> str:
     return 'INVALID_LINK_NAME'
 
 
-@TIPS.check(
-    'several-tips',
-    'Poses of all tips of a group are met together',
-    'answer table: several poses',
-)
-def _together(subject: Subject) -> str:
+@TIPS.check('answer table: several poses')
+def _several_tips(subject: Subject) -> str:
+    """Poses of all tips of a group are met together."""
     tips = _several(subject)
     for number in range(10):
         request, poses, _ = subject.ordinary_request(f'together {number}')
@@ -420,12 +365,9 @@ def _together(subject: Subject) -> str:
     return ', '.join(tips)
 
 
-@TIPS.check(
-    'several-tips-apart',
-    'When one of several poses cannot be met, there is no SUCCESS',
-    'answer table: several poses',
-)
-def _apart(subject: Subject) -> str:
+@TIPS.check('answer table: several poses')
+def _several_tips_apart(subject: Subject) -> str:
+    """When one of several poses cannot be met, there is no SUCCESS."""
     tips = _several(subject)
     request, _, _ = subject.ordinary_request('apart')
     request.ik_request.pose_stamped_vector[1].pose.position.x += 10.0 * subject.arm.reach() + 1.0
@@ -451,12 +393,10 @@ def _several(subject: Subject) -> tuple[str, ...]:
 
 
 @SEEDS.check(
-    'seed-lengths',
-    'A seed with more names than positions is answered with INVALID_ROBOT_STATE',
-    'answer table: wrong lengths',
-    moveit='it logs an error, and solves from the present state',
+    'answer table: wrong lengths', moveit='it logs an error, and solves from the present state'
 )
-def _lengths(subject: Subject) -> str:
+def _seed_lengths(subject: Subject) -> str:
+    """A seed with more names than positions is answered with INVALID_ROBOT_STATE."""
     request, _, _ = subject.ordinary_request('lengths')
     joints = request.ik_request.robot_state.joint_state
     joints.position = list(joints.position)[:-1]
@@ -467,13 +407,10 @@ def _lengths(subject: Subject) -> str:
 
 
 @SEEDS.check(
-    'seed-not-a-number',
-    'NaN or infinity in the seed is answered with INVALID_ROBOT_STATE',
-    'answer table: NaN in the seed',
-    moveit='it does not look at the numbers of a seed',
-    rough=True,
+    'answer table: NaN in the seed', moveit='it does not look at the numbers of a seed', rough=True
 )
 def _seed_not_a_number(subject: Subject) -> str:
+    """NaN or infinity in the seed is answered with INVALID_ROBOT_STATE."""
     name = subject.arm.joint_names[0]
     for number in (math.nan, math.inf):
         request, _, _ = subject.ordinary_request('nan')
@@ -485,13 +422,12 @@ def _seed_not_a_number(subject: Subject) -> str:
 
 
 @SEEDS.check(
-    'seed-unknown-joint',
-    'An unknown joint in the seed is answered with INVALID_ROBOT_STATE',
     'answer table: unknown joint',
     moveit='it throws an exception, which may end the process',
     rough=True,
 )
-def _unknown_joint(subject: Subject) -> str:
+def _seed_unknown_joint(subject: Subject) -> str:
+    """An unknown joint in the seed is answered with INVALID_ROBOT_STATE."""
     request, _, _ = subject.ordinary_request('unknown joint')
     joints = request.ik_request.robot_state.joint_state
     joints.name = [*joints.name, 'there_is_no_such_joint']

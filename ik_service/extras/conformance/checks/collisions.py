@@ -38,12 +38,9 @@ _SCENE_BOX, _FAULTY_BOX = 'ik_conformance_scene_box', 'ik_conformance_faulty_box
 _SEEDS = 50
 
 
-@COLLISIONS.check(
-    'state-validity',
-    'check_state_validity finds valid postures among random ones',
-    'GetStateValidity',
-)
-def _validity(subject: Subject) -> str:
+@COLLISIONS.check('GetStateValidity')
+def _state_validity(subject: Subject) -> str:
+    """check_state_validity finds valid postures among random ones."""
     valid, invalid = random_states(subject)
     if not valid:
         came = f'not valid, for all of {_POSTURES} random postures'
@@ -51,12 +48,9 @@ def _validity(subject: Subject) -> str:
     return f'{len(invalid)} of {len(valid) + len(invalid)} random postures are not valid'
 
 
-@COLLISIONS.check(
-    'state-contacts',
-    'check_state_validity names the bodies that touch',
-    'GetStateValidity: contacts',
-)
-def _contacts(subject: Subject) -> str:
+@COLLISIONS.check('GetStateValidity: contacts')
+def _state_contacts(subject: Subject) -> str:
+    """check_state_validity names the bodies that touch."""
     _, invalid = random_states(subject)
     if not invalid:
         raise NotSupportedError(f'none of {_POSTURES} random postures collides')
@@ -68,12 +62,9 @@ def _contacts(subject: Subject) -> str:
     return f'{pairs[0][0]} and {pairs[0][1]}'
 
 
-@COLLISIONS.check(
-    'avoid-collisions',
-    'With avoid_collisions, the poses of valid seeds are solved by valid postures',
-    'answer table: avoid_collisions',
-)
-def _free(subject: Subject) -> str:
+@COLLISIONS.check('answer table: avoid_collisions')
+def _avoid_collisions(subject: Subject) -> str:
+    """With avoid_collisions, the poses of valid seeds are solved by valid postures."""
     valid, _ = random_states(subject)
     if not valid:
         raise NotSupportedError('check_state_validity finds no posture valid')
@@ -84,12 +75,9 @@ def _free(subject: Subject) -> str:
     return f'{len(valid[:20])} poses'
 
 
-@COLLISIONS.check(
-    'self-collision',
-    'With avoid_collisions, the pose of a colliding seed gets another posture, or an error',
-    'answer table: avoid_collisions',
-)
+@COLLISIONS.check('answer table: avoid_collisions')
 def _self_collision(subject: Subject) -> str:
+    """With avoid_collisions, the pose of a colliding seed gets another posture, or an error."""
     _, invalid = random_states(subject)
     if not invalid:
         raise NotSupportedError(f'none of {_POSTURES} random postures collides')
@@ -106,12 +94,9 @@ def _self_collision(subject: Subject) -> str:
     return f'{solved} of {len(invalid[:20])} colliding poses solved without a collision'
 
 
-@COLLISIONS.check(
-    'attached-object',
-    'With avoid_collisions, a box on the tip in robot_state that hits the arm is an error',
-    'answer table: avoid_collisions; RobotState: attached_collision_objects',
-)
-def _attached(subject: Subject) -> str:
+@COLLISIONS.check('answer table: avoid_collisions; RobotState: attached_collision_objects')
+def _attached_object(subject: Subject) -> str:
+    """With avoid_collisions, a box on the tip in robot_state that hits the arm is an error."""
     valid, _ = random_states(subject)
     if not valid:
         raise NotSupportedError('check_state_validity finds no posture valid')
@@ -130,12 +115,9 @@ def _attached(subject: Subject) -> str:
     return answer.no_success('the box is around the links above the tip')
 
 
-@COLLISIONS.check(
-    'world-object',
-    'A box around the tip makes a pose an error; without the box it is solved again',
-    'answer table: avoid_collisions',
-)
-def _world(subject: Subject) -> str:
+@COLLISIONS.check('answer table: avoid_collisions')
+def _world_object(subject: Subject) -> str:
+    """A box around the tip makes a pose an error; without the box it is solved again."""
     if not subject.settings.change_world:
         raise NotSupportedError('it adds an object to the world of the server: --change-world')
     valid, _ = random_states(subject)
@@ -268,12 +250,9 @@ def ask_validity(subject: Subject, posture: Posture, asked: str) -> Any:  # noqa
     return answer
 
 
-@SCENES.check(
-    'scene-at-once',
-    'A box of a scene that is applied makes the next request an error, and its removal not',
-    'ApplyPlanningScene: success',
-)
-def _at_once(subject: Subject) -> str:
+@SCENES.check('ApplyPlanningScene: success')
+def _scene_at_once(subject: Subject) -> str:
+    """A box of a scene that is applied makes the next request an error, and its removal not."""
     seed = free_seed(subject)
     with scene_box(subject, seed):
         blocked = _avoiding(subject, seed, 'the same pose, the box of a scene around the tip')
@@ -283,12 +262,9 @@ def _at_once(subject: Subject) -> str:
     return f'{refused} inside the box'
 
 
-@SCENES.check(
-    'scene-allowed',
-    'The scene that was got, with the box allowed to touch all, lets the pose be solved',
-    'AllowedCollisionMatrix; pymoveit2: allow_collisions',
-)
-def _allowed(subject: Subject) -> str:
+@SCENES.check('AllowedCollisionMatrix; pymoveit2: allow_collisions')
+def _scene_allowed(subject: Subject) -> str:
+    """The scene that was got, with the box allowed to touch all, lets the pose be solved."""
     seed = free_seed(subject)
     with scene_box(subject, seed):
         scene = _got(subject)
@@ -306,12 +282,9 @@ def _allowed(subject: Subject) -> str:
     return f'{len(scene.allowed_collision_matrix.entry_names)} names'
 
 
-@SCENES.check(
-    'scene-round-trip',
-    'A scene that was got can be applied as a whole, and changes nothing',
-    'GetPlanningScene',
-)
-def _round_trip(subject: Subject) -> str:
+@SCENES.check('GetPlanningScene')
+def _scene_round_trip(subject: Subject) -> str:
+    """A scene that was got can be applied as a whole, and changes nothing."""
     seed = free_seed(subject)
     with scene_box(subject, seed):
         first = _got(subject)
@@ -328,13 +301,9 @@ def _round_trip(subject: Subject) -> str:
     return f'{len(facts[0]["objects"])} objects'
 
 
-@SCENES.check(
-    'scene-whole',
-    'Of a scene with a faulty object nothing is taken',
-    'ApplyPlanningScene: success',
-    moveit='it takes the objects before the faulty one',
-)
-def _whole_or_not(subject: Subject) -> str:
+@SCENES.check('ApplyPlanningScene: success', moveit='it takes the objects before the faulty one')
+def _scene_whole(subject: Subject) -> str:
+    """Of a scene with a faulty object nothing is taken."""
     free_seed(subject)
     scene = _diff()
     good, bad = (box_object(_root(subject), [0.0, 0.0, 100.0], 0.1) for _ in range(2))

@@ -38,31 +38,24 @@ Asked = tuple[GetPositionIK.Request, Posture]
 Holds = Callable[[Posture], bool]
 
 
-@CONSTRAINTS.check(
-    'joint-constraint',
-    'A joint constraint that the seed meets is met',
-    'answer table: constraints given',
-)
-def _joint_kept(subject: Subject) -> str:
+@CONSTRAINTS.check('answer table: constraints given')
+def _joint_constraint(subject: Subject) -> str:
+    """A joint constraint that the seed meets is met."""
     return _kept(subject, *_joint(subject, 0.0), 'joint_constraints')
 
 
-@CONSTRAINTS.check(
-    'joint-constraint-binds',
-    'A joint constraint that the seed does not meet is met by another solution, or an error',
-    'answer table: constraints given',
-)
-def _joint_binding(subject: Subject) -> str:
+@CONSTRAINTS.check('answer table: constraints given')
+def _joint_constraint_binds(subject: Subject) -> str:
+    """A joint constraint that the seed does not meet is met by another solution, or an error."""
     return _binding(subject, *_joint(subject, 1.0), 'joint_constraints')
 
 
 @CONSTRAINTS.check(
-    'joint-constraint-unknown',
-    'A constraint on an unknown joint is answered with INVALID_GOAL_CONSTRAINTS',
     'answer table: constraints given',
     moveit='a constraint on an unknown joint counts as satisfied',
 )
-def _unknown_joint(subject: Subject) -> str:
+def _joint_constraint_unknown(subject: Subject) -> str:
+    """A constraint on an unknown joint is answered with INVALID_GOAL_CONSTRAINTS."""
     request, _ = _at_its_seed(subject)
     request.ik_request.constraints.joint_constraints = [
         JointConstraint(joint_name='there_is_no_such_joint', tolerance_above=1.0, weight=1.0)
@@ -72,31 +65,24 @@ def _unknown_joint(subject: Subject) -> str:
     )
 
 
-@CONSTRAINTS.check(
-    'orientation-constraint',
-    'An orientation constraint that the pose meets is met',
-    'answer table: constraints given',
-)
-def _orientation_kept(subject: Subject) -> str:
+@CONSTRAINTS.check('answer table: constraints given')
+def _orientation_constraint(subject: Subject) -> str:
+    """An orientation constraint that the pose meets is met."""
     return _kept(subject, *_orientation(subject, 0.0), 'orientation_constraints')
 
 
-@CONSTRAINTS.check(
-    'orientation-constraint-binds',
-    'An orientation constraint that the pose does not meet is an error',
-    'answer table: constraints given',
-)
-def _orientation_binding(subject: Subject) -> str:
+@CONSTRAINTS.check('answer table: constraints given')
+def _orientation_constraint_binds(subject: Subject) -> str:
+    """An orientation constraint that the pose does not meet is an error."""
     return _binding(subject, *_orientation(subject, _TURN), 'orientation_constraints')
 
 
 @CONSTRAINTS.check(
-    'orientation-constraint-scale',
-    'An orientation constraint off unit norm means the same rotation, or is refused',
     "MoveIt's server: compute_ik, beyond",
     moveit='off unit norm by more than 1e-3, it becomes the identity',
 )
-def _orientation_scaled(subject: Subject) -> str:
+def _orientation_constraint_scale(subject: Subject) -> str:
+    """An orientation constraint off unit norm means the same rotation, or is refused."""
     asked, holds = _orientation(subject, 0.0)
     [constraint] = asked[0].ik_request.constraints.orientation_constraints
     for axis in 'xyzw':
@@ -111,21 +97,15 @@ def _orientation_scaled(subject: Subject) -> str:
     return 'normalised'
 
 
-@CONSTRAINTS.check(
-    'position-constraint',
-    'A position constraint that the pose meets is met',
-    'answer table: constraints given',
-)
-def _position_kept(subject: Subject) -> str:
+@CONSTRAINTS.check('answer table: constraints given')
+def _position_constraint(subject: Subject) -> str:
+    """A position constraint that the pose meets is met."""
     return _kept(subject, *_position(subject, 0.0), 'position_constraints')
 
 
-@CONSTRAINTS.check(
-    'position-constraint-binds',
-    'A position constraint that the pose does not meet is an error',
-    'answer table: constraints given',
-)
-def _position_binding(subject: Subject) -> str:
+@CONSTRAINTS.check('answer table: constraints given')
+def _position_constraint_binds(subject: Subject) -> str:
+    """A position constraint that the pose does not meet is an error."""
     return _binding(subject, *_position(subject, _SHIFT), 'position_constraints')
 
 

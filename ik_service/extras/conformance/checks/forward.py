@@ -19,12 +19,9 @@ _DISTANCE, _ANGLE = 1e-5, 1e-5  # by which poses may differ [m], [rad]
 _MISSING = 'there_is_no_such_link'
 
 
-@FORWARD.check(
-    'fk-links',
-    'The poses of all links at random postures are those of the URDF',
-    'GetPositionFK',
-)
-def _links(subject: Subject) -> str:
+@FORWARD.check('GetPositionFK')
+def _fk_links(subject: Subject) -> str:
+    """The poses of all links at random postures are those of the URDF."""
     links = subject.arm.described(subject.arm.robot.links)[:_MOST_LINKS]
     worst = (0.0, 0.0)
     for posture in subject.postures(_POSTURES, 'fk'):
@@ -44,12 +41,9 @@ def _links(subject: Subject) -> str:
     return f'{len(links)} links, {_POSTURES} postures, worst {worst[0] * 1e3:.1g} mm'
 
 
-@FORWARD.check(
-    'fk-frame',
-    'The pose of the tip in the frame of a link that moves is relative to that link',
-    "MoveIt's server: header.frame_id",
-)
-def _frame(subject: Subject) -> str:
+@FORWARD.check("MoveIt's server: header.frame_id")
+def _fk_frame(subject: Subject) -> str:
+    """The pose of the tip in the frame of a link that moves is relative to that link."""
     between = subject.arm.links_between()
     frame = between[0] if between else subject.arm.base_link
     link = subject.arm.tips[0]
@@ -67,22 +61,16 @@ def _frame(subject: Subject) -> str:
     return f'{link} in {frame}'
 
 
-@FORWARD.check(
-    'fk-no-links',
-    'An empty list of links is answered with INVALID_LINK_NAME',
-    "MoveIt's server: FK",
-)
-def _no_links(subject: Subject) -> str:
+@FORWARD.check("MoveIt's server: FK")
+def _fk_no_links(subject: Subject) -> str:
+    """An empty list of links is answered with INVALID_LINK_NAME."""
     asked = 'the poses of no links at all'
     return require_error(subject.fk([], None, asked).error_code.val, asked, Code.INVALID_LINK_NAME)
 
 
-@FORWARD.check(
-    'fk-unknown-link',
-    'With an unknown link among others, the poses of the others and INVALID_LINK_NAME come',
-    "MoveIt's server: FK",
-)
-def _unknown_link(subject: Subject) -> str:
+@FORWARD.check("MoveIt's server: FK")
+def _fk_unknown_link(subject: Subject) -> str:
+    """With an unknown link among others, the poses of the others and INVALID_LINK_NAME come."""
     [posture] = subject.postures(1, 'unknown link')
     tip = subject.arm.tips[0]
     asked = f'the poses of {tip} and of {_MISSING}'
@@ -94,12 +82,9 @@ def _unknown_link(subject: Subject) -> str:
     return note
 
 
-@FORWARD.check(
-    'fk-unknown-frame',
-    'An unknown frame is answered with FRAME_TRANSFORM_FAILURE',
-    "MoveIt's server: a failed transform",
-)
-def _unknown_frame(subject: Subject) -> str:
+@FORWARD.check("MoveIt's server: a failed transform")
+def _fk_unknown_frame(subject: Subject) -> str:
+    """An unknown frame is answered with FRAME_TRANSFORM_FAILURE."""
     asked = f'the pose of {subject.arm.tips[0]} in the frame there_is_no_such_frame'
     answer = subject.fk([subject.arm.tips[0]], None, asked, 'there_is_no_such_frame')
     return require_error(answer.error_code.val, asked, Code.FRAME_TRANSFORM_FAILURE)

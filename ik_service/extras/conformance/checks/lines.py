@@ -33,12 +33,9 @@ _FASTER = 1.001  # share of a velocity limit that may be exceeded, for rounding
 _AWAY = 50.0  # [m], which no arm reaches
 
 
-@LINES.check(
-    'line-short',
-    'A short straight line is completed, and all points of the solution lie on it',
-    'GetCartesianPath',
-)
-def _line(subject: Subject) -> str:
+@LINES.check('GetCartesianPath')
+def _line_short(subject: Subject) -> str:
+    """A short straight line is completed, and all points of the solution lie on it."""
     answer, start, T_start, T_end = _short_line(subject)
     asked, tip = 'a short straight line', subject.single_tip()
     if answer.fraction < 1.0 - 1e-9:
@@ -59,24 +56,18 @@ def _line(subject: Subject) -> str:
     return f'{len(answer.solution.joint_trajectory.points)} points, {worst * 1e3:.1g} mm beside'
 
 
-@LINES.check(
-    'line-timing',
-    'Its times increase, it rests at both ends, and the velocity limits are kept',
-    'GetCartesianPath: solution',
-)
-def _timing(subject: Subject) -> str:
+@LINES.check('GetCartesianPath: solution')
+def _line_timing(subject: Subject) -> str:
+    """Its times increase, it rests at both ends, and the velocity limits are kept."""
     answer, *_ = _short_line(subject)
     asked = 'the times and velocities of a short straight line'
     seconds = require_timed(subject, answer.solution, asked, rest=_REST)
     return f'{seconds:.2f} s'
 
 
-@LINES.check(
-    'line-out-of-reach',
-    'A line that leads out of reach is answered with SUCCESS and a fraction below 1',
-    "MoveIt's server: compute_cartesian_path",
-)
-def _out_of_reach(subject: Subject) -> str:
+@LINES.check("MoveIt's server: compute_cartesian_path")
+def _line_out_of_reach(subject: Subject) -> str:
+    """A line that leads out of reach is answered with SUCCESS and a fraction below 1."""
     asked = f'a line of {_AWAY:g} m'
     start = subject.postures(1, 'line out of reach')[0]
     T = subject.links_at(start)[subject.single_tip()]
@@ -88,31 +79,22 @@ def _out_of_reach(subject: Subject) -> str:
     return f'fraction {answer.fraction:.3f}'
 
 
-@LINES.check(
-    'line-step',
-    'A max_step of 0 is answered with FAILURE',
-    "MoveIt's server: compute_cartesian_path",
-)
-def _step(subject: Subject) -> str:
+@LINES.check("MoveIt's server: compute_cartesian_path")
+def _line_step(subject: Subject) -> str:
+    """A max_step of 0 is answered with FAILURE."""
     return _refused(subject, 'a max_step of 0', Code.FAILURE, max_step=0.0)
 
 
-@LINES.check(
-    'line-group',
-    'An unknown group is answered with INVALID_GROUP_NAME',
-    "MoveIt's server: compute_cartesian_path",
-)
-def _group(subject: Subject) -> str:
+@LINES.check("MoveIt's server: compute_cartesian_path")
+def _line_group(subject: Subject) -> str:
+    """An unknown group is answered with INVALID_GROUP_NAME."""
     name = 'there_is_no_such_group'
     return _refused(subject, 'an unknown group', Code.INVALID_GROUP_NAME, group_name=name)
 
 
-@LINES.check(
-    'line-frame',
-    'An unknown frame is answered with FRAME_TRANSFORM_FAILURE',
-    "MoveIt's server: compute_cartesian_path",
-)
-def _frame(subject: Subject) -> str:
+@LINES.check("MoveIt's server: compute_cartesian_path")
+def _line_frame(subject: Subject) -> str:
+    """An unknown frame is answered with FRAME_TRANSFORM_FAILURE."""
     code = Code.FRAME_TRANSFORM_FAILURE
     return _refused(subject, 'an unknown frame', code, frame='there_is_no_such_frame')
 

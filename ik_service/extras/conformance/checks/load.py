@@ -9,7 +9,7 @@ from moveit_msgs.srv import GetPositionIK
 import numpy as np
 
 from ik_service.extras.conformance.answers import COMPUTE_IK, IkAnswer
-from ik_service.extras.conformance.check import CheckFailedError, NoAnswerError, Section
+from ik_service.extras.conformance.check import Check, CheckFailedError, NoAnswerError, Section
 from ik_service.extras.conformance.subject import Subject
 
 CLIENTS, HUGE, ALIVE = Section('clients'), Section('load'), Section('load')
@@ -21,9 +21,9 @@ _EACH = 25  # requests of a client, at least
 
 
 @HUGE.check(
-    'long-names',
-    f'Names of {_CHARACTERS:,} characters are refused with the right codes, in short words',
     'huge requests',
+    summary=f'Names of {_CHARACTERS:,} characters are refused with the right codes, in short '
+    'words',
     rough=True,
 )
 def _long_names(subject: Subject) -> str:
@@ -45,9 +45,8 @@ def _long_names(subject: Subject) -> str:
 
 
 @HUGE.check(
-    'many-joints',
-    f'A seed with {_JOINTS:,} unknown joints is answered with INVALID_ROBOT_STATE',
     'huge requests; answer table: unknown joint',
+    summary=f'A seed with {_JOINTS:,} unknown joints is answered with INVALID_ROBOT_STATE',
     moveit='it throws an exception at the first unknown joint, which may end the process',
     rough=True,
 )
@@ -62,13 +61,9 @@ def _many_joints(subject: Subject) -> str:
     return f'INVALID_ROBOT_STATE after {answer.seconds * 1e3:.1f} ms'
 
 
-@ALIVE.check(
-    'alive',
-    'After all other checks the server still solves',
-    'a server lives',
-    moveit='an unknown joint in the seed may have ended the process',
-)
+@ALIVE.check('a server lives', moveit='an unknown joint in the seed may have ended the process')
 def _alive(subject: Subject) -> str:
+    """After all other checks the server still solves."""
     request, poses, _ = subject.ordinary_request('alive')
     if not subject.connection.offers(GetPositionIK, COMPUTE_IK):
         raise CheckFailedError('a pose near its seed', 'no such service any more', 'SUCCESS')
@@ -94,12 +89,16 @@ def _clients(clients: int, subject: Subject) -> str:
 
 
 for _count in _CLIENTS:
-    CLIENTS.check(
-        f'clients-{_count}',
-        f'{_count} client{" at a time is" if _count == 1 else "s at a time are"} answered, each '
-        'with a solution of its own pose; the times are informational',
-        'latency',
-    )(partial(_clients, _count))
+    CLIENTS.append(
+        Check(
+            f'clients-{_count}',
+            CLIENTS.name,
+            f'{_count} client{" at a time is" if _count == 1 else "s at a time are"} answered, '
+            'each with a solution of its own pose; the times are informational',
+            partial(_clients, _count),
+            'latency',
+        )
+    )
 
 
 def _short(answer: IkAnswer) -> None:

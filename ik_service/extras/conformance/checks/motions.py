@@ -51,12 +51,9 @@ _PAUSE = 0.5  # in which an arm at rest is watched [s]
 _PERIOD = 0.02  # between two looks [s]
 
 
-@MOTIONS.check(
-    'move-plan-only',
-    'With plan_only a trajectory comes back, and nothing moves',
-    'PlanningOptions: plan_only',
-)
-def _plan_only(subject: Subject) -> str:
+@MOTIONS.check('PlanningOptions: plan_only')
+def _move_plan_only(subject: Subject) -> str:
+    """With plan_only a trajectory comes back, and nothing moves."""
     asked = 'a goal with plan_only'
     with _from_start(subject) as start, _staying(subject, asked):
         goal = _goal(subject, joint_goal(subject, _near(subject, start)))
@@ -70,12 +67,9 @@ def _plan_only(subject: Subject) -> str:
     return f'{len(points)} points'
 
 
-@MOTIONS.check(
-    'move-there',
-    'A goal where the arm is is a SUCCESS, and nothing moves',
-    "MoveIt's server: move_action",
-)
-def _there(subject: Subject) -> str:
+@MOTIONS.check("MoveIt's server: move_action")
+def _move_there(subject: Subject) -> str:
+    """A goal where the arm is is a SUCCESS, and nothing moves."""
     asked = 'a goal where the arm is'
     with _from_start(subject) as start, _staying(subject, asked):
         result = _moved(subject, joint_goal(subject, start), asked)
@@ -83,12 +77,9 @@ def _there(subject: Subject) -> str:
     return 'nothing moves'
 
 
-@MOTIONS.check(
-    'move-joints',
-    'After SUCCESS the measured joints are at the joint goal',
-    'MoveGroup',
-)
-def _joints(subject: Subject) -> str:
+@MOTIONS.check('MoveGroup')
+def _move_joints(subject: Subject) -> str:
+    """After SUCCESS the measured joints are at the joint goal."""
     asked = 'a motion to a joint goal'
     with _from_start(subject) as start:
         goal = _near(subject, start)
@@ -104,12 +95,9 @@ def _joints(subject: Subject) -> str:
     return f'planned in {result.planning_time * 1e3:.3g} ms'
 
 
-@MOTIONS.check(
-    'move-pose',
-    'After SUCCESS the measured joints put the tip at the pose',
-    'MoveGroup',
-)
-def _pose(subject: Subject) -> str:
+@MOTIONS.check('MoveGroup')
+def _move_pose(subject: Subject) -> str:
+    """After SUCCESS the measured joints put the tip at the pose."""
     asked, tip = 'a motion to a pose', subject.single_tip()
     with _from_start(subject) as start:
         T = subject.links_at(_near(subject, start))[tip]
@@ -126,12 +114,9 @@ def _pose(subject: Subject) -> str:
     return f'planned in {result.planning_time * 1e3:.3g} ms'
 
 
-@MOTIONS.check(
-    'move-goal-collides',
-    'A goal that is not valid is an error, and nothing moves',
-    'MoveGroup; GetStateValidity',
-)
-def _goal_collides(subject: Subject) -> str:
+@MOTIONS.check('MoveGroup; GetStateValidity')
+def _move_goal_collides(subject: Subject) -> str:
+    """A goal that is not valid is an error, and nothing moves."""
     asked = 'a motion to a posture that is not valid'
     with _from_start(subject) as start:
         _, invalid = random_states(subject)
@@ -146,12 +131,9 @@ def _goal_collides(subject: Subject) -> str:
             )
 
 
-@MOTIONS.check(
-    'move-pipeline',
-    'An unknown pipeline_id is an error, and nothing moves',
-    'MoveGroup',
-)
-def _pipeline(subject: Subject) -> str:
+@MOTIONS.check('MoveGroup')
+def _move_pipeline(subject: Subject) -> str:
+    """An unknown pipeline_id is an error, and nothing moves."""
     asked = 'a motion with an unknown pipeline_id'
     with _from_start(subject) as start, _staying(subject, asked):
         goal = _goal(subject, joint_goal(subject, _near(subject, start)))
@@ -160,12 +142,9 @@ def _pipeline(subject: Subject) -> str:
         return require_error(result.error_code.val, asked)
 
 
-@MOTIONS.check(
-    'move-cancel',
-    'A motion that is canceled ends as PREEMPTED, with the arm at rest before the goal',
-    "MoveIt's server: move_action",
-)
-def _cancel(subject: Subject) -> str:
+@MOTIONS.check("MoveIt's server: move_action")
+def _move_cancel(subject: Subject) -> str:
+    """A motion that is canceled ends as PREEMPTED, with the arm at rest before the goal."""
     asked = 'a slow motion, canceled on its way'
     names = subject.arm.joint_names
     with _from_start(subject) as start:

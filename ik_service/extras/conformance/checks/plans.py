@@ -53,12 +53,9 @@ _UNKNOWN = 'there_is_no_such_name'
 _NO_CODES = 'its service answers FAILURE to whatever cannot be planned'
 
 
-@PLANS.check(
-    'plan-planners',
-    'query_planner_interface lists pipelines and their planners',
-    'QueryPlannerInterfaces',
-)
-def _planners(subject: Subject) -> str:
+@PLANS.check('QueryPlannerInterfaces')
+def _plan_planners(subject: Subject) -> str:
+    """query_planner_interface lists pipelines and their planners."""
     asked, kind = 'the planners', moveit_type(srv, 'QueryPlannerInterfaces')
     answer, _ = subject.connection.ask(kind, PLANNERS, kind.Request(), asked)
     found = {each.pipeline_id or each.name: each for each in answer.planner_interfaces}
@@ -67,12 +64,9 @@ def _planners(subject: Subject) -> str:
     return ', '.join(found)
 
 
-@PLANS.check(
-    'plan-joints',
-    'A plan leads from its start to a joint goal, within the joint limits',
-    'GetMotionPlan',
-)
-def _joints(subject: Subject) -> str:
+@PLANS.check('GetMotionPlan')
+def _plan_joints(subject: Subject) -> str:
+    """A plan leads from its start to a joint goal, within the joint limits."""
     answer, start, goal = _short_plan(subject)
     asked, names = 'a plan to a joint goal', subject.arm.joint_names
     postures = trajectory_postures(answer.trajectory, start)
@@ -91,12 +85,9 @@ def _joints(subject: Subject) -> str:
     return f'{len(postures)} points, planned in {answer.planning_time * 1e3:.3g} ms'
 
 
-@PLANS.check(
-    'plan-valid',
-    'check_state_validity calls the points of a plan valid',
-    'GetMotionPlan; GetStateValidity',
-)
-def _valid(subject: Subject) -> str:
+@PLANS.check('GetMotionPlan; GetStateValidity')
+def _plan_valid(subject: Subject) -> str:
+    """check_state_validity calls the points of a plan valid."""
     answer, start, _ = _short_plan(subject)
     postures = trajectory_postures(answer.trajectory, start)
     chosen = postures[:: max(1, len(postures) // _LOOKED_AT)]
@@ -107,12 +98,9 @@ def _valid(subject: Subject) -> str:
     return f'{len(chosen)} points'
 
 
-@PLANS.check(
-    'plan-timing',
-    'Its times increase, it rests at both ends, and the velocity limits are kept',
-    'GetMotionPlan: trajectory',
-)
-def _timing(subject: Subject) -> str:
+@PLANS.check('GetMotionPlan: trajectory')
+def _plan_timing(subject: Subject) -> str:
+    """Its times increase, it rests at both ends, and the velocity limits are kept."""
     answer, *_ = _short_plan(subject)
     asked = 'the times and velocities of a plan'
     seconds = require_timed(subject, answer.trajectory, asked, rest=_ROUNDING)
@@ -120,11 +108,10 @@ def _timing(subject: Subject) -> str:
 
 
 @PLANS.check(
-    'plan-scaling',
-    f'With scaling factors of {_SLOW:g} that share of the velocity limits is kept',
     'MotionPlanRequest: max_velocity_scaling_factor',
+    summary=f'With scaling factors of {_SLOW:g} that share of the velocity limits is kept',
 )
-def _scaling(subject: Subject) -> str:
+def _plan_scaling(subject: Subject) -> str:
     start, goal = near_postures(subject)
     asked = f'a plan with scaling factors of {_SLOW:g}'
     request = motion_request(subject, joint_goal(subject, goal), start=start)
@@ -134,12 +121,9 @@ def _scaling(subject: Subject) -> str:
     return f'{seconds:.2f} s'
 
 
-@PLANS.check(
-    'plan-pose',
-    'A plan to a pose of the tip ends there, within its tolerances',
-    'MotionPlanRequest: goal_constraints',
-)
-def _pose(subject: Subject) -> str:
+@PLANS.check('MotionPlanRequest: goal_constraints')
+def _plan_pose(subject: Subject) -> str:
+    """A plan to a pose of the tip ends there, within its tolerances."""
     start, goal = near_postures(subject)
     tip = subject.single_tip()
     T = subject.links_at(goal)[tip]
@@ -158,12 +142,9 @@ def _pose(subject: Subject) -> str:
     return f'{distance * 1e3:.2g} mm, {angle:.2g} rad'
 
 
-@PLANS.check(
-    'plan-out-of-reach',
-    'A pose out of reach is an error, without a trajectory',
-    'GetMotionPlan',
-)
-def _out_of_reach(subject: Subject) -> str:
+@PLANS.check('GetMotionPlan')
+def _plan_out_of_reach(subject: Subject) -> str:
+    """A pose out of reach is an error, without a trajectory."""
     start, _ = near_postures(subject)
     T = subject.links_at(start)[subject.single_tip()]
     far = rigid_transform(T[:3, :3], T[:3, 3] + [_AWAY, 0.0, 0.0])
@@ -171,36 +152,26 @@ def _out_of_reach(subject: Subject) -> str:
     return _refused(subject, request, f'a plan to a pose {_AWAY:g} m away')
 
 
-@PLANS.check(
-    'plan-goal-collides',
-    'A goal that is not valid is an error, without a trajectory',
-    'GetMotionPlan; GetStateValidity',
-)
-def _goal_collides(subject: Subject) -> str:
+@PLANS.check('GetMotionPlan; GetStateValidity')
+def _plan_goal_collides(subject: Subject) -> str:
+    """A goal that is not valid is an error, without a trajectory."""
     start, goal = _colliding(subject)
     request = motion_request(subject, joint_goal(subject, goal), start=start)
     return _refused(subject, request, 'a plan to a posture that is not valid')
 
 
-@PLANS.check(
-    'plan-start-collides',
-    'A start that is not valid is answered with START_STATE_IN_COLLISION',
-    'MoveItErrorCodes',
-    moveit=_NO_CODES,
-)
-def _start_collides(subject: Subject) -> str:
+@PLANS.check('MoveItErrorCodes', moveit=_NO_CODES)
+def _plan_start_collides(subject: Subject) -> str:
+    """A start that is not valid is answered with START_STATE_IN_COLLISION."""
     goal, start = _colliding(subject)
     request = motion_request(subject, joint_goal(subject, goal), start=start)
     asked = 'a plan from a posture that is not valid'
     return _refused(subject, request, asked, Code.START_STATE_IN_COLLISION)
 
 
-@PLANS.check(
-    'plan-start-constraint',
-    'A start that breaks path_constraints is an error, without a trajectory',
-    'MotionPlanRequest: path_constraints',
-)
-def _start_constraint(subject: Subject) -> str:
+@PLANS.check('MotionPlanRequest: path_constraints')
+def _plan_start_constraint(subject: Subject) -> str:
+    """A start that breaks path_constraints is an error, without a trajectory."""
     start, goal = near_postures(subject)
     tolerance = 0.25 * largest_step(start, goal, subject.arm.joint_names)
     request = motion_request(subject, joint_goal(subject, goal), start=start)
@@ -208,47 +179,33 @@ def _start_constraint(subject: Subject) -> str:
     return _refused(subject, request, 'a plan whose start breaks path_constraints')
 
 
-@PLANS.check(
-    'plan-group',
-    'An unknown group is answered with INVALID_GROUP_NAME',
-    'MoveItErrorCodes',
-    moveit=_NO_CODES,
-)
-def _group(subject: Subject) -> str:
+@PLANS.check('MoveItErrorCodes', moveit=_NO_CODES)
+def _plan_group(subject: Subject) -> str:
+    """An unknown group is answered with INVALID_GROUP_NAME."""
     request = _near_request(subject)
     request.group_name = _UNKNOWN
     return _refused(subject, request, 'an unknown group', Code.INVALID_GROUP_NAME)
 
 
-@PLANS.check(
-    'plan-no-goal',
-    'A request without a goal is answered with INVALID_GOAL_CONSTRAINTS',
-    'MoveItErrorCodes',
-    moveit=_NO_CODES,
-)
-def _no_goal(subject: Subject) -> str:
+@PLANS.check('MoveItErrorCodes', moveit=_NO_CODES)
+def _plan_no_goal(subject: Subject) -> str:
+    """A request without a goal is answered with INVALID_GOAL_CONSTRAINTS."""
     start, _ = near_postures(subject)
     request = motion_request(subject, start=start)
     return _refused(subject, request, 'no goal', Code.INVALID_GOAL_CONSTRAINTS)
 
 
-@PLANS.check(
-    'plan-pipeline',
-    'An unknown pipeline_id is answered with FAILURE',
-    "MoveIt's server: plan_kinematic_path",
-)
-def _pipeline(subject: Subject) -> str:
+@PLANS.check("MoveIt's server: plan_kinematic_path")
+def _plan_pipeline(subject: Subject) -> str:
+    """An unknown pipeline_id is answered with FAILURE."""
     request = _near_request(subject)
     request.pipeline_id = _UNKNOWN
     return _refused(subject, request, 'an unknown pipeline_id', Code.FAILURE)
 
 
-@PLANS.check(
-    'plan-planner',
-    'An unknown planner_id is an error, or another planner plans to the goal',
-    "MoveIt's server: plan_kinematic_path",
-)
-def _planner(subject: Subject) -> str:
+@PLANS.check("MoveIt's server: plan_kinematic_path")
+def _plan_planner(subject: Subject) -> str:
+    """An unknown planner_id is an error, or another planner plans to the goal."""
     start, goal = near_postures(subject)
     request = _near_request(subject)
     request.planner_id = _UNKNOWN
@@ -263,12 +220,9 @@ def _planner(subject: Subject) -> str:
     return 'another planner has planned'
 
 
-@PLANS.check(
-    'plan-world',
-    'A box of a scene at the goal makes a plan an error; without the box it is planned',
-    'GetMotionPlan; ApplyPlanningScene',
-)
-def _world(subject: Subject) -> str:
+@PLANS.check('GetMotionPlan; ApplyPlanningScene')
+def _plan_world(subject: Subject) -> str:
+    """A box of a scene at the goal makes a plan an error; without the box it is planned."""
     subject.single_tip()
     goal = free_seed(subject)
     with scene_box(subject, goal):
@@ -282,13 +236,9 @@ def _world(subject: Subject) -> str:
     return f'{blocked} inside the box'
 
 
-@PLANS.check(
-    'plan-not-a-number',
-    'A goal with a joint position of NaN is an error',
-    'GetMotionPlan',
-    rough=True,
-)
-def _not_a_number(subject: Subject) -> str:
+@PLANS.check('GetMotionPlan', rough=True)
+def _plan_not_a_number(subject: Subject) -> str:
+    """A goal with a joint position of NaN is an error."""
     request = _near_request(subject)
     request.goal_constraints[0].joint_constraints[0].position = math.nan
     return _refused(subject, request, 'a plan to a joint position of NaN')

@@ -32,12 +32,9 @@ _LATE = 2.0  # by which an answer may come after its time-out [s]
 _UNSEEN = 'it gives up on all poses that were tried before the time is over'
 
 
-@SOLUTIONS.check(
-    'round-trip',
-    'Solutions of random reachable poses put the tip there and keep all joint limits',
-    'what SUCCESS means',
-)
+@SOLUTIONS.check('what SUCCESS means')
 def _round_trip(subject: Subject) -> str:
+    """Solutions of random reachable poses put the tip there and keep all joint limits."""
     worst, solved = (0.0, 0.0), 0
     for answer, poses in _asked_far(subject):
         if not answer.solved:
@@ -56,9 +53,8 @@ def _round_trip(subject: Subject) -> str:
 
 
 @SOLUTIONS.check(
-    'solve-rate',
-    f'At least {_SOLVED:.0%} of random reachable poses are solved, within 1 s each',
     'what a solver is for',
+    summary=f'At least {_SOLVED:.0%} of random reachable poses are solved, within 1 s each',
 )
 def _solve_rate(subject: Subject) -> str:
     answers = [answer for answer, _ in _asked_far(subject)]
@@ -73,12 +69,9 @@ def _solve_rate(subject: Subject) -> str:
     return text
 
 
-@SOLUTIONS.check(
-    'seed-is-solution',
-    'A seed that solves the pose is the answer',
-    'GetPositionIK: robot_state is the seed',
-)
+@SOLUTIONS.check('GetPositionIK: robot_state is the seed')
 def _seed_is_solution(subject: Subject) -> str:
+    """A seed that solves the pose is the answer."""
     names, worst = subject.arm.joint_names, 0.0
     for posture in subject.postures(max(1, subject.settings.count // 5), 'truth'):
         poses = subject.tips_at(posture)
@@ -94,10 +87,9 @@ def _seed_is_solution(subject: Subject) -> str:
 
 
 @SOLUTIONS.check(
-    'random-walk',
-    f'On a walk of small steps no joint moves by more than {_WALK_RATIO} × the step; of a '
-    f'redundant arm, which can move without its tip, by {_REDUNDANT_RATIO:g} ×',
     'GetPositionIK: robot_state is the seed',
+    summary=f'On a walk of small steps no joint moves by more than {_WALK_RATIO} × the step; of a '
+    f'redundant arm, which can move without its tip, by {_REDUNDANT_RATIO:g} ×',
 )
 def _random_walk(subject: Subject) -> str:
     arm, worst = subject.arm, 0.0
@@ -121,12 +113,10 @@ def _random_walk(subject: Subject) -> str:
 
 
 @SOLUTIONS.check(
-    'repeatable',
-    'The same request gives the same answer, bit by bit',
-    'determinism',
-    moveit='its solvers search on from random postures, another time from others',
+    'determinism', moveit='its solvers search on from random postures, another time from others'
 )
 def _repeatable(subject: Subject) -> str:
+    """The same request gives the same answer, bit by bit."""
     count = max(1, subject.settings.count // 10)
     goals, seeds = subject.postures(count, 'again'), subject.postures(count, 'again, seeds')
     for goal, seed in zip(goals, seeds, strict=True):
@@ -139,12 +129,9 @@ def _repeatable(subject: Subject) -> str:
     return f'{count} poses, bit by bit'
 
 
-@SOLUTIONS.check(
-    'quaternion-scale',
-    'A quaternion of another length than 1 means the same rotation',
-    'answer table: quaternions are normalised',
-)
+@SOLUTIONS.check('answer table: quaternions are normalised')
 def _quaternion_scale(subject: Subject) -> str:
+    """A quaternion of another length than 1 means the same rotation."""
     request, poses, _ = subject.ordinary_request('quaternions')
     quaternion = subject.first_pose(request).pose.orientation
     x, y, z, w = quaternion.x, quaternion.y, quaternion.z, quaternion.w
@@ -157,12 +144,9 @@ def _quaternion_scale(subject: Subject) -> str:
     return f'{len(_SCALES)} lengths'
 
 
-@SOLUTIONS.check(
-    'seed-outside',
-    'From a seed outside the joint limits, the solution is within them',
-    'answer table: a seed outside the limits is brought inside',
-)
+@SOLUTIONS.check('answer table: a seed outside the limits is brought inside')
 def _seed_outside(subject: Subject) -> str:
+    """From a seed outside the joint limits, the solution is within them."""
     limited = [(n, high) for n, _, high in subject.arm.bounds() if np.isfinite(high)]
     request, poses, _ = subject.ordinary_request('outside')
     if not limited:
@@ -177,12 +161,9 @@ def _seed_outside(subject: Subject) -> str:
     raise answer.fail('SUCCESS within the limits')
 
 
-@SOLUTIONS.check(
-    'no-seed',
-    'Without a seed, whatever is_diff says, the solution starts from the present state',
-    "MoveIt's server: an empty robot_state",
-)
+@SOLUTIONS.check("MoveIt's server: an empty robot_state")
 def _no_seed(subject: Subject) -> str:
+    """Without a seed, whatever is_diff says, the solution starts from the present state."""
     for is_diff in (True, False):
         solved: Sequence[IkAnswer] = ()
         for goal in subject.postures(5, 'no seed'):
@@ -234,24 +215,17 @@ def _apart(first: IkAnswer, second: IkAnswer) -> str:
     return f'{largest_step(a, b, list(a)):.4g} rad or m from the first answer'
 
 
-@TIMES.check(
-    'time-default',
-    'A time-out of 0 means the default of the server',
-    'answer table: timeout 0',
-)
-def _default(subject: Subject) -> str:
+@TIMES.check('answer table: timeout 0')
+def _time_default(subject: Subject) -> str:
+    """A time-out of 0 means the default of the server."""
     request, poses, _ = subject.ordinary_request('default time')
     request.ik_request.timeout = Duration()
     subject.reached(subject.ik(request, 'a pose near its seed, with a time-out of 0'), poses)
     return 'solved'
 
 
-@TIMES.check(
-    'time-seconds',
-    f'A search in vain for {_LONG} s ends then',
-    'answer table: timeout',
-)
-def _seconds(subject: Subject) -> str:
+@TIMES.check('answer table: timeout', summary=f'A search in vain for {_LONG} s ends then')
+def _time_seconds(subject: Subject) -> str:
     answer, _ = _searched_long(subject)
     if answer.seconds > _LONG + _LATE:
         raise answer.fail(f'an answer after {_LONG} s', f'one after {answer.seconds:.2f} s')
@@ -259,13 +233,12 @@ def _seconds(subject: Subject) -> str:
 
 
 @TIMES.check(
-    'time-part-of-a-second',
-    f'A search in vain for {_SHORT} s lasts as long: nanoseconds count; or one for '
-    f'{_CUT * 1e-3:g} µs is cut short',
     'answer table: timeout',
+    summary=f'A search in vain for {_SHORT} s lasts as long: nanoseconds count; or one for '
+    f'{_CUT * 1e-3:g} µs is cut short',
     moveit='it drops the nanoseconds, so 0.9 s becomes 0: its default',
 )
-def _part_of_a_second(subject: Subject) -> str:
+def _time_part_of_a_second(subject: Subject) -> str:
     if _searched(subject) is None:
         answer = _cut_short(subject)
         return f'{code_name(answer.code)} with a time-out of {_CUT * 1e-3:g} µs'
@@ -279,12 +252,11 @@ def _part_of_a_second(subject: Subject) -> str:
 
 
 @TIMES.check(
-    'time-code',
-    'When the time has run out, the answer is TIMED_OUT',
     'answer table: time ran out',
     moveit='a time-out is answered with NO_IK_SOLUTION, as any other failure',
 )
-def _code(subject: Subject) -> str:
+def _time_code(subject: Subject) -> str:
+    """When the time has run out, the answer is TIMED_OUT."""
     shortly = _cut_short if _searched(subject) is None else _searched_shortly
     return shortly(subject).refused(Code.TIMED_OUT)
 

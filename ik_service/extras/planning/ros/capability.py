@@ -8,17 +8,18 @@ import threading
 import time
 
 from moveit_msgs.action import MoveGroup
-from moveit_msgs.msg import MotionPlanRequest
+from moveit_msgs.msg import MotionPlanRequest, PlannerInterfaceDescription
 from moveit_msgs.srv import GetMotionPlan, QueryPlannerInterfaces
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 
 from ik_service.arm.group import SolverSettings
-from ik_service.extras.planning.ros.plan_services import PlanHandler, PlannersHandler
+from ik_service.common.threads import BackgroundWorkers
+from ik_service.extras.planning.ros.motion_request import PLANNERS
 from ik_service.extras.planning.ros.request_planner import GoalScene, PlannedMotion, RequestPlanner
 from ik_service.extras.planning.rrt_connect import planning_fault
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
-from ik_service.motion.playback.trajectory_goal import TrajectoryEnd
+from ik_service.motion.playback import TrajectoryEnd
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.capabilities.capability import Capability, NodeParts
 from ik_service.ros.capabilities.playback import Playback
@@ -27,8 +28,80 @@ from ik_service.ros.capabilities.trajectory_goals import GoalRefusedError, MOVEI
 from ik_service.ros.common.actions import DeferredActionServer
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.ik_answer import write_solution
-from ik_service.ros.requests.service_handler import require_arm, write_code
+from ik_service.ros.requests.service_handler import (
+    require_arm,
+    ServiceContext,
+    ServiceHandler,
+    write_code,
+)
 from ik_service.ros.services.line_request import write_trajectory
+
+THREADS = 2
+"""Plans that are worked on at once."""
+
+
+class PlanHandler(ServiceHandler):
+    """
+    Handler of ``plan_kinematic_path``, which answers as MoveIt does, but with reasons.
+
+    Safe to call from several threads at once; nothing raises out of :meth:`handle`. The work is
+    done in threads of its own, which yield to others.
+
+    :param planner: plans the motions.
+    """
+
+    def __init__(self, context: ServiceContext, planner: RequestPlanner) -> None:
+        super().__init__(context)
+        self._planner = planner
+        self._workers = BackgroundWorkers('plans', THREADS)
+
+    def handle(
+        self, request: GetMotionPlan.Request, response: GetMotionPlan.Response
+    ) -> GetMotionPlan.Response:
+        """
+        Fill in the response to a request and return it.
+
+        :param request: the request.
+        :param response: the response.
+        """
+        answer, wanted = response.motion_plan_response, request.motion_plan_request
+        answer.group_name = wanted.group_name
+
+        def plan() -> str:
+            measured = require_arm(self.measured)
+            planned = self._workers.run(lambda: self._planner.plan(wanted, measured))
+            arm, stamp = planned.arm, self._clock.now().to_msg()
+            answer.group_name = planned.group.name
+            answer.planning_time = planned.planning_time
+            write_solution(answer.trajectory_start, arm, planned.posture, stamp)
+            write_trajectory(answer.trajectory, planned.trajectory, arm.root_link)
+            return planned.message
+
+        self._answer_with_code(answer.error_code, plan)
+        return response
+
+
+class PlannersHandler(ServiceHandler):
+    """Handler of ``query_planner_interface``."""
+
+    def handle(
+        self, request: QueryPlannerInterfaces.Request, response: QueryPlannerInterfaces.Response
+    ) -> QueryPlannerInterfaces.Response:
+        """
+        Fill in the response to a request and return it.
+
+        :param request: the request.
+        :param response: the response.
+        """
+        response.planner_interfaces = [
+            PlannerInterfaceDescription(
+                name=f'ik_service {pipeline}', pipeline_id=pipeline, planner_ids=list(planners)
+            )
+            for pipeline, planners in PLANNERS.items()
+        ]
+        self.statistics.add('SUCCESS')
+        return response
+
 
 NAME = 'move_action'
 _PLANS, _PLANNERS = 'plan_kinematic_path', 'query_planner_interface'

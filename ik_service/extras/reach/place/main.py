@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 import sys
 
-from ik_service.cli.solve.options import UsageError
+from ik_service.cli.solve.options import write_files
+from ik_service.extras.reach.place.plot import draw_places
 from ik_service.extras.reach.place.request import parse, PlaceRequest, read_request
 from ik_service.extras.reach.place.text import place_json, place_lines
 from ik_service.extras.reach.placement import PlaceSearch, search_places
@@ -52,29 +53,11 @@ def _show(arguments: Namespace, request: PlaceRequest, search: PlaceSearch) -> N
         print(place_json(request, search))
     else:
         print('\n'.join(place_lines(request, search)))
-    written = []
-    if arguments.output is not None:
-        text = place_json(request, search)
-        _write('--output', arguments.output, lambda: arguments.output.write_text(f'{text}\n'))
-        written.append(f'Places    {arguments.output}')
-    if arguments.plot is not None:
-        _write('--plot', arguments.plot, lambda: _draw(arguments.plot, request, search))
-        written.append(f'Plot      {arguments.plot}')
-    if written and not arguments.json:
-        print('\n'.join(['', *written]))
-
-
-def _draw(file: Path, request: PlaceRequest, search: PlaceSearch) -> None:
-    from ik_service.extras.reach.place.plot import draw_places
-
-    draw_places(file, request, search)
-
-
-def _write(option: str, file: Path, write: Callable[[], object]) -> None:
-    try:
-        write()
-    except OSError as error:
-        raise UsageError(f'{option}: {file} cannot be written: {error.strerror}') from error
+    writers: dict[str, tuple[str, Callable[[Path], object]]] = {
+        'output': ('Places', lambda file: file.write_text(f'{place_json(request, search)}\n')),
+        'plot': ('Plot', lambda file: draw_places(file, request, search)),
+    }
+    write_files(arguments, writers)
 
 
 @contextmanager

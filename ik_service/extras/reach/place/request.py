@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ik_service.cli.solve.options import read_settings, UsageError
+from ik_service.cli.solve.options import (
+    add_robot_options,
+    ArmRequest,
+    check_written,
+    is_number,
+    number,
+    Parser,
+    read_chain,
+    read_settings,
+    UsageError,
+)
 from ik_service.cli.solve.path_file import PathPoses, read_poses
 from ik_service.cli.solve.request import (
     collision_checker,
@@ -20,14 +30,7 @@ from ik_service.cli.solve.request import (
     notes_about_robot,
     POSITION_ONLY,
 )
-from ik_service.cli.solve.robot_choice import (
-    add_robot_options,
-    ArmRequest,
-    is_number,
-    number,
-    Parser,
-    read_chain,
-)
+from ik_service.common.arguments import checked_option
 from ik_service.exceptions import StoreError
 from ik_service.extras.reach.capability import CapabilityMap
 from ik_service.extras.reach.inverse_map import InverseMap
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
 
 MOUNTINGS = {'floor': (0.0, 0.0, 0.0), 'ceiling': (180.0, 0.0, 0.0), 'wall': (0.0, 90.0, 0.0)}
 """Names of mountings: roll, pitch and yaw of the base [°]."""
+
+_count = checked_option(int, lambda n: n >= 1, '{!r} is no whole number of at least 1')
 
 _DESCRIPTION = """
 Where the base of an arm may stand so that the arm reaches given poses: places are compared on a
@@ -175,8 +180,6 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    if arguments.group is not None and (arguments.base_link or arguments.tip_link):
-        raise UsageError('--group brings its own links: leave out --base-link and --tip-link')
     for name in ('height', 'yaw'):
         values = getattr(arguments, name)
         if values is not None and len(values) > 2:
@@ -184,12 +187,8 @@ def _check(arguments: argparse.Namespace) -> None:
     polygon = arguments.polygon
     if polygon is not None and (len(polygon) < 6 or len(polygon) % 2):
         raise UsageError(f'--polygon takes three pairs of x and y or more, not {len(polygon)}')
-    for name, suffix in (('plot', '.png'), ('output', '.json')):
-        file = getattr(arguments, name)
-        if file is not None and file.suffix.lower() != suffix:
-            raise UsageError(f'--{name}: the file has to end in {suffix}, not {str(file)!r}')
-        if file is not None and not file.absolute().parent.is_dir():
-            raise UsageError(f'--{name}: there is no folder {str(file.parent)!r}')
+    check_written('--plot', arguments.plot, '.png')
+    check_written('--output', arguments.output, '.json')
 
 
 def _mounting(words: list[str]) -> tuple[float, ...]:
@@ -206,16 +205,6 @@ def _mounting(words: list[str]) -> tuple[float, ...]:
             f'{" ".join(words).strip()!r}'
         )
     return angles
-
-
-def _count(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f'{text.strip()!r} is no whole number of at least 1')
-    return value
 
 
 @dataclass(frozen=True)

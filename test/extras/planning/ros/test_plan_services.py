@@ -29,7 +29,7 @@ from support.ros.servers import panda_arm, Server
 from support.ros.worlds import attached, put
 from support.solids import at
 
-from ik_service.extras.planning.ros.plan_services import PlanHandler, PlannersHandler
+from ik_service.extras.planning.ros.capability import PlanHandler, PlannersHandler
 from ik_service.extras.planning.ros.request_planner import RequestPlanner
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.requests.errors import ErrorCode

@@ -41,13 +41,10 @@ def test_all_connected():
     assert status.is_connected
 
 
-def test_a_warning_of_the_node_shows():
-    assert connection_status(replace(CONNECTED, is_warning=True), NOW).level is Level.WAITING
-
-
 @pytest.mark.parametrize(
     ('change', 'level', 'words', 'is_connected'),
     [
+        ({'is_warning': True}, Level.WAITING, 'Connected to /ik_service', True),
         ({'node': '', 'is_offered': False}, Level.WAITING, 'Waiting for an IK node', False),
         ({'is_offered': False}, Level.BAD, 'The IK node is gone', False),
         (
@@ -117,11 +114,6 @@ def test_the_parts_of_a_report():
     )
 
 
-def test_before_there_is_a_robot():
-    waiting = entry('ik: robot description', True, 'waiting for one', {})
-    assert report(waiting) == NodeReport(activity='waiting for one', is_warning=True)
-
-
 def test_reports_of_other_nodes_are_ignored():
     assert report(OTHER) is None
     assert report() is None
@@ -132,10 +124,6 @@ def test_the_newest_solve_of_several_parts_counts():
     assert solve_of(newer, SOLVE).iterations == 9
     assert solve_of(SOLVE, newer).iterations == 9
     assert solve_of({**SOLVE, 'last_solve.stamp': 'soon'}, newer).iterations == 9
-
-
-def test_a_node_that_reports_no_solve():  # MoveIt's, for example, or ours before its first solve
-    assert solve_of({'requests': '3'}) is None
 
 
 @pytest.mark.parametrize('key', ['iterations', 'searches', 'solve_time'])
@@ -244,10 +232,6 @@ def test_it_is_busy_until_all_changes_are_answered(world):
     world.answer(1, 'no')
     assert world.results[1] == ({'solver.name': 'bfgs'}, 'no')
     assert world.status_after(5.0).headline == 'The IK node is gone'
-
-
-def test_a_silent_node_without_changes_is_gone(world):
-    assert world.status_after(20.0).headline == 'The IK node is gone'
 
 
 def test_a_node_that_leaves_while_it_is_busy_is_gone(world):

@@ -125,10 +125,3 @@ def test_a_drag_has_precedence_over_received_targets(target):
     target.receive(pose(2.0), now=10.1)
     assert target.pose[0, 3] == 1.0
     assert target.take_unpublished() is not None
-
-
-def test_a_target_can_be_dropped(target):
-    target.set(pose(1.0))
-    target.clear()
-    assert target.pose is None
-    assert target.take_unpublished() is None

@@ -115,11 +115,6 @@ def test_a_known_arm_has_its_states_and_a_way_home():
     np.testing.assert_array_equal([*choices[MID_RANGE].values()], arm.chain.mid_range())
 
 
-def test_any_arm_has_a_way_home():
-    arm = Arm(Robot.from_urdf(URDF / 'planar_6r.urdf'), ArmSettings())
-    assert list(state_choices(arm)) == [MID_RANGE]
-
-
 def test_a_state_called_home_is_the_way_home():
     robot = Robot.from_urdf(URDF / 'ur5e.urdf')
     choices = state_choices(Arm(robot, ArmSettings('base_link', 'tool0')))

@@ -75,11 +75,6 @@ def test_a_free_axis_replaces_those_that_were_free():
     assert with_free_axis((0.0, 2.0, 1.0, 1.0, 1.0, 1.0), None) == (1.0, 2.0, 1.0, 1.0, 1.0, 1.0)
 
 
-def test_labels_have_units_where_there_are_some():
-    label = {name: Field(name, Kind.NUMBER, 1.0).label for name in ('solver.timeout', 'x.gain')}
-    assert label == {'solver.timeout': 'timeout [s]', 'x.gain': 'gain'}
-
-
 FIELDS = [
     Field(SPEED, Kind.NUMBER, 0.25, bounds=(0.0, 1.0)),
     Field('solver.name', Kind.TEXT, 'ccd', choices=('ccd', 'bfgs')),

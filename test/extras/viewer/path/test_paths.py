@@ -40,12 +40,6 @@ def test_seeking_stops_it_within_the_motion():
     assert (playback.time, playback.is_playing) == (2.0, False)
 
 
-def test_without_a_motion_nothing_runs():
-    playback = Playback()
-    playback.toggle(now=1.0)
-    assert not playback.is_playing
-
-
 SETTINGS = PathSettings(max_step=0.005, speed=0.1, avoid_collisions=True)
 
 
@@ -264,16 +258,6 @@ def test_a_late_answer_to_an_earlier_question_does_not_count(page):
     assert page.state.has_motion
 
 
-def test_a_trajectory_of_other_joints_is_refused(page):
-    page.draw(page.q, page.q + 0.1)
-    page.do('preview')
-    answer = straight_answer(page.chain, page.q, page.q + 0.1)
-    answer.message.joint_trajectory.joint_names[0] = 'elsewhere'
-    page.link.paths[0][2](answer)
-    page.step()
-    assert 'panda_joint1' in page.state.failure
-
-
 def test_while_the_arm_goes_along_the_path_it_cannot_be_changed_or_begun_again(ready):
     ready.do('execute', 'execute', 'add', 'clear', 'close_circle', 'preview', 'go_to_start')
     assert len(ready.link.executed) == 1
@@ -310,14 +294,6 @@ def test_without_services_or_states_nothing_is_asked(page):
     assert not page.link.paths
     assert not page.link.starts
     assert not page.link.executed
-
-
-def test_a_faulty_drawing_is_refused_with_the_reason(page):
-    page.draw(page.q)
-    page.do('add')
-    assert 'is here already' in page.refusals[-1]
-    page.do('close_circle')
-    assert 'three waypoints' in page.refusals[-1]
 
 
 def test_another_robot_has_no_path(ready):

@@ -15,8 +15,7 @@ from support.reach_maps import one_joint_map, one_joint_urdf, write_reach
 from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.panel.panel import Actions, Panel
-from ik_service.extras.viewer.reach.reach import Reach
-from ik_service.extras.viewer.reach.reach_form import ARMS
+from ik_service.extras.viewer.reach.reach import ARMS, Reach
 from ik_service.extras.viewer.reach.reach_map import Fineness, FINENESSES
 from ik_service.extras.viewer.reach.selection import COLORS, Cut
 from ik_service.robot import Robot
@@ -200,16 +199,6 @@ def test_two_maps_are_compared(page, path, tmp_path):
     page.step()
     assert page.form._color.value == 'orientations reached'
     assert ARMS not in page.form._color.options
-
-
-def test_a_map_of_100_000_positions_is_sent_in_one_piece(page, tmp_path):
-    positions = np.random.default_rng(0).uniform(-1.0, 1.0, (100_000, 3))
-    one_joint_map(positions=positions).save(tmp_path / 'large.zarr')
-    page.open(tmp_path / 'large.zarr').show().wait_for('100,000 positions')
-    sent = len(page.clouds)
-    page.change(least=75.0)
-    assert len(page.clouds) == sent + 1
-    assert 0 < len(page.cloud.points) < 100_000
 
 
 def test_a_map_is_made_at_the_first_look_and_another_one_from_the_page(page, monkeypatch):

@@ -7,7 +7,6 @@ import sys
 import numpy as np
 import pytest
 from support.reach_maps import (
-    CONTENT,
     grid,
     made_map,
     one_joint_map,
@@ -16,7 +15,7 @@ from support.reach_maps import (
     write_reach,
 )
 
-from ik_service.exceptions import ArgumentError, IkServiceError, MissingExtraError
+from ik_service.exceptions import ArgumentError, MissingExtraError
 from ik_service.extras.reach import study
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.extras.viewer.reach.reach_map import (
@@ -51,18 +50,6 @@ def test_a_map_of_positions_only_speaks_of_no_orientations():
     assert found.quantities[0].name == 'position reached'
 
 
-def test_a_map_is_read_from_its_folder(tmp_path):
-    pytest.importorskip('zarr', reason="zarr comes with the extra 'scale'")
-    made = one_joint_map()
-    made.save(tmp_path / 'm.zarr')
-    found = read_map(tmp_path / 'm.zarr')
-    assert np.allclose(found.quantities[0].values, 100.0 * made.share)
-    assert found.spec == made.spec
-    (tmp_path / 'other').mkdir()
-    with pytest.raises(IkServiceError, match='other'):
-        read_map(tmp_path / 'other')
-
-
 def test_without_zarr_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, 'zarr', None)
     with pytest.raises(MissingExtraError, match='scale'):
@@ -84,15 +71,6 @@ def test_positions_that_are_no_grid_have_no_spacing():
 
 URDF = """<robot name="r"><link name="base"/><link name="tip"/>
   <joint name="j" type="continuous"><parent link="base"/><child link="tip"/></joint></robot>"""
-
-
-def test_a_file_is_read(tmp_path):
-    path = write_reach(tmp_path)
-    found = read_map(path)
-    assert np.allclose(found.points, POINTS)
-    assert np.array_equal(found.quantities[0].values, 100.0 * CONTENT['reachable'])
-    assert (found.path, found.spacing) == (path, 0.1)
-    assert (found.base_link, found.tip_link) == ('base', 'tip')
 
 
 def test_a_file_of_the_study_is_read(tmp_path, monkeypatch):

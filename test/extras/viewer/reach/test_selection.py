@@ -38,12 +38,6 @@ def test_everything_that_is_reached_is_drawn_in_the_colour_of_its_value(found):
     assert np.array_equal(colors, viridis(found.quantities[0].values / 100.0))
 
 
-def test_positions_below_the_threshold_are_not_drawn(found):
-    points, _ = drawn(found, Look(least=75.0))
-    assert len(points) == (found.quantities[0].values == 100.0).sum() == 60
-    assert (points[:, 0] < 0.05).all()
-
-
 def test_what_is_not_reached_or_not_known_is_never_drawn(found):
     made = one_joint_map(
         position_free=found.points[:, 0] > 0.0,

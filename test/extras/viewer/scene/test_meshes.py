@@ -1,5 +1,3 @@
-import time
-
 import numpy as np
 import pytest
 from support.solids import binary, DATA, document, text
@@ -191,13 +189,3 @@ def test_all_meshes_together_are_bounded(tree, monkeypatch):
     ]
     assert [len(found) for found in read] == [1, 1, 0]
     assert 'longer than 0 MiB together' in warnings[0]
-
-
-def test_ten_thousand_bad_names_take_no_time(tree):
-    warnings = []
-    loader = MeshLoader(tree / 'urdf' / 'arm.urdf', warnings.append)
-    start = time.process_time()
-    for number in range(10_000):
-        assert loader.get(MeshFile(f'{number}.stl', (1.0, 1.0, 1.0))) == ()
-    assert time.process_time() - start < 5.0
-    assert len(warnings) == 10_000

@@ -89,19 +89,11 @@ TEXT = """<robot name="r">
     <origin xyz="0.3 0 0"/><axis xyz="0 1 0"/></joint>
 </robot>"""
 BALL = '<visual><geometry><sphere radius="0.1"/></geometry></visual>'
-MESH = '<visual><geometry><mesh filename="none.stl"/></geometry></visual>'
 
 
 def read(a='', b=''):
     text = TEXT.format(a=a, b=b)
     return Robot.from_urdf(text), read_visuals(read_description(text))
-
-
-def test_a_missing_mesh_is_a_box():
-    warnings = []
-    parts = robot_parts(*read(BALL, MESH), MeshLoader(None, warnings.append))
-    assert [(part.link, type(part.geometry)) for part in parts] == [('a', Sphere), ('b', Box)]
-    assert len(warnings) == 1
 
 
 def test_collision_shapes_are_parts_without_what_is_faulty_or_has_no_extent():

@@ -22,6 +22,7 @@ SRDF = '<robot name="t"><group name="g"/></robot>'
 
 def test_no_robot_without_a_description():
     assert select_robot(RobotSources()) is None
+    assert select_robot(RobotSources(semantic_topic=SRDF)) is None
     assert select_robot(RobotSources(own=(('tip_link', 'tool'),), reported_tip='x')) is None
 
 
@@ -30,6 +31,8 @@ def test_own_parameters_precede_those_of_the_node_and_the_topic():
     assert select_robot(sources).source == TEXT
     sources = RobotSources(topic=TEXT, node=(('urdf', '/node.urdf'), ('tip_link', 'node_tip')))
     assert select_robot(sources) == RobotSelection(Path('/node.urdf'), '', 'node_tip', '')
+    reported = RobotSources(topic=TEXT, reported_base='b', reported_tip='t')
+    assert select_robot(reported) == RobotSelection(TEXT, 'b', 't', '')
     own = (('urdf', ''), ('robot_description', '<own/>'), ('base_link', 'own_base'))
     sources = RobotSources(own=own, topic=TEXT, node=sources.node)
     assert select_robot(sources) == RobotSelection(
@@ -37,22 +40,10 @@ def test_own_parameters_precede_those_of_the_node_and_the_topic():
     )
 
 
-def test_diagnostics_fill_the_gaps():
-    sources = RobotSources(topic=TEXT, reported_base='b', reported_tip='t')
-    assert select_robot(sources) == RobotSelection(TEXT, 'b', 't', '')
-
-
 def test_locked_joints_are_those_of_the_node():
     node = (('urdf', '/a.urdf'), ('locked_joints', 'torso=0.5'))
     settings = select_robot(RobotSources(node=node)).settings()
     assert settings.locked == {'torso': 0.5}
-
-
-def test_a_path_may_start_with_the_home_folder(monkeypatch):
-    monkeypatch.setenv('HOME', '/somewhere')
-    assert select_robot(RobotSources(own=(('urdf', '~/a.urdf'),))).source == Path(
-        '/somewhere/a.urdf'
-    )
 
 
 def test_an_srdf_is_from_own_parameters_then_the_node_then_the_topic():
@@ -64,10 +55,6 @@ def test_an_srdf_is_from_own_parameters_then_the_node_then_the_topic():
     selection = select_robot(sources)
     assert selection.srdf == Path('~/own.srdf').expanduser()
     assert (selection.source, selection.trusted, selection.srdf_trusted) == (TEXT, False, True)
-
-
-def test_an_srdf_alone_is_no_robot():
-    assert select_robot(RobotSources(semantic_topic=SRDF)) is None
 
 
 @pytest.mark.parametrize('text', ['/etc/passwd', '~/a.srdf', 'arm.srdf.xacro'])

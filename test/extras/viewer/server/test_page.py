@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import logging
 import socket
 import sys
@@ -17,9 +16,8 @@ import viser
 from websockets.asyncio import server as websockets_server
 
 from ik_service.exceptions import MissingExtraError
-from ik_service.extras.viewer.server import access_control, page
-from ik_service.extras.viewer.server.access_control import TITLE
-from ik_service.extras.viewer.server.page import free_port, PortError
+from ik_service.extras.viewer.server import page
+from ik_service.extras.viewer.server.page import free_port, PortError, TITLE
 
 
 def test_a_page_without_access_control_is_not_served(monkeypatch):
@@ -37,7 +35,7 @@ def test_a_page_without_access_control_is_not_served(monkeypatch):
 
     original, started = websockets_server.serve, []
     monkeypatch.setattr(page.viser, 'ViserServer', Unchecked)
-    with pytest.raises(access_control.AccessControlError, match=r'install viser 1\.x'):
+    with pytest.raises(page.AccessControlError, match=r'install viser 1\.x'):
         page.serve('127.0.0.1', 0, False)
     with pytest.raises(OSError, match='refused'):  # it was stopped
         socket.create_connection(('127.0.0.1', started[0].get_port()), timeout=10.0)
@@ -322,8 +320,9 @@ def test_access_with_ipv6():
 
 
 def test_serves_at_the_given_address_and_prints_nothing(capsys):
-    served = page.serve('127.0.0.1', 0, False)
+    before, served = sys.stdout, page.serve('127.0.0.1', 0, False)
     try:
+        assert sys.stdout is before
         assert served.address == f'http://127.0.0.1:{served.server.get_port()}'
     finally:
         page.close(served)
@@ -349,33 +348,6 @@ def test_without_viser_the_error_names_the_install_command(monkeypatch):
     monkeypatch.delitem(sys.modules, 'ik_service.extras.viewer.server.page', raising=False)
     with pytest.raises(MissingExtraError, match=r"pip install 'ik_service\[viewer\]'"):
         import ik_service.extras.viewer.server.page  # noqa: F401
-
-
-def test_standard_output_is_restored():
-    before = sys.stdout
-    page.close(page.serve('127.0.0.1', 0, False))
-    assert sys.stdout is before
-    assert not isinstance(sys.stdout, io.StringIO)
-
-
-@pytest.fixture
-def busy():
-    """A port that some server listens at."""
-    with socket.create_server(('127.0.0.1', 0)) as server:
-        yield server.getsockname()[1]
-
-
-def test_a_port_in_use_is_an_error(busy):
-    with pytest.raises(PortError, match=f'port {busy} of 127.0.0.1 is in use; set .* port_search'):
-        free_port('127.0.0.1', busy, search=False)
-
-
-def test_the_next_free_port_is_taken_if_wanted(busy):
-    assert busy < free_port('127.0.0.1', busy, search=True) <= busy + 100
-
-
-def test_any_port():
-    assert free_port('127.0.0.1', 0, search=False) > 0
 
 
 @pytest.mark.parametrize('host', ['192.0.2.1', 'no such host'])

@@ -5,8 +5,8 @@ import pytest
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 pytest.importorskip('control_msgs', reason='control_msgs is needed for its types')
 
-from ik_service.extras.viewer.teleop.held_motion import CommandRepeater, GRACE, HeldMotion, NUDGE
 from ik_service.extras.viewer.teleop.servo_link import HandMotion
+from ik_service.extras.viewer.teleop.teleop import CommandRepeater, GRACE, HeldMotion, NUDGE
 
 UP, DOWN = HandMotion('base', (0.0, 0.0, 0.2, 0.0, 0.0, 0.0)), HandMotion(joint='elbow', speed=0.2)
 ME, OTHER = 1, 2

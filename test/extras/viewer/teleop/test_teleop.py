@@ -12,7 +12,6 @@ from support.harness import until
 from support.page.client import page_socket, serving
 from support.ros.servers import panda_arm
 
-from ik_service.extras.viewer.teleop.held_motion import HOLD_RATE, NUDGE
 from ik_service.extras.viewer.teleop.servo_link import (
     HandMotion,
     JOGS,
@@ -20,7 +19,7 @@ from ik_service.extras.viewer.teleop.servo_link import (
     SpeedUnits,
     TWISTS,
 )
-from ik_service.extras.viewer.teleop.teleop import HandForm, Teleop
+from ik_service.extras.viewer.teleop.teleop import HandForm, HOLD_RATE, NUDGE, Teleop
 
 
 def test_unitless_commands_are_shares_of_the_largest_speed():
@@ -39,12 +38,6 @@ def test_a_node_that_takes_speeds_gets_speeds():
     assert units.joint_motion('elbow', 0.5).speed == pytest.approx(0.25)  # as before: 0.5 rad/s
     assert read_units({'command_in_type': 'unitless'}, units).joint_motion('e', 0.5).speed == 0.5
     assert read_units({'other': 1}, units) == units
-
-
-def test_the_command_for_rest_is_the_same_without_motion():
-    rest = SpeedUnits().axis_motion(2, 0.3, 'tip').rest
-    assert rest == HandMotion('tip')
-    assert SpeedUnits().joint_motion('elbow', 0.3).rest == HandMotion(joint='elbow')
 
 
 SLOW = 30.0
