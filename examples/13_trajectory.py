@@ -14,8 +14,7 @@ import numpy as np
 
 import ik_service as iks
 from ik_service.exceptions import TrajectoryError
-from ik_service.motion.playback.trajectory_fit import fitted
-from ik_service.motion.playback.trajectory_goal import TrajectoryGoal
+from ik_service.motion.playback import fitted, TrajectoryGoal
 
 RATE = 100.0  # commands a second [Hz]
 

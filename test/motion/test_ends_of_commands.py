@@ -6,7 +6,7 @@ from support.motion.rigs import pose_beside, READY, Rig
 
 import ik_service as iks
 from ik_service.exceptions import TargetRefusedError
-from ik_service.motion.playback.trajectory_goal import TrajectoryEnd, TrajectoryGoal
+from ik_service.motion.playback import TrajectoryEnd, TrajectoryGoal
 from ik_service.motion.settings import FollowerState
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 

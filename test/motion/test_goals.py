@@ -6,7 +6,7 @@ from support.motion.rigs import pose_beside, RATE, READY, Reference, Rig, Veloci
 from support.motion.storm import Walls
 
 from ik_service.exceptions import TargetRefusedError
-from ik_service.motion.playback.reservation import Reservation
+from ik_service.motion.playback import Reservation
 from ik_service.motion.settings import FollowerState
 
 WAY = np.array([0.5, -0.2, 0.1, 0.3, 0.4, 0.2, -0.6])

@@ -13,7 +13,7 @@ from support.motion.storm import Walls
 
 import ik_service as iks
 from ik_service.exceptions import TargetRefusedError
-from ik_service.motion.playback.reservation import Reservation
+from ik_service.motion.playback import Reservation
 from ik_service.motion.settings import FollowerState
 from ik_service.motion.state_machine import JointSharing
 from ik_service.motion.target_follower import TargetFollower

@@ -45,7 +45,8 @@ from ik_service.extras.viewer.teleop.teleop import HandForm, Teleop
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.parameters.parameter_declaration import ParameterValues
 from ik_service.ros.requests.errors import ErrorCode
-from ik_service.ros.requests.frames import FrameResolver, Frames
+from ik_service.ros.requests.frame_resolver import FrameResolver
+from ik_service.ros.requests.frames import Frames
 
 _IDLE_PERIOD = 0.2  # time between two steps while no page is open [s]
 _PANEL_PERIOD = 0.2  # time between two updates of the panel [s]

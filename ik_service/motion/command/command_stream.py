@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -125,13 +124,14 @@ class CommandGate:
     :ivar times: when commands are sent, as far as is known.
     :ivar q: (n,) the last command [rad] or [m]; (0,) before the first.
     :ivar speed: (n,) its speed, in shares of the velocity limits.
+    :ivar braking: (n,) largest decrease of that in a second since it last rested [1/s].
     :ivar sent_at: when it was sent [s]; −inf before the first.
     """
 
     def __init__(self) -> None:
         self.counts = GateCounts()
         self.times = SendingTimes()
-        self.q = self.speed = self._braking = np.zeros(0)
+        self.q = self.speed = self.braking = np.zeros(0)
         self.sent_at = -np.inf
         self._admit, self._rows = motion_kernels().admit, np.zeros((ROWS_OF_STATE, 0))
 
@@ -171,7 +171,7 @@ class CommandGate:
         :returns: the share that is left.
         """
         if self.speed.any():
-            least = remaining_share(np.abs(self.speed), self._braking * late)
+            least = remaining_share(np.abs(self.speed), self.braking * late)
             share = min(max(share, least), 1.0)
             self.speed = self.speed * share
         return share
@@ -193,9 +193,9 @@ class CommandGate:
             self.counts.steps += 1
             dt, q = max(dt, 0.0), last
         moving = bool(np.count_nonzero(self.speed))
-        self._braking = limits.braking_since_rest(self._braking, moving)
+        self.braking = limits.braking_since_rest(self.braking, moving)
         asked, admitted = self._rows, np.empty((2, len(last)))
-        asked[Q], asked[SPEED], asked[BRAKING], asked[GOAL] = last, self.speed, self._braking, q
+        asked[Q], asked[SPEED], asked[BRAKING], asked[GOAL] = last, self.speed, self.braking, q
         rounding = _ROUNDING * (1.0 + 1.0 / max(dt, 1e-9))
         if self._admit(asked, limits.rows, limits.scaling, dt, rounding, admitted):
             self._count(q, dt, limits)
@@ -283,7 +283,7 @@ _EARLY, _LATE = 0.5, 2.0
 _ON_THE_GOAL = 1e-6
 """Distance from a goal that moves which counts as none, as time at full speed [s]."""
 
-_Snapshot = tuple[JointMotion, dict[str, Any], np.ndarray | None]
+_Snapshot = tuple[JointMotion, tuple[np.ndarray, np.ndarray, np.ndarray, float], np.ndarray | None]
 """A motion, the state of the gate, and the last velocities."""
 
 
@@ -462,12 +462,15 @@ class CommandStream:
         return True
 
     def _snapshot(self, motion: JointMotion) -> _Snapshot:
-        return motion.copied(), vars(self.gate).copy(), self._velocity.last
+        gate = self.gate
+        last = gate.q, gate.speed, gate.braking, gate.sent_at
+        return motion.copied(), last, self._velocity.last
 
     def _restored(self, snapshot: _Snapshot) -> JointMotion:
         """Go back to a snapshot; return its motion."""
-        motion, gate, self._velocity.last = snapshot
-        vars(self.gate).update(gate)
+        motion, last, self._velocity.last = snapshot
+        gate = self.gate
+        gate.q, gate.speed, gate.braking, gate.sent_at = last
         return motion
 
 

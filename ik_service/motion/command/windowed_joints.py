@@ -9,7 +9,7 @@ import numpy as np
 
 from ik_service.motion.command.command_stream import FollowerCommand
 from ik_service.motion.command.command_window import CommandWindow, DELAY, MARGIN, PlannedMotion
-from ik_service.motion.command.commanded_joints import CommandedJoints
+from ik_service.motion.command.gate import CommandedJoints
 from ik_service.motion.command.motion_limits import largest, MotionLimits
 from ik_service.motion.command.trajectory_gate import CubicMotion, TAKEN_UP, TrajectoryGate
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory, segment_coefficients

@@ -279,10 +279,6 @@ class SingularPassage:
         self._off_since = None
         return self._other_branch(other, T_base_target, last)
 
-    def reset(self) -> None:
-        """Begin with another motion of the target."""
-        self._off_since = None
-
     def _straight(self, result: IkResult) -> PosturePath:
         self._off_since = None
         return PosturePath(result, result.q[None])

@@ -15,8 +15,7 @@ from rclpy.task import Future
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import TargetRefusedError
 from ik_service.motion.goal import MotionGoal
-from ik_service.motion.playback.reservation import Reservation
-from ik_service.motion.playback.trajectory_goal import TrajectoryEnd, TrajectoryOutcome
+from ik_service.motion.playback import Reservation, TrajectoryEnd, TrajectoryOutcome
 from ik_service.ros.capabilities.playback import Playback, prepared, start_time
 from ik_service.ros.capabilities.trajectory_goals import (
     CANCELED_EARLY,

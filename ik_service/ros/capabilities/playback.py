@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 import math
-from typing import cast
 
 from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory
@@ -18,9 +17,12 @@ from ik_service.common.quoting import listed, quote
 from ik_service.exceptions import TargetRefusedError, TrajectoryError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.motion.goal import MotionGoal
-from ik_service.motion.playback.trajectory_fit import fitted, GOAL_TOLERANCE, limits_of, per_joint
-from ik_service.motion.playback.trajectory_goal import (
+from ik_service.motion.playback import (
+    fitted,
     GOAL_TIME,
+    GOAL_TOLERANCE,
+    limits_of,
+    per_joint,
     TrajectoryEnd,
     TrajectoryGoal,
     TrajectoryOutcome,
@@ -52,10 +54,10 @@ def follower_for(followers: Followers, names: Sequence[str]) -> FollowerInterfac
     """
     wanted = set(names)
     for following in followers:
-        if set(following.group.chain.joint_names) == wanted:
+        if set(following.chain.joint_names) == wanted:
             return following
-    nearest = max(followers, key=lambda f: len(wanted & set(f.group.chain.joint_names)))
-    joints = nearest.group.chain.joint_names
+    nearest = max(followers, key=lambda f: len(wanted & set(f.chain.joint_names)))
+    joints = nearest.chain.joint_names
     others = [name for name in names if name not in joints]
     faults = [f'{quote(name)} {_place_of(name, followers)}' for name in others[:_MOST_NAMED]]
     missing = [name for name in joints if name not in wanted]
@@ -92,7 +94,7 @@ def prepared(request: TrajectoryRequest, following: FollowerInterface) -> JointT
             raise GoalRefusedError(TrajectoryEnd.REFUSED, following.no_joint_state())
         place = measured[0]
     try:
-        return fitted(request.trajectory, chain_of(following), place, _limits(following))
+        return fitted(request.trajectory, following.chain, place, _limits(following))
     except TrajectoryError as error:
         raise GoalRefusedError(TrajectoryEnd.INVALID, str(error)) from None
 
@@ -113,20 +115,15 @@ def joined(request: TrajectoryRequest, following: FollowerInterface) -> JointTra
             return None
         trajectory = replace(trajectory, velocities=np.zeros_like(trajectory.positions))
     try:
-        return fitted(trajectory, chain_of(following), motion[0], _limits(following), motion[1])
+        return fitted(trajectory, following.chain, motion[0], _limits(following), motion[1])
     except TrajectoryError:
         return None
 
 
 def _limits(following: FollowerInterface) -> TrajectoryLimits:
-    chain = chain_of(following)
+    chain = following.chain
     acceleration = following.measured.arm.bounds.acceleration(chain)
     return replace(limits_of(chain), acceleration=acceleration)
-
-
-def chain_of(following: FollowerInterface) -> KinematicChain:
-    """Return the chain of a follower, whose group has one tip."""
-    return cast(KinematicChain, following.group.chain)
 
 
 def start_time(request: TrajectoryRequest, clock: MotionClock) -> float:
@@ -238,7 +235,7 @@ class CommandedPlayback(Playback):
     ) -> None:
         super().__init__(following)
         self._request, self._clock = request, clock
-        follower, chain = following.follower, chain_of(following)
+        follower, chain = following.follower, following.chain
         occupied = '' if replaces is not None else follower.precedence()
         if occupied:  # whatever its other faults: the arm is in motion
             raise GoalRefusedError(TrajectoryEnd.REFUSED, occupied)

@@ -27,7 +27,6 @@ from ik_service.arm.arm import Arm
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, IkServiceError
-from ik_service.kinematics.chain import KinematicChain
 from ik_service.motion.servo.commands import (
     HIGHEST,
     joint_command,
@@ -51,13 +50,6 @@ Noted = tuple[ServoCommand, str]
 _DISPLACEMENTS = 'displacements are ignored, as MoveIt Servo does; velocities count'
 
 
-def chain_of(following: FollowerInterface) -> KinematicChain:
-    """Return the chain of a group that is followed."""
-    chain = following.group.chain
-    assert isinstance(chain, KinematicChain)  # groups with several tips are not followed
-    return chain
-
-
 def twist_from(
     message: TwistStamped, following: FollowerInterface, settings: ServoSettings
 ) -> Noted:
@@ -70,7 +62,7 @@ def twist_from(
     """
     linear, angular = message.twist.linear, message.twist.angular
     twist = np.array([linear.x, linear.y, linear.z, angular.x, angular.y, angular.z])
-    chain = chain_of(following)
+    chain = following.chain
     frame = message.header.frame_id.lstrip('/') or chain.base_link
     beside = following.measured.arm.link_frames.beside(chain.tip_link).get(frame)
     if beside is not None:
@@ -97,7 +89,7 @@ def joints_from(message: JointJog, following: FollowerInterface, settings: Servo
     if twice is not None:
         raise ArgumentError('joint_names', f'name {quote(twice)} twice')
     given = dict(zip(names, velocities, strict=True))
-    command, note = joint_command(given, settings, chain_of(following))
+    command, note = joint_command(given, settings, following.chain)
     return command, note or (_DISPLACEMENTS if len(message.displacements) else '')
 
 
@@ -109,7 +101,7 @@ def pose_from(
 
     :raises IkServiceError: naming the field or the frame that cannot be.
     """
-    base_link = chain_of(following).base_link
+    base_link = following.chain.base_link
     T = matrix_from_pose(message.pose, 'pose')
     frame = message.header.frame_id or base_link
     T_base_target = following.frames().in_base(base_link, frame, T)
@@ -123,44 +115,6 @@ def pose_from(
 
 _AHEAD = 0.1
 """Largest lead of a sender's clock [s]."""
-
-
-class CommandAge:
-    """
-    Time up to which commands count, on the monotonic clock.
-
-    :param clock: returns the node's time [ns], which may be simulated.
-    """
-
-    def __init__(self, clock: Callable[[], int], say: Callable[[str], object]) -> None:
-        self._clock = clock
-        self._say = say
-        self._unstamped: set[str] = set()
-
-    def until(self, topic: str, stamp: Time, timeout: float, now: float) -> float:
-        """
-        Return until when a command counts.
-
-        :param stamp: its stamp; without one it counts as sent now, which is said once.
-        :param timeout: for how long commands count [s].
-        :returns: on the monotonic clock [s].
-        :raises ArgumentError: it is older than that, or from the future.
-        """
-        sent = stamp.sec * 1_000_000_000 + stamp.nanosec
-        if sent == 0:
-            if topic not in self._unstamped:
-                self._unstamped.add(topic)
-                self._say(f'{topic} has no stamp: each message counts from its arrival')
-            return now + timeout
-        age = 1e-9 * (self._clock() - sent)
-        if age >= timeout:
-            raise ArgumentError(
-                'header.stamp',
-                f'is {age:.3g} s old; commands are valid for {timeout:g} s{_HINT}',
-            )
-        if age < -_AHEAD:
-            raise ArgumentError('header.stamp', f'lies {-age:.3g} s in the future{_HINT}')
-        return now + timeout - max(age, 0.0)
 
 
 _HINT = '; the clocks of sender and node have to agree, and use_sim_time has to be the same'
@@ -241,8 +195,7 @@ class ServoInterface(Capability):
         self._followers, self._parameters = parts.followers, parts.parameters
         self._clock, self._ticks = parts.clock, parts.ticks
         self._notes = FaultLogger(self._log.warning)
-        ros_clock = self._node.get_clock()
-        self._age = CommandAge(lambda: ros_clock.now().nanoseconds, self._log.warning)
+        self._unstamped: set[str] = set()
         self._lock = threading.Lock()
         self._servos: dict[str, _Servo] = {}
         self._only: _Kind | None = None
@@ -377,11 +330,35 @@ class ServoInterface(Capability):
                 f'one, and {_ANY} all kinds',
             )
         settings = servo_settings(self._parameters)
-        until = self._age.until(kind.topic, message.header.stamp, settings.timeout, now)
+        until = self._until(kind.topic, message.header.stamp, settings.timeout, now)
         command, note = kind.convert(message, following, settings)
         if note:
             self._notes.report(f'{kind.topic}: {note}', kind.topic)
         self._give(servo, following, command, settings, until)
+
+    def _until(self, topic: str, stamp: Time, timeout: float, now: float) -> float:
+        """
+        Return until when a command counts, on the motion clock [s].
+
+        :param stamp: its stamp; without one it counts as sent now, which is said once.
+        :param timeout: for how long commands count [s].
+        :raises ArgumentError: it is older than that, or from the future.
+        """
+        sent = stamp.sec * 1_000_000_000 + stamp.nanosec
+        if sent == 0:
+            if topic not in self._unstamped:
+                self._unstamped.add(topic)
+                self._log.warning(f'{topic} has no stamp: each message counts from its arrival')
+            return now + timeout
+        age = 1e-9 * (self._node.get_clock().now().nanoseconds - sent)
+        if age >= timeout:
+            raise ArgumentError(
+                'header.stamp',
+                f'is {age:.3g} s old; commands are valid for {timeout:g} s{_HINT}',
+            )
+        if age < -_AHEAD:
+            raise ArgumentError('header.stamp', f'lies {-age:.3g} s in the future{_HINT}')
+        return now + timeout - max(age, 0.0)
 
     def _give(
         self,
@@ -396,7 +373,7 @@ class ServoInterface(Capability):
         if goal is not None and goal.end is None:
             goal.command(command, until)
         elif not command.is_zero:  # a joystick at rest takes over from nothing
-            goal = ServoGoal(chain_of(following), settings)
+            goal = ServoGoal(following.chain, settings)
             goal.command(command, until)
             following.follow_goal(goal)
             servo.goal = goal

@@ -19,7 +19,7 @@ from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import OptionError, TrajectoryError
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
-from ik_service.motion.playback.trajectory_goal import TrajectoryEnd, TrajectoryOutcome
+from ik_service.motion.playback import TrajectoryEnd, TrajectoryOutcome
 from ik_service.paths.timing.clock_rates import ClockGrid
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.capabilities.capability import Capability, NodeParts

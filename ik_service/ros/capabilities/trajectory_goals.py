@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_service.common.quoting import listed, quote
 from ik_service.exceptions import IkServiceError, TrajectoryError
-from ik_service.motion.playback.trajectory_goal import TrajectoryEnd, TrajectoryOutcome
+from ik_service.motion.playback import TrajectoryEnd, TrajectoryOutcome
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
 _RESULT = FollowJointTrajectory.Result

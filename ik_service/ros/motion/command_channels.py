@@ -15,7 +15,7 @@ from std_msgs.msg import Float64MultiArray
 
 from ik_service.arm.arm import MeasuredState
 from ik_service.motion.command.command_stream import FollowerCommand, SendingTimes
-from ik_service.motion.command.commanded_joints import CommandedJoints
+from ik_service.motion.command.gate import CommandedJoints
 from ik_service.motion.target_follower import TargetFollower
 from ik_service.ros.common.motion_clock import MotionClock
 

@@ -26,7 +26,7 @@ from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.common.quoting import quote
 from ik_service.common.stall_watch import StallWatch, TICK_LASTS
 from ik_service.exceptions import OptionError
-from ik_service.motion.command.commanded_joints import CommandedJoints
+from ik_service.motion.command.gate import CommandedJoints
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.common.publishers import publishers_of
 from ik_service.ros.common.qos import COMMAND_QOS

@@ -19,7 +19,7 @@ from ik_service.motion.target_follower import FollowingLog, TargetFollower
 from ik_service.ros.motion.command_channels import CommandChannel
 from ik_service.ros.motion.command_publisher import CommandPublisher
 from ik_service.ros.motion.intake import JointStateIntake, NodeContext, TargetIntake
-from ik_service.ros.requests.frames import FrameResolver
+from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.service_handler import SolveRecord
 from ik_service.ros.scene.measured_collisions import MeasuredCollisions
 from ik_service.solvers.solver import Solver
@@ -55,6 +55,7 @@ class FollowerInterface:
     :param group: the group; it has one tip.
     :param sharing: the followers of the arm; those that share joints exclude each other.
     :ivar group: the group.
+    :ivar chain: its chain.
     :ivar label: what it does, in words, for logs.
     :ivar states: the intake of joint states.
     :ivar measured: the measured state of the arm.
@@ -78,7 +79,7 @@ class FollowerInterface:
         sharing: JointSharing | None = None,
         topic: str = TARGET_TOPIC,
     ) -> None:
-        self.group = group
+        self.group, self.chain = group, solver.chain
         self.states, self.measured = states, states.measured
         self._collisions = MeasuredCollisions(context.collisions, states.measured, group)
         self.follower = TargetFollower(
@@ -96,8 +97,8 @@ class FollowerInterface:
         self._bad_twists, self._unreachable = FaultLogger(warn), FaultLogger(warn)
         self._immobile = FaultLogger(warn)
         self._output = output
-        self._channel = output.channel(group.chain.joint_names, states.measured)
-        self._lacking = ', '.join(output.missing(group.chain.joint_names))
+        self._channel = output.channel(self.chain.joint_names, states.measured)
+        self._lacking = ', '.join(output.missing(self.chain.joint_names))
         self._context = context
         self.clock = context.motion_clock
         named = group.name if topic != TARGET_TOPIC else ''
@@ -169,7 +170,7 @@ class FollowerInterface:
         measured, immobile = self.follower.measured, self.follower.immobile_joints
         if not immobile or measured is None:
             return ''
-        names = self.group.chain.joint_names
+        names = self.chain.joint_names
         away = np.abs(q - measured[0])
         held = [name for name in immobile if away[names.index(name)] > _HELD]
         if not held:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-import re
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import Arm, MeasuredState
 from ik_service.arm.group import ArmGroup, SolverSettings
-from ik_service.common.quoting import listed, quote
+from ik_service.common.quoting import quote
 from ik_service.exceptions import OptionError
-from ik_service.kinematics.chain import KinematicChain
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.motion.command.velocity_command import FAREWELL
 from ik_service.motion.settings import FollowerSettings
@@ -23,51 +21,8 @@ from ik_service.ros.motion.follower_interface import FollowerInterface, TARGET_T
 from ik_service.ros.motion.following_report import FollowingReport
 from ik_service.ros.motion.intake import JointStateIntake, NodeContext
 from ik_service.ros.motion.parameters import AVOID_COLLISIONS
+from ik_service.ros.motion.target_topics import followed_groups, topic_of
 from ik_service.solvers.solver import Solver
-
-MOST_FOLLOWED = 32
-"""Groups besides the default one that are followed, at most."""
-
-_TOKEN = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
-
-
-def followed_groups(arm: Arm, warn: Callable[[str], object]) -> dict[str, ArmGroup]:
-    """
-    Return the planning groups that are followed besides the default one.
-
-    They are those that an SRDF or the parameter ``groups`` describes, and that have one tip.
-
-    :param warn: logs a warning: of groups that get no topic because of their name or their
-        number.
-    """
-    groups = {
-        name: group
-        for name, group in arm.groups.items()
-        if group is not arm.group
-        and isinstance(group.chain, KinematicChain)
-        and name in arm.robot.groups
-        and arm.robot.groups[name].described
-    }
-    unnamed = [name for name in groups if not _TOKEN.fullmatch(name)]
-    if unnamed:
-        warn(
-            f'not followed, because their names cannot be part of a topic name: '
-            f'{listed(unnamed)}; letters, digits and underscores can, with no digit at the '
-            'beginning'
-        )
-    named = [name for name in groups if name not in unnamed]
-    if len(named) > MOST_FOLLOWED:
-        warn(
-            f'not followed, because there are more than {MOST_FOLLOWED} groups: '
-            f'{listed(named[MOST_FOLLOWED:])}'
-        )
-    return {name: groups[name] for name in named[:MOST_FOLLOWED]}
-
-
-def topic_of(group: str) -> str:
-    """Return the topic of the targets of a group that is not the default one."""
-    return f'{group}/{TARGET_TOPIC}'
-
 
 _IDLE_PERIOD = 0.02
 """
@@ -135,7 +90,7 @@ class Followers:
         hands = [
             follower(group, topic_of(name))
             for name, group in self.arm.hand_groups().items()
-            if all({name} != {*other.group.chain.joint_names} for other in self.others.values())
+            if all({name} != {*other.chain.joint_names} for other in self.others.values())
         ]
         self._others = (*self.others.values(), *hands)
         self.reports: Mapping[FollowerInterface, FollowingReport] = {
@@ -214,8 +169,7 @@ class Followers:
             self._jumps = self.clock.jumps
             self._warn('the simulated clock has jumped: all motion stops')
             # Not at once: commands sent meanwhile have stamps far ahead, and keep the arm moving.
-            for following in self:
-                following.follower.stop()
+            self.stop()
 
     def _forward_to_others(self, now: float) -> None:
         due = now - self._idle_measured_at >= _IDLE_PERIOD
@@ -250,24 +204,19 @@ class Followers:
             following.follower.configure(solver=prepared, **vars(settings))
         self._settings = settings
 
-    def stop(self) -> str:
-        """Let all commands come to rest, and drop all targets; return a sentence about it."""
-        moving = any(not following.follower.idle for following in self)
-        for following in self:
-            following.follower.stop()
-        claim = next((f.follower.claim for f in self if f.follower.claim), '')
-        if claim:
-            return claim
-        return _STOPPED if moving else 'nothing moves'
+    def stop(self, trajectories: bool = True) -> str:
+        """
+        Let all commands come to rest, and drop all targets.
 
-    def stop_all_but_trajectories(self) -> str:
-        """Let all else come to rest, as trajectories are stopped; return a sentence about it."""
+        :param trajectories: whether trajectories are stopped here, too, and not by their actions.
+        :returns: a sentence about it.
+        """
         moving = any(not following.follower.idle for following in self)
-        for following in self:
-            goal = following.follower.goal
-            if goal is None or goal.kind != 'trajectory':
-                following.follower.stop()
-        return _STOPPED if moving else 'nothing moves'
+        for follower in [following.follower for following in self]:
+            if trajectories or follower.goal is None or follower.goal.kind != 'trajectory':
+                follower.stop()
+        claims = [f.follower.claim for f in self if f.follower.claim] if trajectories else []
+        return claims[0] if claims else _STOPPED if moving else 'nothing moves'
 
     def enable(self, enabled: bool) -> tuple[bool, str]:
         """

@@ -20,7 +20,8 @@ from ik_service.motion.tracking.target_velocity import FASTEST, FASTEST_TURN, Ta
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.motion.command_publisher import CommandMonitor
-from ik_service.ros.requests.frames import FrameResolver, Frames
+from ik_service.ros.requests.frame_resolver import FrameResolver
+from ik_service.ros.requests.frames import Frames
 from ik_service.ros.scene.collision_world import CollisionWorld
 
 

@@ -83,7 +83,7 @@ class StopServices:
         self.count += 1
         followers = self._followers()
         self._preempt(f'stopped by {_STOP_EVENT!r} on {EVENT_TOPIC}')
-        answer = 'nothing moves' if followers is None else followers.stop_all_but_trajectories()
+        answer = 'nothing moves' if followers is None else followers.stop(trajectories=False)
         self._log.info(f'{EVENT_TOPIC}: {_STOP_EVENT}: {answer}')
 
     def _on_enable(self, request: SetBool.Request, answer: SetBool.Response) -> SetBool.Response:

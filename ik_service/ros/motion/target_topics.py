@@ -1,9 +1,10 @@
-"""Topics of the targets of planning groups, and of their velocities."""
+"""Planning groups that are followed, and the topics of their targets and velocities."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+import re
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup
@@ -11,12 +12,59 @@ from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
 from rclpy.validate_full_topic_name import validate_full_topic_name
 
-from ik_service.common.quoting import quote
+from ik_service.arm.arm import Arm
+from ik_service.arm.group import ArmGroup
+from ik_service.common.quoting import listed, quote
+from ik_service.kinematics.chain import KinematicChain
 from ik_service.ros.common.input_topics import InputTopic
 from ik_service.ros.motion.follower_interface import TARGET_TOPIC
 
 TWIST_TOPIC = 'target_twist'
 """Topic of the velocities of the targets of the default group, and last part of the others'."""
+
+MOST_FOLLOWED = 32
+"""Groups besides the default one that are followed, at most."""
+
+_TOKEN = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
+
+
+def followed_groups(arm: Arm, warn: Callable[[str], object]) -> dict[str, ArmGroup]:
+    """
+    Return the planning groups that are followed besides the default one.
+
+    They are those that an SRDF or the parameter ``groups`` describes, and that have one tip.
+
+    :param warn: logs a warning: of groups that get no topic because of their name or their
+        number.
+    """
+    groups = {
+        name: group
+        for name, group in arm.groups.items()
+        if group is not arm.group
+        and isinstance(group.chain, KinematicChain)
+        and name in arm.robot.groups
+        and arm.robot.groups[name].described
+    }
+    unnamed = [name for name in groups if not _TOKEN.fullmatch(name)]
+    if unnamed:
+        warn(
+            f'not followed, because their names cannot be part of a topic name: '
+            f'{listed(unnamed)}; letters, digits and underscores can, with no digit at the '
+            'beginning'
+        )
+    named = [name for name in groups if name not in unnamed]
+    if len(named) > MOST_FOLLOWED:
+        warn(
+            f'not followed, because there are more than {MOST_FOLLOWED} groups: '
+            f'{listed(named[MOST_FOLLOWED:])}'
+        )
+    return {name: groups[name] for name in named[:MOST_FOLLOWED]}
+
+
+def topic_of(group: str) -> str:
+    """Return the topic of the targets of a group that is not the default one."""
+    return f'{group}/{TARGET_TOPIC}'
+
 
 _OnTarget = Callable[[str, PoseStamped, Mapping[str, int]], None]
 _OnTwist = Callable[[str, TwistStamped, Mapping[str, int]], None]

@@ -38,7 +38,6 @@ from ik_service.ros.common.response_retry import retry_dropped_responses
 from ik_service.ros.common.tf_listener import tf_frames, TransformSource
 from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
 from ik_service.ros.motion.command_publisher import CommandPublisher
-from ik_service.ros.motion.follower_interface import FollowerInterface
 from ik_service.ros.motion.followers import Followers
 from ik_service.ros.motion.intake import NodeContext, queue_delay
 from ik_service.ros.motion.parameters import (
@@ -140,8 +139,13 @@ class IkNode(NodeWithActions):
         )
         rate, clock = self.parameters.follower.rate, self._commands.clock
         self._ticker = PeriodicCall(self._tick, rate, self._on_error, clock, commands)
-        self._markers = ArmMarkerPublisher(self, self._default_follower, self._on_error, checks)
-        self._stop = StopServices(self, self._present_followers, self._preempt, self._wake)
+        self._markers = ArmMarkerPublisher(
+            self,
+            lambda: self._followers.default if self._followers else None,
+            self._on_error,
+            checks,
+        )
+        self._stop = StopServices(self, lambda: self._followers, self._preempt, self._wake)
         self._targets = TargetTopics(self, self._on_target, self._on_twist, self._wake)
 
     def _make_world(self, transforms: TransformSource | None) -> None:
@@ -150,7 +154,7 @@ class IkNode(NodeWithActions):
         self._frames = Frames(tf_frames(self, timeout, transforms))
         self.collisions = CollisionWorld(
             self._frames,
-            self._present_measured,
+            lambda: self.measured,
             lambda: self.parameters[REQUIRE_COLLISION_CHECKING],
             log.warning,
             log.info,
@@ -175,8 +179,8 @@ class IkNode(NodeWithActions):
             self._frames,
             self.collisions,
             self._commands.clock,
-            self._present_measured,
-            self._present_followers,
+            lambda: self.measured,
+            lambda: self._followers,
             self._arm_services.context,
             self._on_error,
             self._wake,
@@ -315,12 +319,6 @@ class IkNode(NodeWithActions):
         """Let the threads notice a new subscription."""
         self._threads.wake()
 
-    def _present_followers(self) -> Followers | None:
-        return self._followers
-
-    def _present_measured(self) -> MeasuredState | None:
-        return self.measured
-
     def _preempt(self, reason: str) -> None:
         """Stop the goals of all actions."""
         for capability in self._capabilities:
@@ -329,9 +327,6 @@ class IkNode(NodeWithActions):
     def _watch_all(self, now: float) -> None:
         for call in self._parts.watches.copy():
             call(now)
-
-    def _default_follower(self) -> FollowerInterface | None:
-        return self._followers.default if self._followers is not None else None
 
     # In the threads of the loader and of the preparation of kernels
 

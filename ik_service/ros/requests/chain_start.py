@@ -14,7 +14,8 @@ from ik_service.common.quoting import quote
 from ik_service.exceptions import ChainError
 from ik_service.ros.requests.constraints import constrained_chain
 from ik_service.ros.requests.errors import ErrorCode, RequestError
-from ik_service.ros.requests.frames import FrameResolver, Frames
+from ik_service.ros.requests.frame_resolver import FrameResolver
+from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.goals import PoseGoal
 from ik_service.ros.requests.ik_answer import bring_inside
 from ik_service.ros.requests.service_handler import assumed_note, resolver_of, start_posture

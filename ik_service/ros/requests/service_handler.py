@@ -21,7 +21,8 @@ from ik_service.arm.joint_state import known_positions, PostureSpace
 from ik_service.common.threads import BackgroundWorkers
 from ik_service.exceptions import ArgumentError, UnknownJointError
 from ik_service.ros.requests.errors import ErrorCode, RequestError
-from ik_service.ros.requests.frames import FrameResolver, Frames
+from ik_service.ros.requests.frame_resolver import FrameResolver
+from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.ik_answer import bring_inside
 from ik_service.ros.requests.virtual_joints import read_multi_dof
 from ik_service.ros.scene.avoidance import Avoidance, avoidance, UNCHECKED

@@ -30,7 +30,8 @@ from ik_service.paths.timing.timing_limits import TimingLimits
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.requests.constraints import bounds_of, constrained_chain, moved_bounds
 from ik_service.ros.requests.errors import ErrorCode, RequestError
-from ik_service.ros.requests.frames import FrameResolver, Frames
+from ik_service.ros.requests.frame_resolver import FrameResolver
+from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.goals import held_with
 from ik_service.ros.requests.ik_answer import bring_inside, write_solution
 from ik_service.ros.requests.service_handler import (

@@ -22,7 +22,7 @@ from ik_service.paths.cartesian_path import CartesianPath, JumpThresholds, MOST_
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.requests.errors import ErrorCode, RequestError
-from ik_service.ros.requests.frames import FrameResolver
+from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.goals import group_of, Held
 
 _NUMBERS = (

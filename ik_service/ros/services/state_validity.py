@@ -20,7 +20,7 @@ from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.part import ATTACHED, ContactPoint, LINK, OBJECT
 from ik_service.model.joint import JointType
 from ik_service.ros.requests.constraints import bounds_of, checked_constraints
-from ik_service.ros.requests.frames import FrameResolver
+from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.goals import group_of
 from ik_service.ros.requests.service_handler import (
     assumed_note,

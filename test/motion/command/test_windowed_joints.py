@@ -5,7 +5,7 @@ import pytest
 from support.motion.streaming import LIMITS, NAMES
 
 from ik_service.motion.command.command_window import CommandWindow
-from ik_service.motion.command.commanded_joints import CommandedJoints
+from ik_service.motion.command.gate import CommandedJoints
 from ik_service.motion.command.joint_motion import JointMotion
 from ik_service.motion.command.motion_limits import MotionLimits
 from ik_service.motion.command.windowed_joints import (

@@ -27,6 +27,7 @@ from support.ros.cells import (
     stamp_seconds,
     until_silent,
 )
+from support.ros.nodes import ended
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_service.common.periodic_calls import PeriodicCall
@@ -387,14 +388,13 @@ def test_wrong_joints_of_a_controller_end_the_node_at_its_start(
 ):
     node = bench.start(
         NODE,
-        ready=reason.replace('(', r'\('),
+        ready=None,
         urdf=str(panda_urdf),
         command_interface=interface,
         command_joints=list(joints),
         **CHAIN,
     )
-    until(lambda: node.exit_code is not None, what='the end of the node')
-    assert node.exit_code != 0
+    ended(node, reason)
 
 
 # Simulated time

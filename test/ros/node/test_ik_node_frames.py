@@ -23,7 +23,6 @@ from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.requests.errors import ErrorCode
 
 T_MAP_ODOM = rigid_transform(rotation_from_rpy(0, 0, 1.0), (3.0, -2.0, 0.0))
-T_ODOM_BASE = rigid_transform(rotation_from_rpy(0, 0, -0.4), (1.0, 0.5, 0.2))
 STATIC = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -73,24 +72,6 @@ def asked_until(bench, request, words='', publish=lambda: None):
         return (words in answer.error_code.message if words else not waits) and answer
 
     return until(answered, 10.0, 'the frame')
-
-
-def test_a_base_that_moves(bench, arm):
-    start_panda(bench)
-    tf = Tf(bench)
-    T = arm.chain.forward(READY)
-    for T_odom_base in (T_ODOM_BASE, T_ODOM_BASE @ T_ODOM_BASE):
-        T_map_base = T_MAP_ODOM @ T_odom_base
-        request = ik_request(T_map_base @ T, 'map')
-
-        def reached(T_odom_base=T_odom_base, request=request):
-            tf('map', 'odom', T_MAP_ODOM)
-            tf('odom', 'panda_link0', T_odom_base)
-            answer = ask(bench, request)
-            failed = answer.error_code.val != ErrorCode.SUCCESS
-            return not failed and np.allclose(tip_of(arm, answer), T, atol=1e-4)
-
-        until(reached, 10.0, 'the pose in the map')
 
 
 def test_transforms_that_are_too_old(bench, arm):

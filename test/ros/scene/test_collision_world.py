@@ -13,9 +13,8 @@ from geometry_msgs.msg import Point
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 from moveit_msgs.srv import GetGroupUrdf, GetStateValidity
 from shape_msgs.msg import Mesh, MeshTriangle
-from std_msgs.msg import String
-from support.harness import START_TIMEOUT, until
-from support.ros.nodes import ask, LATCHED, NODE, status
+from support.harness import until
+from support.ros.nodes import ask, NODE, status
 from support.ros.servers import ik_request, solved, with_seed
 from support.ros.worlds import (
     attached,
@@ -222,41 +221,6 @@ def test_the_description_of_the_robot_is_answered(bench):
     start(bench, robot_description=CRANE)
     answer = bench.call(GetGroupUrdf, 'get_urdf', GetGroupUrdf.Request())
     assert answer.urdf_string == CRANE
-
-
-def test_objects_outlive_a_new_description_and_lose_the_links_that_went(bench):
-    node = start_waiting(bench)
-    descriptions = bench.publisher(String, 'robot_description', LATCHED)
-    descriptions.publish(String(data=CRANE))
-    node.wait_for('ready after', START_TIMEOUT)
-    publish(bench, ball('lamp', (0.5, 0.1, 0.0)), attached('tray', 'finger', (0.0, 3.0, 0.0)))
-    until_bodies(bench, {('upper', 'lamp')})
-    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
-    status(diagnostics, 'collisions', attached_objects='1')
-    descriptions.publish(String(data=CRANE.replace('finger', 'thumb')))
-    node.wait_for('ready with the new robot description', START_TIMEOUT)
-    node.wait_for('in the new robot: tray', 10.0)
-    assert bodies(check(bench)) == {('upper', 'lamp')}
-
-
-def start_waiting(bench):
-    return bench.start(NODE, ready='waiting for a robot', tip_link='tool', **IN_PLANE)
-
-
-def test_a_missing_mesh_and_the_parameter_at_run_time(bench):
-    mesh = '<mesh filename="file:///nowhere/hand.stl"/>'
-    node = start(bench, robot_description=CRANE.replace('<sphere radius="0.06"/>', mesh))
-    answer = ask(bench, request())
-    assert answer.error_code.val == ErrorCode.COLLISION_CHECKING_UNAVAILABLE
-    assert 'require_collision_checking' in answer.error_code.message
-    assert not check(bench).valid
-    (result,) = bench.set_parameters('ik_service', require_collision_checking=False)
-    assert result.successful
-    answer = ask(bench, request())
-    assert answer.error_code.val == ErrorCode.SUCCESS
-    assert "'hand'" in answer.error_code.message
-    assert check(bench).valid
-    assert 'nowhere' in node.output
 
 
 def test_a_storm_of_objects_large_and_faulty_ones_among_them(bench):

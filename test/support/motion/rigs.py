@@ -5,8 +5,7 @@ from support.chains import arm_path
 
 import ik_service as iks
 from ik_service.motion.goal import MotionGoal, Step
-from ik_service.motion.playback.trajectory_fit import fitted
-from ik_service.motion.playback.trajectory_goal import TrajectoryGoal
+from ik_service.motion.playback import fitted, TrajectoryGoal
 from ik_service.motion.servo.commands import joint_command, ServoSettings, twist_command
 from ik_service.motion.servo.servo_goal import ServoGoal
 from ik_service.motion.settings import FollowerState

@@ -24,7 +24,7 @@ from support.ros.servers import PANDA
 
 from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.loader import build_arm
-from ik_service.motion.command.commanded_joints import CommandedJoints
+from ik_service.motion.command.gate import CommandedJoints
 from ik_service.motion.command.windowed_joints import WindowedJoints
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.motion.command_channels import CommandedGroup

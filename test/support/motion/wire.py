@@ -24,7 +24,7 @@ from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import build_arm
 from ik_service.model.motion_bounds import MotionBounds
-from ik_service.motion.playback.trajectory_goal import TrajectoryGoal
+from ik_service.motion.playback import TrajectoryGoal
 from ik_service.motion.settings import FollowerSettings
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.common.conversions import pose_from_matrix

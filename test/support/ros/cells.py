@@ -110,6 +110,19 @@ class Cell:
         self.commands.clear()
         self.states.clear()
 
+    def last_at_rest(self):
+        """Return where the last command rests (7,); it may come after the end of a goal."""
+
+        def resting():
+            messages = self.commands.messages[-1:]
+            return [m for m in messages if not any(m.velocity)]
+
+        return self.positions(until(resting, what='a command at rest')[0])
+
+    def wait_for_end(self, q):
+        """Wait for a command to positions (7,), which may come after the end of a goal."""
+        self.commands.wait(lambda m: np.abs(self.positions(m) - q).max() < 1e-9)
+
     def go_to(self, T):
         """Let the arm go to a target; sent again, as a node that was stalled drops it."""
 

@@ -8,6 +8,7 @@ from moveit_msgs.srv import GetCartesianPath, GetPositionFK, GetPositionIK
 import numpy as np
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
+from support.harness import until
 from support.ros.servers import PANDA, TIP
 from trajectory_msgs.msg import JointTrajectoryPoint
 
@@ -20,6 +21,15 @@ WAITING = 'waiting for a robot description'
 
 def start_panda(bench, **parameters):
     return bench.start(NODE, urdf=str(PANDA), tip_link=TIP, **parameters)
+
+
+def ended(program, *sentences, code=1, timeout=60.0):
+    """Wait until a program has ended by itself, with a code and sentences, but no traceback."""
+    until(lambda: program.exit_code is not None, timeout, 'the end of the program')
+    assert program.end() == code  # all of its output has come then
+    for sentence in sentences:
+        assert sentence in program.output
+    assert 'Traceback' not in program.output
 
 
 def ask(bench, request, timeout=10.0):

@@ -18,8 +18,6 @@ from support.ros.trajectories import Player
 from support.ros.worlds import ball
 
 from ik_service.extras.planning.motion_check import positions_at
-from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.terminal.values import filled
 
 ASIDE = np.array([0.7, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 LEFT, RIGHT = READY + ASIDE, READY - ASIDE
@@ -177,94 +175,30 @@ def pose_target(T, stamp, link=FLANGE, position=True, orientation=True):
 
 
 def like_compas_fab(constraints, names, q, seconds=1.0):
-    """A MotionPlanRequest of MoveItPlanner.plan_motion, with its fields as rosbridge gets them."""
-    header = {'stamp': {'sec': 0, 'nanosec': 0}, 'frame_id': BASE}
-    nothing = {
-        'name': '',
-        'joint_constraints': [],
-        'position_constraints': [],
-        'orientation_constraints': [],
-        'visibility_constraints': [],
-    }
-    corners = {
-        name: dict.fromkeys('xyz', value)
-        for name, value in (('min_corner', -1000.0), ('max_corner', 1000.0))
-    }
-    request = {
-        'workspace_parameters': {'header': {'frame_id': ''}, **corners},
-        'start_state': {
-            'joint_state': {
-                'header': header,
-                'name': list(names),
-                'position': [float(value) for value in q],
-                'velocity': [],
-                'effort': [],
-            },
-            'multi_dof_joint_state': {
-                'header': header,
-                'joint_names': [],
-                'transforms': [],
-                'twist': [],
-                'wrench': [],
-            },
-            'attached_collision_objects': [],
-            'is_diff': True,
-        },
-        'goal_constraints': [{**nothing, **constraints}],
-        'path_constraints': nothing,
-        'trajectory_constraints': {'constraints': []},
-        'planner_id': 'RRTConnect',
-        'group_name': 'panda_arm',
-        'num_planning_attempts': 5,
-        'allowed_planning_time': seconds,
-        'max_velocity_scaling_factor': 1.0,
-        'max_acceleration_scaling_factor': 1.0,
-    }
-    return filled(MotionPlanRequest(), request)
+    """A MotionPlanRequest of MoveItPlanner.plan_motion."""
+    request = MotionPlanRequest(goal_constraints=[constraints], group_name='panda_arm')
+    corners = request.workspace_parameters.min_corner, request.workspace_parameters.max_corner
+    for corner, value in zip(corners, (-1000.0, 1000.0), strict=True):
+        corner.x = corner.y = corner.z = value
+    state = request.start_state
+    state.is_diff = True
+    state.joint_state.header.frame_id = state.multi_dof_joint_state.header.frame_id = BASE
+    state.joint_state.name = list(names)
+    state.joint_state.position = [float(value) for value in q]
+    request.planner_id, request.num_planning_attempts = 'RRTConnect', 5
+    request.allowed_planning_time = seconds
+    request.max_velocity_scaling_factor = request.max_acceleration_scaling_factor = 1.0
+    return request
 
 
 def compas_frame(T):
     """The constraints of a FrameTarget of the flange."""
-    pose = pose_from_matrix(T)
-    header = {'stamp': {'sec': 0, 'nanosec': 0}, 'frame_id': BASE}
-    point = {axis: getattr(pose.position, axis) for axis in 'xyz'}
-    region = {
-        'primitives': [{'type': 2, 'dimensions': [0.001]}],
-        'primitive_poses': [
-            {'position': point, 'orientation': {'x': 0.0, 'y': 0.0, 'z': 0.0, 'w': 1.0}}
-        ],
-        'meshes': [],
-        'mesh_poses': [],
-    }
-    position = {
-        'header': header,
-        'link_name': FLANGE,
-        'target_point_offset': dict.fromkeys('xyz', 0.0),
-        'constraint_region': region,
-        'weight': 1.0,
-    }
-    orientation = {
-        'header': header,
-        'orientation': {axis: getattr(pose.orientation, axis) for axis in 'xyzw'},
-        'link_name': FLANGE,
-        'absolute_x_axis_tolerance': 0.01,
-        'absolute_y_axis_tolerance': 0.01,
-        'absolute_z_axis_tolerance': 0.01,
-        'weight': 1.0,
-    }
-    return {'position_constraints': [position], 'orientation_constraints': [orientation]}
+    return Constraints(
+        position_constraints=[within(SPHERE, [0.001], T[:3, 3], FLANGE, frame=BASE)],
+        orientation_constraints=[upright(T, FLANGE, BASE, (0.01, 0.01, 0.01))],
+    )
 
 
 def compas_configuration(names, q):
     """The constraints of a ConfigurationTarget."""
-    constraints = [
-        {
-            'joint_name': name,
-            'position': float(value),
-            'tolerance_above': 0.01,
-            'tolerance_below': 0.01,
-            'weight': 1.0,
-        }
-        for name, value in zip(names, q, strict=True)
-    ]
-    return {'joint_constraints': constraints}
+    return Constraints(joint_constraints=joint_constraints(names, q, 0.01))

@@ -20,7 +20,8 @@ from ik_service.arm.arm import ArmSettings, MeasuredState
 from ik_service.arm.loader import build_arm
 from ik_service.common.transforms import rigid_transform
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.requests.frames import FrameResolver, Frames
+from ik_service.ros.requests.frame_resolver import FrameResolver
+from ik_service.ros.requests.frames import Frames
 from ik_service.ros.scene.known_world import KnownWorld
 from ik_service.ros.scene.scene_interfaces import ApplySceneHandler, GetSceneHandler, WorldTopics
 

@@ -19,7 +19,7 @@ from ik_service.extras.planning.ros.motion_request import PLANNERS
 from ik_service.extras.planning.ros.request_planner import GoalScene, PlannedMotion, RequestPlanner
 from ik_service.extras.planning.rrt_connect import planning_fault
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
-from ik_service.motion.playback.trajectory_goal import TrajectoryEnd
+from ik_service.motion.playback import TrajectoryEnd
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.capabilities.capability import Capability, NodeParts
 from ik_service.ros.capabilities.playback import Playback

@@ -24,7 +24,8 @@ from ik_service.model.geometry.solids import Sphere
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.requests.constraints import bounds_of, constrained_chain, moved_bounds
 from ik_service.ros.requests.errors import ErrorCode, RequestError
-from ik_service.ros.requests.frames import FrameResolver, Frames
+from ik_service.ros.requests.frame_resolver import FrameResolver
+from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.goals import group_of
 from ik_service.ros.requests.service_handler import assumed_note, resolver_of, start_posture
 from ik_service.solvers.task import Task

@@ -14,7 +14,7 @@ from std_srvs.srv import SetBool
 from support.harness import until
 from support.ros.bodies import Body, srdf, URDF
 from support.ros.cells import CHAIN, held, ServoCell, stamp_seconds, TIMEOUT, until_silent
-from support.ros.nodes import LATCHED, NODE, status, WAITING
+from support.ros.nodes import ended, LATCHED, NODE, status, WAITING
 
 from ik_service.common.transforms import rigid_transform
 from ik_service.ros.common.conversions import pose_from_matrix
@@ -115,6 +115,13 @@ def test_the_service_chooses_one_kind_of_commands_until_it_chooses_all(cell):
         cell.commands.wait(lambda message: any(message.velocity))
 
 
+def pose(cell, frame, x):
+    message = PoseStamped()
+    message.header.frame_id, message.header.stamp = frame, cell.now()
+    message.pose.position.x = x
+    return message
+
+
 BAD = {
     'not a number': (lambda cell: cell.twist(linear_x=math.nan), 'linear.x: is nan'),
     'a million': (lambda cell: cell.twist(linear_y=1e6), 'linear.y: is 1e'),
@@ -124,42 +131,18 @@ BAD = {
     'lengths': (lambda cell: cell.jog(['panda_joint1'], []), '0 numbers for 1'),
     'twice': (lambda cell: cell.jog(['panda_joint1'] * 2, [0.5, 0.5]), 'twice'),
     'unknown joint': (lambda cell: cell.jog(['panda_elbow'], [0.5]), "'panda_elbow' is none of"),
+    'pose': (lambda cell: pose(cell, '', 1e6), 'pose.position.x: is 1e+06 m from panda_link0'),
+    'pose not finite': (lambda cell: pose(cell, '', math.inf), 'pose.position.x'),
+    'pose from the hand': (lambda cell: pose(cell, 'panda_hand', -1001.0), 'can be no target'),
 }
-
-
-FAR = {
-    'a million': ('', 1e6, 'pose.position.x: is 1e+06 m from panda_link0'),
-    'not finite': ('', math.inf, 'pose.position.x'),
-    'from the hand': ('panda_hand', -1001.0, 'which can be no target'),
-}
-
-
-@pytest.mark.parametrize('name', FAR)
-def test_poses_far_away_are_named_and_move_nothing(shared_cell, name):
-    cell = shared_cell
-    frame, x, said = FAR[name]
-
-    def message():
-        pose = PoseStamped()
-        pose.header.frame_id, pose.header.stamp = frame, cell.now()
-        pose.pose.position.x, pose.pose.orientation.w = x, 1.0
-        return pose
-
-    cell.wait_for_rest()
-    moved = len(cell.commands)
-    with cell.held(cell.poses, message):
-        cell.status.wait(
-            lambda status: status.code == INVALID and said in status.message,
-            since=len(cell.status),
-        )
-    assert not any(any(command.velocity) for command in cell.commands.messages[moved:])
 
 
 @pytest.mark.parametrize('name', BAD)
 def test_bad_commands_are_named_and_move_nothing(shared_cell, name):
     cell = shared_cell
     make, said = BAD[name]
-    publisher = cell.jogs if type(make(cell)).__name__ == 'JointJog' else cell.twists
+    publishers = {JointJog: cell.jogs, TwistStamped: cell.twists, PoseStamped: cell.poses}
+    publisher = publishers[type(make(cell))]
     cell.wait_for_rest()
     moved = len(cell.commands)
     with cell.held(publisher, lambda: make(cell)):
@@ -197,8 +180,7 @@ def test_commands_that_come_while_the_node_ends_are_not_called_paused(bench):
     with cell.held(cell.twists, lambda: cell.twist(linear_y=0.5)):
         cell.states.wait(lambda state: cell.tip(state)[1, 3] > start[1, 3] + 0.1)  # at full speed
         cell.node.send(signal.SIGTERM)
-        until(lambda: cell.node.exit_code is not None, what='the end of the node')
-    assert cell.node.exit_code == 0
+        ended(cell.node, code=0)
     assert 'pause' not in cell.node.output
 
 
@@ -207,10 +189,9 @@ WRONG_MARGINS = 'joint_limit_margins: are 3 numbers; there have to be one, or 7'
 
 def test_margins_of_the_wrong_number_end_the_node_at_its_start(bench, panda_urdf):
     node = bench.start(
-        NODE, ready=WRONG_MARGINS, urdf=str(panda_urdf), joint_limit_margins=[0.1] * 3, **CHAIN
+        NODE, ready=None, urdf=str(panda_urdf), joint_limit_margins=[0.1] * 3, **CHAIN
     )
-    until(lambda: node.exit_code is not None, what='the end of the node')
-    assert node.exit_code != 0
+    ended(node, WRONG_MARGINS)
 
 
 def test_margins_that_do_not_go_with_a_late_description_refuse_it(bench, panda_urdf):

@@ -70,7 +70,7 @@ def test_the_arm_moves_along_the_trajectory_and_tells_where_it_is(cell, player):
     end, result = goal.result()
     assert (end, result.error_code) == ('succeeded', 0), result.error_string
     stays_on_its_way(cell)
-    np.testing.assert_allclose(commanded(cell)[-1], AWAY, atol=1e-9)
+    cell.wait_for_end(AWAY)
     times = [
         f.desired.time_from_start.sec + 1e-9 * f.desired.time_from_start.nanosec
         for f in goal.feedback
@@ -114,7 +114,7 @@ def test_joints_may_come_in_any_order(cell, player):
     shuffled = message([2.0], [AWAY[order]], [np.zeros(7)], names=names)
     assert player.follow(shuffled).result()[0] == 'succeeded'
     stays_on_its_way(cell)
-    np.testing.assert_allclose(commanded(cell)[-1], AWAY, atol=1e-9)
+    cell.wait_for_end(AWAY)
 
 
 def test_positions_alone_are_played_without_a_jump(cell, player):
@@ -132,8 +132,7 @@ def test_a_cancellation_stops_the_arm_on_its_way(cell, player, action):
     assert end == 'canceled'
     if action == 'execute':
         assert result.error_code.val == MoveItErrorCodes.PREEMPTED
-    assert not any(cell.commands.messages[-1].velocity)
-    assert np.abs(commanded(cell)[-1] - AWAY).max() > 0.01
+    assert np.abs(cell.last_at_rest() - AWAY).max() > 0.01
     stays_on_its_way(cell)
 
 
@@ -166,7 +165,7 @@ def test_a_second_client_and_targets_are_refused_while_a_trajectory_runs(
     cell.node.wait_for('target_pose ignored.*trajectory', 10.0)
     assert first.result()[0] == 'succeeded'
     stays_on_its_way(cell)
-    np.testing.assert_allclose(commanded(cell)[-1], AWAY, atol=1e-9)
+    cell.wait_for_end(AWAY)
 
 
 SIDEWAYS = READY + np.array([-0.3, 0.2, 0.3, 0.2, -0.2, 0.2, -0.3])
@@ -182,7 +181,7 @@ def test_a_goal_replaces_the_one_on_its_way_without_a_leap(cell, player):
     end, result = second.result()
     assert end == 'succeeded', result.error_string
     keeps_the_bounds(cell)
-    np.testing.assert_allclose(commanded(cell)[-1], SIDEWAYS, atol=1e-9)
+    cell.wait_for_end(SIDEWAYS)
 
 
 def test_a_bad_goal_replaces_nothing(cell, player):
@@ -205,7 +204,7 @@ def test_goals_that_come_faster_than_they_end_are_each_replaced(cell, player):
     assert {result.error_code.val for _, result in ends[:-1]} == {MoveItErrorCodes.PREEMPTED}
     assert ends[-1][0] == 'succeeded'
     keeps_the_bounds(cell)
-    np.testing.assert_allclose(commanded(cell)[-1], q, atol=1e-9)
+    cell.wait_for_end(q)
 
 
 def test_the_stop_service_ends_a_trajectory(cell, player):
@@ -215,7 +214,7 @@ def test_the_stop_service_ends_a_trajectory(cell, player):
     end, result = goal.result()
     assert end == 'aborted'
     assert 'stopped' in result.error_string
-    assert not any(cell.commands.messages[-1].velocity)
+    cell.last_at_rest()
     keeps_the_bounds(cell)
 
 
@@ -238,8 +237,7 @@ def test_the_stop_of_moveit_ends_a_trajectory_on_its_way(cell, player, action, r
     else:
         assert result.error_code == INVALID
         assert "'stop' on trajectory_execution_event" in result.error_string
-    assert not any(cell.commands.messages[-1].velocity)
-    assert np.abs(commanded(cell)[-1] - AWAY).max() > 0.01
+    assert np.abs(cell.last_at_rest() - AWAY).max() > 0.01
     stays_on_its_way(cell)
     cell.bench.node.destroy_publisher(events)
 

@@ -36,7 +36,7 @@ def moving(cell, goal):
 
 def came_to_rest(cell):
     """Check that the last command rests on the way, and all of them keep the bounds."""
-    assert not any(cell.commands.messages[-1].velocity)
+    cell.last_at_rest()
     q = np.array([cell.positions(command) for command in cell.commands.messages])
     assert distance_from_line(q, READY, AWAY).max() < 1e-2
     assert np.abs(q[-1] - AWAY).max() > 1e-3
@@ -106,7 +106,6 @@ def test_tens_of_thousands_of_points_are_played(cell, player):
     goal = player.follow(message(times, q, velocity, acceleration))
     assert goal.accepted(60.0)
     assert goal.result(60.0)[0] == 'succeeded'
-    last = cell.positions(cell.commands.messages[-1])
-    np.testing.assert_allclose(last, AWAY, atol=1e-9)
+    cell.wait_for_end(AWAY)
     cell.assert_commands_keep_the_bounds(SCALING)
     assert_gentle(cell, SCALING)

@@ -1,1 +1,0 @@
-"""Playback of trajectories."""
