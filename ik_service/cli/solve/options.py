@@ -16,7 +16,7 @@ from typing import Any, get_args, get_origin, get_type_hints, NoReturn, Union
 
 import numpy as np
 
-from ik_service.common.quoting import listed
+from ik_service.common.quoting import listed, quote, suggested
 from ik_service.common.resources import share_folder, urdf_path
 from ik_service.exceptions import (
     ChainError,
@@ -135,6 +135,15 @@ _LARGEST = 1e9  # of any number [m] or [rad]: far beyond use
 
 class Parser(argparse.ArgumentParser):
     """Parser that raises a :class:`UsageError` instead of ending the program."""
+
+    def parse_args(self, args=None, namespace=None):  # noqa: ANN001,ANN201,D102
+        parsed, unknown = self.parse_known_args(args, namespace)
+        if unknown and unknown[0].startswith('--'):
+            near = suggested(unknown[0], self._option_string_actions)
+            raise UsageError(f'there is no option {quote(unknown[0])}; {near}')
+        if unknown:
+            self.error(f'unrecognized arguments: {" ".join(unknown)}')
+        return parsed
 
     def error(self, message: str) -> NoReturn:  # noqa: D102
         raise UsageError(message)

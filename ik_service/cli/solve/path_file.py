@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 import csv
 from dataclasses import dataclass
 import io
+from itertools import islice
 import json
 import math
 from pathlib import Path
@@ -61,6 +62,8 @@ def read_poses(path: Path, option: str = '--path') -> PathPoses:
     read = _read(place, path)
     if not len(read.poses):
         raise UsageError(f'{place} holds no pose')
+    if len(read.poses) > MOST_POSES:
+        raise UsageError(f'{place} has more than {MOST_POSES:,} poses: solve it in parts')
     return read
 
 
@@ -89,7 +92,7 @@ def _from_matrices(place: str, suffix: str, data: bytes) -> PathPoses:
         raise UsageError(f'{place}: {error}') from error
     except (ValueError, TypeError, OverflowError, RecursionError, EOFError) as error:
         raise UsageError(f'{place} holds no matrices (N, 4, 4): {error}') from error
-    return PathPoses(_counted(place, poses), turned=True)
+    return PathPoses(poses, turned=True)
 
 
 def _from_table(place: str, text: str) -> PathPoses:
@@ -183,7 +186,7 @@ class _Table:
         """Return the numbers of the lines (N,), and the values of the columns used (N, k)."""
         lines: list[int] = []
         numbers: list[float] = []
-        for line, cells in rows:
+        for line, cells in islice(rows, MOST_POSES + 1):  # one too many shows that there are more
             if len(cells) != len(names):
                 raise UsageError(
                     f'{self._place}, line {line} has {len(cells)} cells, and the first '
@@ -194,8 +197,6 @@ class _Table:
             except ValueError:
                 numbers += [_number(cells[k]) for k in used]
             lines.append(line)
-            if len(lines) > MOST_POSES:
-                raise _too_many(self._place)
         self.lines = np.array(lines, np.int64)
         values = np.array(numbers).reshape(len(lines), len(used))
         wrong = np.argwhere(~(np.abs(values) <= _LARGEST))
@@ -224,13 +225,3 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         return math.nan
-
-
-def _counted(place: str, poses: np.ndarray) -> np.ndarray:
-    if len(poses) > MOST_POSES:
-        raise _too_many(place)
-    return poses
-
-
-def _too_many(place: str) -> UsageError:
-    return UsageError(f'{place} has more than {MOST_POSES:,} poses: solve it in parts')

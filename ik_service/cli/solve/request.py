@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
 import math
-from typing import cast, TYPE_CHECKING
+from typing import Any, cast, TYPE_CHECKING
 
 import numpy as np
 
@@ -153,14 +153,23 @@ def given_posture(
 
 
 def _options(arguments: Namespace) -> IkOptions:
-    values = read_settings(arguments.set)
     free = arguments.xyz is not None and arguments.rpy is None and arguments.quaternion is None
+    return _weighted(arguments, read_settings(arguments.set), free, '--rpy or --quaternion')
+
+
+def _weighted(arguments: Namespace, values: dict[str, Any], free: bool, missing: str) -> IkOptions:
+    """
+    Return options in which the orientation counts where there is one.
+
+    :param free: whether the target has none.
+    :param missing: what would bring one.
+    """
     if 'task_weights' in values:
         if arguments.position_only:
             raise UsageError('--position-only and --set task_weights contradict each other')
         weights = IkOptions(task_weights=values['task_weights']).task_weights
         if free and any(weights[3:]):
-            raise UsageError('these task_weights need an orientation: --rpy or --quaternion')
+            raise UsageError(f'these task_weights need an orientation: {missing}')
     elif free or arguments.position_only:
         values['task_weights'] = POSITION_ONLY
     return IkOptions(**values)
@@ -220,24 +229,26 @@ def _notes_about_joints(
     arguments: Namespace, chain: KinematicChain, seed: np.ndarray, options: IkOptions
 ) -> list[str]:
     ignored = options.joint_limits == 'ignore'
-    consequences = {
-        'joints': 'so the pose may be out of reach',
-        'seed': 'which are ignored' if ignored else 'so the search starts inside them',
-    }
+    units = '(values are in rad, those of sliding joints in m)'
     notes = []
-    given = {'joints': arguments.joints, 'seed': None if arguments.seed is None else seed}
-    for name, consequence in consequences.items():
-        values = given[name]
-        if values is None:
-            continue
-        outside = (np.array(values) < chain.lower) | (np.array(values) > chain.upper)
-        if outside.any():
-            names = ', '.join(np.array(chain.joint_names)[outside])
-            notes.append(
-                f'--{name} lies outside the limits of {names}, {consequence} (values are in rad, '
-                'those of sliding joints in m)'
-            )
+    if arguments.joints is not None:
+        text = f', so the pose may be out of reach {units}'
+        notes += _notes_about_limits(chain, 'joints', np.array(arguments.joints), text)
+    if arguments.seed is not None:
+        consequence = 'which are ignored' if ignored else 'so the search starts inside them'
+        notes += _notes_about_limits(chain, 'seed', seed, f', {consequence} {units}')
     return notes
+
+
+def _notes_about_limits(
+    chain: KinematicChain, name: str, q: np.ndarray | None, text: str = ' (values are in rad or m)'
+) -> list[str]:
+    """Return a note where a posture lies outside the limits."""
+    if q is None:
+        return []
+    outside = (q < chain.lower) | (q > chain.upper)
+    names = ', '.join(np.array(chain.joint_names)[outside])
+    return [f'--{name} lies outside the limits of {names}{text}'] if names else []
 
 
 def notes_about_robot(chain: KinematicChain) -> list[str]:
@@ -310,10 +321,14 @@ def read_path_request(arguments: Namespace) -> PathRequest:
     end = given_posture(arguments.end, chain, 'end')
     collisions = collision_checker(arguments, chain)
     options = _path_options(arguments, targets)
+    limits = []
+    if options.ik.joint_limits != 'ignore':
+        limits += _notes_about_limits(chain, 'seed', seed)
+        limits += _notes_about_limits(chain, 'end', end)
     notes = [
         *notes_about_robot(chain),
         *targets.notes,
-        *_notes_about_limits(chain, options, seed=seed, end=end),
+        *limits,
         *notes_about_collisions(collisions),
     ]
     return PathRequest(
@@ -333,35 +348,10 @@ def _path_options(arguments: Namespace, targets: PathPoses) -> PathOptions:
     values = read_settings(arguments.set)
     default = PathOptions()
     timeout = values.pop('timeout', max(default.timeout, _PATIENCE * len(targets.poses)))
-    if arguments.position_only and 'task_weights' in values:
-        raise UsageError('--position-only and --set task_weights contradict each other')
-    if 'task_weights' in values:
-        weights = IkOptions(task_weights=values['task_weights']).task_weights
-        if any(weights[3:]) and not targets.turned:
-            raise UsageError(
-                'these task_weights need an orientation: columns qx, qy, qz, qw or roll, pitch, '
-                'yaw of the file'
-            )
-    elif arguments.position_only or not targets.turned:
-        values['task_weights'] = POSITION_ONLY
+    columns = 'columns qx, qy, qz, qw or roll, pitch, yaw of the file'
     return PathOptions(
-        ik=IkOptions(**values),
+        ik=_weighted(arguments, values, not targets.turned, columns),
         max_step=default.max_step if arguments.max_step is None else arguments.max_step,
         start=arguments.start or default.start,
         timeout=timeout,
     )
-
-
-def _notes_about_limits(
-    chain: KinematicChain, options: PathOptions, **postures: np.ndarray | None
-) -> list[str]:
-    """Return which of the postures lie outside the limits."""
-    notes = []
-    for name, q in postures.items():
-        if q is None or options.ik.joint_limits == 'ignore':
-            continue
-        outside = (q < chain.lower) | (q > chain.upper)
-        if outside.any():
-            names = ', '.join(np.array(chain.joint_names)[outside])
-            notes.append(f'--{name} lies outside the limits of {names} (values are in rad or m)')
-    return notes

@@ -14,6 +14,8 @@ import pytest
         (['panda', '--xyz', 'nan', '0', '0'], "--xyz: 'nan' is no number"),
         (['panda', '--xyz', '0', '1e308', '0'], "--xyz: '1e308' is no number up to 1e+09"),
         (['panda', '--random', '--joints', '0'], 'not allowed with argument'),
+        (['panda', '--random', '--tip', 'hand'], "no option '--tip'; closest: --tip-link"),
+        (['panda', '--random', '0', 'hand'], 'unrecognized arguments: hand'),
         (['panda', '--random', '-1'], "'-1' is no whole number of at least 0"),
         (['--random', 'panda'], 'the URDF comes first'),
         (['panda', '--random', '--rpy', '0', '0', '0'], '--rpy goes with --xyz'),
