@@ -11,6 +11,7 @@ from builtin_interfaces.msg import Time
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
+from support.ros.cells import READY
 from support.ros.nodes import Arm, LATCHED, start_panda
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -25,7 +26,6 @@ from ik_service.ros.markers.world_markers import WorldMarkerPublisher
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.scene.collision_world import CollisionWorld
 
-READY = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)
 ASIDE = (1.5, *READY[1:])
 
 

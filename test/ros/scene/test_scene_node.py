@@ -8,14 +8,13 @@ pytest.importorskip('coal', reason='needs the extra collision')
 from moveit_msgs.msg import CollisionObject, PlanningScene
 from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
 from support.harness import until
+from support.ros.cells import READY
 from support.ros.nodes import Arm, ask, LATCHED, start_panda
 from support.ros.servers import ik_request, panda_arm, posture_of, solved, TIP
 from support.ros.worlds import ball, by_name, diff, matrix
 
 from ik_service.common.transforms import rigid_transform
 from ik_service.ros.requests.errors import ErrorCode
-
-READY = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)
 
 
 class Client:

@@ -5,6 +5,7 @@ from geometry_msgs.msg import Transform
 import numpy as np
 import pytest
 from support.chains import arm_path, pose_difference
+from support.ros.cells import READY
 from support.ros.servers import ik_request, panda_arm, refused, Server, solved, together, with_seed
 
 from ik_service.arm.arm import ArmSettings
@@ -22,7 +23,6 @@ SRDF = """
   <group name="both"><group name="left"/><group name="right"/></group>
 </robot>
 """
-HOME = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)
 TWO_SECONDS = Duration(sec=2)
 
 
@@ -50,7 +50,7 @@ class Rig:
 def panda():
     arm = panda_arm(group_names=tuple(GROUP_NAMES.default))
     names = arm.chain.joint_names
-    rig = Rig(arm, dict(zip(names, HOME, strict=True)))
+    rig = Rig(arm, dict(zip(names, READY, strict=True)))
     goal = [0.4, -0.3, 0.2, -1.9, 0.1, 1.8, 0.3]
     rig.goal = rig.poses(**dict(zip(names, goal, strict=True)))
     rig.names = names
@@ -85,7 +85,7 @@ def test_requests_of_known_clients(panda):
     request = ik_request(flange, base, group_name='panda_arm', timeout=TWO_SECONDS)
     request.ik_request.robot_state.is_diff = True
     request.ik_request.avoid_collisions = True
-    with_seed(request, panda.names, HOME)
+    with_seed(request, panda.names, READY)
     panda.solved(request, panda_link8=flange)
 
     # ros2 service call: a pose with neither frame nor exact norm

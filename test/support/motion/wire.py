@@ -18,6 +18,7 @@ from geometry_msgs.msg import PoseStamped
 import numpy as np
 from sensor_msgs.msg import JointState
 from support.chains import arm_path
+from support.motion.rigs import READY
 from support.motion.trajectory_controller import Trajectory, TrajectoryController, Version
 
 from ik_service.arm.arm import ArmSettings, MeasuredState
@@ -40,7 +41,6 @@ from ik_service.ros.motion.intake import NodeContext
 from ik_service.ros.motion.trajectory_channel import TrajectoryChannel
 from ik_service.ros.motion.velocity_channel import VelocityChannel
 
-READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 CYCLE = 0.002  # of the controller [s]
 _STEP = 0.0005  # of the real time [s]
 _POLL = 0.0025  # of the node, for a simulated clock [s]

@@ -15,6 +15,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 from support.chains import arm_path
 from support.harness import until
+from support.motion.rigs import READY
 from trajectory_msgs.msg import JointTrajectory
 
 import ik_service as iks
@@ -23,7 +24,6 @@ from ik_service.ros.common.conversions import pose_from_matrix
 NODE, SIM = 'ik_service.ros.node.main', 'ik_service.ros.sim.main'
 CHAIN = {'base_link': 'panda_link0', 'tip_link': 'panda_hand_tcp'}
 NAMES = tuple(f'panda_joint{number}' for number in range(1, 8))
-READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 RATE = 50.0
 QUIET = 0.3  # without a command, after which they have ended [s]
 
