@@ -23,7 +23,6 @@ LIMITS = MotionLimits(np.full(2, -3.0), np.full(2, 3.0), np.full(2, 2.0), 0.5, 2
 PERIOD = 0.01
 FASTEST = 1.0  # [rad/s]
 ACCELERATION = 5.0  # [rad/s²]
-CYCLE = 1.0 / 500.0
 
 
 @pytest.mark.parametrize('coast', [True, False])

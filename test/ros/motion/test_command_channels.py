@@ -224,7 +224,6 @@ def test_a_window_that_was_not_sent_leaves_no_trace(solver, measured):
     np.testing.assert_allclose(*there, atol=2e-5)
 
 
-COMMAND = FollowerCommand(np.array([0.5, -1.0]), np.array([0.1, 0.0]))
 WAY = JointTrajectory(
     ('a', 'b'), np.array([0.0, 2.004]), np.array([[0.0, 1.0], [2.0, 3.0]]), np.zeros((2, 2))
 )

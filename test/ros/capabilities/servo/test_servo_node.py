@@ -21,7 +21,7 @@ from ik_service.ros.common.conversions import pose_from_matrix
 
 pytestmark = pytest.mark.dds
 
-JOINT_JOG, TWIST, POSE, ANY = 0, 1, 2, -1
+JOINT_JOG, ANY = 0, -1
 INVALID = -1
 
 

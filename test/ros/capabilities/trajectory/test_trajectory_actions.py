@@ -286,14 +286,6 @@ def beyond(change, k=15, field='positions', joint=1):
     return trajectory
 
 
-def without(**fields):
-    """A smooth trajectory with other fields."""
-    trajectory = smooth()
-    for name, value in fields.items():
-        setattr(trajectory, name, value)
-    return trajectory
-
-
 def at_times(*times):
     return message(times, np.linspace(READY, AWAY, len(times)))
 
