@@ -1,17 +1,20 @@
 """Following targets, with an arm that obeys at once."""
 
 import math
+import os
+from pathlib import Path
 
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionIK
 import numpy as np
+import pytest
 from sensor_msgs.msg import JointState
 from support.harness import until
-from support.ros.cells import until_silent
+from support.ros.cells import NAMES, READY, until_silent
 from support.ros.nodes import Arm, start_panda, status, target
-from support.ros.servers import hopeless, ik_request, posture_of
+from support.ros.servers import hopeless, ik_request, PANDA, posture_of, TIP
 
 
 def test_following_a_target(bench, arm):
@@ -107,3 +110,34 @@ def test_bad_joint_states_are_ignored(bench, arm):
     status(diagnostics, 'following', ignored_joint_states=r'^[1-9]\d*$')
     assert node.output.count('joint state ignored') == 3
     node.check()
+
+
+TESTS = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize('how', ['locked', 'free'])
+def test_a_hanging_middleware_is_told_on_stderr(bench, how):
+    path = os.pathsep.join(map(str, (TESTS, TESTS.parent)))
+    node = bench.start(
+        'support.programs.hanging_node',
+        environment={'PYTHONPATH': path, 'HANGS': how},
+        urdf=str(PANDA),
+        tip_link=TIP,
+    )
+    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+    Arm(bench, NAMES, READY)
+    status(diagnostics, 'following', joints_without_a_joint_state='none')
+    T = np.diag([1.0, -1.0, -1.0, 1.0])
+    T[:3, 3] = 0.5, 0.0, 0.4
+    bench.publisher(PoseStamped, 'target_pose').publish(target(T))
+    if how == 'free':
+        node.wait_for('the middleware did not accept a command for 0.', 20.0)
+        node.wait_for('in publish', 5.0)
+        node.wait_for(r'a command for [1-9][0-9.]* s; it goes on now', 5.0)
+        status(diagnostics, 'motions', stalls_of_the_commands='^1$')
+    else:
+        node.wait_for('ik_node: no thread has run for [1-9].* and no command was sent', 20.0)
+        before = node.output.partition('ik_node: no thread has run')[0]
+        assert 'in publish' in before
+        assert 'hanging_node.py' in before
+    node.wait_for('FASTDDS_BUILTIN_TRANSPORTS=UDPv4', 5.0)
