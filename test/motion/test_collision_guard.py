@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support.motion.rigs import READY, Rig
-from support.motion.storm import WalledStorm, Walls
+from support.motion.storm import Walls
 
 from ik_service.exceptions import TargetRefusedError
 from ik_service.motion.collision_guard import (
@@ -248,17 +248,3 @@ def test_no_point_of_the_arm_moves_farther_than_its_levers_say(solver):
         step *= RESOLUTION / (levers @ np.abs(step))
         moved = (chain.forward(q + step) - chain.forward(q)) @ points
         assert np.linalg.norm(moved[:3], axis=0).max() <= RESOLUTION
-
-
-@pytest.mark.parametrize('seed', [1, 2, 3])
-def test_in_a_storm_no_command_leads_into_a_wall_or_through_one(solver, seed):
-    storm = WalledStorm(solver, seed)
-    storm.run(6000)
-    seen = storm.observer
-    assert seen.commands > 1500
-    assert storm.stops > 50
-    assert seen.collisions == 0
-    assert seen.worst_step <= 1.0 + 1e-6
-    assert seen.worst_speed_step <= 1.0 + 1e-6
-    assert (seen.outside, seen.early, seen.unfinished) == (0, 0, 0)
-    assert storm.follower.violations == 0

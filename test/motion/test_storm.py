@@ -12,6 +12,7 @@ def run(storm, ticks=TICKS):
     seen = storm.observer
     assert seen.commands > ticks // 5
     assert seen.starts > 5
+    assert seen.worst_step <= 1.0 + 1e-6
     assert seen.worst_speed_step <= 1.0 + 1e-6
     assert (seen.outside, seen.early, seen.unfinished) == (0, 0, 0)
     assert storm.follower.violations == 0
@@ -24,16 +25,13 @@ def test_commands_stay_within_their_bounds_under_random_faults(solver, seed):
     storm = Storm(solver, seed)
     seen = run(storm)
     assert len(storm.faults.happened) == 9, 'everything has happened'
-    assert seen.worst_step <= 1.0 + 1e-6
     assert seen.worst_start < 0.05, 'streams begin where the arm is'
 
 
 @pytest.mark.parametrize('seed', [1, 2])
 def test_targets_references_and_hostile_velocities_together_stay_within_them_too(solver, seed):
     storm = GoalStorm(solver, seed)
-    seen = run(storm)
-    assert seen.worst_step <= 1.0 + 1e-6
-    assert seen.worst_start < 0.05
+    assert run(storm).worst_start < 0.05
     assert storm.faults.happened['servo'] > 10
     assert storm.faults.happened['trajectory'] > 5
     assert storm.ended_once
@@ -42,19 +40,17 @@ def test_targets_references_and_hostile_velocities_together_stay_within_them_too
 @pytest.mark.parametrize(('seed', 'jerk'), [(1, False), (2, True)])
 def test_every_joint_keeps_its_own_bounds_under_random_faults(solver, seed, jerk):
     storm = GoalStorm(solver, seed, BoundedObserver, bounds=bounds_of(solver.chain, jerk))
-    assert run(storm).worst_step <= 1.0 + 1e-6
+    run(storm)
 
 
 @pytest.mark.parametrize('seed', [1, 2])
 def test_in_even_ticks_the_jerk_keeps_its_bounds_whatever_is_asked_for(solver, seed):
     bounds = bounds_of(solver.chain)
     storm = GoalStorm(solver, seed, BoundedObserver, regular=True, bounds=bounds)
-    seen = run(storm)
-    assert 0.5 < seen.worst_jerk <= 1.0 + 1e-6
-    assert seen.worst_step <= 1.0 + 1e-6
+    assert 0.5 < run(storm).worst_jerk <= 1.0 + 1e-6
 
 
-@pytest.mark.parametrize(('seed', 'jerk'), [(1, False), (2, True)])
+@pytest.mark.parametrize(('seed', 'jerk'), [(1, False), (2, True), (3, False)])
 def test_among_walls_no_aim_leads_into_one(solver, seed, jerk):
     bounds = {'bounds': bounds_of(solver.chain)} if jerk else {}
     storm = WalledGoalStorm(solver, seed, **bounds)

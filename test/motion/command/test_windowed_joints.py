@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from support.motion.streaming import LIMITS, NAMES
 
 from ik_service.motion.command.command_window import CommandWindow
 from ik_service.motion.command.gate import CommandedJoints
@@ -18,6 +17,10 @@ from ik_service.motion.command.windowed_joints import (
     limits_among,
     WindowedJoints,
 )
+
+NAMES = ('shoulder', 'elbow')
+LIMITS = MotionLimits(np.full(2, -3.0), np.full(2, 3.0), np.full(2, 2.0), 0.5, 2.5)
+"""Two joints that move at 1 rad/s at most, and reach that speed in 0.2 s."""
 
 LEFT, RIGHT = np.array([2, 0]), np.array([3])
 MEASURED = np.array([1.0, 2.0, 3.0, 4.0])

@@ -4,7 +4,7 @@ from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionIK
 import pytest
 from std_msgs.msg import String
-from std_srvs.srv import SetBool, Trigger
+from std_srvs.srv import Trigger
 from support.harness import until
 from support.ros.bodies import Body, srdf, URDF
 from support.ros.nodes import ended, LATCHED, NODE, status, WAITING
@@ -42,31 +42,6 @@ def test_both_arms_follow_targets_at_the_same_time(body):
     assert answer.success
     for part in ('following', 'following right_arm'):
         status(body.diagnostics, part, state='IDLE')
-
-
-def test_a_group_that_shares_joints_waits_for_its_turn(body):
-    body.send('left_arm', body.beside('left_arm', 0.6))
-    body.commands.wait(body.moves('left_arm'))
-    body.send('left_with_torso', body.beside('left_with_torso', 0.1))
-    body.node.wait_for(
-        "left_with_torso/target_pose ignored: group 'left_arm' moves left_shoulder_pitch; stop it "
-        'with ~/stop first',
-        5.0,
-    )
-    status(body.diagnostics, 'following', state='RELEASED')
-    target = body.beside('left_with_torso', -0.1)
-    body.send('left_with_torso', target)
-    body.commands.wait(body.moves('left_with_torso'))
-    status(body.diagnostics, 'following', state='IDLE')
-    body.states.wait(body.is_at('left_with_torso', target), timeout=20.0)
-    body.assert_no_jump()
-
-    answer = body.bench.call(SetBool, 'ik_service/enable', SetBool.Request(data=False))
-    assert answer.success
-    for part in ('following', 'following right_arm', 'following left_with_torso'):
-        status(body.diagnostics, part, state='DISABLED')
-    body.send('right_arm', target)
-    body.node.wait_for('right_arm/target_pose ignored: following is disabled', 5.0)
 
 
 def test_topics_come_and_go_with_the_groups(bench):

@@ -8,7 +8,7 @@ from support.chains import REPOSITORY
 from support.motion.rigs import panda_solver
 from support.motion.trajectory_controller import Version
 from support.motion.window_storm import VelocityStorm, WindowStorm
-from support.motion.wire import Wire
+from support.motion.wire import GraphTime, Wire
 
 sys.path.insert(0, str(REPOSITORY / 'benchmarks'))
 try:
@@ -35,6 +35,27 @@ def test_a_controller_that_replaces_executes_everything_within_the_limits(name, 
     assert verdict.step <= 1.001
     assert verdict.acceleration <= 1.01
     assert verdict.join <= 1e-3
+
+
+@pytest.mark.parametrize('offset', [-0.005, 0.02])
+def test_clocks_of_node_and_controller_may_differ(offset):
+    wire = Wire(graph=GraphTime(offset=offset))
+    CASES['ordinary motion'](wire)
+    verdict = wire.judged(1.0)
+    assert (verdict.refused, verdict.outside) == (0, 0.0)
+    assert verdict.step <= 1.001
+    assert verdict.acceleration <= 1.2
+    assert verdict.join <= 1e-3
+
+
+def test_it_does_not_matter_from_which_state_the_controller_starts():
+    measured, desired = (
+        Wire(controller={'interpolate_from_desired_state': desired}) for desired in (False, True)
+    )
+    for wire in (measured, desired):
+        CASES['ordinary motion'](wire)
+    executed = [np.array([q for _, q in wire.executed]) for wire in (measured, desired)]
+    np.testing.assert_allclose(*executed, atol=1e-9)
 
 
 @pytest.mark.parametrize('name', CASES)

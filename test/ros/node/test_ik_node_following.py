@@ -8,13 +8,10 @@ from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionIK
 import numpy as np
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 from support.harness import until
 from support.ros.cells import until_silent
-from support.ros.nodes import Arm, ask, LATCHED, NODE, start_panda, status, target, WAITING
-from support.ros.servers import hopeless, ik_request, PANDA, posture_of, TIP
-
-from ik_service.ros.requests.errors import ErrorCode
+from support.ros.nodes import Arm, start_panda, status, target
+from support.ros.servers import hopeless, ik_request, posture_of
 
 
 def test_following_a_target(bench, arm):
@@ -81,26 +78,6 @@ def test_a_slow_solve_does_not_delay_the_commands(bench, arm):
     limits = 0.02 * arm.chain.velocity / 100.0 * (1 + 1e-9)
     assert np.all(np.abs(np.diff(positions, axis=0)) <= limits)
     assert np.abs(np.diff(positions, axis=0)).max() > 0.9 * limits.min()
-
-
-def test_following_stops_when_the_description_is_replaced(bench, arm):
-    node = bench.start(NODE, ready=WAITING, tip_link=TIP)
-    descriptions = bench.publisher(String, 'robot_description', LATCHED)
-    descriptions.publish(String(data=PANDA.read_text()))
-    node.wait_for(r'\bready\b', 120.0)
-    start = posture_of(arm, 1)[arm.indices]
-    commands = bench.record(JointState, 'joint_command', publishers=1)
-    Arm(bench, arm.chain.joint_names, start)
-    T = arm.chain.forward(arm.chain.mid_range())
-    bench.publisher(PoseStamped, 'target_pose').publish(target(T))
-    commands.wait()
-    descriptions.publish(String(data=PANDA.read_text() + '<!-- again -->'))
-    node.wait_for('new robot description', 30.0)
-    until_silent(commands)
-    positions = np.array([message.position for message in commands.messages])
-    limits = 0.5 * arm.chain.velocity / 100.0 * (1 + 1e-9)
-    assert np.all(np.abs(np.diff(positions, axis=0)) <= limits)
-    assert ask(bench, ik_request(T)).error_code.val == ErrorCode.SUCCESS
 
 
 def test_bad_joint_states_are_ignored(bench, arm):

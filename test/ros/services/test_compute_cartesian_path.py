@@ -1,10 +1,15 @@
-"""Answers of compute_cartesian_path, without a node: paths, fractions, refusals."""
+"""Answers of compute_cartesian_path: paths, fractions, refusals, obstacles, known clients."""
 
 import math
 
-from moveit_msgs.msg import JointConstraint, VisibilityConstraint
+from geometry_msgs.msg import PoseStamped
+from moveit_msgs.msg import JointConstraint, MoveItErrorCodes, VisibilityConstraint
+from moveit_msgs.srv import GetCartesianPath, GetStateValidity
 import numpy as np
 import pytest
+from sensor_msgs.msg import JointState
+from support.harness import until
+from support.ros.cells import times_between
 from support.ros.constraints import turned
 from support.ros.lines import (
     beside_lines,
@@ -17,7 +22,17 @@ from support.ros.lines import (
     trajectory_of,
     turn_from_line,
 )
-from support.ros.servers import IN_PLANE, panda_arm, Server, TREE
+from support.ros.nodes import Arm, ask, start_panda, target
+from support.ros.servers import (
+    ik_request,
+    IN_PLANE,
+    panda_arm,
+    posture_of,
+    reachable,
+    Server,
+    TREE,
+)
+from support.ros.worlds import attached, ball, crane_server, put
 
 from ik_service.arm.arm import ArmSettings
 from ik_service.arm.loader import build_arm
@@ -289,3 +304,154 @@ def test_a_joint_whose_velocity_limit_is_0_is_named():
     assert answer.fraction < 1.0
     assert 'elbow cannot move, because the velocity limit is 0' in answer.error_code.message
     np.testing.assert_array_equal(trajectory_of(answer).positions[:, 1], 0.5)
+
+
+# Beside obstacles, and of objects that the arm carries
+
+
+START = {'shoulder': 0.9, 'elbow': -1.8, 'wrist': 0.9}
+
+
+@pytest.fixture
+def crane():
+    pytest.importorskip('coal', reason='needs the extra collision')
+    return crane_server()
+
+
+def tool(crane, joints=START):
+    return crane.arm.chain.forward(np.array([joints[n] for n in crane.arm.chain.joint_names]))
+
+
+def plan_from_start(crane, waypoints, **fields):
+    return crane.plan(line_request(waypoints, START, START.values(), **fields))
+
+
+def test_a_line_ends_before_an_obstacle_that_it_leads_into(crane):
+    start = tool(crane)
+    end = moved(start, 0.4, 0.0, 0.0)
+    assert plan_from_start(crane, [end], avoid_collisions=True).fraction == 1.0
+    middle = 0.5 * (start + end)[:3, 3] + [0.0037, 0.0, 0.0]  # touched between two points
+    put(crane, ball('lamp', middle))
+    blocked = plan_from_start(crane, [end], avoid_collisions=True)
+    assert 0.0 < blocked.fraction < 0.5
+    assert 'lamp' in blocked.error_code.message
+    last = trajectory_of(blocked).positions[-1]
+    state = GetStateValidity.Request()
+    state.robot_state.joint_state.name = list(crane.arm.chain.joint_names)
+    state.robot_state.joint_state.position = last
+    assert crane.check(state).valid
+    assert plan_from_start(crane, [end]).fraction == 1.0  # without avoid_collisions
+
+
+def test_an_attached_object_moves_straight(crane):
+    put(crane, attached('pen', 'hand', (0.0, 0.3, 0.0)))
+    chain = crane.arm.robot.chain('base', 'hand')
+    T_hand_pen = moved(np.eye(4), 0.0, 0.3, 0.0)
+    at = chain.forward(np.array(list(START.values()))) @ T_hand_pen
+    end = moved(at, -0.2, 0.1, 0.0)
+    answer = plan_from_start(crane, [end], link_name='pen')
+    assert answer.fraction == 1.0, answer.error_code
+    _, q, _, _ = samples(trajectory_of(answer), 201)
+    points = np.array([(chain.forward(row) @ T_hand_pen)[:3, 3] for row in q])
+    way = (end - at)[:3, 3] / np.linalg.norm((end - at)[:3, 3])
+    off = points - at[:3, 3]
+    assert np.linalg.norm(off - np.outer(off @ way, way), axis=1).max() < 1e-4
+
+
+def test_objects_that_the_start_state_attaches_are_avoided_with(crane):
+    start = tool(crane)
+    request = line_request([moved(start, 0.4, 0.0, 0.0)], START, START.values())
+    request.avoid_collisions = request.start_state.is_diff = True
+    put(crane, ball('lamp', start[:3, 3] + [0.2, 0.45, 0.0]))
+    assert crane.plan(request).fraction == 1.0
+    request.start_state.attached_collision_objects = [attached('plank', 'hand', (0.2, 0.45, 0.0))]
+    answer = crane.plan(request)
+    assert answer.fraction < 1.0
+    assert 'plank' in answer.error_code.message
+
+
+# Over DDS, as clients of MoveIt call it
+
+
+COMPILED = 280.0  # for the first path in a fresh installation [s]
+
+
+def ask_for_path(bench, request, timeout=COMPILED):
+    return bench.call(GetCartesianPath, 'compute_cartesian_path', request, timeout)
+
+
+def like_pymoveit2(arm, waypoints):
+    """A request as pymoveit2 fills it in: everything named, the stamp of now, no start state."""
+    request = line_request(waypoints, frame='panda_link0', max_step=0.0025)
+    request.group_name = 'manipulator'
+    request.link_name = 'panda_hand_tcp'
+    request.header.stamp.sec = 12
+    request.avoid_collisions = False
+    return request
+
+
+def like_move_group_interface(arm, waypoints, q):
+    """A request as MoveGroupInterface fills it in: the whole state, collisions, factors."""
+    request = line_request(waypoints, arm.chain.joint_names, q, max_step=0.01)
+    request.start_state.is_diff = True
+    request.group_name = 'manipulator'
+    request.header.frame_id = 'panda_link0'
+    request.avoid_collisions = False
+    request.max_velocity_scaling_factor = 0.5
+    request.max_acceleration_scaling_factor = 0.5
+    return request
+
+
+def test_requests_of_known_clients_are_answered_from_the_measured_state(bench, arm):
+    node = start_panda(bench)
+    simulated = Arm(bench, arm.chain.joint_names, HOME)
+    start = arm.chain.forward(np.array(HOME))
+    end = moved(start, 0.0, 0.2, 0.1)
+    ask(bench, ik_request(start))
+    until(lambda: not plan_notes(bench, arm, start), what='a measured state')
+    answer = ask_for_path(bench, like_pymoveit2(arm, [end]))
+    trajectory = trajectory_of(answer)
+    assert answer.fraction == 1.0
+    np.testing.assert_allclose(trajectory.positions[0], HOME, atol=1e-9)
+    _, q, _, _ = samples(trajectory)
+    assert beside_lines(arm.chain, q, [start, end]) < 1e-4
+    steps = np.diff([arm.chain.forward(row)[:3, 3] for row in trajectory.positions], axis=0)
+    assert np.linalg.norm(steps, axis=1).max() < 0.0025 + 1e-5
+    halved = ask_for_path(bench, like_move_group_interface(arm, [end], HOME))
+    assert trajectory_of(halved).duration > 1.3 * trajectory.duration
+    simulated.vanish()
+    node.check()
+
+
+def plan_notes(bench, arm, start):
+    """Whether the node still has to assume where joints are."""
+    answer = ask_for_path(bench, like_pymoveit2(arm, [start]))
+    return 'neither measured' in answer.error_code.message
+
+
+def test_a_moving_arm_gets_its_commands_while_two_clients_ask_for_long_paths(bench, arm):
+    node = start_panda(bench, velocity_scaling=0.05)
+    simulated = Arm(bench, arm.chain.joint_names, posture_of(arm, 1)[arm.indices])
+    start = arm.chain.forward(np.array(HOME))
+    corners = [moved(start, 0.0, 0.25 * (-1) ** k, -0.01 * k) for k in range(8)]
+    request = line_request(corners, arm.chain.joint_names, HOME, max_step=0.001)
+    assert ask_for_path(bench, request).fraction == 1.0  # compiled from here on
+    commands = bench.record(JointState, 'joint_command')
+    bench.publisher(PoseStamped, 'target_pose').publish(target(reachable(arm, 2)))
+    commands.wait()
+    clients = [
+        bench.node.create_client(GetCartesianPath, 'compute_cartesian_path') for _ in range(2)
+    ]
+    assert all(client.wait_for_service(30.0) for client in clients)
+    futures = [client.call_async(request) for client in clients for _ in range(3)]
+    before = len(commands)
+    assert ask(bench, ik_request(start)).error_code.val == MoveItErrorCodes.SUCCESS
+    until(lambda: all(future.done() for future in futures), 60.0, 'all paths')
+    assert {future.result().fraction for future in futures} == {1.0}
+    assert len(commands) > before
+    messages = commands.messages[before:]
+    q = np.array([message.position for message in messages])
+    allowed = 0.05 * arm.chain.velocity * times_between(messages, 0.01)[1:]
+    assert (np.abs(np.diff(q, axis=0)) <= allowed + 1e-6).all()
+    simulated.vanish()
+    node.check()

@@ -46,15 +46,6 @@ def test_velocity_and_effort_in_the_seed_are_not_used(server):
     solved(server.solve(request))
 
 
-def test_seed_outside_the_limits_is_brought_inside(server):
-    names = server.arm.chain.joint_names
-    request = with_seed(ik_request(reachable(server.arm)), names, [100.0] * 7)
-    joints = solved(server.solve(request))
-    assert all(
-        server.arm.robot.joints[name].limits.lower <= joints[name] for name in names
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize('reached', [True, False])
 def test_seeds_outside_the_limits_are_told_for_joints_of_the_chain_and_beside_it(server, reached):
     target = reachable(server.arm)

@@ -65,10 +65,12 @@ class GraphTime:
 
     :ivar rate: how fast it runs at a real time since the start [s]; None for the real time.
     :ivar frequency: how often it is published, in its own time [Hz].
+    :ivar offset: by how much the node's clock is ahead of that of the controller [s].
     """
 
     rate: Callable[[float], float] | None = None
     frequency: float = 100.0
+    offset: float = 0.0
     now: float = _GRAPH  # the true time
     shown: float = _GRAPH  # what the node's clock shows
     _next: float = _GRAPH
@@ -82,7 +84,7 @@ class GraphTime:
         """Let real time pass, which is now so long after the start [s]."""
         if self.rate is None:
             self.now += dt
-            self.shown = self.now
+            self.shown = self.now + self.offset
             return
         self.now += self.rate(real) * dt
         while self.now >= self._next:
