@@ -153,24 +153,32 @@ def given_posture(
 
 
 def _options(arguments: Namespace) -> IkOptions:
-    free = arguments.xyz is not None and arguments.rpy is None and arguments.quaternion is None
-    return _weighted(arguments, read_settings(arguments.set), free, '--rpy or --quaternion')
+    turned = arguments.xyz is None or any((arguments.rpy, arguments.quaternion))
+    return task_options(arguments, read_settings(arguments.set), turned, '--rpy or --quaternion')
 
 
-def _weighted(arguments: Namespace, values: dict[str, Any], free: bool, missing: str) -> IkOptions:
+def task_options(
+    arguments: Namespace,
+    values: dict[str, Any],
+    turned: bool,
+    missing: str = 'columns qx, qy, qz, qw or roll, pitch, yaw of the file',
+) -> IkOptions:
     """
-    Return options in which the orientation counts where there is one.
+    Return options in which the orientation counts where the target has one.
 
-    :param free: whether the target has none.
-    :param missing: what would bring one.
+    :param arguments: with the option ``--position-only``.
+    :param values: of ``--set``, as :func:`read_settings` returns them.
+    :param turned: whether the target has an orientation.
+    :param missing: what would bring one, for the message.
+    :raises IkServiceError: these contradict each other, or a value is invalid.
     """
     if 'task_weights' in values:
         if arguments.position_only:
             raise UsageError('--position-only and --set task_weights contradict each other')
         weights = IkOptions(task_weights=values['task_weights']).task_weights
-        if free and any(weights[3:]):
+        if not turned and any(weights[3:]):
             raise UsageError(f'these task_weights need an orientation: {missing}')
-    elif free or arguments.position_only:
+    elif not turned or arguments.position_only:
         values['task_weights'] = POSITION_ONLY
     return IkOptions(**values)
 
@@ -348,9 +356,8 @@ def _path_options(arguments: Namespace, targets: PathPoses) -> PathOptions:
     values = read_settings(arguments.set)
     default = PathOptions()
     timeout = values.pop('timeout', max(default.timeout, _PATIENCE * len(targets.poses)))
-    columns = 'columns qx, qy, qz, qw or roll, pitch, yaw of the file'
     return PathOptions(
-        ik=_weighted(arguments, values, not targets.turned, columns),
+        ik=task_options(arguments, values, targets.turned),
         max_step=default.max_step if arguments.max_step is None else arguments.max_step,
         start=arguments.start or default.start,
         timeout=timeout,

@@ -23,6 +23,7 @@ from ik_service.cli.formatting import (
 from ik_service.cli.solve.options import ArmRequest
 from ik_service.cli.solve.outcome import Outcome, Refusal, Solutions
 from ik_service.cli.solve.request import Request
+from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import solver_spec
 
 
@@ -84,7 +85,8 @@ def request_lines(request: Request) -> list[str]:
     """Return robot, target and notes, as lines."""
     lines = robot_lines(request)
     lines += labelled(
-        'Target', pose_text(request.T_base_target, request.has_orientation, *_free_axes(request))
+        'Target',
+        pose_text(request.T_base_target, request.has_orientation, *free_axes(request.options)),
     )
     return [*lines, *(line for note in request.notes for line in labelled('Note', note))]
 
@@ -260,8 +262,8 @@ def _time_text(outcome: Outcome) -> str:
     )
 
 
-def _free_axes(request: Request) -> list[str]:
-    """Names of the free axes; without those of the orientation where all of it is free."""
+def free_axes(options: IkOptions) -> list[str]:
+    """Return names of the free axes; those of the orientation only where not all of it is free."""
     names = ('x', 'y', 'z', 'about x', 'about y', 'about z')
-    weights = request.options.task_weights[: 6 if request.has_orientation else 3]
+    weights = options.task_weights[: 6 if any(options.task_weights[3:]) else 3]
     return [name for name, weight in zip(names, weights, strict=False) if weight == 0.0]

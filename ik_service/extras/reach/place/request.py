@@ -28,7 +28,7 @@ from ik_service.cli.solve.request import (
     collision_checker,
     notes_about_collisions,
     notes_about_robot,
-    POSITION_ONLY,
+    task_options,
 )
 from ik_service.common.arguments import checked_option
 from ik_service.exceptions import StoreError
@@ -234,7 +234,7 @@ def read_request(arguments: Namespace) -> PlaceRequest:
     """
     urdf, chain = read_chain(arguments)
     targets = read_poses(arguments.poses, 'POSES')
-    options = _options(arguments, targets)
+    options = task_options(arguments, read_settings(arguments.set), targets.turned)
     collisions = collision_checker(arguments, chain)
     inverse_map = None if arguments.map is None else read_map(arguments.map)
     region = _region(arguments, targets.poses, lambda: read_arm(chain, options).reach)
@@ -264,21 +264,6 @@ def read_map(path: Path) -> InverseMap:
             return InverseMap.of(CapabilityMap.load(path))
         except StoreError:
             raise error from None
-
-
-def _options(arguments: Namespace, targets: PathPoses) -> IkOptions:
-    values = read_settings(arguments.set)
-    if arguments.position_only and 'task_weights' in values:
-        raise UsageError('--position-only and --set task_weights contradict each other')
-    if 'task_weights' not in values and (arguments.position_only or not targets.turned):
-        values['task_weights'] = POSITION_ONLY
-    options = IkOptions(**values)
-    if any(options.task_weights[3:]) and not targets.turned:
-        raise UsageError(
-            'these task_weights need an orientation: columns qx, qy, qz, qw or roll, pitch, yaw '
-            'of the file'
-        )
-    return options
 
 
 def _region(arguments: Namespace, poses: np.ndarray, reach: Callable[[], np.ndarray]) -> Region:

@@ -17,7 +17,7 @@ from ik_service.cli.formatting import (
     table,
 )
 from ik_service.cli.solve.json_output import document
-from ik_service.cli.solve.text_output import robot_lines
+from ik_service.cli.solve.text_output import free_axes, robot_lines
 from ik_service.common.transforms import quaternion_xyzw_from_rotation
 from ik_service.extras.reach.place.request import PlaceRequest
 from ik_service.extras.reach.placement import Placement, PlaceSearch
@@ -126,9 +126,7 @@ def _few_joints_text(request: PlaceRequest) -> str:
 def _free_text(request: PlaceRequest) -> str:
     if not any(request.options.task_weights[3:]):
         return ', in any orientation'
-    names = ('x', 'y', 'z', 'about x', 'about y', 'about z')
-    weights = request.options.task_weights
-    free = [name for name, weight in zip(names, weights, strict=True) if weight == 0.0]
+    free = free_axes(request.options)
     return f' (free along the axes of the base: {", ".join(free)})' if free else ''
 
 
