@@ -52,7 +52,7 @@ def stays_on_its_way(cell):
     """
     Check that all commands are on the straight line, and within the limits.
 
-    How near is checked more strictly in test_trajectory_aim.py and test_late_trajectories.py.
+    How near is checked more strictly in test_trajectory_goal.py.
     """
     keeps_the_bounds(cell)
     assert distance_from_line(commanded(cell), READY, AWAY).max() < 1e-3
