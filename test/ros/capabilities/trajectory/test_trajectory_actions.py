@@ -258,7 +258,7 @@ def test_the_stop_of_moveit_stops_a_target_and_what_waits_for_its_stamp(cell, pl
     diagnostics = cell.bench.record(DiagnosticArray, 'diagnostics')
     status(diagnostics, 'motions', trajectory_on_its_way='execute_trajectory')
     events.publish(String(data='stop'))
-    end, result = goal.result(3.0)
+    end, result = goal.result()
     assert (end, result.error_code.val) == ('aborted', MoveItErrorCodes.PREEMPTED)
 
 
