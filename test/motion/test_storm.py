@@ -1,4 +1,4 @@
-"""Short runs of the randomised stress tests of the follower, see storm.py and goal_storm.py."""
+"""Short runs of the randomised stress tests of the follower, see support/motion/storm.py."""
 
 import pytest
 from support.motion.storm import BoundedObserver, bounds_of, GoalStorm, Storm, WalledGoalStorm

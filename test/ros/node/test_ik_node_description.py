@@ -75,16 +75,28 @@ def test_faulty_parts_are_named_in_log_and_diagnostics(bench, arm):
         '<child link="lid"/></joint></robot>'
     )
     text = PANDA.read_text().replace('</robot>', hinge)
-    srdf = '<robot name="panda"><group name="g"><link name="nose"/></group></robot>'
+    srdf = """<robot name="panda"><group name="g"><link name="nose"/></group>
+        <group name="cover"><chain base_link="panda_link0" tip_link="lid"/></group></robot>"""
     node = bench.start(NODE, robot_description=text, robot_description_semantic=srdf)
     remark = r"joint 'hinge' cannot be used: a revolute joint needs a <limit>"
     node.wait_for(f'robot description: {remark}', 10.0)
     node.wait_for(r"robot description: SRDF: group 'g' cannot be used: link 'nose' does not", 10.0)
-    assert node.output.count(remark) == 1
+    assert node.output.count(f'robot description: {remark}') == 1
     diagnostics = bench.record(DiagnosticArray, 'diagnostics')
-    status(diagnostics, 'robot description', message='in use', remarks='2', remark_1=remark)
+    node.wait_for(f"robot description: group 'cover' is refused: {remark}", 10.0)
+    status(
+        diagnostics,
+        'robot description',
+        message='in use',
+        remarks='4',
+        remark_1=remark,
+        refused_group_cover=remark,
+    )
     T = arm.chain.forward(posture_of(arm, 1)[arm.indices])
     assert ask(bench, ik_request(T)).error_code.val == ErrorCode.SUCCESS
+    answer = ask(bench, ik_request(T, group_name='cover'))
+    assert answer.error_code.val == ErrorCode.INVALID_GROUP_NAME
+    assert "joint 'hinge' cannot be used" in answer.error_code.message
 
 
 LONGER = TREE.replace('xyz="0.1 0 0"', 'xyz="0.6 0 0"')

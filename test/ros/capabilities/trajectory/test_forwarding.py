@@ -320,7 +320,7 @@ def test_a_goal_that_the_controller_does_not_know_any_more_is_over(setup):
 def test_a_goal_is_canceled_at_once_when_no_controller_is_there(setup):
     goal = setup.player.follow(message([2.0], [READY]), hasty=True)
     assert goal.cancel_accepted()
-    end, result = goal.result(2.5)
+    end, result = goal.result()
     assert (end, result.error_string) == ('canceled', 'it was canceled before it began')
 
 

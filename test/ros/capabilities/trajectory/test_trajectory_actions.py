@@ -52,7 +52,7 @@ def stays_on_its_way(cell):
     """
     Check that all commands are on the straight line, and within the limits.
 
-    How near is checked more strictly in test_trajectory_aim.py and test_late_trajectories.py.
+    How near is checked more strictly in test_trajectory_goal.py.
     """
     keeps_the_bounds(cell)
     assert distance_from_line(commanded(cell), READY, AWAY).max() < 1e-3
@@ -258,7 +258,7 @@ def test_the_stop_of_moveit_stops_a_target_and_what_waits_for_its_stamp(cell, pl
     diagnostics = cell.bench.record(DiagnosticArray, 'diagnostics')
     status(diagnostics, 'motions', trajectory_on_its_way='execute_trajectory')
     events.publish(String(data='stop'))
-    end, result = goal.result(3.0)
+    end, result = goal.result()
     assert (end, result.error_code.val) == ('aborted', MoveItErrorCodes.PREEMPTED)
 
 
