@@ -56,12 +56,13 @@ def main() -> None:
 
 
 def compare(
-    robot: BenchRobot, count: int, seed: int, finders: dict[str, Finder]
+    robot: BenchRobot, count: int, seed: int, finders: dict[str, Finder], exact: float = _EXACT
 ) -> list[dict[str, object]]:
     """
     Rows of the table for one robot.
 
     :param finders: functions from a pose to joint vectors (k, n), by name.
+    :param exact: largest error of a branch [m] or [rad].
     """
     verifier = Verifier(robot)
     targets = verifier.problems(robot, count, seed).targets
@@ -76,7 +77,7 @@ def compare(
                 times[name].append(perf_counter() - began)
                 answers.append(answer)
             for q, target in zip(answers, targets[rows], strict=True):
-                branches[name].append(_verified(verifier, q, target))
+                branches[name].append(_verified(verifier, q, target, exact))
     every = [_distinct(np.vstack(found)) for found in zip(*branches.values(), strict=True)]
     return [_row(name, times[name], branches[name], every) for name in finders]
 
@@ -132,7 +133,9 @@ def searching(chain: iks.KinematicChain, patience: float = 1.0) -> Finder:
     return lambda target: finder.find(target, None, False).q
 
 
-def _verified(verifier: Verifier, answer: np.ndarray, target: np.ndarray) -> np.ndarray:
+def _verified(
+    verifier: Verifier, answer: np.ndarray, target: np.ndarray, exact: float
+) -> np.ndarray:
     """Return the branches within the limits that an answer holds."""
     n = len(verifier.lower)
     answer = np.reshape(answer, (-1, n))
@@ -140,9 +143,7 @@ def _verified(verifier: Verifier, answer: np.ndarray, target: np.ndarray) -> np.
     # The lowest turn within the limits, whichever the library has chosen.
     answer = answer - turn * np.floor((answer - verifier.lower + 1e-6) / turn)
     accepted = [
-        q
-        for q in answer
-        if verifier.accepts(q, target) and verifier.errors(q, target)[2] <= _EXACT
+        q for q in answer if verifier.accepts(q, target) and verifier.errors(q, target)[2] <= exact
     ]
     return _distinct(np.reshape(accepted, (-1, n)))
 

@@ -128,8 +128,8 @@ as for an arm that has none. EAIK's solutions are not filtered by the limits.
 The same for arms of six revolute joints. “Ours” is the elimination; Piper has a closed form. The
 axes of “calibrated” arms are off by a milliradian and a millimetre. “Search only” is the search
 used for other chains; “brute force” continues until ten times as many searches have found nothing
-new. “Proved” is the share of poses for which the elimination, or a closed form, has shown without
-a search that there are no other solutions.
+new. Branches are verified to 1e-9. “Proved” is the share of poses for which the elimination, or a
+closed form, has shown without a search that there are no other solutions.
 """,
     'self_motions': """\
 ## All solutions of seven joints

@@ -157,6 +157,14 @@ WITHOUT = {
         ((0.866, 0, 0.5), (0.02, 0, 0.07)),
         ((0.866, 0, -0.5), (0.05, 0, 0.04)),
     ],
+    'wrist offset': [
+        (Z, (0, 0, 0)),
+        (Y, (0, 0, 0)),
+        ((0, -1, 0), (0.54, 0, 0)),
+        (Z, (0, 0, 0)),
+        ((0, -1, 0), (0, 0, -0.54)),
+        (Z, (0, -0.15, 0)),
+    ],  # Fanuc CRX-10iA
     'elbow, calibrated': calibrated(_ELBOW),
     'parallel, calibrated': calibrated(_UR),
     'any': [

@@ -21,6 +21,8 @@ ROOTS = 2 * DEGREE
 """Roots that :func:`find_roots` finds."""
 SAMPLES = 20
 """Number of samples; those beyond 17 show how precise they are."""
+ROUNDING = 2e-14
+"""Error of a polynomial that is computed from samples, as a share of its largest coefficient."""
 # How far beyond its range a cosine may lie, and how far from the unit circle a root: a value that
 # close to a solution is made one, or refused, by the iteration that starts there.
 _SLACK = 1e-3
@@ -226,3 +228,21 @@ def _move_roots(roots):
         square = re[k] * re[k] + im[k] * im[k]
         largest = max(largest, (abs(x) + abs(y)) / max(square, 1.0))
     return largest
+
+
+@inner_kernel
+def root_error(roots, k, error):
+    """
+    Return how far a root may be off: where two meet, by the square root of the error there.
+
+    :param roots: (8, 16), see :func:`find_roots`.
+    :param k: number of the root.
+    :param error: of the polynomial.
+    """
+    nearest = math.inf
+    for m in range(ROOTS):
+        if m != k:
+            x, y = roots[0, k] - roots[0, m], roots[1, k] - roots[1, m]
+            nearest = min(nearest, math.hypot(x, y))
+    alone = error / (math.hypot(roots[4, k], roots[5, k]) + _TINY)
+    return min(alone, math.sqrt(alone * nearest))

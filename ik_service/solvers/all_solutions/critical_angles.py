@@ -23,7 +23,9 @@ from ik_service.jit.compile import inner_kernel, vector_kernel
 from ik_service.solvers.all_solutions.angles import (
     DEGREE,
     find_roots,
+    root_error,
     ROOTS,
+    ROUNDING,
     SAMPLES,
     second_degree_roots,
     write_coefficients,
@@ -68,14 +70,10 @@ _STEP = 1e-6
 # an evaluation. Up to the other one, it may be if it is not precise.
 _NEAR_CIRCLE = 1e-3
 _NEARBY = 0.05
-# Rounding errors of coefficients, as a share of the largest, and the error of a root from which on
-# it is not precise.
-_ROUNDING = 2e-14
+# Error of a root from which on it is not precise.
 _IMPRECISE = 1e-6
 # Share of the largest coefficient that the one beyond the last, zero but for rounding, may have.
 _NOISE = 1e-7
-# What keeps a slope that is divided by above zero.
-_TINY = 1e-300
 # Amplitude of a squared distance, relative to its mean, below which it does not vary.
 _CONSTANT = 1e-9
 
@@ -684,20 +682,8 @@ def _polynomial_angles(arm, scratch, angles, count):
         x, y = scratch.roots[0, k], scratch.roots[1, k]
         distance = abs(math.hypot(x, y) - 1.0)
         if distance < _NEARBY:
-            error = max(error, _root_error(scratch.roots, k, _ROUNDING * largest))
+            error = max(error, root_error(scratch.roots, k, ROUNDING * largest))
         if distance < _NEAR_CIRCLE:
             angles[count] = math.atan2(y, x)
             count += 1
     return count, noise < _NOISE * largest, error < _IMPRECISE
-
-
-@inner_kernel
-def _root_error(roots, k, error):
-    """Return the error of a root, for one of the polynomial: of two that meet, its square root."""
-    nearest = math.inf
-    for m in range(ROOTS):
-        if m != k:
-            x, y = roots[0, k] - roots[0, m], roots[1, k] - roots[1, m]
-            nearest = min(nearest, math.hypot(x, y))
-    alone = error / (math.hypot(roots[4, k], roots[5, k]) + _TINY)
-    return min(alone, math.sqrt(alone * nearest))

@@ -36,7 +36,9 @@ from ik_service.solvers.all_solutions.angles import (
     DEGREE,
     find_roots,
     fourier_waves,
+    root_error,
     ROOTS,
+    ROUNDING,
     SAMPLES,
     write_coefficients,
 )
@@ -61,9 +63,13 @@ from ik_service.solvers.all_solutions.vectors import (
 
 # Share of the largest coefficient that those of higher degree, zero but for rounding, may have.
 _NOISE = 1e-7
-# Distance from the unit circle up to which a root is that of a solution, and may be one.
+# Distance from the unit circle up to which a root may be that of a solution. It counts as one up
+# to the first distance, and to so many times its error, or the root of that of the axes: where two
+# solutions nearly meet, an error makes a complex pair of their roots, that far from the circle.
 _ON_CIRCLE = 1e-5
 _NEAR_CIRCLE = 0.05
+_ERRORS_OF_ROOT = 20.0
+_ROOTS_OF_ERROR = 50.0
 # What keeps squares that are divided by above zero, and what takes the place of a pivot of zero.
 _TINY = 1e-300
 _SMALL_PIVOT = 1e-100
@@ -122,6 +128,8 @@ class Elimination(NamedTuple):
         the rotation, then the translation.
     :ivar equations: (6, 15) combinations of the fourteen numbers and 1 that are zero.
     :ivar angles: (4, 15) combinations that are cosine and sine of θ₄, then of θ₅.
+    :ivar doubtful: distance from the unit circle up to which the error of the axes may have moved
+        the root of a solution.
     :ivar waves: (20, 20) the Fourier transform of samples, but for its scale: ten cosines, then
         ten sines.
     :ivar scratch: :class:`Scratch`.
@@ -136,6 +144,7 @@ class Elimination(NamedTuple):
     turns: np.ndarray
     equations: np.ndarray
     angles: np.ndarray
+    doubtful: float
     waves: np.ndarray
     scratch: Scratch
 
@@ -169,21 +178,27 @@ def elimination_starts(arm, target, starts):
     :param target: (4, 4) T_base_tip.
     :param starts: (16, 6) out [rad].
     :returns: their number; that of those, the first ones, near which there is a solution each,
-        another one for each; and whether there are no others, which cannot be said where the
-        determinant vanishes, as it does where the arm has a self-motion.
+        another one for each, or it cannot be said that there is none; and whether there are no
+        others, which cannot be said where the determinant vanishes, as it does where the arm has a
+        self-motion.
     """
     scratch = arm.scratch
     displacement(arm, target, scratch.G)
     _write_equations(arm)
-    clean = _write_coefficients(arm)
+    clean, largest = _write_coefficients(arm)
     find_roots(scratch.coefficients, scratch.roots)
     count = certain = 0
+    reach = max(_NEAR_CIRCLE, arm.doubtful)
     for near in range(2):
         for k in range(ROOTS):
             x, y = scratch.roots[0, k], scratch.roots[1, k]
             radius = max(math.hypot(x, y), 1e-9)
             distance = abs(math.log(radius))
-            if (distance > _ON_CIRCLE) == (near > 0) and distance <= _NEAR_CIRCLE:
+            counts = distance <= _ON_CIRCLE
+            if not counts and distance <= reach:
+                error = root_error(scratch.roots, k, ROUNDING * largest)
+                counts = distance <= max(arm.doubtful, _ERRORS_OF_ROOT * error)
+            if counts == (near == 0) and distance <= reach:
                 scratch.cosines[count], scratch.sines[count] = x / radius, y / radius
                 count += 1
         if near == 0:
@@ -351,7 +366,7 @@ def _multiply(matrix, k, m, sums):
 
 @inner_kernel
 def _write_coefficients(arm):
-    """Write the coefficients of the determinant; returns whether they are precise."""
+    """Write the coefficients of the determinant; returns whether they count, and the largest."""
     scratch = arm.scratch
     for lane in range(SAMPLES):
         scratch.cosines[lane] = arm.waves[1, lane]
@@ -359,7 +374,7 @@ def _write_coefficients(arm):
     _write_square(arm)
     _make_triangular(scratch, scratch.square, 6)
     largest, noise = write_coefficients(arm.waves, scratch.determinants, scratch.coefficients)
-    return noise < _NOISE * largest
+    return noise < _NOISE * largest, largest
 
 
 @inner_kernel
@@ -500,6 +515,7 @@ def _elimination(axes: np.ndarray, home: np.ndarray, inverted: int, error: float
         ),
         equations=equations,
         angles=angles,
+        doubtful=_ROOTS_OF_ERROR * math.sqrt(error),
         waves=fourier_waves(),
         scratch=new_scratch(),
     )
