@@ -135,6 +135,8 @@ _MOST_ROWS = 1_000_000
 # it may be for them to end; what remains slows all down.
 _PACE_ROUNDS = 6
 _FINE = 1.001
+# Share by which a speed between the samples may exceed the largest that they show.
+_UNSEEN = 1e-4
 _CLOSEST = 1e-6  # rows that limits of jerk cannot resolve, by the time between them [s]
 
 
@@ -308,7 +310,7 @@ class _Bound:
 
     def within(self, trajectory: JointTrajectory) -> JointTrajectory:
         """Return a trajectory slowed down as a whole by the excess that remains over the bound."""
-        factor = float(self._excess(trajectory).max())
+        factor = (1.0 + _UNSEEN) * float(self._excess(trajectory).max())
         velocities, accelerations = trajectory.velocities, trajectory.accelerations
         if factor <= 1.0 or velocities is None or accelerations is None:
             return trajectory

@@ -11,10 +11,16 @@ from __future__ import annotations
 import cmath
 import math
 
+import numpy as np
+
 from ik_service.jit.compile import inner_kernel
 
-ROOTS = 16
+DEGREE = 8
+"""Degree of the trigonometric polynomials of which samples are taken, at most."""
+ROOTS = 2 * DEGREE
 """Roots that :func:`find_roots` finds."""
+SAMPLES = 20
+"""Number of samples; those beyond 17 show how precise they are."""
 # How far beyond its range a cosine may lie, and how far from the unit circle a root: a value that
 # close to a solution is made one, or refused, by the iteration that starts there.
 _SLACK = 1e-3
@@ -107,6 +113,43 @@ def _inverse(z):
 def _size(z):
     """Return the absolute value."""
     return math.hypot(z.real, z.imag)
+
+
+def fourier_waves(first: float = 0.0) -> np.ndarray:
+    """
+    Return the Fourier transform of samples, but for its scale: ten cosines, then ten sines.
+
+    :param first: angle of the first sample [rad].
+    :returns: (20, 20).
+    """
+    angles = first + 2.0 * math.pi / SAMPLES * np.arange(SAMPLES)
+    phases = np.outer(np.arange(DEGREE + 2), angles)
+    return np.vstack([np.cos(phases), np.sin(phases)])
+
+
+@inner_kernel
+def write_coefficients(waves, samples, coefficients):
+    """
+    Write the coefficients in z of a trigonometric polynomial from its samples.
+
+    :param waves: see :func:`fourier_waves`.
+    :param samples: (20,).
+    :param coefficients: (2, 17) out: real and imaginary parts, of the constant first.
+    :returns: the largest of them, and the one beyond the last, which is zero but for rounding.
+    """
+    largest = noise = 0.0
+    for m in range(DEGREE + 2):
+        c = s = 0.0
+        for lane in range(SAMPLES):
+            c += waves[m, lane] * samples[lane]
+            s += waves[DEGREE + 2 + m, lane] * samples[lane]
+        if m > DEGREE:
+            noise = math.hypot(c, s)
+        else:
+            largest = max(largest, math.hypot(c, s))
+            coefficients[0, DEGREE + m], coefficients[1, DEGREE + m] = c, -s
+            coefficients[0, DEGREE - m], coefficients[1, DEGREE - m] = c, s
+    return largest, noise
 
 
 @inner_kernel

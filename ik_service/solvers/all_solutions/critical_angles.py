@@ -20,7 +20,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ik_service.jit.compile import inner_kernel, vector_kernel
-from ik_service.solvers.all_solutions.angles import find_roots, ROOTS, second_degree_roots
+from ik_service.solvers.all_solutions.angles import (
+    DEGREE,
+    find_roots,
+    ROOTS,
+    SAMPLES,
+    second_degree_roots,
+    write_coefficients,
+)
 from ik_service.solvers.all_solutions.closed_forms import (
     ClosedForm,
     displacement,
@@ -43,13 +50,10 @@ from ik_service.solvers.all_solutions.vectors import (
 
 SHEETS = 8
 """Postures for each angle of the parameter, one for each choice of signs in the closed form."""
-DEGREE = 8
-"""Degree of the polynomials, at most."""
 MOST_ANGLES = 2 + 2 * 4 + 2 * 2 * 4 + (1 + 3 * 2) * ROOTS
 """Number of angles, at most."""
-_SAMPLES = 20
-# Where the samples begin [rad]: the angles that people choose, such as 0, are not among them.
-_FIRST_SAMPLE = 0.1
+FIRST_SAMPLE = 0.1
+"""Angle of the first sample [rad]: those that people choose, such as 0, are not among them."""
 # Distance of angles that are one: roots that meet are that precise [rad].
 _SAME = 1e-7
 # How far beyond a limit a joint still is on it, and how far roots may be off [rad].
@@ -137,21 +141,14 @@ def new_scratch() -> Scratch:
         starts=np.zeros((SHEETS, 6)),
         within=np.zeros(SHEETS, bool),
         vectors=np.zeros((3, 4, 3)),
-        products=np.zeros((5, 4, _SAMPLES)),
-        rests=np.zeros((2, _SAMPLES)),
-        squares=np.zeros(_SAMPLES),
-        scales=np.zeros(_SAMPLES),
-        samples=np.zeros(_SAMPLES),
+        products=np.zeros((5, 4, SAMPLES)),
+        rests=np.zeros((2, SAMPLES)),
+        squares=np.zeros(SAMPLES),
+        scales=np.zeros(SAMPLES),
+        samples=np.zeros(SAMPLES),
         coefficients=np.zeros((2, ROOTS + 1)),
         roots=np.zeros((8, ROOTS)),
     )
-
-
-def fourier_waves() -> np.ndarray:
-    """Return the Fourier transform of samples, (20, 20)."""
-    angles = _FIRST_SAMPLE + 2.0 * math.pi / _SAMPLES * np.arange(_SAMPLES)
-    phases = np.outer(np.arange(DEGREE + 2), angles)
-    return np.vstack([np.cos(phases), np.sin(phases)])
 
 
 @vector_kernel
@@ -521,7 +518,7 @@ def _write_products(arm, scratch):
     inverse = 1.0 / (1.0 - between * between)
     normal = times(math.sqrt(inverse), cross(h1, h2))
     vectors = scratch.vectors
-    for lane in range(_SAMPLES):
+    for lane in range(SAMPLES):
         c, s = arm.waves[1, lane], arm.waves[DEGREE + 3, lane]
         wrist = _sample(vectors, 0, c, s)
         k1, distance = dot(h1, wrist), dot(wrist, wrist)
@@ -648,7 +645,7 @@ def _write_limit(arm, scratch, k, limit):
     elif k == 2:
         s = -s
     one, two = scratch.products[first], scratch.products[second]
-    for lane in range(_SAMPLES):
+    for lane in range(SAMPLES):
         p, q = c * one[0, lane] + s * two[0, lane] - constant, c * one[1, lane] + s * two[1, lane]
         r, t = c * one[2, lane] + s * two[2, lane], c * one[3, lane] + s * two[3, lane]
         # (p + q y)² − w² (r + t y)², over both signs of w; then over both signs of y.
@@ -667,7 +664,7 @@ def _write_meetings(arm, scratch):
     It is the product of the squared distance of the wrist from the plane of the first two axes
     over both elbow angles.
     """
-    for lane in range(_SAMPLES):
+    for lane in range(SAMPLES):
         even, odd = scratch.rests[0, lane], scratch.rests[1, lane]
         scratch.samples[lane] = even * even - scratch.squares[lane] * odd * odd
 
@@ -680,20 +677,8 @@ def _polynomial_angles(arm, scratch, angles, count):
     :returns: the number of angles with these, whether the coefficients are more than rounding, and
         whether the roots are precise.
     """
-    samples, coefficients, waves = scratch.samples, scratch.coefficients, arm.waves
-    largest = noise = 0.0
-    for m in range(DEGREE + 2):
-        c = s = 0.0
-        for lane in range(_SAMPLES):
-            c += waves[m, lane] * samples[lane]
-            s += waves[DEGREE + 2 + m, lane] * samples[lane]
-        if m > DEGREE:
-            noise = math.hypot(c, s)
-            continue
-        coefficients[0, DEGREE + m], coefficients[1, DEGREE + m] = c, -s
-        coefficients[0, DEGREE - m], coefficients[1, DEGREE - m] = c, s
-        largest = max(largest, math.hypot(c, s))
-    find_roots(coefficients, scratch.roots)
+    largest, noise = write_coefficients(arm.waves, scratch.samples, scratch.coefficients)
+    find_roots(scratch.coefficients, scratch.roots)
     error = 0.0
     for k in range(ROOTS):
         x, y = scratch.roots[0, k], scratch.roots[1, k]

@@ -32,7 +32,14 @@ from ik_service.common.transforms import inverse_transform
 from ik_service.jit.compile import inner_kernel, vector_kernel
 from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.solvers.all_solutions.angles import find_roots, ROOTS
+from ik_service.solvers.all_solutions.angles import (
+    DEGREE,
+    find_roots,
+    fourier_waves,
+    ROOTS,
+    SAMPLES,
+    write_coefficients,
+)
 from ik_service.solvers.all_solutions.closed_forms import (
     axes_of,
     displacement,
@@ -52,10 +59,6 @@ from ik_service.solvers.all_solutions.vectors import (
     vector_at,
 )
 
-DEGREE = 8
-"""Degree of the determinant as a trigonometric polynomial."""
-LANES = 20
-"""Samples of the determinant; those beyond 17 show how precise they are."""
 # Share of the largest coefficient that those of higher degree, zero but for rounding, may have.
 _NOISE = 1e-7
 # Distance from the unit circle up to which a root is that of a solution, and may be one.
@@ -142,15 +145,15 @@ def new_scratch() -> Scratch:
     shapes = (
         (12,),  # G
         (3, 6, 9),  # values
-        (LANES,),  # cosines
-        (LANES,),  # sines
-        (6, 9, LANES),  # block
-        (6, 6, LANES),  # square
-        (6, LANES),  # pivots
-        (LANES,),  # determinants
-        (LANES,),  # sums
-        (LANES,),  # scales
-        (6, LANES),  # monomials
+        (SAMPLES,),  # cosines
+        (SAMPLES,),  # sines
+        (6, 9, SAMPLES),  # block
+        (6, 6, SAMPLES),  # square
+        (6, SAMPLES),  # pivots
+        (SAMPLES,),  # determinants
+        (SAMPLES,),  # sums
+        (SAMPLES,),  # scales
+        (6, SAMPLES),  # monomials
         (2, ROOTS + 1),  # coefficients
         (8, ROOTS),  # roots
     )
@@ -278,14 +281,14 @@ def _write_square(arm):
     """
     scratch = arm.scratch
     block, square = scratch.block, scratch.square
-    for lane in range(LANES):
+    for lane in range(SAMPLES):
         scratch.determinants[lane] = 1.0
     for half in range(2):
         _write_block(arm, 6 * half)
         _make_triangular(scratch, block, 3)
         for row in range(3):
             for m in range(6):
-                for lane in range(LANES):
+                for lane in range(SAMPLES):
                     square[3 * half + row, m, lane] = block[3 + row, 3 + m, lane]
 
 
@@ -302,7 +305,7 @@ def _write_block(arm, first):
                 values[1, row, monomial],
                 values[2, row, monomial],
             )
-            for lane in range(LANES):
+            for lane in range(SAMPLES):
                 block[row, m, lane] = mean + c * cosines[lane] + s * sines[lane]
 
 
@@ -320,7 +323,7 @@ def _make_triangular(scratch, matrix, count):
     sums, scales = scratch.sums, scratch.scales
     for k in range(count):
         _multiply(matrix, k, k, sums)
-        for lane in range(LANES):
+        for lane in range(SAMPLES):
             head, length = matrix[k, k, lane], math.sqrt(sums[lane])
             signed = length if head >= 0.0 else -length
             matrix[k, k, lane] = head + signed
@@ -329,44 +332,33 @@ def _make_triangular(scratch, matrix, count):
             scratch.determinants[lane] *= signed
         for m in range(k + 1, matrix.shape[1]):
             _multiply(matrix, k, m, sums)
-            for lane in range(LANES):
+            for lane in range(SAMPLES):
                 sums[lane] *= scales[lane]
             for row in range(k, matrix.shape[0]):
-                for lane in range(LANES):
+                for lane in range(SAMPLES):
                     matrix[row, m, lane] -= sums[lane] * matrix[row, k, lane]
 
 
 @inner_kernel
 def _multiply(matrix, k, m, sums):
     """Write the inner products of two columns, from a row on that is the number of the first."""
-    for lane in range(LANES):
+    for lane in range(SAMPLES):
         sums[lane] = matrix[k, k, lane] * matrix[k, m, lane]
     for row in range(k + 1, matrix.shape[0]):
-        for lane in range(LANES):
+        for lane in range(SAMPLES):
             sums[lane] += matrix[row, k, lane] * matrix[row, m, lane]
 
 
 @inner_kernel
 def _write_coefficients(arm):
     """Write the coefficients of the determinant; returns whether they are precise."""
-    scratch, coefficients = arm.scratch, arm.scratch.coefficients
-    for lane in range(LANES):
+    scratch = arm.scratch
+    for lane in range(SAMPLES):
         scratch.cosines[lane] = arm.waves[1, lane]
         scratch.sines[lane] = arm.waves[DEGREE + 3, lane]
     _write_square(arm)
     _make_triangular(scratch, scratch.square, 6)
-    largest = noise = 0.0
-    for m in range(DEGREE + 2):
-        c = s = 0.0
-        for lane in range(LANES):
-            c += arm.waves[m, lane] * scratch.determinants[lane]
-            s += arm.waves[DEGREE + 2 + m, lane] * scratch.determinants[lane]
-        if m > DEGREE:
-            noise = math.hypot(c, s)
-        else:
-            largest = max(largest, math.hypot(c, s))
-            coefficients[0, DEGREE + m], coefficients[1, DEGREE + m] = c, -s
-            coefficients[0, DEGREE - m], coefficients[1, DEGREE - m] = c, s
+    largest, noise = write_coefficients(arm.waves, scratch.determinants, scratch.coefficients)
     return noise < _NOISE * largest
 
 
@@ -378,12 +370,12 @@ def _write_null_vectors(arm):
     _write_square(arm)
     _make_triangular(scratch, square, 6)
     for k in range(5, -1, -1):
-        for lane in range(LANES):
+        for lane in range(SAMPLES):
             monomials[k, lane] = 1.0
         for m in range(k + 1, 6):
-            for lane in range(LANES):
+            for lane in range(SAMPLES):
                 monomials[k, lane] -= square[k, m, lane] * monomials[m, lane]
-        for lane in range(LANES):
+        for lane in range(SAMPLES):
             pivot = scratch.pivots[k, lane]
             monomials[k, lane] /= pivot if pivot != 0.0 else _SMALL_PIVOT
 
@@ -493,8 +485,6 @@ def _elimination(axes: np.ndarray, home: np.ndarray, inverted: int, error: float
     points /= size
     points += error * random.normal(size=(6, 3))
     equations, angles = _combinations(own)
-    m, k = np.arange(DEGREE + 2)[:, None], np.arange(LANES)
-    phases = 2.0 * math.pi / LANES * m * k
     return Elimination(
         inverted=inverted,
         size=size,
@@ -510,7 +500,7 @@ def _elimination(axes: np.ndarray, home: np.ndarray, inverted: int, error: float
         ),
         equations=equations,
         angles=angles,
-        waves=np.vstack([np.cos(phases), np.sin(phases)]),
+        waves=fourier_waves(),
         scratch=new_scratch(),
     )
 

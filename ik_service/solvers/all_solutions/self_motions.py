@@ -34,6 +34,7 @@ from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_space import frozen
 from ik_service.kinematics.pose_error import check_transform
+from ik_service.solvers.all_solutions.angles import fourier_waves
 from ik_service.solvers.all_solutions.closed_forms import (
     closed_form_of,
     INTERSECTING,
@@ -42,7 +43,7 @@ from ik_service.solvers.all_solutions.closed_forms import (
 from ik_service.solvers.all_solutions.critical_angles import (
     Arm,
     evaluate_sheets,
-    fourier_waves,
+    FIRST_SAMPLE,
     MOST_ANGLES,
     new_scratch,
     SHEETS,
@@ -246,7 +247,7 @@ def _arm(chain: KinematicChain, parameter: int) -> Arm | None:
     if not last - first < 2.0 * math.pi:
         first, last = -math.pi, math.pi
     lower, upper = np.ascontiguousarray(lower), np.ascontiguousarray(upper)
-    arm = Arm(form, parameter, lower, upper, first, last, fourier_waves())
+    arm = Arm(form, parameter, lower, upper, first, last, fourier_waves(FIRST_SAMPLE))
     return arm if _is_exact(chain, arm) else None
 
 
