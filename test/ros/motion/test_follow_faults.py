@@ -64,6 +64,7 @@ def far_and_near(cell):
 
 
 def assert_recovers(cell, target):
+    cell.commands.wait()
     cell.states.wait(cell.is_at(target), timeout=20.0, since=len(cell.states))
     cell.assert_commands_keep_the_bounds(SCALING)
 

@@ -1,6 +1,6 @@
 """A node and a simulated arm over real DDS, and somebody who drives it."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 import math
 import time
 
@@ -135,7 +135,11 @@ class Cell:
     def begin(self, T):
         """Send a target until there are commands: a node that was stalled drops it."""
         since = len(self.commands)
-        until(lambda: self.send(T) or len(self.commands) > since, 20.0, 'a command', period=0.5)
+        for _ in range(20):
+            self.send(T)
+            with suppress(AssertionError):
+                return until(lambda: len(self.commands) > since, 1.0)
+        raise AssertionError('no target leads to a command')
 
     def send(self, T, frame_id='panda_link0'):
         message = PoseStamped(pose=pose_from_matrix(T))
