@@ -123,6 +123,22 @@ class DeferredActionServer(ActionServer):
             result_timeout=_KEPT,
         )
 
+    def add_future(self, future: Future) -> None:
+        """
+        Do nothing, so that the thread that ends a goal sends its result, too.
+
+        rclpy would leave that to the executor, which may be shut down before.
+
+        :param future: future result of a goal.
+        """
+
+    def remove_future(self, future: Future) -> None:
+        """
+        Do nothing, as :meth:`add_future` does.
+
+        :param future: future result of a goal.
+        """
+
     def notify_execute(self, goal_handle: ServerGoalHandle, execute_callback: object) -> None:
         """Do nothing, where rclpy would run a callback that waits for the end."""
 
