@@ -23,7 +23,7 @@ sys.path[:0] = [str(HERE.parent / 'test'), str(HERE.parent)]
 
 from support.motion.trajectory_controller import Version  # noqa: E402
 from support.motion.wire import CHANNELS, GraphTime, READY, Wire  # noqa: E402
-from wire_servo import disturbed, every, SERVO_CASES, ServoWire  # noqa: E402
+from wire_servo import disturbances, SERVO_CASES, ServoWire  # noqa: E402
 
 from ik_service.model.motion_bounds import JointBounds, MotionBounds  # noqa: E402
 
@@ -203,12 +203,7 @@ CASES: dict[str, Case] = {
     'joint states that lie for 0.1 s': states_lie,
     'node stalled for 0.3 s': stalled,
     'suspended for 0.25 s before sending': suspended,
-    'big messages: 40 ms before sending': disturbed(ordinary, sending=every(25, 0.04)),
-    'every 20th tick 30 ms late': disturbed(ordinary, late_tick=every(20, 0.03)),
-    'every tick 4 ms late': disturbed(ordinary, late_tick=every(1, 0.004)),
-    '10 % of the messages lost': disturbed(ordinary, loss=0.1),
-    'every fifth message 30 ms late': disturbed(ordinary, late=every(5, 0.03)),
-    'messages up to 10 ms late': disturbed(ordinary, jitter=0.01),
+    **disturbances(ordinary),
     'node killed': killed,
     'description replaced': replaced,
     'stop': stopped,

@@ -179,6 +179,22 @@ def _again(wire: ServoWire) -> None:
     wire.run(1.0)
 
 
+def disturbances(motion: Callable[[Wire], object]) -> dict[str, Callable[[Wire], None]]:
+    """
+    Return cases of a motion with messages and ticks that are late or lost, by name.
+
+    :param motion: moves the arm of a wire.
+    """
+    return {
+        'big messages: 40 ms before sending': disturbed(motion, sending=every(25, 0.04)),
+        'every 20th tick 30 ms late': disturbed(motion, late_tick=every(20, 0.03)),
+        'every tick 4 ms late': disturbed(motion, late_tick=every(1, 0.004)),
+        '10 % of the messages lost': disturbed(motion, loss=0.1),
+        'every fifth message 30 ms late': disturbed(motion, late=every(5, 0.03)),
+        'messages up to 10 ms late': disturbed(motion, jitter=0.01),
+    }
+
+
 SERVO_CASES = {
     'ordinary motion': _to_and_fro,
     'joint states lost for 1 s': _silent_states,
@@ -187,12 +203,7 @@ SERVO_CASES = {
     'suspended for 0.25 s before sending': disturbed(
         _to_and_fro, sending=lambda number: 0.25 if number == 45 else 0.0
     ),
-    'big messages: 40 ms before sending': disturbed(_to_and_fro, sending=every(25, 0.04)),
-    'every 20th tick 30 ms late': disturbed(_to_and_fro, late_tick=every(20, 0.03)),
-    'every tick 4 ms late': disturbed(_to_and_fro, late_tick=every(1, 0.004)),
-    '10 % of the messages lost': disturbed(_to_and_fro, loss=0.1),
-    'every fifth message 30 ms late': disturbed(_to_and_fro, late=every(5, 0.03)),
-    'messages up to 10 ms late': disturbed(_to_and_fro, jitter=0.01),
+    **disturbances(_to_and_fro),
     'node killed': _killed,
     'node started again in motion': _again,
 }
