@@ -118,7 +118,7 @@ class IkNode(NodeWithActions):
         self._descriptions = RobotDescriptions(
             self, self.parameters, self._loader, (self._commands.check, self._check_capabilities)
         )
-        self._threads = NodeThreads(self, shared.states if shared else None, self._on_error)
+        self._threads = NodeThreads(self, shared, self._on_error)
         self.parameters.when_changed(self._apply, self._prepare)
         self.parameters.when_arm_changed(self._check_arm, self._descriptions.rebuild)
         retry_dropped_responses(self)
