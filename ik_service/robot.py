@@ -7,9 +7,11 @@ from functools import cached_property
 import os
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import Self
 
 from ik_service.exceptions import ChainError, UnknownGroupError
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.tree import KinematicTree, Tip
 from ik_service.model.description import load_srdf_text, takes_xacro_args
 from ik_service.model.groups.planning_group import named_states, PlanningGroup
 from ik_service.model.groups.robot_groups import (
@@ -23,12 +25,6 @@ from ik_service.model.groups.srdf import parse_srdf, Semantics
 from ik_service.model.groups.srdf_check import checked_semantics
 from ik_service.model.joint import Joint
 from ik_service.model.robot_model import RobotModel
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from ik_service.kinematics.chain import KinematicChain
-    from ik_service.kinematics.tree import KinematicTree, Tip
 
 
 class Robot(RobotModel):
@@ -240,9 +236,6 @@ class Robot(RobotModel):
         :raises ChainError: no tip is named, and several links would do, or no movable joint lies
             between the links.
         """
-        # Imported here because it brings the compiler, which only a chain needs.
-        from ik_service.kinematics.chain import KinematicChain
-
         base = self.root_link if base_link is None else base_link
         tip = self.default_tip(base) if tip_link is None else tip_link
         return KinematicChain(self, base, tip, locked)
@@ -265,8 +258,6 @@ class Robot(RobotModel):
         :raises UnknownJointError: there is no such joint to lock.
         :raises ChainError: no movable joint lies between a tip and the link in whose frame it is.
         """
-        from ik_service.kinematics.tree import KinematicTree  # as for chains
-
         return KinematicTree(
             self, self.root_link if base_link is None else base_link, tips, locked
         )

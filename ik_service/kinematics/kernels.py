@@ -1,5 +1,5 @@
 """
-Kernels of forward kinematics, geometric Jacobian, pose error, vectors and the clock.
+Kernels of forward kinematics, geometric Jacobian, pose error, limits, vectors and the clock.
 
 Between two joint axes lies a constant transform. Its rotation is split into z-x-z Euler angles;
 the two rotations about z join the angles of the joints on either side, so that each joint costs a
@@ -10,41 +10,12 @@ little cheaper, but ill-conditioned for nearly parallel axes, as in calibrated a
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 from numba.core import types
-import numpy as np
 
 from ik_service.jit.compile import inner_kernel, kernel, varied_kernel
-
-
-class ChainArrays(NamedTuple):
-    """
-    Constants of a chain as arrays: m joints on the path, moved by n variables.
-
-    Frames are written as 12 numbers: the x, y and z axes, then the origin.
-
-    :ivar base: (12,) the frame in which the first joint moves, in the base frame.
-    :ivar joints: (m, 8) for each joint its angle offset [rad], the translation to the next joint
-        (3) [m], the cosine and sine of the rotation about x to the next joint, and how far it
-        turns [rad] and slides [m] per unit of its variable.
-    :ivar variables: (m,) index of the variable that moves each joint.
-    :ivar tip: (2,) cosine and sine of the last rotation about z, to the tip frame.
-    :ivar lower: (n,) lower limits of the variables.
-    :ivar upper: (n,) upper limits.
-    :ivar turn: (n,) 2π for variables whose full turns do not change any pose, else 0.
-    :ivar reach: (4,) a point of the base frame and the distance from it that the tip cannot
-        exceed [m].
-    """
-
-    base: np.ndarray
-    joints: np.ndarray
-    variables: np.ndarray
-    tip: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    turn: np.ndarray
-    reach: np.ndarray
+from ik_service.kinematics.joint_space import FAR, FARTHEST_LIMIT
 
 
 @inner_kernel
@@ -107,7 +78,7 @@ def last_frame(chain, q, axes, frame):
     """
     Forward kinematics up to the last joint, with the axis and origin of every joint.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
     :param q: (n,) variables.
     :param axes: (m, 6) out: direction and origin of every joint's axis, in the base frame.
     :param frame: (12,) out: the frame behind the last joint, which is the tip's but for its last
@@ -154,7 +125,7 @@ def jacobian_rows(chain, axes, frame, rows):
     A turning joint with axis a and origin r contributes (a × (e − r), a), a sliding one (a, 0);
     e is the tip. A variable that moves several joints has the sum of their contributions.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
     :param axes: (m, 6) from :func:`last_frame`.
     :param frame: (12,) from :func:`last_frame`.
     :param rows: (n, 6) out: linear before angular, in the base frame.
@@ -176,16 +147,12 @@ def jacobian_rows(chain, axes, frame, rows):
         row[5] += turns * az
 
 
-FAR = 1e6
-"""Farther out [rad], an angle that is added to another loses more than 1e-10 rad by rounding."""
-
-
 @kernel
 def forward(chain, q, axes, frame, pose):
     """
     Write the pose of the tip.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
     :param q: (n,) variables.
     :param axes: (m, 6) scratch.
     :param frame: (12,) scratch.
@@ -212,7 +179,7 @@ def jacobian(chain, q, axes, frame, rows, matrix):
     """
     Write the geometric Jacobian in its usual form.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
     :param q: (n,) variables.
     :param axes: (m, 6) scratch.
     :param frame: (12,) scratch.
@@ -233,7 +200,7 @@ def fill_poses(chain, q, axes, frame, poses):
     """
     Write the poses of the tip in many postures.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
     :param q: (N, n) variables.
     :param axes: (m, 6) scratch.
     :param frame: (12,) scratch.
@@ -248,7 +215,7 @@ def fill_speeds(chain, q, velocities, axes, frame, columns, speeds):
     """
     Write the speed of the origin of the tip in many postures.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
     :param q: (N, n) variables.
     :param velocities: (N, n) of the variables.
     :param axes: (m, 6) scratch.
@@ -265,6 +232,26 @@ def fill_speeds(chain, q, velocities, axes, frame, columns, speeds):
             y += columns[i, 1] * velocities[k, i]
             z += columns[i, 2] * velocities[k, i]
         speeds[k] = math.sqrt(x * x + y * y + z * z)
+
+
+@inner_kernel
+def has_lower(limit: float) -> bool:
+    """
+    Return whether a lower limit bounds the range to search.
+
+    :param limit: [rad] or [m].
+    """
+    return limit >= -FARTHEST_LIMIT
+
+
+@inner_kernel
+def has_upper(limit: float) -> bool:
+    """
+    Return whether an upper limit bounds the range to search.
+
+    :param limit: [rad] or [m].
+    """
+    return limit <= FARTHEST_LIMIT
 
 
 @inner_kernel

@@ -8,7 +8,7 @@ from functools import cached_property
 import os
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast, TYPE_CHECKING
+from typing import Any, cast, Self
 
 from ik_service.common.quoting import listed, named
 from ik_service.exceptions import UnknownJointError, UnknownLinkError, UrdfError
@@ -18,9 +18,6 @@ from ik_service.model.motion_bounds import MotionBounds
 from ik_service.model.package_folders import checked_folders
 from ik_service.model.tool_frame import tool_joints, ToolFrame
 from ik_service.model.urdf import parse_urdf
-
-if TYPE_CHECKING:
-    from typing import Self
 
 
 @dataclass(frozen=True)
