@@ -22,7 +22,8 @@ from rclpy.node import Node
 from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 
-from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.arm import Arm
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.shapes import Box, Capsule, Cone, Mesh, Plane, Shape, Sphere
 from ik_service.collision.world import Color, World

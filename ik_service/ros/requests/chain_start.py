@@ -8,8 +8,9 @@ from typing import NamedTuple
 from moveit_msgs.msg import Constraints, PositionIKRequest
 import numpy as np
 
-from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.arm import Arm
 from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ChainError
 from ik_service.ros.requests.constraints import constrained_chain

@@ -17,8 +17,9 @@ from moveit_msgs.msg import (
 import numpy as np
 from shape_msgs.msg import SolidPrimitive
 
-from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.arm import Arm
 from ik_service.arm.group import ArmGroup
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.quoting import listed, quote
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import IkServiceError

@@ -15,9 +15,9 @@ from rclpy.clock import Clock
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
-from ik_service.arm.arm import MeasuredState
 from ik_service.arm.group import ArmGroup, PreparedSolver
 from ik_service.arm.joint_state import known_positions, PostureSpace
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.threads import BackgroundWorkers
 from ik_service.exceptions import ArgumentError, UnknownJointError
 from ik_service.ros.requests.errors import ErrorCode, RequestError

@@ -27,7 +27,7 @@ from shape_msgs.msg import MeshTriangle, SolidPrimitive
 from shape_msgs.msg import Plane as PlaneMessage
 from std_msgs.msg import ColorRGBA
 
-from ik_service.arm.arm import MeasuredState
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.collision.checked_robot import RigidBodies
 from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.pair_rules import given_pairs

@@ -10,9 +10,10 @@ import math
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
 
-from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.arm import Arm
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.link_constraints import AllTests, beyond, Bound, BoundTest, SLACK
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.exceptions import ArgumentError, TrajectoryError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.motion_bounds import MotionBounds

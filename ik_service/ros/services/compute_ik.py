@@ -7,9 +7,9 @@ from functools import partial
 from moveit_msgs.msg import PositionIKRequest
 from moveit_msgs.srv import GetPositionIK
 
-from ik_service.arm.arm import MeasuredState
 from ik_service.arm.compilation import TreePreparation
 from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.arm.task_solving import moving_only, solve_tasks
 from ik_service.exceptions import ChainError, CompilationError, ConstraintError
 from ik_service.ros.requests.chain_start import (

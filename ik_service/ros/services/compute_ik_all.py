@@ -5,7 +5,7 @@ from __future__ import annotations
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
 
-from ik_service.arm.arm import MeasuredState
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.exceptions import ArgumentError, IncompleteSolutionsError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.ros.requests.chain_start import chain_start, constrained_solver

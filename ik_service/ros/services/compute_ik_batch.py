@@ -13,9 +13,10 @@ from moveit_msgs.srv import GetCartesianPath
 import numpy as np
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.arm import Arm
 from ik_service.arm.compilation import BatchPreparation
 from ik_service.arm.joint_state import FARTHEST
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.transforms import inverse_transform, UNIT_TOLERANCE
 from ik_service.exceptions import CompilationError
 from ik_service.ros.common.conversions import matrices_from_poses

@@ -16,7 +16,8 @@ from support.ros.nodes import Arm, LATCHED, start_panda
 from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_service.arm.arm import Arm as RobotArm
-from ik_service.arm.arm import ArmSettings, MeasuredState
+from ik_service.arm.arm import ArmSettings
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.collision.shapes import Box
 from ik_service.collision.world import World, WorldObject
 from ik_service.common.transforms import rigid_transform

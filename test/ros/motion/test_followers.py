@@ -13,9 +13,10 @@ from support.motion.rigs import pose_beside, READY, Rig
 from support.ros.bodies import GROUPS, srdf, URDF
 
 import ik_service as iks
-from ik_service.arm.arm import ArmSettings, MeasuredState
+from ik_service.arm.arm import ArmSettings
 from ik_service.arm.group import GroupSettings, SolverSettings
 from ik_service.arm.loader import build_arm
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
 from ik_service.motion.settings import FollowerSettings, FollowerState
 from ik_service.ros.common.conversions import pose_from_matrix

@@ -8,9 +8,10 @@ import pytest
 
 pytest.importorskip('coal', reason='the extra "collision" is not installed')
 
-from ik_service.arm.arm import ArmSettings, MeasuredState
+from ik_service.arm.arm import ArmSettings
 from ik_service.arm.group import GroupSettings, SolverSettings
 from ik_service.arm.loader import build_arm
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.exceptions import MissingExtraError, OptionError, TargetRefusedError
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.motion.followers import Followers
