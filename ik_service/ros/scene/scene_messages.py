@@ -38,7 +38,7 @@ from ik_service.model.geometry.link_geometry import read_collision_geometry
 from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 from ik_service.robot import Robot
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.requests.ik_answer import write_solution
+from ik_service.ros.requests.service_handler import write_solution
 from ik_service.ros.scene.world_draft import NO_RECORD, Record, SceneSettings
 
 ALL = (1 << 10) - 1

@@ -34,13 +34,14 @@ from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.goals import held_with
-from ik_service.ros.requests.ik_answer import bring_inside, write_solution
 from ik_service.ros.requests.service_handler import (
     assumed_note,
     BackgroundHandler,
+    bring_inside,
     resolver_of,
     ServiceContext,
     start_posture,
+    write_solution,
 )
 from ik_service.ros.scene.avoidance import Avoidance
 from ik_service.ros.services.line_request import (

@@ -20,12 +20,17 @@ from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.transforms import inverse_transform, UNIT_TOLERANCE
 from ik_service.exceptions import CompilationError
 from ik_service.ros.common.conversions import matrices_from_poses
-from ik_service.ros.requests.chain_start import chain_start, ChainStart, constrained_solver
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.goals import group_of, PoseGoal
-from ik_service.ros.requests.ik_answer import bring_inside, code_of
-from ik_service.ros.requests.service_handler import BackgroundHandler, ServiceContext
-from ik_service.ros.services.compute_ik import IkHandler, places_links
+from ik_service.ros.requests.service_handler import BackgroundHandler, bring_inside, ServiceContext
+from ik_service.ros.services.compute_ik import (
+    chain_start,
+    ChainStart,
+    code_of,
+    constrained_solver,
+    IkHandler,
+    places_links,
+)
 from ik_service.solvers.batch import solve_ik_batch
 from ik_service.solvers.result import IkBatchResult, IkStatus
 
