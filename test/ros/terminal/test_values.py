@@ -7,10 +7,10 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 import yaml
 
-from ik_service.ros.terminal.graph import parameter_value
-from ik_service.ros.terminal.values import (
+from ik_service.ros.terminal.graph import (
     filled,
     find_type,
+    parameter_value,
     parsed,
     values_of,
     ValueTextError,
