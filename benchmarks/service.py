@@ -55,7 +55,7 @@ def main() -> None:
 
 def poses(count: int, seed: int) -> tuple[list[str], np.ndarray]:
     """Names of all joints of the arm, and pose and seed of each request, (N, 7 + joints)."""
-    from ik_service.common.transforms import quaternion_xyzw_from_rotation
+    from ik_service.common.quaternions import quaternion_xyzw_from_rotation
 
     robot = iks.Robot.from_urdf(urdf_path('panda'))
     chain = robot.chain('panda_link0', TIP)

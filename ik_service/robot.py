@@ -75,7 +75,7 @@ class Robot(RobotModel):
         Read a robot from a URDF, and its planning groups from an SRDF.
 
         Revolute, continuous, prismatic and fixed joints are read as they are, planar and floating
-        ones as series of one-degree-of-freedom joints (:mod:`ik_service.model.joint`).
+        ones as series of one-degree-of-freedom joints (:mod:`ik_service.model.expanded_joints`).
 
         :param urdf: path of a URDF or xacro file, or URDF text; text is what contains ``<``, a
             xacro file is called ``*.xacro``. It is a program, to be trusted like one.

@@ -12,10 +12,14 @@ from typing import Any, cast, Self
 
 from ik_service.common.quoting import listed, named
 from ik_service.exceptions import UnknownJointError, UnknownLinkError, UrdfError
-from ik_service.model.description import load_text, read_description, RobotDescription
+from ik_service.model.description import (
+    checked_folders,
+    load_text,
+    read_description,
+    RobotDescription,
+)
 from ik_service.model.joint import Joint, resolve_mimics
 from ik_service.model.motion_bounds import MotionBounds
-from ik_service.model.package_folders import checked_folders
 from ik_service.model.tool_frame import tool_joints, ToolFrame
 from ik_service.model.urdf import parse_urdf
 
@@ -158,7 +162,7 @@ class RobotModel:
         Read a robot from a URDF.
 
         Revolute, continuous, prismatic and fixed joints are read as they are, planar and floating
-        ones as series of one-degree-of-freedom joints (:mod:`ik_service.model.joint`).
+        ones as series of one-degree-of-freedom joints (:mod:`ik_service.model.expanded_joints`).
         Geometry, inertia and extensions are ignored. A missing origin is the identity, a missing
         axis x. A joint that is faulty is fixed, and named in :attr:`remarks`; chains that need it
         are refused.
@@ -175,8 +179,7 @@ class RobotModel:
         folders = checked_folders(package_dirs)
         text = load_text(urdf, xacro_args, package_dirs=folders)
         source = None if text == urdf else Path(os.fsdecode(urdf)).absolute()
-        robot = cls.from_urdf_text(text, source)
-        return robot.with_package_dirs(folders) if folders else robot
+        return cls.from_urdf_text(text, source)._changed(_package_dirs=folders)
 
     @classmethod
     def from_urdf_text(cls, text: str, source: Path | None = None) -> Self:

@@ -20,7 +20,7 @@ from rclpy.time import Time
 from std_msgs.msg import String
 
 from ik_service.arm.measured_state import MeasuredState
-from ik_service.common.transforms import quaternion_xyzw_from_rotation
+from ik_service.common.quaternions import quaternion_xyzw_from_rotation
 from ik_service.exceptions import (
     ChainError,
     IkServiceError,

@@ -13,12 +13,8 @@ from support.ros.messages import require_tf_messages
 from support.ros.nodes import Arm, ask, fk, NODE, start_panda, target
 from support.ros.servers import ik_request, PANDA, posture_of, TIP, with_seed
 
-from ik_service.common.transforms import (
-    inverse_transform,
-    quaternion_xyzw_from_rotation,
-    rigid_transform,
-    rotation_from_rpy,
-)
+from ik_service.common.quaternions import quaternion_xyzw_from_rotation
+from ik_service.common.transforms import inverse_transform, rigid_transform, rotation_from_rpy
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.requests.errors import ErrorCode
 
