@@ -12,7 +12,12 @@ from typing import Self
 from ik_service.exceptions import ChainError, UnknownGroupError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import KinematicTree, Tip
-from ik_service.model.description import load_srdf_text, takes_xacro_args
+from ik_service.model.description import (
+    checked_folders,
+    load_srdf_text,
+    load_text,
+    takes_xacro_args,
+)
 from ik_service.model.groups.planning_group import named_states, PlanningGroup
 from ik_service.model.groups.robot_groups import (
     choice_remarks,
@@ -74,8 +79,7 @@ class Robot(RobotModel):
         """
         Read a robot from a URDF, and its planning groups from an SRDF.
 
-        Revolute, continuous, prismatic and fixed joints are read as they are, planar and floating
-        ones as series of one-degree-of-freedom joints (:mod:`ik_service.model.expanded_joints`).
+        Joints are read as by :meth:`from_urdf_text`.
 
         :param urdf: path of a URDF or xacro file, or URDF text; text is what contains ``<``, a
             xacro file is called ``*.xacro``. It is a program, to be trusted like one.
@@ -89,9 +93,11 @@ class Robot(RobotModel):
             and no xacro file.
         :raises MissingExtraError: a file is a xacro file, and xacro is not installed.
         """
+        folders = checked_folders(package_dirs)
         srdf_alone = takes_xacro_args(srdf) and not takes_xacro_args(urdf)
-        args = None if srdf_alone else xacro_args
-        robot = super().from_urdf(urdf, args, package_dirs=package_dirs)
+        text = load_text(urdf, None if srdf_alone else xacro_args, package_dirs=folders)
+        source = None if text == urdf else Path(os.fsdecode(urdf)).absolute()
+        robot = cls.from_urdf_text(text, source)._changed(_package_dirs=folders)
         return robot if srdf is None else robot.with_srdf(srdf, xacro_args)
 
     def with_srdf(
