@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from importlib.metadata import entry_points
 
 from ik_service.ros.capabilities.capability import MakeCapability, NodeParts
+from ik_service.ros.capabilities.scene import SceneCapability
 from ik_service.ros.capabilities.servo import ServoInterface
 from ik_service.ros.capabilities.trajectory_actions import TrajectoryActions
-from ik_service.ros.scene.scene_interfaces import SceneCapability
 
 GROUP = 'ik_service.capabilities'
 """Group of the entry points."""

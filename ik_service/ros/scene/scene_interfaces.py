@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 import time
 
@@ -16,11 +15,9 @@ from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.quoting import quote
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.capabilities.capability import Capability, NodeParts
 from ik_service.ros.common.cdr import read_message
 from ik_service.ros.common.input_topics import InputTopic
 from ik_service.ros.common.qos import MARKERS_QOS
-from ik_service.ros.markers.world_markers import WorldMarkerPublisher
 from ik_service.ros.requests.service_handler import require_arm, ServiceHandler
 from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.ros.scene.known_world import KnownWorld
@@ -215,41 +212,3 @@ class WorldTopics:
                     self._remarks.report(f'{topic} {quote(name)}: {remark}')
 
         InputTopic(self._node, kind, topic, on_message, _DEPTH, self._group, self._wake, raw=True)
-
-
-_APPLY, _GET = 'apply_planning_scene', 'get_planning_scene'
-
-
-class SceneCapability(Capability):
-    """
-    Topics and services that change and report the known world, and its markers.
-
-    :param parts: the parts of the node.
-    """
-
-    def __init__(self, parts: NodeParts) -> None:
-        node, measured, collisions = parts.node, parts.measured, parts.collisions
-        warn = node.get_logger().warning
-        remarks = FaultLogger(lambda text: warn(f'{_APPLY}: {text}'))
-        applying = ApplySceneHandler(replace(parts.context(_APPLY), on_refused=remarks.report))
-        getting = GetSceneHandler(parts.context(_GET))
-        self.services = {_APPLY: (ApplyPlanningScene, applying), _GET: (GetPlanningScene, getting)}
-        WorldTopics(node, collisions.known, measured, parts.on_error, parts.wake)
-        self._measured, self._known = measured, collisions.known
-        self._listeners: dict[WorldMarkerPublisher | MonitoredScenePublisher, int] = {
-            WorldMarkerPublisher(node, collisions): 0,
-            MonitoredScenePublisher(node, collisions): 0,
-        }
-        parts.watches.add(self._watch)
-
-    def _watch(self, _now: float) -> None:
-        """Publish what has changed, to those who listen; notice that the arm has moved."""
-        measured = self._measured()
-        if measured is None:
-            return
-        if self._known.settings.posture is not None:
-            self._known.drop_posture(measured)
-        for published, before in self._listeners.items():
-            self._listeners[published] = now = published.publisher.get_subscription_count()
-            if now:
-                published.update(measured, anew=now > before)

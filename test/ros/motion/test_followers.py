@@ -21,7 +21,8 @@ from ik_service.model.motion_bounds import JointBounds, MotionBounds
 from ik_service.motion.settings import FollowerSettings, FollowerState
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.motion_clock import MotionClock
-from ik_service.ros.motion.followers import Followers, FollowingReport
+from ik_service.ros.motion.followers import Followers
+from ik_service.ros.motion.following_report import FollowingReport
 from ik_service.ros.motion.intake import NodeContext
 from ik_service.ros.motion.target_topics import followed_groups, MOST_FOLLOWED
 from ik_service.solvers.options import IkOptions

@@ -36,11 +36,11 @@ from ik_service.ros.motion.command_channels import (
     CommandedGroup,
     JointCommandChannel,
     PositionChannel,
-    VelocityChannel,
 )
 from ik_service.ros.motion.followers import Followers
 from ik_service.ros.motion.intake import NodeContext
 from ik_service.ros.motion.trajectory_channel import TrajectoryChannel
+from ik_service.ros.motion.velocity_channel import VelocityChannel
 
 CYCLE = 0.002  # of the controller [s]
 _STEP = 0.0005  # of the real time [s]

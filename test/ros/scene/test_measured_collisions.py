@@ -14,12 +14,12 @@ from ik_service.arm.loader import build_arm
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.exceptions import MissingExtraError, OptionError, TargetRefusedError
 from ik_service.motion.settings import FollowerSettings
-from ik_service.ros.motion.follower_interface import MeasuredCollisions
 from ik_service.ros.motion.followers import Followers
 from ik_service.ros.motion.intake import NodeContext
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.scene import collision_world
 from ik_service.ros.scene.collision_world import CollisionWorld
+from ik_service.ros.scene.measured_collisions import MeasuredCollisions
 
 SLIDE = """<joint name="{name}" type="prismatic"><parent link="rail"/><child link="{name}_hand"/>
   <axis xyz="1 0 0"/><limit lower="-1" upper="1" velocity="1" effort="1"/></joint>
