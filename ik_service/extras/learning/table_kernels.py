@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 
 from ik_service.jit.compile import inner_kernel, kernel
-from ik_service.kinematics.kernels import copy_vector, frame_error, jacobian_rows, last_frame
+from ik_service.kinematics.kernels import copy_vector, jacobian_rows, last_frame
+from ik_service.kinematics.pose_error import frame_error
 
 
 @kernel
