@@ -21,14 +21,8 @@ from ik_service.ros.requests.constraints import bounds_of, constrained_chain, mo
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.frames import Frames
-from ik_service.ros.requests.goals import (
-    goals_together,
-    group_of,
-    held_with,
-    joints_of,
-    pose_goals,
-    PoseGoal,
-)
+from ik_service.ros.requests.goals import group_of, held_with, pose_goals, PoseGoal
+from ik_service.ros.requests.goals_together import goals_together, joints_of
 from ik_service.ros.requests.service_handler import (
     assumed_note,
     bring_inside,
