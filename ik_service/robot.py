@@ -42,7 +42,7 @@ class Robot(RobotModel):
     :param urdf_text: the URDF text that this was read from, if any.
     :param source: the file that it was read from, if any.
     :param semantics: what an SRDF says about it; without one the well-known names of its maker's
-        MoveIt configuration are its groups (:mod:`ik_service.model.groups.known_groups`).
+        MoveIt configuration are its groups (:mod:`ik_service.model.groups.robot_groups`).
     :param own_groups: groups that go before those.
     :param remarks: parts of the URDF that are not used, and why; a sentence each.
     :param package_dirs: more folders in which the packages lie that its meshes are named by.
