@@ -1,11 +1,11 @@
 """
 The planning groups of a robot from all sources, the default first, and its default tip.
 
-Robots without an SRDF have the groups of their makers' own MoveIt configurations, which are data in
-``known_groups.yaml`` beside this module. A rule applies where all of its links exist, also behind a
-common prefix such as ``left_``, which the names of its groups then get as well. Where only one
-prefix fits, the plain names mean the same. A robot of several arms is of several kinds, each with
-its own links.
+Robots without an SRDF have the groups of their makers' own MoveIt configurations, which are data
+in ``known_groups.yaml`` beside this module. A rule applies where all of its links exist, also
+behind a common prefix such as ``left_``, which the names of its groups then get as well. Where
+only one prefix fits, the plain names mean the same. A robot of several arms is of several kinds,
+each with its own links.
 """
 
 from __future__ import annotations
