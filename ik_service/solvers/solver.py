@@ -156,7 +156,8 @@ class Solver:
         if guess is None and self.options.seed_source != 'given':
             self.guess = _loaded_guess(chain, self.options)
         self.parameters = spec.parameters_for(self.chain, self.options)
-        self._memory, self._improves = spec.memory_for(chain), spec.improves(self.options)
+        self._memory = spec.memory_for(self.chain)
+        self._improves = spec.improves(self.options)
         self.remark = spec.remark(self.chain, self.options)
         moving = int(np.count_nonzero(chain.lower < chain.upper))
         one = self._tree is None
