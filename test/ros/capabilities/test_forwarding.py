@@ -15,8 +15,6 @@ from support.ros.cells import CHAIN, NAMES, NODE, READY
 from support.ros.nodes import ended, LATCHED
 from support.ros.trajectories import AWAY, message, Player, smooth, StandInController, until_known
 
-pytestmark = pytest.mark.dds
-
 ACTION = 'arm_controller/follow_joint_trajectory'
 
 

@@ -1,6 +1,7 @@
 """Both trajectory actions over real DDS: what moves the arm, and what is refused."""
 
 import re
+import signal
 import threading
 import time
 from types import SimpleNamespace
@@ -12,15 +13,15 @@ from moveit_msgs.msg import MoveItErrorCodes
 import numpy as np
 import pytest
 from rclpy.action.server import ServerGoalHandle
-from rclpy.executors import MultiThreadedExecutor
+from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.harness import until
 from support.paths import distance_from_line
-from support.ros.cells import NAMES, READY
-from support.ros.nodes import status
+from support.ros.cells import Cell, NAMES, READY
+from support.ros.nodes import LATCHED, status
 from support.ros.trajectories import (
     assert_gentle,
     AWAY,
@@ -34,14 +35,44 @@ from trajectory_msgs.msg import JointTrajectory
 from ik_service.ros.capabilities.trajectory_actions import TrajectoryActions
 from ik_service.ros.motion.parameters import REPLACE_GOALS, TRAJECTORY_ACTION
 
-pytestmark = pytest.mark.dds
-
 SCALING = 0.8
 
 EVENT_QOS = {
     'reliable': QoSProfile(depth=1),
     'best effort': QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT),
 }
+
+
+@pytest.fixture(scope='module')
+def shared_cell(shared_bench):
+    """A node and a simulated arm, and clients of the node's actions."""
+    return Cell(shared_bench), Player(shared_bench)
+
+
+@pytest.fixture
+def cell(shared_cell):
+    """The shared node and arm; the arm rests in READY, whatever tests did before."""
+    cell, player = shared_cell
+    cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
+
+    def is_ready(state):
+        return np.abs(cell.positions(state) - READY).max() < 1e-4
+
+    state = cell.states.next()
+    if len(cell.commands) or not is_ready(state):
+        seconds = 0.5 + 2.0 * (np.abs(cell.positions(state) - READY) / cell.chain.velocity).max()
+        end, result = player.follow(message([seconds], [READY])).result()
+        assert end == 'succeeded', result
+        cell.states.wait(is_ready, since=len(cell.states))
+    cell.commands.clear()
+    cell.states.clear()
+    return cell
+
+
+@pytest.fixture
+def player(shared_cell):
+    """Clients of the actions of the shared node."""
+    return shared_cell[1]
 
 
 def commanded(cell):
@@ -535,3 +566,87 @@ def test_the_arm_does_not_move_along_what_is_canceled_at_once(cell, player, acti
         assert goal.result()[0] == 'canceled'
     moved = [np.abs(cell.positions(m) - READY).max() for m in cell.commands.messages]
     assert max(moved, default=0.0) < 0.05
+
+
+# What goes wrong while a trajectory is played
+
+
+def moving(cell, goal):
+    """Wait until the arm moves along a trajectory."""
+    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
+    assert not goal.ended
+
+
+def came_to_rest(cell):
+    """Check that the last command rests on the way, and all of them keep the bounds."""
+    cell.last_at_rest()
+    assert distance_from_line(commanded(cell), READY, AWAY).max() < 1e-2
+    assert np.abs(commanded(cell)[-1] - AWAY).max() > 1e-3
+    keeps_the_bounds(cell)
+
+
+def goes_back(player):
+    """Wait until the arm can be moved again, and is in READY."""
+    until(
+        lambda: player.follow(message([2.0], [READY])).result()[0] == 'succeeded',
+        30.0,
+        'a trajectory to READY',
+    )
+
+
+def test_joint_states_that_stop_end_it(cell, player):
+    goal = player.follow(smooth(seconds=6.0))
+    moving(cell, goal)
+    assert cell.bench.set_parameters('ik_sim', **{'faults.lost_states': 1.0})[0].successful
+    end, result = goal.result()
+    assert end == 'aborted'
+    assert 'joint state' in result.error_string
+    came_to_rest(cell)
+    assert cell.bench.set_parameters('ik_sim', **{'faults.lost_states': 0.0})[0].successful
+    goes_back(player)
+
+
+def test_a_client_that_vanishes_leaves_the_arm_to_its_trajectory(cell):
+    context = cell.bench.node.context
+    node, executor = Node('other', namespace=cell.bench.namespace, context=context), None
+    try:
+        executor = SingleThreadedExecutor(context=context)
+        executor.add_node(node)
+        client = Player(cell.bench, node)
+        goal = client.follow(smooth())
+        until(lambda: executor.spin_once(0.02) or goal.feedback, what='feedback')
+        assert not goal.ended
+    finally:
+        executor.shutdown()
+        node.destroy_node()
+    cell.wait_for_end(AWAY)
+    keeps_the_bounds(cell)
+
+
+def test_ten_thousand_points_are_played(cell, player):
+    goal = player.follow(smooth(points=10_000))
+    assert goal.accepted(60.0)
+    assert goal.result(60.0)[0] == 'succeeded'
+    cell.wait_for_end(AWAY)
+    keeps_the_bounds(cell)
+
+
+def test_a_new_robot_description_and_the_end_of_the_node_end_it_at_rest(bench, panda_urdf):
+    described = bench.node.create_publisher(String, 'robot_description', LATCHED)
+    urdf = panda_urdf.read_text()
+    described.publish(String(data=urdf))
+    cell, player = Cell(bench, described=True), Player(bench)
+    goal = player.follow(smooth(seconds=6.0))
+    moving(cell, goal)
+    described.publish(String(data=urdf.replace('<robot', '<!-- another --><robot', 1)))
+    assert goal.result()[0] == 'aborted'
+    came_to_rest(cell)
+    cell.node.wait_for('the new robot description|other parameters', 60.0)
+    goes_back(player)
+    cell.commands.clear()
+    goal = player.follow(smooth(seconds=6.0))
+    moving(cell, goal)
+    cell.node.send(signal.SIGINT)
+    end, result = goal.result()
+    assert (end, result.error_string) == ('aborted', 'the node ends')
+    came_to_rest(cell)
