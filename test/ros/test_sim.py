@@ -33,10 +33,19 @@ def shared_sim(shared_bench, panda_urdf):
     return shared_bench.start(SIM, urdf=str(panda_urdf), initial_positions=AT_START)
 
 
+@pytest.fixture(scope='module')
+def states(shared_bench, shared_sim):
+    """The joint states of the shared simulated Panda."""
+    return shared_bench.record(JointState, 'joint_states', publishers=1)
+
+
 @pytest.fixture
-def sim(shared_bench, shared_sim):
+def sim(shared_bench, shared_sim, states):
     """The shared simulated Panda, where it started."""
     assert shared_bench.call(Trigger, 'ik_sim/reset', Trigger.Request()).success
+    since = len(states)  # for the next 0.1 s it ignores commands, as of those that come late
+    until(lambda: len(states) > since + 15, what='states')
+    states.clear()
     return shared_sim
 
 
@@ -68,18 +77,15 @@ def assert_rate(states, rate):
     assert np.percentile(np.diff(stamps), 10) == pytest.approx(1.0 / rate, rel=0.2)
 
 
-def test_moves_to_a_command_within_the_velocity_limit(shared_bench, sim):
-    states = shared_bench.record(JointState, 'joint_states')
+def test_moves_to_a_command_within_the_velocity_limit(shared_bench, sim, states):
     command = shared_bench.publisher(JointState, 'joint_command')
-    states.wait()
     command.publish(JointState(name=['panda_joint1'], position=[1.0]))
     states.wait(lambda message: abs(position(message, 'panda_joint1') - 1.0) < 1e-3)
     fastest = max(abs(speed) for message in states.messages for speed in message.velocity)
     assert 2.0 < fastest <= 2.175 * (1.0 + 1e-9)
 
 
-def test_moves_to_the_end_of_a_trajectory(shared_bench, sim):
-    states = shared_bench.record(JointState, 'joint_states')
+def test_moves_to_the_end_of_a_trajectory(shared_bench, sim, states):
     command = shared_bench.publisher(JointTrajectory, 'joint_trajectory')
     points = [JointTrajectoryPoint(positions=[0.1]), JointTrajectoryPoint(positions=[0.3])]
     points[1].time_from_start.nanosec = 200_000_000
@@ -87,8 +93,7 @@ def test_moves_to_the_end_of_a_trajectory(shared_bench, sim):
     states.wait(lambda message: abs(position(message, 'panda_joint3') - 0.3) < 1e-3)
 
 
-def test_ignores_bad_commands_and_logs_each_fault_once(shared_bench, sim):
-    states = shared_bench.record(JointState, 'joint_states')
+def test_ignores_bad_commands_and_logs_each_fault_once(shared_bench, sim, states):
     command = shared_bench.publisher(JointState, 'joint_command')
     start = states.wait().position
     # A burst may lose some of its messages.
@@ -112,8 +117,8 @@ def report(diagnostics, timeout=5.0):
     return {item.key: item.value for item in status.values}, status.message
 
 
-def test_reset_and_pause(shared_bench, sim):
-    bench, states = shared_bench, shared_bench.record(JointState, 'joint_states')
+def test_reset_and_pause(shared_bench, sim, states):
+    bench = shared_bench
     assert 'engine first_order' in sim.output
     command = bench.publisher(JointState, 'joint_command')
     command.publish(JointState(name=['panda_joint2'], position=[0.2]))
@@ -132,8 +137,10 @@ def test_reset_and_pause(shared_bench, sim):
     assert position(states.messages[-1]) == pytest.approx(-0.785, abs=1e-4), 'and stays there'
 
 
-def test_faults_can_be_changed_and_invalid_ones_are_refused_with_a_reason(shared_bench, sim):
-    bench, states = shared_bench, shared_bench.record(JointState, 'joint_states')
+def test_faults_can_be_changed_and_invalid_ones_are_refused_with_a_reason(
+    shared_bench, sim, states
+):
+    bench = shared_bench
     good = {'faults.noise': 0.01, 'faults.stuck_joint': 'panda_joint1'}
     assert all(result.successful for result in bench.set_parameters('ik_sim', **good))
     since = len(states)
@@ -262,9 +269,8 @@ FINGER = 'panda_finger_joint1'
 class Hand:
     """A simulated Panda and a client of its hand."""
 
-    def __init__(self, bench, sim):
-        self.bench, self.sim = bench, sim
-        self.states = bench.record(JointState, 'joint_states')
+    def __init__(self, bench, sim, states):
+        self.bench, self.sim, self.states = bench, sim, states
         self.client = ActionClient(bench.node, GripperCommand, ACTION)
         self.feedback = []
         until(self.client.server_is_ready, what='the action of the hand')
@@ -291,8 +297,8 @@ class Hand:
 
 
 @pytest.fixture
-def hand(shared_bench, sim):
-    hand = Hand(shared_bench, sim)
+def hand(shared_bench, sim, states):
+    hand = Hand(shared_bench, sim, states)
     yield hand
     hand.client.destroy()
 

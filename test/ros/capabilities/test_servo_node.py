@@ -54,7 +54,7 @@ def test_a_twist_moves_the_tip_in_its_direction_and_silence_ends_it(cell):
 
 def test_a_twist_in_the_frame_of_the_tip_or_a_link_goes_along_its_axes(cell):
     start = cell.pose_beside_ready(0.0, 0.0, 0.0)  # the hand points down
-    for frame in ('panda_hand_tcp', 'panda_link8', '/panda_link8'):
+    for frame in ('panda_hand_tcp', '/panda_link8'):
         cell.rest()
         with cell.held(cell.twists, lambda: cell.twist(frame, linear_z=0.3)):  # noqa: B023
             cell.states.wait(lambda state: cell.tip(state)[2, 3] < start[2, 3] - 0.03)
@@ -63,13 +63,6 @@ def test_a_twist_in_the_frame_of_the_tip_or_a_link_goes_along_its_axes(cell):
     axis = elbow[:3, 2]
     with cell.held(cell.twists, lambda: cell.twist('panda_link4', linear_z=0.3)):
         cell.states.wait(lambda state: (cell.tip(state) - start)[:3, 3] @ axis > 0.02)
-
-
-def test_joints_are_driven_by_name(cell):
-    with cell.held(cell.jogs, lambda: cell.jog(['panda_joint6'], [0.6])):
-        cell.states.wait(lambda state: cell.positions(state)[5] > cell.start[5] + 0.1)
-    moved = cell.wait_for_rest() - cell.start
-    assert np.abs(np.delete(moved, 5)).max() < 1e-9
 
 
 def test_a_pose_is_gone_to_while_it_is_asked_for(cell):
@@ -146,7 +139,7 @@ BAD = [
     (lambda cell: cell.jog(['panda_joint1'] * 2, [0.5, 0.5]), 'twice'),
     (lambda cell: cell.jog(['panda_elbow'], [0.5]), "'panda_elbow' is none of"),
     (lambda cell: pose(cell, '', 1e6), 'pose.position.x: is 1e+06 m from panda_link0'),
-    (lambda cell: pose(cell, '', math.inf), 'pose.position.x: is inf'),
+    (lambda cell: pose(cell, '', math.inf), 'pose.position.x is inf'),
     (lambda cell: pose(cell, 'panda_hand', -1001.0), 'can be no target'),
 ]
 
@@ -174,12 +167,11 @@ def test_a_command_without_a_stamp_counts_as_sent_now_and_displacements_do_not_c
     with cell.held(cell.jogs, unstamped):
         cell.states.wait(lambda state: cell.positions(state)[0] > cell.start[0] + 0.05)
         cell.node.wait_for('displacements are ignored', 10.0)
-    assert cell.node.output.count('delta_joint_cmds has no stamp') == 1
-
-
-def test_a_jog_with_displacements_alone_is_told_what_counts(cell):
+    moved = cell.wait_for_rest() - cell.start
+    assert np.abs(np.delete(moved, 0)).max() < 1e-9, 'the joint that is named moves alone'
     with cell.held(cell.jogs, lambda: cell.jog(['panda_joint1'], displacements=[0.1])):
         cell.node.wait_for('velocities: are missing: displacements are ignored', 10.0)
+    assert cell.node.output.count('delta_joint_cmds has no stamp') == 1
 
 
 HALT_FOR_COLLISION = 5

@@ -406,21 +406,3 @@ def test_windows_go_on_from_each_other_in_simulated_time(bench, chain, frequency
             t = after.times[0] + np.linspace(0.0, TAKEN_UP, 5)
             assert np.abs(after.at(t) - before.at(t)).max() < 1e-3  # [rad]
         assert 99.0 < windows[0].times[0] < windows[-1].times[0] < arm.time
-
-
-@pytest.mark.alone
-def test_nothing_moves_while_the_simulation_is_paused(bench, chain):
-    with SimulatedTrajectoryArm(bench, NAMES, READY, 100.0, 1.0) as arm:
-        rig = Rig(
-            bench,
-            chain,
-            'joint_trajectory',
-            arm,
-            use_sim_time=True,
-            velocity_scaling=SLOW,
-        )
-        rig.begin(rig.pose(*FAR), lambda: np.abs(arm.velocity).max())
-        arm.run_at(0.0)
-        until_silent(rig.commands)
-        arm.run_at(1.0)
-        until(lambda: rig.tip_error(rig.pose(*FAR)) < 1e-3, 30.0, 'arrival')

@@ -3,17 +3,15 @@
 import math
 import re
 
-from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
-from moveit_msgs.srv import GetPositionIK
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
 from support.harness import until
 from support.ros.cells import NAMES, NODE, READY, until_silent
 from support.ros.nodes import Arm, start_panda, status, target
-from support.ros.servers import hopeless, ik_request, PANDA, posture_of, TIP
+from support.ros.servers import PANDA, posture_of, TIP
 from support.ros.trajectories import AWAY, message, Player, smooth
 
 from ik_service.exceptions import nearest
@@ -61,29 +59,6 @@ def test_following_a_target(bench, arm):
     status(diagnostics, 'following', state='STATE_STALE')
     node.wait_for('the joint states are stale', 5.0)
     until_silent(commands)
-
-
-def test_a_slow_solve_does_not_delay_the_commands(bench, arm):
-    node = start_panda(bench, **{'solver.max_searches': 1_000_000})
-    start = posture_of(arm, 1)[arm.indices]
-    (result,) = bench.set_parameters('ik_service', velocity_scaling=0.02)
-    assert result.successful
-    commands = bench.record(JointState, 'joint_command', publishers=1)
-    Arm(bench, arm.chain.joint_names, start)
-    T = arm.chain.forward(arm.chain.mid_range())
-    bench.publisher(PoseStamped, 'target_pose').publish(target(T))
-    commands.wait()
-    client = bench.service_client(GetPositionIK, 'compute_ik')
-    request = ik_request(hopeless(), timeout=Duration(sec=30))
-    slow = [client.call_async(request) for _ in range(2)]
-    since = len(commands)
-    until(lambda: len(commands) > since + 150, 20.0, 'the commands of 1.5 s')
-    assert not any(future.done() for future in slow)
-    node.kill()
-    positions = np.array([message.position for message in commands.messages])
-    limits = 0.02 * arm.chain.velocity / 100.0 * (1 + 1e-9)
-    assert np.all(np.abs(np.diff(positions, axis=0)) <= limits)
-    assert np.abs(np.diff(positions, axis=0)).max() > 0.9 * limits.min()
 
 
 def test_bad_joint_states_are_ignored(bench, arm):
