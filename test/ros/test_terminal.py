@@ -13,7 +13,6 @@ import yaml
 
 from ik_service.cli import ros
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.terminal import graph
 from ik_service.ros.terminal.graph import CallFailedError, parameter_value, rate_text
 from ik_service.ros.terminal.values import (
     filled,
@@ -35,7 +34,6 @@ GOAL = (
 def terminal(bench, monkeypatch, capsys):
     """Returns what a call of the program prints; its names are in the bench's namespace."""
     monkeypatch.setenv('ROS_DOMAIN_ID', str(bench.node.context.get_domain_id()))
-    monkeypatch.setattr(graph, '_LOOK', 0.2)
 
     def call(*words):
         assert ros.main([re.sub('^/', f'{bench.namespace}/', word) for word in words]) == 0

@@ -83,7 +83,7 @@ def stays_on_its_way(cell):
     """
     Check that all commands are on the straight line, and within the limits.
 
-    How near is checked more strictly in test_trajectory_goal.py.
+    How near is checked more strictly in motion/test_playback.py.
     """
     keeps_the_bounds(cell)
     assert distance_from_line(commanded(cell), READY, AWAY).max() < 1e-3
