@@ -5,6 +5,7 @@ import math
 from geometry_msgs.msg import PoseStamped, Quaternion
 from moveit_msgs.srv import GetCartesianPath, GetPositionFK, GetPositionIK, GetStateValidity
 import numpy as np
+import pytest
 from rclpy.time import Time
 from support.chains import arm_path
 
@@ -127,6 +128,7 @@ class Server:
             handler.measured = self.measured
 
     def check_collisions(self):
+        pytest.importorskip('coal', reason='needs the extra collision')
         self.collisions.prepare(self.arm)
         self.required = True
 
