@@ -13,6 +13,7 @@ from importlib import import_module
 from importlib.util import find_spec
 import json
 import os
+from pathlib import Path
 import runpy
 import select
 import signal
@@ -180,6 +181,7 @@ def _run(module):
 if __name__ == '__main__':
     _die_with(int(sys.argv[2]))
     sys.path[0] = os.getcwd()  # as with python -m
+    sys.path.append(str(Path(__file__).parents[1]))  # for programs of the tests
     if find_spec('rclpy'):
         for name in _IMPORTED:
             import_module(name)

@@ -17,13 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ik_service.jit.compile import inner_kernel, kernel, merged_kernel
-from ik_service.kinematics.kernels import (
-    all_finite,
-    copy_vector,
-    fill_vector,
-    monotonic_ns,
-    transform_fault,
-)
+from ik_service.kinematics.kernels import all_finite, copy_vector, fill_vector, monotonic_ns
+from ik_service.kinematics.pose_error import transform_fault
 from ik_service.solvers.all_solutions.closed_forms import closed_form_starts, GENERAL, NO_FORM
 from ik_service.solvers.loop.iteration import (
     beyond_reach,
