@@ -1,13 +1,26 @@
-"""Paths on the page: drawn, previewed and executed."""
+"""Paths on the page: waypoints, the form, previews and their execution."""
 
+from __future__ import annotations
+
+import math
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from ik_service.common.transforms import rigid_transform, rotation_about_axis
+from ik_service.extras.viewer.path.waypoints import (
+    circle_poses,
+    MOST_POINTS,
+    WaypointError,
+    Waypoints,
+)
+
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 
+from support.harness import until
+from support.page.client import page_socket, serving
 from support.page.paths import FakeLink, straight_answer
 from support.ros.servers import panda_arm
 
@@ -15,6 +28,13 @@ from ik_service.exceptions import TrajectoryError
 from ik_service.extras.viewer.link.path_link import PathAnswer, PathSettings
 from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.task_queue import TaskQueue
+from ik_service.extras.viewer.panel.panel_html import Level
+from ik_service.extras.viewer.path.path_form import (
+    path_text,
+    PathForm,
+    PathState,
+    percentage,
+)
 from ik_service.extras.viewer.path.paths import Paths, Playback
 from ik_service.extras.viewer.path.preview import make_preview
 
@@ -364,3 +384,193 @@ def test_a_fraction_is_a_share(chain, fraction, shown):
     q = chain.mid_range()
     answer = straight_answer(chain, q, q + 0.1, fraction=fraction)
     assert make_preview(chain, answer).fraction == shown
+
+
+CENTER = np.array([0.4, 0.1, 0.3])
+
+
+def on_rim(angle, radius=0.2, tilt=0.7):
+    """A pose on a circle in a tilted plane, turned by half of its angle."""
+    plane = rotation_about_axis((1.0, 0.0, 0.0), tilt)
+    position = CENTER + plane @ (radius * np.array([math.cos(angle), math.sin(angle), 0.0]))
+    return rigid_transform(rotation_about_axis((0.0, 0.0, 1.0), angle / 2), position)
+
+
+def drawn(*poses):
+    points = Waypoints()
+    for pose in poses:
+        points.add(pose)
+    return points
+
+
+@pytest.mark.parametrize('angles', [(0.0, 1.0, 2.0), (0.5, 3.0, 5.5), (2.0, 1.0, -3.5)])
+def test_a_circle_goes_once_around_through_its_three_points_in_their_order(angles):
+    points = [on_rim(angle) for angle in angles]
+    poses = circle_poses(*points)
+    rim = poses[:, :3, 3] - CENTER
+    np.testing.assert_allclose(np.linalg.norm(rim, axis=1), 0.2, atol=1e-9)
+    passed = [int(np.argmin(np.abs(poses - T).max(axis=(1, 2)))) for T in points]
+    assert passed[0] == 0 < passed[1] < passed[2] < len(poses) - 1
+    np.testing.assert_allclose(poses[passed], points, atol=1e-9)
+    np.testing.assert_allclose(poses[-1], poses[0], atol=1e-9)
+    middle = (rim[1:] + rim[:-1]) / 2  # of the chords
+    assert 0.2 - np.linalg.norm(middle, axis=1).min() < 2.1e-4
+
+
+def test_a_small_circle_and_a_huge_one_have_bounded_numbers_of_chords():
+    for radius in (1e-3, 50.0):
+        poses = circle_poses(*(on_rim(angle, radius) for angle in (0.0, 2.0, 4.0)))
+        assert 36 <= len(poses) <= 364
+
+
+def test_points_on_one_line_make_no_circle():
+    line = [rigid_transform(None, (x, 0.0, 0.0)) for x in (0.0, 0.1, 0.3)]
+    points = drawn(*line)
+    before = points.drawing
+    with pytest.raises(WaypointError, match='on one line'):
+        points.close_circle()
+    with pytest.raises(WaypointError, match='on one line'):
+        circle_poses(line[0], line[1], line[0])
+    assert points.drawing is before
+
+
+def test_lines_and_circles_follow_each_other():
+    rim = [on_rim(angle) for angle in (0.0, 1.0, 2.0)]
+    start, end = rigid_transform(None, (0.0, 0.0, 0.5)), rigid_transform(None, (0.0, 0.3, 0.5))
+    points = drawn(start, *rim)
+    points.close_circle()
+    points.add(end)
+    corners = points.corners()
+    np.testing.assert_array_equal(corners[[0, 1, -1]], [start, rim[0], end])
+    np.testing.assert_allclose(corners[-2], rim[0], atol=1e-9)  # from there the line goes on
+    with pytest.raises(WaypointError, match='after the last circle'):
+        points.close_circle()
+
+
+def test_each_step_can_be_undone_also_clearing():
+    rim = [on_rim(angle) for angle in (0.0, 1.0, 2.0)]
+    points = drawn(*rim)
+    points.close_circle()
+    drawings = [points.drawing]
+    points.clear()
+    assert len(points) == 0
+    points.undo()
+    assert points.drawing is drawings[0]
+    points.undo()
+    assert not points.drawing.circles
+    for left in (2, 1, 0, 0):
+        points.undo()
+        assert len(points) == left
+    assert points.corners().shape == (0, 4, 4)
+
+
+def test_a_point_where_the_last_one_is_is_refused():
+    points = drawn(on_rim(0.0))
+    with pytest.raises(WaypointError, match='waypoint 1 is here already'):
+        points.add(on_rim(1e-5))
+    assert len(points) == 1
+
+
+def test_the_number_of_points_is_bounded():
+    points = drawn(*(on_rim(0.01 * i) for i in range(MOST_POINTS)))
+    with pytest.raises(WaypointError, match=f'{MOST_POINTS} waypoints at most'):
+        points.add(on_rim(-1.0))
+
+
+READY = PathState(points=2, duration=3.0)
+
+
+def test_what_the_node_lacks_is_named():
+    lacking = PathState(has_planner=False, has_executor=False)
+    assert path_text(lacking).level is Level.BAD
+    assert 'service compute_cartesian_path and the action execute' in path_text(lacking).detail
+    no_action = PathState(points=2, duration=3.0, has_executor=False)
+    assert 'action execute_trajectory is not' in path_text(no_action).detail
+    assert no_action.can_preview
+    assert not no_action.can_execute
+
+
+@pytest.mark.parametrize(
+    'obstacle',
+    [
+        {'distance': 'far'},
+        {'is_planning': True},
+        {'is_approaching': True},
+        {'progress': 0.5},
+        {'obstacle': 'no states'},
+        {'duration': 0.0},
+        {'has_executor': False},
+    ],
+)
+def test_only_a_motion_from_where_the_arm_rests_can_be_executed(obstacle):
+    assert READY.can_execute
+    assert not PathState(**{'points': 2, 'duration': 3.0, **obstacle}).can_execute
+
+
+def test_a_part_of_the_path_never_looks_whole():
+    assert percentage(0.9999) == '99 %'
+    assert path_text(PathState(points=2, duration=1.0, fraction=0.437)).headline.endswith('43 %')
+    assert path_text(READY).headline == 'Ready to execute'
+
+
+class Tab:
+    """The tab, and the names of what was done in it."""
+
+    def __init__(self, client):
+        self.served, self.done = client.served, []
+        gui = client.served.server.gui
+        container = gui.add_tab_group().add_tab('path')
+        self.form = PathForm(gui, container, lambda name, *_: self.done.append(name), self)
+
+    def __getattr__(self, name):  # stands for the paths' own methods
+        return name
+
+
+@pytest.fixture(scope='module')
+def tab():
+    with serving() as client:
+        yield Tab(client)
+
+
+def test_only_the_page_itself_can_execute_a_path(tab):
+    tab.form.show(READY)
+    for origin in ('http://evil.example', 'null', 'http://127.0.0.1:1'):
+        with page_socket(tab.served, origin) as page:
+            assert page is None
+    assert not tab.done
+    with page_socket(tab.served) as page:
+        page.click(tab.form._execute)
+        until(lambda: tab.done == ['execute'], 30.0, 'an execution')
+
+
+def test_what_this_program_shows_is_nothing_that_was_done(tab):
+    tab.done.clear()
+    for time in (0.5, 2.0):
+        tab.form.show(PathState(points=2, duration=3.0, time=time, is_playing=True))
+    assert tab.form._time.value == 2.0
+    assert tab.form._play.label == 'Pause'
+    assert not tab.done
+
+
+def test_buttons_are_there_when_they_can_be_used(tab):
+    form = tab.form
+    form.show(PathState(points=1))
+    assert form._preview.disabled
+    assert form._execute.disabled
+    assert not form._time.visible
+    form.show(PathState(points=2, duration=3.0, fraction=0.437, distance='far'))
+    assert form._go.visible
+    assert form._execute.disabled
+    form.show(PathState(points=2, duration=3.0, fraction=0.437))
+    assert not form._go.visible
+    assert (form._execute.disabled, form._execute.label) == (False, 'Execute the first 43 %')
+    form.show(PathState(points=2, duration=3.0, progress=0.5))
+    assert form._add.disabled
+    assert form._cancel.visible
+    assert form._progress.value == 50.0
+
+
+def test_settings_are_in_metres(tab):
+    settings = tab.form.settings
+    assert (settings.max_step, settings.speed) == (0.005, pytest.approx(0.1))
+    assert settings.avoid_collisions

@@ -1,14 +1,27 @@
+"""What is heard of a node: diagnostics, parameters, and its world."""
+
+from __future__ import annotations
+
 from dataclasses import replace
+import math
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
+pytest.importorskip('visualization_msgs.msg', reason='visualization_msgs is not installed')
 
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rcl_interfaces.msg import Parameter, ParameterEvent
+from visualization_msgs.msg import Marker, MarkerArray
 
+from ik_service.collision import shapes
+from ik_service.collision.world import AttachedObject, World, WorldObject
+from ik_service.common.transforms import transform_from_xyz_rpy
+from ik_service.exceptions import IkServiceError
 from ik_service.extras.viewer.link import node_monitor as module
 from ik_service.extras.viewer.link.node_monitor import (
     connection_status,
@@ -21,7 +34,11 @@ from ik_service.extras.viewer.link.node_monitor import (
     STATES_TIMEOUT,
 )
 from ik_service.extras.viewer.link.task_queue import TaskQueue
+from ik_service.extras.viewer.link.world_picture import MOST_MARKERS, read_world_picture
 from ik_service.extras.viewer.panel.measures import SolveReport
+from ik_service.model.geometry.link_geometry import CollisionGeometry
+from ik_service.model.geometry.solids import Box, Cylinder, Sphere
+from ik_service.ros.markers.world_markers import world_marker_array, WorldScene
 
 NOW = 100.0
 CONNECTED = ConnectionFacts(
@@ -144,8 +161,8 @@ def test_a_solve_without_errors_has_none():
 NAME = '/ik_service'
 
 
-class World:
-    """A node with a node whose answers are given by hand, and a clock that is set by hand."""
+class Graph:
+    """A monitor, a node whose answers are given by hand, and a clock that is set by hand."""
 
     def __init__(self, monkeypatch):
         self.now, self.offered, self.asked, self.results, self.connections = 100.0, True, [], [], 0
@@ -204,56 +221,140 @@ class World:
 
 
 @pytest.fixture
-def world(monkeypatch):
-    return World(monkeypatch)
+def graph(monkeypatch):
+    return Graph(monkeypatch)
 
 
-def test_a_node_that_compiles_is_busy_and_not_gone(world):
-    assert world.status_after(0.5).headline == f'Connected to {NAME}'
-    world.choose('ccd')
-    assert world.status_after(0.5).headline == f'Connected to {NAME}'  # most changes take no time
-    status = world.status_after(20.0)
+def test_a_node_that_compiles_is_busy_and_not_gone(graph):
+    assert graph.status_after(0.5).headline == f'Connected to {NAME}'
+    graph.choose('ccd')
+    assert graph.status_after(0.5).headline == f'Connected to {NAME}'  # most changes take no time
+    status = graph.status_after(20.0)
     assert (status.level, status.headline) == (Level.WAITING, 'The IK node is busy')
     assert 'for 20 s' in status.detail
-    world.answer(0)
-    assert world.results == [({'solver.name': 'ccd'}, '')]
-    world.receive()
-    assert world.status_after(0.5).headline == f'Connected to {NAME}'
-    assert world.connections == 1  # it was there all the time
+    graph.answer(0)
+    assert graph.results == [({'solver.name': 'ccd'}, '')]
+    graph.receive()
+    assert graph.status_after(0.5).headline == f'Connected to {NAME}'
+    assert graph.connections == 1  # it was there all the time
 
 
-def test_it_is_busy_until_all_changes_are_answered(world):
-    world.choose('ccd')
-    world.status_after(5.0)
-    world.choose('bfgs')
-    world.answer(0)
-    assert world.status_after(0.5).headline != 'The IK node is busy'
-    assert world.status_after(5.0).headline == 'The IK node is busy'
-    world.answer(1, 'no')
-    assert world.results[1] == ({'solver.name': 'bfgs'}, 'no')
-    assert world.status_after(5.0).headline == 'The IK node is gone'
+def test_it_is_busy_until_all_changes_are_answered(graph):
+    graph.choose('ccd')
+    graph.status_after(5.0)
+    graph.choose('bfgs')
+    graph.answer(0)
+    assert graph.status_after(0.5).headline != 'The IK node is busy'
+    assert graph.status_after(5.0).headline == 'The IK node is busy'
+    graph.answer(1, 'no')
+    assert graph.results[1] == ({'solver.name': 'bfgs'}, 'no')
+    assert graph.status_after(5.0).headline == 'The IK node is gone'
 
 
-def test_a_node_that_leaves_while_it_is_busy_is_gone(world):
-    world.choose('ccd')
-    assert world.status_after(20.0).headline == 'The IK node is busy'
-    world.offered = False
-    assert world.status_after(0.5).headline == 'The IK node is gone'
-    world.offered = True
-    world.receive()
-    assert world.status_after(0.5).headline == f'Connected to {NAME}'  # its answer will never come
-    assert world.connections == 2
+def test_a_node_that_leaves_while_it_is_busy_is_gone(graph):
+    graph.choose('ccd')
+    assert graph.status_after(20.0).headline == 'The IK node is busy'
+    graph.offered = False
+    assert graph.status_after(0.5).headline == 'The IK node is gone'
+    graph.offered = True
+    graph.receive()
+    assert graph.status_after(0.5).headline == f'Connected to {NAME}'  # its answer will never come
+    assert graph.connections == 2
 
 
-def test_a_restarted_node_is_not_busy(world):
-    world.choose('ccd')
-    assert world.status_after(20.0).headline == 'The IK node is busy'
-    world.monitor.on_parameters(ParameterEvent(node=NAME, new_parameters=[Parameter(name='rate')]))
-    world.receive()
-    assert world.status_after(0.5).headline == f'Connected to {NAME}'
+def test_a_restarted_node_is_not_busy(graph):
+    graph.choose('ccd')
+    assert graph.status_after(20.0).headline == 'The IK node is busy'
+    graph.monitor.on_parameters(ParameterEvent(node=NAME, new_parameters=[Parameter(name='rate')]))
+    graph.receive()
+    assert graph.status_after(0.5).headline == f'Connected to {NAME}'
 
 
-def test_stops_that_others_ask_for_are_noticed(world):
+def test_stops_that_others_ask_for_are_noticed(graph):
     for text, stops in [('2', 0), ('2', 0), ('3', 1), ('none', 1), ('4', 1), ('0', 1), ('1', 2)]:
-        world.report_stops(text)
-        assert world.stops == stops
+        graph.report_stops(text)
+        assert graph.stops == stops
+
+
+T = transform_from_xyz_rpy((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))
+
+
+def test_what_the_node_sends_is_what_the_page_shows():
+    mesh = shapes.Mesh(np.eye(3), [[0, 1, 2]])
+    pile = [shapes.Box((1, 2, 3)), shapes.Sphere(0.5), shapes.Cylinder(0.2, 3.0), mesh]
+    world = World(
+        {'pile': WorldObject('pile', pile, T), 'p': WorldObject('p', shapes.Plane((0, 0, 1, 0)))},
+        {'tool': AttachedObject('tool', shapes.Cone(0.1, 0.2), 'hand', (), T)},
+    )
+    links = [CollisionGeometry('arm/upper', Sphere(0.1), np.eye(4))]
+    contacts = [('arm/upper', 'pile')]
+    scene = WorldScene('base', world, contacts, links, ['a remark'])
+    picture = read_world_picture(world_marker_array(scene, Time()))
+    assert picture.colliding_links == {'arm/upper'}
+    assert (picture.contacts, picture.remarks) == (('arm/upper with pile',), ('a remark',))
+    tool, box, ball, rod, triangle, floor = picture.parts
+    assert [part.link for part in picture.parts] == ['hand', *5 * ['base']]
+    assert [box.geometry, ball.geometry, rod.geometry] == [
+        Box((1, 2, 3)),
+        Sphere(0.5),
+        Cylinder(0.2, 3.0),
+    ]
+    np.testing.assert_array_equal(triangle.geometry.vertices, np.eye(3))
+    assert tool.geometry.faces.max() == len(tool.geometry.vertices) - 1
+    assert floor.opacity < 1.0
+    assert box.opacity is None
+    assert box.color == ball.color != tool.color
+    for part in (tool, box, rod, triangle):
+        np.testing.assert_allclose(part.T_link_geometry, T, atol=1e-12)
+
+
+def marker(**fields):
+    made = Marker(ns='objects', id=7, type=Marker.CUBE)
+    made.scale.x = made.scale.y = made.scale.z = made.pose.orientation.w = 1.0
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return made
+
+
+def triangles(*numbers):
+    from geometry_msgs.msg import Point
+
+    points = [Point(x=number) for number in numbers]
+    return marker(type=Marker.TRIANGLE_LIST, points=points)
+
+
+def resized(x):
+    made = marker()
+    made.scale.x = x
+    return made
+
+
+def turned(w):
+    made = marker()
+    made.pose.orientation.w = w
+    return made
+
+
+@pytest.mark.parametrize(
+    ('bad', 'complaint'),
+    [
+        (marker(type=Marker.ARROW), 'marker 7 of objects: type 0 is not known'),
+        (resized(0.0), 'no size'),
+        (resized(math.nan), 'no size'),
+        (turned(0.0), 'zero quaternion'),
+        (turned(math.inf), 'finite'),
+        (triangles(0.0, 1.0), '2 points make no triangles'),
+        (triangles(0.0, 1.0, math.nan), 'no triangles'),
+        (triangles(), '0 points'),
+    ],
+)
+def test_a_faulty_marker_is_refused(bad, complaint):
+    with pytest.raises(IkServiceError, match=complaint):
+        read_world_picture(MarkerArray(markers=[marker(), bad]))
+
+
+def test_foreign_and_further_markers_are_ignored():
+    foreign = [marker(ns='trail', type=Marker.LINE_STRIP), marker(action=Marker.DELETE)]
+    many = [marker()] * (MOST_MARKERS + 1)
+    picture = read_world_picture(MarkerArray(markers=[*foreign, *many]))
+    assert len(picture.parts) == MOST_MARKERS - len(foreign)

@@ -2,6 +2,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.chains import REPOSITORY
 
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
@@ -116,7 +117,7 @@ def test_the_text_that_the_node_serves_takes_the_place_of_its_parameters():
     assert (own.source, own.file) == (Path('/own.urdf'), None)
 
 
-URDF = Path(__file__).parents[4] / 'urdf' / 'panda.urdf'
+URDF = REPOSITORY / 'urdf' / 'panda.urdf'
 PANDA_SRDF = """<robot name="panda"><group name="a">
 <chain base_link="panda_link0" tip_link="panda_link8"/></group>
 <group_state name="up" group="a"><joint name="panda_joint1" value="0.5"/></group_state></robot>"""
