@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from xml.etree import ElementTree
 
 import pytest
@@ -14,13 +12,14 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from moveit_msgs.srv import GetGroupUrdf, GetMotionPlan
 from std_msgs.msg import String
-from support.chains import arm_path, REPOSITORY
+from support.chains import arm_path
 from support.harness import START_TIMEOUT, until
 from support.ros.cells import NAMES, READY, SIM
 from support.ros.faulty_server import faulty_server, SilenceError
 from support.ros.nodes import LATCHED, NODE
 from support.ros.servers import PANDA, TIP
 
+from ik_service.cli.programs import ik_conformance
 from ik_service.extras.conformance.check import Check, CheckFailedError, Outcome, Verdict
 from ik_service.extras.conformance.report import (
     listing,
@@ -107,18 +106,11 @@ def test_without_a_server_the_exit_code_is_2(bench):
     assert f'nobody serves {bench.namespace}/compute_ik' in output
 
 
-def run(*words):
-    command = [sys.executable, '-m', PROGRAM, 'ik_conformance', *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY)
-
-
-def test_the_list_names_every_check_with_what_it_asks():
-    from ik_service.extras.conformance.run import CHECKS
-
-    done = run('--list')
-    assert done.returncode == 0
+def test_the_list_names_every_check_with_what_it_asks(capsys):
+    assert ik_conformance(['--list']) == 0
+    listed = capsys.readouterr().out
     for check in CHECKS:
-        assert re.search(rf'^  {check.name} +{re.escape(check.summary)}$', done.stdout, re.M)
+        assert re.search(rf'^  {check.name} +{re.escape(check.summary)}$', listed, re.M)
 
 
 @pytest.mark.parametrize(
@@ -131,11 +123,15 @@ def test_the_list_names_every_check_with_what_it_asks():
         (('--timeout', '0.5', '--ros-args', '--nonsense'), 'command line'),
     ],
 )
-def test_a_wrong_command_has_the_exit_code_2(words, said):
-    done = run(*words)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert 'Traceback' not in done.stderr
+def test_a_wrong_command_has_the_exit_code_2(words, said, capsys):
+    try:
+        code = ik_conformance(words)
+    except SystemExit as end:
+        code = end.code
+    assert code == 2
+    said_it = capsys.readouterr().err
+    assert said in said_it
+    assert 'Traceback' not in said_it
 
 
 GOOD = Check('good', 'poses', 'what is asked', print, 'a table')

@@ -40,8 +40,10 @@ def cell(cell_and_mover):
     def is_there(state):
         return np.abs(cell.positions(state) - LEFT).max() < 1e-4
 
-    if len(cell.commands) or not is_there(cell.states.next()):
-        end, result = mover.follow(message([4.0], [LEFT])).result()
+    state = cell.states.next()
+    if len(cell.commands) or not is_there(state):
+        seconds = 0.5 + 2.0 * (np.abs(cell.positions(state) - LEFT) / cell.chain.velocity).max()
+        end, result = mover.follow(message([seconds], [LEFT])).result()
         assert end == 'succeeded', result
         cell.states.wait(is_there, since=len(cell.states))
         until(lambda: time.monotonic() - cell.commands.times[-1] > 0.2, what='an end of commands')

@@ -147,21 +147,6 @@ def test_other_and_damaged_files_are_refused(scara, tmp_path):
                 InverseMap.load(path)
 
 
-@pytest.mark.parametrize('array', ['origin', 'rotations', 'quality'])
-def test_damaged_numbers_are_refused(scara, tmp_path, array):
-    path = tmp_path / 'scara.zarr'
-    scara.save(path)
-    file = next(each for each in (path / array / 'c').rglob('*') if each.is_file())
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
-    file.write_bytes(content)
-    with pytest.raises(StoreError, match=f'damaged: {array}: .*checksum'):
-        InverseMap.load(path)
-    file.unlink()
-    with pytest.raises(StoreError, match=f'damaged: {array}: the file .* is missing'):
-        InverseMap.load(path)
-
-
 def test_a_map_of_another_arm_is_refused(scara):
     with pytest.raises(ArgumentError, match='inverse_map: is that of another arm'):
         search_places(arm('panda'), [np.eye(4)], inverse_map=scara)
