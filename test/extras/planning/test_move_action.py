@@ -28,7 +28,6 @@ from support.harness import until
 from support.ros.cells import CHAIN, NAMES, NODE, READY
 from support.ros.plans import (
     box,
-    compas_configuration,
     compas_frame,
     FLANGE,
     gone,
@@ -433,12 +432,10 @@ class TestMoveGroupInterface:
 
 @pytest.mark.usefixtures('_post')
 class TestCompasFab:
-    @pytest.mark.parametrize('kind', ['frame', 'configuration'])
-    def test_plan_motion_and_follow(self, cell, mover, kind):
+    def test_plan_motion_and_follow(self, cell, mover):
         chain = flange()
         T = chain.forward(RIGHT)
-        constraints = compas_frame(T) if kind == 'frame' else compas_configuration(NAMES, RIGHT)
-        answer = mover.plan(like_compas_fab(constraints, NAMES, LEFT, SECONDS))
+        answer = mover.plan(like_compas_fab(compas_frame(T), NAMES, LEFT, SECONDS))
         assert answer.error_code.val == CODES.SUCCESS, answer.error_code
         # It looks up the type of every joint of the answer in the robot's description.
         robot = iks.Robot.from_urdf(arm_path('panda'))
