@@ -294,8 +294,7 @@ def test_read_only_installation_is_compiled_once_and_again_where_the_cache_is_da
 
     def solved():
         """Where the package and the cache are, how the kernel came, and whether Numba's did."""
-        # Without optimisation: what is compiled is the same, in a part of the time.
-        done = run(SOLVE_FROM_COPY, root, [urdf], HOME=str(home), NUMBA_OPT='0')
+        done = run(SOLVE_FROM_COPY, root, [urdf], HOME=str(home))
         assert (done.returncode, done.stderr) == (0, '')
         return done.stdout.splitlines()
 

@@ -194,8 +194,7 @@ print(len(inside) > 5, sorted(set(inside) - covered))
 def test_all_that_is_compiled_in_is_covered(tmp_path, robot):
     done = subprocess.run(
         [sys.executable, '-c', COMPILED, str(REPOSITORY / 'urdf' / robot[0]), *robot[1:]],
-        # Without optimisation: what is compiled is the same, in a part of the time.
-        env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path), 'NUMBA_OPT': '0'},
+        env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path)},
         cwd=REPOSITORY,
         capture_output=True,
         text=True,

@@ -258,10 +258,9 @@ def test_edited_steps_are_compiled_anew_and_others_loaded(tmp_path):
         (tmp_path / 'own_factor.py').write_text(f'FACTOR = {factor}\n')
         (tmp_path / 'own_step.py').write_text(STEP.replace('SIGN', sign))
         path = os.pathsep.join([str(tmp_path), str(REPOSITORY)])
-        cache = {'NUMBA_CACHE_DIR': str(tmp_path / 'cache')}
         done = subprocess.run(
             [sys.executable, '-B', '-c', FIRST_STEP], capture_output=True, text=True, check=True,
-            env={**os.environ, **cache, 'NUMBA_OPT': '0', 'PYTHONPATH': path},
+            env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path / 'cache'), 'PYTHONPATH': path},
         )  # fmt: skip
         return done.stdout.split()
 
