@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, ExitStack
 import math
-import time
 from typing import Literal
 
 from geometry_msgs.msg import TransformStamped
 import numpy as np
-from rclpy.clock import Clock, ClockType
 from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -20,6 +18,7 @@ from rclpy.time import Time
 from std_msgs.msg import String
 
 from ik_service.arm.arm import MeasuredState
+from ik_service.common.periodic_calls import PeriodicCall
 from ik_service.common.transforms import quaternion_xyzw_from_rotation
 from ik_service.exceptions import (
     ChainError,
@@ -34,10 +33,10 @@ from ik_service.extras.cells.descriptions import DescribedArm
 from ik_service.model.joint import Joint, JointType
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.common.executors import SharedThreads
+from ik_service.ros.common.executors import partition, SharedThreads, StreamExecutor
 from ik_service.ros.common.node_options import NodeOptions
 from ik_service.ros.common.qos import DESCRIPTION_QOS
-from ik_service.ros.common.runtime import GRACE, spinning_node, StopRequest
+from ik_service.ros.common.runtime import GRACE, spinning, spinning_node, StopRequest
 from ik_service.ros.common.tf_listener import (
     tf_message,
     TF_STATIC_QOS,
@@ -62,7 +61,6 @@ class CellFrames:
     Publisher of the frames of arms, and of their descriptions.
 
     :param measured: returns the measured state of each arm by its name.
-    :param rate: how often the frames of moving links are published [Hz].
     :raises MissingRosPackageError: tf2_msgs is not installed.
     """
 
@@ -73,8 +71,8 @@ class CellFrames:
         arms: Sequence[DescribedArm],
         measured: Mapping[str, Measured],
         frames: FramesToPublish,
-        rate: float,
     ) -> None:
+        self._moving: list[_MovingFrames] = []
         if frames == 'none':
             return
         message = tf_message()
@@ -88,8 +86,6 @@ class CellFrames:
             static += [stamped for arm in arms for stamped in _fixed(arm)]
             self._moving = [_MovingFrames(arm, measured[arm.entry.name]) for arm in arms]
             self._publisher = node.create_publisher(message, '/tf', 100)
-            steady = Clock(clock_type=ClockType.STEADY_TIME)  # also in a simulation that pauses
-            node.create_timer(1.0 / rate, self._publish, clock=steady)
             self._describe(node, arms)
         latched = node.create_publisher(message, '/tf_static', TF_STATIC_QOS)
         latched.publish(message(transforms=static))
@@ -102,8 +98,13 @@ class CellFrames:
             publisher.publish(String(data=arm.urdf))
             self._latched.append(publisher)
 
-    def _publish(self) -> None:
-        now, stamp = time.monotonic(), self._clock.now()
+    def publish(self, now: float) -> None:
+        """
+        Publish the frames of links that have moved.
+
+        :param now: the monotonic clock [s].
+        """
+        stamp = self._clock.now()
         found = [stamped for arm in self._moving for stamped in arm.news(now, stamp)]
         if found:
             self._publisher.publish(self._message(transforms=found))
@@ -239,14 +240,31 @@ def run_arms(
             with errors_named(cell, arm.entry):
                 node.start()
         measured = {name: lambda node=node: node.measured for name, node in nodes.items()}
-        CellFrames(shared, cell.world, arms, measured, frames, cell.frame_rate)
-        stack.enter_context(spinning_node(shared))
+        published = CellFrames(shared, cell.world, arms, measured, frames)
+        calls = PeriodicCall(
+            published.publish,
+            cell.frame_rate,
+            lambda error: shared.get_logger().error(f'frames are not published: {error}'),
+            thread=threads.checks,
+        )
+        stack.enter_context(_spinning(shared))
+        stack.enter_context(calls)
         stop.grace = GRACE + LONGEST_RAMP + _DESTROYING * len(arms)
         started()
         with ThreadPoolExecutor(len(nodes), 'arm') as pool:
             # Side by side, as each of them takes until its arm is at rest.
             for ended in [pool.submit(_run, node, stop) for node in nodes.values()]:
                 ended.result()
+
+
+@contextmanager
+def _spinning(node: Node) -> Iterator[None]:
+    """Spin a node that listens to tf, for the time of a ``with`` block."""
+    groups = {subscription.callback_group for subscription in node.subscriptions}
+    groups.discard(node.default_callback_group)  # of the services of parameters
+    listener = StreamExecutor(node.context)
+    with spinning(listener, *partition(node, groups)), listener.serving(node, groups):
+        yield
 
 
 def ik_node(

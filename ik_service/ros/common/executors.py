@@ -192,11 +192,16 @@ class StreamExecutor:
 
     :param rest: time for which messages are left to gather after some were taken [s]; those that
         come one by one are then taken together.
+    :param turn: held while messages are served, unless it cannot be had within a while; None for
+        nothing to wait for.
     """
 
-    def __init__(self, context: Context, rest: float = 0.0) -> None:
+    def __init__(
+        self, context: Context, rest: float = 0.0, turn: threading.Lock | None = None
+    ) -> None:
         self._context = context
         self._rest = rest
+        self._turn = turn
         self._parts: tuple[_Part, ...] = ()
         self._served: tuple[_Part, ...] = ()
         self._parts_changed = threading.Condition()
@@ -279,11 +284,22 @@ class StreamExecutor:
                 ready = waiting.get_ready_entities('subscription')
                 for event in [event for event in events if event.is_ready(waiting)]:
                     _finish(event.execute(event.take_data()))
-                for stream in streams:
-                    if stream.handle.pointer in ready and not self._ended.is_set():
-                        stream.serve()
+                with self._in_turn():
+                    for stream in streams:
+                        if stream.handle.pointer in ready and not self._ended.is_set():
+                            stream.serve()
                 if self._rest:
                     time.sleep(self._rest)
+
+    @contextmanager
+    def _in_turn(self) -> Iterator[None]:
+        """Wait for the turn, but not long, and hold it for the time of a ``with`` block."""
+        taken = self._turn is not None and self._turn.acquire(timeout=_PATIENCE)
+        try:
+            yield
+        finally:
+            if taken:
+                self._turn.release()
 
     def _wait(self, waiting: Any, streams: list[_Stream], events: list[Waitable]) -> None:  # noqa: ANN401 - it has no type
         """Wait for a message, an event or a change."""
@@ -342,6 +358,9 @@ def _finish(step: Coroutine[Any, Any, object]) -> None:
 _REST = 1e-3
 """Time for which joint states of several arms gather [s]."""
 
+_PATIENCE = 0.02
+"""Time for which targets wait for those of other arms, at most [s]."""
+
 
 class SharedThreads:
     """
@@ -354,11 +373,14 @@ class SharedThreads:
     :ivar commands: makes the calls for the commands of all nodes.
     :ivar checks: makes the calls for markers, which may take longer.
     :ivar states: takes the joint states for all nodes.
+    :ivar turn: held by the thread of the targets of one of them: those of all, which often come at
+        once, would keep the interpreter from the commands.
     """
 
     def __init__(self, context: Context | None = None) -> None:
         self.commands, self.checks = PeriodicCalls(), PeriodicCalls()
         self.states = StreamExecutor(context or get_default_context(), _REST)
+        self.turn = threading.Lock()
 
     @contextmanager
     def running(self) -> Iterator[None]:

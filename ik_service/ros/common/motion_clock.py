@@ -23,6 +23,9 @@ _PAUSED, _SLEEP = 0.5, 0.005
 _LOOKS, _AT_ONCE = 3, 2e-5
 """Number of readings of two clocks, and the time within which they are simultaneous [s]."""
 
+_FRESH = 5e-4
+"""Time for which the clock of a node is known to be simulated or not: about that of a tick [s]."""
+
 
 class MotionClock:
     """
@@ -43,6 +46,7 @@ class MotionClock:
         self._lock = threading.Lock()
         self._simulated: SimulatedTime | None = None
         self._shift = 0.0  # from the real time to this one, where that is not simulated
+        self._checked, self._was_simulated = -math.inf, False
 
     @property
     def simulated(self) -> bool:
@@ -124,7 +128,9 @@ class MotionClock:
 
     def _read(self, real: float) -> SimulatedTime | None:
         """Read a simulated clock; return the estimate of it, or None."""
-        if not self.simulated:
+        if not 0.0 <= real - self._checked < _FRESH:
+            self._checked, self._was_simulated = real, self.simulated
+        if not self._was_simulated:
             if self._simulated is not None:
                 self._shift = self._simulated.at(real) - real
                 self._simulated = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+import threading
 import time
 import traceback
 from typing import Unpack
@@ -57,8 +58,7 @@ from ik_service.ros.parameters.parameter_services import ParameterServices
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.scene.collision_world import CollisionWorld, REQUIRE_COLLISION_CHECKING
 
-_WATCH_RATE = 10.0  # of the calls of capabilities that observe [Hz]
-_NOTICE = 0.1  # time until others learn of a stop, or of a motion for no target [s]
+_WATCH_RATE = 10.0  # of the calls of what observes, and of news of stops and motions [Hz]
 
 
 class IkNode(NodeWithActions):
@@ -101,7 +101,7 @@ class IkNode(NodeWithActions):
         )
         self._followers: Followers | None = None
         self._fault = DescriptionFault()
-        self._reported = (0, 0)
+        self._reported, self._reporting = (0, 0), threading.Lock()
         self._started_at = time.monotonic()
         self._errors = FaultLogger(lambda text: self.get_logger().error(text))
         commands, checks = (shared.commands, shared.checks) if shared else (None, None)
@@ -118,7 +118,7 @@ class IkNode(NodeWithActions):
         self._descriptions = RobotDescriptions(
             self, self.parameters, self._loader, (self._commands.check, self._check_capabilities)
         )
-        self._threads = NodeThreads(self, shared.states if shared else None, self._on_error)
+        self._threads = NodeThreads(self, shared, self._on_error)
         self.parameters.when_changed(self._apply, self._prepare)
         self.parameters.when_arm_changed(self._check_arm, self._descriptions.rebuild)
         retry_dropped_responses(self)
@@ -207,9 +207,7 @@ class IkNode(NodeWithActions):
         self._subscribe()
         self._descriptions.start()
         # Not by ROS time, which stands still in a paused simulation.
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(1.0, self._on_second, clock=steady)
-        self.create_timer(_NOTICE, self._report_others, clock=steady)
+        self.create_timer(1.0, self._on_second, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._on_second()
 
     @contextmanager
@@ -287,9 +285,10 @@ class IkNode(NodeWithActions):
             self._publish_diagnostics()
 
     def _publish_diagnostics(self) -> None:
-        self._reported = self._stop.count, self._other_motions()
-        waiting = self._descriptions.waiting_for
-        self._diagnostics.publish(waiting, self._fault, self._followers)
+        with self._reporting:
+            self._reported = self._stop.count, self._other_motions()
+            waiting = self._descriptions.waiting_for
+            self._diagnostics.publish(waiting, self._fault, self._followers)
 
     def _other_motions(self) -> int:
         return 0 if self._followers is None else self._followers.other_motions
@@ -325,6 +324,7 @@ class IkNode(NodeWithActions):
             capability.preempt(reason)
 
     def _watch_all(self, now: float) -> None:
+        self._report_others()
         for call in self._parts.watches.copy():
             call(now)
 

@@ -8,7 +8,12 @@ from contextlib import contextmanager, ExitStack
 from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 
-from ik_service.ros.common.executors import PartialExecutor, partition, StreamExecutor
+from ik_service.ros.common.executors import (
+    PartialExecutor,
+    partition,
+    SharedThreads,
+    StreamExecutor,
+)
 from ik_service.ros.common.runtime import spinning
 from ik_service.ros.node.services import Services
 
@@ -24,18 +29,18 @@ class NodeThreads:
 
     Each group of callbacks has threads of its own: a stop, for example, waits for no solve.
 
-    :param states: takes the joint states of several nodes; None for a thread of its own.
+    :param shared: threads that several nodes share; None for its own.
     :param on_error: called with exceptions of their callback.
     """
 
     def __init__(
         self,
         node: Node,
-        states: StreamExecutor | None,
+        shared: SharedThreads | None,
         on_error: Callable[[Exception], None],
     ) -> None:
         self._node = node
-        self._states = states
+        self._shared = shared
         self._on_error = on_error
         self._executors: tuple[PartialExecutor | StreamExecutor, ...] = ()
 
@@ -61,8 +66,11 @@ class NodeThreads:
             stops: _STOPS,
         }
         context = self._node.context
-        own = [StreamExecutor(context) for _ in range(1 if self._states else 2)]
-        streams = own[0], self._states or own[1]
+        shared = self._shared
+        own = [StreamExecutor(context, turn=shared.turn if shared else None)]
+        if shared is None:
+            own.append(StreamExecutor(context))
+        streams = own[0], shared.states if shared else own[1]
         parts = partition(self._node, [states, targets, *polled], *counts)
         threads = zip(parts, (*counts.values(), _OTHERS), strict=True)
         self._executors = (*streams, *parts)
