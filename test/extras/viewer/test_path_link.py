@@ -27,7 +27,6 @@ from ik_service.extras.viewer.link.path_link import PathLink, PathSettings
 from ik_service.extras.viewer.link.viewer_node import ViewerNode
 from ik_service.ros.common import runtime
 
-pytestmark = pytest.mark.dds
 SLOW = 60.0
 SETTINGS = PathSettings(max_step=0.004, speed=0.1, avoid_collisions=True)
 
@@ -128,6 +127,7 @@ def answered(request, *arguments):
     return answers[0]
 
 
+@pytest.mark.dds
 def test_a_path_is_asked_for_with_all_that_counts(link, server, chain):
     q = chain.mid_range()
     way = np.array([chain.forward(q + 0.1), chain.forward(q + 0.2)])
@@ -143,6 +143,7 @@ def test_a_path_is_asked_for_with_all_that_counts(link, server, chain):
     assert [point.position.x for point in request.waypoints] == way[:, 0, 3].tolist()
 
 
+@pytest.mark.dds
 def test_a_refusal_and_the_start_s_joints_by_their_names(link, server, chain):
     T = chain.forward(chain.mid_range())
     q, reason = answered(link.request_start, chain, T, False)
@@ -153,6 +154,7 @@ def test_a_refusal_and_the_start_s_joints_by_their_names(link, server, chain):
     assert (answer.message, answer.reason) == (None, 'a wall')
 
 
+@pytest.mark.dds
 @pytest.mark.parametrize('how', ['succeeds', 'is cancelled', 'is refused'])
 def test_the_end_of_an_execution_is_told_once(link, server, chain, how):
     message = straight_answer(chain, chain.mid_range(), chain.mid_range() + 0.1).message

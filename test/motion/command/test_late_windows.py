@@ -262,7 +262,7 @@ def distance_from_way(points, way):
     return np.linalg.norm(away - along[..., None] * steps, axis=2).min(axis=1)
 
 
-@pytest.mark.parametrize('rate', [50.0, 100.0, 250.0, 500.0])
+@pytest.mark.parametrize('rate', [50.0, 100.0, 500.0])
 @pytest.mark.parametrize('seed', range(2))
 def test_the_motion_of_windows_stays_on_the_way_of_the_commands_when_ticks_jitter(seed, rate):
     random = np.random.default_rng(seed)
