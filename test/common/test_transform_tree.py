@@ -10,13 +10,9 @@ import numpy as np
 import pytest
 
 from ik_service.common import transform_tree
+from ik_service.common.quaternions import quaternion_xyzw_from_rotation
 from ik_service.common.transform_tree import TransformTree
-from ik_service.common.transforms import (
-    inverse_transform,
-    quaternion_xyzw_from_rotation,
-    rigid_transform,
-    rotation_from_rpy,
-)
+from ik_service.common.transforms import inverse_transform, rigid_transform, rotation_from_rpy
 from ik_service.exceptions import ArgumentError, NoTransformError
 
 STILL = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)

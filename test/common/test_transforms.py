@@ -8,20 +8,22 @@ import numpy as np
 import pytest
 from support.chains import rotation
 
-from ik_service.common.revolved_surface import capsule_surface, cone_surface
-from ik_service.common.transforms import (
-    inverse_transform,
+from ik_service.common.quaternions import (
     normalized_quaternion,
     quaternion_wxyz_from_rotation,
     quaternion_xyzw_from_rotation,
+    rotation_from_quaternion_xyzw,
+)
+from ik_service.common.transforms import (
+    inverse_transform,
     rigid_transform,
     rotation_about_axis,
-    rotation_from_quaternion_xyzw,
     rotation_from_rpy,
     rotation_from_z_to,
     rpy_from_rotation,
     transform_from_xyz_rpy,
 )
+from ik_service.drawing.revolved_surface import capsule_surface, cone_surface
 
 SEEDED = settings(deadline=None, derandomize=True)
 QUATERNIONS = st.lists(st.floats(-1, 1), min_size=4, max_size=4).filter(

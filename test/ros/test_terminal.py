@@ -13,11 +13,13 @@ import yaml
 
 from ik_service.cli import ros
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.terminal.graph import CallFailedError, parameter_value, rate_text
-from ik_service.ros.terminal.values import (
+from ik_service.ros.terminal.graph import (
+    CallFailedError,
     filled,
     find_type,
+    parameter_value,
     parsed,
+    rate_text,
     values_of,
     ValueTextError,
     yaml_text,

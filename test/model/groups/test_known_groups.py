@@ -6,7 +6,7 @@ from support.urdf_texts import tree_xml
 import yaml
 
 from ik_service import Robot
-from ik_service.model.groups.known_groups import known_robots
+from ik_service.model.groups.robot_groups import known_robots
 
 UR = (
     'base_link f:base',

@@ -14,7 +14,8 @@ from support.ros.nodes import Arm, LATCHED
 from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_service.arm.arm import Arm as RobotArm
-from ik_service.arm.arm import ArmSettings, MeasuredState
+from ik_service.arm.arm import ArmSettings
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.collision.shapes import Box, Capsule, Cone, Cylinder, Mesh, Plane, Sphere
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.common.transforms import rigid_transform, transform_from_xyz_rpy

@@ -12,8 +12,9 @@ from support.motion.window_storm import EPOCH, StormClock
 from support.ros.messages import times_of
 from support.ros.servers import PANDA
 
-from ik_service.arm.arm import ArmSettings, MeasuredState
+from ik_service.arm.arm import ArmSettings
 from ik_service.arm.loader import build_arm
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.motion.command.command_stream import FollowerCommand
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.motion.command_channels import (

@@ -18,9 +18,10 @@ from support.ros.bodies import Body, GROUPS, srdf, URDF
 from support.ros.nodes import ended, LATCHED, NODE, status, WAITING
 
 import ik_service as iks
-from ik_service.arm.arm import ArmSettings, MeasuredState
+from ik_service.arm.arm import ArmSettings
 from ik_service.arm.group import GroupSettings, SolverSettings
 from ik_service.arm.loader import build_arm
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
 from ik_service.motion.settings import FollowerSettings, FollowerState
 from ik_service.ros.common.conversions import pose_from_matrix

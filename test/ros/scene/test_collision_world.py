@@ -31,9 +31,10 @@ from support.ros.worlds import (
 )
 from support.solids import folding_arm_xml
 
-from ik_service.arm.arm import ArmSettings, MeasuredState
+from ik_service.arm.arm import ArmSettings
 from ik_service.arm.group import GroupSettings, SolverSettings
 from ik_service.arm.loader import build_arm
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.transforms import rigid_transform
 from ik_service.exceptions import (
     ArgumentError,

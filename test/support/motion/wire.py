@@ -21,9 +21,10 @@ from support.chains import arm_path
 from support.motion.rigs import READY
 from support.motion.trajectory_controller import Trajectory, TrajectoryController, Version
 
-from ik_service.arm.arm import ArmSettings, MeasuredState
+from ik_service.arm.arm import ArmSettings
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import build_arm
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.motion.playback import TrajectoryGoal
 from ik_service.motion.settings import FollowerSettings
