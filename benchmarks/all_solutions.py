@@ -14,9 +14,8 @@ from pathlib import Path
 import tempfile
 from time import perf_counter
 
-from adapters import AbsentPeerError
 import numpy as np
-from peers import eaik_solver
+from peers import AbsentPeerError, eaik_solver
 from records import options, progress, save
 from robots import BenchRobot, chosen_robots, write_arm
 from timing import rounds_of, times_row, use_one_core

@@ -31,8 +31,8 @@ sys.path.insert(0, str(HERE.parent))
 
 import ik_service as iks  # noqa: E402
 from ik_service.common.child_process import ChildProcess  # noqa: E402
+from ik_service.common.quaternions import quaternion_xyzw_from_rotation  # noqa: E402
 from ik_service.common.resources import urdf_path  # noqa: E402
-from ik_service.common.transforms import quaternion_xyzw_from_rotation  # noqa: E402
 
 KINDS = {
     'panda': ('panda_link0', 'panda_hand_tcp', (0.0, -0.3, 0.0, -2.2, 0.0, 1.9, math.pi / 4)),

@@ -9,14 +9,13 @@ until ten times as many starts have found nothing new.
 
 from __future__ import annotations
 
-import argparse
 import math
 from pathlib import Path
 import tempfile
 
 from all_solutions import compare, searching
 import numpy as np
-from records import progress, save
+from records import options, progress, save
 from robots import BenchRobot
 from timing import use_one_core
 
@@ -58,10 +57,11 @@ Table = tuple[tuple[float, ...], ...]
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--count', type=int, default=2000, help='poses for each arm')
-    parser.add_argument('--seed', type=int, default=1, help='of the random poses')
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        count=(2000, 'poses for each arm'),
+        seed=(1, 'of the random poses'),
+    )
     use_one_core()
     rows = []
     with tempfile.TemporaryDirectory() as folder:

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from time import perf_counter
 
-from adapters import Adapter, ours
 import numpy as np
-from peers import searches
+from peers import Adapter, ours, searches
 from records import options, progress, save
 from robots import BenchRobot, chosen_robots, MAIN
 from timing import rounds_of, use_one_core

@@ -17,11 +17,11 @@ import subprocess
 import sys
 import tempfile
 
-from adapters import AbsentPeerError, Adapter, gather, ours, why_absent
 from findings import NEAREST, OURS
 import numpy as np
 from peer_worker import Collides, MAKERS, restarted, timed
 import peers
+from peers import AbsentPeerError, Adapter, gather, ours, why_absent
 from records import options, progress, save
 from robots import BenchRobot, chosen_robots, published_arms
 from setup_env import ENVIRONMENT

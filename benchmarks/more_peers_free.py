@@ -14,10 +14,10 @@ from pathlib import Path
 import tempfile
 from xml.etree import ElementTree
 
-from adapters import Adapter, gather
 from collision_free import free_problems, PANDA, Verdicts
 from more_peers import alternately, arm_fields, columns, FOR_MUJOCO, pink, Remote
 import numpy as np
+from peers import Adapter, gather
 from records import options, progress, save
 from timing import use_one_core
 

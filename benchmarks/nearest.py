@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from adapters import Adapter, gather, ours
 import numpy as np
 import peers
+from peers import Adapter, gather, ours
 from records import options, progress, save
 from robots import BenchRobot, chosen_robots, MAIN
 from timing import rounds_of, run_round, Score, use_one_core

@@ -1,28 +1,112 @@
 """
-Adapters of other IK libraries, each with the same tolerance of 1e-5 and the joint limits.
+Adapters of the measured solvers: of this project, and of other IK libraries.
 
-Targets and chains are prepared in advance where a library allows it: what is timed is its solver,
-called from Python.
+Each has the same tolerance of 1e-5 and the joint limits. Targets and chains are prepared in
+advance where a library allows it: what is timed is its solver, called from Python.
 """
 
 from __future__ import annotations
 
-from contextlib import redirect_stderr
+from collections.abc import Callable
+from contextlib import redirect_stderr, suppress
+from dataclasses import dataclass, field
 from functools import partial
+import importlib
 import io
+import json
 import math
+from pathlib import Path
+import sys
+from types import ModuleType
 from typing import Any
 
-from adapters import AbsentPeerError, Adapter, gather, require
 import numpy as np
 from robots import BenchRobot
 
+import ik_service as iks
 from ik_service.extras.studies.paths import (
+    AbsentPeerError,
     revolute_path,
     roboticstoolbox_solver,
     trac_ik_solver,
     trac_ik_target,
 )
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """
+    Solver of any library, prepared for a robot.
+
+    :ivar solve: from a prepared target and a seed (n,) to joint positions (n,), or None when the
+        solver reports that it found none.
+    :ivar prepare: from T_base_tip (4, 4) to the target in the format of the solver; not timed.
+    :ivar share: the share of the problems that it gets; below 1 for slow ones.
+    :ivar inside: time of each solve in the compiled solver [s]; only for this project's.
+    """
+
+    name: str
+    solve: Callable[[object, np.ndarray], np.ndarray | None]
+    prepare: Callable[[np.ndarray], object] = np.asarray
+    share: float = 1.0
+    inside: list[float] = field(default_factory=list)
+
+
+def ours(robot: BenchRobot, solver: str, options: iks.IkOptions | None = None) -> Adapter:
+    """Adapter of one of this project's methods, through ``Solver.solve``."""
+    prepared = iks.Solver(robot.chain, solver, options)
+    prepared.warm_up()
+
+    inside: list[float] = []
+
+    def solve(target: np.ndarray, seed: np.ndarray) -> np.ndarray | None:
+        result = prepared.solve(target, seed)
+        inside.append(result.solve_time)
+        return result.q if result.success else None
+
+    return Adapter(solver, solve, inside=inside)
+
+
+def require(module: str, package: str) -> ModuleType:
+    """
+    Import a module of another library.
+
+    :raises AbsentPeerError: with the reason why it cannot be imported.
+    """
+    try:
+        return importlib.import_module(module)
+    except Exception as error:  # an extension of the wrong version can raise anything
+        reason = f'{package} cannot be imported: {error}'
+        raise AbsentPeerError(why_absent(package, reason)) from error
+
+
+def why_absent(package: str, otherwise: str) -> str:
+    """
+    Return the reason why a library could not be installed.
+
+    :param otherwise: the reason where it could.
+    """
+    with suppress(OSError):
+        return json.loads(Path(sys.prefix, 'absent.json').read_text()).get(package, otherwise)
+    return otherwise
+
+
+def gather(
+    factories: dict[str, Callable[[], Adapter]],
+) -> tuple[list[Adapter], dict[str, str]]:
+    """
+    Make adapters.
+
+    :returns: the adapters, and the reasons of those that cannot be made by name.
+    """
+    there, absent = [], {}
+    for name, make in factories.items():
+        try:
+            there.append(make())
+        except AbsentPeerError as reason:
+            absent[name] = str(reason)
+    return there, absent
+
 
 _PINK_ITERATIONS = 100
 

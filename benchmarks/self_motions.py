@@ -13,7 +13,7 @@ from time import perf_counter
 
 from all_solutions import searching
 import numpy as np
-from records import progress, save
+from records import options, progress, save
 from robots import BenchRobot, chosen_robots
 from timing import use_one_core
 
@@ -26,13 +26,14 @@ _EXACT = 1e-9
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--count', type=int, default=2000, help='poses for each chain')
-    parser.add_argument('--compared', type=int, default=100, help='of them, with the search')
-    parser.add_argument('--angles', type=int, default=20, help='random angles for each of these')
-    parser.add_argument('--chains', default='panda,iiwa14')
-    parser.add_argument('--seed', type=int, default=1, help='of the random poses')
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        count=(2000, 'poses for each chain'),
+        compared=(100, 'of them, with the search'),
+        angles=(20, 'random angles for each of these'),
+        chains='panda,iiwa14',
+        seed=(1, 'of the random poses'),
+    )
     use_one_core()
     rows = []
     for robot in chosen_robots(args.chains):

@@ -5,23 +5,36 @@ The echo server answers requests of the same type with an answer of the same siz
 std_srvs/Trigger; both are plain rclpy. All servers and clients are processes of their own, in a
 ROS domain of their own. Needs the environment of ``make env``, or a sourced ROS 2 with
 moveit_msgs.
+
+Several programs of clients run at the same time. Which service they call when follows from the
+clock alone: windows of the same length, one after the other, from a given moment.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from contextlib import ExitStack
 import json
 from pathlib import Path
-from time import monotonic, perf_counter
+import sys
+from time import monotonic, perf_counter, sleep
 
+from moveit_msgs.msg import MoveItErrorCodes
+from moveit_msgs.srv import GetPositionIK
 import numpy as np
-from records import own_ros_domain, progress, save
+import rclpy
+from rclpy.client import Client
+from rclpy.node import Node
+from records import options, own_ros_domain, progress, save
+from std_srvs.srv import Trigger
 from timing import quartiles
 
 import ik_service as iks
 from ik_service.common.child_process import ChildProcess
+from ik_service.common.quaternions import quaternion_xyzw_from_rotation
 from ik_service.common.resources import urdf_path
+from ik_service.ros.common.runtime import ros, spinning_node
 
 TIP = 'panda_link8'
 _READY = 120.0  # time that a server may take to start: kernels may have to be compiled [s]
@@ -29,19 +42,23 @@ _PATIENCE = 10.0  # with an answer [s]
 _ROUND = 100  # calls of which each has a median
 _HEAD_START = 8.0  # for the clients to find the servers [s]
 
+PAUSE = 0.3
+"""Between two windows [s]: what is under way has to come in."""
+
 
 def main() -> None:
     """Measure and save."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--count', type=int, default=2000, help='round trips of each service')
-    parser.add_argument('--clients', type=int, default=16, help='concurrent clients')
-    parser.add_argument('--processes', type=int, default=4, help='that they are spread over')
-    parser.add_argument('--windows', type=int, default=5, help='of throughput, for each service')
-    parser.add_argument('--seconds', type=float, default=2.0, help='length of a window')
-    parser.add_argument('--seed', type=int, default=1, help='of the random targets')
-    args = parser.parse_args()
+    args = options(
+        __doc__,
+        count=(2000, 'round trips of each service'),
+        clients=(16, 'concurrent clients'),
+        processes=(4, 'that they are spread over'),
+        windows=(5, 'of throughput, for each service'),
+        seconds=(2.0, 'length of a window'),
+        seed=(1, 'of the random targets'),
+    )
     if args.clients % args.processes:
-        parser.error('--clients has to be a multiple of --processes')
+        raise SystemExit('--clients has to be a multiple of --processes')
     joints, targets = poses(200, args.seed)
     with own_ros_domain(Path(__file__).parent), ExitStack() as children:
         progress('service: starting the servers')
@@ -55,8 +72,6 @@ def main() -> None:
 
 def poses(count: int, seed: int) -> tuple[list[str], np.ndarray]:
     """Names of all joints of the arm, and pose and seed of each request, (N, 7 + joints)."""
-    from ik_service.common.transforms import quaternion_xyzw_from_rotation
-
     robot = iks.Robot.from_urdf(urdf_path('panda'))
     chain = robot.chain('panda_link0', TIP)
     names = [joint.name for joint in robot.joints.values() if joint.movable]
@@ -76,8 +91,8 @@ def start_servers(children: ExitStack, joints: list[str]) -> None:
     arm = ['-p', f'urdf:={urdf_path("panda")}', '-p', f'tip_link:={TIP}']
     servers = [
         ChildProcess('compute_ik', 'ik_service.ros.node.main', ['--ros-args', *arm]),
-        ChildProcess('echo', 'service_programs', ['echo', json.dumps(joints)]),
-        ChildProcess('trigger', 'service_programs', ['trigger', '']),
+        ChildProcess('echo', 'service', ['serve', 'echo', json.dumps(joints)]),
+        ChildProcess('trigger', 'service', ['serve', 'trigger', '']),
     ]
     for server in servers:
         children.enter_context(server)
@@ -87,13 +102,6 @@ def start_servers(children: ExitStack, joints: list[str]) -> None:
 
 def round_trips(joints: list[str], targets: np.ndarray, count: int) -> list[dict[str, object]]:
     """Rows of the table: one call after the other, the services in turn."""
-    from moveit_msgs.srv import GetPositionIK
-    import rclpy
-    from service_programs import requests
-    from std_srvs.srv import Trigger
-
-    from ik_service.ros.common.runtime import ros, spinning_node
-
     messages = requests(joints, targets)
     # Spins in its own thread: spin_until_future_complete busy-waits on Jazzy.
     with ros([]), spinning_node(node := rclpy.create_node('client')):
@@ -150,9 +158,7 @@ def throughput(
     schedule = ['clients', str(each), repr(start), str(args.seconds), ','.join(services)]
     with ExitStack() as stack:
         workers = [
-            stack.enter_context(
-                ChildProcess(f'clients {k}', 'service_programs', [*schedule, *data])
-            )
+            stack.enter_context(ChildProcess(f'clients {k}', 'service', [*schedule, *data]))
             for k in range(args.processes)
         ]
         patience = _HEAD_START + len(services) * (args.seconds + 1.0) + 10.0
@@ -170,5 +176,117 @@ def throughput(
     ]
 
 
+def serve(kind: str, joints: str) -> None:
+    """
+    Serve until a signal comes.
+
+    :param kind: ``echo`` or ``trigger``, also the name of the service.
+    :param joints: those of the answer of the echo, as JSON.
+    """
+    rclpy.init()
+    node = Node(f'{kind}_server')
+    if kind == 'echo':
+        answer = _canned(json.loads(joints))
+        node.create_service(GetPositionIK, 'echo', lambda _request, _response: answer)
+    else:
+        node.create_service(Trigger, 'trigger', lambda _request, response: response)
+    print('ready', flush=True)
+    try:
+        rclpy.spin(node)
+    except KeyboardInterrupt:
+        rclpy.try_shutdown()
+
+
+def call(count: str, begin: str, seconds: str, names: str, joints: str, targets: str) -> None:
+    """
+    Call, and print how many answers came in each window, as JSON.
+
+    :param count: of clients.
+    :param begin: on the monotonic clock [s].
+    :param seconds: length of a window [s].
+    :param names: services of the windows, separated by commas.
+    :param joints: their names, as JSON.
+    :param targets: see :func:`requests`, as JSON.
+    """
+    clients, start, length, services = int(count), float(begin), float(seconds), names.split(',')
+    messages = requests(json.loads(joints), np.array(json.loads(targets)))
+    with ros([]), spinning_node(node := Node('clients')):
+        groups = {
+            name: [node.create_client(GetPositionIK, name) for _ in range(clients)]
+            for name in dict.fromkeys(services)
+        }
+        for group in groups.values():
+            for client in group:
+                client.wait_for_service()
+        late = monotonic() - start
+        if late > 0.0:
+            raise SystemExit(f'{late:.1f} s late: the machine is too busy')
+        counts = []
+        for k, name in enumerate(services):
+            sleep(max(0.0, start + k * (length + PAUSE) - monotonic()))
+            counts.append(_window(groups[name], messages, length))
+    print(f'counts {json.dumps(counts)}', flush=True)
+
+
+def requests(joints: Sequence[str], targets: np.ndarray) -> list[GetPositionIK.Request]:
+    """
+    Requests as MoveIt's plugin sends them: the full seed, a pose, and the default time-out.
+
+    :param targets: (N, 7 + joints): position [m], quaternion (x, y, z, w), and the seed's joint
+        positions [rad] or [m].
+    """
+    found = []
+    for row in targets:
+        request = GetPositionIK.Request()
+        state = request.ik_request.robot_state.joint_state
+        state.name, state.position = list(joints), row[7:].tolist()
+        pose = request.ik_request.pose_stamped.pose
+        pose.position.x, pose.position.y, pose.position.z = row[:3].tolist()
+        orientation = pose.orientation
+        orientation.x, orientation.y, orientation.z, orientation.w = row[3:7].tolist()
+        found.append(request)
+    return found
+
+
+def _window(clients: Sequence[Client], messages: Sequence[object], length: float) -> int:
+    """Number of answers that come within a window; every client has one call under way."""
+    end = monotonic() + length
+    answers = [0] * len(clients)
+
+    def send(k: int) -> None:
+        future = clients[k].call_async(messages[(7 * k + answers[k]) % len(messages)])
+        future.add_done_callback(lambda _: arrived(k))
+
+    def arrived(k: int) -> None:
+        if monotonic() < end:
+            answers[k] += 1
+            send(k)
+
+    for k in range(len(clients)):
+        send(k)
+    sleep(max(0.0, end - monotonic()))
+    return sum(answers)
+
+
+def _canned(joints: list[str]) -> GetPositionIK.Response:
+    """An answer with as much in it as that of compute_ik."""
+    response = GetPositionIK.Response()
+    state = response.solution.joint_state
+    state.header.frame_id = 'panda_link0'
+    state.name = joints
+    state.position = [0.1 * i for i in range(len(joints))]
+    response.error_code.val = MoveItErrorCodes.SUCCESS
+    response.error_code.message = (
+        'reached within 0.00012 mm and 0.00034° after 6 iterations in 1 searches, 0.005 ms'
+    )
+    return response
+
+
 if __name__ == '__main__':
-    main()
+    match sys.argv[1:]:
+        case ['serve', *words]:
+            serve(*words)
+        case ['clients', *words]:
+            call(*words)
+        case _:
+            main()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from adapters import Adapter, ours
-from peers import all_peers
+from peers import Adapter, all_peers, ours
 from records import options, progress, save
 from robots import BenchRobot, chosen_robots, MAIN
 from timing import rounds_of, run_round, Score, use_one_core

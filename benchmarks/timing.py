@@ -8,8 +8,8 @@ import os
 import sys
 from time import perf_counter
 
-from adapters import Adapter
 import numpy as np
+from peers import Adapter
 from verifier import Problems, Verifier
 
 _THREADS = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS')

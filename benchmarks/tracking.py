@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 import math
 from time import perf_counter
 
-from adapters import Adapter, ours
 import numpy as np
-from peers import searches
+from peers import Adapter, ours, searches
 from records import options, progress, save
 from robots import BenchRobot, chosen_robots, MAIN
 from timing import quartiles, use_one_core

@@ -20,17 +20,24 @@ from pathlib import Path
 import subprocess
 import sys
 from tempfile import TemporaryDirectory
+import threading
+import time
 
 from cell import cell_file
+from cell_arms import ObedientArm, TARGET_RATE
+from moveit_msgs.srv import GetPositionIK
 import numpy as np
+import rclpy
+from rclpy.node import Node
 from records import progress, save, show
 
+from ik_service.ros.common.runtime import ros, spinning_node
+
 HERE = Path(__file__).resolve().parent
-
-
 HOSTS = {'ik_host_a': '10.213.7.1', 'ik_host_b': '10.213.7.2'}
 DOMAIN = '42'  # nobody else is in these networks
 _READY = 120.0  # [s]
+_PATIENCE = 5.0  # with an answer [s]
 
 
 def main() -> None:
@@ -88,7 +95,7 @@ def measure(
         module = ['-m', 'ik_service.extras.cells.main', str(file)]
         node = _started(server, module, _environment(server, client, variables))
         try:
-            words = [str(HERE / 'two_hosts_client.py'), json.dumps(arms), str(args.count)]
+            words = [__file__, 'client', json.dumps(arms), str(args.count)]
             words.append(str(args.seconds))
             environment = _environment(client, server, variables)
             command = ['ip', 'netns', 'exec', client, sys.executable, *words]
@@ -140,5 +147,67 @@ def _run(*words: str) -> None:
     subprocess.run(words, check=True)
 
 
+class WatchedArm(ObedientArm):
+    """Arm that notes when commands arrive here."""
+
+    def __init__(self, *arguments: object) -> None:
+        self.arrivals: list[float] = []
+        super().__init__(*arguments)
+
+    def _obey(self, message: bytes, info: dict[str, int]) -> None:
+        self.arrivals.append(time.monotonic())
+        super()._obey(message, info)
+
+
+def client(arms: str, count: int, seconds: float) -> None:
+    """Measure and print JSON: call compute_ik of the only arm, then let it follow a circle."""
+    ((name, arm),) = json.loads(arms).items()
+    began = time.monotonic()
+    with ros([]), spinning_node(node := Node('client')):
+        watched = WatchedArm(node, name, arm)
+        service = node.create_client(GetPositionIK, f'{name}/compute_ik')
+        node.create_timer(0.01, watched.publish_state)
+        service.wait_for_service()
+        found = time.monotonic() - began
+        calls, lost = _calls(service, _request(arm), count)
+        node.create_timer(1.0 / TARGET_RATE, lambda: watched.publish_target(time.monotonic(), 0.0))
+        time.sleep(3.0)
+        watched.arrivals.clear()
+        time.sleep(seconds)
+        arrivals = watched.arrivals[:]
+    print(json.dumps({'calls': calls, 'lost': lost, 'arrivals': arrivals, 'found': found}))
+
+
+def _calls(
+    client: rclpy.client.Client, request: GetPositionIK.Request, count: int
+) -> tuple[list[float], int]:
+    """Call one by one; return the times that answers took [s], and how many did not come."""
+    times, lost = [], 0
+    for _ in range(count):
+        done = threading.Event()
+        began = time.perf_counter()
+        future = client.call_async(request)
+        future.add_done_callback(lambda _, done=done: done.set())
+        if done.wait(_PATIENCE):
+            times.append(time.perf_counter() - began)
+        else:
+            lost += 1
+    return times, lost
+
+
+def _request(arm: dict[str, list]) -> GetPositionIK.Request:
+    request = GetPositionIK.Request()
+    stamped = request.ik_request.pose_stamped
+    stamped.header.frame_id = arm['frame']
+    at, turn = stamped.pose.position, stamped.pose.orientation
+    at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w = arm['pose']
+    state = request.ik_request.robot_state.joint_state
+    state.name, state.position = list(arm['joints']), list(arm['start'])
+    return request
+
+
 if __name__ == '__main__':
-    main()
+    if sys.argv[1:2] == ['client']:
+        client(sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))
+    else:
+        main()

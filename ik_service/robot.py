@@ -7,10 +7,17 @@ from functools import cached_property
 import os
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import Self
 
 from ik_service.exceptions import ChainError, UnknownGroupError
-from ik_service.model.description import load_srdf_text, takes_xacro_args
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.tree import KinematicTree, Tip
+from ik_service.model.description import (
+    checked_folders,
+    load_srdf_text,
+    load_text,
+    takes_xacro_args,
+)
 from ik_service.model.groups.planning_group import named_states, PlanningGroup
 from ik_service.model.groups.robot_groups import (
     choice_remarks,
@@ -24,12 +31,6 @@ from ik_service.model.groups.srdf_check import checked_semantics
 from ik_service.model.joint import Joint
 from ik_service.model.robot_model import RobotModel
 
-if TYPE_CHECKING:
-    from typing import Self
-
-    from ik_service.kinematics.chain import KinematicChain
-    from ik_service.kinematics.tree import KinematicTree, Tip
-
 
 class Robot(RobotModel):
     """
@@ -41,7 +42,7 @@ class Robot(RobotModel):
     :param urdf_text: the URDF text that this was read from, if any.
     :param source: the file that it was read from, if any.
     :param semantics: what an SRDF says about it; without one the well-known names of its maker's
-        MoveIt configuration are its groups (:mod:`ik_service.model.groups.known_groups`).
+        MoveIt configuration are its groups (:mod:`ik_service.model.groups.robot_groups`).
     :param own_groups: groups that go before those.
     :param remarks: parts of the URDF that are not used, and why; a sentence each.
     :param package_dirs: more folders in which the packages lie that its meshes are named by.
@@ -78,8 +79,7 @@ class Robot(RobotModel):
         """
         Read a robot from a URDF, and its planning groups from an SRDF.
 
-        Revolute, continuous, prismatic and fixed joints are read as they are, planar and floating
-        ones as series of one-degree-of-freedom joints (:mod:`ik_service.model.joint`).
+        Joints are read as by :meth:`from_urdf_text`.
 
         :param urdf: path of a URDF or xacro file, or URDF text; text is what contains ``<``, a
             xacro file is called ``*.xacro``. It is a program, to be trusted like one.
@@ -93,9 +93,11 @@ class Robot(RobotModel):
             and no xacro file.
         :raises MissingExtraError: a file is a xacro file, and xacro is not installed.
         """
+        folders = checked_folders(package_dirs)
         srdf_alone = takes_xacro_args(srdf) and not takes_xacro_args(urdf)
-        args = None if srdf_alone else xacro_args
-        robot = super().from_urdf(urdf, args, package_dirs=package_dirs)
+        text = load_text(urdf, None if srdf_alone else xacro_args, package_dirs=folders)
+        source = None if text == urdf else Path(os.fsdecode(urdf)).absolute()
+        robot = cls.from_urdf_text(text, source)._changed(_package_dirs=folders)
         return robot if srdf is None else robot.with_srdf(srdf, xacro_args)
 
     def with_srdf(
@@ -240,9 +242,6 @@ class Robot(RobotModel):
         :raises ChainError: no tip is named, and several links would do, or no movable joint lies
             between the links.
         """
-        # Imported here because it brings the compiler, which only a chain needs.
-        from ik_service.kinematics.chain import KinematicChain
-
         base = self.root_link if base_link is None else base_link
         tip = self.default_tip(base) if tip_link is None else tip_link
         return KinematicChain(self, base, tip, locked)
@@ -265,8 +264,6 @@ class Robot(RobotModel):
         :raises UnknownJointError: there is no such joint to lock.
         :raises ChainError: no movable joint lies between a tip and the link in whose frame it is.
         """
-        from ik_service.kinematics.tree import KinematicTree  # as for chains
-
         return KinematicTree(
             self, self.root_link if base_link is None else base_link, tips, locked
         )

@@ -56,7 +56,6 @@ ALLOWED_UPWARD: set[tuple[str, str]] = set()
 
 ALLOWED_IN_ROS = {
     'ros.common.bringup': 'it reads ROS parameter files and names nodes, for launch files',
-    'ros.terminal.values': 'it finds the types of messages by their names',
     'ros.demo.take_over': 'it holds names of ROS that the demo and the page share',
     'ros.requests.errors': 'it holds the error codes of the services',
     'ros.common.domain': 'it chooses the ROS domain of programs that are started together',

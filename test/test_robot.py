@@ -45,7 +45,7 @@ def test_a_robot_is_a_model_and_stays_a_robot_when_pickled(humanoid):
 
 
 def test_a_model_knows_no_kinematics():
-    model = RobotModel.from_urdf('<robot name="r"><link name="a"/></robot>')
+    model = RobotModel.from_urdf_text('<robot name="r"><link name="a"/></robot>')
     assert type(model) is RobotModel
     assert not hasattr(model, 'chain')
     assert repr(model) == "RobotModel('r', 1 links, 0 joints)"

@@ -1,111 +1,27 @@
-"""An arm: a robot, its planning groups with their solvers, and its measured joint state."""
+"""An arm: a robot, and its planning groups with their solvers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-import math
-import threading
 
 import numpy as np
 
 from ik_service.arm.group import ArmGroup, GroupSettings
 from ik_service.arm.hands import hands_of
-from ik_service.arm.joint_state import check_lengths, check_near, FARTHEST, PostureSpace
+from ik_service.arm.joint_state import PostureSpace
 from ik_service.common.quoting import listed, quote
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.joint_path import joint_motion
-from ik_service.kinematics.link_poses import attached_links, link_poses
+from ik_service.kinematics.link_poses import link_poses, LinkFrames
 from ik_service.model.groups.planning_group import named_states, PlanningGroup
-from ik_service.model.joint import Joint
 from ik_service.model.motion_bounds import MotionBounds
-from ik_service.model.robot_model import RobotModel
 from ik_service.model.tool_frame import ToolFrame
 from ik_service.robot import Robot
 
-_Step = tuple[Joint, int]  # a joint, and where it stands in a full posture; −1 for a fixed one
-
-
-class LinkFrames:
-    """
-    Poses of links, and the joints that they depend on. Safe to share between threads.
-
-    :param locked: names of the joints that do not move.
-    """
-
-    def __init__(self, robot: RobotModel, postures: PostureSpace, locked: Iterable[str]) -> None:
-        self._robot = robot
-        self._index = {name: i for i, name in enumerate(postures.names)}
-        self._locked = frozenset(locked)
-        self._beside: dict[str, Mapping[str, np.ndarray]] = {}
-        self._steps: dict[str, tuple[_Step, ...]] = {}
-        self._moving: dict[str, np.ndarray] = {}
-
-    def beside(self, link: str) -> Mapping[str, np.ndarray]:
-        """
-        Return the links that are rigidly attached to a link, itself among them.
-
-        :returns: (4, 4) T_link_other [m] of each by its name.
-        :raises UnknownLinkError: there is no such link.
-        """
-        found = self._beside.get(link)
-        if found is None:
-            found = self._beside[link] = attached_links(self._robot, link)
-        return found
-
-    def moving(self, link: str) -> np.ndarray:
-        """
-        Return which joints the pose of a link in the frame of the root link depends on.
-
-        :returns: indices, in the full posture, of joints that are neither mimics nor locked.
-        :raises UnknownLinkError: there is no such link.
-        """
-        found = self._moving.get(link)
-        if found is None:
-            joints = (joint for joint, _ in self._robot.path(self._robot.root_link, link))
-            names = {self._robot.resolve_mimic(joint.name)[0] for joint in joints if joint.movable}
-            indices = sorted(self._index[name] for name in names - self._locked)
-            found = self._moving[link] = np.array(indices, dtype=np.intp)
-        return found
-
-    def stands_still(self, link: str) -> bool:
-        """
-        Return whether no joint moves a link in the frame of the root link.
-
-        :raises UnknownLinkError: there is no such link.
-        """
-        return not len(self.moving(link))
-
-    def root_from_link(self, link: str, posture: np.ndarray) -> np.ndarray:
-        """
-        Return the pose of a link in the frame of the root link.
-
-        :param posture: (m,) full posture [rad] or [m], with its mimic joints where they belong.
-        :returns: (4, 4) T_root_link [m].
-        :raises UnknownLinkError: there is no such link.
-        """
-        T = np.eye(4)
-        for joint, i in self._path_to(link):
-            T = T @ joint.T_parent_joint
-            if i >= 0:
-                T = T @ joint_motion(joint, float(posture[i]))
-        return T
-
-    def _path_to(self, link: str) -> tuple[_Step, ...]:
-        steps = self._steps.get(link)
-        if steps is None:
-            path = self._robot.path(self._robot.root_link, link)
-            steps = tuple((joint, self._index.get(joint.name, -1)) for joint, _ in path)
-            self._steps[link] = steps
-        return steps
-
-
 _ROBOT = '{robot}'
-_KEPT_NAME_LISTS = 64
-_LONGEST_KEPT = 1000  # names; longer lists are resolved anew
 
 
 @dataclass(frozen=True)
@@ -177,7 +93,7 @@ class Arm:
         self._locked = dict(settings.locked)
         self._settings = settings
         self.postures = PostureSpace(robot, self._locked)
-        self.link_frames = LinkFrames(robot, self.postures, self._locked)
+        self.link_frames = LinkFrames(robot, self._locked)
         self.group = self._default_group()
         assert isinstance(self.group.chain, KinematicChain)  # it has one tip
         self.chain: KinematicChain = self.group.chain
@@ -321,151 +237,3 @@ def _check_settings(robot: Robot, groups: Mapping[str, GroupSettings]) -> None:
                 f'has {listed(robot.group_names) or "none"}. Give groups.{name}.tip_link, or an '
                 'SRDF with that group as srdf or robot_description_semantic'
             )
-
-
-class MeasuredState:
-    """
-    Latest measured position of every joint of an arm's robot. Safe to share between threads.
-
-    Several publishers may each send a part of the joints, such as an arm and its gripper; joints
-    that the robot does not have are left out, and those never measured are at rest.
-
-    :ivar arm: the arm.
-    :param arm: the arm.
-    :param previous: measurements of the arm before; those of joints by the same name are kept.
-    """
-
-    def __init__(self, arm: Arm, previous: MeasuredState | None = None) -> None:
-        self.arm = arm
-        self._postures = arm.postures
-        self._chain_joints = frozenset(arm.chain.joint_names)
-        self._lock = threading.Lock()
-        self._positions = arm.rest.copy()
-        self._arrivals = np.full(len(self._positions), -math.inf)
-        self._velocities = np.full(len(self._positions), math.nan)
-        self._known: dict[tuple[str, ...], list[int]] = {}
-        if previous is not None:
-            self._keep(previous)
-
-    def update(
-        self,
-        names: Sequence[str],
-        values: Sequence[float],
-        now: float,
-        velocities: Sequence[float] = (),
-    ) -> None:
-        """
-        Take the positions of a ``joint_states`` message.
-
-        :param names: the joints.
-        :param values: their positions [rad] or [m]; none is fine: other quantities are not used.
-        :param now: arrival of the message on the monotonic clock [s].
-        :param velocities: their velocities [rad/s] or [m/s]; as good as none where their number
-            is not that of the names.
-        :raises ArgumentError: the lengths differ or a joint is named twice, and nothing of the
-            message is taken; or joints of the chain are not finite or farther than
-            :data:`~ik_service.arm.joint_state.FARTHEST`, and the others are taken. Such a
-            position of a joint outside the chain is left out, as drivers send NaN for those they
-            do not measure.
-        """
-        if not len(values):
-            return
-        check_lengths(names, values, 'joint_states')
-        names = tuple(names)
-        moving = len(velocities) == len(names)
-        chosen = self._chosen(names)
-        if len(chosen) != len(names):
-            names = tuple(names[i] for i in chosen)
-            values = [values[i] for i in chosen]
-            velocities = [velocities[i] for i in chosen] if moving else ()
-        numbers = np.array(values, dtype=np.float64)
-        near = np.abs(numbers) <= FARTHEST
-        if near.all():
-            indices = self._postures.indices(names)
-            with self._lock:
-                self._positions[indices] = numbers
-                self._velocities[indices] = velocities if moving else math.nan
-                self._arrivals[indices] = now
-            return
-        with self._lock:
-            far = self._take_usable(names, values, near, now)
-        check_near([name for name, _ in far], np.array([value for _, value in far]))
-
-    def _take_usable(
-        self, names: Sequence[str], values: Sequence[float], near: np.ndarray, now: float
-    ) -> list[tuple[str, float]]:
-        """Take the positions that can be used; return those of the chain that cannot."""
-        self._postures.indices(names)  # refuses a joint that is named twice
-        usable = np.flatnonzero(near).tolist()
-        taken, positions = [names[i] for i in usable], [values[i] for i in usable]
-        indices = self._postures.overlay(self._positions, taken, positions)
-        self._velocities[indices] = math.nan
-        self._arrivals[indices] = now
-        far = [(names[i], values[i]) for i in np.flatnonzero(~near).tolist()]
-        return [(name, value) for name, value in far if name in self._chain_joints]
-
-    def posture(self) -> np.ndarray:
-        """Return a copy of the full posture (m,) [rad] or [m]; unmeasured joints are at rest."""
-        with self._lock:
-            return self._positions.copy()
-
-    def joints(self, indices: np.ndarray | None = None) -> tuple[np.ndarray, float] | None:
-        """
-        Return positions of joints and when they were measured.
-
-        :param indices: (n,) indices in the full posture; None for the joints of the chain.
-        :returns: (n,) positions [rad] or [m], and when the oldest of them arrived on the
-            monotonic clock [s]; None when some were never measured.
-        """
-        indices = self.arm.indices if indices is None else indices
-        with self._lock:
-            oldest = float(self._arrivals[indices].min())
-            positions = self._positions[indices]
-        return (positions, oldest) if oldest > -math.inf else None
-
-    def velocities(self, indices: np.ndarray) -> np.ndarray:
-        """
-        Return measured velocities (n,) [rad/s] or [m/s]; NaN where the last state gave none.
-
-        :param indices: (n,) indices of the joints in the full posture.
-        """
-        with self._lock:
-            return self._velocities[indices]
-
-    def unmeasured(self, indices: np.ndarray) -> np.ndarray:
-        """
-        Return those of some joints that were never measured.
-
-        :param indices: indices of the joints in the full posture.
-        """
-        return indices[self._arrivals[indices] == -math.inf]
-
-    def left_out(self, indices: np.ndarray, age: float) -> np.ndarray:
-        """
-        Return those of some joints that were measured once, but not any more.
-
-        :param indices: indices of the joints in the full posture.
-        :param age: by how much longer ago than that of any joint [s].
-        """
-        arrivals = self._arrivals[indices]
-        return indices[(arrivals > -math.inf) & (arrivals < self._arrivals.max() - age)]
-
-    def _chosen(self, names: tuple[str, ...]) -> list[int]:
-        """Return which of a message's joints belong to the robot."""
-        chosen = self._known.get(names)
-        if chosen is None:
-            own = set(self._postures.names)
-            chosen = [i for i, name in enumerate(names) if name in own]
-            if len(self._known) >= _KEPT_NAME_LISTS:
-                self._known.clear()
-            if len(names) <= _LONGEST_KEPT:
-                self._known[names] = chosen
-        return chosen
-
-    def _keep(self, previous: MeasuredState) -> None:
-        with previous._lock:
-            for i, name in enumerate(previous._postures.names):
-                if previous._arrivals[i] > -math.inf and name in self._postures.names:
-                    j = self._postures.names.index(name)
-                    self._positions[j] = previous._positions[i]
-                    self._arrivals[j] = previous._arrivals[i]

@@ -31,8 +31,9 @@ from ik_service.collision.scene_arrays import (
 from ik_service.jit.cached_files import cache_folder, read_checked, write_checked
 from ik_service.jit.kernel_source import read_sources, source_digest
 from ik_service.kinematics.joint_space import sampling_bounds
+from ik_service.model.expanded_joints import is_inside_joint
 from ik_service.model.groups.srdf import Semantics
-from ik_service.model.joint import is_inside_joint, JointType
+from ik_service.model.joint import JointType
 
 if TYPE_CHECKING:
     from ik_service.collision.checked_robot import CheckedRobot

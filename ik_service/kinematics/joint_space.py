@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike
 from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, ChainError, UnknownJointError
-from ik_service.jit.compile import inner_kernel
 from ik_service.model.joint import JointType
 from ik_service.model.robot_model import RobotModel
 
@@ -32,26 +31,8 @@ searches that it needs on one of 3 m, and on one of ten times the length 2.5 tim
 """
 SPREAD = np.pi
 """Distance from 0 to which postures of joints without limits are drawn [rad] or [m]."""
-
-
-@inner_kernel
-def has_lower(limit: float) -> bool:
-    """
-    Return whether a lower limit bounds the range to search.
-
-    :param limit: [rad] or [m].
-    """
-    return limit >= -FARTHEST_LIMIT
-
-
-@inner_kernel
-def has_upper(limit: float) -> bool:
-    """
-    Return whether an upper limit bounds the range to search.
-
-    :param limit: [rad] or [m].
-    """
-    return limit <= FARTHEST_LIMIT
+FAR = 1e6
+"""Farther out [rad], an angle that is added to another loses more than 1e-10 rad by rounding."""
 
 
 def search_limits(lower: ArrayLike, upper: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

@@ -1,5 +1,5 @@
 """
-Kernels of forward kinematics, geometric Jacobian, pose error, vectors and the clock.
+Kernels of forward kinematics, geometric Jacobian, limits, vectors and the clock.
 
 Between two joint axes lies a constant transform. Its rotation is split into z-x-z Euler angles;
 the two rotations about z join the angles of the joints on either side, so that each joint costs a
@@ -10,96 +10,12 @@ little cheaper, but ill-conditioned for nearly parallel axes, as in calibrated a
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 from numba.core import types
-import numpy as np
 
 from ik_service.jit.compile import inner_kernel, kernel, varied_kernel
-
-
-class ChainArrays(NamedTuple):
-    """
-    Constants of a chain as arrays: m joints on the path, moved by n variables.
-
-    Frames are written as 12 numbers: the x, y and z axes, then the origin.
-
-    :ivar base: (12,) the frame in which the first joint moves, in the base frame.
-    :ivar joints: (m, 8) for each joint its angle offset [rad], the translation to the next joint
-        (3) [m], the cosine and sine of the rotation about x to the next joint, and how far it
-        turns [rad] and slides [m] per unit of its variable.
-    :ivar variables: (m,) index of the variable that moves each joint.
-    :ivar tip: (2,) cosine and sine of the last rotation about z, to the tip frame.
-    :ivar lower: (n,) lower limits of the variables.
-    :ivar upper: (n,) upper limits.
-    :ivar turn: (n,) 2π for variables whose full turns do not change any pose, else 0.
-    :ivar reach: (4,) a point of the base frame and the distance from it that the tip cannot
-        exceed [m].
-    """
-
-    base: np.ndarray
-    joints: np.ndarray
-    variables: np.ndarray
-    tip: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    turn: np.ndarray
-    reach: np.ndarray
-
-
-@inner_kernel
-def rotation_vector_near_pi(frame, goal, sx, sy, sz, error):
-    """
-    Write a rotation vector from the quaternion and its largest component.
-
-    Near π the antisymmetric part vanishes and the axis lies in the symmetric one; the largest
-    component of the quaternion is safe to divide by (Shepperd 1978).
-
-    :param frame: (12,) x, y and z axes, then origin.
-    :param goal: (12,) likewise.
-    :param sx: x of the rotation axis times the sine of the angle.
-    :param sy: y likewise.
-    :param sz: z likewise.
-    :param error: (6,) out: the last three are the rotation vector [rad].
-    """
-    xx = goal[0] * frame[0] + goal[3] * frame[3] + goal[6] * frame[6]
-    yy = goal[1] * frame[1] + goal[4] * frame[4] + goal[7] * frame[7]
-    zz = goal[2] * frame[2] + goal[5] * frame[5] + goal[8] * frame[8]
-    xy = 0.25 * (
-        goal[0] * frame[1] + goal[3] * frame[4] + goal[6] * frame[7]
-        + goal[1] * frame[0] + goal[4] * frame[3] + goal[7] * frame[6]
-    )  # fmt: skip
-    xz = 0.25 * (
-        goal[0] * frame[2] + goal[3] * frame[5] + goal[6] * frame[8]
-        + goal[2] * frame[0] + goal[5] * frame[3] + goal[8] * frame[6]
-    )  # fmt: skip
-    yz = 0.25 * (
-        goal[1] * frame[2] + goal[4] * frame[5] + goal[7] * frame[8]
-        + goal[2] * frame[1] + goal[5] * frame[4] + goal[8] * frame[7]
-    )  # fmt: skip
-    # xy, xz, yz: products of quaternion components; s / 2: products with its scalar part w.
-    if xx >= yy and xx >= zz:
-        x = 0.5 * math.sqrt(1.0 + xx - yy - zz)
-        y, z, w = xy / x, xz / x, 0.5 * sx / x
-    elif yy >= zz:
-        y = 0.5 * math.sqrt(1.0 - xx + yy - zz)
-        x, z, w = xy / y, yz / y, 0.5 * sy / y
-    else:
-        z = 0.5 * math.sqrt(1.0 - xx - yy + zz)
-        x, y, w = xz / z, yz / z, 0.5 * sz / z
-    if w < 0.0:
-        x, y, z, w = -x, -y, -z, -w
-    length = math.sqrt(x * x + y * y + z * z)
-    scale = 2.0 * math.atan2(length, w) / length
-    error[3] = scale * x
-    error[4] = scale * y
-    error[5] = scale * z
-
-
-# Below this cosine of the angle the axis is taken from the symmetric part of the rotation.
-_NEAR_PI = -0.99
-# How far from a rotation the upper left block of a transform may be.
-_ROTATION_TOLERANCE = 1e-6
+from ik_service.kinematics.joint_space import FAR, FARTHEST_LIMIT
 
 
 @varied_kernel
@@ -107,7 +23,7 @@ def last_frame(chain, q, axes, frame):
     """
     Forward kinematics up to the last joint, with the axis and origin of every joint.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
     :param q: (n,) variables.
     :param axes: (m, 6) out: direction and origin of every joint's axis, in the base frame.
     :param frame: (12,) out: the frame behind the last joint, which is the tip's but for its last
@@ -154,7 +70,7 @@ def jacobian_rows(chain, axes, frame, rows):
     A turning joint with axis a and origin r contributes (a × (e − r), a), a sliding one (a, 0);
     e is the tip. A variable that moves several joints has the sum of their contributions.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
     :param axes: (m, 6) from :func:`last_frame`.
     :param frame: (12,) from :func:`last_frame`.
     :param rows: (n, 6) out: linear before angular, in the base frame.
@@ -176,16 +92,12 @@ def jacobian_rows(chain, axes, frame, rows):
         row[5] += turns * az
 
 
-FAR = 1e6
-"""Farther out [rad], an angle that is added to another loses more than 1e-10 rad by rounding."""
-
-
 @kernel
 def forward(chain, q, axes, frame, pose):
     """
     Write the pose of the tip.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
     :param q: (n,) variables.
     :param axes: (m, 6) scratch.
     :param frame: (12,) scratch.
@@ -212,7 +124,7 @@ def jacobian(chain, q, axes, frame, rows, matrix):
     """
     Write the geometric Jacobian in its usual form.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
     :param q: (n,) variables.
     :param axes: (m, 6) scratch.
     :param frame: (12,) scratch.
@@ -233,7 +145,7 @@ def fill_poses(chain, q, axes, frame, poses):
     """
     Write the poses of the tip in many postures.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
     :param q: (N, n) variables.
     :param axes: (m, 6) scratch.
     :param frame: (12,) scratch.
@@ -248,7 +160,7 @@ def fill_speeds(chain, q, velocities, axes, frame, columns, speeds):
     """
     Write the speed of the origin of the tip in many postures.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
     :param q: (N, n) variables.
     :param velocities: (N, n) of the variables.
     :param axes: (m, 6) scratch.
@@ -265,6 +177,26 @@ def fill_speeds(chain, q, velocities, axes, frame, columns, speeds):
             y += columns[i, 1] * velocities[k, i]
             z += columns[i, 2] * velocities[k, i]
         speeds[k] = math.sqrt(x * x + y * y + z * z)
+
+
+@inner_kernel
+def has_lower(limit: float) -> bool:
+    """
+    Return whether a lower limit bounds the range to search.
+
+    :param limit: [rad] or [m].
+    """
+    return limit >= -FARTHEST_LIMIT
+
+
+@inner_kernel
+def has_upper(limit: float) -> bool:
+    """
+    Return whether an upper limit bounds the range to search.
+
+    :param limit: [rad] or [m].
+    """
+    return limit <= FARTHEST_LIMIT
 
 
 @inner_kernel
@@ -291,66 +223,6 @@ def all_finite(vector):
         if not math.isfinite(vector[i]):
             return False
     return True
-
-
-@kernel
-def frame_error(frame, goal, error):
-    """
-    Write the error of a frame against a goal.
-
-    :param frame: (12,) x, y and z axes, then origin.
-    :param goal: (12,) likewise.
-    :param error: (6,) out: position difference [m], rotation vector [rad].
-    """
-    # R_goal R_frameᵀ = Σ goal axis · frame axisᵀ: half its antisymmetric part is sin θ times the
-    # axis, and its trace is 1 + 2 cos θ.
-    sx = sy = sz = trace = 0.0
-    for i in range(0, 9, 3):
-        fx, fy, fz = frame[i], frame[i + 1], frame[i + 2]
-        gx, gy, gz = goal[i], goal[i + 1], goal[i + 2]
-        sx += fy * gz - fz * gy
-        sy += fz * gx - fx * gz
-        sz += fx * gy - fy * gx
-        trace += fx * gx + fy * gy + fz * gz
-    sx, sy, sz = 0.5 * sx, 0.5 * sy, 0.5 * sz
-    cosine = 0.5 * (trace - 1.0)
-    sine = math.sqrt(sx * sx + sy * sy + sz * sz)
-    error[0] = goal[9] - frame[9]
-    error[1] = goal[10] - frame[10]
-    error[2] = goal[11] - frame[11]
-    if cosine < _NEAR_PI:
-        rotation_vector_near_pi(frame, goal, sx, sy, sz, error)
-        return
-    scale = math.atan2(sine, cosine) / sine if sine > 1e-9 else 1.0
-    error[3] = scale * sx
-    error[4] = scale * sy
-    error[5] = scale * sz
-
-
-@kernel
-def transform_fault(T):
-    """
-    Return 1 for NaN or infinity in a transform, 2 for its last row, 3 if not rigid, else 0.
-
-    :param T: (4, 4).
-    """
-    for i in range(4):
-        for j in range(4):
-            if not math.isfinite(T[i, j]):
-                return 1
-    if T[3, 0] != 0.0 or T[3, 1] != 0.0 or T[3, 2] != 0.0 or T[3, 3] != 1.0:
-        return 2
-    for i in range(3):
-        for j in range(i + 1):
-            product = T[0, i] * T[0, j] + T[1, i] * T[1, j] + T[2, i] * T[2, j]
-            if not abs(product - (1.0 if i == j else 0.0)) <= _ROTATION_TOLERANCE:
-                return 3
-    handed = (
-        T[0, 0] * (T[1, 1] * T[2, 2] - T[1, 2] * T[2, 1])
-        - T[0, 1] * (T[1, 0] * T[2, 2] - T[1, 2] * T[2, 0])
-        + T[0, 2] * (T[1, 0] * T[2, 1] - T[1, 1] * T[2, 0])
-    )
-    return 0 if handed > 0.0 else 3
 
 
 @inner_kernel

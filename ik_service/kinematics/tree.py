@@ -21,7 +21,7 @@ class TreeArrays(NamedTuple):
     Constants of a tree as arrays: t tips, m joints on all their paths, moved by n variables.
 
     Each tip has the constants of a chain of its own, see
-    :class:`~ik_service.kinematics.kernels.ChainArrays`; joints that several tips share come
+    :class:`~ik_service.kinematics.joint_path.ChainArrays`; joints that several tips share come
     once for each of them.
 
     :ivar base: (t, 12) the frame in which the first joint of each tip moves.

@@ -331,6 +331,21 @@ def is_xacro_text(text: str) -> bool:
     return False
 
 
+def checked_folders(package_dirs: Iterable[str | os.PathLike[str]]) -> tuple[Path, ...]:
+    """
+    Return the folders that a program names, as absolute paths.
+
+    :param package_dirs: the folders; a leading ``~`` is the home folder.
+    :raises ArgumentError: this is no sequence of paths.
+    """
+    if isinstance(package_dirs, (str, bytes, os.PathLike)):
+        raise ArgumentError('package_dirs', 'has to be a sequence of paths, not one path')
+    folders = tuple(package_dirs) if isinstance(package_dirs, Iterable) else (None,)
+    if not all(isinstance(folder, (str, os.PathLike)) for folder in folders):
+        raise ArgumentError('package_dirs', 'has to be a sequence of paths')
+    return tuple(Path(os.path.expanduser(os.fsdecode(folder))).absolute() for folder in folders)
+
+
 def load_text(
     source: str | os.PathLike[str],
     xacro_args: Mapping[str, object] | None = None,

@@ -17,7 +17,6 @@ from pathlib import Path
 import re
 
 from ik_service.common.regular_file import read_regular
-from ik_service.exceptions import ArgumentError
 
 MANIFEST = 'package.xml'
 """Name of the file that makes a folder a package."""
@@ -109,21 +108,6 @@ def parse_package_dirs(text: str) -> tuple[Path, ...]:
     """
     places = (part.strip() for part in text.split(os.pathsep))
     return tuple(Path(os.path.expanduser(place)).absolute() for place in places if place)
-
-
-def checked_folders(package_dirs: Iterable[str | os.PathLike[str]]) -> tuple[Path, ...]:
-    """
-    Return the folders that a program names, as absolute paths.
-
-    :param package_dirs: the folders; a leading ``~`` is the home folder.
-    :raises ArgumentError: this is no sequence of paths.
-    """
-    if isinstance(package_dirs, (str, bytes, os.PathLike)):
-        raise ArgumentError('package_dirs', 'has to be a sequence of paths, not one path')
-    folders = tuple(package_dirs) if isinstance(package_dirs, Iterable) else (None,)
-    if not all(isinstance(folder, (str, os.PathLike)) for folder in folders):
-        raise ArgumentError('package_dirs', 'has to be a sequence of paths')
-    return tuple(Path(os.path.expanduser(os.fsdecode(folder))).absolute() for folder in folders)
 
 
 def holds_manifest(folder: Path) -> bool:

@@ -8,19 +8,15 @@ from functools import cached_property
 import os
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast, TYPE_CHECKING
+from typing import Any, cast, Self
 
 from ik_service.common.quoting import listed, named
 from ik_service.exceptions import UnknownJointError, UnknownLinkError, UrdfError
-from ik_service.model.description import load_text, read_description, RobotDescription
+from ik_service.model.description import checked_folders, read_description, RobotDescription
 from ik_service.model.joint import Joint, resolve_mimics
 from ik_service.model.motion_bounds import MotionBounds
-from ik_service.model.package_folders import checked_folders
 from ik_service.model.tool_frame import tool_joints, ToolFrame
 from ik_service.model.urdf import parse_urdf
-
-if TYPE_CHECKING:
-    from typing import Self
 
 
 @dataclass(frozen=True)
@@ -150,43 +146,17 @@ class RobotModel:
         self._package_dirs = checked_folders(package_dirs)
 
     @classmethod
-    def from_urdf(
-        cls,
-        urdf: str | os.PathLike[str],
-        xacro_args: Mapping[str, object] | None = None,
-        *,
-        package_dirs: Iterable[str | os.PathLike[str]] = (),
-    ) -> Self:
-        """
-        Read a robot from a URDF.
-
-        Revolute, continuous, prismatic and fixed joints are read as they are, planar and floating
-        ones as series of one-degree-of-freedom joints (:mod:`ik_service.model.joint`).
-        Geometry, inertia and extensions are ignored. A missing origin is the identity, a missing
-        axis x. A joint that is faulty is fixed, and named in :attr:`remarks`; chains that need it
-        are refused.
-
-        :param urdf: path of a URDF or xacro file, or URDF text; a string with ``<`` is text, a
-            xacro file is called ``*.xacro``. It is a program, to be trusted like one.
-        :param xacro_args: arguments of a xacro file by name, in place of their defaults.
-        :param package_dirs: as for :meth:`with_package_dirs`.
-        :raises UrdfError: the file cannot be read or expanded, or the description is malformed as
-            a whole, or hostile; the error names the element.
-        :raises ArgumentError: the argument is neither a string nor a path.
-        :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
-        """
-        folders = checked_folders(package_dirs)
-        text = load_text(urdf, xacro_args, package_dirs=folders)
-        source = None if text == urdf else Path(os.fsdecode(urdf)).absolute()
-        robot = cls.from_urdf_text(text, source)
-        return robot.with_package_dirs(folders) if folders else robot
-
-    @classmethod
     def from_urdf_text(cls, text: str, source: Path | None = None) -> Self:
         """
         Read a robot from URDF text, as it comes from others: no text is taken for a path.
 
-        :param text: URDF text; see :meth:`from_urdf`.
+        Revolute, continuous, prismatic and fixed joints are read as they are, planar and floating
+        ones as series of one-degree-of-freedom joints (:mod:`ik_service.model.expanded_joints`).
+        Geometry, inertia and extensions are ignored. A missing origin is the identity, a missing
+        axis x. A joint that is faulty is fixed, and named in :attr:`remarks`; chains that need it
+        are refused.
+
+        :param text: URDF text.
         :param source: the file that it was read from, if any; meshes are searched for beside it.
         :raises UrdfError: the description is malformed or hostile; the error names the element.
         """

@@ -23,16 +23,8 @@ from ik_service.common.quoting import listed, named
 from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.exceptions import UrdfError
 from ik_service.model.description import RobotDescription
-from ik_service.model.joint import (
-    floating_joints,
-    Joint,
-    JointLimits,
-    JointType,
-    Mimic,
-    planar_joints,
-    settled_mimics,
-    STILL,
-)
+from ik_service.model.expanded_joints import floating_joints, planar_joints
+from ik_service.model.joint import Joint, JointLimits, JointType, Mimic, settled_mimics, STILL
 
 MAX_LINKS = 2048
 """Most links, and most joints."""

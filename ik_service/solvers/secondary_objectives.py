@@ -31,8 +31,7 @@ import numpy as np
 from ik_service.exceptions import OptionError
 from ik_service.jit.compile import inner_kernel
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.joint_space import has_lower, has_upper
-from ik_service.kinematics.kernels import copy_vector
+from ik_service.kinematics.kernels import copy_vector, has_lower, has_upper
 from ik_service.solvers.loop.iteration import rows_at, task_rows
 from ik_service.solvers.loop.limits import moved
 from ik_service.solvers.loop.linear_algebra import (

@@ -29,13 +29,7 @@ from ik_service.solvers.loop.limits import bound_motion
 from ik_service.solvers.loop.problem import allocate, Problem, Settings, views, Workspace
 from ik_service.solvers.loop.search import APPROACH_STEPS
 from ik_service.solvers.options import IkOptions, LimitStrategy, nanoseconds, Nearness
-from ik_service.solvers.registry import (
-    DEFAULT_SOLVER,
-    given,
-    solver_spec,
-    SolverSpec,
-    step_error,
-)
+from ik_service.solvers.registry import DEFAULT_SOLVER, solver_spec, SolverSpec, step_error
 from ik_service.solvers.result import few_joints_hint, HINTED, IkResult, IkStatus, IkTrace
 from ik_service.solvers.task import BatchTargets, Target, Task
 
@@ -162,6 +156,8 @@ class Solver:
         if guess is None and self.options.seed_source != 'given':
             self.guess = _loaded_guess(chain, self.options)
         self.parameters = spec.parameters_for(self.chain, self.options)
+        self._memory = spec.memory_for(self.chain)
+        self._improves = spec.improves(self.options)
         self.remark = spec.remark(self.chain, self.options)
         moving = int(np.count_nonzero(chain.lower < chain.upper))
         one = self._tree is None
@@ -400,8 +396,8 @@ class Solver:
         :param guessed: whether the seeds are guesses.
         """
         options, spec = self.options, self._spec
-        memory = spec.memory_for(self.chain)
-        problem = self._allocate(self.chain, memory, self._strategy != LimitStrategy.IGNORE)
+        limited = self._strategy != LimitStrategy.IGNORE
+        problem = self._allocate(self.chain, self._memory, limited)
         _, settings, work = self.views(problem)
         settings.tolerances[:] = options.position_tolerance, options.orientation_tolerance
         settings.weights[:] = np.sqrt(options.task_weights)
@@ -415,10 +411,11 @@ class Solver:
         settings.limits[0] = self._strategy
         if options.max_joint_motion is not None:
             bound_motion(settings, work, options.max_joint_motion, spec.keeps_limits)
-        settings.penalty[0] = given(options.penalty_weight, _PENALTY_WEIGHT)
+        penalty, step = options.penalty_weight, options.perturbation
+        settings.penalty[0] = _PENALTY_WEIGHT if penalty is None else penalty
         if options.jacobian == 'numerical':
-            settings.perturbation[0] = given(options.perturbation, _PERTURBATION)
-        settings.improves[0] = spec.improves(options)
+            settings.perturbation[0] = _PERTURBATION if step is None else step
+        settings.improves[0] = self._improves
         settings.nearness[0] = self._nearness(guessed)
         settings.random_seed[0] = options.random_seed
         settings.approach_counts[0] = spec.approach_counts

@@ -20,7 +20,7 @@ from support.chains import arm as chain_of
 
 from ik_service import IkOptions, Robot, solve_ik
 from ik_service.exceptions import ArgumentError, ChainError
-from ik_service.kinematics.chain import tip_poses, tip_speeds
+from ik_service.kinematics.tip_poses import tip_poses, tip_speeds
 
 
 def chain_with(kind, inner):

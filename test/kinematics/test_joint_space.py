@@ -14,12 +14,11 @@ import ik_service as iks
 from ik_service.exceptions import ArgumentError, UnknownJointError
 from ik_service.kinematics.joint_space import (
     FARTHEST_LIMIT,
-    has_lower,
-    has_upper,
     sampled_range,
     sampling_bounds,
     search_limits,
 )
+from ik_service.kinematics.kernels import has_lower, has_upper
 
 
 @pytest.fixture

@@ -28,6 +28,14 @@ def arm(panda_model):
     return panda_model
 
 
+@pytest.fixture
+def crane():
+    """Handlers on a crane, which check collisions."""
+    from support.ros.worlds import crane_server
+
+    return crane_server()
+
+
 @pytest.fixture(scope='module')
 def shared_bench(ros_context, tmp_path_factory):
     """Programs and a client that the tests of a module share; see :mod:`support.harness`."""
@@ -36,3 +44,11 @@ def shared_bench(ros_context, tmp_path_factory):
         yield bench
     finally:
         bench.close()
+
+
+@pytest.fixture(scope='module')
+def panda_node(shared_bench):
+    """A node of our Panda that the tests of a module share."""
+    from support.ros.nodes import start_panda
+
+    return start_panda(shared_bench)

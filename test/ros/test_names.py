@@ -60,7 +60,6 @@ def names(bench):
     }
 
 
-@pytest.mark.dds
 def test_names_are_as_they_were(bench):
     bench.start(NODES['ik_sim'], urdf=str(PANDA))
     offered = 'plan_kinematic_path is offered'

@@ -34,6 +34,9 @@ from support.fork_server import ForkedProcess
 START_TIMEOUT = 120.0
 """How long a program may take until it is ready [s]: kernels may have to be compiled first."""
 
+_READ_AT_IMPORT = ('LD_', 'NUMBA_', 'PYTHON')
+"""Beginnings of variables that are read while a program imports, so that it is not forked."""
+
 _numbers = itertools.count(1)
 
 
@@ -176,8 +179,10 @@ class Bench:
             'PYTHONPATH': _prepended('PYTHONPATH', str(Path(ik_service.__file__).parents[1])),
             'ROS_DOMAIN_ID': self._domain,
         }
-        # What is told about its environment may matter while it imports.
-        kind = ChildProcess if environment or sys.platform != 'linux' else ForkedProcess
+        forked = sys.platform == 'linux' and not any(
+            variable.startswith(_READ_AT_IMPORT) for variable in environment or ()
+        )
+        kind = ForkedProcess if forked else ChildProcess
         child = kind(
             name or module.rpartition('.')[2],
             module,

@@ -12,7 +12,7 @@ import os
 
 import pytest
 
-PROCESSES = {'bench', 'make_bench'}
+PROCESSES = {'bench', 'make_bench', 'shared_bench'}
 """Fixtures that start nodes in processes of their own: tests with one of them are ``dds``."""
 
 

@@ -14,7 +14,7 @@ from ik_service import __version__
 from ik_service.cli.solve.options import ArmRequest
 from ik_service.cli.solve.outcome import Outcome, Refusal, Solutions
 from ik_service.cli.solve.request import Request
-from ik_service.common.transforms import quaternion_xyzw_from_rotation
+from ik_service.common.quaternions import quaternion_xyzw_from_rotation
 from ik_service.solvers.result import IkTrace
 
 FORMAT = 1

@@ -15,9 +15,10 @@ from ik_service.cli.solve.options import add_robot_options, read_chain, UsageErr
 from ik_service.common.arguments import checked_option
 from ik_service.extras.learning.guess import Guess
 from ik_service.extras.learning.guess_file import default_path, KINDS, load_guess
-from ik_service.extras.learning.table import sample_postures, tip_poses
+from ik_service.extras.learning.table import sample_postures
 from ik_service.extras.learning.training import train_guess
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.tip_poses import tip_poses
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.solver import Solver
 

@@ -86,16 +86,6 @@ def linearisation(chain: KinematicChain, postures: np.ndarray) -> tuple[np.ndarr
     return frames, rows
 
 
-def tip_poses(chain: KinematicChain, postures: np.ndarray) -> np.ndarray:
-    """
-    Return the poses of the tip at many postures.
-
-    :param postures: (N, n) [rad] or [m].
-    :returns: (N, 4, 4) T_base_tip.
-    """
-    return np.array([chain.forward(q) for q in postures]).reshape(-1, 4, 4)
-
-
 class TableGuess(Guess):
     """
     Guess from a table of postures, searched by pose.
@@ -220,7 +210,7 @@ def _goal_map(tip: np.ndarray) -> np.ndarray:
     That frame differs from the tip's by a rotation about z. The block is a row vector of its rows,
     to be multiplied from the left.
 
-    :param tip: (2,) cosine and sine, see :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param tip: (2,) cosine and sine, see :class:`~ik_service.kinematics.joint_path.ChainArrays`.
     :returns: (12, 12).
     """
     c, s = tip

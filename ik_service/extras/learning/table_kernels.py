@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 
 from ik_service.jit.compile import inner_kernel, kernel
-from ik_service.kinematics.kernels import copy_vector, frame_error, jacobian_rows, last_frame
+from ik_service.kinematics.kernels import copy_vector, jacobian_rows, last_frame
+from ik_service.kinematics.pose_error import frame_error
 
 
 @kernel
@@ -17,7 +18,7 @@ def linearise(chain, postures, axes, frames, rows):
     """
     Write the frames and Jacobians of many postures.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
     :param postures: (N, n) joint vectors [rad] or [m].
     :param axes: (m, 6) scratch.
     :param frames: (N, 12) out: x, y and z axes, then origin, of the frame behind the last joint.
@@ -35,7 +36,7 @@ def choose_neighbours(
     """
     Write for each goal the neighbour that is closest to it after a first-order correction.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
     :param weights: (6,) square roots of the task weights.
     :param goals: (M, 12) where the frame behind the last joint shall be.
     :param neighbours: (M, k) rows of the table.

@@ -27,8 +27,9 @@ from ik_service.extras.learning.guess_file import (
     write_guess,
 )
 from ik_service.extras.learning.network import encode, Layer, NetworkGuess
-from ik_service.extras.learning.table import sample_postures, tip_poses, train_table
+from ik_service.extras.learning.table import sample_postures, train_table
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.tip_poses import tip_poses
 from ik_service.solvers.batch import solve_ik_batch
 from ik_service.solvers.options import IkOptions
 

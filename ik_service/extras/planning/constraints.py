@@ -10,7 +10,8 @@ import numpy as np
 
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.planning.motion_check import RowTest
-from ik_service.kinematics.chain import KinematicChain, tip_poses
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.tip_poses import tip_poses
 from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 from ik_service.solvers.task import Task
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ik_service.common.transforms import rotation_from_quaternion_xyzw
+from ik_service.common.quaternions import rotation_from_quaternion_xyzw
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.kinematics.chain import KinematicChain
 

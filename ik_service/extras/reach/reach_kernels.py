@@ -87,7 +87,7 @@ def fill_products(chain, q, rows, axes, frame, columns, products):
     """
     Write the product of the Jacobian with its transpose for many postures.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
     :param q: (N, n) variables.
     :param rows: (r,) rows of the Jacobian that count.
     :param axes: (m, 6) scratch.

@@ -12,7 +12,7 @@ import numpy as np
 
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.jit.compile import kernel
-from ik_service.kinematics.kernels import transform_fault
+from ik_service.kinematics.pose_error import transform_fault
 from ik_service.solvers.batch import Rows, solve_rows
 from ik_service.solvers.collision_test import collision_test
 from ik_service.solvers.solver import prepared

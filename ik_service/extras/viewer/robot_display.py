@@ -7,7 +7,7 @@ import math
 import numpy as np
 import viser
 
-from ik_service.arm.arm import MeasuredState
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.transforms import inverse_transform
 from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.world_picture import WorldPicture

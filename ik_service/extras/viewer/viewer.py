@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState
 import viser
 from visualization_msgs.msg import MarkerArray
 
-from ik_service.arm.arm import MeasuredState
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError
 from ik_service.extras.viewer.link.node_monitor import NodeMonitor

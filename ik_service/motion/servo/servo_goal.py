@@ -8,8 +8,7 @@ from enum import IntEnum
 import numpy as np
 
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.kernels import frame_error
-from ik_service.kinematics.pose_error import frame_of
+from ik_service.kinematics.pose_error import frame_error, frame_of
 from ik_service.motion.goal import MotionGoal, REST, Step, Tick
 from ik_service.motion.servo.commands import JointCommand, PoseCommand, ServoCommand, ServoSettings
 from ik_service.motion.servo.servo_kernels import APPROACHING, HALTED, LEAVING

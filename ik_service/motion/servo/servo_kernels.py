@@ -5,8 +5,14 @@ from __future__ import annotations
 import math
 
 from ik_service.jit.compile import inner_kernel, kernel
-from ik_service.kinematics.joint_space import has_lower, has_upper
-from ik_service.kinematics.kernels import copy_vector, fill_vector, jacobian_rows, last_frame
+from ik_service.kinematics.kernels import (
+    copy_vector,
+    fill_vector,
+    has_lower,
+    has_upper,
+    jacobian_rows,
+    last_frame,
+)
 from ik_service.motion.command.motion_kernels import FULL_SPEED
 from ik_service.solvers.loop.linear_algebra import orthogonal_columns
 
@@ -140,7 +146,7 @@ def twist_motion(chain, q, twist, zone, bounds, scratch, velocity):
     """
     Joint velocities for a twist of the tip.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
     :param q: (n,) the last command [rad] or [m].
     :param twist: (6,) linear [m/s] before angular [rad/s], in the base frame.
     :param zone: :class:`~ik_service.motion.servo.velocity_solver.SingularZone`.

@@ -33,7 +33,7 @@ def least_weighted_step(
     """
     Find the step with the least weighted norm; slow joints, and those near limits, weigh more.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`.
     :param goal: (4, 4) where the tip shall be, not far away.
     :param weights: (6,) square roots of the weights of the pose error's components.
     :param lower: (n,) limits [rad] or [m]; −inf for none.

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from ik_service.common.arguments import positive, real_array
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, TrajectoryError
-from ik_service.kinematics.chain import KinematicChain, tip_speeds
+from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import check_transforms
+from ik_service.kinematics.tip_poses import tip_speeds
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.paths.timing.jerk_timing import apart, jerk_limited_motion, JerkLimits
 from ik_service.paths.timing.joint_curve import (

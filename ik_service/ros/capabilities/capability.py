@@ -9,8 +9,9 @@ from typing import TypeVar
 from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 
-from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.arm import Arm
 from ik_service.arm.group import SolverSettings
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.motion.followers import Followers

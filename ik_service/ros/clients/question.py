@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.common.arguments import real_array
+from ik_service.common.quaternions import quaternions_xyzw_from_rotations
 from ik_service.common.quoting import safe_repr
-from ik_service.common.transforms import quaternions_xyzw_from_rotations
 from ik_service.exceptions import ArgumentError, IkServiceError
 
 

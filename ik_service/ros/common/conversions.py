@@ -7,7 +7,7 @@ import math
 from geometry_msgs.msg import Point, Pose, Quaternion, Transform
 import numpy as np
 
-from ik_service.common.transforms import (
+from ik_service.common.quaternions import (
     normalized_quaternion,
     quaternion_xyzw_from_rotation,
     transform_from_xyz_quaternion_xyzw,

@@ -22,12 +22,13 @@ from rclpy.node import Node
 from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 
-from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.arm import Arm
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.shapes import Box, Capsule, Cone, Mesh, Plane, Shape, Sphere
 from ik_service.collision.world import Color, World
-from ik_service.common.revolved_surface import capsule_surface, cone_surface
 from ik_service.common.transforms import rigid_transform
+from ik_service.drawing.revolved_surface import capsule_surface, cone_surface
 from ik_service.model.geometry.link_geometry import (
     CollisionGeometry,
     Geometry,

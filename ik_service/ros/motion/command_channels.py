@@ -13,7 +13,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from ik_service.arm.arm import MeasuredState
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.motion.command.command_stream import FollowerCommand, SendingTimes
 from ik_service.motion.command.gate import CommandedJoints
 from ik_service.motion.target_follower import TargetFollower

@@ -22,7 +22,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.arm import Arm
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.quoting import quote
 from ik_service.common.stall_watch import StallWatch, TICK_LASTS
 from ik_service.exceptions import OptionError

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from sensor_msgs.msg import JointState
 
-from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.arm import Arm
 from ik_service.arm.group import ArmGroup, SolverSettings
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.quoting import quote
 from ik_service.exceptions import OptionError
 from ik_service.motion.command.motion_limits import LONGEST_RAMP

@@ -11,8 +11,8 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
-from ik_service.arm.arm import MeasuredState
 from ik_service.arm.group import ArmGroup
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, IkServiceError, nearest

@@ -18,10 +18,11 @@ from rclpy.clock import Clock, ClockType
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 
-from ik_service.arm.arm import Arm, ArmSettings, MeasuredState
+from ik_service.arm.arm import Arm, ArmSettings
 from ik_service.arm.compilation import Compiler
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import ArmLoader, DescriptionFault
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.periodic_calls import PeriodicCall, PeriodicCalls
 from ik_service.common.stall_watch import StallWatch, TICK_LASTS

@@ -18,9 +18,10 @@ from rclpy.callback_groups import CallbackGroup, ReentrantCallbackGroup
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
-from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.arm import Arm
 from ik_service.arm.compilation import KernelPreparation
 from ik_service.arm.group import SolverSettings
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.fault_logger import FaultLogger, refusal_logger
 from ik_service.paths.preparation import CartesianPathKernels
 from ik_service.ros.common.qos import BATCH_QOS, SERVICE_QOS

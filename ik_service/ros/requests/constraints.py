@@ -31,7 +31,7 @@ from ik_service.kinematics.tree import KinematicTree
 from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 from ik_service.model.joint import JointType
 from ik_service.model.robot_model import RobotModel
-from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.common.conversions import matrix_from_pose, pose_from_matrix
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 
 _KINDS = {
@@ -312,3 +312,24 @@ def _position_bound(constraint: PositionConstraint, field: str, to_base: ToBase)
         T = matrix_from_pose(pose, f'{within}.primitive_poses[{number}]')
         regions.append((region, to_base(constraint.header.frame_id, T)))
     return PositionBound(field, constraint.link_name, point, tuple(regions))
+
+
+def goal_at(T: np.ndarray, frame: str, link: str, distance: float, angle: float) -> Constraints:
+    """
+    Return the goal of a link's pose.
+
+    :param T: (4, 4) T_frame_link [m].
+    :param frame: frame of the pose.
+    :param distance: tolerance of the position [m].
+    :param angle: tolerance of the orientation, about each axis [rad].
+    """
+    pose = pose_from_matrix(T)
+    position = PositionConstraint(link_name=link, weight=1.0)
+    orientation = OrientationConstraint(link_name=link, weight=1.0, orientation=pose.orientation)
+    position.header.frame_id = orientation.header.frame_id = frame
+    ball = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[distance])
+    position.constraint_region.primitives = [ball]
+    position.constraint_region.primitive_poses = [pose]
+    orientation.absolute_x_axis_tolerance = angle
+    orientation.absolute_y_axis_tolerance = orientation.absolute_z_axis_tolerance = angle
+    return Constraints(position_constraints=[position], orientation_constraints=[orientation])

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ik_service.arm.arm import MeasuredState
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.quoting import quote
 from ik_service.common.transforms import inverse_transform
 from ik_service.ros.requests.frames import Frames, NOT_GIVEN

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 import math
 from typing import NamedTuple
 
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import (
-    Constraints,
-    OrientationConstraint,
-    PositionConstraint,
     PositionIKRequest,
     RobotState,
 )
 import numpy as np
-from shape_msgs.msg import SolidPrimitive
 
-from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.arm import Arm
 from ik_service.arm.group import ArmGroup
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.quoting import listed, quote
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import IkServiceError
-from ik_service.kinematics.tree import Tip
-from ik_service.ros.common.conversions import matrix_from_pose, pose_from_matrix
+from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.service_handler import start_posture
@@ -35,8 +31,6 @@ from ik_service.ros.scene.world_draft import attached_subframes
 _MOST_POSES = 64  # of a request
 _HAND_TYPED = 0.05  # by which the length of a hand-typed quaternion may be off
 
-ToBase = Callable[[str, np.ndarray], np.ndarray]
-"""Of a frame and a pose (4, 4) in it: the pose in the base frame of the group."""
 Held = Callable[[str], tuple[str, np.ndarray] | None]
 """Of a name: the link on which an attached object of that name is, and (4, 4) its pose there."""
 
@@ -131,109 +125,27 @@ def _goals_as_given(request: PositionIKRequest) -> list[PoseGoal]:
     if len(poses) == 1:
         return [PoseGoal(links[0] if links else '', poses[0], 'pose_stamped_vector[0].pose')]
     if len(links) != len(poses):
-        raise _bad_links(
+        raise bad_links(
             f'pose_stamped_vector has {len(poses)} poses, but ik_link_names has '
             f'{len(links) or "no"} link{"" if len(links) == 1 else "s"}; each pose needs one'
         )
     if len(poses) > _MOST_POSES:
-        raise _bad_links(
+        raise bad_links(
             f'ik_link_names has {len(links)} links; at most {_MOST_POSES} are placed together'
         )
     for number, link in enumerate(links):
         if link in links[:number] and not link:
-            raise _bad_links('ik_link_names has several empty names; each pose needs a link')
+            raise bad_links('ik_link_names has several empty names; each pose needs a link')
         if link in links[:number]:
-            raise _bad_links(f'ik_link_names names {quote(link)} twice')
+            raise bad_links(f'ik_link_names names {quote(link)} twice')
     return [
         PoseGoal(link, pose, f'pose_stamped_vector[{number}].pose')
         for number, (link, pose) in enumerate(zip(links, poses, strict=True))
     ]
 
 
-def goals_together(
-    goals: Sequence[PoseGoal], arm: Arm, group: ArmGroup, posture: np.ndarray, to_base: ToBase
-) -> dict[Tip, np.ndarray]:
-    """
-    Return the poses of all links that a request places, and of those of the group that stay.
-
-    A pose in the frame of a link of another arm, which the other poses move, is relative to where
-    that link will be.
-
-    :param posture: (m,) full posture [rad] or [m], where the other tips of the group are.
-    :param to_base: transforms poses into the base frame of the group.
-    :returns: (4, 4) T_base_tip by link, or T_frame_tip by (frame link, link).
-    :raises RequestError: naming the field that is wrong.
-    """
-    links = [_link_of(goal, group) for goal in goals]
-    held = _held(links, arm, group)
-    poses: dict[Tip, np.ndarray] = {}
-    for goal, link in zip(goals, links, strict=True):
-        T = goal.matrix()
-        frame = goal.frame_id.lstrip('/')
-        others = [other for other in (*links, *held) if other != link]
-        if arm.has_link(frame) and _moves_apart(frame, link, others, arm, group):
-            poses[frame, link] = T
-        else:
-            poses[link] = to_base(goal.frame_id, T)
-    return poses | {link: arm.pose_of(link, group.base_link, posture) for link in held}
-
-
-def joints_of(goals: Sequence[PoseGoal], arm: Arm, group: ArmGroup) -> set[str]:
-    """
-    Return the joints that a request may move: those of the group, and of the links it places.
-
-    :raises RequestError: INVALID_LINK_NAME for a link that the group does not have.
-    """
-    links = [_link_of(goal, group) for goal in goals]
-    sources = {arm.robot.resolve_mimic(name)[0] for name in _joints(arm, group.base_link, links)}
-    return sources.union(group.chain.joint_names)
-
-
-def _link_of(goal: PoseGoal, group: ArmGroup) -> str:
-    """Return the link that a pose places."""
-    if goal.link:
-        if goal.link not in group.links:
-            raise _bad_links(
-                f'link {quote(goal.link)} of ik_link_names is none of group {group.name!r}; '
-                f'valid: {listed(group.links)}'
-            )
-        return goal.link
-    if len(group.tip_links) > 1:
-        raise _bad_links(
-            f'group {group.name!r} places several links; name the one to be placed in '
-            f'ik_link_name: {listed(group.tip_links)}'
-        )
-    return group.tip_links[0]
-
-
-def _held(links: Sequence[str], arm: Arm, group: ArmGroup) -> list[str]:
-    """Return the tips of the group that the request leaves out; they stay where they are."""
-    if len(group.tip_links) == 1:
-        return []
-    placed = {near for link in links for near in arm.link_frames.beside(link)}
-    return [tip for tip in group.tip_links if tip not in placed]
-
-
-def _moves_apart(frame: str, link: str, others: Sequence[str], arm: Arm, group: ArmGroup) -> bool:
-    """Return whether a frame is on another arm than a link, one that the other links move."""
-    if not others:
-        return False
-    own, moving = (_joints(arm, group.base_link, [name]) for name in (link, frame))
-    apart = moving - own
-    return bool(own - moving) and bool(apart & _joints(arm, group.base_link, others))
-
-
-def _joints(arm: Arm, base_link: str, links: Sequence[str]) -> set[str]:
-    """Return the joints between the base and some links."""
-    return {
-        joint.name
-        for link in links
-        for joint, _ in arm.robot.path(base_link, link)
-        if joint.movable
-    }
-
-
-def _bad_links(message: str) -> RequestError:
+def bad_links(message: str) -> RequestError:
+    """Return the error of links and poses that do not go together."""
     return RequestError(ErrorCode.INVALID_LINK_NAME, message)
 
 
@@ -279,24 +191,3 @@ def held_with(
         return known.held(name)
 
     return held
-
-
-def goal_at(T: np.ndarray, frame: str, link: str, distance: float, angle: float) -> Constraints:
-    """
-    Return the goal of a link's pose.
-
-    :param T: (4, 4) T_frame_link [m].
-    :param frame: frame of the pose.
-    :param distance: tolerance of the position [m].
-    :param angle: tolerance of the orientation, about each axis [rad].
-    """
-    pose = pose_from_matrix(T)
-    position = PositionConstraint(link_name=link, weight=1.0)
-    orientation = OrientationConstraint(link_name=link, weight=1.0, orientation=pose.orientation)
-    position.header.frame_id = orientation.header.frame_id = frame
-    ball = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[distance])
-    position.constraint_region.primitives = [ball]
-    position.constraint_region.primitive_poses = [pose]
-    orientation.absolute_x_axis_tolerance = angle
-    orientation.absolute_y_axis_tolerance = orientation.absolute_z_axis_tolerance = angle
-    return Constraints(position_constraints=[position], orientation_constraints=[orientation])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import array
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 import threading
 from typing import Any, NamedTuple
 
+from builtin_interfaces.msg import Time as TimeMessage
 from moveit_msgs.msg import MoveItErrorCodes, PositionIKRequest, RobotState
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
@@ -15,15 +17,15 @@ from rclpy.clock import Clock
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
-from ik_service.arm.arm import MeasuredState
+from ik_service.arm.arm import Arm
 from ik_service.arm.group import ArmGroup, PreparedSolver
 from ik_service.arm.joint_state import known_positions, PostureSpace
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.threads import BackgroundWorkers
 from ik_service.exceptions import ArgumentError, UnknownJointError
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.frames import Frames
-from ik_service.ros.requests.ik_answer import bring_inside
 from ik_service.ros.requests.virtual_joints import read_multi_dof
 from ik_service.ros.scene.avoidance import Avoidance, avoidance, UNCHECKED
 from ik_service.ros.scene.collision_world import CollisionWorld
@@ -197,6 +199,21 @@ class ServiceHandler:
         return ErrorCode.FAILURE, f'error in the server: {type(error).__name__}: {error}'
 
 
+def write_solution(
+    solution: RobotState, arm: Arm, posture: np.ndarray, stamp: TimeMessage
+) -> None:
+    """
+    Write a full posture to the field of an answer.
+
+    :param posture: (m,) [rad] or [m].
+    """
+    joints = solution.joint_state
+    joints.header.frame_id = arm.root_link
+    joints.header.stamp = stamp
+    joints.name = list(arm.postures.names)
+    joints.position = array.array('d', posture.tobytes())
+
+
 def write_code(error_code: MoveItErrorCodes, code: ErrorCode, message: str) -> None:
     """Fill in the error code of an answer, and its message where the field exists."""
     error_code.val = int(code)
@@ -260,6 +277,26 @@ def _overlay(
         if len(names) == len(joints.name):
             raise
     return postures.overlay(posture, names, positions)
+
+
+def bring_inside(
+    arm: Arm,
+    chosen: PreparedSolver | ArmGroup,
+    posture: np.ndarray,
+    among: np.ndarray | None = None,
+    told: bool = False,
+) -> list[str]:
+    """
+    Bring joints beside the chain inside their limits, unless they are ignored.
+
+    :param posture: (m,) full posture [rad] or [m], changed in place.
+    :param among: indices of the only joints that are checked; None for all.
+    :param told: whether joints of the chain, which the solver brings inside, are reported too.
+    :returns: the joints that were outside, with where they were.
+    """
+    if isinstance(chosen, PreparedSolver) and chosen.solver.options.joint_limits == 'ignore':
+        return []
+    return arm.postures.bring_inside(posture, chosen.indices, among, told)
 
 
 def resolver_of(

@@ -3,7 +3,7 @@ Joints of a robot state with several degrees of freedom.
 
 They are the virtual joints of an SRDF, which hold the robot's root in a frame beside it, and the
 planar and floating joints of the URDF, whose degrees of freedom are joints of their own here
-(:mod:`ik_service.model.joint`).
+(:mod:`ik_service.model.expanded_joints`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ik_service.arm.arm import Arm
 from ik_service.common.quoting import quote
 from ik_service.common.transforms import rpy_from_rotation
 from ik_service.exceptions import ArgumentError
-from ik_service.model.joint import FLOATING_PARTS, part_names
+from ik_service.model.expanded_joints import FLOATING_PARTS, part_names
 from ik_service.model.robot_model import RobotModel
 from ik_service.robot import Robot
 from ik_service.ros.common.conversions import matrix_from_transform

@@ -10,7 +10,8 @@ import threading
 import time
 from weakref import WeakKeyDictionary
 
-from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.arm import Arm
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.pair_rules import home_text, left_out_text
 from ik_service.collision.posture_test import PostureTest

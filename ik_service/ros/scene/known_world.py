@@ -10,7 +10,8 @@ from typing import TypeVar
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 import numpy as np
 
-from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.arm import Arm
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.requests.frames import Frames

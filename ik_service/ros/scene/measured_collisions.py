@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ik_service.arm.arm import MeasuredState
 from ik_service.arm.group import ArmGroup
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.posture_test import PostureTest
 from ik_service.exceptions import TargetRefusedError

@@ -11,7 +11,7 @@ from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 
-from ik_service.arm.arm import MeasuredState
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.quoting import quote
 from ik_service.exceptions import IkServiceError

@@ -27,7 +27,7 @@ from shape_msgs.msg import MeshTriangle, SolidPrimitive
 from shape_msgs.msg import Plane as PlaneMessage
 from std_msgs.msg import ColorRGBA
 
-from ik_service.arm.arm import MeasuredState
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.collision.checked_robot import RigidBodies
 from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.pair_rules import given_pairs
@@ -38,7 +38,7 @@ from ik_service.model.geometry.link_geometry import read_collision_geometry
 from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 from ik_service.robot import Robot
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.requests.ik_answer import write_solution
+from ik_service.ros.requests.service_handler import write_solution
 from ik_service.ros.scene.world_draft import NO_RECORD, Record, SceneSettings
 
 ALL = (1 << 10) - 1

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 import numpy as np
 
-from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.arm import Arm
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.collision.shapes import Mesh, PlacedShape
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.common.transforms import inverse_transform

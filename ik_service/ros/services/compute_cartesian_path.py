@@ -10,9 +10,10 @@ import math
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
 
-from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.arm import Arm
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.link_constraints import AllTests, beyond, Bound, BoundTest, SLACK
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.exceptions import ArgumentError, TrajectoryError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.motion_bounds import MotionBounds
@@ -33,13 +34,14 @@ from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.goals import held_with
-from ik_service.ros.requests.ik_answer import bring_inside, write_solution
 from ik_service.ros.requests.service_handler import (
     assumed_note,
     BackgroundHandler,
+    bring_inside,
     resolver_of,
     ServiceContext,
     start_posture,
+    write_solution,
 )
 from ik_service.ros.scene.avoidance import Avoidance
 from ik_service.ros.services.line_request import (

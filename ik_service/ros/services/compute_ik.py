@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
+from typing import NamedTuple
 
-from moveit_msgs.msg import PositionIKRequest
+from moveit_msgs.msg import Constraints, PositionIKRequest
 from moveit_msgs.srv import GetPositionIK
+import numpy as np
 
-from ik_service.arm.arm import MeasuredState
+from ik_service.arm.arm import Arm
 from ik_service.arm.compilation import TreePreparation
 from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.arm.task_solving import moving_only, solve_tasks
+from ik_service.common.quoting import quote
 from ik_service.exceptions import ChainError, CompilationError, ConstraintError
-from ik_service.ros.requests.chain_start import (
-    chain_start,
-    check_whole,
-    constrained_solver,
-)
-from ik_service.ros.requests.constraints import bounds_of, moved_bounds
+from ik_service.ros.requests.constraints import bounds_of, constrained_chain, moved_bounds
 from ik_service.ros.requests.errors import ErrorCode, RequestError
-from ik_service.ros.requests.goals import (
-    goals_together,
-    group_of,
-    held_with,
-    joints_of,
-    pose_goals,
-    PoseGoal,
-)
-from ik_service.ros.requests.ik_answer import bring_inside, Outcome, outcome_of, write_solution
+from ik_service.ros.requests.frame_resolver import FrameResolver
+from ik_service.ros.requests.frames import Frames
+from ik_service.ros.requests.goals import group_of, held_with, pose_goals, PoseGoal
+from ik_service.ros.requests.goals_together import goals_together, joints_of
 from ik_service.ros.requests.service_handler import (
     assumed_note,
+    bring_inside,
     RequestStatistics,
     require_arm,
     resolver_of,
@@ -38,8 +34,163 @@ from ik_service.ros.requests.service_handler import (
     SolveRecord,
     start_posture,
     write_code,
+    write_solution,
 )
+from ik_service.solvers.result import IkResult, IkStatus
 from ik_service.solvers.solver import Solver
+
+_CODES = {
+    IkStatus.SUCCESS: ErrorCode.SUCCESS,
+    IkStatus.TIMED_OUT: ErrorCode.TIMED_OUT,
+    IkStatus.IN_COLLISION: ErrorCode.GOAL_IN_COLLISION,
+}
+
+_WITH_CLOSEST = ErrorCode.NO_IK_SOLUTION, ErrorCode.TIMED_OUT
+
+
+class Outcome(NamedTuple):
+    """
+    Outcome of a request.
+
+    :ivar code: the error code of the answer.
+    :ivar message: the reason, in a sentence.
+    :ivar posture: (m,) the full posture that reaches the target, or with NO_IK_SOLUTION and
+        TIMED_OUT the one that comes closest [rad] or [m]; None without one.
+    :ivar result: the solver's result; None when there was no solve.
+    :ivar solver: name of the method.
+    """
+
+    code: ErrorCode
+    message: str
+    posture: np.ndarray | None = None
+    result: IkResult | None = None
+    solver: str = ''
+
+
+def code_of(status: IkStatus) -> ErrorCode:
+    """Return the error code of a solve."""
+    return _CODES.get(status, ErrorCode.NO_IK_SOLUTION)
+
+
+def outcome_of(
+    result: IkResult,
+    arm: Arm,
+    chosen: PreparedSolver,
+    posture: np.ndarray,
+    notes: str,
+    outside: list[str],
+) -> Outcome:
+    """
+    Return the outcome of a solve.
+
+    :param posture: (m,) full posture of the start [rad] or [m]; becomes that of the solution.
+    """
+    code, name = code_of(result.status), chosen.solver.name
+    told = result.success or (code in _WITH_CLOSEST and bool(np.isfinite(result.q).all()))
+    if told:
+        posture[chosen.indices] = result.q
+        arm.postures.complete(posture)
+        outside += bring_inside(arm, chosen, posture)  # measured outside their limits
+    if outside:
+        notes += f'; brought inside their limits: {", ".join(outside)}'
+    return Outcome(code, result.reason + notes, posture if told else None, result, name)
+
+
+class ChainStart(NamedTuple):
+    """
+    Start of the solves of one chain.
+
+    :ivar group: the planning group.
+    :ivar chosen: the chain to the link, with its solver.
+    :ivar posture: (m,) full posture of the start [rad] or [m].
+    :ivar given: indices of the joints that the request gives.
+    :ivar outside: joints given outside their limits, with where they were.
+    :ivar frames: poses in the frames that the request names.
+    :ivar assumed: the remark on joints whose position is neither measured nor given, if any.
+    """
+
+    group: ArmGroup
+    chosen: PreparedSolver
+    posture: np.ndarray
+    given: np.ndarray
+    outside: list[str]
+    frames: FrameResolver
+    assumed: list[str]
+
+    def seed(self, settings: SolverSettings) -> np.ndarray | None:
+        """Return the (n,) seed of the solver [rad] or [m]; None for the learned one."""
+        learned = settings.options.seed_source != 'given' and not len(self.given)
+        return None if learned else self.posture[self.chosen.indices]
+
+
+def chain_start(
+    request: PositionIKRequest,
+    goal: PoseGoal,
+    group: ArmGroup,
+    measured: MeasuredState,
+    settings: SolverSettings,
+    frames: Frames,
+) -> ChainStart:
+    """
+    Return the start of a request's solves.
+
+    :param frames: frames besides the links of the robot.
+    :raises RequestError: INVALID_LINK_NAME, or INVALID_ROBOT_STATE.
+    """
+    check_whole([goal], settings)
+    try:
+        chosen = group.chain_solvers[goal.link, settings]
+    except ChainError as error:
+        raise RequestError(ErrorCode.INVALID_LINK_NAME, f'ik_link_name: {error}') from error
+    posture, given = start_posture(measured, request.robot_state, chosen.indices)
+    # Before frames are looked up, so that they are where the answer says that they are.
+    outside = bring_inside(measured.arm, chosen, posture, given, told=True)
+    return ChainStart(
+        group,
+        chosen,
+        posture,
+        given,
+        outside,
+        resolver_of(measured, request.robot_state, posture, frames),
+        assumed_note(measured, chosen.indices, given, 'in the seed'),
+    )
+
+
+def check_whole(goals: Iterable[PoseGoal], settings: SolverSettings) -> None:
+    """
+    Refuse poses of attached objects where axes are free: a point beside the link would move.
+
+    :raises RequestError: INVALID_LINK_NAME.
+    """
+    for goal in goals:
+        if goal.T_link_point is not None and 0.0 in settings.options.task_weights:
+            raise RequestError(
+                ErrorCode.INVALID_LINK_NAME,
+                f'{quote(goal.link)} carries the object that {goal.field} is for, which needs '
+                'solver.task_weights without 0',
+            )
+
+
+def constrained_solver(
+    chosen: PreparedSolver, constraints: Constraints, arm: Arm, posture: np.ndarray
+) -> Solver:
+    """
+    Return the solver for the joint limits that joint constraints leave.
+
+    :param posture: (m,) full posture of the start [rad] or [m].
+    :raises RequestError: INVALID_GOAL_CONSTRAINTS.
+    """
+    solver = chosen.solver
+    if not constraints.joint_constraints:
+        return solver
+    chain = constrained_chain(
+        chosen.chain,
+        constraints.joint_constraints,
+        arm.postures.by_name(posture),
+        solver.options.joint_limits,
+    )
+    return Solver(chain, solver.name, solver.options)
+
 
 LONGEST_TIMEOUT = 60.0
 """Longest time of a solve [s], that of solver.timeout: no request keeps a thread for longer."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
 
-from ik_service.arm.arm import MeasuredState
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.exceptions import ArgumentError, IncompleteSolutionsError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.ros.requests.chain_start import chain_start, constrained_solver
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.goals import group_of, PoseGoal
 from ik_service.ros.scene.avoidance import Avoidance
-from ik_service.ros.services.compute_ik import places_links
+from ik_service.ros.services.compute_ik import chain_start, constrained_solver, places_links
 from ik_service.ros.services.compute_ik_batch import BatchAnswers, BatchRequest, IkRowsHandler
 from ik_service.solvers.all_solutions.finder import (
     DEFAULT_RESOLUTION,

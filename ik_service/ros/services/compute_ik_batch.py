@@ -13,18 +13,25 @@ from moveit_msgs.srv import GetCartesianPath
 import numpy as np
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.arm import Arm
 from ik_service.arm.compilation import BatchPreparation
 from ik_service.arm.joint_state import FARTHEST
-from ik_service.common.transforms import inverse_transform, UNIT_TOLERANCE
+from ik_service.arm.measured_state import MeasuredState
+from ik_service.common.quaternions import UNIT_TOLERANCE
+from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import CompilationError
 from ik_service.ros.common.conversions import matrices_from_poses
-from ik_service.ros.requests.chain_start import chain_start, ChainStart, constrained_solver
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.goals import group_of, PoseGoal
-from ik_service.ros.requests.ik_answer import bring_inside, code_of
-from ik_service.ros.requests.service_handler import BackgroundHandler, ServiceContext
-from ik_service.ros.services.compute_ik import IkHandler, places_links
+from ik_service.ros.requests.service_handler import BackgroundHandler, bring_inside, ServiceContext
+from ik_service.ros.services.compute_ik import (
+    chain_start,
+    ChainStart,
+    code_of,
+    constrained_solver,
+    IkHandler,
+    places_links,
+)
 from ik_service.solvers.batch import solve_ik_batch
 from ik_service.solvers.result import IkBatchResult, IkStatus
 

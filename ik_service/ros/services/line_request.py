@@ -13,8 +13,9 @@ from moveit_msgs.srv import GetCartesianPath
 import numpy as np
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.arm import Arm
 from ik_service.arm.group import ArmGroup, PreparedSolver, SolverSettings
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.quoting import listed, quote
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain

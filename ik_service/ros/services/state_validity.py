@@ -13,9 +13,10 @@ from moveit_msgs.msg import ConstraintEvalResult, Constraints, ContactInformatio
 from moveit_msgs.srv import GetStateValidity
 import numpy as np
 
-from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.arm import Arm
 from ik_service.arm.group import ArmGroup
 from ik_service.arm.link_constraints import beyond, Bound, OrientationBound, SLACK
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.part import ATTACHED, ContactPoint, LINK, OBJECT
 from ik_service.model.joint import JointType

@@ -15,8 +15,8 @@ from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, IncompleteSolutionsError
 from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.joint_path import ChainArrays
 from ik_service.kinematics.joint_space import FARTHEST_LIMIT
-from ik_service.kinematics.kernels import ChainArrays
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.solvers.all_solutions import exploration
 from ik_service.solvers.all_solutions.closed_forms import (

@@ -3,7 +3,7 @@ Solver loop that all methods share: searches, iterations, joint limits, restarts
 
 Arguments that most kernels here take, where they do not say otherwise:
 
-- ``chain``: :class:`~ik_service.kinematics.kernels.ChainArrays`;
+- ``chain``: :class:`~ik_service.kinematics.joint_path.ChainArrays`;
 - ``settings``: :class:`~ik_service.solvers.loop.problem.Settings`, single fields as numbers;
 - ``work``: :class:`~ik_service.solvers.loop.problem.Workspace`, which holds the results as well;
 - ``method``: the method's parameters, a NamedTuple;

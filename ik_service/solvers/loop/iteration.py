@@ -11,13 +11,8 @@ from __future__ import annotations
 import math
 
 from ik_service.jit.compile import inner_kernel, kernel_for, varied_kernel
-from ik_service.kinematics.kernels import (
-    fill_vector,
-    frame_error,
-    jacobian_rows,
-    last_frame,
-    transform_fault,
-)
+from ik_service.kinematics.kernels import fill_vector, jacobian_rows, last_frame
+from ik_service.kinematics.pose_error import frame_error, transform_fault
 from ik_service.solvers.loop.limits import (
     fix_crossing,
     substitute_penalised,

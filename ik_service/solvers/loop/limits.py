@@ -37,8 +37,7 @@ import math
 import numpy as np
 
 from ik_service.jit.compile import inner_kernel
-from ik_service.kinematics.joint_space import has_lower, has_upper
-from ik_service.kinematics.kernels import fill_vector
+from ik_service.kinematics.kernels import fill_vector, has_lower, has_upper
 from ik_service.solvers.loop.problem import Settings, width, Workspace
 from ik_service.solvers.options import LimitStrategy
 
@@ -324,7 +323,7 @@ def narrow_limits(chain, settings, work, seed):
     """
     Narrow the limits of the chain to the motions from the seed, or from where it is inside.
 
-    :param chain: :class:`~ik_service.kinematics.kernels.ChainArrays`, whose limits change.
+    :param chain: :class:`~ik_service.kinematics.joint_path.ChainArrays`, whose limits change.
     :param work: :class:`~ik_service.solvers.loop.problem.Workspace`; ``start`` is overwritten.
     :param seed: (n,) [rad] or [m].
     """

@@ -15,7 +15,7 @@ import numpy as np
 
 from ik_service.jit.compile import inlined_kernel, varied_kernel
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.kernels import ChainArrays
+from ik_service.kinematics.joint_path import ChainArrays
 
 Array: TypeAlias = np.ndarray
 
@@ -146,8 +146,8 @@ class Problem(NamedTuple):
     :ivar integers: likewise, int64.
     :ivar vectors: (…, n) all fields with a number for each variable [rad] or [m].
     :ivar sixes: (…, 6) all fields with six numbers in a row.
-    :ivar joints: (m, 8), see :class:`~ik_service.kinematics.kernels.ChainArrays`.
-    :ivar variables: (m,) int64, see :class:`~ik_service.kinematics.kernels.ChainArrays`.
+    :ivar joints: (m, 8), see :class:`~ik_service.kinematics.joint_path.ChainArrays`.
+    :ivar variables: (m,) int64, see :class:`~ik_service.kinematics.joint_path.ChainArrays`.
     """
 
     floats: np.ndarray
@@ -246,7 +246,7 @@ def reach_without_limits(joints: np.ndarray, reach: float) -> float:
     Return how far a tip reaches when the limits of the joints are ignored [m].
 
     :param joints: (m, 8) constants of the joints that move it, see
-        :class:`~ik_service.kinematics.kernels.ChainArrays`.
+        :class:`~ik_service.kinematics.joint_path.ChainArrays`.
     :param reach: how far it reaches within the limits [m], which only slides depend on.
     """
     slides = joints[:, 7].any()

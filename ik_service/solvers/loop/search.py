@@ -24,8 +24,15 @@ import math
 import numpy as np
 
 from ik_service.jit.compile import inner_kernel, kernel, merged_kernel, varied_kernel
-from ik_service.kinematics.joint_space import FARTHEST_LIMIT, has_lower, has_upper
-from ik_service.kinematics.kernels import all_finite, copy_vector, fill_vector, monotonic_ns
+from ik_service.kinematics.joint_space import FARTHEST_LIMIT
+from ik_service.kinematics.kernels import (
+    all_finite,
+    copy_vector,
+    fill_vector,
+    has_lower,
+    has_upper,
+    monotonic_ns,
+)
 from ik_service.solvers.loop.iteration import (
     beyond_reach,
     errors_at,

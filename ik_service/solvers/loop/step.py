@@ -16,7 +16,7 @@ from typing import TypeVar
 from ik_service.exceptions import SolverSpecError
 from ik_service.jit.compile import inner_kernel, kernel_for
 from ik_service.jit.kernel_source import depend_on
-from ik_service.kinematics.kernels import ChainArrays
+from ik_service.kinematics.joint_path import ChainArrays
 from ik_service.solvers.loop.problem import Settings, Workspace
 
 StepFunction = TypeVar('StepFunction', bound=Callable[..., None])

@@ -18,8 +18,7 @@ import math
 from typing import NamedTuple
 
 from ik_service.jit.compile import inner_kernel
-from ik_service.kinematics.joint_space import has_lower, has_upper
-from ik_service.kinematics.kernels import copy_vector
+from ik_service.kinematics.kernels import copy_vector, has_lower, has_upper
 from ik_service.solvers.loop.linear_algebra import damped_step
 from ik_service.solvers.loop.problem import width
 from ik_service.solvers.loop.step import step_of

@@ -12,8 +12,7 @@ import pytest
 from support.chains import REPOSITORY
 from support.harness import START_TIMEOUT, until
 
-from ik_service.extras.cells.main import parser, spread
-from ik_service.extras.cells.processes import STARTED
+from ik_service.extras.cells.main import parser, spread, STARTED
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 

@@ -11,7 +11,11 @@ import yaml
 
 import ik_service as iks
 from ik_service.exceptions import SrdfError, UrdfError
-from ik_service.extras.cells.prefixes import prefixed_joint_limits, prefixed_srdf, prefixed_urdf
+from ik_service.extras.cells.descriptions import (
+    prefixed_joint_limits,
+    prefixed_srdf,
+    prefixed_urdf,
+)
 from ik_service.model.joint_limits_file import parse_joint_limits
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
 

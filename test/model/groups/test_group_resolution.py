@@ -226,7 +226,7 @@ FINGERS = ('l6 f:palm p:leftfinger', 'palm p:rightfinger')
 
 
 def candidates(*branches, base='base', **kwargs):
-    return tip_candidates(RobotModel.from_urdf(arm_xml(*branches, **kwargs)), base)
+    return tip_candidates(RobotModel.from_urdf_text(arm_xml(*branches, **kwargs)), base)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_choice_of_the_tip(branches, tip):
 
 
 def test_two_different_arms_are_listed_and_the_parameter_named():
-    robot = RobotModel.from_urdf(
+    robot = RobotModel.from_urdf_text(
         tree_xml(
             'base r:torso r:a1 r:a2 r:a3 f:a_grip',
             'torso r:b1 r:b2 p:b3 f:b_grip',
@@ -275,7 +275,7 @@ def test_two_links_on_one_body_are_not_guessed_between():
 
 
 def test_bases_without_a_tip():
-    robot = RobotModel.from_urdf(arm_xml('base f:stand f:top'))
+    robot = RobotModel.from_urdf_text(arm_xml('base f:stand f:top'))
     for base in ('l6', 'stand', 'top'):
         with pytest.raises(ChainError, match=f"no joint moves a link below '{base}'"):
             default_tip(robot, base)
@@ -292,7 +292,7 @@ def test_the_largest_robots_take_no_time(shape):
         + [f's{i} r:t{i}' for i in range(count)],
         'snake': ['base ' + ' '.join(f'r:s{i}' for i in range(2 * count))],
     }[shape]
-    robot = RobotModel.from_urdf(tree_xml(*branches))
+    robot = RobotModel.from_urdf_text(tree_xml(*branches))
     start = time.process_time()
     tips = tip_candidates(robot, 'base')
     assert time.process_time() - start < 2.0

@@ -15,8 +15,8 @@ from ik_service.exceptions import (
     UnknownGroupError,
     UnknownLinkError,
 )
-from ik_service.model.groups.known_groups import known_robots
 from ik_service.model.groups.planning_group import named_states, PlanningGroup
+from ik_service.model.groups.robot_groups import known_robots
 
 ARM = arm_xml('l6 f:tool', 'l6 p:a', 'l6 p:b')
 SRDF = srdf_xml(

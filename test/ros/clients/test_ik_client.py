@@ -405,37 +405,39 @@ def start(bench):
     return node
 
 
-@pytest.fixture
-def node_client(bench):
-    with IkClient(bench.node, patience=LONGEST) as node_client:
-        yield node_client
+@pytest.fixture(scope='module')
+def running(shared_bench):
+    """A bench in which a node runs."""
+    start(shared_bench)
+    return shared_bench
 
 
-def test_answers_are_those_of_compute_ik(bench, node_client, panda_model):
-    start(bench)
+def test_answers_are_those_of_compute_ik(running, panda_model):
     messages = [PoseStamped(pose=pose) for pose in mixed_poses(panda_model)]
     messages[5].header.frame_id = 'panda_link1'
     messages[6].header.frame_id = 'nowhere'
-    batch = node_client.solve(messages).result(LONGEST)
-    alone = node_client.pipelined(messages).result(LONGEST)
+    with IkClient(running.node, patience=LONGEST) as node_client:
+        batch = node_client.solve(messages).result(LONGEST)
+        alone = node_client.pipelined(messages).result(LONGEST)
     assert batch.error_codes.tolist() == alone.error_codes.tolist()
     assert batch.error_codes.tolist().count(1) == 33
     assert batch.joint_names == alone.joint_names
     assert np.array_equal(batch.q, alone.q, equal_nan=True)
-    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+    diagnostics = running.record(DiagnosticArray, 'diagnostics')
     status(diagnostics, 'compute_ik_batch', requests='3', SUCCESS='2')
 
 
-def test_a_killed_node_that_is_started_again_loses_nothing(bench, node_client, panda_model):
+def test_a_killed_node_that_is_started_again_loses_nothing(bench, panda_model):
     node = start(bench)
-    poses = np.tile([reachable(panda_model, seed) for seed in range(100)], (300, 1, 1))
-    batch = node_client.solve(poses)
-    assert next(iter(batch)).success
-    node.kill()
-    start_panda(bench, **PATIENT)
-    batch.result(LONGEST)
+    poses = np.tile([reachable(panda_model, seed) for seed in range(100)], (100, 1, 1))
+    with IkClient(bench.node, patience=LONGEST) as node_client:
+        batch = node_client.solve(poses)
+        assert next(iter(batch)).success
+        node.kill()
+        start_panda(bench, **PATIENT)
+        batch.result(LONGEST)
     assert batch.success.all()
-    assert np.array_equal(batch.q, np.tile(batch.q[:100], (300, 1)))
+    assert np.array_equal(batch.q, np.tile(batch.q[:100], (100, 1)))
 
 
 @pytest.mark.slow
@@ -452,11 +454,11 @@ def test_one_of_two_nodes_is_killed_and_the_other_one_answers_the_rest(bench, pa
             assert np.array_equal(answers.q, np.tile(answers.q[:100], (400, 1)))
 
 
-def test_two_clients_at_once(bench, node_client, panda_model):
-    start(bench)
+def test_two_clients_at_once(running, panda_model):
     poses = np.array([reachable(panda_model, seed) for seed in range(500)])
-    with IkClient(bench.node, patience=LONGEST) as other:
-        batches = [each.solve(poses[::step]) for each in (node_client, other) for step in (1, -1)]
+    one, other = (IkClient(running.node, patience=LONGEST) for _ in range(2))
+    with one, other:
+        batches = [each.solve(poses[::step]) for each in (one, other) for step in (1, -1)]
         first, *others = [batch.result(LONGEST) for batch in batches]
         for batch, step in zip(others, (-1, 1, -1), strict=True):
             assert np.array_equal(batch.q[::step], first.q)

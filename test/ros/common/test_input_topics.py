@@ -10,7 +10,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import String
 from support.harness import until
-from support.ros.nodes import NODE, start_panda, status, WAITING
+from support.ros.nodes import NODE, status, WAITING
 
 from ik_service.ros.common.input_topics import CopyFilter, InputTopic
 
@@ -97,11 +97,6 @@ def test_messages_without_a_time_of_publication_all_count():
 # Over DDS, with the node in a process of its own
 
 
-@pytest.fixture
-def node(bench):
-    return start_panda(bench)
-
-
 def box(name):
     message = CollisionObject(id=name, pose=Pose(), operation=CollisionObject.ADD)
     message.header.frame_id = 'panda_link0'
@@ -110,8 +105,8 @@ def box(name):
     return message
 
 
-@pytest.mark.dds
-def test_objects_of_best_effort_publishers_are_received(bench, node):
+def test_objects_of_best_effort_publishers_are_received(shared_bench, panda_node):
+    bench, node = shared_bench, panda_node
     objects = bench.publisher(CollisionObject, 'collision_object', BEST_EFFORT, subscribers=0)
     node.wait_for('collision_object: a best-effort publisher was discovered', 20.0)
     diagnostics = bench.record(DiagnosticArray, 'diagnostics')
@@ -126,18 +121,20 @@ def test_objects_of_best_effort_publishers_are_received(bench, node):
     status(diagnostics, 'motions', publishers_that_are_not_received='^none$')
 
 
-@pytest.mark.dds
-def test_a_scene_of_a_reliable_publisher_is_complete_beside_a_best_effort_one(bench, node):
+def test_a_scene_of_a_reliable_publisher_is_complete_beside_a_best_effort_one(
+    shared_bench, panda_node
+):
+    bench = shared_bench
     bench.publisher(CollisionObject, 'collision_object', BEST_EFFORT, subscribers=1)
     reliable = bench.node.create_publisher(CollisionObject, 'collision_object', 1000)
     until(lambda: reliable.get_subscription_count() == 2, what='both subscriptions')
     diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+    reliable.publish(CollisionObject(operation=CollisionObject.REMOVE))  # all there are
     for i in range(300):
         reliable.publish(box(f'box {i}'))
     status(diagnostics, 'collisions', objects='^300$')
 
 
-@pytest.mark.dds
 def test_each_message_of_both_kinds_of_publishers_counts_once(bench):
     received = []
     topic = InputTopic(
@@ -165,8 +162,8 @@ def test_each_message_of_both_kinds_of_publishers_counts_once(bench):
     until(lambda: reliable.get_subscription_count() == 0, what='no subscription')
 
 
-@pytest.mark.dds
-def test_targets_and_their_velocities_are_received(bench, node):
+def test_targets_and_their_velocities_are_received(shared_bench, panda_node):
+    bench, node = shared_bench, panda_node
     targets = bench.publisher(PoseStamped, 'target_pose', BEST_EFFORT, subscribers=1)
     twists = bench.publisher(TwistStamped, 'target_twist', BEST_EFFORT, subscribers=1)
     wrong = TwistStamped()
@@ -179,7 +176,6 @@ def test_targets_and_their_velocities_are_received(bench, node):
     node.wait_for('target_pose ignored: .*position', 10.0)
 
 
-@pytest.mark.dds
 def test_a_publisher_that_cannot_be_received_is_named(bench):
     bench.start(NODE, ready=WAITING)
     diagnostics = bench.record(DiagnosticArray, 'diagnostics')

@@ -101,8 +101,7 @@ def keystore(tmp_path):
     return tmp_path / 'keystore'
 
 
-@pytest.mark.parametrize('strategy', ['Enforce', 'Permissive'])
-@pytest.mark.parametrize('module', [NODE, SIMULATED])
+@pytest.mark.parametrize(('module', 'strategy'), [(NODE, 'Enforce'), (SIMULATED, 'Permissive')])
 def test_programs_end_where_security_is_demanded_but_unavailable(
     bench, keystore, panda_urdf, module, strategy
 ):

@@ -1,4 +1,4 @@
-"""Messages of the markers."""
+"""Markers of the arm, of its target and of the positions that it reaches."""
 
 import math
 
@@ -8,7 +8,7 @@ from geometry_msgs.msg import PoseStamped
 import numpy as np
 import pytest
 from support.ros.cells import until_silent
-from support.ros.nodes import Arm, LATCHED, start_panda, status, target
+from support.ros.nodes import Arm, LATCHED, status, target
 from support.ros.servers import posture_of
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -25,6 +25,7 @@ from ik_service.ros.markers.arm_marker_publisher import (
     TRAIL_LENGTH,
 )
 from ik_service.ros.markers.marker_messages import point
+from ik_service.ros.markers.reach_cloud_publisher import cloud, INSIDE, published_cloud, SHELL
 
 REACH_OF_ARM = np.array([0.1, 0.2, 0.3, 1.5])
 STAMP = Time(sec=3, nanosec=4)
@@ -124,8 +125,31 @@ def test_there_is_no_shell_of_an_unlimited_reach(radius):
     assert 0.0 < shown(array)[TARGET, 0].scale.x < 0.1
 
 
-def test_the_markers_show_target_and_trail(bench, arm):
-    start_panda(bench, publish_markers=True, velocity_scaling=1.0, hold=True)
+def test_late_subscribers_get_all_markers_and_switching_off_deletes_them(
+    shared_bench, panda_node, arm
+):
+    bench = shared_bench
+    resting = Arm(bench, arm.chain.joint_names, posture_of(arm, 1)[arm.indices])
+    assert bench.node.count_publishers('markers') == 0
+    (result,) = bench.set_parameters('ik_service', publish_markers=True)
+    assert result.successful
+    early = bench.record(MarkerArray, 'markers', publishers=1)
+    early.wait(published)
+    # A viewer that does not ask for what was published before it came, as RViz by default.
+    late = bench.record(MarkerArray, 'markers', qos=10, publishers=1)
+    assert set(published(late.wait(published))) == {'reach/0'}
+    (result,) = bench.set_parameters('ik_service', publish_markers=False)
+    assert result.successful
+    last = late.wait(lambda array: not published(array))
+    assert {(m.ns, m.id) for m in last.markers} >= {('target', 0), ('trail', 0), ('reach', 0)}
+    assert all(marker.action == Marker.DELETE for marker in last.markers)
+    resting.vanish()
+
+
+def test_the_markers_show_target_and_trail(shared_bench, panda_node, arm):
+    bench = shared_bench
+    settings = {'publish_markers': True, 'velocity_scaling': 1.0, 'hold': True}
+    assert all(result.successful for result in bench.set_parameters('ik_service', **settings))
     diagnostics = bench.record(DiagnosticArray, 'diagnostics', publishers=1)
     chain, q = arm.chain, posture_of(arm, 1)[arm.indices]
     Arm(bench, chain.joint_names, q)
@@ -162,24 +186,6 @@ def test_the_markers_show_target_and_trail(bench, arm):
     assert 0.5 * radius < np.linalg.norm(nearest - center) <= radius
 
 
-def test_late_subscribers_get_all_markers_and_switching_off_deletes_them(bench, arm):
-    start_panda(bench)
-    Arm(bench, arm.chain.joint_names, posture_of(arm, 1)[arm.indices])
-    assert bench.node.count_publishers('markers') == 0
-    (result,) = bench.set_parameters('ik_service', publish_markers=True)
-    assert result.successful
-    early = bench.record(MarkerArray, 'markers', publishers=1)
-    early.wait(published)
-    # A viewer that does not ask for what was published before it came, as RViz by default.
-    late = bench.record(MarkerArray, 'markers', qos=10, publishers=1)
-    assert set(published(late.wait(published))) == {'reach/0'}
-    (result,) = bench.set_parameters('ik_service', publish_markers=False)
-    assert result.successful
-    last = late.wait(lambda array: not published(array))
-    assert {(m.ns, m.id) for m in last.markers} >= {('target', 0), ('trail', 0), ('reach', 0)}
-    assert all(marker.action == Marker.DELETE for marker in last.markers)
-
-
 def test_a_trail_is_bounded_and_ignores_small_motion():
     trail = Trail(spacing=0.01)
     assert trail.add(np.zeros(3))
@@ -190,3 +196,34 @@ def test_a_trail_is_bounded_and_ignores_small_motion():
     assert len(trail.points) == TRAIL_LENGTH
     assert trail.points[-1].x == pytest.approx(0.1 * (2 * TRAIL_LENGTH - 1))
     assert trail.points[0].x == pytest.approx(0.1 * TRAIL_LENGTH)
+
+
+POINTS = np.array([[0.0, 0.0, 1.0], [0.1, 0.0, 1.0], [0.2, 0.0, 1.0]])
+COLORS = np.array([[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]])
+ON_SHELL = np.array([True, False, True])
+
+
+def test_shell_and_inside_are_separate_markers():
+    array = cloud('base', Time(sec=1), POINTS, COLORS, ON_SHELL, 0.1)
+    markers = {marker.ns: marker for marker in array.markers}
+    assert set(markers) == {SHELL, INSIDE}
+    assert [p.x for p in markers[SHELL].points] == [0.0, 0.2]
+    assert [(c.r, c.b) for c in markers[SHELL].colors] == [(1.0, 0.0), (0.0, 1.0)]
+    assert [p.x for p in markers[INSIDE].points] == [0.1]
+    for marker in array.markers:
+        assert marker.header.frame_id == 'base'
+        assert marker.header.stamp.sec == 1
+        assert 0.0 < marker.scale.x < 0.1
+
+
+def test_a_part_without_points_is_deleted():
+    array = cloud('base', Time(), POINTS, COLORS, np.ones(3, dtype=bool), 0.1)
+    actions = {marker.ns: marker.action for marker in array.markers}
+    assert actions == {SHELL: Marker.ADD, INSIDE: Marker.DELETE}
+
+
+def test_late_subscribers_get_the_cloud(bench):
+    with published_cloud('base', POINTS, COLORS, ON_SHELL, 0.1) as topic:
+        assert topic == '/reachable_shell'
+        array = bench.record(MarkerArray, topic, LATCHED, publishers=1).wait()
+        assert sum(len(marker.points) for marker in array.markers) == 3

@@ -27,12 +27,13 @@ from support.ros.cells import (
     stamp_seconds,
     until_silent,
 )
-from support.ros.nodes import ended
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_service.common.periodic_calls import PeriodicCall
+from ik_service.exceptions import OptionError
 from ik_service.motion.command.trajectory_gate import TAKEN_UP
 from ik_service.ros.common.conversions import pose_from_matrix
+from ik_service.ros.motion.command_publisher import CommandPublisher
 
 RATE = 100.0  # cycles of the arm's control loop a second [Hz]
 _SERVO = 0.02  # time constant of the servos [s]
@@ -164,8 +165,6 @@ class VelocityArm(ControlledArm):
         return self.q + dt * self.factor * self.commanded
 
 
-pytestmark = pytest.mark.dds
-
 FINGERS = ('panda_finger_joint1',)
 OFFSET = (0.1, 0.1, -0.1)
 FAR = (-0.1, 0.45, 0.1)
@@ -233,6 +232,15 @@ class Rig:
 
         until(arrived, 60.0, 'arrival at the target', period=0.5)
 
+    def begin(self, T, speed):
+        """Send a target until the arm moves: a node that has just been stopped drops it."""
+
+        def moves():
+            self.send(T)
+            return speed() > 0.05
+
+        until(moves, 20.0, 'motion', period=0.5)
+
     def stop(self):
         return self.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
 
@@ -246,59 +254,52 @@ def started(joints, q=0.0):
 # joint_trajectory
 
 
-def test_a_trajectory_controller_takes_every_window(bench, chain):
-    with TrajectoryArm(bench, NAMES, READY) as arm:
-        rig = Rig(bench, chain, 'joint_trajectory', arm)
-        rig.go_to(rig.pose(*OFFSET))
-        assert set(arm.controller.refused) <= LATE
-        assert arm.controller.accepted > 10
-    report = rig.report()
-    assert report['command interface'] == 'joint_trajectory'
-    assert report['command topic'] == f'{bench.namespace}/joint_trajectory'
-    assert int(report['listeners to the commands']) >= 2  # controller and recorder
-    for message in rig.commands.messages:
-        assert tuple(message.joint_names) == NAMES
-        assert not any(message.points[-1].velocities)
+def can_blend(bench, blends):
+    """Give the client's node the parameters of a controller of a version."""
+    bench.node.declare_parameter('allow_trajectory_replacement', blends)
+    bench.node.declare_parameter('positions_upsampling.enable', False)
 
 
-def test_all_joints_of_a_trajectory_controller_are_named(bench, chain):
+def test_a_trajectory_controller_takes_every_window_and_rests_when_the_node_is_killed(
+    bench, chain
+):
+    can_blend(bench, False)
     joints = (*reversed(NAMES), *FINGERS)
     with TrajectoryArm(bench, joints, started(joints, 0.02)) as arm:
         rig = Rig(bench, chain, 'joint_trajectory', arm, joints)
+        until(lambda: rig.report()['new windows are'] == 'replaced', what='the answer')
         rig.go_to(rig.pose(*OFFSET))
         assert set(arm.controller.refused) <= LATE
+        assert arm.controller.accepted > 10
         assert arm.q[-1] == pytest.approx(0.02)
+        report = rig.report()
+        assert report['command interface'] == 'joint_trajectory'
+        assert report['command topic'] == f'{bench.namespace}/joint_trajectory'
+        assert int(report['listeners to the commands']) >= 2  # controller and recorder
+        for message in rig.commands.messages:
+            assert tuple(message.joint_names) == joints
+            assert not any(message.points[-1].velocities)
 
-
-def test_an_arm_comes_to_rest_when_the_node_is_killed(bench, chain):
-    with TrajectoryArm(bench, NAMES, READY) as arm:
-        rig = Rig(bench, chain, 'joint_trajectory', arm, velocity_scaling=SLOW)
-        rig.send(rig.pose(*FAR))
-        until(lambda: np.abs(arm.velocity).max() > 0.05, what='motion')
+        assert bench.set_parameters('ik_service', velocity_scaling=SLOW)[0].successful
+        rig.begin(rig.pose(*FAR), lambda: np.abs(arm.velocity).max())
         rig.node.kill()
         until(lambda: np.abs(arm.velocity).max() < 1e-6, what='rest')
         assert rig.tip_error(rig.pose(*FAR)) > 0.05
 
 
-@pytest.mark.parametrize('blends', [True, False])
-def test_a_controller_is_asked_whether_it_blends(bench, chain, blends):
-    bench.node.declare_parameter('allow_trajectory_replacement', blends)
-    bench.node.declare_parameter('positions_upsampling.enable', False)
-    with TrajectoryArm(bench, NAMES, READY, version='blends' if blends else 'replaces') as arm:
+def test_a_controller_that_blends_is_asked_and_gets_few_windows(bench, chain):
+    can_blend(bench, True)
+    with TrajectoryArm(bench, NAMES, READY, version='blends') as arm:
         rig = Rig(bench, chain, 'joint_trajectory', arm)
-        answer = 'blended' if blends else 'replaced'
-        until(lambda: rig.report()['new windows are'] == answer, what='the answer')
+        until(lambda: rig.report()['new windows are'] == 'blended', what='the answer')
         rig.commands.clear()
         rig.go_to(rig.pose(*OFFSET))
-        if blends:
-            rig.node.wait_for('test_client blends trajectories', 10.0)
-            assert set(arm.controller.refused) <= LATE
-            sent = [stamp_seconds(message.header.stamp) for message in rig.commands.messages]
-            assert 10 < np.median(1.0 / np.diff(sent)) < 40
-            first = [
-                message.points[0].time_from_start.nanosec for message in rig.commands.messages
-            ]
-            assert min(first) > 0
+        rig.node.wait_for('test_client blends trajectories', 10.0)
+        assert set(arm.controller.refused) <= LATE
+        sent = [stamp_seconds(message.header.stamp) for message in rig.commands.messages]
+        assert 10 < np.median(1.0 / np.diff(sent)) < 40
+        first = [message.points[0].time_from_start.nanosec for message in rig.commands.messages]
+        assert min(first) > 0
 
 
 # position_commands
@@ -334,23 +335,23 @@ def ends_with_zeros(rig, count=20):
     return len(messages) > count and not any(any(m.data) for m in messages[-count:])
 
 
-@pytest.mark.parametrize('end', ['states', 'node', 'stop'])
-def test_the_last_velocities_are_zeros_however_a_motion_ends(bench, chain, end):
+def test_the_last_velocities_are_zeros_however_a_motion_ends(bench, chain):
     with VelocityArm(bench, NAMES, READY) as arm:
         rig = Rig(bench, chain, 'velocity_commands', arm, velocity_scaling=SLOW)
-        rig.send(rig.pose(*FAR))
-        until(lambda: np.abs(arm.commanded).max() > 0.05, what='motion')
-        if end == 'states':
-            arm.silent = True
-        elif end == 'stop':
-            assert rig.stop().success
-        else:
-            assert rig.node.end() == 0
-        until(lambda: ends_with_zeros(rig), what='zeros')
-        assert not arm.commanded.any()
-        if end != 'node':
-            sent = len(rig.commands)
-            assert until_silent(rig.commands) - sent < 200
+        for end in ('stop', 'states', 'node'):
+            rig.begin(rig.pose(*FAR), lambda: np.abs(arm.commanded).max())
+            if end == 'states':
+                arm.silent = True
+            elif end == 'stop':
+                assert rig.stop().success
+            else:
+                assert rig.node.end() == 0
+            until(lambda: ends_with_zeros(rig), what=f'zeros after the end by {end}')
+            assert not arm.commanded.any()
+            if end != 'node':
+                sent = len(rig.commands)
+                assert until_silent(rig.commands) - sent < 200
+            arm.silent = False
 
 
 def test_another_source_of_velocities_is_noticed(bench, chain):
@@ -383,18 +384,9 @@ NO_NOSE = "command_joints: names 'nose', which the robot does not have"
         ('position_commands', NAMES[:-1], 'command_joints: has to name panda_joint7 too'),
     ],
 )
-def test_wrong_joints_of_a_controller_end_the_node_at_its_start(
-    bench, panda_urdf, interface, joints, reason
-):
-    node = bench.start(
-        NODE,
-        ready=None,
-        urdf=str(panda_urdf),
-        command_interface=interface,
-        command_joints=list(joints),
-        **CHAIN,
-    )
-    ended(node, reason)
+def test_wrong_joints_of_a_controller_are_refused(bench, panda_model, interface, joints, reason):
+    with pytest.raises(OptionError, match=reason):
+        CommandPublisher(bench.node, interface, joints).check(panda_model)
 
 
 # Simulated time
@@ -414,22 +406,3 @@ def test_windows_go_on_from_each_other_in_simulated_time(bench, chain, frequency
             t = after.times[0] + np.linspace(0.0, TAKEN_UP, 5)
             assert np.abs(after.at(t) - before.at(t)).max() < 1e-3  # [rad]
         assert 99.0 < windows[0].times[0] < windows[-1].times[0] < arm.time
-
-
-@pytest.mark.alone
-def test_nothing_moves_while_the_simulation_is_paused(bench, chain):
-    with SimulatedTrajectoryArm(bench, NAMES, READY, 100.0, 1.0) as arm:
-        rig = Rig(
-            bench,
-            chain,
-            'joint_trajectory',
-            arm,
-            use_sim_time=True,
-            velocity_scaling=SLOW,
-        )
-        rig.send(rig.pose(*FAR))
-        until(lambda: np.abs(arm.velocity).max() > 0.05, what='motion')
-        arm.run_at(0.0)
-        until_silent(rig.commands)
-        arm.run_at(1.0)
-        until(lambda: rig.tip_error(rig.pose(*FAR)) < 1e-3, 30.0, 'arrival')

@@ -1,4 +1,7 @@
-"""Following over real DDS, with node, simulated arm and client in a process each."""
+"""Following over real DDS, with node, simulated arm and client in a process each, and faults."""
+
+from contextlib import contextmanager
+import re
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import TwistStamped
@@ -6,9 +9,14 @@ from moveit_msgs.msg import CollisionObject
 from moveit_msgs.srv import GetPositionFK
 import numpy as np
 import pytest
+from rclpy.event_handler import PublisherEventCallbacks
+from rclpy.node import Node
+from rclpy.time import Time
+from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
+from std_srvs.srv import Trigger
 from support.harness import until
-from support.ros.cells import Cell, CHAIN, NAMES, NODE, panda_chain, RATE, until_silent
+from support.ros.cells import Cell, CHAIN, NAMES, NODE, RATE, READY, until_silent
 from support.ros.nodes import status
 
 import ik_service as iks
@@ -16,13 +24,25 @@ from ik_service.common.transforms import rigid_transform
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.ros.common.conversions import pose_from_matrix
 
-pytestmark = pytest.mark.dds
+SCALING = 0.8
+
+
+@pytest.fixture(scope='module')
+def shared_cell(shared_bench):
+    """A node and a simulated arm that the tests share."""
+    return Cell(shared_bench)
 
 
 @pytest.fixture
-def own_cell(bench):
-    """A node and an arm of the test's own, fresh."""
-    return Cell(bench)
+def cell(shared_cell):
+    """The shared node and arm; the arm rests in the pose of READY, whatever tests did before."""
+    shared_cell.rest()
+    return shared_cell
+
+
+def said(cell, pattern, since):
+    """Wait until the node has printed something after a position in its output."""
+    until(lambda: re.search(pattern, cell.node.output[since:]), 20.0, f'the line {pattern!r}')
 
 
 def test_an_arm_goes_where_the_target_is_and_commands_end_there(cell):
@@ -40,6 +60,18 @@ def test_an_arm_goes_where_the_target_is_and_commands_end_there(cell):
     assert cell.is_at(target)(cell.states.messages[-1])
 
 
+def test_out_of_reach_the_arm_goes_to_the_nearest_pose_and_the_log_gives_the_distance(cell):
+    target = cell.pose_beside_ready(2.0, 0.0, 0.0)
+    cell.begin(target)
+    cell.node.wait_for('cannot be reached: .*out', 10.0)
+    cell.commands.wait(lambda message: any(message.velocity))
+    moving = len(cell.commands)
+    cell.commands.wait(lambda message: not any(message.velocity), timeout=15.0, since=moving)
+    tip = cell.chain.forward(cell.positions(cell.commands.messages[-1]))[:3, 3]
+    assert np.linalg.norm(tip) > 0.8, 'stretched out'
+    assert np.linalg.norm(tip - target[:3, 3]) < 1.6
+
+
 def test_random_targets_also_out_of_reach_never_make_a_jump(cell):
     random = np.random.default_rng(5)
     for number in range(60):
@@ -52,22 +84,6 @@ def test_random_targets_also_out_of_reach_never_make_a_jump(cell):
     cell.states.wait(cell.is_at(cell.pose_beside_ready(0.0, 0.1, 0.0)), timeout=20.0)
     assert len(cell.commands) > 100
     cell.assert_commands_keep_the_bounds(0.8)
-
-
-def test_out_of_reach_the_arm_goes_to_the_nearest_pose_and_the_log_gives_the_distance(own_cell):
-    target = own_cell.pose_beside_ready(2.0, 0.0, 0.0)
-
-    def moves():
-        own_cell.send(target)
-        return any(any(message.velocity) for message in own_cell.commands.messages)
-
-    until(moves, 20.0, 'motion', period=0.5)
-    own_cell.node.wait_for('cannot be reached: .*out', 10.0)
-    moving = len(own_cell.commands)
-    own_cell.commands.wait(lambda message: not any(message.velocity), timeout=15.0, since=moving)
-    tip = own_cell.chain.forward(own_cell.positions(own_cell.commands.messages[-1]))[:3, 3]
-    assert np.linalg.norm(tip) > 0.8, 'stretched out'
-    assert np.linalg.norm(tip - target[:3, 3]) < 1.6
 
 
 def test_the_velocity_of_a_target_leads_the_commands_ahead_of_its_poses(cell):
@@ -114,18 +130,18 @@ TWO = 'ik_service runs, or was killed'
 GAVE_WAY = 'ik_service commands the arm'  # too, or began before: at its start, or later
 
 
-def test_of_two_nodes_of_one_name_one_moves_the_arm(own_cell):
+def test_of_two_nodes_of_one_name_one_moves_the_arm(cell):
     """Both start with the first target; the later one gives way, and the arm arrives."""
-    cell = own_cell
+    before = len(cell.node.output)
     parameters = {'publish_rate': RATE, 'velocity_scaling': 0.8, **CHAIN}
     second = cell.bench.start(NODE, urdf=cell.urdf, **parameters)
-    for node in (cell.node, second):
-        until(lambda node=node: TWO in node.output, 20.0, 'both to say that there are two')
+    said(cell, TWO, before)
+    second.wait_for(TWO, 20.0)
     target = cell.pose_beside_ready(0.05, -0.3, 0.1)
 
     def gave_way():
         cell.send(target)  # until both have heard of it
-        return GAVE_WAY in cell.node.output + second.output
+        return GAVE_WAY in cell.node.output[before:] + second.output
 
     until(gave_way, 20.0, 'one to give way', period=0.2)
     ramp = len(cell.commands)
@@ -133,10 +149,11 @@ def test_of_two_nodes_of_one_name_one_moves_the_arm(own_cell):
     since = len(cell.commands)
     cell.states.wait(cell.is_at(target), timeout=20.0)
     until_silent(cell.commands, 1.0)
-    assert (GAVE_WAY in cell.node.output) != (GAVE_WAY in second.output)
+    assert (GAVE_WAY in cell.node.output[before:]) != (GAVE_WAY in second.output)
     path = np.array([cell.positions(message) for message in cell.commands.messages[since:]])
     assert len(path) > 0.2 * RATE, 'most of those of a second at rest'
     assert (np.abs(np.diff(path, axis=0)) <= 2.0 * cell.chain.velocity / RATE).all()
+    assert second.end() == 0
 
 
 WALL = (0.02, 1.0, 1.0)  # [m]
@@ -157,17 +174,17 @@ def knows_the_wall(bench):
     return bench.call(GetPositionFK, 'compute_fk', request).error_code.val == 1
 
 
-def test_the_arm_stops_before_a_wall_and_goes_on_elsewhere(bench, panda_urdf):
+def test_the_arm_stops_before_a_wall_and_goes_on_elsewhere(cell, panda_urdf):
     pytest.importorskip('coal', reason='the extra "collision" is not installed')
-    chain = panda_chain()
-    cell = Cell(bench, **{AVOID: True})
+    bench, chain, since = cell.bench, cell.chain, len(cell.node.output)
+    assert bench.set_parameters('ik_service', **{AVOID: True})[0].successful
     T_wall = rigid_transform(position=cell.pose_beside_ready(0.15, 0.0, 0.0)[:3, 3])
     objects = bench.publisher(CollisionObject, 'collision_object')
     objects.publish(wall_message(T_wall, CollisionObject.ADD))
     behind = cell.pose_beside_ready(0.3, 0.0, 0.0)
     until(lambda: knows_the_wall(bench), what='the wall in the known world')
     cell.begin(behind)
-    cell.node.wait_for('stopped before a collision of .* and wall', 20.0)
+    said(cell, 'stopped before a collision of .* and wall', since)
     diagnostics = bench.record(DiagnosticArray, 'diagnostics')
     status(diagnostics, 'following', state='COLLISION_AHEAD', collision='and wall')
 
@@ -187,3 +204,212 @@ def test_the_arm_stops_before_a_wall_and_goes_on_elsewhere(bench, panda_urdf):
     (result,) = bench.set_parameters('ik_service', **{AVOID: False})
     assert result.successful
     status(diagnostics, 'following', collision='not avoided')
+
+
+@contextmanager
+def faults(cell, **values):
+    """Inject faults into the simulated arm for a ``with`` block."""
+    wrong = {f'faults.{name}': value for name, value in values.items()}
+    right = {name: '' if isinstance(value, str) else 0.0 for name, value in wrong.items()}
+    try:
+        assert all(result.successful for result in set_all(cell, wrong))
+        yield
+    finally:
+        set_all(cell, right)
+
+
+def set_all(cell, values):
+    return cell.bench.set_parameters('ik_sim', **values)
+
+
+def publisher(cell, topic):
+    """A publisher of the test, which can be removed while the executor waits: it has no events."""
+    silent = PublisherEventCallbacks(use_default_callbacks=False)
+    return cell.bench.node.create_publisher(JointState, topic, 10, event_callbacks=silent)
+
+
+def passed(recorder, count):
+    """Wait until so many more messages have come."""
+    since = len(recorder)
+    until(lambda: len(recorder) > since + count, what='messages')
+
+
+def following_value(diagnostics, key):
+    """A value of the node's status about following; empty in a message of others."""
+    for part in diagnostics.status:
+        if part.name == 'ik_service: following':
+            return {item.key: item.value for item in part.values}[key]
+    return ''
+
+
+def far_and_near(cell):
+    """Two targets that are a second of motion apart."""
+    return cell.pose_beside_ready(-0.1, 0.45, 0.1), cell.pose_beside_ready(0.05, -0.2, -0.1)
+
+
+def assert_recovers(cell, target):
+    cell.commands.wait()
+    cell.states.wait(cell.is_at(target), timeout=20.0, since=len(cell.states))
+    cell.assert_commands_keep_the_bounds(SCALING)
+
+
+@pytest.mark.parametrize(
+    'wrong',
+    [
+        {'lost_states': 0.6},
+        {'lost_states': 0.3, 'lost_commands': 0.3, 'state_delay': 0.1, 'command_delay': 0.1},
+    ],
+    ids=str,
+)
+def test_it_arrives_in_spite_of_lost_and_late_messages(cell, wrong):
+    far, near = far_and_near(cell)
+    with faults(cell, **wrong):
+        cell.begin(far)
+        passed(cell.commands, 20)
+        cell.send(near)  # on the way: it has to turn back
+        assert_recovers(cell, near)
+
+
+def test_noise_makes_no_command_jump(cell):
+    _, near = far_and_near(cell)
+    with faults(cell, noise=0.05):
+        cell.begin(near)
+        cell.commands.wait(lambda message: any(message.velocity))
+        cell.commands.wait(lambda message: not any(message.velocity), since=len(cell.commands))
+        measured = np.array([cell.positions(state) for state in cell.states.messages[-20:]])
+        assert measured.std(axis=0).max() > 0.01
+    assert_recovers(cell, near)
+
+
+def test_missing_states_stop_the_arm_until_it_is_enabled(cell):
+    far, _ = far_and_near(cell)
+    since = len(cell.node.output)
+    cell.begin(far)
+    with faults(cell, lost_states=1.0):
+        said(cell, 'the joint states are stale', since)
+        until_silent(cell.commands)
+        cell.commands.clear()
+        cell.states.clear()
+    cell.start = cell.positions(cell.states.wait())
+    said(cell, 'target dropped: the last joint state is', since)
+    passed(cell.states, 50)
+    assert len(cell.commands) == 0, 'it does not move by itself'
+    assert cell.enable(True) == 'following the target again'
+    assert_recovers(cell, far)
+
+
+def test_commands_wait_for_an_arm_that_gets_none_and_end(cell):
+    far, _ = far_and_near(cell)
+    since = len(cell.node.output)
+    with faults(cell, lost_commands=1.0):
+        cell.begin(far)
+        said(cell, 'has not moved for 2.0 s', since)
+        path = np.array([cell.positions(message) for message in cell.commands.messages])
+        ahead = np.abs(path - cell.positions(cell.states.next())).max()
+        assert 0.05 < ahead <= 0.1, 'as far as lead_limit allows'
+    cell.begin(far)
+    assert_recovers(cell, far)
+
+
+@pytest.mark.parametrize('under_way', [False, True])
+def test_a_reset_of_the_simulated_arm_drops_the_target(cell, under_way):
+    far, _ = far_and_near(cell)
+    cell.begin(far)
+    if under_way:
+        cell.commands.wait(lambda message: max(map(abs, message.velocity)) > 0.5)
+    else:
+        assert_recovers(cell, far)
+    assert cell.bench.call(Trigger, 'ik_sim/reset', Trigger.Request()).success
+    reset = cell.bench.node.get_clock().now()
+    ended = until_silent(cell.commands)
+    passed(cell.states, 100)
+    assert len(cell.commands) == ended
+    since = [m for m in cell.states.messages if Time.from_msg(m.header.stamp) >= reset]
+    measured = np.array([cell.positions(state) for state in since])
+    assert len(measured) > 20
+    assert np.abs(measured - READY).max() < 0.06, 'it stays where it was put'
+
+
+def test_stop_comes_to_rest_and_drops_the_target(cell):
+    far, near = far_and_near(cell)
+    cell.begin(far)
+    cell.commands.wait(lambda message: max(map(abs, message.velocity)) > 0.5)
+    answer = cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
+    assert answer.success
+    assert 'stopping; the target is dropped' in answer.message
+    until_silent(cell.commands)
+    assert not any(cell.commands.messages[-1].velocity)
+    cell.begin(near)
+    assert_recovers(cell, near)
+
+
+def test_a_killed_predecessor_that_discovery_still_knows_does_not_block_motion(cell):
+    """A publisher of a node of the same name that sends nothing."""
+    twin = Node('ik_service', namespace=cell.bench.namespace, context=cell.bench.node.context)
+    try:
+        other = twin.create_publisher(JointState, 'joint_command', 10)
+        until(lambda: other.get_subscription_count() >= 3, what='the discovery of the publisher')
+        cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
+        until_silent(cell.commands)
+        far, _ = far_and_near(cell)
+        cell.begin(far)
+        assert_recovers(cell, far)
+        diagnostics = cell.bench.record(DiagnosticArray, 'diagnostics')
+        diagnostics.wait(lambda m: 'silent so far' in following_value(m, 'other commanders'))
+    finally:
+        twin.destroy_node()
+
+
+def test_no_motion_starts_while_another_node_commands_the_arm(cell):
+    far, _ = far_and_near(cell)
+    since = len(cell.node.output)
+    other = publisher(cell, 'joint_command')
+    try:
+        until(lambda: other.get_subscription_count() >= 3, what='the discovery of the publisher')
+        cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
+        until_silent(cell.commands)
+        cell.commands.clear()
+        cell.send(far)
+        said(cell, 'test_client commands the arm too', since)
+        assert len(cell.commands) == 0
+        diagnostics = cell.bench.record(DiagnosticArray, 'diagnostics')
+        diagnostics.wait(lambda m: '/test_client' in following_value(m, 'other commanders'))
+        # To where it is, because the simulated arm obeys, and the bounds count from there.
+        other.publish(JointState(name=list(NAMES[:1]), position=cell.start[:1].tolist()))
+        diagnostics.wait(lambda m: following_value(m, 'commands of others') == '1')
+    finally:
+        cell.bench.node.destroy_publisher(other)
+    diagnostics.wait(lambda m: following_value(m, 'other commanders') == 'none')
+    cell.commands.clear()
+    cell.begin(far)
+    assert_recovers(cell, far)
+
+
+def test_a_joint_that_is_missing_all_at_once_is_named(cell):
+    states = publisher(cell, 'joint_states')
+    since, start = len(cell.node.output), cell.start
+
+    def publish():
+        partial = JointState(name=list(NAMES[1:]), position=start[1:].tolist())
+        partial.header.stamp = cell.bench.node.get_clock().now().to_msg()
+        states.publish(partial)
+
+    def is_named(message):
+        return f'without {NAMES[0]}' in following_value(message, 'joint states')
+
+    far, _ = far_and_near(cell)
+    cell.begin(far)
+    try:
+        until(lambda: states.get_subscription_count() >= 1, what='the discovery of the publisher')
+        timer = cell.bench.node.create_timer(0.01, publish)
+        with faults(cell, lost_states=1.0):
+            cell.bench.record(DiagnosticArray, 'diagnostics').wait(is_named, 20.0)
+        cell.bench.node.destroy_timer(timer)
+    finally:
+        cell.bench.node.destroy_publisher(states)
+    said(cell, 'the joint states are good again', since)
+    cell.commands.clear()
+    whole = cell.states.wait(lambda message: NAMES[0] in message.name, since=len(cell.states))
+    cell.start = cell.positions(whole)
+    cell.begin(far)
+    assert_recovers(cell, far)

@@ -1,14 +1,19 @@
-"""What controllers execute of windows, in all kinds of trouble: cases of the bench of the wire."""
+"""Execution of windows by controllers, in all kinds of trouble and in simulated time."""
 
 import sys
 
+from control_msgs.action import FollowJointTrajectory
 import numpy as np
 import pytest
 from support.chains import REPOSITORY
 from support.motion.rigs import panda_solver
 from support.motion.trajectory_controller import Version
 from support.motion.window_storm import VelocityStorm, WindowStorm
-from support.motion.wire import GraphTime, Wire
+from support.motion.wire import GraphTime, READY, Verdict, Wire
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from ik_service.ros.capabilities.playback import CommandedPlayback
+from ik_service.ros.capabilities.trajectory_actions import FollowJointTrajectoryGoals
 
 sys.path.insert(0, str(REPOSITORY / 'benchmarks'))
 try:
@@ -123,3 +128,152 @@ def test_whatever_happens_velocities_stay_within_the_limits_and_end_with_zeros(s
     assert seen.worst['acceleration'] <= 1.0 + 1e-4
     assert (seen.malformed, storm.ended) == (0, 0)
     assert storm.channel.refusals == 0
+
+
+A = READY + np.array([1.2, 0.4, -0.5, 0.3, 0.4, -0.3, 0.5])
+B = READY + np.array([-0.8, 0.2, 0.6, -0.2, -0.4, 0.4, -0.9])
+AT = 2.3  # a moment at which the arm moves at its speed, in real time since the start [s]
+
+
+def moved(rate, frequency, interface='joint_trajectory'):
+    """Return a wire on which the arm has moved there and back, with a turn on the way."""
+    wire = Wire(interface, graph=GraphTime(rate, frequency))
+    wire.run(2.0)
+    wire.target(A)
+    wire.run(0.5)
+    wire.target(B)
+    wire.run(4.0)
+    return wire
+
+
+def assert_smooth(wire):
+    verdict = wire.judged()
+    assert verdict.refused == 0
+    assert verdict.step <= 1.001
+    assert verdict.acceleration <= 1.25
+    assert verdict.join < 1e-3
+
+
+@pytest.mark.parametrize(
+    ('frequency', 'rate'),
+    [(10.0, 0.3), (10.0, 2.0), (100.0, 0.5), (100.0, 1.0), (1000.0, 0.3), (1000.0, 2.0)],
+)
+def test_windows_are_executed_without_a_leap(frequency, rate):
+    wire = moved(lambda t: rate, frequency)
+    assert_smooth(wire)
+    far = np.abs(wire.executed[-1][1] - READY).max()
+    assert far > (0.5 if rate > 0.4 else 0.1)
+    seconds = wire.graph.now - 1000.0
+    assert wire.verdict.messages < 1.2 * 100.0 * seconds  # ticks in simulated time
+
+
+RATES = {
+    'slower': lambda t: 1.0 if t < AT else 0.5,
+    'faster': lambda t: 1.0 if t < AT else 1.3,
+    'waves': lambda t: 1.0 + 0.2 * np.sin(3.0 * t),
+    'shaking': lambda t: 1.0 + 0.3 * np.sin(40.0 * t),
+    'paused': lambda t: 0.0 if AT < t < AT + 1.5 else 1.0,
+}
+
+
+@pytest.mark.parametrize('frequency', [10.0, 1000.0])
+@pytest.mark.parametrize('change', RATES)
+def test_changes_of_the_rate_do_no_harm(frequency, change):
+    assert_smooth(moved(RATES[change], frequency))
+
+
+@pytest.mark.parametrize(
+    ('frequency', 'before'), [(10.0, 0.5), (10.0, 1.0), (100.0, 1.0), (1000.0, 0.5)]
+)
+def test_a_clock_that_is_twice_as_fast_at_once_is_like_a_late_tick(frequency, before):
+    wire = moved(lambda t: before if t < AT else 2.0 * before, frequency)
+    verdict = wire.judged()
+    assert verdict.refused == 0
+    assert verdict.step <= 1.2
+    assert verdict.join <= 6e-3
+
+
+@pytest.mark.parametrize(
+    ('interface', 'rate'),
+    [
+        ('joint_command', 0.3),
+        ('position_commands', 2.0),
+        ('velocity_commands', 0.3),
+        ('velocity_commands', 2.0),
+    ],
+)
+def test_velocity_and_acceleration_count_in_simulated_time(interface, rate):
+    wire = moved(lambda t: rate, 100.0, interface)
+    ticks = np.diff([time for time, _ in wire.sent])
+    assert np.median(ticks) == pytest.approx(0.01, rel=0.1)
+    verdict = wire.judged()
+    assert verdict.velocity <= 1.15  # by the jitter of the ticks
+    assert np.abs(wire.q - READY).max() > 0.1
+
+
+def test_nothing_is_sent_while_the_clock_stands():
+    wire = moved(RATES['paused'], 100.0)
+    still = [q for t, q in wire.executed if t > 1000.0 + AT]
+    assert np.abs(still[-1] - still[0]).max() > 0.5  # it went on afterwards
+    wire = Wire(graph=GraphTime(lambda t: 0.0 if t > 1.0 else 1.0, 100.0))
+    wire.run(1.5)
+    wire.target(A)
+    wire.run(2.0)
+    assert wire.verdict.messages == 0
+
+
+@pytest.mark.parametrize('frequency', [10.0, 100.0])
+def test_a_clock_that_is_set_back_ends_the_motion(frequency):
+    wire = Wire(graph=GraphTime(lambda t: 1.0, frequency))
+    wire.run(1.0)
+    wire.target(A)
+    wire.run(0.4)
+    assert np.abs(wire.velocity).max() > 0.5
+    wire.graph.set_back(5.0)
+    wire.run(1.5)
+    assert any('jumped' in text for text in wire.warnings)
+    assert wire.follower.idle
+    there = wire.q
+    wire.executed = wire.executed[-1:]
+    wire.run(0.5)
+    assert np.abs(wire.q - there).max() < 1e-6
+    wire.verdict = Verdict()
+    wire.target(READY)
+    wire.run(3.0)
+    np.testing.assert_allclose(wire.q, READY, atol=1e-2)
+    assert_smooth(wire)
+
+
+def test_nothing_moves_before_windows_can_begin_after_zero():
+    graph = GraphTime(lambda t: 1.0, 100.0)
+    graph.now = graph.shown = 0.0
+    graph.set_back(0.0)
+    wire = Wire(graph=graph)
+    wire.run(0.2)
+    wire.target(A)
+    wire.run(0.25)
+    assert wire.verdict.messages == 0
+    wire.run(1.0)
+    assert wire.verdict.messages > 50
+    assert_smooth(wire)
+
+
+@pytest.mark.parametrize('rate', [0.5, 2.0])
+def test_a_trajectory_begins_at_its_stamp_in_simulated_time(rate):
+    wire = Wire(graph=GraphTime(lambda t: rate, 100.0))
+    wire.run(2.0)
+    goal = FollowJointTrajectory.Goal()
+    goal.trajectory.joint_names = list(wire.names)
+    start = wire.graph.now + 2.0
+    goal.trajectory.header.stamp.sec = int(start)
+    goal.trajectory.header.stamp.nanosec = int(1e9 * (start % 1.0))
+    for seconds, q in ((0, wire.q), (1, wire.q + 0.2)):
+        point = JointTrajectoryPoint(positions=q.tolist())
+        point.time_from_start.sec = seconds
+        goal.trajectory.points.append(point)
+    request = FollowJointTrajectoryGoals().request(goal)
+    playback = CommandedPlayback(request, wire.followers.default, lambda: 0, lambda: None)
+    wire.run(5.0 / rate)
+    assert playback.outcome is not None
+    moving = [t for t, q in wire.executed if np.abs(q - READY).max() > 1e-4]
+    assert moving[0] - start == pytest.approx(0.03, abs=0.04)

@@ -1,20 +1,21 @@
-"""Following targets, with an arm that obeys at once."""
+"""Following targets, with an arm that obeys at once, and named causes why it does not move."""
 
 import math
-import os
-from pathlib import Path
+import re
 
-from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
-from moveit_msgs.srv import GetPositionIK
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
 from support.harness import until
-from support.ros.cells import NAMES, READY, until_silent
+from support.ros.cells import NAMES, NODE, READY, until_silent
 from support.ros.nodes import Arm, start_panda, status, target
-from support.ros.servers import hopeless, ik_request, PANDA, posture_of, TIP
+from support.ros.servers import PANDA, posture_of, TIP
+from support.ros.trajectories import AWAY, message, Player, smooth
+
+from ik_service.exceptions import nearest
+from ik_service.ros.common.conversions import pose_from_matrix
 
 
 def test_following_a_target(bench, arm):
@@ -60,29 +61,6 @@ def test_following_a_target(bench, arm):
     until_silent(commands)
 
 
-def test_a_slow_solve_does_not_delay_the_commands(bench, arm):
-    node = start_panda(bench, **{'solver.max_searches': 1_000_000})
-    start = posture_of(arm, 1)[arm.indices]
-    (result,) = bench.set_parameters('ik_service', velocity_scaling=0.02)
-    assert result.successful
-    commands = bench.record(JointState, 'joint_command', publishers=1)
-    Arm(bench, arm.chain.joint_names, start)
-    T = arm.chain.forward(arm.chain.mid_range())
-    bench.publisher(PoseStamped, 'target_pose').publish(target(T))
-    commands.wait()
-    client = bench.service_client(GetPositionIK, 'compute_ik')
-    request = ik_request(hopeless(), timeout=Duration(sec=30))
-    slow = [client.call_async(request) for _ in range(2)]
-    since = len(commands)
-    until(lambda: len(commands) > since + 150, 20.0, 'the commands of 1.5 s')
-    assert not any(future.done() for future in slow)
-    node.kill()
-    positions = np.array([message.position for message in commands.messages])
-    limits = 0.02 * arm.chain.velocity / 100.0 * (1 + 1e-9)
-    assert np.all(np.abs(np.diff(positions, axis=0)) <= limits)
-    assert np.abs(np.diff(positions, axis=0)).max() > 0.9 * limits.min()
-
-
 def test_bad_joint_states_are_ignored(bench, arm):
     node = start_panda(bench)
     diagnostics = bench.record(DiagnosticArray, 'diagnostics', publishers=1)
@@ -112,15 +90,11 @@ def test_bad_joint_states_are_ignored(bench, arm):
     node.check()
 
 
-TESTS = Path(__file__).parents[2]
-
-
 @pytest.mark.parametrize('how', ['locked', 'free'])
 def test_a_hanging_middleware_is_told_on_stderr(bench, how):
-    path = os.pathsep.join(map(str, (TESTS, TESTS.parent)))
     node = bench.start(
         'support.programs.hanging_node',
-        environment={'PYTHONPATH': path, 'HANGS': how},
+        environment={'HANGS': how},
         urdf=str(PANDA),
         tip_link=TIP,
     )
@@ -141,3 +115,57 @@ def test_a_hanging_middleware_is_told_on_stderr(bench, how):
         assert 'in publish' in before
         assert 'hanging_node.py' in before
     node.wait_for('FASTDDS_BUILTIN_TRANSPORTS=UDPv4', 5.0)
+
+
+@pytest.mark.parametrize(
+    ('name', 'names', 'found'),
+    [
+        ('panda_joint1', ['left_panda_joint2', 'left_panda_joint1'], 'left_panda_joint1'),
+        ('panda_joint1', ['fr3_joint2', 'fr3_joint1'], 'fr3_joint1'),
+        ('left_joint1', ['joint2', 'joint1'], 'joint1'),
+        ('elbow', ['arm/elbow', 'arm/elbow/motor'], 'arm/elbow'),
+        ('elbow', ['wheel', ''], ''),
+        ('elbow', [], ''),
+    ],
+)
+def test_the_nearest_name(name, names, found):
+    assert nearest(name, names) == found
+
+
+def test_names_that_match_no_joint_are_named_with_the_nearest(bench):
+    node = start_panda(bench)
+    Arm(bench, [f'left_{name}' for name in NAMES], READY)
+    meant = r"'left_panda_joint1' \(is panda_joint1 meant\?\)"
+    node.wait_for(f'joint_states name {meant}', 20.0)
+    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+    status(diagnostics, 'following', joint_states=meant)
+    for goal in (Player(bench).follow(smooth()), Player(bench).execute(smooth())):
+        end, result = goal.result()
+        assert end == 'aborted'
+        text = getattr(result, 'error_string', '') or result.error_code.message
+        assert re.search(meant, text), text
+
+
+def test_a_velocity_limit_of_0_is_named_where_it_stops_a_motion(bench, tmp_path):
+    text = PANDA.read_text()
+    joint = text.index('<joint name="panda_joint2"')
+    limit = re.compile(r'velocity="[^"]*"').search(text, joint)
+    urdf = tmp_path / 'held.urdf'
+    urdf.write_text(text[: limit.start()] + 'velocity="0"' + text[limit.end() :])
+    node = bench.start(NODE, urdf=str(urdf), tip_link=TIP)
+    node.wait_for(r'velocity limit is 0: panda_joint2 \(velocity="0" in the robot desc', 10.0)
+    Arm(bench, NAMES, READY)
+    diagnostics = bench.record(DiagnosticArray, 'diagnostics')
+    status(diagnostics, 'following', joints_without_a_joint_state='none')
+    for trajectory in (smooth(), message([2.0], [AWAY])):
+        end, result = Player(bench).follow(trajectory).result()
+        assert end == 'aborted'
+        wanted = 'joint \'panda_joint2\': .*velocity="0" in the robot description'
+        assert re.search(wanted, result.error_string), result.error_string
+    target = PoseStamped(pose=pose_from_matrix(np.diag([1.0, -1.0, -1.0, 1.0])))
+    target.pose.position.x, target.pose.position.z = 0.45, 0.3
+    bench.publisher(PoseStamped, 'target_pose').publish(target)
+    node.wait_for(
+        'target_pose cannot be reached: panda_joint2 would have to move.*velocity="0"', 10.0
+    )
+    status(diagnostics, 'following', target='panda_joint2 would have to move')

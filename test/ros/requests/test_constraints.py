@@ -1,13 +1,28 @@
-"""Joint constraints as limits, and refusal of invalid ones."""
+"""Joint constraints, states of virtual joints, and objects that requests attach; no node."""
 
 import math
 
-from moveit_msgs.msg import JointConstraint
+from geometry_msgs.msg import Quaternion, Transform, Vector3
+from moveit_msgs.msg import CollisionObject, JointConstraint, RobotState
+from moveit_msgs.srv import GetPositionFK
+import numpy as np
 import pytest
-from support.ros.servers import tree_arm
+from sensor_msgs.msg import MultiDOFJointState
+from shape_msgs.msg import SolidPrimitive
+from support.ros.lines import line_request, moved
+from support.ros.servers import ik_request, refused, Server, solved, tree_arm
+from support.ros.worlds import attached, ball, by_name, crane_arm, put, T_TOOL
 
+from ik_service.arm.arm import ArmSettings
+from ik_service.arm.loader import build_arm
+from ik_service.common.quaternions import quaternion_xyzw_from_rotation
+from ik_service.common.transforms import rigid_transform, rotation_about_axis, rotation_from_rpy
+from ik_service.exceptions import ArgumentError
+from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.requests import virtual_joints
 from ik_service.ros.requests.constraints import constrained_chain
 from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.virtual_joints import read_multi_dof
 
 
 @pytest.fixture(scope='module')
@@ -98,3 +113,242 @@ def test_constraints_that_leave_no_position_are_told_with_what_is_against_them(a
     apart = refusal(arm, joint_constraint('elbow', 1.0), joint_constraint('elbow', 2.0))
     assert "joint_constraints[1] allows 1.8 … 2.1 for joint 'elbow'" in apart
     assert 'but others only 0.8 … 1.1' in apart
+
+
+NORMAL = np.array([0.6, 0.0, 0.8])
+BOTH = """
+<robot name="both">
+  <link name="floor"/><link name="cart"/><link name="drone"/><link name="arm"/>
+  <joint name="drive" type="planar">
+    <parent link="floor"/><child link="cart"/><axis xyz="0.6 0 0.8"/><origin xyz="0 0 0.1"/>
+  </joint>
+  <joint name="fly" type="floating">
+    <parent link="floor"/><child link="drone"/><origin rpy="0.1 0 0"/>
+  </joint>
+  <joint name="turn" type="continuous"><parent link="cart"/><child link="arm"/></joint>
+</robot>
+"""
+
+
+@pytest.fixture
+def both():
+    both = Server(build_arm(BOTH, ArmSettings(tip_link='arm')))
+    return both
+
+
+def transform(T):
+    x, y, z, w = quaternion_xyzw_from_rotation(T[:3, :3])
+    px, py, pz = T[:3, 3].tolist()
+    return Transform(
+        translation=Vector3(x=px, y=py, z=pz), rotation=Quaternion(x=x, y=y, z=z, w=w)
+    )
+
+
+def in_plane(x, y, angle):
+    """A pose in the plane of the planar joint, whose first direction is given by x."""
+    R = rotation_about_axis(NORMAL, angle)
+    return rigid_transform(R, x * np.array([0.8, 0.0, -0.6]) + y * np.array([0.0, 1.0, 0.0]))
+
+
+def fk(both, link, **joints):
+    request = GetPositionFK.Request(fk_link_names=[link])
+    state = request.robot_state.multi_dof_joint_state
+    state.joint_names = list(joints)
+    state.transforms = [transform(T) for T in joints.values()]
+    return both.place(request)
+
+
+@pytest.mark.parametrize('angle', [0.0, 1.0, -3.0])
+def test_planar_joint(both, angle):
+    T = in_plane(0.3, -0.4, angle)
+    answer = fk(both, 'cart', drive=T)
+    assert answer.error_code.val == ErrorCode.SUCCESS, answer.error_code
+    assert answer.error_code.message == ''
+    reached = matrix_from_pose(answer.pose_stamped[0].pose)
+    np.testing.assert_allclose(reached, rigid_transform(None, (0, 0, 0.1)) @ T, atol=1e-12)
+
+
+def test_floating_joint(both):
+    T = rigid_transform(rotation_from_rpy(2.0, -0.4, 3.0), (0.1, 0.2, -0.3))
+    reached = matrix_from_pose(fk(both, 'drone', fly=T).pose_stamped[0].pose)
+    T_parent = rigid_transform(rotation_from_rpy(0.1, 0, 0))
+    np.testing.assert_allclose(reached, T_parent @ T, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    'T', [rigid_transform(None, 0.1 * NORMAL), rigid_transform(rotation_from_rpy(0.1, 0, 0))]
+)
+def test_a_pose_beside_the_plane_is_refused(both, T):
+    answer = fk(both, 'cart', drive=T)
+    assert answer.error_code.val == ErrorCode.INVALID_ROBOT_STATE
+    assert "'drive' is planar" in answer.error_code.message
+
+
+@pytest.mark.parametrize(
+    ('names', 'transforms', 'frame', 'words'),
+    [
+        (['nowhere'], [Transform()], '', "'nowhere': the robot has no such joint"),
+        (['turn'], [Transform()], '', "'turn': the robot has no such joint"),
+        (['fly', 'fly'], [Transform()] * 2, '', "'fly' is named twice"),
+        (['fly'], [], '', '1 names, but 0 transforms'),
+        (['fly'], [Transform(rotation=Quaternion(w=0.0))], '', 'zero quaternion'),
+        (['fly'], [Transform(translation=Vector3(x=math.nan))], '', 'nan'),
+        (['fly'], [Transform(translation=Vector3(x=1e7))], '', 'beyond'),
+        (['fly'], [Transform()], 'moon', "'moon', not in floor"),
+        (['x'] * 1001, [], '', 'more than 1000'),
+    ],
+)
+def test_bad_states_are_refused(both, names, transforms, frame, words):
+    request = GetPositionFK.Request(fk_link_names=['arm'])
+    state = MultiDOFJointState(joint_names=names, transforms=transforms)
+    state.header.frame_id = frame
+    request.robot_state.multi_dof_joint_state = state
+    answer = both.place(request)
+    assert answer.error_code.val == ErrorCode.INVALID_ROBOT_STATE, answer.error_code
+    assert words in answer.error_code.message
+    assert not both.errors
+
+
+def test_virtual_joint_of_the_root(monkeypatch):
+    monkeypatch.setattr(virtual_joints, 'virtual_frames', lambda robot: {'odom': 'drive'})
+    arm = tree_arm()
+    both = Server(arm)
+    T = rigid_transform(rotation_from_rpy(0, 0, 0.5), (2.0, 0.0, 0.0))
+    request = GetPositionFK.Request(fk_link_names=['table'])
+    request.header.frame_id = 'odom'
+    state = request.robot_state.multi_dof_joint_state
+    state.joint_names, state.transforms, state.header.frame_id = ['drive'], [transform(T)], 'odom'
+    answer = both.place(request)
+    assert answer.error_code.val == ErrorCode.SUCCESS, answer.error_code
+    reached = matrix_from_pose(answer.pose_stamped[0].pose)
+    np.testing.assert_allclose(reached, T @ arm.link_poses(arm.rest)['table'], atol=1e-12)
+    state.header.frame_id = 'map'
+    with pytest.raises(ArgumentError, match="'map', not in odom"):
+        read_multi_dof(arm, state, arm.rest.copy())
+
+
+POSTURE = {'shoulder': 0.9, 'elbow': -1.8, 'wrist': 0.9, 'slide': 0.1}
+
+
+@pytest.fixture
+def crane():
+    return Server(crane_arm())
+
+
+def state_with(*objects, joints=POSTURE):
+    state = RobotState(attached_collision_objects=list(objects), is_diff=True)
+    state.joint_state.name, state.joint_state.position = list(joints), list(joints.values())
+    return state
+
+
+def stick(position=(0.3, 0.0, 0.0)):
+    message = attached('stick', 'tool', position)
+    message.object.subframe_names = ['end']
+    message.object.subframe_poses = [ball('', (0.1, 0.0, 0.0)).pose]
+    return message
+
+
+def solve(crane, state, link='', T=T_TOOL):
+    return crane.solve(ik_request(T, robot_state=state, ik_link_name=link))
+
+
+def place(crane, state, *links):
+    request = GetPositionFK.Request(fk_link_names=list(links), robot_state=state)
+    return crane.fk.handle(request, GetPositionFK.Response())
+
+
+def places(answer):
+    assert answer.error_code.val == ErrorCode.SUCCESS, answer.error_code
+    return [matrix_from_pose(stamped.pose) for stamped in answer.pose_stamped]
+
+
+def tool_at(crane, answer):
+    joints = solved(answer)
+    return crane.arm.link_poses(np.array([joints[n] for n in crane.arm.postures.names]))['tool']
+
+
+@pytest.mark.parametrize(('link', 'beyond'), [('stick', 0.3), ('stick/end', 0.4)])
+def test_a_request_may_place_what_it_attaches(crane, link, beyond):
+    target = rigid_transform(position=(1.4 + beyond, 0.0, 0.0))
+    answer = solve(crane, state_with(stick()), link, target)
+    np.testing.assert_allclose(tool_at(crane, answer), T_TOOL, atol=1e-4)
+    refused(crane, solve(crane, state_with(), link), ErrorCode.INVALID_LINK_NAME, 'stick')
+
+
+def test_compute_fk_places_what_a_request_attaches(crane):
+    T_tool, T_stick, T_end = places(
+        place(crane, state_with(stick()), 'tool', 'stick', 'stick/end')
+    )
+    np.testing.assert_allclose(T_stick, moved(T_tool, 0.3, 0.0, 0.0), atol=1e-12)
+    np.testing.assert_allclose(T_end, moved(T_tool, 0.4, 0.0, 0.0), atol=1e-12)
+    answer = place(crane, state_with(), 'stick')
+    assert answer.error_code.val == ErrorCode.INVALID_LINK_NAME
+
+
+def test_the_object_of_the_request_counts_before_one_of_the_same_name_that_is_known(crane):
+    put(crane, stick((0.1, 0.0, 0.0)), attached('cup', 'hand', (0.0, 0.2, 0.0)))
+    T_tool, T_stick, _ = places(place(crane, state_with(stick()), 'tool', 'stick', 'cup'))
+    np.testing.assert_allclose(T_stick, moved(T_tool, 0.3, 0.0, 0.0), atol=1e-12)
+    gone = place(crane, state_with(by_name('stick', '', CollisionObject.REMOVE)), 'stick', 'cup')
+    assert gone.error_code.val == ErrorCode.INVALID_LINK_NAME
+    assert gone.fk_link_names == ['cup']
+
+
+def test_an_object_in_the_frame_of_a_link_is_where_the_request_puts_that_link(crane):
+    given = stick()
+    given.object.header.frame_id = 'base'
+    (T_stick,) = places(place(crane, state_with(given), 'stick'))
+    np.testing.assert_allclose(T_stick, moved(np.eye(4), 0.3, 0.0, 0.0), atol=1e-12)
+
+
+def test_an_object_of_the_world_may_be_attached_by_a_request(crane):
+    put(crane, ball('lamp', (0.7, 0.1, 0.0)))
+    (T_lamp,) = places(place(crane, state_with(by_name('lamp', 'tool')), 'lamp'))
+    np.testing.assert_allclose(T_lamp, moved(np.eye(4), 0.7, 0.1, 0.0), atol=1e-12)
+
+
+def test_a_line_of_what_the_start_state_attaches(crane):
+    at = places(place(crane, state_with(stick()), 'stick'))[0]
+    request = line_request(
+        [moved(at, -0.2, 0.1, 0.0)], POSTURE, POSTURE.values(), link_name='stick'
+    )
+    request.start_state.is_diff = True
+    assert crane.plan(request).error_code.val == ErrorCode.INVALID_LINK_NAME
+    request.start_state.attached_collision_objects = [stick()]
+    assert crane.plan(request).fraction == 1.0
+    request.start_state.attached_collision_objects = [attached('stick', 'moon')]
+    answer = crane.plan(request).error_code
+    assert answer.val == ErrorCode.INVALID_ROBOT_STATE
+    assert 'start_state.attached_collision_objects[0]' in answer.message
+
+
+def negative():
+    shape = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[-0.1])
+    return attached('stick', 'tool', shape=shape)
+
+
+def headless():
+    message = stick()
+    message.object.subframe_poses = []
+    return message
+
+
+@pytest.mark.parametrize(
+    ('message', 'word'),
+    [
+        (attached('stick', 'moon'), 'moon'),
+        (attached('stick', 'tool', (np.nan, 0.0, 0.0)), 'pose.position.x'),
+        (negative(), 'dimensions'),
+        (headless(), 'subframe_names'),
+        (attached('finger', 'tool'), 'name of a link'),
+        (by_name('stick', 'tool'), 'no shapes'),
+    ],
+)
+def test_faulty_objects_are_refused_by_every_service(crane, message, word):
+    state = state_with(stick(), message)
+    field = 'robot_state.attached_collision_objects[1]'
+    refused(crane, solve(crane, state), ErrorCode.INVALID_ROBOT_STATE, field, word)
+    answer = place(crane, state, 'tool').error_code
+    assert answer.val == ErrorCode.INVALID_ROBOT_STATE
+    assert field in answer.message
+    assert word in answer.message

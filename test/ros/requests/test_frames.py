@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from support.ros.servers import posture_of, tree_arm
 
-from ik_service.arm.arm import Arm, ArmSettings, MeasuredState
+from ik_service.arm.arm import Arm, ArmSettings
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.transforms import inverse_transform, rigid_transform, rotation_from_rpy
 from ik_service.exceptions import ArgumentError, NoTransformError
 from ik_service.ros.requests import frames as frames_module

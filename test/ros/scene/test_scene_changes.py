@@ -42,7 +42,6 @@ def scenes():
 
 @pytest.fixture
 def checked():
-    pytest.importorskip('coal', reason='needs the extra collision')
     return SceneServer(checked=True)
 
 

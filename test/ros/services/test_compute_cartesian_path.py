@@ -22,7 +22,7 @@ from support.ros.lines import (
     trajectory_of,
     turn_from_line,
 )
-from support.ros.nodes import Arm, ask, start_panda, target
+from support.ros.nodes import Arm, ask, target
 from support.ros.servers import (
     ik_request,
     IN_PLANE,
@@ -32,7 +32,7 @@ from support.ros.servers import (
     Server,
     TREE,
 )
-from support.ros.worlds import attached, ball, crane_server, put
+from support.ros.worlds import attached, ball, put
 
 from ik_service.arm.arm import ArmSettings
 from ik_service.arm.loader import build_arm
@@ -312,12 +312,6 @@ def test_a_joint_whose_velocity_limit_is_0_is_named():
 START = {'shoulder': 0.9, 'elbow': -1.8, 'wrist': 0.9}
 
 
-@pytest.fixture
-def crane():
-    pytest.importorskip('coal', reason='needs the extra collision')
-    return crane_server()
-
-
 def tool(crane, joints=START):
     return crane.arm.chain.forward(np.array([joints[n] for n in crane.arm.chain.joint_names]))
 
@@ -402,8 +396,10 @@ def like_move_group_interface(arm, waypoints, q):
     return request
 
 
-def test_requests_of_known_clients_are_answered_from_the_measured_state(bench, arm):
-    node = start_panda(bench)
+def test_requests_of_known_clients_are_answered_from_the_measured_state(
+    shared_bench, panda_node, arm
+):
+    bench, node = shared_bench, panda_node
     simulated = Arm(bench, arm.chain.joint_names, HOME)
     start = arm.chain.forward(np.array(HOME))
     end = moved(start, 0.0, 0.2, 0.1)
@@ -429,8 +425,11 @@ def plan_notes(bench, arm, start):
     return 'neither measured' in answer.error_code.message
 
 
-def test_a_moving_arm_gets_its_commands_while_two_clients_ask_for_long_paths(bench, arm):
-    node = start_panda(bench, velocity_scaling=0.05)
+def test_a_moving_arm_gets_its_commands_while_two_clients_ask_for_long_paths(
+    shared_bench, panda_node, arm
+):
+    bench, node = shared_bench, panda_node
+    assert bench.set_parameters('ik_service', velocity_scaling=0.05)[0].successful
     simulated = Arm(bench, arm.chain.joint_names, posture_of(arm, 1)[arm.indices])
     start = arm.chain.forward(np.array(HOME))
     corners = [moved(start, 0.0, 0.25 * (-1) ** k, -0.01 * k) for k in range(8)]

@@ -1,28 +1,42 @@
-"""Responses of compute_ik, without a node: solved, unsolved, out of time, invalid."""
+"""Responses of compute_ik without a node: results, targets, time, requests of known clients."""
+
+import math
 
 from builtin_interfaces.msg import Duration
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, Transform
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from moveit_msgs.msg import JointConstraint
 import numpy as np
 import pytest
+from support.chains import arm_path, pose_difference
+from support.ros.cells import READY
 from support.ros.servers import (
     hopeless,
     ik_request,
+    IN_PLANE,
     panda_arm,
+    posture_of,
     reachable,
     refused,
     Server,
     solved,
     TIP,
+    together,
+    tree_arm,
     with_seed,
 )
 
 from ik_service import solve_ik
+from ik_service.arm.arm import ArmSettings
+from ik_service.arm.loader import build_arm
+from ik_service.common.transforms import inverse_transform
+from ik_service.kinematics.link_poses import link_poses
 from ik_service.kinematics.pose_error import pose_error
-from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.common.conversions import matrix_from_pose, pose_from_matrix
+from ik_service.ros.node.parameter_table import GROUP_NAMES
 from ik_service.ros.requests.errors import ErrorCode
+from ik_service.ros.requests.errors import ErrorCode as Code
 from ik_service.ros.requests.service_handler import start_posture
 
 
@@ -189,3 +203,227 @@ def test_requests_are_counted_and_a_refusal_is_logged_and_kept(server):
     assert report['requests'] == '3'
     assert report['SUCCESS'] == report['FRAME_TRANSFORM_FAILURE'] == '1'
     assert float(report['longest solve time [ms]']) > 0.0
+
+
+@pytest.fixture(scope='module')
+def tree():
+    return tree_arm()
+
+
+@pytest.fixture
+def plane_server(tree):
+    return Server(tree, task_weights=IN_PLANE)
+
+
+@pytest.mark.parametrize('field', ['position.x', 'orientation.w'])
+@pytest.mark.parametrize('number', [math.nan, math.inf])
+def test_nan_and_infinity_in_the_pose(server, field, number):
+    request = ik_request(reachable(server.arm))
+    part, _, name = field.partition('.')
+    setattr(getattr(request.ik_request.pose_stamped.pose, part), name, number)
+    refused(
+        server,
+        server.solve(request),
+        ErrorCode.INVALID_GOAL_CONSTRAINTS,
+        f'pose_stamped.pose.{field}',
+        str(number),
+    )
+
+
+def test_zero_quaternion(server):
+    request = ik_request(reachable(server.arm))
+    request.ik_request.pose_stamped.pose.orientation.w = 0.0
+    quaternion = request.ik_request.pose_stamped.pose.orientation
+    quaternion.x = quaternion.y = quaternion.z = 0.0
+    refused(
+        server, server.solve(request), ErrorCode.INVALID_GOAL_CONSTRAINTS, 'orientation', 'zero'
+    )
+
+
+def test_a_quaternion_far_from_unit_length_is_named(server):
+    request = ik_request(reachable(server.arm))
+    turn = request.ik_request.pose_stamped.pose.orientation
+    turn.x, turn.y, turn.z, turn.w = 0.7, 0.7, 0.0, 0.0
+    assert 'normalised' not in server.solve(request).error_code.message
+    turn.w = 1.0  # as where a client leaves it out
+    message = server.solve(request).error_code.message
+    assert 'pose_stamped.pose.orientation, of length 1.41, was normalised' in message
+
+
+def test_huge_position_is_out_of_reach(server):
+    T = reachable(server.arm)
+    T[:3, 3] = 1.5e308
+    refused(server, server.solve(ik_request(T)), ErrorCode.NO_IK_SOLUTION)
+
+
+def test_one_pose_in_the_vector_wins(server):
+    T = reachable(server.arm, 2)
+    request = ik_request(np.eye(4), ik_link_name='nowhere')
+    request.ik_request.pose_stamped_vector = [PoseStamped(pose=pose_from_matrix(T))]
+    request.ik_request.ik_link_names = [TIP]
+    joints = solved(server.solve(request))
+    q = [joints[name] for name in server.arm.chain.joint_names]
+    np.testing.assert_allclose(server.arm.chain.forward(q), T, atol=1e-4)
+
+
+@pytest.mark.parametrize('link', ['panda_link8', 'panda_hand', 'panda_link7'])
+def test_links_attached_to_the_tip(server, link):
+    posture = posture_of(server.arm, 6)
+    T = server.arm.link_poses(posture)[link]
+    joints = solved(server.solve(ik_request(T, ik_link_name=link)))
+    reached = server.arm.link_poses(np.array(list(joints.values())))[link]
+    np.testing.assert_allclose(reached, T, atol=1e-4)
+
+
+def test_another_link_below_the_base(plane_server):
+    arm = plane_server.arm
+    poses = arm.link_poses(posture_of(arm, 3))
+    T = inverse_transform(poses['base']) @ poses['fore']
+    plane_server.settings = type(plane_server.settings)(
+        options=type(plane_server.settings.options)(task_weights=(1, 1, 0, 0, 0, 0))
+    )
+    joints = solved(plane_server.solve(ik_request(T, 'base', ik_link_name='fore')))
+    after = arm.link_poses(np.array(list(joints.values())))
+    np.testing.assert_allclose(
+        (inverse_transform(after['base']) @ after['fore'])[:3, 3], T[:3, 3], atol=1e-4
+    )
+
+
+@pytest.mark.parametrize('link', ['no_such_link', 'neck', 'world', 'base'])
+def test_other_links_are_refused(plane_server, link):
+    answer = plane_server.solve(ik_request(np.eye(4), ik_link_name=link))
+    refused(plane_server, answer, ErrorCode.INVALID_LINK_NAME, f'{link!r}')
+
+
+HUGE = 'x' * 10_000_000
+
+
+@pytest.mark.parametrize(
+    ('fields', 'joints', 'code'),
+    [
+        ({'group_name': HUGE}, [], ErrorCode.INVALID_GROUP_NAME),
+        ({'ik_link_name': HUGE}, [], ErrorCode.INVALID_LINK_NAME),
+        ({'frame': HUGE}, [], ErrorCode.FRAME_TRANSFORM_FAILURE),
+        ({}, [HUGE], ErrorCode.INVALID_ROBOT_STATE),
+    ],
+    ids=['group', 'link', 'frame', 'joint'],
+)
+def test_huge_names_are_cut_and_not_looked_up(panda_model, fields, joints, code):
+    server = Server(panda_model, tf=lambda links, source: pytest.fail('asked'))
+    request = ik_request(reachable(panda_model), **fields)
+    answer = server.solve(with_seed(request, joints, [0.0] * len(joints)))
+    refused(server, answer, code, "'xxx", '10000000 characters')
+    assert len(answer.error_code.message) < 1000
+
+
+LEFT, RIGHT = 'left_grip', 'right_grip'
+SRDF = """
+<robot name="upper_body">
+  <virtual_joint name="floor" type="floating" parent_frame="odom" child_link="pelvis"/>
+  <group name="left"><chain base_link="pelvis" tip_link="left_grip"/></group>
+  <group name="right"><chain base_link="pelvis" tip_link="right_grip"/></group>
+  <group name="both"><group name="left"/><group name="right"/></group>
+</robot>
+"""
+TWO_SECONDS = Duration(sec=2)
+
+
+class Rig:
+    """Handlers of an arm that stands where it is measured."""
+
+    def __init__(self, arm, measured):
+        self.server = Server(arm)
+        self.measured = dict.fromkeys(arm.robot.movable_joint_names, 0.0) | measured
+        self.server.measured.update([*self.measured], [*self.measured.values()], now=0.0)
+
+    def poses(self, **positions):
+        return link_poses(self.server.arm.robot, {**self.measured, **positions})
+
+    def solved(self, request, **wanted):
+        """Check that a request is solved, and where links have to be."""
+        found = solved(self.server.solve(request))
+        assert sorted(found) == sorted(self.measured)
+        at = self.poses(**found)
+        for link, T in wanted.items():
+            assert max(pose_difference(at[link], T)) <= 2e-5, link
+
+
+@pytest.fixture
+def panda():
+    arm = panda_arm(group_names=tuple(GROUP_NAMES.default))
+    names = arm.chain.joint_names
+    rig = Rig(arm, dict(zip(names, READY, strict=True)))
+    goal = [0.4, -0.3, 0.2, -1.9, 0.1, 1.8, 0.3]
+    rig.goal = rig.poses(**dict(zip(names, goal, strict=True)))
+    rig.names = names
+    return rig
+
+
+def test_requests_of_known_clients(panda):
+    hand, flange = panda.goal['panda_hand_tcp'], panda.goal['panda_link8']
+    base = 'panda_link0'
+
+    # pymoveit2
+    request = ik_request(hand, base, avoid_collisions=True, group_name='arm')
+    request.ik_request.ik_link_name = 'panda_hand_tcp'
+    request.ik_request.pose_stamped.header.stamp.sec = 7
+    panda.solved(request, panda_hand_tcp=hand)
+
+    # srv_kinematics_plugin: the full state as the seed, the tip of the group, no timeout
+    request = ik_request(flange, base, group_name='panda_arm', avoid_collisions=True)
+    request.ik_request.ik_link_name = 'panda_link8'
+    state = with_seed(request, panda.measured, panda.measured.values()).ik_request.robot_state
+    state.joint_state.header.frame_id = state.multi_dof_joint_state.header.frame_id = base
+    panda.solved(request, panda_link8=flange)
+
+    # One pose in the vector
+    request = together({'panda_link8': flange}, group_name='panda_arm', timeout=TWO_SECONDS)
+    panda.solved(request, panda_link8=flange)
+    request.ik_request.ik_link_names = []  # then the group's tip, and not ik_link_name
+    request.ik_request.ik_link_name = 'panda_link3'
+    panda.solved(request, panda_link8=flange)
+
+    # COMPAS FAB
+    request = ik_request(flange, base, group_name='panda_arm', timeout=TWO_SECONDS)
+    request.ik_request.robot_state.is_diff = True
+    request.ik_request.avoid_collisions = True
+    with_seed(request, panda.names, READY)
+    panda.solved(request, panda_link8=flange)
+
+    # ros2 service call: a pose with neither frame nor exact norm
+    request = ik_request(hand, group_name='manipulator', timeout=TWO_SECONDS)
+    request.ik_request.robot_state.is_diff = True
+    orientation = request.ik_request.pose_stamped.pose.orientation
+    for axis in 'xyzw':
+        setattr(orientation, axis, round(0.99 * getattr(orientation, axis), 12))
+    panda.solved(request, panda_hand_tcp=hand)
+    answer = panda.server.solve(ik_request(hand, 'world'))
+    refused(panda.server, answer, Code.FRAME_TRANSFORM_FAILURE, "'world'")
+
+    # The frame of a link is where the arm is measured, wherever the seed is.
+    request = ik_request(np.eye(4), 'panda_link8', group_name='panda_arm')
+    with_seed(request, panda.names, [0.1, 0.2, 0.3, -1.0, 0.5, 1.0, 0.0])
+    panda.solved(request, panda_link8=panda.poses()['panda_link8'])
+
+
+def test_requests_for_two_arms():
+    arm = build_arm(arm_path('upper_body'), ArmSettings(), srdf=SRDF)
+    body = Rig(arm, {'left_elbow': 0.5, 'right_elbow': 0.7, 'waist_yaw': 0.1})
+    goal = body.poses(left_elbow=0.9, right_elbow=0.4, waist_yaw=-0.2, left_shoulder_roll=0.3)
+    left, right = goal[LEFT], goal[RIGHT]
+    both = {'group_name': 'both', 'timeout': TWO_SECONDS}
+
+    # srv_kinematics_plugin, where its group has several tips
+    request = together({LEFT: left, RIGHT: right}, dict.fromkeys((LEFT, RIGHT), 'pelvis'), **both)
+    with_seed(request, body.measured, body.measured.values())
+    request.ik_request.avoid_collisions = True
+    body.solved(request, left_grip=left, right_grip=right)
+
+    # A virtual joint in the state says where the robot stands in the frame of its parent.
+    T_odom_pelvis = np.eye(4)
+    T_odom_pelvis[0, 3] = 2.0
+    request = ik_request(T_odom_pelvis @ left, 'odom', group_name='left')
+    state = request.ik_request.robot_state.multi_dof_joint_state
+    state.joint_names, state.transforms = ['floor'], [Transform()]
+    state.transforms[0].translation.x = 2.0
+    body.solved(request, left_grip=left)

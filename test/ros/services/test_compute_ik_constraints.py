@@ -1,10 +1,11 @@
-"""Constraints and collision flags in requests to compute_ik."""
+"""Constraints and collisions in requests to compute_ik."""
 
 import math
 
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Quaternion
 from moveit_msgs.msg import (
+    CollisionObject,
     JointConstraint,
     OrientationConstraint,
     PositionConstraint,
@@ -12,9 +13,32 @@ from moveit_msgs.msg import (
 )
 import numpy as np
 import pytest
-from shape_msgs.msg import Mesh
+from shape_msgs.msg import Mesh, SolidPrimitive
 from support.ros.constraints import turned, within
-from support.ros.servers import ik_request, posture_of, reachable, refused, solved, TIP
+from support.ros.servers import (
+    ik_request,
+    posture_of,
+    reachable,
+    refused,
+    Server,
+    solved,
+    TIP,
+    together,
+    tree_arm,
+    with_seed,
+)
+from support.ros.worlds import (
+    attached,
+    ball,
+    by_name,
+    CRANE,
+    crane_server,
+    LEFT,
+    LEFT_SEED,
+    put,
+    RIGHT,
+    T_TOOL,
+)
 
 from ik_service.common.transforms import rigid_transform, rotation_about_axis
 from ik_service.ros.common.conversions import pose_from_matrix
@@ -235,3 +259,158 @@ def test_a_constraint_on_a_link_that_does_not_move_has_to_hold_already(server):
     placed(server, server.solve(constrained(T, within(2, (0.1,), link=base))))
     answer = server.solve(constrained(T, within(2, (0.1,), (0.0, 0.0, 0.5), link=base)))
     refused(server, answer, BAD, 'position_constraints[0]', "'panda_link0'", '0.4 m outside')
+
+
+TINY = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.01])
+
+
+def request(avoid=True, seed=LEFT_SEED, T=T_TOOL, **fields):
+    message = ik_request(T, avoid_collisions=avoid, **fields)
+    return with_seed(message, seed, seed.values())
+
+
+def with_attached(message, *objects, is_diff=True):
+    message.ik_request.robot_state.attached_collision_objects = list(objects)
+    message.ik_request.robot_state.is_diff = is_diff
+    return message
+
+
+def test_the_nearest_solution_that_does_not_collide_is_the_answer(crane):
+    put(crane, ball('lamp', LEFT))
+    assert solved(crane.solve(request(avoid=False)))['elbow'] < 0.0
+    answer = crane.solve(request())
+    assert solved(answer)['elbow'] > 0.0
+    assert 'collision' not in answer.error_code.message
+
+
+def test_only_colliding_solutions_name_the_two_bodies(crane):
+    put(crane, ball('lamp', LEFT), ball('post', RIGHT))
+    answer = crane.solve(request())
+    refused(crane, answer, ErrorCode.GOAL_IN_COLLISION)
+    message = answer.error_code.message
+    assert ('lamp' in message) != ('post' in message)
+    assert ('upper' in message) != ('fore' in message)
+
+
+def test_an_unreachable_target_is_not_called_a_collision(crane):
+    put(crane, ball('lamp', LEFT), ball('post', RIGHT))
+    far = rigid_transform(position=(9.0, 0.0, 0.0))
+    refused(crane, crane.solve(request(T=far)), ErrorCode.NO_IK_SOLUTION)
+
+
+def test_joints_beside_the_chain_stand_as_in_the_answer(crane):
+    put(crane, ball('cup', (1.3, 0.4, 0.0)))
+    assert solved(crane.solve(request()))
+    out = {**LEFT_SEED, 'slide': 0.4}
+    refused(crane, crane.solve(request(seed=out)), ErrorCode.GOAL_IN_COLLISION, 'finger', 'cup')
+
+
+def test_several_poses_and_constraints_avoid_collisions_too(crane):
+    put(crane, ball('lamp', LEFT))
+    T_hand = rigid_transform(position=(1.2, 0.0, 0.0))
+    both = together({'tool': T_TOOL, 'hand': T_hand}, avoid_collisions=True)
+    assert solved(crane.solve(with_seed(both, LEFT_SEED, LEFT_SEED.values())))['elbow'] > 0.0
+    loose = request()
+    loose.ik_request.constraints.orientation_constraints = [
+        OrientationConstraint(link_name='tool', **dict.fromkeys(TOLERANCES, 0.01))
+    ]
+    assert solved(crane.solve(loose))['elbow'] > 0.0
+    held = request()
+    held.ik_request.constraints.joint_constraints = [
+        JointConstraint(
+            joint_name='elbow', position=-1.8, tolerance_above=0.5, tolerance_below=0.5
+        )
+    ]
+    refused(crane, crane.solve(held), ErrorCode.GOAL_IN_COLLISION, 'lamp')
+
+
+TOLERANCES = [f'absolute_{axis}_axis_tolerance' for axis in 'xyz']
+
+
+def test_what_the_robot_carries_collides_unless_it_may_touch(crane):
+    put(crane, ball('lamp', (1.4, 0.3, 0.0)), attached('tray', 'tool', (0.0, 0.15, 0.0)))
+    refused(
+        crane, crane.solve(with_attached(request())), ErrorCode.GOAL_IN_COLLISION, 'lamp', 'tray'
+    )
+    put(crane, by_name('tray', '', CollisionObject.REMOVE))
+    put(crane, attached('rod', 'tool', (-0.2, 0.0, 0.0)))
+    answer = crane.solve(with_attached(request()))
+    refused(crane, answer, ErrorCode.GOAL_IN_COLLISION, 'rod', 'fore')
+    put(crane, attached('rod', 'tool', (-0.2, 0.0, 0.0), touch_links=['fore', 'finger']))
+    assert solved(crane.solve(with_attached(request())))
+
+
+def test_objects_that_a_request_attaches(crane):
+    put(crane, ball('lamp', (1.4, 0.3, 0.0)))
+    tray = attached('tray', 'tool', (0.0, 0.15, 0.0))
+    answer = crane.solve(with_attached(request(), tray))
+    refused(crane, answer, ErrorCode.GOAL_IN_COLLISION, 'lamp', 'tray')
+    assert solved(crane.solve(request()))  # they are not kept
+    assert not crane.collisions.known.world.attached
+
+
+def test_a_state_that_is_no_difference_replaces_what_is_known_to_be_attached(crane):
+    put(crane, ball('lamp', (1.4, 0.3, 0.0)), attached('tray', 'tool', (0.0, 0.15, 0.0)))
+    answer = crane.solve(with_attached(request(), is_diff=True))
+    refused(crane, answer, ErrorCode.GOAL_IN_COLLISION, 'tray')
+    answer = crane.solve(with_attached(request(), is_diff=False))
+    assert solved(answer)
+    assert 'tray' in answer.error_code.message
+    nothing_given = with_attached(request(seed={}), is_diff=False)
+    refused(crane, crane.solve(nothing_given), ErrorCode.GOAL_IN_COLLISION, 'tray')
+
+
+def test_a_request_for_an_attached_object_or_its_subframe(crane):
+    tray = attached('tray', 'tool', (0.1, 0.0, 0.0), shape=TINY)
+    tray.object.subframe_names = ['rim']
+    tray.object.subframe_poses = [ball('', (0.1, 0.0, 0.0)).pose]
+    put(crane, tray)
+    crane.settings = crane.ik.settings = type(crane.settings)()  # all axes count
+    target = rigid_transform(position=(1.6, 0.0, 0.0))
+    joints = solved(crane.solve(request(T=target, ik_link_name='tray/rim')))
+    found = crane.arm.link_poses(np.array([joints[n] for n in crane.arm.postures.names]))
+    np.testing.assert_allclose(found['tool'], T_TOOL, atol=1e-4)
+    refused(
+        crane,
+        crane.solve(request(T=target, ik_link_name='tray/edge')),
+        ErrorCode.INVALID_LINK_NAME,
+        'tray/edge',
+    )
+
+
+def test_without_a_checker_the_parameter_decides():
+    server = Server(tree_arm())
+    target = ik_request(avoid_collisions=True, ik_link_name='tool')
+    target.ik_request.pose_stamped.header.frame_id = 'tool'  # where it is
+    answer = server.solve(target)
+    assert solved(answer)
+    assert 'collisions are not checked: ' in answer.error_code.message
+    server.required = True
+    answer = server.solve(target)
+    unavailable = ErrorCode.COLLISION_CHECKING_UNAVAILABLE
+    refused(server, answer, unavailable, 'require_collision_checking', 'false')
+    target.ik_request.avoid_collisions = False
+    assert solved(server.solve(target))
+
+
+def test_a_robot_without_collision_geometry_is_solved_and_the_message_says_so():
+    server = Server(tree_arm())
+    server.check_collisions()
+    target = ik_request(avoid_collisions=True, ik_link_name='tool')
+    target.ik_request.pose_stamped.header.frame_id = 'tool'
+    answer = server.solve(target)
+    assert solved(answer)
+    assert 'no collision geometry' in answer.error_code.message
+
+
+def test_a_missing_mesh_is_named():
+    mesh = '<mesh filename="file:///nowhere/hand.stl"/>'
+    server = crane_server(CRANE.replace('<sphere radius="0.06"/>', mesh))
+    answer = server.solve(request())
+    unavailable = ErrorCode.COLLISION_CHECKING_UNAVAILABLE
+    refused(server, answer, unavailable, "'hand'", 'nowhere', 'require_collision_checking')
+    server.required = False
+    put(server, ball('lamp', LEFT))
+    answer = server.solve(request())
+    assert solved(answer)['elbow'] > 0.0  # the others are checked
+    assert "'hand'" in answer.error_code.message

@@ -22,8 +22,9 @@ from support.motion.storm import ACCELERATION, bounds_of, JERK, RAMP, Storm
 from support.ros.messages import times_of
 from support.ros.servers import PANDA
 
-from ik_service.arm.arm import ArmSettings, MeasuredState
+from ik_service.arm.arm import ArmSettings
 from ik_service.arm.loader import build_arm
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.motion.command.gate import CommandedJoints
 from ik_service.motion.command.windowed_joints import WindowedJoints
 from ik_service.ros.common.motion_clock import MotionClock

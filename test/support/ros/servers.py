@@ -5,12 +5,14 @@ import math
 from geometry_msgs.msg import PoseStamped, Quaternion
 from moveit_msgs.srv import GetCartesianPath, GetPositionFK, GetPositionIK, GetStateValidity
 import numpy as np
+import pytest
 from rclpy.time import Time
 from support.chains import arm_path
 
-from ik_service.arm.arm import ArmSettings, MeasuredState
+from ik_service.arm.arm import ArmSettings
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.loader import build_arm
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.requests.errors import ErrorCode
@@ -126,6 +128,7 @@ class Server:
             handler.measured = self.measured
 
     def check_collisions(self):
+        pytest.importorskip('coal', reason='needs the extra collision')
         self.collisions.prepare(self.arm)
         self.required = True
 

@@ -57,7 +57,7 @@ def message(times, positions, velocities=None, accelerations=None, names=NAMES):
     return JointTrajectory(joint_names=list(names), points=points)
 
 
-def smooth(begin=READY, end=AWAY, seconds=2.0, points=30):
+def smooth(begin=READY, end=AWAY, seconds=1.0, points=30):
     """A message of a smooth motion from rest to rest, with all derivatives."""
     return message(*smooth_motion(begin, end, seconds, points))
 
@@ -194,7 +194,7 @@ def assert_gentle(cell, scaling, acceleration_time=0.2):
 def until_known(player, controller):
     """Wait until a node passes trajectories on to a controller, whose arm is in READY."""
     until(
-        lambda: player.follow(message([0.5], [READY])).result()[0] == 'succeeded',
+        lambda: player.follow(message([0.1], [READY])).result()[0] == 'succeeded',
         20.0,
         'a trajectory through the controller',
     )
@@ -215,11 +215,8 @@ class StandInController:
     """
 
     def __init__(self, bench, names, q, action='arm_controller/follow_joint_trajectory', keeps=60):
-        self.names, self.q = list(names), np.array(q, dtype=float)
-        self.rejects = self.refuses = self.lingers = self.replaces = False
-        self.fails = None  # an error code and a text
-        self.goals, self.lost = [], []
-        self.canceled = self.begun = self.ended = 0
+        self.names, self.begun, self.ended = list(names), 0, 0
+        self.begin_anew(q)
         context = bench.node.context
         self._states = bench.node.create_publisher(JointState, 'joint_states', 10)
         self._clock = bench.node.get_clock()
@@ -241,6 +238,17 @@ class StandInController:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._executor.spin, daemon=True)
         self._thread.start()
+
+    def begin_anew(self, q):
+        """Put the arm somewhere, and forget faults and goals, of which none is under way."""
+        self.q = np.array(q, dtype=float)
+        self.rejects = self.refuses = self.lingers = self.replaces = False
+        self.fails = None  # an error code and a text
+        self.goals, self.lost, self.canceled = [], [], 0
+
+    @property
+    def vanished(self):
+        return self._ended.is_set()
 
     def vanish(self):
         """End the controller, but not the joint states."""

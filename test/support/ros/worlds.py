@@ -16,8 +16,9 @@ from rclpy.serialization import serialize_message
 from shape_msgs.msg import SolidPrimitive
 from support.ros.servers import IN_PLANE, Server
 
-from ik_service.arm.arm import ArmSettings, MeasuredState
+from ik_service.arm.arm import ArmSettings
 from ik_service.arm.loader import build_arm
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.transforms import rigid_transform
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.requests.frame_resolver import FrameResolver

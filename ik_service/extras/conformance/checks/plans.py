@@ -37,7 +37,7 @@ from ik_service.extras.conformance.subject import (
     Subject,
     trajectory_postures,
 )
-from ik_service.ros.requests.goals import goal_at
+from ik_service.ros.requests.constraints import goal_at
 
 PLANS = Section('plans')
 _TIME = 5.0  # allowed_planning_time [s]

@@ -27,12 +27,12 @@ from ik_service.ros.capabilities.trajectory_actions import TrajectoryActions
 from ik_service.ros.capabilities.trajectory_goals import GoalRefusedError, MOVEIT_CODES
 from ik_service.ros.common.actions import DeferredActionServer
 from ik_service.ros.requests.errors import ErrorCode, RequestError
-from ik_service.ros.requests.ik_answer import write_solution
 from ik_service.ros.requests.service_handler import (
     require_arm,
     ServiceContext,
     ServiceHandler,
     write_code,
+    write_solution,
 )
 from ik_service.ros.services.line_request import write_trajectory
 

@@ -12,8 +12,9 @@ import threading
 from moveit_msgs.msg import MotionPlanRequest, PlanningScene, RobotState
 import numpy as np
 
-from ik_service.arm.arm import Arm, MeasuredState
+from ik_service.arm.arm import Arm
 from ik_service.arm.group import ArmGroup, SolverSettings
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.posture_test import PostureTest
 from ik_service.collision.world import World

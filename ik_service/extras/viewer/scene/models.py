@@ -16,7 +16,7 @@ from viser import (
     SceneNodeHandle,
 )
 
-from ik_service.common.transforms import quaternion_wxyz_from_rotation
+from ik_service.common.quaternions import quaternion_wxyz_from_rotation
 from ik_service.extras.viewer.scene.meshes import Color, Mesh
 from ik_service.extras.viewer.scene.parts import Part
 from ik_service.model.geometry.solids import Box, Cylinder

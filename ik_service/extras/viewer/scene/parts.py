@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from ik_service.common.quoting import named
-from ik_service.common.revolved_surface import capsule_surface
+from ik_service.drawing.revolved_surface import capsule_surface
 from ik_service.extras.viewer.scene.meshes import Color, Mesh, MeshLoader
 from ik_service.model.description import RobotDescription
 from ik_service.model.geometry.link_geometry import (

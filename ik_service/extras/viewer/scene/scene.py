@@ -9,11 +9,8 @@ import math
 import numpy as np
 import viser
 
-from ik_service.common.transforms import (
-    normalized_quaternion,
-    rigid_transform,
-    rotation_from_quaternion_xyzw,
-)
+from ik_service.common.quaternions import normalized_quaternion, rotation_from_quaternion_xyzw
+from ik_service.common.transforms import rigid_transform
 from ik_service.extras.viewer.scene.models import (
     ArmModel,
     GHOST,

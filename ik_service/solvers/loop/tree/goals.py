@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 
 from ik_service.jit.compile import inlined_kernel, inner_kernel, variant
-from ik_service.kinematics.kernels import ChainArrays, frame_error, last_frame, transform_fault
+from ik_service.kinematics.joint_path import ChainArrays
+from ik_service.kinematics.kernels import last_frame
+from ik_service.kinematics.pose_error import frame_error, transform_fault
 from ik_service.kinematics.tree import TreeArrays
 from ik_service.solvers.loop.iteration import beyond_reach, errors, errors_at, goal_fault, set_goal
 from ik_service.solvers.loop.search import random_position, random_start, uniform

@@ -11,7 +11,8 @@ The package docstring, :mod:`ik_service.solvers.loop.tree`, lists the arguments 
 from __future__ import annotations
 
 from ik_service.jit.compile import inner_kernel, variant
-from ik_service.kinematics.kernels import copy_vector, frame_error, jacobian_rows, last_frame
+from ik_service.kinematics.kernels import copy_vector, jacobian_rows, last_frame
+from ik_service.kinematics.pose_error import frame_error
 from ik_service.kinematics.tree import TreeArrays
 from ik_service.solvers.loop.iteration import errors, task_rows, weighted_rows
 from ik_service.solvers.loop.linear_algebra import damped_step

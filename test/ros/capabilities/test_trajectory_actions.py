@@ -1,6 +1,7 @@
 """Both trajectory actions over real DDS: what moves the arm, and what is refused."""
 
 import re
+import signal
 import threading
 import time
 from types import SimpleNamespace
@@ -12,15 +13,15 @@ from moveit_msgs.msg import MoveItErrorCodes
 import numpy as np
 import pytest
 from rclpy.action.server import ServerGoalHandle
-from rclpy.executors import MultiThreadedExecutor
+from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.harness import until
 from support.paths import distance_from_line
-from support.ros.cells import NAMES, READY
-from support.ros.nodes import status
+from support.ros.cells import Cell, NAMES, READY
+from support.ros.nodes import LATCHED, status
 from support.ros.trajectories import (
     assert_gentle,
     AWAY,
@@ -34,14 +35,44 @@ from trajectory_msgs.msg import JointTrajectory
 from ik_service.ros.capabilities.trajectory_actions import TrajectoryActions
 from ik_service.ros.motion.parameters import REPLACE_GOALS, TRAJECTORY_ACTION
 
-pytestmark = pytest.mark.dds
-
 SCALING = 0.8
 
 EVENT_QOS = {
     'reliable': QoSProfile(depth=1),
     'best effort': QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT),
 }
+
+
+@pytest.fixture(scope='module')
+def shared_cell(shared_bench):
+    """A node and a simulated arm, and clients of the node's actions."""
+    return Cell(shared_bench), Player(shared_bench)
+
+
+@pytest.fixture
+def cell(shared_cell):
+    """The shared node and arm; the arm rests in READY, whatever tests did before."""
+    cell, player = shared_cell
+    cell.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
+
+    def is_ready(state):
+        return np.abs(cell.positions(state) - READY).max() < 1e-4
+
+    state = cell.states.next()
+    if len(cell.commands) or not is_ready(state):
+        seconds = 0.5 + 2.0 * (np.abs(cell.positions(state) - READY) / cell.chain.velocity).max()
+        end, result = player.follow(message([seconds], [READY])).result()
+        assert end == 'succeeded', result
+        cell.states.wait(is_ready, since=len(cell.states))
+    cell.commands.clear()
+    cell.states.clear()
+    return cell
+
+
+@pytest.fixture
+def player(shared_cell):
+    """Clients of the actions of the shared node."""
+    return shared_cell[1]
 
 
 def commanded(cell):
@@ -52,7 +83,7 @@ def stays_on_its_way(cell):
     """
     Check that all commands are on the straight line, and within the limits.
 
-    How near is checked more strictly in test_trajectory_goal.py.
+    How near is checked more strictly in motion/test_playback.py.
     """
     keeps_the_bounds(cell)
     assert distance_from_line(commanded(cell), READY, AWAY).max() < 1e-3
@@ -66,7 +97,9 @@ def keeps_the_bounds(cell):
 
 
 def test_the_arm_moves_along_the_trajectory_and_tells_where_it_is(cell, player):
-    goal = player.follow(smooth())
+    # As the example of UR's driver sends them.
+    fine = [JointTolerance(name=name, position=0.01, velocity=0.01) for name in NAMES]
+    goal = player.follow(smooth(), goal_tolerance=fine)
     end, result = goal.result()
     assert (end, result.error_code) == ('succeeded', 0), result.error_string
     stays_on_its_way(cell)
@@ -106,21 +139,6 @@ def test_a_hand_opens_and_its_limits_count(cell, player):
     end, result = player.execute(message([1.0], [[0.05]], names=names)).result()
     assert (end, result.error_code.val) == ('aborted', MoveItErrorCodes.INVALID_MOTION_PLAN)
     assert player.execute(message([1.0], [[0.0]], names=names)).result()[0] == 'succeeded'
-
-
-def test_joints_may_come_in_any_order(cell, player):
-    order = np.random.default_rng(1).permutation(7)
-    names = [NAMES[i] for i in order]
-    shuffled = message([2.0], [AWAY[order]], [np.zeros(7)], names=names)
-    assert player.follow(shuffled).result()[0] == 'succeeded'
-    stays_on_its_way(cell)
-    cell.wait_for_end(AWAY)
-
-
-def test_positions_alone_are_played_without_a_jump(cell, player):
-    """Between them is a straight line at a constant speed, which begins and ends at once."""
-    assert player.follow(message([0.0, 1.5], [READY, AWAY])).result()[0] == 'succeeded'
-    stays_on_its_way(cell)
 
 
 @pytest.mark.parametrize('action', ['follow', 'execute'])
@@ -274,6 +292,9 @@ def test_other_events_are_ignored_with_a_remark(cell, player):
     status(
         diagnostics,
         'motions',
+        trajectory_on_its_way='none',
+        last_trajectory='execute_trajectory: the arm is at the end',
+        trajectories_succeeded='[1-9]',
         stops_by_trajectory_execution_event='[0-9]',
         last_ignored_trajectory_execution_event="'pause' ignored",
     )
@@ -402,20 +423,9 @@ def test_path_and_goal_tolerances_are_kept_or_the_goal_aborted(cell, player):
     end, result = back.result()
     assert (end, result.error_code) == ('aborted', -5)
     assert 'after the end' in result.error_string
-
-
-def test_tolerances_of_velocities_are_compared_with_what_is_measured(cell, player):
-    """As the example of UR's driver sends them."""
-    fine = [JointTolerance(name=name, position=0.01, velocity=0.01) for name in NAMES]
-    assert player.follow(smooth(), goal_tolerance=fine).result()[0] == 'succeeded'
-    end, result = player.follow(
-        smooth(AWAY, READY), path_tolerance=tolerance(velocity=1e-9)
-    ).result()
+    end, result = player.follow(smooth(), path_tolerance=tolerance(velocity=1e-9)).result()
     assert (end, result.error_code) == ('aborted', -4)
     assert re.search("joint 'panda_joint1' moves at .*, not at", result.error_string)
-    cell.start = READY
-    cell.assert_commands_keep_the_bounds(SCALING)
-    assert_gentle(cell, SCALING)
 
 
 def test_several_degrees_of_freedom_are_refused(cell, player):
@@ -426,32 +436,6 @@ def test_several_degrees_of_freedom_are_refused(cell, player):
     assert (end, result.error_code.val) == ('aborted', MoveItErrorCodes.INVALID_MOTION_PLAN)
     assert 'multi_dof' in result.error_code.message
     assert not len(cell.commands)
-
-
-def test_a_stamp_ahead_is_waited_for(cell, player):
-    trajectory = smooth()
-    now = cell.bench.node.get_clock().now().nanoseconds + 1_000_000_000
-    trajectory.header.stamp.sec, trajectory.header.stamp.nanosec = divmod(now, 1_000_000_000)
-    assert player.follow(trajectory).result()[0] == 'succeeded'
-    moving = next(m for m in cell.commands.messages if any(m.velocity))
-    stamp = moving.header.stamp
-    assert stamp.sec * 1_000_000_000 + stamp.nanosec >= now
-    stays_on_its_way(cell)
-
-
-def test_diagnostics_tell_of_trajectories(cell, player):
-    diagnostics = cell.bench.record(DiagnosticArray, 'diagnostics')
-    goal = player.follow(smooth(seconds=4.0))
-    status(diagnostics, 'motions', trajectory_on_its_way='follow_joint_trajectory')
-    status(diagnostics, 'following', state='TRAJECTORY')
-    assert goal.result()[0] == 'succeeded'
-    status(
-        diagnostics,
-        'motions',
-        trajectory_on_its_way='none',
-        last_trajectory='follow_joint_trajectory: the arm is at the end',
-        trajectories_succeeded='[1-9]',
-    )
 
 
 # Cancellations that come as soon as a goal is accepted, before the node begins with it
@@ -535,3 +519,87 @@ def test_the_arm_does_not_move_along_what_is_canceled_at_once(cell, player, acti
         assert goal.result()[0] == 'canceled'
     moved = [np.abs(cell.positions(m) - READY).max() for m in cell.commands.messages]
     assert max(moved, default=0.0) < 0.05
+
+
+# What goes wrong while a trajectory is played
+
+
+def moving(cell, goal):
+    """Wait until the arm moves along a trajectory."""
+    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
+    assert not goal.ended
+
+
+def came_to_rest(cell):
+    """Check that the last command rests on the way, and all of them keep the bounds."""
+    cell.last_at_rest()
+    assert distance_from_line(commanded(cell), READY, AWAY).max() < 1e-2
+    assert np.abs(commanded(cell)[-1] - AWAY).max() > 1e-3
+    keeps_the_bounds(cell)
+
+
+def goes_back(player):
+    """Wait until the arm can be moved again, and is in READY."""
+    until(
+        lambda: player.follow(message([2.0], [READY])).result()[0] == 'succeeded',
+        30.0,
+        'a trajectory to READY',
+    )
+
+
+def test_joint_states_that_stop_end_it(cell, player):
+    goal = player.follow(smooth(seconds=6.0))
+    moving(cell, goal)
+    assert cell.bench.set_parameters('ik_sim', **{'faults.lost_states': 1.0})[0].successful
+    end, result = goal.result()
+    assert end == 'aborted'
+    assert 'joint state' in result.error_string
+    came_to_rest(cell)
+    assert cell.bench.set_parameters('ik_sim', **{'faults.lost_states': 0.0})[0].successful
+    goes_back(player)
+
+
+def test_a_client_that_vanishes_leaves_the_arm_to_its_trajectory(cell):
+    context = cell.bench.node.context
+    node, executor = Node('other', namespace=cell.bench.namespace, context=context), None
+    try:
+        executor = SingleThreadedExecutor(context=context)
+        executor.add_node(node)
+        client = Player(cell.bench, node)
+        goal = client.follow(smooth())
+        until(lambda: executor.spin_once(0.02) or goal.feedback, what='feedback')
+        assert not goal.ended
+    finally:
+        executor.shutdown()
+        node.destroy_node()
+    cell.wait_for_end(AWAY)
+    keeps_the_bounds(cell)
+
+
+def test_ten_thousand_points_are_played(cell, player):
+    goal = player.follow(smooth(points=10_000))
+    assert goal.accepted(60.0)
+    assert goal.result(60.0)[0] == 'succeeded'
+    cell.wait_for_end(AWAY)
+    keeps_the_bounds(cell)
+
+
+def test_a_new_robot_description_and_the_end_of_the_node_end_it_at_rest(bench, panda_urdf):
+    described = bench.node.create_publisher(String, 'robot_description', LATCHED)
+    urdf = panda_urdf.read_text()
+    described.publish(String(data=urdf))
+    cell, player = Cell(bench, described=True), Player(bench)
+    goal = player.follow(smooth(seconds=6.0))
+    moving(cell, goal)
+    described.publish(String(data=urdf.replace('<robot', '<!-- another --><robot', 1)))
+    assert goal.result()[0] == 'aborted'
+    came_to_rest(cell)
+    cell.node.wait_for('the new robot description|other parameters', 60.0)
+    goes_back(player)
+    cell.commands.clear()
+    goal = player.follow(smooth(seconds=6.0))
+    moving(cell, goal)
+    cell.node.send(signal.SIGINT)
+    end, result = goal.result()
+    assert (end, result.error_string) == ('aborted', 'the node ends')
+    came_to_rest(cell)

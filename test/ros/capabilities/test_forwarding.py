@@ -15,8 +15,6 @@ from support.ros.cells import CHAIN, NAMES, NODE, READY
 from support.ros.nodes import ended, LATCHED
 from support.ros.trajectories import AWAY, message, Player, smooth, StandInController, until_known
 
-pytestmark = pytest.mark.dds
-
 ACTION = 'arm_controller/follow_joint_trajectory'
 
 
@@ -53,32 +51,46 @@ class Setup:
     def stop(self):
         return self.bench.call(Trigger, 'ik_service/stop', Trigger.Request()).message
 
+    def ready_controller(self):
+        """Return a controller that is heard, with its arm in READY."""
+        controller = self.controllers[0] if self.controllers else self.controller()
+        self.is_idle(controller)
+        controller.begin_anew(READY)
+        self.is_heard()
+        self.commands.clear()
+        return controller
+
     def end(self):
+        """Stop all; only a controller that can go on is kept."""
+        self.stop()
+        if len(self.controllers) > 1 or any(each.vanished for each in self.controllers):
+            self.close()
+
+    def close(self):
         for controller in self.controllers:
             controller.close()
         self.controllers.clear()
-        self.stop()
 
 
 @pytest.fixture(scope='module')
 def shared_setup(shared_bench, panda_urdf):
-    return Setup(shared_bench, panda_urdf)
+    setup = Setup(shared_bench, panda_urdf)
+    yield setup
+    setup.close()
 
 
 @pytest.fixture
-def setup(shared_setup):
-    try:
-        yield shared_setup
-    finally:
-        shared_setup.end()
+def setup(shared_setup, request):
+    """The shared node, without a controller unless the test asks for it."""
+    if 'controller' not in request.fixturenames:
+        shared_setup.close()
+    yield shared_setup
+    shared_setup.end()
 
 
 @pytest.fixture
 def controller(setup):
-    controller = setup.controller()
-    setup.is_heard()
-    setup.commands.clear()
-    return controller
+    return setup.ready_controller()
 
 
 def target_above():
@@ -209,16 +221,16 @@ def test_a_controller_that_vanishes_or_is_not_there_is_told(setup, controller):
     assert 'does not exist' in result.error_string
 
 
-def test_its_own_action_is_refused_as_that_of_a_controller(setup, panda_urdf):
-    node = setup.bench.start(
+def test_its_own_action_is_refused_as_that_of_a_controller(bench, panda_urdf):
+    node = bench.start(
         NODE, urdf=str(panda_urdf), trajectory_action='follow_joint_trajectory', ready=None
     )
     node.wait_for('trajectory_action: .* is the action of this node itself', 60.0)
 
 
 @pytest.mark.parametrize('name', ['a b', f'/{"long" * 70}'])
-def test_what_is_no_name_of_an_action_is_told(setup, panda_urdf, name):
-    node = setup.bench.start(NODE, urdf=str(panda_urdf), trajectory_action=name, ready=None)
+def test_what_is_no_name_of_an_action_is_told(bench, panda_urdf, name):
+    node = bench.start(NODE, urdf=str(panda_urdf), trajectory_action=name, ready=None)
     node.wait_for(f"trajectory_action: '{name[:200]}.* is no name of an action.*, such as /", 60.0)
     ended(node)
 
@@ -315,6 +327,7 @@ def test_a_goal_that_the_controller_does_not_know_any_more_is_over(setup):
     end, result = goal.result()
     assert end == 'aborted'
     assert 'does not know the goal' in result.error_string
+    controller.vanish()
 
 
 def test_a_goal_is_canceled_at_once_when_no_controller_is_there(setup):
