@@ -294,12 +294,13 @@ class StreamExecutor:
     @contextmanager
     def _in_turn(self) -> Iterator[None]:
         """Wait for the turn, but not long, and hold it for the time of a ``with`` block."""
-        taken = self._turn is not None and self._turn.acquire(timeout=_PATIENCE)
+        turn = self._turn
+        taken = turn is not None and turn.acquire(timeout=_PATIENCE)
         try:
             yield
         finally:
-            if taken:
-                self._turn.release()
+            if turn is not None and taken:
+                turn.release()
 
     def _wait(self, waiting: Any, streams: list[_Stream], events: list[Waitable]) -> None:  # noqa: ANN401 - it has no type
         """Wait for a message, an event or a change."""
