@@ -4,8 +4,8 @@ Executor of subscriptions whose messages come all the time, in one thread for se
 An executor of rclpy builds its wait set anew before each wait, and each callback makes it do so
 twice: half a millisecond of computing for a message that takes a tenth of that. Here the set is
 built once, and one thread takes the messages, as :mod:`rclpy.wait_for_message` does. It may do so
-for several nodes: a thread that wakes for one message of each takes longer to wake than for all the
-rest.
+for several nodes: a thread that wakes for one message of each takes longer to wake than for all
+the rest.
 """
 
 from __future__ import annotations
