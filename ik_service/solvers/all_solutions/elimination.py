@@ -66,10 +66,12 @@ _NOISE = 1e-7
 # Distance from the unit circle up to which a root may be that of a solution. It counts as one up
 # to the first distance, and to so many times its error, or the root of that of the axes: where two
 # solutions nearly meet, an error makes a complex pair of their roots, that far from the circle.
+# Where more of them meet, it is farther: roots are tried up to so many times that distance.
 _ON_CIRCLE = 1e-5
 _NEAR_CIRCLE = 0.05
 _ERRORS_OF_ROOT = 20.0
 _ROOTS_OF_ERROR = 50.0
+_TRIED = 5.0
 # What keeps squares that are divided by above zero, and what takes the place of a pivot of zero.
 _TINY = 1e-300
 _SMALL_PIVOT = 1e-100
@@ -188,7 +190,7 @@ def elimination_starts(arm, target, starts):
     clean, largest = _write_coefficients(arm)
     find_roots(scratch.coefficients, scratch.roots)
     count = certain = 0
-    reach = max(_NEAR_CIRCLE, arm.doubtful)
+    reach = max(_NEAR_CIRCLE, _TRIED * arm.doubtful)
     for near in range(2):
         for k in range(ROOTS):
             x, y = scratch.roots[0, k], scratch.roots[1, k]

@@ -169,6 +169,9 @@ _BLUR = 3.0
 # the share of a random vector that has to lie in it.
 _NULL = 1e-10
 _SHARE = 0.03
+# The same, below which two solutions nearly meet: an elimination, whose axes may be off by a
+# millionth, can lose both or one of them.
+_NEARLY_NULL = 1e-5
 # How far from where a step along a self-motion leads its solution may lie, in steps.
 _STRAY = 0.5
 
@@ -253,11 +256,14 @@ def _explore(
         count = _add(chain, settings, work, plan, error, found, radii, valid, count)
         # Where two solutions nearly meet, their starts may lead to one, or be a complex pair.
         singular |= arm.kind == GENERAL and (count > before) != (k < certain)
+    singular |= arm.kind == GENERAL and count == 0 < candidates  # at the end of the reach, maybe
     while True:
         while walked < count < found.shape[0] and monotonic_ns(work.clock) <= deadline:
             before = count
-            count = _walk(chain, settings, work, plan, walked, found, radii, valid, count, trace)
-            singular |= count > before
+            count, flattest = _walk(
+                chain, settings, work, plan, walked, found, radii, valid, count, trace
+            )
+            singular |= count > before or (arm.kind == GENERAL and flattest < _NEARLY_NULL)
             walked += 1
         if count == found.shape[0]:
             return count, FULL, made
@@ -340,13 +346,17 @@ def _walk(chain, settings, work, plan, k, found, radii, valid, count, trace):
     Walk from a solution along the self-motion through it, a step to each side.
 
     :param k: row of the solution in ``found``.
-    :returns: the number of solutions found.
+    :returns: the number of solutions found, and the smallest pivot of J Jᵀ at this one.
     """
+    flattest = math.inf
     directions = max(1, 3 * plan.redundancy - 2) if plan.redundancy > 0 else 2
     ahead, wanted = plan.scratch[0], plan.scratch[1]
     for side in range(2 * directions):
-        if side % 2 == 0 and not _direction(chain, settings, work, plan, found[k], trace):
-            break
+        if side % 2 == 0:
+            leads_on, pivot = _direction(chain, settings, work, plan, found[k], trace)
+            flattest = min(flattest, pivot)
+            if not leads_on:
+                break
         for i in range(wanted.shape[0]):
             ahead[i] = -ahead[i]
             value = found[k, i] + ahead[i]
@@ -364,7 +374,7 @@ def _walk(chain, settings, work, plan, k, found, radii, valid, count, trace):
         count = _add(chain, settings, work, plan, error, found, radii, valid, count)
         if count > before:
             radii[before] = plan.radius
-    return count
+    return count, flattest
 
 
 @inner_kernel
@@ -374,7 +384,7 @@ def _direction(chain, settings, work, plan, q, trace):
 
     It is v − J⁺ J v for a random v: the part of v that lies in the null space of the Jacobian.
 
-    :returns: whether there is such a step.
+    :returns: whether there is such a step, and the smallest pivot of J Jᵀ.
     """
     ahead, share = plan.scratch[0], plan.scratch[2]
     copy_vector(q, work.q)
@@ -390,14 +400,14 @@ def _direction(chain, settings, work, plan, q, trace):
             if held:
                 work.rows[i, j] = 0.0
             work.vector[j] += ahead[i] * work.rows[i, j]
-    damped_least_squares(work.rows, work.vector, _NULL, share)
+    pivot = damped_least_squares(work.rows, work.vector, _NULL, share)
     largest = left = 0.0
     for i in range(q.shape[0]):
         ahead[i] -= share[i]
         largest = max(largest, abs(ahead[i]))
         left += ahead[i] * ahead[i]
     if not left > _SHARE * _SHARE * whole:
-        return False
+        return False, pivot
     for i in range(q.shape[0]):
         ahead[i] *= plan.step / largest
-    return True
+    return True, pivot

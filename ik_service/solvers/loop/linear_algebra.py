@@ -19,6 +19,7 @@ def damped_least_squares(rows, e, damping, step):
     :param rows: (n, 6) the rows of Jᵀ.
     :param e: (6,).
     :param step: (n,) out.
+    :returns: the smallest pivot of JJᵀ + λI, at least its smallest eigenvalue.
     """
     a00 = a11 = a22 = a33 = a44 = a55 = damping
     a10 = a20 = a21 = a30 = a31 = a32 = a40 = a41 = a42 = a43 = 0.0
@@ -104,6 +105,7 @@ def damped_least_squares(rows, e, damping, step):
             + rows[i, 4] * x4
             + rows[i, 5] * x5
         )
+    return 1.0 / max(d0, d1, d2, d3, d4, d5)
 
 
 def damped_step(work, error, damping):

@@ -83,13 +83,46 @@ def test_the_list_is_proved_complete_and_has_the_posture_that_made_the_target(na
             (-0.17939567, 1.52868826, 2.74885555, -1.6455817, 0.75986912, -2.48265473),
         ),
         ('wrist offset', (-1.99544002, -0.3959274, 1.60807833, -0.0135836, -1.57968613, 2.534017)),
+        (
+            'wrist apart',  # one of the two is found, and is almost singular
+            (
+                2.91547968883,
+                0.03080551245,
+                1.30858528026,
+                -2.38422956692,
+                0.09077550926,
+                -2.40482837,
+            ),
+        ),
+        (
+            'wrist offset',  # at the end of the reach there is no other
+            (
+                0.31565441564,
+                0.60320606132,
+                -1.2969464114,
+                -1.56817982044,
+                -0.42799429744,
+                -1.6292416,
+            ),
+        ),
+        (
+            'wrist of 60 degrees',  # many of them nearly meet
+            (
+                1.4317923196105,
+                -1.6825400457010364,
+                2.7434258075820446,
+                -1.2871010772631717,
+                1.678275848508675,
+                0.6812939925826073,
+            ),
+        ),
     ],
 )
 def test_of_two_solutions_that_nearly_meet_none_is_proved_away(name, q):
     """Where such an arm is solved with axes that are off, their roots can be a complex pair."""
     chain = six_joint_arm(name)
     solutions = list_solutions(chain, chain.forward(q))
-    assert not solutions.proved or apart(solutions.q, np.array(q)).min() < 1e-4
+    assert not solutions.proved or apart(solutions.q, np.array(q)).min(initial=1.0) < 1e-4
 
 
 @pytest.mark.parametrize('name', WITHOUT)
