@@ -13,7 +13,7 @@ from std_msgs.msg import String
 from support.harness import until
 
 from ik_service.ros.common.actions import DeferredActionServer, ThreadSafeActionClient
-from ik_service.ros.common.executors import StreamExecutor
+from ik_service.ros.common.stream_executor import StreamExecutor
 
 
 @pytest.fixture
