@@ -8,7 +8,9 @@ command line of its own, and its module runs as ``__main__``.
 
 from __future__ import annotations
 
+from contextlib import suppress
 import ctypes
+import gc
 from importlib import import_module
 from importlib.util import find_spec
 import json
@@ -30,6 +32,9 @@ _IMPORTED = (
     'ik_service.ros.node.ik_node',
     'ik_service.ros.sim.simulated_arm_node',
     'ik_service.extras.planning.ros.capability',
+    'coal',
+    'ompl',
+    'tf2_msgs.msg',
 )
 _LARGEST = 1_000_000
 """Largest request: a module, its arguments, its environment and its folder [bytes]."""
@@ -178,13 +183,45 @@ def _run(module):
     return 0
 
 
+def _load_interfaces():
+    """Load the libraries of all types of messages that have been imported."""
+    from rosidl_generator_py import import_type_support
+
+    kinds = ('_msgs.msg', '_srvs.srv', '_msgs.srv', '_msgs.action', '_interfaces.msg')
+    for name in [name for name in sys.modules if name.endswith(kinds)]:
+        import_type_support(name.partition('.')[0])
+
+
+def _load_kernels():
+    """Load the kernels with which a node begins, where they are compiled."""
+    from ik_service.arm.compilation import BatchKernels, CartesianPathKernels
+    from ik_service.common.resources import urdf_path
+    from ik_service.motion.servo import velocity_solver
+    from ik_service.motion.target_follower import TargetFollower
+    from ik_service.robot import Robot
+    from ik_service.solvers.solver import Solver
+
+    chain = Robot.from_urdf(urdf_path('panda')).chain('panda_link0', 'panda_hand_tcp')
+    solver = Solver(chain)
+    prepared = solver, BatchKernels(solver), CartesianPathKernels(chain)
+    if all(kernels.cached for kernels in prepared):
+        for kernels in prepared:
+            kernels.warm_up()
+        velocity_solver.warm_up()
+        TargetFollower(solver, rate=100.0)
+    gc.freeze()
+
+
 if __name__ == '__main__':
     _die_with(int(sys.argv[2]))
     sys.path[0] = os.getcwd()  # as with python -m
     sys.path.append(str(Path(__file__).parents[1]))  # for programs of the tests
     if find_spec('rclpy'):
         for name in _IMPORTED:
-            import_module(name)
+            with suppress(ImportError):  # of an extra
+                import_module(name)
+        _load_interfaces()
+        _load_kernels()
     server = os.getpid()
     (module, *request), output = _serve(socket.socket(fileno=int(sys.argv[1])))
     _die_with(server)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rclpy.executors import Executor
     from rclpy.node import Node
 
-    from ik_service.ros.common.executors import StreamExecutor
+    from ik_service.ros.common.stream_executor import StreamExecutor
 
 
 GRACE = 0.6

@@ -14,8 +14,8 @@ from std_msgs.msg import String
 from support.harness import until
 
 from ik_service.ros.common.actions import DeferredActionServer, ThreadSafeActionClient
-from ik_service.ros.common.executors import StreamExecutor
 from ik_service.ros.common.runtime import spinning
+from ik_service.ros.common.stream_executor import StreamExecutor
 
 
 @pytest.fixture

@@ -154,8 +154,10 @@ def assert_smooth(wire):
     assert verdict.join < 1e-3
 
 
-@pytest.mark.parametrize('frequency', [10.0, 100.0, 1000.0])
-@pytest.mark.parametrize('rate', [0.3, 0.5, 1.0, 2.0])
+@pytest.mark.parametrize(
+    ('frequency', 'rate'),
+    [(10.0, 0.3), (10.0, 2.0), (100.0, 0.5), (100.0, 1.0), (1000.0, 0.3), (1000.0, 2.0)],
+)
 def test_windows_are_executed_without_a_leap(frequency, rate):
     wire = moved(lambda t: rate, frequency)
     assert_smooth(wire)
@@ -180,8 +182,9 @@ def test_changes_of_the_rate_do_no_harm(frequency, change):
     assert_smooth(moved(RATES[change], frequency))
 
 
-@pytest.mark.parametrize('frequency', [10.0, 100.0, 1000.0])
-@pytest.mark.parametrize('before', [0.5, 1.0])
+@pytest.mark.parametrize(
+    ('frequency', 'before'), [(10.0, 0.5), (10.0, 1.0), (100.0, 1.0), (1000.0, 0.5)]
+)
 def test_a_clock_that_is_twice_as_fast_at_once_is_like_a_late_tick(frequency, before):
     wire = moved(lambda t: before if t < AT else 2.0 * before, frequency)
     verdict = wire.judged()
@@ -190,8 +193,15 @@ def test_a_clock_that_is_twice_as_fast_at_once_is_like_a_late_tick(frequency, be
     assert verdict.join <= 6e-3
 
 
-@pytest.mark.parametrize('interface', ['joint_command', 'position_commands', 'velocity_commands'])
-@pytest.mark.parametrize('rate', [0.3, 1.0, 2.0])
+@pytest.mark.parametrize(
+    ('interface', 'rate'),
+    [
+        ('joint_command', 0.3),
+        ('position_commands', 2.0),
+        ('velocity_commands', 0.3),
+        ('velocity_commands', 2.0),
+    ],
+)
 def test_velocity_and_acceleration_count_in_simulated_time(interface, rate):
     wire = moved(lambda t: rate, 100.0, interface)
     ticks = np.diff([time for time, _ in wire.sent])
@@ -248,7 +258,7 @@ def test_nothing_moves_before_windows_can_begin_after_zero():
     assert_smooth(wire)
 
 
-@pytest.mark.parametrize('rate', [0.5, 1.0, 2.0])
+@pytest.mark.parametrize('rate', [0.5, 2.0])
 def test_a_trajectory_begins_at_its_stamp_in_simulated_time(rate):
     wire = Wire(graph=GraphTime(lambda t: rate, 100.0))
     wire.run(2.0)

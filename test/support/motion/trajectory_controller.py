@@ -80,7 +80,7 @@ class _Row:
     a: np.ndarray | None = None
 
     def at(self, time: float) -> _Row:
-        return replace(self, time=time)
+        return _Row(time, self.q, self.v, self.a)
 
 
 @dataclass

@@ -259,7 +259,10 @@ class Wire:
     def serialize(self, message):
         self._numbers += 1
         self._pass(self.sending(self._numbers))
-        return copy.deepcopy(message)
+        # What the message says now: the node fills it again and again.
+        if self.interface == 'joint_trajectory':
+            return Trajectory.of(message)
+        return np.array(message.position if self.interface == 'joint_command' else message.data)
 
     def publish(self, message):
         late = self.late(self._numbers)
@@ -268,7 +271,7 @@ class Wire:
             self._arrived = max(self._arrived, self.real + way)
             self._way.append((self._arrived, message))
         if self.interface != 'joint_trajectory':
-            self.sent.append((self.graph.now, self._values(message)))
+            self.sent.append((self.graph.now, message))
 
     # Time
 
@@ -339,20 +342,16 @@ class Wire:
             state.header.stamp.sec, state.header.stamp.nanosec = seconds, rest
             self.followers.on_joint_states(state)
 
-    def _receive(self, message) -> None:
+    def _receive(self, message: Trajectory | np.ndarray) -> None:
         self.verdict.messages += 1
         if self.interface != 'joint_trajectory':
-            self._forward = self._values(message)
+            self._forward = message
             if self.interface == 'velocity_commands' and self._forward.any():
                 self.verdict.overrun = np.inf
             return
-        there = Trajectory.of(message)
-        reason = self.controller.receive(there, self.graph.now)
+        reason = self.controller.receive(message, self.graph.now)
         self.verdict.refused += bool(reason)
-        self._judge_rest(there)
-
-    def _values(self, message) -> np.ndarray:
-        return np.array(message.position if self.interface == 'joint_command' else message.data)
+        self._judge_rest(message)
 
     # Verdicts
 
