@@ -14,7 +14,7 @@ import pytest
 from support.chains import REPOSITORY
 
 ARTEFACTS = REPOSITORY / 'build' / 'test-artefacts'
-SIZE = (800, 520)  # of the window: large ones are slow without a graphics card [px]
+SIZE = (1000, 640)  # of the window: large ones are slow without a graphics card [px]
 PATIENCE = 300.0  # with a page: without a graphics card a picture takes seconds, or more [s]
 WEBGL = ('--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader')
 
