@@ -26,7 +26,8 @@ LAYERS = (
     ('solvers',),
     ('paths',),
     ('motion',),
-    ('arm', 'collision', 'drawing', 'sim'),
+    ('collision', 'drawing', 'sim'),
+    ('arm',),
     ('ros',),
     ('cli',),
 )
