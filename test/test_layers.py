@@ -25,7 +25,8 @@ LAYERS = (
     ('solvers',),
     ('paths',),
     ('motion',),
-    ('arm', 'collision', 'drawing', 'sim'),
+    ('collision', 'drawing', 'sim'),
+    ('arm',),
     ('ros',),
     ('cli',),
 )
@@ -61,7 +62,7 @@ ALLOWED_IN_ROS = {
 }
 """Modules of ``ros/`` without ROS: why they are there."""
 
-ALLOWED_ROS_ELSEWHERE = {'common.ros_installation', 'extras.studies.program'}
+ALLOWED_ROS_ELSEWHERE = {'common.resources', 'extras.studies.program'}
 """Modules outside of those rooms that import ROS."""
 
 

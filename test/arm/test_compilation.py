@@ -19,7 +19,7 @@ from ik_service.arm.compilation import (
     MOST_TREE_REQUESTS,
     TreePreparation,
 )
-from ik_service.common.child_process import ChildProcess
+from ik_service.common.child_process import ChildFailedError, ChildProcess
 from ik_service.exceptions import CompilationError, IkServiceError
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.robot import Robot
@@ -135,6 +135,35 @@ def test_ending_node_ends_the_compiler(monkeypatch, tmp_path):
     assert errors == ['the node is ending']
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_kernels_of_a_first_start_are_compiled_side_by_side_and_are_waited_for(monkeypatch):
+    both, commands = threading.Barrier(2, timeout=PATIENCE), []
+
+    class Child:
+        def __init__(self, name, module, words):
+            commands.append(words)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def wait_for(self, pattern, patience):
+            both.wait()
+            raise ChildFailedError('it fails', '')  # then all is compiled when it is needed
+
+    monkeypatch.setattr(compiling, 'ChildProcess', Child)
+    monkeypatch.setattr(compiling, 'loaded_modules', lambda: ())
+    compiler = Compiler(pytest.fail)
+    Solver(planar(1.0, 1.0)).warm_up()
+    compiler.begin('levenberg_marquardt')
+    assert commands == [], 'of what is cached'
+    monkeypatch.setattr(Solver, 'cached', False)
+    compiler.begin('levenberg_marquardt')
+    compiler.finish()
+    assert sorted(commands) == [['--collisions'], ['levenberg_marquardt']]
 
 
 def test_an_ended_compiler_compiles_nothing_more():

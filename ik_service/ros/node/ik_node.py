@@ -115,7 +115,12 @@ class IkNode(NodeWithActions):
         )
         self._compiler = Compiler(self.get_logger().warning)
         self._arm_services.compile_with(self._compiler.prepare)
-        self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
+        self._loader = ArmLoader(
+            lambda: self.parameters.solver,
+            self._on_loaded,
+            self._on_refused,
+            self._compiler.finish,
+        )
         self._descriptions = RobotDescriptions(
             self, self.parameters, self._loader, (self._commands.check, self._check_capabilities)
         )
@@ -205,6 +210,7 @@ class IkNode(NodeWithActions):
 
         :raises IkServiceError: the description that the parameters give makes no arm.
         """
+        self._compiler.begin(self.parameters.solver.name)
         self._subscribe()
         self._descriptions.start()
         # Not by ROS time, which stands still in a paused simulation.
