@@ -18,7 +18,7 @@ import threading
 import traceback
 from typing import TYPE_CHECKING
 
-from ik_service.common.ros_installation import NoRosError, require_ros
+from ik_service.common.resources import NoRosError, require_ros
 from ik_service.exceptions import ArgumentError, IkServiceError
 
 if TYPE_CHECKING:

@@ -244,70 +244,42 @@ def shapeless(goal):
     return goal
 
 
-@pytest.mark.parametrize(
-    ('request_', 'code', 'named'),
-    [
-        (plan_request(), ErrorCode.INVALID_GOAL_CONSTRAINTS, 'goal_constraints'),
-        (plan_request(Constraints()), ErrorCode.INVALID_GOAL_CONSTRAINTS, 'constraints'),
-        (nan(plan_request(joint_goal(RIGHT))), ErrorCode.INVALID_GOAL_CONSTRAINTS, 'position'),
-        (
-            plan_request(joint_goal([1.0], names=['elbow'])),
-            ErrorCode.INVALID_GOAL_CONSTRAINTS,
-            'elbow',
-        ),
-        (
-            plan_request(joint_goal([9.0], names=NAMES[:1])),
-            ErrorCode.INVALID_GOAL_CONSTRAINTS,
-            'panda_joint1',
-        ),
-        (
-            plan_request(joint_goal(RIGHT), group_name='legs'),
-            ErrorCode.INVALID_GROUP_NAME,
-            'legs',
-        ),
-        (
-            plan_request(nowhere(pose_goal(np.eye(4)))),
-            ErrorCode.FRAME_TRANSFORM_FAILURE,
-            'nowhere',
-        ),
-        (
-            plan_request(shapeless(pose_goal(np.eye(4)))),
-            ErrorCode.INVALID_GOAL_CONSTRAINTS,
-            'dimensions',
-        ),
-        (
-            plan_request(pose_goal(np.eye(4), link='tail')),
-            ErrorCode.INVALID_GOAL_CONSTRAINTS,
-            'tail',
-        ),
-        (
-            plan_request(joint_goal(RIGHT), allowed_planning_time=float('nan')),
-            ErrorCode.INVALID_GOAL_CONSTRAINTS,
-            'allowed_planning_time',
-        ),
-        (
-            plan_request(joint_goal(RIGHT), start=[float('nan')] * 7),
-            ErrorCode.INVALID_ROBOT_STATE,
-            'panda_joint1',
-        ),
-        (
-            plan_request(
-                joint_goal(RIGHT), cartesian_speed_limited_link='tail', max_cartesian_speed=1.0
-            ),
-            ErrorCode.INVALID_LINK_NAME,
-            'tail',
-        ),
-        (
-            plan_request(
-                joint_goal(RIGHT),
-                start=LEFT,
-                path_constraints=joint_goal(LEFT, tolerance=0.1),
-            ),
-            ErrorCode.INVALID_GOAL_CONSTRAINTS,
-            'limits',
-        ),
-    ],
-)
+GOAL = ErrorCode.INVALID_GOAL_CONSTRAINTS
+RIGHTWARDS, AT_THE_ORIGIN = joint_goal(RIGHT), np.eye(4)
+WRONG = [
+    (plan_request(), GOAL, 'goal_constraints'),
+    (plan_request(Constraints()), GOAL, 'constraints'),
+    (nan(plan_request(joint_goal(RIGHT))), GOAL, 'position'),
+    (plan_request(joint_goal([1.0], names=['elbow'])), GOAL, 'elbow'),
+    (plan_request(joint_goal([9.0], names=NAMES[:1])), GOAL, 'panda_joint1'),
+    (plan_request(shapeless(pose_goal(AT_THE_ORIGIN))), GOAL, 'dimensions'),
+    (plan_request(pose_goal(AT_THE_ORIGIN, link='tail')), GOAL, 'tail'),
+    (plan_request(RIGHTWARDS, allowed_planning_time=np.nan), GOAL, 'allowed_planning_time'),
+    (
+        plan_request(RIGHTWARDS, start=LEFT, path_constraints=joint_goal(LEFT, tolerance=0.1)),
+        GOAL,
+        'limits',
+    ),
+    (plan_request(RIGHTWARDS, group_name='legs'), ErrorCode.INVALID_GROUP_NAME, 'legs'),
+    (
+        plan_request(nowhere(pose_goal(AT_THE_ORIGIN))),
+        ErrorCode.FRAME_TRANSFORM_FAILURE,
+        'nowhere',
+    ),
+    (
+        plan_request(RIGHTWARDS, start=[np.nan] * 7),
+        ErrorCode.INVALID_ROBOT_STATE,
+        'panda_joint1',
+    ),
+    (
+        plan_request(RIGHTWARDS, cartesian_speed_limited_link='tail', max_cartesian_speed=1.0),
+        ErrorCode.INVALID_LINK_NAME,
+        'tail',
+    ),
+]
+
+
+@pytest.mark.parametrize(('request_', 'code', 'named'), WRONG)
 def test_what_is_wrong_is_named(planning, request_, code, named):
     answer = planning.answer(request_)
     assert code_of(answer) is code, answer.error_code.message

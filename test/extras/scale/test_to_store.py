@@ -6,7 +6,6 @@ import io
 
 import numpy as np
 import pytest
-from support.chains import REPOSITORY
 from support.stores import ARRAYS
 
 import ik_service as iks
@@ -21,7 +20,6 @@ from ik_service.extras.scale import solve_to_store
 from ik_service.extras.scale.solving import transform_digests
 from ik_service.extras.scale.targets import blocks_of
 
-URDF = REPOSITORY / 'urdf' / 'panda.urdf'
 SUCCESS = iks.IkStatus.SUCCESS.number
 
 
