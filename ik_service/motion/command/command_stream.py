@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-import math
 
 import numpy as np
 
@@ -504,8 +503,7 @@ def _is_sound(step: Step, q: np.ndarray) -> bool:
 
 
 def _are_sound(values: np.ndarray | None, q: np.ndarray) -> bool:
-    # Where all are finite, so is their square, but for absurd ones; a look at each takes longer.
-    return values is None or (values.shape == q.shape and math.isfinite(values.dot(values)))
+    return values is None or (values.shape == q.shape and bool(np.isfinite(values).all()))
 
 
 def _place_ahead(motion: JointMotion, step: Step, limits: MotionLimits) -> np.ndarray:
