@@ -166,7 +166,7 @@ class IkNode(NodeWithActions):
             log.info,
         )
         self._around = NodeContext(
-            lambda: self.get_clock().now().nanoseconds,
+            self._commands.clock.graph_time,
             lambda: publishers_of(self, 'joint_states'),
             self._commands.monitor,
             self._frames,
