@@ -16,7 +16,7 @@ some arms need the elimination. The process runs at low priority.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 import os
@@ -54,6 +54,10 @@ Compiled = Solver | CartesianPathKernels | BatchKernels
 _TURN = threading.Lock()
 """Held by the compiler that compiles: of several nodes, all but the first find its kernels."""
 
+_STARTING = threading.Lock()
+_starting: dict[tuple[str, ...], threading.Thread] = {}
+"""Compilations for the first start of a node in this process, of which there may be several."""
+
 _LOOK = 0.5  # time between two looks whether a compiler that waits shall end [s]
 
 
@@ -79,18 +83,21 @@ class Compiler:
         """
         if cache_folder() is None or Solver(_any_chain(), name).cached:
             return
-        for words in ([name, *loaded_modules()], [_COLLISIONS]):
-            thread = threading.Thread(target=self._try, args=(words,), name='first compilation')
-            thread.daemon = True
+        for words in ((name, *loaded_modules()), (_COLLISIONS,)):
+            with _STARTING:
+                thread = _starting.get(words)
+                if thread is None or not thread.is_alive():
+                    thread = threading.Thread(target=self._try, args=(words,), daemon=True)
+                    thread.start()
+                    _starting[words] = thread
             self._first.append(thread)
-            thread.start()
 
     def finish(self) -> None:
         """Return when what :meth:`begin` began has ended; a kernel may be missing all the same."""
         for thread in self._first:
             thread.join()
 
-    def _try(self, words: list[str]) -> None:
+    def _try(self, words: Sequence[str]) -> None:
         with suppress(ChildFailedError, OSError):  # then it is compiled when it is needed
             self._run(words)
 
@@ -152,7 +159,7 @@ class Compiler:
             words.insert(0, _TREE)
         self._run(words)
 
-    def _run(self, words: list[str]) -> None:
+    def _run(self, words: Sequence[str]) -> None:
         with ChildProcess('the compiler', _MODULE, words) as child:
             self._children.add(child)
             try:

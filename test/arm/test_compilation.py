@@ -138,7 +138,7 @@ def test_ending_node_ends_the_compiler(monkeypatch, tmp_path):
 
 
 def test_kernels_of_a_first_start_are_compiled_side_by_side_and_are_waited_for(monkeypatch):
-    both, commands = threading.Barrier(2, timeout=PATIENCE), []
+    both, commands, goes = threading.Barrier(2, timeout=PATIENCE), [], threading.Event()
 
     class Child:
         def __init__(self, name, module, words):
@@ -152,6 +152,7 @@ def test_kernels_of_a_first_start_are_compiled_side_by_side_and_are_waited_for(m
 
         def wait_for(self, pattern, patience):
             both.wait()
+            assert goes.wait(PATIENCE)
             raise ChildFailedError('it fails', '')  # then all is compiled when it is needed
 
     monkeypatch.setattr(compiling, 'ChildProcess', Child)
@@ -161,9 +162,13 @@ def test_kernels_of_a_first_start_are_compiled_side_by_side_and_are_waited_for(m
     compiler.begin('levenberg_marquardt')
     assert commands == [], 'of what is cached'
     monkeypatch.setattr(Solver, 'cached', False)
-    compiler.begin('levenberg_marquardt')
-    compiler.finish()
-    assert sorted(commands) == [['--collisions'], ['levenberg_marquardt']]
+    others = Compiler(pytest.fail)  # of another node in this process
+    for each in (compiler, others):
+        each.begin('levenberg_marquardt')
+    goes.set()
+    for each in (compiler, others):
+        each.finish()
+    assert sorted(commands) == [('--collisions',), ('levenberg_marquardt',)]
 
 
 def test_an_ended_compiler_compiles_nothing_more():

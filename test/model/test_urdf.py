@@ -8,20 +8,16 @@ import re
 
 import numpy as np
 import pytest
-from support.chains import rotation
-from support.urdf_texts import joint_xml, LIMIT, read_joint, robot_xml
+from support.chains import arm_path, rotation
+from support.urdf_texts import joint_xml, LIMIT, read_joint, robot_xml, TREE
 
 from ik_service.exceptions import ArgumentError, ChainError, FaultyJointError, UrdfError
 from ik_service.model.joint import JointLimits, JointType, Mimic
-from ik_service.robot import Robot
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from support.ros.servers import PANDA, TREE
-
 from ik_service.model.tool_frame import ToolFrame
 from ik_service.model.urdf_writing import partial_urdf, whole_urdf
+from ik_service.robot import Robot
 
+PANDA = arm_path('panda')
 ROBOTS = Path(__file__).resolve().parents[3] / 'shared' / 'robots'
 
 
