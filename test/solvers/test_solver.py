@@ -94,11 +94,11 @@ def test_seed_outside_the_limits_is_brought_inside(solver, keeping, arm):
 
 @pytest.mark.parametrize('beyond', [1e-9, 0.05])
 def test_seed_slightly_beyond_a_limit_is_not_turned(solver, keeping, beyond):
-    ur5e = chain_of('ur5e')
+    ur5e = arm_of('ur5e')
     chain = ur5e.with_limits(np.full(6, -2 * math.pi), np.full(6, 2 * math.pi))
     near = np.array([2 * math.pi, -1.0, 1.0, -0.5, 1.0, -2 * math.pi])
-    target = chain.forward(near + [-0.01, 0.01, 0.01, 0.01, 0.01, 0.01])
-    seed = near + [beyond, 0.0, 0.0, 0.0, 0.0, -beyond]
+    target = chain.forward(near + np.array([-0.01, 0.01, 0.01, 0.01, 0.01, 0.01]))
+    seed = near + np.array([beyond, 0.0, 0.0, 0.0, 0.0, -beyond])
     for strategy in keeping:
         for more in ({}, {'max_joint_motion': 0.1}, {'prefer': 'nearest', 'timeout': 0.05}):
             options = options_with(joint_limits=strategy, **more)
