@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from ik_service.motion.command.vector_kernels import (
+    BRAKING,
     MOVES,
     NOT_FINITE,
     OUTSIDE,
@@ -104,6 +105,16 @@ class PositionGate:
     def q(self) -> np.ndarray:
         """The last positions (n,) that were passed [rad] or [m]."""
         return self._state[Q].copy()
+
+    def moving(self, joints: np.ndarray, period: float) -> bool:
+        """
+        Return whether joints are too fast to stop at once.
+
+        :param joints: (k,) their indices among the n.
+        :param period: time between two messages [s].
+        """
+        state = self._state[:, joints]
+        return bool((np.abs(state[MOVES]) > state[BRAKING] * period).any())
 
     def begin(self, q: np.ndarray, joints: np.ndarray, at: float) -> None:
         """

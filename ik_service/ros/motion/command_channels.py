@@ -180,6 +180,7 @@ class PositionChannel(CommandChannel):
     def __init__(self, group: CommandedGroup) -> None:
         super().__init__(group)
         self._gate, self._times = group.joints.positions, SendingTimes()
+        self._passed, self._period = np.zeros(0), 0.0  # the last positions of the group
 
     def begin(self, measured: np.ndarray, alone: bool) -> None:
         """Hold the joints of no group where they are."""
@@ -201,7 +202,23 @@ class PositionChannel(CommandChannel):
             gate.begin(command.q, joints, at)
         bounds = follower.limits.joint_bounds
         admitted = gate.admit(command.q, command.velocity, joints, bounds, at, period)
+        self._passed, self._period = admitted[0], period
         return FollowerCommand(*admitted, begins=command.begins)
+
+    @property
+    def busy(self) -> bool:
+        """Whether joints that the gate has held back still move after the last command."""
+        passed = self._passed
+        if not len(passed) or not self._gate.moving(self._indices, self._period):
+            return False
+        return np.array_equal(self._gate.q[self._indices], passed)  # no other group moves them
+
+    def rest(self, follower: TargetFollower, now: float) -> object | None:
+        """Return commands that brake joints which the gate has held back."""
+        if not self.busy:
+            return None
+        here = FollowerCommand(self._passed.copy(), np.zeros(len(self._passed)))
+        return self.encode(here, follower, now)
 
     def mark_sent(self, delay: float, period: float) -> None:
         """Take note of when the last positions were really sent."""
@@ -212,6 +229,7 @@ class PositionChannel(CommandChannel):
         """Forget the last positions."""
         self._times.discard()
         self._gate.withdraw()
+        self._passed = self._gate.q[self._indices]
 
     @property
     def refusals(self) -> int:

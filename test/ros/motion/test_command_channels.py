@@ -117,6 +117,33 @@ def test_the_gate_is_the_last_thing_before_a_message_of_positions(solver, measur
 
 
 @POSITIONS
+def test_joints_that_the_gate_holds_back_come_to_rest_after_the_last_command(
+    solver, measured, kind
+):
+    rig, sender, _ = moving(kind, solver, measured, 0.5)
+    rig.follower.stop()
+    stream(sender, rig, 3.0)
+    assert not rig.follower.active
+    assert not sender.busy
+    start = rig.path[-1]
+    sent = []
+    for beyond in 0.0, 0.2, 0.2, 0.2, 0.2:
+        rig.now += 0.01
+        command = FollowerCommand(start + beyond, np.zeros(7), begins=not beyond)
+        sent.append(positions_of(copy.deepcopy(sender.message(command, rig.follower, rig.now))))
+    assert sender.busy
+    while sender.busy and len(sent) < 300:
+        rig.now += 0.01
+        sent.append(positions_of(copy.deepcopy(sender.message(None, rig.follower, rig.now))))
+    assert sender.message(None, rig.follower, rig.now + 0.01) is None
+    speeds = np.diff([*sent, sent[-1]], axis=0) / 0.01
+    bounds = rig.follower.limits.joint_bounds
+    assert (np.abs(speeds) <= bounds.velocity * 1.001).all()
+    assert (np.abs(np.diff(speeds, axis=0)) <= bounds.acceleration * 0.01 * 1.001).all()
+    assert len(sent) < 60, 'they brake where they are'
+
+
+@POSITIONS
 def test_the_moment_at_which_positions_were_sent_counts(solver, measured, kind):
     for delay in (0.0, 0.009):
         rig, sender, sent = moving(kind, solver, measured, 0.25)
