@@ -131,15 +131,13 @@ def test_late_subscribers_get_all_markers_and_switching_off_deletes_them(
     bench = shared_bench
     resting = Arm(bench, arm.chain.joint_names, posture_of(arm, 1)[arm.indices])
     assert bench.node.count_publishers('markers') == 0
-    (result,) = bench.set_parameters('ik_service', publish_markers=True)
-    assert result.successful
+    bench.configure('ik_service', publish_markers=True)
     early = bench.record(MarkerArray, 'markers', publishers=1)
     early.wait(published)
     # A viewer that does not ask for what was published before it came, as RViz by default.
     late = bench.record(MarkerArray, 'markers', qos=10, publishers=1)
     assert set(published(late.wait(published))) == {'reach/0'}
-    (result,) = bench.set_parameters('ik_service', publish_markers=False)
-    assert result.successful
+    bench.configure('ik_service', publish_markers=False)
     last = late.wait(lambda array: not published(array))
     assert {(m.ns, m.id) for m in last.markers} >= {('target', 0), ('trail', 0), ('reach', 0)}
     assert all(marker.action == Marker.DELETE for marker in last.markers)
@@ -149,7 +147,7 @@ def test_late_subscribers_get_all_markers_and_switching_off_deletes_them(
 def test_the_markers_show_target_and_trail(shared_bench, panda_node, arm):
     bench = shared_bench
     settings = {'publish_markers': True, 'velocity_scaling': 1.0, 'hold': True}
-    assert all(result.successful for result in bench.set_parameters('ik_service', **settings))
+    bench.configure('ik_service', **settings)
     diagnostics = bench.record(DiagnosticArray, 'diagnostics', publishers=1)
     chain, q = arm.chain, posture_of(arm, 1)[arm.indices]
     Arm(bench, chain.joint_names, q)

@@ -118,10 +118,6 @@ def test_what_is_too_much_is_left_out_and_said(monkeypatch):
     ]
 
 
-def test_an_empty_world_clears_all():
-    assert by_namespace(WorldScene('base', World())) == {}
-
-
 def test_colours_of_the_scene_are_those_of_the_markers_unless_they_collide():
     world = WORLD.with_colors({'shelf': (0.1, 0.2, 0.3, 0.5), 'tool': (0.4, 0.5, 0.6, 0.0)})
     shown = by_namespace(WorldScene('base', world))

@@ -18,6 +18,7 @@ from support.ros.servers import (
     panda_arm,
     posture_of,
     reachable,
+    reached,
     refused,
     Server,
     solved,
@@ -270,9 +271,8 @@ def test_one_pose_in_the_vector_wins(server):
 def test_links_attached_to_the_tip(server, link):
     posture = posture_of(server.arm, 6)
     T = server.arm.link_poses(posture)[link]
-    joints = solved(server.solve(ik_request(T, ik_link_name=link)))
-    reached = server.arm.link_poses(np.array(list(joints.values())))[link]
-    np.testing.assert_allclose(reached, T, atol=1e-4)
+    found = reached(server, server.solve(ik_request(T, ik_link_name=link)))
+    np.testing.assert_allclose(found[link], T, atol=1e-4)
 
 
 def test_another_link_below_the_base(plane_server):
@@ -282,8 +282,7 @@ def test_another_link_below_the_base(plane_server):
     plane_server.settings = type(plane_server.settings)(
         options=type(plane_server.settings.options)(task_weights=(1, 1, 0, 0, 0, 0))
     )
-    joints = solved(plane_server.solve(ik_request(T, 'base', ik_link_name='fore')))
-    after = arm.link_poses(np.array(list(joints.values())))
+    after = reached(plane_server, plane_server.solve(ik_request(T, 'base', ik_link_name='fore')))
     np.testing.assert_allclose(
         (inverse_transform(after['base']) @ after['fore'])[:3, 3], T[:3, 3], atol=1e-4
     )
