@@ -215,13 +215,6 @@ def test_commands_that_come_while_the_node_ends_are_not_called_paused(bench):
 WRONG_MARGINS = 'joint_limit_margins: are 3 numbers; there have to be one, or 7'
 
 
-def test_margins_of_the_wrong_number_end_the_node_at_its_start(bench, panda_urdf):
-    node = bench.start(
-        NODE, ready=None, urdf=str(panda_urdf), joint_limit_margins=[0.1] * 3, **CHAIN
-    )
-    ended(node, WRONG_MARGINS)
-
-
 def test_margins_that_do_not_go_with_a_late_description_refuse_it(bench, panda_urdf):
     node = bench.start(NODE, ready=WAITING, joint_limit_margins=[0.1] * 3, **CHAIN)
     publisher = bench.publisher(String, 'robot_description', LATCHED)

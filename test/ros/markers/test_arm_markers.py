@@ -102,15 +102,6 @@ def test_positions_of_target_and_nearest_pose():
     assert [numbers(p) for p in markers[NEAREST, 2].points] == [[0.9, 2.0, 3.0], [1.0, 2.0, 3.0]]
 
 
-def test_axes_are_red_green_and_blue_along_x_y_and_z():
-    axes = shown(marker_array(MarkerScene('base', REACH_OF_ARM, at(1, 0, 0)), STAMP))[TARGET, 0]
-    ends = np.array([numbers(p) for p in axes.points[1::2]])
-    assert np.array_equal(ends > 0, np.eye(3, dtype=bool))
-    assert not np.any([numbers(p) for p in axes.points[::2]])
-    for i, color in enumerate(axes.colors[::2]):
-        assert np.argmax([color.r, color.g, color.b]) == i
-
-
 def test_the_shell_is_the_sphere_that_the_tip_cannot_leave():
     shell = shown(marker_array(MarkerScene('base', REACH_OF_ARM), STAMP))[REACH, 0]
     assert numbers(shell.pose.position) == [0.1, 0.2, 0.3]

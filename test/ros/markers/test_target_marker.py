@@ -15,7 +15,7 @@ from support.harness import until
 from support.ros.nodes import Arm, start_panda
 from support.ros.servers import panda_arm, posture_of
 from visualization_msgs.msg import InteractiveMarkerControl as Control
-from visualization_msgs.msg import InteractiveMarkerFeedback, MenuEntry
+from visualization_msgs.msg import InteractiveMarkerFeedback
 from visualization_msgs.srv import GetInteractiveMarkers
 
 from ik_service import solver_names
@@ -328,26 +328,6 @@ def test_the_marker_moves_along_and_turns_about_every_axis(marker):
     for mode, verb in ((Control.MOVE_AXIS, 'move'), (Control.ROTATE_AXIS, 'turn')):
         axes = [found[mode, f'{verb}_{name}'] for name in 'xyz']
         np.testing.assert_allclose(axes, np.eye(3), atol=1e-12)
-
-
-def test_the_menu_marks_the_present_choice():
-    entries = menu_entries(('gradient', 'extended_jacobian'), 'extended_jacobian', True)
-    titles = {entry.title: entry for entry in entries}
-    assert set(titles) == {
-        'Home',
-        'Marker to the tip',
-        '[x] Position only',
-        'Solver',
-        '[ ] gradient',
-        '[x] extended jacobian',
-    }
-    solver = titles['Solver']
-    assert titles['[ ] gradient'].parent_id == titles['[x] extended jacobian'].parent_id
-    assert titles['[ ] gradient'].parent_id == solver.id
-    assert {entry.parent_id for entry in entries} == {0, solver.id}
-    assert all(entry.id > 0 for entry in entries)
-    assert len({entry.id for entry in entries}) == len(entries)
-    assert all(entry.command_type == MenuEntry.FEEDBACK for entry in entries)
 
 
 PROGRAM = 'ik_service.ros.markers.target_marker.main'

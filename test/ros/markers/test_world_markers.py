@@ -305,20 +305,6 @@ ROBOT = """<robot name="two">
 </robot>"""
 
 
-def test_what_cannot_be_checked_is_said_once_there_are_objects(bench, tmp_path):
-    pytest.importorskip('coal', reason="Coal comes with the extra 'collision'")
-    urdf = tmp_path / 'two.urdf'
-    urdf.write_text(ROBOT)
-    bench.start('ik_service.ros.node.main', urdf=str(urdf))
-    world = bench.record(MarkerArray, 'world_markers', LATCHED, publishers=1)
-    world.wait(lambda array: not shown(array))
-    objects = bench.publisher(CollisionObject, 'collision_object')
-    objects.publish(ball('far', 0.1, np.eye(4)))
-    (remark,) = shown(world.wait(lambda array: 'objects' in shown(array)))['remarks']
-    assert remark.text.startswith('collisions are not checked: ')
-    assert 'b.stl' in remark.text
-
-
 class Node:
     """Keeps what is published."""
 

@@ -12,7 +12,7 @@ from std_msgs.msg import String
 from support.harness import until
 from support.motion.rigs import READY
 from support.ros.messages import require_tf_messages
-from support.ros.nodes import Arm, ask, ended, fk, LATCHED, NODE, start_panda, target, WAITING
+from support.ros.nodes import Arm, ask, fk, LATCHED, NODE, start_panda, target, WAITING
 from support.ros.servers import ik_request, PANDA, posture_of, TIP, TREE, with_seed
 
 from ik_service.common.quaternions import quaternion_xyzw_from_rotation
@@ -267,9 +267,3 @@ def test_tools_wait_for_a_description(bench):
     assert set_tools(bench, '{v: {link: hand}}').successful  # with the description in use
     node.wait_for(REBUILT, 60.0)
     assert fk(bench, ['v'], [], []).error_code.val == ErrorCode.SUCCESS
-
-
-def test_bad_tools_are_refused_at_the_start(bench):
-    tools = {'tcp': {'link': 'panda_link9'}}
-    node = bench.start(NODE, ready=None, urdf=str(PANDA), tip_link=TIP, tool_frames=tools)
-    ended(node, "tool frame 'tcp': there is no link 'panda_link9'")
