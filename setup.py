@@ -9,6 +9,7 @@ from setuptools import find_packages, setup
 PACKAGE = 'ik_service'
 SHARE = f'share/{PACKAGE}'
 TEST = ['hypothesis', 'pytest', 'pytest-rerunfailures', 'pytest-xdist']
+LABELS = {'website': 'Documentation', 'repository': 'Source', 'bugtracker': 'Issues'}
 MANIFEST = ElementTree.parse(Path(__file__).with_name('package.xml')).getroot()
 
 
@@ -37,6 +38,7 @@ setup(
     license=manifest('license'),
     maintainer=manifest('maintainer'),
     maintainer_email=MANIFEST.find('maintainer').get('email'),
+    project_urls={LABELS[url.get('type')]: url.text.strip() for url in MANIFEST.findall('url')},
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
     package_data={PACKAGE: ['py.typed', 'model/groups/known_groups.yaml']},
     data_files=[

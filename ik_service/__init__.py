@@ -16,7 +16,7 @@ _HOME = {
     'KinematicTree': 'ik_service.kinematics.tree',
     'IkOptions': 'ik_service.solvers.options',
     'IkResult': 'ik_service.solvers.result',
-    'IkBatchResult': 'ik_service.solvers.result',
+    'IkBatchResult': 'ik_service.solvers.batch',
     'IkStatus': 'ik_service.solvers.result',
     'IkTrace': 'ik_service.solvers.result',
     'Solver': 'ik_service.solvers.solver',
@@ -177,11 +177,11 @@ if TYPE_CHECKING:
         SolutionBranch,
         solve_self_motions,
     )
-    from ik_service.solvers.batch import solve_ik_batch
+    from ik_service.solvers.batch import IkBatchResult, solve_ik_batch
     from ik_service.solvers.loop.step import step_kernel, step_of
     from ik_service.solvers.options import IkOptions
     from ik_service.solvers.registry import register_solver, solver_names, SolverSpec
-    from ik_service.solvers.result import IkBatchResult, IkResult, IkStatus, IkTrace
+    from ik_service.solvers.result import IkResult, IkStatus, IkTrace
     from ik_service.solvers.solver import solve_ik, Solver
     from ik_service.solvers.task import Task
 

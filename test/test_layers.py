@@ -8,7 +8,6 @@ the direction, but make no circle: they are never executed.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 
@@ -26,7 +25,8 @@ LAYERS = (
     ('solvers',),
     ('paths',),
     ('motion',),
-    ('arm', 'collision', 'drawing', 'sim'),
+    ('collision', 'drawing', 'sim'),
+    ('arm',),
     ('ros',),
     ('cli',),
 )
@@ -62,7 +62,7 @@ ALLOWED_IN_ROS = {
 }
 """Modules of ``ros/`` without ROS: why they are there."""
 
-ALLOWED_ROS_ELSEWHERE = {'common.ros_installation', 'extras.studies.program'}
+ALLOWED_ROS_ELSEWHERE = {'common.resources', 'extras.studies.program'}
 """Modules outside of those rooms that import ROS."""
 
 
@@ -77,25 +77,28 @@ def modules() -> dict[str, ast.Module]:
     return found
 
 
-def imported_names(tree: ast.AST) -> Iterator[tuple[str, bool]]:
+@cache
+def imported_names(name: str) -> tuple[tuple[str, bool], ...]:
     """Full names of all that a module imports, wherever in it, and whether for types only."""
-    pending: list[tuple[ast.AST, bool]] = [(tree, False)]
+    found: list[tuple[str, bool]] = []
+    pending: list[tuple[ast.AST, bool]] = [(modules()[name], False)]
     while pending:
         node, typing = pending.pop()
         if isinstance(node, ast.Import):
-            yield from ((alias.name, typing) for alias in node.names)
+            found += [(alias.name, typing) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, 'imports are absolute'
-            yield from ((f'{node.module}.{alias.name}', typing) for alias in node.names)
+            found += [(f'{node.module}.{alias.name}', typing) for alias in node.names]
         typing |= isinstance(node, ast.If) and getattr(node.test, 'id', '') == 'TYPE_CHECKING'
         pending += [(child, typing) for child in ast.iter_child_nodes(node)]
+    return tuple(found)
 
 
 @cache
 def imports_of(name: str, with_types: bool = True) -> frozenset[str]:
     """The modules of the package that a module imports."""
     found = set()
-    for imported, typing in imported_names(modules()[name]):
+    for imported, typing in imported_names(name):
         while imported and imported not in modules():
             imported = imported.rpartition('.')[0]
         if with_types or not typing:
@@ -110,7 +113,7 @@ def room_of(name: str) -> str:
 
 
 def uses_ros(name: str) -> bool:
-    packages = {imported.partition('.')[0] for imported, _ in imported_names(modules()[name])}
+    packages = {imported.partition('.')[0] for imported, _ in imported_names(name)}
     return any(p in ROS_MODULES or p.endswith(ROS_SUFFIXES) for p in packages)
 
 

@@ -8,6 +8,7 @@ which runs this module, and loaded from the cache on disk:
     python -m ik_service.arm.compilation [--tree] bfgs [module that registers it]
     python -m ik_service.arm.compilation --batch bfgs [module that registers it]
     python -m ik_service.arm.compilation --paths [--elimination]
+    python -m ik_service.arm.compilation --collisions
 
 Kernels depend on the method, and on whether it is for a chain or a tree, not on the arm, but that
 some arms need the elimination. The process runs at low priority.
@@ -15,7 +16,7 @@ some arms need the elimination. The process runs at low priority.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 import os
@@ -28,6 +29,7 @@ from ik_service.common.child_process import ChildFailedError, ChildProcess
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import CompilationError
 from ik_service.jit.cached_files import cache_folder
+from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.paths.preparation import CartesianPathKernels
 from ik_service.robot import Robot
@@ -39,6 +41,7 @@ DONE = 'compiled'
 """Last line of the process's output."""
 _MODULE = 'ik_service.arm.compilation'
 _TREE, _PATHS, _BATCH, _ELIMINATION = '--tree', '--paths', '--batch', '--elimination'
+_COLLISIONS = '--collisions'
 _PATIENCE = 600.0  # time for the compiler [s]
 MOST_WAITING = 4
 """Solvers that are compiled or wait for it, at most."""
@@ -50,6 +53,10 @@ Compiled = Solver | CartesianPathKernels | BatchKernels
 
 _TURN = threading.Lock()
 """Held by the compiler that compiles: of several nodes, all but the first find its kernels."""
+
+_STARTING = threading.Lock()
+_starting: dict[tuple[str, ...], threading.Thread] = {}
+"""Compilations for the first start of a node in this process, of which there may be several."""
 
 _LOOK = 0.5  # time between two looks whether a compiler that waits shall end [s]
 
@@ -63,9 +70,36 @@ class Compiler:
 
     def __init__(self, warn: Callable[[str], object]) -> None:
         self._warn = warn
-        self._child: ChildProcess | None = None
+        self._children: set[ChildProcess] = set()
+        self._first: list[threading.Thread] = []
         self._ended = False
         self._places = threading.Semaphore(MOST_WAITING)
+
+    def begin(self, name: str) -> None:
+        """
+        Begin to compile what a node needs first, side by side; nothing happens where it is cached.
+
+        :param name: name of the solver.
+        """
+        if cache_folder() is None or Solver(_any_chain(), name).cached:
+            return
+        for words in ((name, *loaded_modules()), (_COLLISIONS,)):
+            with _STARTING:
+                thread = _starting.get(words)
+                if thread is None or not thread.is_alive():
+                    thread = threading.Thread(target=self._try, args=(words,), daemon=True)
+                    thread.start()
+                    _starting[words] = thread
+            self._first.append(thread)
+
+    def finish(self) -> None:
+        """Return when what :meth:`begin` began has ended; a kernel may be missing all the same."""
+        for thread in self._first:
+            thread.join()
+
+    def _try(self, words: Sequence[str]) -> None:
+        with suppress(ChildFailedError, OSError):  # then it is compiled when it is needed
+            self._run(words)
 
     def prepare(self, solver: Compiled) -> None:
         """
@@ -111,8 +145,7 @@ class Compiler:
     def end(self) -> None:
         """End the compiler, and the compilation in progress."""
         self._ended = True
-        child = self._child
-        if child is not None:
+        for child in self._children.copy():
             child.kill()
 
     def _compile(self, solver: Compiled) -> None:
@@ -124,14 +157,17 @@ class Compiler:
             words.insert(0, _BATCH)
         elif isinstance(solver.chain, KinematicTree):
             words.insert(0, _TREE)
+        self._run(words)
+
+    def _run(self, words: Sequence[str]) -> None:
         with ChildProcess('the compiler', _MODULE, words) as child:
-            self._child = child
+            self._children.add(child)
             try:
                 if self._ended:  # before there was something to end
                     child.kill()
                 child.wait_for(f'^{DONE}$', _PATIENCE)
             finally:
-                self._child = None
+                self._children.discard(child)
 
 
 class KernelPreparation:
@@ -272,13 +308,25 @@ class BatchPreparation:
                 self._ready.add(solver.name)
 
 
+def _any_robot() -> Robot:
+    return Robot.from_urdf(urdf_path('planar_6r'))
+
+
+def _any_chain() -> KinematicChain:
+    return _any_robot().chain('base_link', 'tool0')
+
+
 def main() -> None:
     """Compile the kernels that the command line names."""
     os.nice(5)
     words = sys.argv[1:]
-    chain = Robot.from_urdf(urdf_path('planar_6r')).chain('base_link', 'tool0')
+    chain = _any_chain()
     if words[0] == _PATHS:
         CartesianPathKernels(chain, _ELIMINATION in words).warm_up()
+    elif words[0] == _COLLISIONS:
+        from ik_service.collision.checker import CollisionChecker  # only with the extra
+
+        CollisionChecker(_any_robot())
     else:
         kinds = {word for word in words[:1] if word in (_TREE, _BATCH)}
         name, *modules = words[len(kinds) :]

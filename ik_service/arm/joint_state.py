@@ -223,29 +223,3 @@ class PostureSpace:
             twice = next(name for name in names if names.count(name) > 1)
             raise ArgumentError('joint_state', f'names joint {quote(twice)} twice')
         return np.array([self._index[name] for name in names], dtype=np.intp)
-
-
-def known_positions(
-    postures: PostureSpace,
-    names: Sequence[str],
-    values: Sequence[float],
-    used: np.ndarray | None,
-) -> tuple[Sequence[str], Sequence[float]]:
-    """
-    Return a joint state without the joints at NaN that do not matter.
-
-    :param postures: the full postures of the robot.
-    :param names: the joints.
-    :param values: their positions [rad] or [m].
-    :param used: indices of the joints that matter, in the full posture; None for all.
-    :returns: the joints and positions that are left; all of them where NaN matters.
-    :raises ArgumentError: the lengths differ, or a joint is named twice.
-    :raises UnknownJointError: the robot has no such movable joint.
-    """
-    if used is None:
-        return names, values
-    check_lengths(names, values, 'joint_state')
-    matter = set(used.tolist())
-    indices = postures.indices(names).tolist()
-    kept = [k for k, i in enumerate(indices) if i in matter or not np.isnan(values[k])]
-    return [names[k] for k in kept], [values[k] for k in kept]

@@ -167,6 +167,7 @@ class ArmLoader:
     :param settings: returns the solver's settings as they are now.
     :param on_loaded: called in that thread with an arm whose kernels are compiled.
     :param on_refused: called in that thread with the exception that building an arm raised.
+    :param wait: returns when kernels that others compile are there.
     """
 
     def __init__(
@@ -174,10 +175,12 @@ class ArmLoader:
         settings: Callable[[], SolverSettings],
         on_loaded: Callable[[Arm], None],
         on_refused: Callable[[Exception], None],
+        wait: Callable[[], object],
     ) -> None:
         self._settings = settings
         self._on_loaded = on_loaded
         self._on_refused = on_refused
+        self._wait = wait
         self._news = threading.Condition()
         self._waiting: Callable[[], Arm] | None = None
         self._ended = False
@@ -209,6 +212,7 @@ class ArmLoader:
                     return
             try:
                 arm = build()
+                self._wait()
                 _warm_up(arm, self._settings())
                 if not self._ended:
                     self._on_loaded(arm)

@@ -13,7 +13,7 @@ from pathlib import Path
 import sys
 from typing import TYPE_CHECKING
 
-from ik_service.common.ros_installation import require_ros
+from ik_service.common.resources import require_ros
 from ik_service.exceptions import ArgumentError
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Location of the data files of the package."""
+"""Data files of the package, and ROS 2: where they are, and whether."""
 
 from __future__ import annotations
 
@@ -56,3 +56,23 @@ def _places(name: str) -> Iterator[Path]:
         if prefix:
             yield Path(prefix) / 'share' / _PACKAGE / name
     yield Path(sys.prefix) / 'share' / _PACKAGE / name
+
+
+class NoRosError(IkServiceError):
+    """ROS 2 is not installed."""
+
+
+def require_ros() -> None:
+    """
+    Make sure that ROS 2 can be imported.
+
+    :raises NoRosError: it cannot.
+    """
+    try:
+        import moveit_msgs.srv  # noqa: F401
+        import rclpy  # noqa: F401
+    except ImportError as error:
+        raise NoRosError(
+            f'ROS 2 is needed, but cannot be imported ({error}). Either source a ROS 2 '
+            'installation that has moveit_msgs, or run "make demo", which needs none'
+        ) from error

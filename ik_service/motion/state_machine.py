@@ -497,7 +497,7 @@ class FollowerStateMachine:
         step = self._return_step(now)
         if step.leads_on or not stream.at_rest:
             period = 1.0 / self.settings.rate
-            if stream.resume(self.limits, now, period, self.arm.speed(now)) is not None:
+            if stream.resume(self.limits, now, period, self.arm.speed) is not None:
                 command = stream.advance(step, self.limits, now, period)
         if stream.at_rest and self._return is None:
             stream.end()
@@ -536,7 +536,7 @@ class FollowerStateMachine:
         if resting and self._is_over(goal, now):
             self._end(goal)
             return None
-        late = stream.resume(self.limits, now, period, self.arm.speed(now))
+        late = stream.resume(self.limits, now, period, self.arm.speed)
         if late is None:
             self.state = self._state_with(goal)
             return None

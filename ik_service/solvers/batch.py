@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import dataclass
 import time
 from time import perf_counter_ns
 from typing import NamedTuple
@@ -26,7 +27,7 @@ from ik_service.solvers.loop import search
 from ik_service.solvers.loop.problem import Problem
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER, step_error
-from ik_service.solvers.result import IkBatchResult, IkStatus
+from ik_service.solvers.result import HINTED, IkResult, IkStatus, outcome_text
 from ik_service.solvers.solver import prepared, Solver
 from ik_service.solvers.task import BatchTargets, Task
 
@@ -162,6 +163,54 @@ class Rows(NamedTuple):
             self.motions,
             np.empty((0, 2 * self.seeds.shape[1] + 3)),
         )
+
+
+@dataclass(frozen=True)
+class IkBatchResult:
+    """
+    Results of a batch, row by row.
+
+    :ivar q: (N, n) best joint vectors [rad] or [m].
+    :ivar success: (N,) bool.
+    :ivar position_error: (N,) [m].
+    :ivar orientation_error: (N,) [rad].
+    :ivar iterations: (N,) steps taken.
+    :ivar searches: (N,) searches started.
+    :ivar status: (N,) :class:`IkStatus` of each target.
+    :ivar collision: (N,) names of two bodies that collide where only colliding solutions were
+        found, else None; None for all when there was no collision test.
+    :ivar solve_time: time of the whole batch [s].
+    """
+
+    q: np.ndarray
+    success: np.ndarray
+    position_error: np.ndarray
+    orientation_error: np.ndarray
+    iterations: np.ndarray
+    searches: np.ndarray
+    status: np.ndarray
+    solve_time: float
+    collision: np.ndarray | None = None
+    hint: str = ''
+
+    def reason(self, row: int) -> str:
+        """
+        Return the outcome of a row in a sentence.
+
+        :param row: its index.
+        """
+        result = IkResult(
+            self.status[row],
+            self.q[row],
+            float(self.position_error[row]),
+            float(self.orientation_error[row]),
+            int(self.iterations[row]),
+            int(self.searches[row]),
+            self.solve_time,
+            collision=None if self.collision is None else self.collision[row],
+            hint=self.hint if self.status[row] in HINTED else '',
+        )
+        return outcome_text(result)
 
 
 def solve_ik_batch(

@@ -1,4 +1,4 @@
-"""Results of the solvers."""
+"""Result of a solve: status, best joint vector, errors and effort."""
 
 from __future__ import annotations
 
@@ -96,11 +96,15 @@ class IkResult:
     def reason(self) -> str:
         """The outcome in a sentence."""
         time = f', {self.solve_time * 1e3:.3g} ms'
-        return _sentence(self, f'{time}; {self.remark}' if self.remark else time)
+        return outcome_text(self, f'{time}; {self.remark}' if self.remark else time)
 
 
-def _sentence(result: IkResult, more: str = '') -> str:
-    """Return the outcome of a solve in words; ``more`` follows its effort."""
+def outcome_text(result: IkResult, more: str = '') -> str:
+    """
+    Return the outcome of a solve in words.
+
+    :param more: follows its effort.
+    """
     pose = offset_text(result.position_error, result.orientation_error)
     effort = (
         f'{_count(result.iterations, "iteration")} in {_count(result.searches, "search", "es")}'
@@ -149,51 +153,3 @@ def offset_text(position_error: float, orientation_error: float) -> str:
 
 def _count(number: int, noun: str, plural: str = 's') -> str:
     return f'{number} {noun}{"" if number == 1 else plural}'
-
-
-@dataclass(frozen=True)
-class IkBatchResult:
-    """
-    Results of a batch, row by row.
-
-    :ivar q: (N, n) best joint vectors [rad] or [m].
-    :ivar success: (N,) bool.
-    :ivar position_error: (N,) [m].
-    :ivar orientation_error: (N,) [rad].
-    :ivar iterations: (N,) steps taken.
-    :ivar searches: (N,) searches started.
-    :ivar status: (N,) :class:`IkStatus` of each target.
-    :ivar collision: (N,) names of two bodies that collide where only colliding solutions were
-        found, else None; None for all when there was no collision test.
-    :ivar solve_time: time of the whole batch [s].
-    """
-
-    q: np.ndarray
-    success: np.ndarray
-    position_error: np.ndarray
-    orientation_error: np.ndarray
-    iterations: np.ndarray
-    searches: np.ndarray
-    status: np.ndarray
-    solve_time: float
-    collision: np.ndarray | None = None
-    hint: str = ''
-
-    def reason(self, row: int) -> str:
-        """
-        Return the outcome of a row in a sentence.
-
-        :param row: its index.
-        """
-        result = IkResult(
-            self.status[row],
-            self.q[row],
-            float(self.position_error[row]),
-            float(self.orientation_error[row]),
-            int(self.iterations[row]),
-            int(self.searches[row]),
-            self.solve_time,
-            collision=None if self.collision is None else self.collision[row],
-            hint=self.hint if self.status[row] in HINTED else '',
-        )
-        return _sentence(result)

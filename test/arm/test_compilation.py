@@ -19,7 +19,7 @@ from ik_service.arm.compilation import (
     MOST_TREE_REQUESTS,
     TreePreparation,
 )
-from ik_service.common.child_process import ChildProcess
+from ik_service.common.child_process import ChildFailedError, ChildProcess
 from ik_service.exceptions import CompilationError, IkServiceError
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.robot import Robot
@@ -59,7 +59,7 @@ class FakeSolver:
 def test_compilation_runs_in_another_process(tmp_path):
     answer = subprocess.run(
         [sys.executable, '-c', PREPARE], capture_output=True, text=True, check=True,
-        env={**os.environ, 'XDG_CACHE_HOME': str(tmp_path), 'NUMBA_CACHE_DIR': ''},
+        env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path)},
     )  # fmt: skip
     assert answer.stdout.splitlines() == ['False', 'True 1', '0 []']
 
@@ -135,6 +135,40 @@ def test_ending_node_ends_the_compiler(monkeypatch, tmp_path):
     assert errors == ['the node is ending']
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_kernels_of_a_first_start_are_compiled_side_by_side_and_are_waited_for(monkeypatch):
+    both, commands, goes = threading.Barrier(2, timeout=PATIENCE), [], threading.Event()
+
+    class Child:
+        def __init__(self, name, module, words):
+            commands.append(words)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def wait_for(self, pattern, patience):
+            both.wait()
+            assert goes.wait(PATIENCE)
+            raise ChildFailedError('it fails', '')  # then all is compiled when it is needed
+
+    monkeypatch.setattr(compiling, 'ChildProcess', Child)
+    monkeypatch.setattr(compiling, 'loaded_modules', lambda: ())
+    compiler = Compiler(pytest.fail)
+    Solver(planar(1.0, 1.0)).warm_up()
+    compiler.begin('levenberg_marquardt')
+    assert commands == [], 'of what is cached'
+    monkeypatch.setattr(Solver, 'cached', False)
+    others = Compiler(pytest.fail)  # of another node in this process
+    for each in (compiler, others):
+        each.begin('levenberg_marquardt')
+    goes.set()
+    for each in (compiler, others):
+        each.finish()
+    assert sorted(commands) == [('--collisions',), ('levenberg_marquardt',)]
 
 
 def test_an_ended_compiler_compiles_nothing_more():

@@ -39,13 +39,11 @@ def test_a_path_on_the_topic_is_refused_and_the_next_description_accepted(bench,
 
 
 @pytest.mark.parametrize('program', [*PROGRAMS, 'ik_service.extras.viewer.main'])
-@pytest.mark.parametrize('parameter', ['robot_description', 'urdf'])
-def test_a_pipe_is_not_waited_for(bench, pipe, program, parameter):
+def test_a_pipe_is_not_waited_for(bench, pipe, program):
     if 'viewer' in program:
         pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
-    node = bench.start(program, ready=None, **{parameter: pipe})
-    refusal = {'robot_description': NO_TEXT.format(pipe), 'urdf': 'it is a pipe, and a regular'}
-    node.wait_for(refusal[parameter], 60.0)
+    node = bench.start(program, ready=None, urdf=pipe)
+    node.wait_for('it is a pipe, and a regular', 60.0)
     if 'viewer' not in program:
         assert until(lambda: node.exit_code, 20.0) == 1
     assert 'Traceback' not in node.output

@@ -1,9 +1,13 @@
-"""Objects that the world refuses, and limits of it; a refusal changes nothing."""
+"""The known world, and postures tested in it."""
+
+import math
 
 import numpy as np
 import pytest
-from support.solids import at, cube, slider, solid
+from support.chains import arm, arm_path
+from support.solids import at, cube, hinge, slider, solid
 
+import ik_service as iks
 from ik_service import Box, Capsule, CollisionChecker, Cone, Cylinder, Mesh, Plane, Robot, Sphere
 from ik_service.collision import world
 from ik_service.collision.world import AttachedObject, World, WorldObject
@@ -15,6 +19,7 @@ from ik_service.exceptions import (
 )
 
 pytest.importorskip('coal', reason='Coal comes with the extra collision')
+
 
 SMALL = Box((0.1, 0.1, 0.1))
 VERTICES, TRIANGLES = cube()
@@ -202,3 +207,165 @@ def test_a_large_mesh_is_prepared_in_pieces(checker):
     checker.attach('ball', None, 'b', q={'to_b': 2.5})
     assert not checker.in_collision({'to_b': 2.5})
     assert checker.contacts({'to_b': 0.5}) == (('a', 'ball'),)
+
+
+BALL = solid('<sphere radius="0.05"/>')
+SHAPES = {
+    'box': Box((0.2, 0.3, 0.1)),
+    'sphere': Sphere(0.1),
+    'capsule': Capsule(0.05, 0.3),
+    'cylinder': Cylinder(0.1, 0.3),
+    'cone': Cone(0.1, 0.3),
+    'plane': Plane((1.0, 0.2, 0.3, 0.0)),
+    'mesh': Mesh([(0, 0, 0), (0.2, 0, 0), (0, 0.2, 0), (0, 0, 0.2)],
+                 [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]),
+}  # fmt: skip
+
+
+def rows_of(test, corners, step):
+    """Postures of a line or a parabola but the first, no farther apart than a step."""
+    motion = np.abs(np.diff(corners, axis=0)).sum(axis=0) @ test.levers()
+    t = np.linspace(0.0, 1.0, max(math.ceil(motion / step), 1) + 1)[1:, None]
+    if len(corners) == 2:
+        return corners[0] + t * (corners[1] - corners[0])
+    return (1 - t) ** 2 * corners[0] + 2 * t * (1 - t) * corners[1] + t**2 * corners[2]
+
+
+def verdicts(test, lines, step):
+    """Verdicts on lines, which are those on their postures."""
+    found = []
+    for corners in lines:
+        rows = rows_of(test, corners, step)
+        expected = not test.colliding(rows).any()
+        free, looked = test.lines().free(corners, step)
+        assert free == expected
+        assert looked == len(rows) if free else 1 <= looked <= len(rows)
+        found.append(free)
+    return found
+
+
+@pytest.mark.parametrize('padding', [0.0, 0.04])
+@pytest.mark.parametrize('geometry', [BALL, solid()], ids=['ball', 'block'])
+@pytest.mark.parametrize('name', SHAPES)
+def test_every_shape_is_met_where_its_postures_collide(name, geometry, padding):
+    checker = CollisionChecker(Robot.from_urdf(slider('', geometry)))
+    checker.pad('b', padding)
+    rng = np.random.default_rng(3)
+    found = []
+    for _ in range(60):
+        T = at(*rng.uniform(-0.2, 0.2, 3))
+        T[:3, :3] = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        T[:3, 2] *= np.linalg.det(T[:3, :3])
+        checker.add(name, SHAPES[name], T)
+        found += verdicts(checker.for_joints(['to_b']), rng.uniform(-1.2, 0.2, (4, 2, 1)), 0.02)
+        checker.remove(name)
+    assert 0.1 < np.mean(found) < 0.9
+
+
+@pytest.mark.parametrize('corners', [2, 3])
+@pytest.mark.parametrize('arm', ['panda', 'ur5e'])
+def test_arms_meet_themselves_and_objects_where_their_postures_collide(arm, corners):
+    checker = CollisionChecker(Robot.from_urdf(arm_path(arm)))
+    rng = np.random.default_rng(7)
+    for number, shape in enumerate(SHAPES.values()):
+        if not isinstance(shape, Plane):
+            checker.add(f'object_{number}', shape, at(*rng.uniform(-0.5, 0.5, 3)))
+    test = checker.for_joints(checker.robot.chain().joint_names)
+    middle = rng.uniform(-2.5, 2.5, (80, 1, len(test.joint_names)))
+    lines = middle + rng.normal(0.0, 0.2, (80, corners, len(test.joint_names)))
+    assert 0.05 < np.mean(verdicts(test, lines, 0.03)) < 0.95
+
+
+def test_what_may_touch_is_no_obstacle_on_a_line():
+    checker = CollisionChecker(Robot.from_urdf(slider('', BALL)))
+    checker.add('box', Box((0.1, 0.1, 0.1)), at(0.5))
+    ends = np.array([[-1.0], [1.0]])
+    free, looked = checker.for_joints(['to_b']).lines().free(ends, 0.02)
+    assert not free
+    assert looked < 10
+    checker.allow('b', 'box')
+    assert checker.for_joints(['to_b']).lines().free(ends, 0.02) == (True, 100)
+    checker.add('other', Box((0.1, 0.1, 0.1)), at(0.5))
+    assert not checker.for_joints(['to_b']).lines().free(ends, 0.02)[0]
+
+
+@pytest.mark.parametrize('name', SHAPES)
+@pytest.mark.parametrize('arm', ['panda', 'ur5e'])
+def test_postures_that_follow_each_other_closely_have_the_verdicts_of_each_alone(arm, name):
+    checker = CollisionChecker(Robot.from_urdf(arm_path(arm)))
+    rng = np.random.default_rng(11)
+    for number in range(4):
+        checker.add(f'object_{number}', SHAPES[name], at(*rng.uniform(-0.8, 0.8, 3)))
+    chain = checker.robot.chain()
+    checker.attach('held', SHAPES[name], chain.tip_link, pose=at(0.0, 0.0, 0.3))
+    test = checker.for_joints(chain.joint_names)
+    found = []
+    for count in (*range(1, 8), *range(20, 60, 5)):
+        a, b = rng.uniform(-1.5, 1.5, (2, chain.n))
+        rows = a + np.linspace(0.0, rng.uniform(0.001, 0.004), count)[:, None] * count * (b - a)
+        step = test.displacements(rows).max(initial=0.0)
+        assert step <= 0.05 or name == 'plane'
+        alone = test.colliding(rows)
+        assert test.colliding(rows, step=step).tolist() == alone.tolist()
+        found += alone.tolist()
+    assert name == 'plane' or 0.0 < np.mean(found) < 1.0
+
+
+def test_a_slide_moves_by_its_length():
+    checker = iks.CollisionChecker(iks.Robot.from_urdf(slider(solid(), solid())))
+    test = checker.for_joints(['to_b'])
+    assert test.displacements([[0.0], [0.3], [-0.2]]) == pytest.approx([0.3, 0.5])
+    assert test.levers() == pytest.approx([1.0])
+
+
+def test_a_turn_moves_what_is_farthest_from_its_axis():
+    ball = solid('<sphere radius="0.1"/>', '1 0 0')
+    robot = f'<robot name="r"><link name="a"/><link name="b">{ball}</link>{hinge("j", "a", "b")}'
+    test = iks.CollisionChecker(iks.Robot.from_urdf(robot + '</robot>')).for_joints(['j'])
+    chord = 2.0 * np.sin(0.25)
+    assert test.displacements([[0.0], [0.5]]) == pytest.approx([1.1 * chord])
+    assert test.levers() == pytest.approx([1.1])
+
+
+def test_no_corner_of_what_is_carried_moves_farther():
+    chain = arm('panda')
+    checker = iks.CollisionChecker(iks.Robot.from_urdf(arm_path('panda')))
+    size = np.array([0.1, 0.2, 0.8])
+    checker.attach('rod', iks.Box(tuple(size)), 'panda_hand_tcp', pose=at(0.0, 0.1, 0.3))
+    test = checker.for_joints(chain.joint_names)
+    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    corners = np.c_[0.5 * signs * size + [0.0, 0.1, 0.3], np.ones(8)]
+    rng = np.random.default_rng(5)
+    for scale in (0.01, 0.1, 1.0):
+        rows = rng.uniform(chain.lower, chain.upper) + scale * rng.normal(size=(20, 7))
+        points = np.array([corners @ chain.forward(q).T for q in rows])[:, :, :3]
+        moved = np.linalg.norm(np.diff(points, axis=0), axis=2).max(axis=1)
+        assert (moved <= test.displacements(rows) + 1e-12).all()
+        assert (moved <= np.abs(np.diff(rows, axis=0)) @ test.levers() + 1e-12).all()
+
+
+def test_a_snapshot_stays_as_the_world_was():
+    checker = iks.CollisionChecker(iks.Robot.from_urdf(slider(solid(), solid())))
+    test = checker.for_joints(['to_b'])
+    before = test.snapshot()
+    checker.add('box', iks.Box((0.1, 0.1, 0.1)), at(0.5))
+    assert test.first_contact([0.0]) == ('b', 'box')
+    assert before.first_contact([0.0]) is None
+    assert not before.colliding([[0.0]]).any()
+    assert not test.lines().free(np.array([[2.0], [0.0]]), 0.1)[0]
+    assert test.lines().free(np.array([[2.0], [1.0]]), 0.1)[0]
+    assert before.lines().free(np.array([[2.0], [0.0]]), 0.1)[0]
+
+
+@pytest.mark.parametrize('height', [0.1, 0.05, -0.1, 0.0])
+def test_boxes_that_are_aligned_collide(height):
+    """Coal misses some of these unless it is asked for the contact."""
+    text = """<robot name="lift">
+      <link name="a"/>
+      <link name="b"><collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision></link>
+      <joint name="lift" type="prismatic"><parent link="a"/><child link="b"/>
+        <axis xyz="0 0 1"/><limit lower="-1" upper="1" velocity="1" effort="1"/></joint>
+    </robot>"""
+    checker = iks.CollisionChecker(iks.Robot.from_urdf(text))
+    checker.add('box', iks.Box((0.2, 0.2, 0.2)), np.eye(4))
+    assert checker.in_collision(np.array([height]))

@@ -63,7 +63,7 @@ def test_stops_before_the_thinnest_wall_and_holds_there(solver, rate, scaling):
 
 def advanced(stream, step, limits, now):
     """The next command of a stream at 100 Hz."""
-    assert stream.resume(limits, now, 0.01, None) is False
+    assert stream.resume(limits, now, 0.01, lambda _: None) is False
     return stream.advance(step, limits, now, 0.01)
 
 

@@ -20,10 +20,9 @@ from ik_service.cli.demo.poses import box_between, out_of_reach, postures, squar
 from ik_service.cli.demo.text import clear_progress, progress, say
 from ik_service.cli.interrupts import check_interrupts
 from ik_service.cli.solve.options import add_description_options, described_robot
-from ik_service.common.arguments import checked_option
 from ik_service.common.child_process import ChildFailedError, ChildProcess
-from ik_service.common.resources import urdf_path
-from ik_service.common.ros_installation import require_ros
+from ik_service.common.option_values import checked_option
+from ik_service.common.resources import require_ros, urdf_path
 from ik_service.exceptions import IkServiceError, MissingExtraError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.package_folders import parse_package_dirs

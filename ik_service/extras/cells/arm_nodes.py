@@ -33,10 +33,11 @@ from ik_service.extras.cells.descriptions import DescribedArm
 from ik_service.model.joint import Joint, JointType
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.common.executors import partition, SharedThreads, StreamExecutor
 from ik_service.ros.common.node_options import NodeOptions
+from ik_service.ros.common.partial_executor import partition
 from ik_service.ros.common.qos import DESCRIPTION_QOS
 from ik_service.ros.common.runtime import GRACE, spinning, spinning_node, StopRequest
+from ik_service.ros.common.stream_executor import SharedThreads, StreamExecutor
 from ik_service.ros.common.tf_listener import (
     tf_message,
     TF_STATIC_QOS,

@@ -10,8 +10,8 @@ import time
 from typing import TYPE_CHECKING
 
 from ik_service.cli.ros import split_ros_arguments
-from ik_service.common.arguments import checked_option
-from ik_service.common.ros_installation import require_ros
+from ik_service.common.option_values import checked_option
+from ik_service.common.resources import require_ros
 
 if TYPE_CHECKING:
     from ik_service.extras.conformance.check import Check, Outcome

@@ -12,7 +12,7 @@ from time import thread_time
 import numpy as np
 
 from ik_service.cli.solve.options import add_robot_options, read_chain, UsageError
-from ik_service.common.arguments import checked_option
+from ik_service.common.option_values import checked_option
 from ik_service.extras.learning.guess import Guess
 from ik_service.extras.learning.guess_file import default_path, KINDS, load_guess
 from ik_service.extras.learning.table import sample_postures

@@ -17,11 +17,10 @@ from ik_service.extras.reach.postures import PostureMeasure
 from ik_service.extras.reach.region import Region
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.solvers.batch import solve_ik_batch
+from ik_service.solvers.batch import IkBatchResult, solve_ik_batch
 from ik_service.solvers.collision_test import collision_test, Collisions, CollisionTest
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
-from ik_service.solvers.result import IkBatchResult
 
 _COMPARED = 10  # postures with which two arms are distinguished
 _SAME = 1e-6  # by how much their poses may differ

@@ -21,10 +21,9 @@ from ik_service.extras.reach.region import around, Region
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import check_transforms
-from ik_service.solvers.batch import check_course
+from ik_service.solvers.batch import check_course, IkBatchResult
 from ik_service.solvers.collision_test import Collisions, CollisionTest
 from ik_service.solvers.options import IkOptions
-from ik_service.solvers.result import IkBatchResult
 
 _STARTS = 4  # of searches for a posture of better quality, besides the first
 _MANY = 10_000  # poses at all places, from which on there is one such start only

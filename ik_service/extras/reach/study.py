@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ik_service.cli.solve.options import add_description_options, described_robot
-from ik_service.common.arguments import checked_option
+from ik_service.common.option_values import checked_option
 from ik_service.common.quoting import quote
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import ArgumentError, MissingExtraError

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import numpy as np
 import yaml
 
-from ik_service.common.arguments import checked_option
+from ik_service.common.option_values import checked_option
 from ik_service.common.quaternions import quaternion_xyzw_from_rotation
 from ik_service.common.resources import urdf_path
 from ik_service.drawing.figures import (

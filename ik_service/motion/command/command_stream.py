@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -351,13 +352,17 @@ class CommandStream:
         self._motion = None
 
     def resume(
-        self, limits: MotionLimits, now: float, period: float, measured_speed: np.ndarray | None
+        self,
+        limits: MotionLimits,
+        now: float,
+        period: float,
+        measured_speed: Callable[[float], np.ndarray | None],
     ) -> bool | None:
         """
         Get ready for the next command, which goes on from the speed that the arm still has.
 
-        :param measured_speed: (n,) how fast the arm moves [rad/s] or [m/s], where a late tick
-            goes on from; None when it is not known, and taken for rest.
+        :param measured_speed: returns how fast the arm moves now (n,) [rad/s] or [m/s], where a
+            late tick goes on from; None when that is not known, and taken for rest.
         :returns: whether the tick is late; None when no command is due.
         """
         motion, elapsed = self._motion, self.gate.elapsed(now)
@@ -375,7 +380,8 @@ class CommandStream:
         self._velocity.last = None
         planned = motion.speed * limits.velocity
         size = float(planned @ planned)
-        share = 0.0 if measured_speed is None or not size else float(measured_speed @ planned)
+        speed = measured_speed(now)
+        share = 0.0 if speed is None or not size else float(speed @ planned)
         motion.slow_down(self.gate.slow_down(share / size if size else 0.0, late))
         return True
 
@@ -493,10 +499,11 @@ def _perform(
 
 def _is_sound(step: Step, q: np.ndarray) -> bool:
     """Whether a step has finite numbers, one for each joint."""
-    return all(
-        values is None or (values.shape == q.shape and bool(np.isfinite(values).all()))
-        for values in (step.goal, step.velocity)
-    )
+    return _are_sound(step.goal, q) and _are_sound(step.velocity, q)
+
+
+def _are_sound(values: np.ndarray | None, q: np.ndarray) -> bool:
+    return values is None or (values.shape == q.shape and bool(np.isfinite(values).all()))
 
 
 def _place_ahead(motion: JointMotion, step: Step, limits: MotionLimits) -> np.ndarray:

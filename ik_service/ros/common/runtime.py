@@ -18,14 +18,14 @@ import threading
 import traceback
 from typing import TYPE_CHECKING
 
-from ik_service.common.ros_installation import NoRosError, require_ros
+from ik_service.common.resources import NoRosError, require_ros
 from ik_service.exceptions import ArgumentError, IkServiceError
 
 if TYPE_CHECKING:
     from rclpy.executors import Executor
     from rclpy.node import Node
 
-    from ik_service.ros.common.executors import StreamExecutor
+    from ik_service.ros.common.stream_executor import StreamExecutor
 
 
 GRACE = 0.6

@@ -31,12 +31,12 @@ from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.capabilities.capability import Capability, MakeCapability, NodeParts
 from ik_service.ros.capabilities.loading import BUILT_IN, make_capabilities
 from ik_service.ros.common.actions import NodeWithActions
-from ik_service.ros.common.executors import (
-    SharedThreads,
-)
 from ik_service.ros.common.node_options import NodeOptions
 from ik_service.ros.common.publishers import not_received, publishers_of
 from ik_service.ros.common.response_retry import retry_dropped_responses
+from ik_service.ros.common.stream_executor import (
+    SharedThreads,
+)
 from ik_service.ros.common.tf_listener import tf_frames, TransformSource
 from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
 from ik_service.ros.motion.command_publisher import CommandPublisher
@@ -115,7 +115,12 @@ class IkNode(NodeWithActions):
         )
         self._compiler = Compiler(self.get_logger().warning)
         self._arm_services.compile_with(self._compiler.prepare)
-        self._loader = ArmLoader(lambda: self.parameters.solver, self._on_loaded, self._on_refused)
+        self._loader = ArmLoader(
+            lambda: self.parameters.solver,
+            self._on_loaded,
+            self._on_refused,
+            self._compiler.finish,
+        )
         self._descriptions = RobotDescriptions(
             self, self.parameters, self._loader, (self._commands.check, self._check_capabilities)
         )
@@ -161,7 +166,7 @@ class IkNode(NodeWithActions):
             log.info,
         )
         self._around = NodeContext(
-            lambda: self.get_clock().now().nanoseconds,
+            self._commands.clock.graph_time,
             lambda: publishers_of(self, 'joint_states'),
             self._commands.monitor,
             self._frames,
@@ -205,6 +210,7 @@ class IkNode(NodeWithActions):
 
         :raises IkServiceError: the description that the parameters give makes no arm.
         """
+        self._compiler.begin(self.parameters.solver.name)
         self._subscribe()
         self._descriptions.start()
         # Not by ROS time, which stands still in a paused simulation.

@@ -8,13 +8,9 @@ from contextlib import contextmanager, ExitStack
 from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 
-from ik_service.ros.common.executors import (
-    PartialExecutor,
-    partition,
-    SharedThreads,
-    StreamExecutor,
-)
+from ik_service.ros.common.partial_executor import PartialExecutor, partition
 from ik_service.ros.common.runtime import spinning
+from ik_service.ros.common.stream_executor import SharedThreads, StreamExecutor
 from ik_service.ros.node.services import Services
 
 # Those for paths, batches and capabilities wait for the ones that work; all but one for changes

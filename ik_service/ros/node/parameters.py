@@ -19,7 +19,7 @@ from rclpy.parameter import Parameter
 
 from ik_service.arm.arm import ArmSettings
 from ik_service.arm.group import SolverSettings
-from ik_service.common.arguments import parse_numbers, parse_positions
+from ik_service.common.option_values import parse_numbers, parse_positions
 from ik_service.exceptions import (
     IkServiceError,
     JointLimitsError,

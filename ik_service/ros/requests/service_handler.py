@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import array
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 import threading
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from sensor_msgs.msg import JointState
 
 from ik_service.arm.arm import Arm
 from ik_service.arm.group import ArmGroup, PreparedSolver
-from ik_service.arm.joint_state import known_positions, PostureSpace
+from ik_service.arm.joint_state import check_lengths, PostureSpace
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.threads import BackgroundWorkers
 from ik_service.exceptions import ArgumentError, UnknownJointError
@@ -273,10 +273,26 @@ def _overlay(
     try:
         return postures.overlay(posture, joints.name, joints.position)
     except ArgumentError:
-        names, positions = known_positions(postures, joints.name, joints.position, used)
+        names, positions = _known_positions(postures, joints.name, joints.position, used)
         if len(names) == len(joints.name):
             raise
     return postures.overlay(posture, names, positions)
+
+
+def _known_positions(
+    postures: PostureSpace,
+    names: Sequence[str],
+    values: Sequence[float],
+    used: np.ndarray | None,
+) -> tuple[Sequence[str], Sequence[float]]:
+    """Return a joint state without the joints at NaN that do not matter; all where one does."""
+    if used is None:
+        return names, values
+    check_lengths(names, values, 'joint_state')
+    matter = set(used.tolist())
+    indices = postures.indices(names).tolist()
+    kept = [k for k, i in enumerate(indices) if i in matter or not np.isnan(values[k])]
+    return [names[k] for k in kept], [values[k] for k in kept]
 
 
 def bring_inside(

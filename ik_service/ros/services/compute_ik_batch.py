@@ -32,8 +32,8 @@ from ik_service.ros.services.compute_ik import (
     IkHandler,
     places_links,
 )
-from ik_service.solvers.batch import solve_ik_batch
-from ik_service.solvers.result import IkBatchResult, IkStatus
+from ik_service.solvers.batch import IkBatchResult, solve_ik_batch
+from ik_service.solvers.result import IkStatus
 
 MOST_POSES = 10_000
 """Poses of a request."""

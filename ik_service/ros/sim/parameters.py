@@ -9,7 +9,7 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from ik_service.common.arguments import parse_positions
+from ik_service.common.option_values import parse_positions
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.parameters.parameter_declaration import (
     declare_parameters,

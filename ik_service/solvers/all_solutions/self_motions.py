@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 import math
 from typing import Any
 
@@ -202,10 +203,12 @@ class _SelfMotionFinder:
         edges, within = family.intervals(angles)
         padded = np.zeros((len(within) + 2, SHEETS), bool)
         padded[1:-1] = within
-        changes = padded[1:] != padded[:-1]
+        sheets, ends = np.nonzero((padded[1:] != padded[:-1]).T)
+        intervals, sheets = frozen(edges[ends].reshape(-1, 2)), sheets[::2]
+        firsts = [*np.flatnonzero(np.diff(sheets, prepend=-1)).tolist(), len(sheets)]
         branches = tuple(
-            SolutionBranch(frozen(edges[changes[:, sheet]].reshape(-1, 2)), int(sheet), family)
-            for sheet in np.flatnonzero(within.any(axis=0))
+            SolutionBranch(intervals[first:end], int(sheets[first]), family)
+            for first, end in pairwise(firsts)
         )
         return SelfMotions(self._arm.parameter, branches, bool(proved))
 

@@ -453,6 +453,6 @@ def test_what_fails_with_moveit_is_what_its_source_is_expected_to_fail():
     _, fails, _ = DEFECTS["MoveIt's codes"]
     # These depend on its solver and its conversions, and on the exception that ends its process.
     others = {'repeatable', 'not-a-number', 'orientation-constraint-scale', 'alive'}
-    others.add('scene-whole')  # its defect is in test_scenes.py
-    others |= {'plan-start-collides', 'plan-group', 'plan-no-goal'}  # theirs are in test_plans.py
+    others.add('scene-whole')  # its defect is in test_services.py
+    others |= {'plan-start-collides', 'plan-group', 'plan-no-goal'}  # theirs are there, too
     assert expected - others == {*fails.split()}

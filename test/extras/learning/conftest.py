@@ -13,9 +13,13 @@ def _trained(kind, name):
     return trainer(kind)(arm(name), 2000 if kind == 'table' else 3000, 0)
 
 
+def _require(kind):
+    pytest.importorskip('scipy' if kind == 'table' else 'sklearn')
+
+
 @pytest.fixture(params=['table', 'network'])
 def kind(request):
-    pytest.importorskip('scipy' if request.param == 'table' else 'sklearn')
+    _require(request.param)
     return request.param
 
 
@@ -25,7 +29,8 @@ def planar_guess(kind):
     return _trained(kind, 'planar_6r')
 
 
-@pytest.fixture(params=['planar_6r', 'ur5e'])
-def guess(kind, request):
-    """A guess of each kind for two arms."""
-    return _trained(kind, request.param)
+@pytest.fixture(params=[('table', 'ur5e'), ('network', 'planar_6r')], ids='-'.join)
+def guess(request):
+    """A guess of each kind for one of two arms."""
+    _require(request.param[0])
+    return _trained(*request.param)

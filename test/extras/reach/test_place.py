@@ -1,4 +1,4 @@
-"""Places for a base from the command line: what is printed, written, drawn and refused."""
+"""Inverse reachability maps, and the program ik_place that uses them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,173 @@ import math
 import numpy as np
 import pytest
 from support.chains import arm
-from support.robots import SCARA
+from support.reach_maps import as_layout_1
+from support.robots import GANTRY, SCARA, TWO_LINKS
 
 from ik_service.cli import programs
-from ik_service.extras.reach import capability_map, InverseMap
+from ik_service.common.resources import urdf_path
+from ik_service.common.transforms import rigid_transform, rotation_from_rpy
+from ik_service.exceptions import ArgumentError, StoreError
+from ik_service.extras.reach import capability_map, InverseMap, place, Region, search_places
+from ik_service.extras.reach.inverse_map import tip_poses
 from ik_service.extras.scale import ChainSpec
+
+zarr = pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
+
+
+def inverse(spec, folder, **arguments):
+    return InverseMap.of(capability_map(spec, folder / 's', progress=False, **arguments))
+
+
+@pytest.fixture(scope='module')
+def scara(tmp_path_factory):
+    folder = tmp_path_factory.mktemp('scara')
+    return inverse(ChainSpec.of(SCARA), folder, spacing=0.1, orientations=6)
+
+
+@pytest.fixture(scope='module')
+def panda(tmp_path_factory):
+    spec = ChainSpec.of(urdf_path('panda'), 'panda_link0', 'panda_hand_tcp')
+    return inverse(spec, tmp_path_factory.mktemp('panda'), spacing=0.3, orientations=6)
+
+
+def test_a_scara_may_stand_on_a_ring_around_its_tip(scara):
+    T = rigid_transform(rotation_from_rpy(0.0, 0.0, 0.7), (0.4, -0.2, 0.1))
+    found = scara.query(T, headings=6)
+    radius = np.hypot(*(found[:, :2] - T[:2, 3]).T)
+    assert radius.min() > 0.1 - 0.1
+    assert radius.max() < 0.7 + 0.1
+    assert (found[:, 4] == 1.0).all()
+    assert len(scara.query(T, base_height=0.5)) == 0
+    with pytest.raises(ArgumentError, match='headings: has to be a whole number'):
+        scara.query(T, headings=0)
+    clear = Region((0.75, 0.75), (-0.2, -0.2))
+    assert len(scara.query(T, clear, headings=6)) == 6
+
+
+def test_places_of_the_base_are_reached_poses_turned_round(panda):
+    bases, quality = panda.bases
+    assert len(bases) == len(quality) == (panda.quality > 0.0).sum()
+    assert ((quality > 0.0) & (quality <= 1.0)).all()
+    chain = arm('panda')
+    for T_tip_base in bases[:: len(bases) // 20]:
+        T_base_tip = np.linalg.inv(T_tip_base)
+        assert chain.arrays.reach[3] >= np.linalg.norm(T_base_tip[:3, 3] - chain.arrays.reach[:3])
+        place_there = Region((0, 0), (0, 0), (0, 0), yaw=(0, 0))
+        assert len(panda.query(T_base_tip, place_there)) == 1
+
+
+def test_a_look_up_is_that_of_the_nearest_cell_and_rotation(panda):
+    rng = np.random.default_rng(1)
+    region = Region((-1, 1), (-1, 1), (-0.2, 0.2), mounting=(0.3, 0.2, 0.1))
+    places = rng.uniform(region.lower, region.upper, (200, 4))
+    poses = np.array(
+        [
+            rigid_transform(rotation_from_rpy(*rng.uniform(-3, 3, 3)), rng.uniform(-0.8, 0.8, 3))
+            for _ in range(5)
+        ]
+    )
+    seen = tip_poses(region.poses(places), poses).reshape(200, 5, 4, 4)
+    cells = np.floor((seen[..., :3, 3] - panda.origin) / panda.spacing + 0.5).astype(int)
+    shape = np.array(panda.quality.shape[:3])
+    inside = ((cells >= 0) & (cells < shape)).all(axis=-1)
+    turn = np.einsum('rij,ckij->ckr', panda.rotations, seen[..., :3, :3]).argmax(axis=-1)
+    x, y, z = np.moveaxis(np.clip(cells, 0, shape - 1), -1, 0)
+    for turned in (True, False):
+        value = panda.quality[x, y, z, turn] if turned else panda.quality[x, y, z].max(axis=-1)
+        value = np.where(inside, value, 0.0)
+        scores = panda.scores(region, places, poses, turned)
+        np.testing.assert_allclose(scores.share, (value > 0.0).mean(axis=1))
+        least = np.where(value > 0.0, value, np.inf).min(axis=1)
+        np.testing.assert_allclose(scores.quality, np.where(np.isfinite(least), least, 0.0))
+    assert 0.0 < scores.share.mean() < 1.0
+
+
+def test_what_a_map_finds_is_solved_for(panda):
+    chain = arm('panda')
+    q = chain.middle + 0.3 * np.random.default_rng(0).uniform(-1, 1, (5, 7))
+    poses = np.array([chain.forward(row) for row in q])
+    region = Region((-0.3, 0.3), (-0.3, 0.3))
+    by_map = search_places(panda, poses, region=region, candidates=2000)
+    by_solves = search_places(panda.spec, poses, region=region, candidates=500)
+    assert by_map.best.share == by_solves.best.share == 1.0
+    for pose, row in zip(poses, by_map.best.q, strict=True):
+        T = by_map.best.T_world_base @ chain.forward(row)
+        np.testing.assert_allclose(T, pose, atol=5e-5)
+
+
+def test_a_map_for_whole_poses_tells_about_positions(panda):
+    pose = rigid_transform(position=(0.3, 0.0, 0.5))
+    options = {**vars(panda.spec.options), 'task_weights': (1, 1, 1, 0, 0, 0)}
+    found = place(panda, [pose], candidates=500, options=type(panda.spec.options)(**options))
+    assert found[0].share == 1.0
+
+
+def test_a_map_comes_back_from_its_file(scara, tmp_path):
+    path = tmp_path / 'scara.zarr'
+    scara.save(path)
+    scara.save(path)  # replaces it
+    loaded = InverseMap.load(path)
+    assert loaded.spec == scara.spec
+    assert loaded.spacing == scara.spacing
+    for name in ('origin', 'rotations', 'quality'):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(scara, name))
+    assert [each.name for each in tmp_path.iterdir()] == ['scara.zarr']
+    with pytest.raises(ValueError, match='read-only'):
+        loaded.quality[0, 0, 0, 0] = 1.0
+
+
+def test_other_and_damaged_files_are_refused(scara, tmp_path):
+    with pytest.raises(StoreError, match='is no inverse map'):
+        InverseMap.load(tmp_path / 'none')
+    other = tmp_path / 'other.zarr'
+    zarr.open_group(other, mode='w').attrs['kind'] = 'something'
+    with pytest.raises(StoreError, match='holds something else'):
+        InverseMap.load(other)
+    with pytest.raises(StoreError, match='holds something else'):
+        scara.save(other)
+    path = tmp_path / 'scara.zarr'
+    scara.save(path)
+    zarr.open_group(path, mode='r+').attrs['format'] = 99
+    with pytest.raises(StoreError, match='has layout 99'):
+        InverseMap.load(path)
+    for spacing in ('wide', -1.0):
+        for change in (as_layout_1, lambda path: None):
+            scara.save(path)
+            change(path)
+            zarr.open_group(path, mode='r+').attrs['spacing'] = spacing
+            with pytest.raises(StoreError, match=r'is damaged: .*(spacing|wide)'):
+                InverseMap.load(path)
+
+
+def test_a_map_of_another_arm_is_refused(scara):
+    with pytest.raises(ArgumentError, match='inverse_map: is that of another arm'):
+        search_places(arm('panda'), [np.eye(4)], inverse_map=scara)
+
+
+def test_a_map_needs_a_grid(tmp_path):
+    spec = ChainSpec.of(TWO_LINKS)
+    found = capability_map(
+        spec,
+        tmp_path / 's',
+        positions=[[0.3, 0, 0], [0.4, 0.11, 0]],
+        orientations=2,
+        progress=False,
+    )
+    with pytest.raises(ArgumentError, match='found: has other positions'):
+        InverseMap.of(found)
+    with pytest.raises(ArgumentError, match='found: has to be a CapabilityMap, not None'):
+        InverseMap.of(None)
+
+
+def test_a_gantry_may_stand_anywhere_in_a_box_whatever_the_orientation(tmp_path):
+    found = inverse(ChainSpec.of(GANTRY), tmp_path, spacing=0.25, orientations=4)
+    T = rigid_transform(rotation_from_rpy(0.4, 1.0, 2.0), (1.0, 2.0, 0.0))
+    facing = Region((0.0, 2.0), (1.0, 3.0), yaw=(0.0, 0.0))
+    stands = found.query(T, facing)
+    assert len(stands) == 25
+    assert np.abs(stands[:, :2] - [1.0, 2.0]).max() == pytest.approx(0.5)
+
 
 HEAD = 'x,y,z,roll,pitch,yaw\n'
 

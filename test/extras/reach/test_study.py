@@ -46,6 +46,13 @@ def survey(tmp_path, *options):
     return study.run(parsed)
 
 
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave out the figures, which take most of the time."""
+    for name in ('draw_reach', 'draw_comparison'):
+        monkeypatch.setattr(study, name, lambda path, *_: path)
+
+
 def test_the_files_hold_the_same_points(tmp_path, capsys):
     paths = survey(tmp_path, '--points', 6, '--orientations', 5, '--searches', 10)
     assert [path.name for path in paths] == ['reach.csv', 'reach.npz', 'reach.zarr', 'reach.png']
@@ -73,7 +80,7 @@ def test_the_files_hold_the_same_points(tmp_path, capsys):
     assert {path.name for path in tmp_path.iterdir()} == {path.name for path in paths}
 
 
-def test_the_share_that_is_free_of_collisions_is_told(tmp_path, capsys):
+def test_the_share_that_is_free_of_collisions_is_told(undrawn, tmp_path, capsys):
     pytest.importorskip('coal')
     options = ['--points', 4, '--orientations', 3, '--searches', 5]
     survey(tmp_path, *options, '--avoid-collisions')
@@ -98,7 +105,7 @@ def test_two_arms_are_compared_on_one_grid(tmp_path, capsys):
     assert f'panda and ur5e share {first.compare(second).shared:.2f} m³' in told
 
 
-def test_a_store_is_gone_on_with_and_of_one_survey_only(tmp_path, capsys):
+def test_a_store_is_gone_on_with_and_of_one_survey_only(undrawn, tmp_path, capsys):
     store = tmp_path / 'store'
     (tmp_path / 'out').mkdir()
     options = ['--points', 4, '--orientations', 2, '--searches', 5, '--store', store]
@@ -113,14 +120,14 @@ def test_a_store_is_gone_on_with_and_of_one_survey_only(tmp_path, capsys):
         survey(tmp_path / 'out', *options, '--searches', 6)
 
 
-def test_an_arm_that_reaches_no_orientation_has_a_note(tmp_path, capsys):
+def test_an_arm_that_reaches_no_orientation_has_a_note(undrawn, tmp_path, capsys):
     file = tmp_path / 'two_links.urdf'
     file.write_text(TWO_LINKS)
     survey(tmp_path, '--urdf', file, '--points', 6, '--orientations', 4)
     assert 'cannot choose how its tip is turned' in capsys.readouterr().out
 
 
-def test_positions_alone_are_mapped_of_an_arm_with_few_joints(tmp_path, capsys):
+def test_positions_alone_are_mapped_of_an_arm_with_few_joints(undrawn, tmp_path, capsys):
     file = tmp_path / 'two_links.urdf'
     file.write_text(TWO_LINKS)
     paths = survey(tmp_path, '--urdf', file, '--points', 6)
@@ -142,7 +149,7 @@ def test_an_arm_that_reaches_no_position_of_the_grid_is_drawn(tmp_path, capsys):
     assert (tmp_path / 'reach.png').read_bytes().startswith(b'\x89PNG')
 
 
-def test_arms_of_one_name_are_told_apart(tmp_path, capsys):
+def test_arms_of_one_name_are_told_apart(undrawn, tmp_path, capsys):
     file = tmp_path / 'gantry.urdf'
     file.write_text(GANTRY)
     options = ['--urdf', file, '--points', 3, '--orientations', 2, '--compare', file]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,19 +12,22 @@ import sys
 import numpy as np
 import pytest
 from support.chains import REPOSITORY
-from support.stores import assert_same_store, file_of, SUCCESS
+from support.stores import ARRAYS, assert_same_store, file_of, SUCCESS
 
 pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 
+import zarr
 
 from ik_service.exceptions import ArgumentError, StoreError, StoreInterruptedError
 from ik_service.extras.scale import (
     ChainSpec,
     NO_POSE,
+    PoseGrid,
     ResultStore,
     solve_to_store,
     UNSOLVED,
 )
+from ik_service.extras.scale.store_chunks import StoreChunks
 
 URDF = REPOSITORY / 'urdf' / 'panda.urdf'
 
@@ -62,7 +66,7 @@ except (IkServiceError, KeyboardInterrupt) as error:
 
 @pytest.fixture(scope='module')
 def targets(targets):
-    return targets[:1000]
+    return targets[:430]
 
 
 @pytest.fixture
@@ -91,7 +95,7 @@ class TestInterruption:
             assert set(status) <= {SUCCESS, UNSOLVED}
             solved.append((status == SUCCESS).sum())
             q = ResultStore.existing(tmp_path / 's').read('q')  # also of the chunk in the middle
-            assert len(q) == 1000
+            assert len(q) == 430
             assert not np.isnan(q[status == SUCCESS]).any()
         assert solved == [0, 100, 200, 400]
         report = solve()
@@ -149,18 +153,18 @@ class TestDamage:
             with pytest.raises(StoreError, match=f'damaged: {array}, rows 300 to 350'):
                 store.read(array, 300, 350)
         assert len(store.read(array, 0, 300)) == 300
-        assert len(store.read(array, 400)) == 600
+        assert len(store.read(array, 400)) == 30
         report = solve()
-        assert report.solved_before == 900
+        assert report.solved_before == 330
         assert_same_store(report.store, expected)
 
     def test_array_that_was_cut_short_grows_again(self, solve, expected, targets, tmp_path):
         solve(targets=iter([targets]))
         settings = tmp_path / 's' / 'searches' / 'zarr.json'
-        settings.write_text(settings.read_text().replace('1000', '450', 1))
-        assert ResultStore.existing(tmp_path / 's').size == 450
+        settings.write_text(settings.read_text().replace('430', '350', 1))
+        assert ResultStore.existing(tmp_path / 's').size == 350
         report = solve(targets=iter([targets]))
-        assert report.solved_before == 400
+        assert report.solved_before == 300
         assert_same_store(report.store, expected)
 
     def test_chunk_without_a_pose_is_whole(self, solve, targets):
@@ -177,7 +181,7 @@ class TestRefusal:
     def test_store_of_something_else_is_kept(self, solve, targets, expected, tmp_path):
         solve()
         with pytest.raises(StoreError, match='other targets'):
-            solve(targets=targets[:999])
+            solve(targets=targets[:429])
         other = ChainSpec.of(URDF, 'panda_link0', 'panda_link8')
         with pytest.raises(StoreError, match='other chains'):
             solve_to_store(other, targets, tmp_path / 's', progress=False)
@@ -227,7 +231,7 @@ class TestRefusal:
         has_content = result_store.has_content
         monkeypatch.setattr(result_store, 'has_content', overtaken)
         report = solve()
-        assert report.solved_before == 1000
+        assert report.solved_before == 430
         assert_same_store(report.store, expected)
 
     def test_unknown_array_is_named(self, solve):
@@ -282,7 +286,7 @@ def files_of(path):
         ('status', {'data_type': 'int8'}, 'array status cannot be opened: .*int8'),
         ('status', {'data_type': 'int8', 'fill_value': -1}, 'array status has type int8'),
         ('status', {'fill_value': 0}, 'array status has 0 for what is missing, not 255'),
-        ('q', {'shape': [1000, 6]}, r'array q has rows of shape \(6,\), not \(7,\)'),
+        ('q', {'shape': [430, 6]}, r'array q has rows of shape \(6,\), not \(7,\)'),
         ('q', {'chunk_grid': {'name': 'regular', 'configuration': {'chunk_shape': [99, 7]}}},
          r'array q has chunks of shape \(99, 7\), not \(100, 7\)'),
         ('searches', {'codecs': [{'name': 'bytes', 'configuration': {'endian': 'little'}}]},
@@ -303,7 +307,7 @@ def test_changed_arrays_are_named(solve, expected, tmp_path, array, changes, tex
     assert files_of(tmp_path / 's') == before
     settings.write_text(right)
     report = solve()
-    assert report.solved_before == 1000
+    assert report.solved_before == 430
     assert_same_store(report.store, expected)
 
 
@@ -312,7 +316,7 @@ def test_changed_arrays_are_named(solve, expected, tmp_path, array, changes, tex
     [
         ('chunk', 0), ('chunk', 'a'), ('chunk', None), ('chunk', True), ('chunk', 99),
         ('joint_names', 3), ('joint_names', [1]), ('joint_names', ['a']), ('spec', None),
-        ('targets', 3), ('id', 5), ('chain', None), ('id', '0' * 32), ('targets', 'array 999'),
+        ('targets', 3), ('id', 5), ('chain', None), ('id', '0' * 32), ('targets', 'array 429'),
         ('joint_names', list('abcdefg')), ('digests', None),
         ('digests', {'a': 'b'}),
     ],
@@ -335,7 +339,7 @@ def test_attributes_of_others_stay(solve, tmp_path):
     content = json.loads(settings.read_text())
     content['attributes'] |= {'operator': 'Ada'}
     settings.write_text(json.dumps(content))
-    assert solve().solved_before == 1000
+    assert solve().solved_before == 430
     assert ResultStore.existing(tmp_path / 's').attributes['operator'] == 'Ada'
 
 
@@ -392,3 +396,76 @@ def test_changed_chain_is_told_also_by_those_who_only_read(solve, tmp_path):
     assert (
         ResultStore.existing(tmp_path / 's').chain_spec.digest == solve().store.chain_spec.digest
     )
+
+
+FILES = (*ARRAYS, 'target_digest', 'status', 'checksums')
+
+
+def copy(source, number, destination, place, arrays=FILES):
+    for array in arrays:
+        shutil.copy(file_of(source, array, number), file_of(destination, array, place))
+
+
+def test_zarr_reads_what_is_written(solve, tmp_path):
+    store = solve().store
+    group = zarr.open_group(tmp_path / 's', mode='r')
+    assert set(group.array_keys()) == set(FILES)
+    for name in (*ARRAYS, 'target_digest', 'status'):
+        assert group[name].shape[0] == 430
+        np.testing.assert_array_equal(group[name][:], store.read(name))
+    assert group['checksums'].shape == (5, 7)
+    assert len(np.unique(group['checksums'][:])) == 35
+
+
+def test_what_zarr_has_written_is_read(solve, targets, expected, tmp_path):
+    solve()
+    group = zarr.open_group(tmp_path / 's', mode='r+')
+    for name in FILES:
+        group[name][:] = group[name][:]
+    report = solve()
+    assert report.solved_before == 430
+    assert_same_store(report.store, expected)
+
+
+@pytest.mark.parametrize('array', FILES)
+def test_file_of_another_chunk_is_noticed(solve, expected, tmp_path, array):
+    solve()
+    copy(tmp_path / 's', 1, tmp_path / 's', 3, [array])
+    equal = array == 'status'  # all were solved
+    read = 'q' if array == 'checksums' else array
+    if not equal:
+        with pytest.raises(StoreError, match=f'damaged: {read}, rows 300 to 400: .* is not the'):
+            ResultStore.existing(tmp_path / 's').read(read, 300, 400)
+    report = solve()
+    assert report.solved_before == (430 if equal else 330)
+    assert_same_store(report.store, expected)
+
+
+def test_all_files_of_another_chunk_or_store_are_noticed(spec, targets, solve, tmp_path):
+    turns = targets[:6, :3, :3]
+    grids = [PoseGrid(targets[rows, :3, 3], turns) for rows in (slice(60), slice(60, 120))]
+    expected = solve(targets=grids[0]).store.read('q')
+    solve(tmp_path / 'other', targets=grids[1])
+    for source, number in (('s', 1), ('other', 2)):
+        copy(tmp_path / source, number, tmp_path / 's', 2)
+        report = solve(targets=grids[0])
+        assert report.solved_before == 260
+        np.testing.assert_array_equal(report.store.read('q'), expected)
+
+
+def test_chunk_that_is_written_meanwhile_is_read_again(solve, targets, expected, monkeypatch):
+    store = solve().store
+    rows = {name: store.read(name, 100, 200) for name in store.arrays}
+    other = {**rows, 'q': rows['q'] + 1.0}
+    chunks, written = store._chunks, StoreChunks._written
+
+    def overtaken(self, number):
+        found = written(self, number)
+        monkeypatch.undo()
+        self.write(number, other)
+        return found
+
+    monkeypatch.setattr(StoreChunks, '_written', overtaken)
+    np.testing.assert_array_equal(store.read('q', 100, 200), other['q'])
+    chunks.write(1, rows)
+    assert_same_store(store, expected)

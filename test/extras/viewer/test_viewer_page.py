@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 import re
 import signal
 
 import numpy as np
 import pytest
+from support.chains import REPOSITORY
 from support.page.browser import (
     browser,
     changed_pixels,
@@ -16,11 +16,16 @@ from support.page.browser import (
     red_pixels,
     sandy_pixels,
     View,
+    yellow_pixels,
 )
+from support.reach_maps import write_reach
 
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
+pytest.importorskip('control_msgs', reason='control_msgs is needed for its types')
 
+from geometry_msgs.msg import PoseStamped
+from sensor_msgs.msg import JointState
 from support.harness import Bench, START_TIMEOUT, until
 
 import ik_service as iks
@@ -28,8 +33,9 @@ from ik_service.extras.viewer.panel.joint_widgets import HOLD_TIME
 from ik_service.ros.common.conversions import pose_from_matrix
 
 pytestmark = [pytest.mark.browser, pytest.mark.dds, pytest.mark.slow]
-URDF = str(Path(__file__).parents[3] / 'urdf' / 'panda.urdf')
+URDF = str(REPOSITORY / 'urdf' / 'panda.urdf')
 BASE, TIP = 'panda_link0', 'panda_hand_tcp'
+VIEWER = 'ik_service.extras.viewer.main'
 START = {
     'panda_joint2': -0.785,
     'panda_joint4': -2.356,
@@ -46,12 +52,14 @@ class Scenario:
     def __init__(self, bench, chromium):
         self.bench = bench
         self.chain = iks.Robot.from_urdf(URDF).chain(BASE, TIP)
-        viewer = bench.start('ik_service.extras.viewer.main', ready=None, port=0)
+        # Few pictures, so that those of a machine without a graphics card keep up.
+        viewer = bench.start(VIEWER, ready=None, port=0, rate=10.0)
         for solver in ('levenberg_marquardt', 'pseudoinverse'):  # not in the node, under the clock
             iks.Solver(self.chain, solver).warm_up()
         viewer.wait_for(r'ready: http\S+', START_TIMEOUT)
         self.address = re.search(r'http\S+', viewer.output)[0]
         self.view = View(chromium, self.address)
+        self.page = self.view.page
         self.view.wait_for('Waiting for an IK node')
         self.view.close_notices()
         self.node = self.start_node()
@@ -59,9 +67,8 @@ class Scenario:
         self.empty = self.view.shot('viewer-empty')
         initial = ', '.join(f'{name}={value}' for name, value in START.items())
         bench.start('ik_service.ros.sim.main', urdf=URDF, initial_positions=initial)
-        from sensor_msgs.msg import JointState
-
         self.states = bench.record(JointState, 'joint_states')
+        self.targets = bench.publisher(PoseStamped, 'target_pose')
         self.view.wait_for('Connected to')
 
     def start_node(self):
@@ -81,18 +88,65 @@ class Scenario:
     def is_at_rest(self):
         return max(abs(speed) for speed in self.states.next().velocity) < 1e-3
 
+    def is_near(self, T):
+        return np.allclose(self.tip(), T, atol=3e-3)
+
+    def open(self, tab):
+        self.page.get_by_role('tab', name=tab, exact=True).click()
+
+    def press(self, name):
+        self.page.get_by_role('button', name=name, exact=True).click()
+
+    def go(self, T):
+        """Move the gizmo, and the arm with it, as another program would."""
+        target = PoseStamped(pose=pose_from_matrix(T))
+        target.header.frame_id = BASE
+        self.targets.publish(target)
+        until(lambda: self.is_near(T), SLOW, 'the target')
+
     def parameter(self, name):
         return self.bench.get_parameters('ik_service', name)[0]
 
 
 @pytest.fixture(scope='module')
-def scenario(ros_context, tmp_path_factory):
+def chromium():
+    with browser() as running:
+        yield running
+
+
+@pytest.fixture(scope='module')
+def scenario(ros_context, tmp_path_factory, chromium):
     bench = Bench(ros_context, tmp_path_factory.mktemp('viewer'))
     try:
-        with browser() as chromium:
-            yield Scenario(bench, chromium)
+        yield Scenario(bench, chromium)
     finally:
         bench.close()
+
+
+def test_the_map_of_the_parameter_is_seen_until_it_is_hidden(bench, chromium, tmp_path):
+    """Of a viewer without a node; before the scenario, whose page would make it slow."""
+    points = np.array([[x, y, z] for x in (-0.3, 0.0) for y in (-0.3, 0.3) for z in (0.8, 1.1)])
+    # Half of the orientations on the one side, and all on the other.
+    reachable = np.where(points[:, 1] < 0.0, 0.5, 1.0)
+    ends = {'base_link': BASE, 'tip_link': TIP}
+    spacing = np.full(3, 0.3)
+    path = write_reach(tmp_path, points=points, spacing=spacing, reachable=reachable, **ends)
+    viewer = bench.start(VIEWER, ready=None, port=0, urdf=URDF, reach=str(path), **ends)
+    view = View(chromium, viewer.wait_for(r'ready: (http\S+)', START_TIMEOUT)[1])
+    view.close_notices()
+    view.page.get_by_role('tab', name='Reach').click()
+
+    def until_yellow(condition, what):
+        until(lambda: condition(yellow_pixels(view.shot('viewer-reach'))), SLOW, what)
+
+    view.wait_for('8 positions, 300 mm apart', SLOW)
+    until_yellow(lambda count: count > 100, 'the positions')
+    view.page.get_by_label('Show the map').click()
+    until_yellow(lambda count: count < 10, 'none')
+    view.page.get_by_label('Show the map').click()
+    until_yellow(lambda count: count > 100, 'the positions again')
+    assert not view.errors
+    view.page.close()
 
 
 def seen(scenario, points):
@@ -268,6 +322,64 @@ def test_objects_are_seen_and_what_collides_is_red_and_named(scenario):
     objects.publish(ball)
     until(lambda: page.get_by_label('Objects').count() == 0, SLOW, 'no switch')
     see_no_ball()
+
+
+def test_a_path_of_two_points_is_drawn_previewed_and_executed(scenario):
+    first = scenario.chain.forward(ready(scenario))
+    scenario.go(first)
+    second = first.copy()
+    second[:3, 3] += (0.05, 0.15, 0.05)
+    scenario.open('Path')
+    scenario.view.wait_for('Draw a path', SLOW)
+    for number, T in enumerate((first, second), start=1):
+        scenario.go(T)
+        # The page, too, has to have heard where the gizmo is.
+        text = 'one more is needed' if number == 1 else '2 waypoints'
+
+        def add(text=text):
+            scenario.press('Add waypoint')
+            scenario.page.wait_for_timeout(500)
+            return text in scenario.view.text()
+
+        until(add, SLOW, text)
+    scenario.press('Preview')
+    scenario.view.wait_for('not where the path starts', SLOW)
+    assert scenario.is_near(second)  # a preview moves nothing
+    assert scenario.page.get_by_role('button', name='Execute').is_disabled()
+    scenario.press('Go to the start')
+    scenario.view.wait_for('Ready to execute', SLOW)
+    assert scenario.is_near(first)
+    scenario.states.clear()
+    scenario.press('Execute')
+    scenario.view.wait_for('The arm has gone along the path', SLOW)
+    assert scenario.is_near(second)
+    names = scenario.chain.joint_names
+    tips = []
+    for message in scenario.states.messages:
+        positions = dict(zip(message.name, message.position, strict=True))
+        tips.append(scenario.chain.forward([positions[name] for name in names])[:3, 3])
+    way = (second - first)[:3, 3]
+    away = np.cross(np.array(tips) - first[:3, 3], way / np.linalg.norm(way))
+    assert np.linalg.norm(away, axis=1).max() < 3e-3  # from the straight line
+    assert not scenario.view.errors
+
+
+def test_a_button_moves_the_arm_while_it_is_held(scenario):
+    scenario.open('By hand')
+    scenario.view.wait_for('the arm moves while a button is held', SLOW)
+    button = scenario.page.get_by_role('button', name='+ z', exact=True)
+    button.scroll_into_view_if_needed()
+    before = scenario.tip()
+    box = button.bounding_box()
+    scenario.page.mouse.move(box['x'] + box['width'] / 2, box['y'] + box['height'] / 2)
+    scenario.page.mouse.down()
+    up = until(lambda: (scenario.tip() - before)[2, 3] > 0.02, SLOW, 'a motion upwards')
+    assert up
+    scenario.page.mouse.up()
+    until(lambda: max(map(abs, scenario.states.next().velocity)) < 1e-4, SLOW, 'rest')
+    moved = (scenario.tip() - before)[:3, 3]
+    assert np.abs(moved[:2]).max() < 0.1 * moved[2]
+    assert not scenario.view.errors
 
 
 def test_a_node_that_was_killed_is_reported_and_reconnected(scenario):

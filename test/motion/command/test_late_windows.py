@@ -262,8 +262,8 @@ def distance_from_way(points, way):
     return np.linalg.norm(away - along[..., None] * steps, axis=2).min(axis=1)
 
 
-@pytest.mark.parametrize('rate', [50.0, 100.0, 250.0, 500.0])
-@pytest.mark.parametrize('seed', range(4))
+@pytest.mark.parametrize('rate', [50.0, 100.0, 500.0])
+@pytest.mark.parametrize('seed', range(2))
 def test_the_motion_of_windows_stays_on_the_way_of_the_commands_when_ticks_jitter(seed, rate):
     random = np.random.default_rng(seed)
     drive = Wanderer(random, LIMITS)
@@ -318,7 +318,7 @@ def test_commands_that_leap_are_followed_within_the_limits():
 
 
 @pytest.mark.parametrize('averaged', [0.0, 0.15])
-@pytest.mark.parametrize('seed', range(8))
+@pytest.mark.parametrize('seed', range(4))
 def test_commands_in_time_are_played_as_they_are_also_when_limits_change(seed, averaged):
     random, period, goal = np.random.default_rng(seed), 0.01, np.zeros(2)
     motion = JerkLimitedMotion(goal, averaged) if averaged else JointMotion(goal)

@@ -1,5 +1,6 @@
 """Executor of subscriptions whose messages come all the time; clients and servers of actions."""
 
+from contextlib import ExitStack
 import threading
 import time
 
@@ -13,7 +14,8 @@ from std_msgs.msg import String
 from support.harness import until
 
 from ik_service.ros.common.actions import DeferredActionServer, ThreadSafeActionClient
-from ik_service.ros.common.executors import StreamExecutor
+from ik_service.ros.common.runtime import spinning
+from ik_service.ros.common.stream_executor import StreamExecutor
 
 
 @pytest.fixture
@@ -128,6 +130,32 @@ def test_nodes_come_and_go_and_an_error_of_one_is_no_matter_of_the_other(
         a.publish(String(data='a'))
         until(lambda: len(taken[0]) == 51, 30.0, 'the message')
     assert len(taken[1]) == 50
+
+
+def test_messages_of_several_nodes_are_taken_in_turns_but_one_that_lasts_keeps_none(
+    nodes, bench, ros_context
+):
+    turn, goes, taken = threading.Lock(), threading.Event(), []
+    executors = [StreamExecutor(ros_context, turn=turn) for _ in nodes]
+
+    def take(message):
+        taken.append((message.data, turn.locked()))
+        assert message.data != 'waits' or goes.wait(30.0)
+
+    with spinning(*executors), ExitStack() as stack:
+        for node, executor in zip(nodes, executors, strict=True):
+            group = MutuallyExclusiveCallbackGroup()
+            topic = f'to_{node.get_name()}'
+            node.create_subscription(String, topic, take, 100, callback_group=group)
+            stack.enter_context(executor.serving(node, [group]))
+        a, b = (bench.publisher(String, f'to_{name}') for name in 'ab')
+        a.publish(String(data='waits'))
+        until(lambda: len(taken) == 1, 30.0, 'the first message')
+        b.publish(String(data='goes on'))
+        until(lambda: len(taken) == 2, 30.0, 'the message of the other node')
+        goes.set()
+    assert taken == [('waits', True), ('goes on', True)]
+    assert not turn.locked()
 
 
 def _first_letters(texts):

@@ -13,7 +13,7 @@ class Graph:
 
     def __init__(self, simulated=False):
         self.real, self.graph, self.ros_time_is_active = 50.0, 1000.0, simulated
-        self.clock = MotionClock(self, lambda: self.real)
+        self.clock = MotionClock(self, lambda: self.real, lambda: self.now().nanoseconds)
 
     def now(self):
         return SimpleNamespace(nanoseconds=round(1e9 * self.graph))

@@ -74,7 +74,7 @@ class Bodies:
         self.arm = build_arm(URDF, ArmSettings(groups=settings), srdf=srdf(*names))
         self.output, self.warnings, self.now = Output(), [], 100.0
         real = SimpleNamespace(ros_time_is_active=False, now=lambda: Time(seconds=1000))
-        clock = MotionClock(real, lambda: self.now)
+        clock = MotionClock(real, lambda: self.now, lambda: 1000 * 10**9)
         self.followers = Followers(
             MeasuredState(self.arm),
             SolverSettings(),

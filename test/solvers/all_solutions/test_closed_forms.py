@@ -1,13 +1,15 @@
-"""Closed forms of arms of six revolute joints, and the elimination where there is none."""
+"""All solutions in closed form and self-motions."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
-from support.chains import arm, planar, postures, snake, targets
+from support.chains import arm, joint_xml, limit_xml, planar, postures, robot_xml, snake, targets
 from support.robots import JOINTS, six_joint_arm, WITHOUT
 
 import ik_service as iks
+from ik_service.exceptions import ArgumentError
 from ik_service.solvers.all_solutions.closed_forms import (
     closed_form_of,
     GENERAL,
@@ -153,3 +155,169 @@ def test_chains_for_which_there_is_none(chain):
 def test_arms_that_need_it():
     assert all(needs_elimination(six_joint_arm(name)) for name in WITHOUT)
     assert not needs_elimination(arm('ur5e'))
+
+
+IIWA_LENGTHS = (0.1575, 0.2025, 0.2045, 0.2155, 0.1845, 0.2155, 0.081)
+IIWA_AXES = ('z', 'y', 'z', '-y', 'z', 'y', 'z')
+IIWA_LIMITS = (2.967, 2.094, 2.967, 2.094, 2.967, 2.094, 3.054)
+DIRECTIONS = {'y': (0, 1, 0), '-y': (0, -1, 0), 'z': (0, 0, 1)}
+
+
+def iiwa():
+    """Arm with spherical shoulder and wrist, with the lengths and limits of an iiwa."""
+    links = ''.join(f'<link name="link{i}"/>' for i in range(8))
+    joints = ''.join(
+        joint_xml(
+            f'joint{i}',
+            'revolute',
+            f'link{i}',
+            f'link{i + 1}',
+            (0, 0, IIWA_LENGTHS[i]),
+            axis=DIRECTIONS[IIWA_AXES[i]],
+            inner=f'<limit lower="{-limit}" upper="{limit}" velocity="1" effort="1"/>',
+        )
+        for i, limit in enumerate(IIWA_LIMITS)
+    )
+    return iks.Robot.from_urdf(f'<robot name="iiwa">{links}{joints}</robot>').chain(
+        'link0', 'link7'
+    )
+
+
+@pytest.fixture(scope='module', params=['panda', 'iiwa'])
+def chain(request):
+    return arm('panda') if request.param == 'panda' else iiwa()
+
+
+def drawn(chain, count, seed):
+    """Random postures within the limits."""
+    return np.random.default_rng(seed).uniform(chain.lower, chain.upper, (count, 7))
+
+
+def at(motions, value):
+    """Solutions at a value of the parameter, (k, 7)."""
+    found = [
+        branch.at([value])[0]
+        for branch in motions.branches
+        if np.any((branch.intervals[:, 0] <= value) & (value <= branch.intervals[:, 1]))
+    ]
+    return np.reshape(found, (-1, 7))
+
+
+def test_the_posture_that_made_the_target_is_on_a_branch(chain):
+    for q in drawn(chain, 40, seed=1):
+        motions = iks.solve_self_motions(chain, chain.forward(q))
+        assert motions.proved
+        assert np.abs(at(motions, q[motions.joint]) - q).max(axis=1).min() < 1e-6
+
+
+def test_all_of_every_interval_is_a_solution_within_the_limits(chain):
+    for q in drawn(chain, 15, seed=2):
+        target = chain.forward(q)
+        for branch in iks.solve_self_motions(chain, target).branches:
+            assert (np.diff(branch.intervals.ravel()) > 0.0).all()
+            for first, last in branch.intervals:
+                values = np.linspace(first, last, 9)
+                solutions = branch.at(values)
+                for solution in solutions:
+                    assert np.abs(chain.forward(solution) - target).max() < 1e-9
+                assert (solutions >= chain.lower - 1e-9).all()
+                assert (solutions <= chain.upper + 1e-9).all()
+                assert np.abs(solutions[:, -1] - values).max() < 2e-6
+
+
+def test_the_solutions_at_any_value_are_those_of_the_arm_with_that_joint_locked(chain):
+    random = np.random.default_rng(3)
+    for q in drawn(chain, 8, seed=4):
+        target = chain.forward(q)
+        motions = iks.solve_self_motions(chain, target)
+        name = chain.joint_names[motions.joint]
+        for value in random.uniform(chain.lower[-1], chain.upper[-1], 10):
+            locked = chain.robot.chain(chain.base_link, chain.tip_link, locked={name: value})
+            # Next to where two meet, there is none within rounding, but some within tolerance.
+            expected = [
+                solution
+                for solution in iks.solve_ik_all(locked, target)
+                if np.abs(locked.forward(solution) - target).max() < 1e-10
+            ]
+            ours = np.delete(at(motions, value), motions.joint, axis=1)
+            assert len(ours) == len(expected)
+            for solution in expected:
+                assert np.abs(ours - solution).max(axis=1).min() < 1e-6
+
+
+def test_a_target_out_of_reach_is_proved_to_have_no_solution(chain):
+    target = chain.forward(chain.middle)
+    target[:3, 3] = 2.0
+    motions = iks.solve_self_motions(chain, target)
+    assert motions.proved
+    assert motions.branches == ()
+
+
+def test_a_value_outside_the_intervals_is_refused(chain):
+    branch = iks.solve_self_motions(chain, chain.forward(drawn(chain, 1, seed=5)[0])).branches[0]
+    with pytest.raises(ArgumentError, match='values'):
+        branch.at([4.0])
+    with pytest.raises(ArgumentError, match='values'):
+        branch.at([[0.0]])
+
+
+def test_a_chain_of_another_kind_is_refused():
+    for chain in (arm('ur5e'), planar(1, 1, 1, 1, 1, 1, 1)):
+        with pytest.raises(ArgumentError, match='chain'):
+            iks.solve_self_motions(chain, np.eye(4))
+
+
+def spherical_shoulder(seed, from_tip):
+    """Random arm: three axes at right angles meet at one end, two at any angle near the other."""
+    random = np.random.default_rng(seed)
+    frame = np.linalg.qr(random.normal(size=(3, 3)))[0].T
+    shoulder, wrist = random.normal(scale=0.3, size=(2, 3))
+    directions = [*frame[[0, 1, seed % 3 and 2]], *random.normal(size=(4, 3))]
+    points = [shoulder] * 3 + [random.normal(scale=0.3, size=3)] + [wrist] * 2 + [-shoulder]
+    directions = [direction / np.linalg.norm(direction) for direction in directions]
+    if from_tip:
+        directions, points = directions[::-1], points[::-1]
+    before = [np.zeros(3), *points[:-1]]
+    limits = random.uniform(0.8, 3.0, (7, 2))
+    limits[seed % 7] = 7.0  # more than a turn
+    joints = [
+        joint_xml(
+            f'joint{i}',
+            'revolute',
+            f'link{i}',
+            f'link{i + 1}',
+            points[i] - before[i],
+            axis=directions[i],
+            inner=limit_xml(-float(limits[i, 0]), float(limits[i, 1])),
+        )
+        for i in range(7)
+    ]
+    robot = iks.Robot.from_urdf(robot_xml([f'link{i}' for i in range(8)], joints))
+    return robot.chain('link0', 'link7')
+
+
+@pytest.mark.parametrize(('seed', 'from_tip'), [*itertools.product(range(1, 5), (False, True))])
+def test_the_posture_that_made_the_target_is_on_a_branch_of_any_such_arm(seed, from_tip):
+    chain = spherical_shoulder(seed, from_tip)
+    lower, upper = np.maximum(chain.lower, -math.pi), np.minimum(chain.upper, math.pi)
+    for q in np.random.default_rng(seed).uniform(lower, upper, (60, 7)):
+        motions = iks.solve_self_motions(chain, chain.forward(q))
+        assert motions.joint == (0 if from_tip else 6)
+        apart = at(motions, q[motions.joint]) - q
+        apart = np.abs(np.remainder(apart + math.pi, 2.0 * math.pi) - math.pi)
+        assert apart.max(axis=1).min() < 1e-6
+
+
+@pytest.mark.parametrize(
+    'q',
+    [
+        (-0.16248875, 1.98202018, -2.04033321, -1.60056286, -1.100542, -0.80191857, -2.0811683),
+        (-1.16139469, 0.64227849, -0.9401539, -1.41277822, 2.37576463, 0.11838652, -0.63890415),
+        (2.70045155, 0.62414127, 1.28134885, 0.94961994, 1.56095186, 2.25525643, -0.28922865),
+    ],
+)
+def test_limits_whose_polynomial_is_not_precise_are_met_exactly(q):
+    """Its roots are so far off that intervals between them would be missed."""
+    chain = spherical_shoulder(6, False)
+    motions = iks.solve_self_motions(chain, chain.forward(q))
+    assert np.abs(at(motions, q[6]) - q).max(axis=1).min() < 1e-6

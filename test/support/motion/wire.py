@@ -181,7 +181,9 @@ class Wire:
             ros_time_is_active=self.graph.simulated,
             now=lambda: SimpleNamespace(nanoseconds=round(1e9 * self.graph.shown)),
         )
-        self.clock = MotionClock(clock, lambda: _REAL + self.real)
+        self.clock = MotionClock(
+            clock, lambda: _REAL + self.real, lambda: round(1e9 * self.graph.shown)
+        )
         self.loss, self.killed, self.jitter = 0.0, False, 0.002
         self.late: Callable[[int], float] = lambda number: 0.0
         self.late_tick: Callable[[int], float] = lambda number: 0.0

@@ -190,8 +190,3 @@ def compas_frame(T):
         position_constraints=[within(SPHERE, [0.001], T[:3, 3], FLANGE, frame=BASE)],
         orientation_constraints=[upright(T, FLANGE, BASE, (0.01, 0.01, 0.01))],
     )
-
-
-def compas_configuration(names, q):
-    """The constraints of a ConfigurationTarget."""
-    return Constraints(joint_constraints=joint_constraints(names, q, 0.01))

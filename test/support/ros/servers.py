@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from rclpy.time import Time
 from support.chains import arm_path
+from support.urdf_texts import TREE
 
 from ik_service.arm.arm import ArmSettings
 from ik_service.arm.group import SolverSettings
@@ -30,55 +31,6 @@ from ik_service.solvers.options import IkOptions
 
 PANDA = arm_path('panda')
 TIP = 'panda_hand_tcp'
-
-# A tree: a turning base above the arm's base, a mimic gripper and a camera on a neck beside it.
-TREE = """
-<robot name="tree">
-  <link name="world"/>
-  <link name="table"/>
-  <link name="base"/>
-  <link name="upper"/>
-  <link name="fore"/>
-  <link name="hand"/>
-  <link name="tool"/>
-  <link name="finger_1"/>
-  <link name="finger_2"/>
-  <link name="neck"/>
-  <joint name="floor" type="fixed">
-    <parent link="world"/><child link="table"/><origin xyz="0 0 0.5"/>
-  </joint>
-  <joint name="turntable" type="continuous">
-    <parent link="table"/><child link="base"/><axis xyz="0 0 1"/><origin xyz="1 0 0"/>
-  </joint>
-  <joint name="shoulder" type="revolute">
-    <parent link="base"/><child link="upper"/><axis xyz="0 0 1"/>
-    <limit lower="-2" upper="2" velocity="1" effort="1"/>
-  </joint>
-  <joint name="elbow" type="revolute">
-    <parent link="upper"/><child link="fore"/><axis xyz="0 0 1"/><origin xyz="1 0 0"/>
-    <limit lower="0.1" upper="2.5" velocity="1" effort="1"/>
-  </joint>
-  <joint name="wrist" type="continuous">
-    <parent link="fore"/><child link="hand"/><axis xyz="0 0 1"/><origin xyz="1 0 0"/>
-    <limit velocity="1" effort="1"/>
-  </joint>
-  <joint name="flange" type="fixed">
-    <parent link="hand"/><child link="tool"/><origin xyz="0.1 0 0"/>
-  </joint>
-  <joint name="grip" type="prismatic">
-    <parent link="hand"/><child link="finger_1"/><axis xyz="0 1 0"/>
-    <limit lower="0" upper="0.04" velocity="1" effort="1"/>
-  </joint>
-  <joint name="grip_too" type="prismatic">
-    <parent link="hand"/><child link="finger_2"/><axis xyz="0 -1 0"/>
-    <limit lower="0" upper="0.04" velocity="1" effort="1"/><mimic joint="grip"/>
-  </joint>
-  <joint name="pan" type="revolute">
-    <parent link="table"/><child link="neck"/><axis xyz="0 0 1"/>
-    <limit lower="0.2" upper="1" velocity="1" effort="1"/>
-  </joint>
-</robot>
-"""
 
 # The tree's arm moves in a plane, so only these axes count.
 IN_PLANE = (1.0, 1.0, 0.0, 0.0, 0.0, 1.0)
