@@ -63,7 +63,7 @@ def test_fk_ik_fk_round_trip(shared_bench, panda_node, arm):
 def test_requests_without_an_answer_are_told_why_and_the_node_keeps_serving(
     shared_bench, panda_node, arm
 ):
-    bench, node, T = shared_bench, panda_node, reachable(arm)
+    bench, node, T = shared_bench, panda_node, reachable(arm, 1)
     below = ik_request(hopeless(), timeout=Duration(nanosec=1_000_000))
     for request, code, word in (
         (GetPositionIK.Request(), ErrorCode.NO_IK_SOLUTION, 'closest'),
