@@ -17,6 +17,7 @@ from ik_service.model.description import (
     load_srdf_text,
     load_text,
     takes_xacro_args,
+    XacroArguments,
 )
 from ik_service.model.groups.planning_group import named_states, PlanningGroup
 from ik_service.model.groups.robot_groups import (
@@ -95,10 +96,13 @@ class Robot(RobotModel):
         """
         folders = checked_folders(package_dirs)
         srdf_alone = takes_xacro_args(srdf) and not takes_xacro_args(urdf)
-        text = load_text(urdf, None if srdf_alone else xacro_args, package_dirs=folders)
+        given = XacroArguments(xacro_args) if isinstance(xacro_args, Mapping) else xacro_args
+        text = load_text(urdf, None if srdf_alone else given, package_dirs=folders)
         source = None if text == urdf else Path(os.fsdecode(urdf)).absolute()
         robot = cls.from_urdf_text(text, source)._changed(_package_dirs=folders)
-        return robot if srdf is None else robot.with_srdf(srdf, xacro_args)
+        if srdf is not None:
+            robot = robot.with_srdf(srdf, given)
+        return robot if given is None else robot._remarked(given.remarks())
 
     def with_srdf(
         self, srdf: str | os.PathLike[str], xacro_args: Mapping[str, object] | None = None

@@ -224,7 +224,7 @@ def place_outline(robot, part, buffers, k):
         buffers.outlines[k, field] = robot.outlines[part, field]
 
 
-@merged_kernel
+@inner_kernel
 def place_part(robot, part, buffers):
     """Write where a part of the robot is, for Coal."""
     body = robot.bodies[part]
@@ -241,7 +241,7 @@ def place_part(robot, part, buffers):
                 buffers.origins[part, r] = value + frames[body, 9 + r]
 
 
-@merged_kernel
+@inner_kernel
 def some_cover_near(robot, part, buffers, i):
     """Return whether a sphere that covers a part is near outline i; True where it has none."""
     first, last = robot.cover_starts[part], robot.cover_starts[part + 1]
@@ -256,7 +256,7 @@ def some_cover_near(robot, part, buffers, i):
     return first == last
 
 
-@merged_kernel
+@inner_kernel
 def some_object_cover_near(world, part, buffers):
     """Return whether a sphere that covers a part of an object is near the first outline."""
     first, last = world.cover_starts[part], world.cover_starts[part + 1]

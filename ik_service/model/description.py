@@ -24,9 +24,15 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from ik_service.common.quoting import named, named_file
+from ik_service.common.quoting import named, named_file, quote
 from ik_service.common.regular_file import read_regular
-from ik_service.exceptions import ArgumentError, RobotDescriptionError, SrdfError, UrdfError
+from ik_service.exceptions import (
+    ArgumentError,
+    nearest,
+    RobotDescriptionError,
+    SrdfError,
+    UrdfError,
+)
 
 MAX_BYTES = 16 * 2**20
 """Longest robot description that is read [byte]."""
@@ -346,6 +352,30 @@ def checked_folders(package_dirs: Iterable[str | os.PathLike[str]]) -> tuple[Pat
     return tuple(Path(os.path.expanduser(os.fsdecode(folder))).absolute() for folder in folders)
 
 
+class XacroArguments(dict[str, object]):
+    """
+    Arguments of xacro files.
+
+    :ivar asked: names for which one of the files has asked.
+    """
+
+    def __init__(self, given: Mapping[str, object]) -> None:
+        super().__init__(given)
+        self.asked: set[str] = set()
+
+    def remarks(self) -> list[str]:
+        """Return a sentence for each argument that no file has asked for."""
+        return [
+            f'xacro argument {quote(name)} is not used{_meant(nearest(name, [*self.asked]))}'
+            for name in self
+            if name not in self.asked
+        ]
+
+
+def _meant(name: str) -> str:
+    return f' (is {name} meant?)' if name else ''
+
+
 def load_text(
     source: str | os.PathLike[str],
     xacro_args: Mapping[str, object] | None = None,
@@ -444,4 +474,5 @@ def _file_text(
         expand_xacro,  # its dependencies are not loaded otherwise
     )
 
-    return expand_xacro(path, MAX_BYTES, xacro_args, package_dirs)
+    asked = xacro_args.asked if isinstance(xacro_args, XacroArguments) else None
+    return expand_xacro(path, MAX_BYTES, xacro_args, package_dirs, asked)

@@ -171,6 +171,10 @@ class RobotModel:
         robot.description = description
         return robot
 
+    def _remarked(self, remarks: Iterable[str]) -> Self:
+        """Return a copy with more remarks on its description."""
+        return self._changed(_read_remarks=(*self._read_remarks, *remarks))
+
     def with_tool_frames(self, tools: Mapping[str, ToolFrame]) -> Self:
         """
         Return a copy with tool frames as links of their own, each on a fixed joint of its name.

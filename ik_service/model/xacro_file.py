@@ -35,6 +35,7 @@ def expand_xacro(
     max_bytes: int,
     arguments: Mapping[str, object] | None = None,
     package_dirs: Iterable[Path] = (),
+    asked: set[str] | None = None,
 ) -> str:
     """
     Expand a xacro file.
@@ -46,13 +47,14 @@ def expand_xacro(
     :param max_bytes: longest URDF text that is accepted [byte].
     :param arguments: values of the file's ``<xacro:arg>`` by name, in place of their defaults.
     :param package_dirs: more folders in which packages lie, or which are packages.
+    :param asked: takes the names of the arguments that the file asks for; None for none.
     :returns: URDF text, unchecked.
     :raises UrdfError: xacro refuses it, or it exceeds a bound; the error names the file, and the
         line where xacro reports one.
     :raises ArgumentError: an argument is neither text nor a number.
     :raises MissingExtraError: xacro is not installed.
     """
-    return _expanded(path, max_bytes, arguments, package_dirs, beside=True)
+    return _expanded(path, max_bytes, arguments, package_dirs, beside=True, asked=asked)
 
 
 def expand_xacro_text(
@@ -91,6 +93,7 @@ def _expanded(
     arguments: Mapping[str, object] | None,
     package_dirs: Iterable[Path],
     beside: bool,
+    asked: set[str] | None = None,
 ) -> str:
     request = {
         'path': os.fsdecode(path),
@@ -109,6 +112,8 @@ def _expanded(
         if 'line' in answer:
             where += f', line {answer["line"]}'
         raise UrdfError(f'xacro: {str(answer["error"])[:_LONGEST_MESSAGE]}', where)
+    if asked is not None:
+        asked.update(answer['asked'])  # type: ignore[arg-type]
     return str(answer['text'])
 
 

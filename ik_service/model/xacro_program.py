@@ -38,8 +38,9 @@ def _answer(request: dict[str, Any]) -> dict[str, object]:
     except ImportError:
         return {'missing': True}
     _use_packages(xacro, request)
+    arguments = _Arguments(request['arguments'])
     try:
-        document = xacro.process_file(request['path'], mappings=request['arguments'])
+        document = xacro.process_file(request['path'], mappings=arguments)
         text = document.toprettyxml(indent='  ')
     except ExpatError as error:
         return {
@@ -51,7 +52,27 @@ def _answer(request: dict[str, Any]) -> dict[str, object]:
         return {'error': _reason(error, request) + _macros(xacro), 'file': _file(xacro)}
     if len(text.encode()) > request['max_bytes']:
         return {'error': f'the expanded text is longer than {request["max_bytes"] // 2**20} MiB'}
-    return {'text': text}
+    return {'text': text, 'asked': sorted(arguments.asked)}
+
+
+class _Arguments(dict[str, str]):
+    """
+    Arguments of a file.
+
+    :ivar asked: names for which xacro has asked, those of the file's own among them.
+    """
+
+    def __init__(self, given: dict[str, str]) -> None:
+        super().__init__(given)
+        self.asked: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        self.asked.add(str(name))
+        return super().__contains__(name)
+
+    def __getitem__(self, name: str) -> str:
+        self.asked.add(name)
+        return super().__getitem__(name)
 
 
 def _use_packages(xacro: Any, request: dict[str, Any]) -> None:  # noqa: ANN401 - without types

@@ -8,15 +8,14 @@ import pickle
 
 import numpy as np
 import pytest
+from support.chains import arm as arm_of
 from support.chains import (
-    arm,
     joint_xml,
     limit_xml,
     postures,
     robot_xml,
     snake,
 )
-from support.chains import arm as chain_of
 
 from ik_service import IkOptions, Robot, solve_ik
 from ik_service.exceptions import ArgumentError, ChainError
@@ -118,7 +117,7 @@ def test_limits_and_middle(kind, inner, lower, upper):
 def test_velocity():
     assert chain_with('revolute', limit_xml(-1.0, 1.0, 2.5)).velocity[0] == 2.5
     assert chain_with('continuous', '').velocity[0] == math.inf
-    assert tuple(chain_of('panda').velocity[:5]) == (2.175, 2.175, 2.175, 2.175, 2.61)
+    assert tuple(arm_of('panda').velocity[:5]) == (2.175, 2.175, 2.175, 2.175, 2.61)
 
 
 def test_with_limits_only_narrows(arm):
@@ -161,7 +160,7 @@ def test_with_limits_that_are_no_numbers_for_each_joint(limits):
 
 
 def test_chains_can_be_pickled():
-    chain = chain_of('panda')
+    chain = arm_of('panda')
     q = postures(chain, 1)[0]
     chain.forward(q)  # compiled code stays behind
     again = pickle.loads(pickle.dumps(chain))
@@ -208,8 +207,8 @@ def test_a_range_of_negative_zero_is_one_of_zero():
 
 
 CHAINS = {
-    'panda': lambda: arm('panda'),
-    'ur5e': lambda: arm('ur5e'),
+    'panda': lambda: arm_of('panda'),
+    'ur5e': lambda: arm_of('ur5e'),
     'one joint': lambda: snake(1),
     'nine joints, some of which slide': lambda: snake(9, 3),
 }
@@ -227,7 +226,7 @@ def test_they_are_those_of_one_posture_after_the_other(name):
 
 
 def test_angles_far_out_lose_nothing():
-    chain = arm('planar_6r')
+    chain = arm_of('planar_6r')
     q = postures(chain, 3)
     q[1] += 2.0 * np.pi * 1e9
     poses = [chain.forward(row) for row in q]
@@ -235,7 +234,7 @@ def test_angles_far_out_lose_nothing():
 
 
 def test_rows_of_any_layout_are_taken_and_not_changed():
-    chain = arm('panda')
+    chain = arm_of('panda')
     q = postures(chain, 8)
     turned = np.asfortranarray(q)
     turned.setflags(write=False)
@@ -255,4 +254,4 @@ def test_rows_of_any_layout_are_taken_and_not_changed():
 )
 def test_what_cannot_be_is_named(q, velocities, word):
     with pytest.raises(ArgumentError, match=word):
-        tip_speeds(arm('panda'), q, velocities)
+        tip_speeds(arm_of('panda'), q, velocities)

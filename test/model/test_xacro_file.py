@@ -93,6 +93,18 @@ def test_arguments_take_the_place_of_defaults(arm):
     assert robot.movable_joint_names == ('right_shoulder', 'right_elbow')
 
 
+def test_an_argument_that_no_file_asks_for_is_named_with_the_one_that_is_meant(arm, write):
+    unused = "xacro argument 'prefx' is not used (is prefix meant?)"
+    assert iks.Robot.from_urdf(arm, {'prefix': 'left_', 'prefx': 'right_'}).remarks == (unused,)
+    group = '<xacro:arg name="tip" default="upper"/><group name="arm">' + (
+        '<chain base_link="base" tip_link="$(arg tip)"/></group>'
+    )
+    srdf = write(HEAD + group + '</robot>', 'arm.srdf.xacro')
+    robot = iks.Robot.from_urdf(arm, {'prefx': 'right_', 'tip': 'lower'}, srdf)
+    assert robot.remarks == (unused,), 'the other one is for the SRDF alone'
+    assert robot.groups['arm'].tip_links == ('lower',)
+
+
 @pytest.mark.parametrize('value', [None, ['a'], b'a'])
 def test_arguments_are_text_or_numbers(arm, value):
     with pytest.raises(ArgumentError, match=r"^xacro_args: 'prefix' is a "):

@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 from support.chains import arm as arm_of
-from support.chains import arm as chain_of
 from support.chains import planar, transform
 
 import ik_service as iks
@@ -234,7 +233,7 @@ def test_characteristic_length_is_not_one_of_classical_steps(name, values):
 
 
 def test_results_do_not_change():
-    chain = chain_of('panda')
+    chain = arm_of('panda')
     result = iks.solve_ik(chain, chain.forward(chain.mid_range()))
     with pytest.raises(FrozenInstanceError):
         result.status = iks.IkStatus.NO_SOLUTION
@@ -243,7 +242,7 @@ def test_results_do_not_change():
 
 
 def test_reason_of_a_success():
-    chain = chain_of('panda')
+    chain = arm_of('panda')
     result = iks.solve_ik(chain, chain.forward(chain.mid_range()))
     assert result.reason.startswith('reached within ')
     assert ' mm and ' in result.reason
@@ -304,7 +303,7 @@ def test_the_hint_counts_the_joints_that_move():
     assert few_joints_hint(1, (1.0, 1.0, 0.0, 0.0, 0.0, 0.0)) == (
         '1 joint cannot meet all 2 axes of most targets: a 0 in task_weights frees an axis'
     )
-    chain = chain_of('panda')
+    chain = arm_of('panda')
     lower, upper = chain.lower.copy(), chain.upper.copy()
     lower[:2] = upper[:2] = 0.0
     assert '5 joints' in iks.Solver(chain.with_limits(lower, upper)).hint

@@ -7,8 +7,8 @@ import time
 
 import numpy as np
 import pytest
+from support.chains import arm as arm_of
 from support.chains import (
-    arm,
     arm_path,
     forward_by_tree,
     joint_xml,
@@ -18,7 +18,6 @@ from support.chains import (
     transform,
     within_limits,
 )
-from support.chains import arm as chain_of
 from support.robots import arm_on_base, arm_on_rail
 from support.solver_checks import assert_honest, assert_same, hard_targets, options_with
 
@@ -94,7 +93,7 @@ def test_seed_outside_the_limits_is_brought_inside(solver, keeping, arm):
 
 
 def test_ignored_limits_leave_the_seed_alone(solver):
-    chain = chain_of('panda')
+    chain = arm_of('panda')
     q = chain.upper + 0.5
     options = options_with(joint_limits='ignore')
     result = iks.solve_ik(chain, chain.forward(q), q, solver, options)
@@ -122,7 +121,7 @@ def test_random_seed_changes_the_restarts(solver):
 
 
 def test_threads_share_a_solver(solver):
-    chain = chain_of('panda')
+    chain = arm_of('panda')
     prepared = iks.Solver(chain, solver, options_with(max_searches=3))
     problems = [
         (target, seed)
@@ -178,7 +177,7 @@ def with_element(value):
 )  # fmt: skip
 def test_targets_that_are_no_poses_are_refused(target):
     with pytest.raises(ArgumentError, match=r'^target: ') as error:
-        iks.solve_ik(chain_of('panda'), target)
+        iks.solve_ik(arm_of('panda'), target)
     assert error.value.argument == 'target'
 
 
@@ -190,7 +189,7 @@ def test_targets_that_are_no_poses_are_refused(target):
     ],
 )  # fmt: skip
 def test_seeds_that_are_no_joint_vectors_are_refused(seed):
-    chain = chain_of('panda')
+    chain = arm_of('panda')
     with pytest.raises(ArgumentError, match=r'^seed: ') as error:
         iks.solve_ik(chain, chain.forward(chain.mid_range()), seed)
     assert error.value.argument == 'seed'
@@ -198,14 +197,14 @@ def test_seeds_that_are_no_joint_vectors_are_refused(seed):
 
 @pytest.mark.parametrize('timeout', [0.0, -1.0, math.nan, math.inf, '1', 1e300])
 def test_invalid_timeouts_are_refused(timeout):
-    chain = chain_of('panda')
+    chain = arm_of('panda')
     prepared = iks.Solver(chain)
     with pytest.raises((ArgumentError, OptionError), match=r'^timeout: '):
         prepared.solve(chain.forward(chain.mid_range()), timeout=timeout)
 
 
 def test_refused_arguments_leave_the_solver_as_it_was():
-    chain = chain_of('panda')
+    chain = arm_of('panda')
     prepared = iks.Solver(chain)
     target = targets(chain, 1)[0]
     before = prepared.solve(target)
@@ -216,7 +215,7 @@ def test_refused_arguments_leave_the_solver_as_it_was():
 
 
 def test_memory_layout_of_arguments_does_not_matter():
-    chain = chain_of('panda')
+    chain = arm_of('panda')
     target, seed = targets(chain, 1)[0], postures(chain, 1, seed=3)[0]
     prepared = iks.Solver(chain)
     expected = prepared.solve(target, seed)
@@ -230,7 +229,7 @@ def test_memory_layout_of_arguments_does_not_matter():
 
 
 def test_joint_that_cannot_move_stays(solver, keeping):
-    chain = chain_of('panda')
+    chain = arm_of('panda')
     lower, upper = chain.lower.copy(), chain.upper.copy()
     lower[2] = upper[2] = 0.4
     fixed = chain.with_limits(lower, upper)
@@ -298,7 +297,7 @@ def test_errors_of_the_trace_are_those_of_its_rows(solver, arm):
 
 
 def test_recording_a_trace_changes_nothing(solver):
-    chain = chain_of('panda')
+    chain = arm_of('panda')
     for target in targets(chain, 5, seed=25):
         plain = iks.solve_ik(chain, target, None, solver, options_with())
         traced = iks.solve_ik(chain, target, None, solver, options_with(record_trace=True))
@@ -307,7 +306,7 @@ def test_recording_a_trace_changes_nothing(solver):
 
 
 def test_traces_belong_to_their_result():
-    chain = chain_of('panda')
+    chain = arm_of('panda')
     prepared = iks.Solver(chain, options=options_with(record_trace=True))
     first_target, second_target = targets(chain, 2)
     first = prepared.solve(first_target)
@@ -419,7 +418,7 @@ def test_several_tips_of_a_body_that_drives_are_reached():
 
 def test_arms_that_stand_are_as_they_were():
     """A target out of reach of all joints that turn changes nothing where nothing slides."""
-    chain = arm('panda')
+    chain = arm_of('panda')
     T = np.eye(4)
     T[0, 3] = 50.0
     result = iks.solve_ik(chain, T, chain.mid_range())

@@ -95,7 +95,6 @@ def test_only_maps_are_compared(other):
         block(0, [1] * 8).compare(other)
 
 
-AXIS = np.arange(3) * 0.1
 ARRAYS = (
     'positions', 'rotations', 'reached', 'free', 'position_reached', 'position_free',
     'manipulability', 'limit_distance',
@@ -104,7 +103,7 @@ ARRAYS = (
 
 @pytest.fixture
 def made():
-    return made_map(GANTRY, (AXIS, AXIS, AXIS), np.arange(27) % 6 - 1)
+    return made_map(GANTRY, (STEPS, STEPS, STEPS), np.arange(27) % 6 - 1)
 
 
 def assert_same(found, expected):
@@ -128,7 +127,7 @@ def test_a_map_is_read_as_it_was_written(made, tmp_path):
 
 
 def test_a_map_takes_the_place_of_another_but_of_nothing_else(made, tmp_path):
-    other = made_map(GANTRY, (AXIS[:1],) * 3, [2])
+    other = made_map(GANTRY, (STEPS[:1],) * 3, [2])
     made.save(tmp_path / 'm.zarr')
     other.save(tmp_path / 'm.zarr')
     assert_same(CapabilityMap.load(tmp_path / 'm.zarr'), other)
@@ -238,7 +237,7 @@ def test_damaged_numbers_are_refused(made, tmp_path, array):
 @pytest.mark.parametrize('array', ARRAYS)
 def test_missing_files_are_refused_also_those_of_nothing_but_zeros(tmp_path, array):
     path = tmp_path / 'm.zarr'
-    made_map(GANTRY, (AXIS, AXIS, AXIS), np.full(27, -1)).save(path)
+    made_map(GANTRY, (STEPS, STEPS, STEPS), np.full(27, -1)).save(path)
     (file,) = files_of(path, array)
     file.unlink()
     text = f'damaged: {array}: the file {file.relative_to(path)} is missing'
@@ -251,7 +250,7 @@ def test_missing_files_are_refused_also_those_of_nothing_but_zeros(tmp_path, arr
 
 def test_each_of_several_files_is_looked_for(tmp_path):
     path = tmp_path / 'm.zarr'
-    made_map(GANTRY, (AXIS[:2], AXIS[:2], AXIS[:2]), np.zeros(8), 200_000).save(path)
+    made_map(GANTRY, (STEPS[:2], STEPS[:2], STEPS[:2]), np.zeros(8), 200_000).save(path)
     assert len(files_of(path, 'reached')) == 2
     CapabilityMap.load(path)
     (path / 'reached' / 'c' / '1' / '0').unlink()

@@ -5,9 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from support.chains import arm, planar, postures, rotation, snake, targets, transform
 from support.chains import arm as arm_of
-from support.chains import arm as chain_of
+from support.chains import planar, postures, rotation, snake, targets, transform
 from support.solver_checks import costs, first_step, mimicking, options_with, traces
 
 import ik_service as iks
@@ -50,7 +49,7 @@ def evaluate(problem, target, q):
 @lru_cache
 def solver():
     """Of the arm; with tolerances of its own so fine that the loop aims no farther inside."""
-    chain = arm('panda')
+    chain = arm_of('panda')
     options = iks.IkOptions(position_tolerance=1e-13, orientation_tolerance=1e-13)
     return iks.Solver(chain, options=options).with_tolerances
 
@@ -78,7 +77,7 @@ def random_task(rng, region, tolerances):
 @pytest.mark.parametrize('region', REGIONS.values(), ids=REGIONS)
 def test_errors_and_derivatives(region, tolerances):
     rng = np.random.default_rng(5)
-    chain, h = arm('panda'), 1e-6
+    chain, h = arm_of('panda'), 1e-6
     for q in rng.uniform(chain.lower, chain.upper, (10, 7)):
         task = random_task(rng, region, tolerances)
         position, orientation, cost, _, rows = evaluated(task, q)
@@ -95,12 +94,12 @@ def test_errors_and_derivatives(region, tolerances):
 
 def steep(task, q):
     """Whether the Euler angles are far enough from gimbal lock for exact derivatives."""
-    R = task.target[:3, :3].T @ arm('panda').forward(q)[:3, :3]
+    R = task.target[:3, :3].T @ arm_of('panda').forward(q)[:3, :3]
     return task.parameterization != 'euler_xyz' or math.hypot(R[0, 0], R[0, 1]) > 0.1
 
 
 def test_components_within_their_tolerance_are_free():
-    chain, q = arm('panda'), np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.5, 0.3])
+    chain, q = arm_of('panda'), np.array([0.1, -0.5, 0.2, -2.0, 0.1, 1.5, 0.3])
     T = chain.forward(q)
     task = iks.Task(T, iks.Box((0.1, 0.1, 0.0)), orientation_tolerances=(0.1, 0.0, 9.0))
     _, _, cost, error, rows = evaluated(task, q)
@@ -133,7 +132,7 @@ def test_position_only_leaves_the_orientation_free(solver, arm):
 
 
 def test_orientation_only_leaves_the_position_free():
-    chain = chain_of('panda')
+    chain = arm_of('panda')
     options = options_with(task_weights=(0, 0, 0, 1, 1, 1), max_searches=20)
     for target in targets(chain, 20, seed=27):
         target[:3, 3] = 100.0
@@ -146,7 +145,7 @@ def test_orientation_only_leaves_the_position_free():
 
 @pytest.mark.parametrize('axis', range(6))
 def test_single_free_axis(axis):
-    chain = chain_of('panda')
+    chain = arm_of('panda')
     weights = np.ones(6)
     weights[axis] = 0.0
     options = options_with(task_weights=weights, max_searches=50)
@@ -163,7 +162,7 @@ def test_single_free_axis(axis):
 
 
 def test_tolerances_do_not_depend_on_the_weights():
-    chain = chain_of('panda')
+    chain = arm_of('panda')
     for weights in (np.full(6, 1e-4), np.full(6, 1e4), (10, 10, 10, 0.1, 0.1, 0.1)):
         for target in targets(chain, 10, seed=29):
             options = options_with(task_weights=weights, max_searches=300)
@@ -177,7 +176,7 @@ def test_tolerances_do_not_depend_on_the_weights():
 
 @pytest.mark.parametrize('solver', ['levenberg_marquardt', 'bfgs', 'extended_jacobian'])
 def test_large_weights_are_only_large_beside_others(solver):
-    chain = chain_of('panda')
+    chain = arm_of('panda')
     options = options_with(task_weights=np.full(6, 1e12), max_searches=300)
     for target in targets(chain, 10, seed=30):
         result = iks.solve_ik(chain, target, solver=solver, options=options)

@@ -11,7 +11,6 @@ import numba
 import numpy as np
 import pytest
 from support.chains import arm as arm_of
-from support.chains import arm as chain_of
 from support.chains import (
     arm_path,
     joint_xml,
@@ -104,7 +103,7 @@ def test_joint_leaves_its_bound_when_the_step_points_inside():
 
 
 def test_full_turns_bring_a_seed_inside():
-    chain = chain_of('planar_6r')
+    chain = arm_of('planar_6r')
     q = np.array([0.5, -2.0, 1.0, 0.1, -0.4, 2.5])
     for turns in (1, -1, 7):
         result = iks.solve_ik(chain, chain.forward(q), q + 2 * math.pi * turns)
@@ -146,7 +145,7 @@ def _inside(arrays, value):
 
 def turning_arrays(lower, upper):
     """A single turning joint as the kernels see it, with these limits."""
-    chain = chain_of('planar_6r').robot.chain('base_link', 'link_1')
+    chain = arm_of('planar_6r').robot.chain('base_link', 'link_1')
     return chain.arrays._replace(lower=np.array([lower]), upper=np.array([upper]))
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from support.chains import arm, planar, postures, snake
 from support.chains import arm as arm_of
+from support.chains import planar, postures, snake
 from support.solver_checks import (
     assert_costs_never_rise,
     assert_gain_is_a_share,
@@ -288,7 +288,7 @@ def test_stretched_arm_moves_across_itself_only():
 
 def test_arm_with_parallel_axes():
     """All the UR's first axes after one another parallel, and the wrist flat: rank is lost."""
-    chain = arm('ur5e')
+    chain = arm_of('ur5e')
     q = np.array([0.0, -1.0, 0.5, 0.5, 0.0, 0.0])
     sigma = np.linalg.svd(chain.jacobian(q), compute_uv=False)
     assert sigma[-1] < 1e-12
