@@ -36,6 +36,8 @@ def shared_cell(shared_bench):
 def cell(shared_cell):
     """The shared node and arm; the arm rests in the pose of READY, whatever tests did before."""
     shared_cell.rest()
+    until_silent(shared_cell.commands)  # else the last ones are taken for those of a new target
+    shared_cell.commands.clear()
     return shared_cell
 
 
@@ -364,10 +366,11 @@ def test_no_motion_starts_while_another_node_commands_the_arm(cell):
         said(cell, 'test_client commands the arm too', since)
         assert len(cell.commands) == 0
         diagnostics = cell.bench.record(DiagnosticArray, 'diagnostics')
-        diagnostics.wait(lambda m: '/test_client' in following_value(m, 'other commanders'))
+        known = diagnostics.wait(lambda m: '/test_client' in following_value(m, 'other commanders'))
+        count = int(following_value(known, 'commands of others'))  # with those of other tests
         # To where it is, because the simulated arm obeys, and the bounds count from there.
-        other.publish(JointState(name=list(NAMES[:1]), position=cell.start[:1].tolist()))
-        diagnostics.wait(lambda m: following_value(m, 'commands of others') == '1')
+        other.publish(JointState(name=list(NAMES), position=cell.start.tolist()))
+        diagnostics.wait(lambda m: following_value(m, 'commands of others') == str(count + 1))
     finally:
         cell.bench.node.destroy_publisher(other)
     diagnostics.wait(lambda m: following_value(m, 'other commanders') == 'none')
