@@ -92,6 +92,23 @@ def test_seed_outside_the_limits_is_brought_inside(solver, keeping, arm):
             assert np.all(turned | (np.abs(start - cut) <= near * (arm.upper - arm.lower)))
 
 
+@pytest.mark.parametrize('beyond', [1e-9, 0.05])
+def test_seed_slightly_beyond_a_limit_is_not_turned(solver, keeping, beyond):
+    ur5e = arm_of('ur5e')
+    chain = ur5e.with_limits(np.full(6, -2 * math.pi), np.full(6, 2 * math.pi))
+    near = np.array([2 * math.pi, -1.0, 1.0, -0.5, 1.0, -2 * math.pi])
+    target = chain.forward(near + np.array([-0.01, 0.01, 0.01, 0.01, 0.01, 0.01]))
+    seed = near + np.array([beyond, 0.0, 0.0, 0.0, 0.0, -beyond])
+    for strategy in keeping:
+        for more in ({}, {'max_joint_motion': 0.1}, {'prefer': 'nearest', 'timeout': 0.05}):
+            options = options_with(joint_limits=strategy, **more)
+            result = iks.solve_ik(chain, target, seed, solver, options)
+            assert result.success
+            assert np.abs(result.q - near).max() < 0.1
+    nearest = iks.solve_ik_all(chain, target, seed)[0]
+    assert np.abs(nearest - near).max() < 0.1
+
+
 def test_ignored_limits_leave_the_seed_alone(solver):
     chain = arm_of('panda')
     q = chain.upper + 0.5

@@ -154,6 +154,8 @@ def beyond_limits(chain, i, value):
 
 # Farther out [rad], full turns would cost the angle its precision.
 _FAR = 1e6
+# A seed so little beyond a limit is taken for one on it [rad].
+_SLIGHTLY = 0.1
 
 
 @inner_kernel
@@ -182,14 +184,21 @@ def turned_inside(chain, i, value):
 
 @inner_kernel
 def start_inside(chain, seed, start, strategy):
-    """Write the seed to ``start``, within the limits unless they are ignored."""
+    """
+    Write the seed to ``start``, within the limits unless they are ignored.
+
+    Slightly beyond a limit, as a measured state may be, it goes onto that limit: a full turn
+    would begin the search where the arm is not.
+    """
     for i in range(seed.shape[0]):
         value = seed[i]
         turn = chain.turn[i]
         if turn > 0.0 and abs(value) > _FAR:
             value -= turn * np.floor(value / turn)
         if strategy != LimitStrategy.IGNORE:
-            value = inside(chain, i, value)
+            nearest = min(max(value, chain.lower[i]), chain.upper[i])
+            slightly = abs(value - nearest) <= _SLIGHTLY
+            value = nearest if slightly else inside(chain, i, value)
         if strategy == LimitStrategy.TRANSFORM:
             value = off_the_bounds(chain, i, value)
         start[i] = value
