@@ -366,8 +366,8 @@ def test_no_motion_starts_while_another_node_commands_the_arm(cell):
         said(cell, 'test_client commands the arm too', since)
         assert len(cell.commands) == 0
         diagnostics = cell.bench.record(DiagnosticArray, 'diagnostics')
-        known = diagnostics.wait(lambda m: '/test_client' in following_value(m, 'other commanders'))
-        count = int(following_value(known, 'commands of others'))  # with those of other tests
+        met = diagnostics.wait(lambda m: '/test_client' in following_value(m, 'other commanders'))
+        count = int(following_value(met, 'commands of others'))  # with those of other tests
         # To where it is, because the simulated arm obeys, and the bounds count from there.
         other.publish(JointState(name=list(NAMES), position=cell.start.tolist()))
         diagnostics.wait(lambda m: following_value(m, 'commands of others') == str(count + 1))
