@@ -11,7 +11,7 @@ from moveit_msgs.msg import MoveItErrorCodes as Code
 from moveit_msgs.msg import OrientationConstraint
 from moveit_msgs.srv import GetCartesianPath, GetPositionFK, GetPositionIK
 import numpy as np
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.msg import Parameter, ParameterValue
 from rcl_interfaces.srv import (
     DescribeParameters,
     GetParameters,
@@ -20,6 +20,7 @@ from rcl_interfaces.srv import (
     SetParameters,
     SetParametersAtomically,
 )
+from rclpy.parameter import Parameter as GoodParameter
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from support.chains import arm_path
@@ -271,10 +272,6 @@ def fuzz_paths(bench, count, seed=1) -> Row:
 
 
 _OTHERS = ('use_sim_time', 'qos_overrides./x', 'publish_rat', '', 'solver', 'solver.', 'a' * 5000)
-_UNSET = ParameterType.PARAMETER_NOT_SET
-_KINDS = {float: 'double_value', int: 'integer_value', str: 'string_value', bool: 'bool_value'}
-_TYPES = {float: ParameterType.PARAMETER_DOUBLE, int: ParameterType.PARAMETER_INTEGER,
-          str: ParameterType.PARAMETER_STRING, bool: ParameterType.PARAMETER_BOOL}  # fmt: skip
 _SERVICES = {
     'set_parameters': SetParameters,
     'set_parameters_atomically': SetParametersAtomically,
@@ -297,9 +294,8 @@ class _Maker:
         """A parameter, about half of them right."""
         row = self._one_of(self._rows)
         name = self._one_of(_OTHERS) if self._rng.random() < 0.1 else row.name
-        kind = type(row.default)
-        if self._rng.random() < 0.7 and kind in _KINDS:
-            value = ParameterValue(type=_TYPES[kind], **{_KINDS[kind]: self._good(row)})
+        if self._rng.random() < 0.7 and isinstance(row.default, (float, int, str)):
+            value = GoodParameter('good', value=self._good(row)).get_parameter_value()
         else:
             value = self._bad()
         return Parameter(name=name, value=value)

@@ -13,7 +13,7 @@ import numpy as np
 from support.chains import postures
 from support.ros.cells import NAMES
 
-from hardening.faults import FAULTS
+from hardening.faults import COMMON, FAULTS
 from hardening.fuzz_motions import Commander
 from hardening.fuzz_requests import ask_all, check_node, Client, compile_trees
 from hardening.hostile import Hostile
@@ -23,8 +23,6 @@ from hardening.workplace import memory, percentile, repeating, Row
 from ik_service.ros.common.conversions import pose_from_matrix
 
 _KINDS = {'compute_ik': GetPositionIK, 'compute_fk': GetPositionFK}
-
-_COMMON = {'publish_rate': 100.0, 'velocity_scaling': 0.5, 'acceleration_time': 0.2}
 
 
 class Load:
@@ -161,7 +159,7 @@ def soak(bench, seconds, seed=1) -> Row:
     :param seconds: for how long [s].
     """
     row, began = Row(f'mixture for {seconds / 60:.3g} min', lost=0, busy=True), time.monotonic()
-    stage = Stage(bench, **_COMMON)
+    stage = Stage(bench, **COMMON)
     mixture = _Mixture(stage, row, seed)
     for _ in range(6):  # a warm-up, so that all is compiled and connected
         mixture.some_requests()

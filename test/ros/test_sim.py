@@ -142,7 +142,7 @@ def test_faults_can_be_changed_and_invalid_ones_are_refused_with_a_reason(
 ):
     bench = shared_bench
     good = {'faults.noise': 0.01, 'faults.stuck_joint': 'panda_joint1'}
-    assert all(result.successful for result in bench.set_parameters('ik_sim', **good))
+    bench.configure('ik_sim', **good)
     since = len(states)
     until(lambda: len(states) > since + 60, what='states')
     assert np.std([position(message) for message in states.messages[-30:]]) > 0.003
@@ -161,7 +161,7 @@ def test_faults_can_be_changed_and_invalid_ones_are_refused_with_a_reason(
         assert reason in result.reason
     assert bench.get_parameters('ik_sim', 'faults.stuck_joint') == ['panda_joint1']
     none = {'faults.noise': 0.0, 'faults.stuck_joint': ''}
-    assert all(result.successful for result in bench.set_parameters('ik_sim', **none))
+    bench.configure('ik_sim', **none)
 
 
 def test_waits_for_a_description_and_keeps_the_joints_when_it_is_replaced(bench, panda_urdf):
@@ -186,12 +186,10 @@ def test_waits_for_a_description_and_keeps_the_joints_when_it_is_replaced(bench,
     ('parameters', 'complaint'),
     [
         ({'urdf': '/no/such/file.urdf'}, '/no/such/file.urdf'),
-        ({'initial_positions': 'elbow=1'}, "unknown joint 'elbow'"),
         (
             {'initial_positions': 'panda_joint1=0.5, panda_joint4=99'},
             r'initial_positions.panda_joint4: has to be from -3.0718 to -0.0698 \[rad\], not 99',
         ),
-        ({'rate': 501.0}, 'rate: .*out of range'),
         ({'engine': 'warp'}, "engine: has to be one of first_order, mujoco, not 'warp'"),
         ({'faults.stuck_joint': 'nose'}, "unknown joint 'nose'"),
     ],

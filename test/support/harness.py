@@ -254,6 +254,11 @@ class Bench:
         )
         return self.call(SetParameters, f'{node}/set_parameters', request, timeout).results
 
+    def configure(self, node, timeout=10.0, **values):
+        """Set parameters of a node, which has to accept them."""
+        for result in self.set_parameters(node, timeout, **values):
+            assert result.successful, result.reason
+
     def get_parameters(self, node, *names, timeout=10.0):
         """Return the values of parameters of a node."""
         from rcl_interfaces.srv import GetParameters

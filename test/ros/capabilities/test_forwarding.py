@@ -154,13 +154,13 @@ def test_the_stop_of_moveit_is_passed_on_to_the_controller(setup, controller):
 
 
 def test_without_replacing_a_second_goal_is_refused_while_the_controller_moves(setup, controller):
-    assert setup.bench.set_parameters('ik_service', replace_goals=False)[0].successful
+    setup.bench.configure('ik_service', replace_goals=False)
     first = setup.send(controller, 1.5)
     end, result = setup.player.execute(smooth()).result()
     assert (end, result.error_code.val) == ('aborted', MoveItErrorCodes.CONTROL_FAILED)
     assert first.result()[0] == 'succeeded'
     assert len(controller.goals) == 1
-    assert setup.bench.set_parameters('ik_service', replace_goals=True)[0].successful
+    setup.bench.configure('ik_service', replace_goals=True)
 
 
 def test_a_newer_goal_is_passed_on_at_once_and_replaces_the_other_there(setup, controller):

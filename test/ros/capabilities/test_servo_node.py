@@ -8,15 +8,14 @@ from geometry_msgs.msg import PoseStamped, Twist, TwistStamped, Vector3
 from moveit_msgs.msg import CollisionObject, ServoStatus
 import numpy as np
 import pytest
-from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
 from support.harness import until
 from support.ros.bodies import Body, srdf, URDF
 from support.ros.cells import CHAIN, held, ServoCell, stamp_seconds, TIMEOUT, until_silent
 from support.ros.nodes import ended, LATCHED, NODE, status, WAITING
+from support.ros.worlds import box
 
-from ik_service.common.transforms import rigid_transform
 from ik_service.ros.common.conversions import pose_from_matrix
 
 JOINT_JOG, ANY = 0, -1
@@ -180,11 +179,9 @@ HALT_FOR_COLLISION = 5
 def test_the_arm_stops_before_a_wall_and_goes_back_when_it_is_driven_back(cell):
     pytest.importorskip('coal', reason='the extra "collision" is not installed')
     bench, avoid = cell.bench, 'follow.avoid_collisions'
-    assert bench.set_parameters('ik_service', **{avoid: True})[0].successful
-    T = rigid_transform(position=cell.pose_beside_ready(0.0, 0.2, 0.0)[:3, 3])
-    wall = CollisionObject(id='wall', operation=CollisionObject.ADD, pose=pose_from_matrix(T))
-    wall.header.frame_id = 'panda_link0'
-    wall.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[1.0, 0.02, 1.0])]
+    bench.configure('ik_service', **{avoid: True})
+    place = cell.pose_beside_ready(0.0, 0.2, 0.0)[:3, 3]
+    wall = box('wall', place, (1.0, 0.02, 1.0))
     bench.publisher(CollisionObject, 'collision_object').publish(wall)
     start = cell.pose_beside_ready(0.0, 0.0, 0.0)
     with cell.held(cell.twists, lambda: cell.twist(linear_y=0.4)):
@@ -198,7 +195,7 @@ def test_the_arm_stops_before_a_wall_and_goes_back_when_it_is_driven_back(cell):
             timeout=20.0,
             since=len(cell.states),
         )
-    assert bench.set_parameters('ik_service', **{avoid: False})[0].successful
+    bench.configure('ik_service', **{avoid: False})
 
 
 def test_what_has_not_been_used_publishes_no_status(shared_cell):
@@ -216,13 +213,6 @@ def test_commands_that_come_while_the_node_ends_are_not_called_paused(bench):
 
 
 WRONG_MARGINS = 'joint_limit_margins: are 3 numbers; there have to be one, or 7'
-
-
-def test_margins_of_the_wrong_number_end_the_node_at_its_start(bench, panda_urdf):
-    node = bench.start(
-        NODE, ready=None, urdf=str(panda_urdf), joint_limit_margins=[0.1] * 3, **CHAIN
-    )
-    ended(node, WRONG_MARGINS)
 
 
 def test_margins_that_do_not_go_with_a_late_description_refuse_it(bench, panda_urdf):

@@ -157,8 +157,7 @@ def test_a_cancellation_stops_the_arm_on_its_way(cell, player, action):
 @pytest.fixture
 def no_replacing(cell):
     """Goals that replace none."""
-    (result,) = cell.bench.set_parameters('ik_service', replace_goals=False)
-    assert result.successful
+    cell.bench.configure('ik_service', replace_goals=False)
     yield
     cell.bench.set_parameters('ik_service', replace_goals=True)
 
@@ -300,15 +299,11 @@ def test_other_events_are_ignored_with_a_remark(cell, player):
     )
 
 
-def beyond(change, k=15, field='positions', joint=1):
+def beyond(change):
     """A smooth trajectory with one number changed."""
     trajectory = smooth()
-    getattr(trajectory.points[k], field)[joint] = change
+    trajectory.points[15].positions[1] = change
     return trajectory
-
-
-def at_times(*times):
-    return message(times, np.linspace(READY, AWAY, len(times)))
 
 
 def with_stamp(seconds):
@@ -339,7 +334,6 @@ def moving_at_the_end():
 INVALID, JOINTS, OLD = -1, -2, -3
 BAD = [
     (JointTrajectory(joint_names=list(NAMES)), INVALID, 'no points'),
-    (JointTrajectory(), INVALID, 'no points'),
     (message([2.0], [READY + 0.2], names=['elbow', *NAMES[1:]]), JOINTS, "'elbow' is no joint"),
     (message([2.0], [READY[:6]], names=NAMES[:6]), JOINTS, 'panda_joint7 is missing'),
     (
@@ -351,14 +345,9 @@ BAD = [
     (message([2.0], [READY[:6]]), INVALID, 'point 0: has 6 positions for 7 joints'),
     (message([2.0, 3.0], [READY, READY], [[0.0] * 6, []]), INVALID, 'point 0: has 6 velocities'),
     (message([2.0, 3.0], [READY, []]), INVALID, 'point 1: has no positions'),
-    (at_times(0.0, 1.0, 1.0), INVALID, 'point 2: .* increase'),
-    (at_times(0.0, 2.0, 1.0), INVALID, 'point 2: .* increase'),
-    (at_times(1.0, 1.0), INVALID, 'point 1: .* increase'),
+    (message([0.0, 1.0, 1.0], [READY] * 3), INVALID, 'point 2: .* increase'),
     (beyond(np.nan), INVALID, "point 15, joint 'panda_joint2': .* nan"),
-    (beyond(np.inf, field='velocities'), INVALID, "point 15, joint 'panda_joint2': .* inf"),
     (beyond(3.0), INVALID, "joint 'panda_joint2': the position 3 is beyond the limit"),
-    (beyond(9.0, field='velocities'), INVALID, 'the velocity 9 is beyond the limit'),
-    (beyond(0.5, 15), INVALID, 'point 15, .*velocity .* beyond the limit .* between'),
     (message([0.1], [AWAY]), INVALID, 'point 0, .*velocity .* between'),
     (smooth(AWAY, READY), INVALID, "point 0, joint 'panda_joint1': starts at 0.4"),
     (with_effort(), INVALID, 'point 2: contains efforts'),
@@ -396,8 +385,6 @@ def tolerance(**values):
         ({'path_tolerance': 2 * tolerance(position=0.1)}, 'named twice'),
         ({'path_tolerance': tolerance(position=-2.0)}, r'position -2.0; above 0'),
         ({'goal_tolerance': tolerance(position=np.nan)}, 'position nan; above 0'),
-        ({'goal_tolerance': tolerance(velocity=-0.1)}, r'velocity -0.1; above 0'),
-        ({'path_tolerance': tolerance(acceleration=np.inf)}, 'acceleration inf; above 0'),
         ({'goal_time_tolerance': duration(-1.0)}, 'goal_time_tolerance: -1 s'),
     ],
 )
@@ -550,12 +537,12 @@ def goes_back(player):
 def test_joint_states_that_stop_end_it(cell, player):
     goal = player.follow(smooth(seconds=6.0))
     moving(cell, goal)
-    assert cell.bench.set_parameters('ik_sim', **{'faults.lost_states': 1.0})[0].successful
+    cell.bench.configure('ik_sim', **{'faults.lost_states': 1.0})
     end, result = goal.result()
     assert end == 'aborted'
     assert 'joint state' in result.error_string
     came_to_rest(cell)
-    assert cell.bench.set_parameters('ik_sim', **{'faults.lost_states': 0.0})[0].successful
+    cell.bench.configure('ik_sim', **{'faults.lost_states': 0.0})
     goes_back(player)
 
 

@@ -251,14 +251,6 @@ async def _awaited(client):
     return await client.solve(poses(10))
 
 
-def test_two_batches_at_once(bench, client):
-    BatchServer(bench)
-    batches = [client.solve(poses(3000)), client.solve(poses(2000)), client.pipelined([])]
-    for batch in batches:
-        batch.result(LONG)
-        assert batch.q[:, :1].ravel().tolist() == list(range(len(batch)))
-
-
 def test_the_end_of_the_client_ends_its_batches(bench):
     client = IkClient(bench.node)
     batch = client.solve(poses(5))
@@ -438,20 +430,6 @@ def test_a_killed_node_that_is_started_again_loses_nothing(bench, panda_model):
         batch.result(LONGEST)
     assert batch.success.all()
     assert np.array_equal(batch.q, np.tile(batch.q[:100], (100, 1)))
-
-
-@pytest.mark.slow
-def test_one_of_two_nodes_is_killed_and_the_other_one_answers_the_rest(bench, panda_model):
-    nodes = start(bench), start(bench)
-    poses = np.tile([reachable(panda_model, seed) for seed in range(100)], (400, 1, 1))
-    with IkClient(bench.node) as node_client:
-        batch = node_client.solve(poses)
-        assert next(iter(batch)).success
-        nodes[0].kill()
-        for answers in (batch, node_client.solve(poses)):
-            answers.result(LONGEST)
-            assert answers.success.all()
-            assert np.array_equal(answers.q, np.tile(answers.q[:100], (400, 1)))
 
 
 def test_two_clients_at_once(running, panda_model):

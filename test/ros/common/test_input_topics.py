@@ -1,16 +1,16 @@
 """Publishers of either reliability: what is received, what counts once, and what is named."""
 
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import Pose, PoseStamped, TwistStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 import numpy as np
 import pytest
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import String
 from support.harness import until
 from support.ros.nodes import NODE, status, WAITING
+from support.ros.worlds import ball
 
 from ik_service.ros.common.input_topics import CopyFilter, InputTopic
 
@@ -97,26 +97,18 @@ def test_messages_without_a_time_of_publication_all_count():
 # Over DDS, with the node in a process of its own
 
 
-def box(name):
-    message = CollisionObject(id=name, pose=Pose(), operation=CollisionObject.ADD)
-    message.header.frame_id = 'panda_link0'
-    message.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.1])]
-    message.primitive_poses = [Pose()]
-    return message
-
-
 def test_objects_of_best_effort_publishers_are_received(shared_bench, panda_node):
     bench, node = shared_bench, panda_node
     objects = bench.publisher(CollisionObject, 'collision_object', BEST_EFFORT, subscribers=0)
     node.wait_for('collision_object: a best-effort publisher was discovered', 20.0)
     diagnostics = bench.record(DiagnosticArray, 'diagnostics')
     until(lambda: objects.get_subscription_count() == 1, what='a subscription')
-    objects.publish(box('box'))
+    objects.publish(ball('box'))
     status(diagnostics, 'collisions', objects='^1$')
     held = bench.publisher(
         AttachedCollisionObject, 'attached_collision_object', BEST_EFFORT, subscribers=1
     )
-    held.publish(AttachedCollisionObject(link_name='panda_hand', object=box('tool')))
+    held.publish(AttachedCollisionObject(link_name='panda_hand', object=ball('tool')))
     status(diagnostics, 'collisions', attached_objects='^1$')
     status(diagnostics, 'motions', publishers_that_are_not_received='^none$')
 
@@ -131,7 +123,7 @@ def test_a_scene_of_a_reliable_publisher_is_complete_beside_a_best_effort_one(
     diagnostics = bench.record(DiagnosticArray, 'diagnostics')
     reliable.publish(CollisionObject(operation=CollisionObject.REMOVE))  # all there are
     for i in range(300):
-        reliable.publish(box(f'box {i}'))
+        reliable.publish(ball(f'box {i}'))
     status(diagnostics, 'collisions', objects='^300$')
 
 

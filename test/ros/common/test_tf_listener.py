@@ -70,17 +70,11 @@ def tf(monkeypatch):
     return lookup
 
 
-def test_known_frame(tf):
+def test_known_frames_on_the_root_and_another_link_and_an_unknown_one(tf):
     link, T = tf(LINKS, 'camera')
     assert link == 'world'
     np.testing.assert_array_equal(T[:3, 3], [2.0, 0.0, 0.0])
-
-
-def test_frame_on_another_link_than_the_root(tf):
     assert tf(LINKS, 'probe')[0] == 'hand'
-
-
-def test_unknown_frame(tf):
     with pytest.raises(NoTransformError, match=r"'moon'.*does not exist"):
         tf(LINKS, 'moon')
 

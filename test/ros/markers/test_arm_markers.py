@@ -102,15 +102,6 @@ def test_positions_of_target_and_nearest_pose():
     assert [numbers(p) for p in markers[NEAREST, 2].points] == [[0.9, 2.0, 3.0], [1.0, 2.0, 3.0]]
 
 
-def test_axes_are_red_green_and_blue_along_x_y_and_z():
-    axes = shown(marker_array(MarkerScene('base', REACH_OF_ARM, at(1, 0, 0)), STAMP))[TARGET, 0]
-    ends = np.array([numbers(p) for p in axes.points[1::2]])
-    assert np.array_equal(ends > 0, np.eye(3, dtype=bool))
-    assert not np.any([numbers(p) for p in axes.points[::2]])
-    for i, color in enumerate(axes.colors[::2]):
-        assert np.argmax([color.r, color.g, color.b]) == i
-
-
 def test_the_shell_is_the_sphere_that_the_tip_cannot_leave():
     shell = shown(marker_array(MarkerScene('base', REACH_OF_ARM), STAMP))[REACH, 0]
     assert numbers(shell.pose.position) == [0.1, 0.2, 0.3]
@@ -131,15 +122,13 @@ def test_late_subscribers_get_all_markers_and_switching_off_deletes_them(
     bench = shared_bench
     resting = Arm(bench, arm.chain.joint_names, posture_of(arm, 1)[arm.indices])
     assert bench.node.count_publishers('markers') == 0
-    (result,) = bench.set_parameters('ik_service', publish_markers=True)
-    assert result.successful
+    bench.configure('ik_service', publish_markers=True)
     early = bench.record(MarkerArray, 'markers', publishers=1)
     early.wait(published)
     # A viewer that does not ask for what was published before it came, as RViz by default.
     late = bench.record(MarkerArray, 'markers', qos=10, publishers=1)
     assert set(published(late.wait(published))) == {'reach/0'}
-    (result,) = bench.set_parameters('ik_service', publish_markers=False)
-    assert result.successful
+    bench.configure('ik_service', publish_markers=False)
     last = late.wait(lambda array: not published(array))
     assert {(m.ns, m.id) for m in last.markers} >= {('target', 0), ('trail', 0), ('reach', 0)}
     assert all(marker.action == Marker.DELETE for marker in last.markers)
@@ -149,7 +138,7 @@ def test_late_subscribers_get_all_markers_and_switching_off_deletes_them(
 def test_the_markers_show_target_and_trail(shared_bench, panda_node, arm):
     bench = shared_bench
     settings = {'publish_markers': True, 'velocity_scaling': 1.0, 'hold': True}
-    assert all(result.successful for result in bench.set_parameters('ik_service', **settings))
+    bench.configure('ik_service', **settings)
     diagnostics = bench.record(DiagnosticArray, 'diagnostics', publishers=1)
     chain, q = arm.chain, posture_of(arm, 1)[arm.indices]
     Arm(bench, chain.joint_names, q)

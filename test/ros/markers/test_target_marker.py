@@ -12,10 +12,10 @@ from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from support.harness import until
-from support.ros.nodes import Arm, ended, start_panda
+from support.ros.nodes import Arm, start_panda
 from support.ros.servers import panda_arm, posture_of
 from visualization_msgs.msg import InteractiveMarkerControl as Control
-from visualization_msgs.msg import InteractiveMarkerFeedback, MenuEntry
+from visualization_msgs.msg import InteractiveMarkerFeedback
 from visualization_msgs.srv import GetInteractiveMarkers
 
 from ik_service import solver_names
@@ -308,12 +308,6 @@ def test_only_the_diagnostics_of_the_ik_node_count():
     assert links_of(message, 'ik_service') == ('b', 't')
 
 
-def test_choices_are_read_from_the_description_of_the_parameter():
-    described = ParameterDescriptor(additional_constraints='one of a_b, c; 0 for the default')
-    assert choices_of(described) == ('a_b', 'c')
-    assert choices_of(ParameterDescriptor(additional_constraints='text')) == ()
-
-
 def test_the_ik_node_describes_its_solvers_in_that_way():
     assert choices_of(SOLVER_NAME.descriptor()) == solver_names()
 
@@ -336,46 +330,12 @@ def test_the_marker_moves_along_and_turns_about_every_axis(marker):
         np.testing.assert_allclose(axes, np.eye(3), atol=1e-12)
 
 
-def test_the_ball_is_always_visible_and_moves_freely(marker):
-    (ball,) = [control for control in marker.controls if control.markers]
-    assert ball.interaction_mode == Control.MOVE_ROTATE_3D
-    assert ball.always_visible
-    assert ball.markers[0].color.a > 0.0
-    assert 0.0 < ball.markers[0].scale.x < marker.scale
-
-
-def test_the_menu_marks_the_present_choice():
-    entries = menu_entries(('gradient', 'extended_jacobian'), 'extended_jacobian', True)
-    titles = {entry.title: entry for entry in entries}
-    assert set(titles) == {
-        'Home',
-        'Marker to the tip',
-        '[x] Position only',
-        'Solver',
-        '[ ] gradient',
-        '[x] extended jacobian',
-    }
-    solver = titles['Solver']
-    assert titles['[ ] gradient'].parent_id == titles['[x] extended jacobian'].parent_id
-    assert titles['[ ] gradient'].parent_id == solver.id
-    assert {entry.parent_id for entry in entries} == {0, solver.id}
-    assert all(entry.id > 0 for entry in entries)
-    assert len({entry.id for entry in entries}) == len(entries)
-    assert all(entry.command_type == MenuEntry.FEEDBACK for entry in entries)
-
-
 PROGRAM = 'ik_service.ros.markers.target_marker.main'
 INSTALLED = importlib.util.find_spec('interactive_markers') is not None
 
 
 def is_at(marker, T):
     return np.allclose(matrix_from_pose(marker.pose), T, atol=1e-9)
-
-
-@pytest.mark.skipif(INSTALLED, reason='interactive_markers is installed')
-def test_without_interactive_markers_the_error_names_the_package(bench):
-    child = bench.start(PROGRAM, ready=None, environment={'ROS_DISTRO': 'jazzy'})
-    ended(child, 'sudo apt install ros-jazzy-interactive-markers')
 
 
 def test_the_error_names_the_package_of_the_distribution(monkeypatch):

@@ -118,10 +118,6 @@ def test_what_is_too_much_is_left_out_and_said(monkeypatch):
     ]
 
 
-def test_an_empty_world_clears_all():
-    assert by_namespace(WorldScene('base', World())) == {}
-
-
 def test_colours_of_the_scene_are_those_of_the_markers_unless_they_collide():
     world = WORLD.with_colors({'shelf': (0.1, 0.2, 0.3, 0.5), 'tool': (0.4, 0.5, 0.6, 0.0)})
     shown = by_namespace(WorldScene('base', world))
@@ -307,20 +303,6 @@ ROBOT = """<robot name="two">
   <joint name="j" type="prismatic"><parent link="a"/><child link="b"/><origin xyz="5 0 0"/>
     <axis xyz="1 0 0"/><limit lower="-9" upper="1" effort="1" velocity="1"/></joint>
 </robot>"""
-
-
-def test_what_cannot_be_checked_is_said_once_there_are_objects(bench, tmp_path):
-    pytest.importorskip('coal', reason="Coal comes with the extra 'collision'")
-    urdf = tmp_path / 'two.urdf'
-    urdf.write_text(ROBOT)
-    bench.start('ik_service.ros.node.main', urdf=str(urdf))
-    world = bench.record(MarkerArray, 'world_markers', LATCHED, publishers=1)
-    world.wait(lambda array: not shown(array))
-    objects = bench.publisher(CollisionObject, 'collision_object')
-    objects.publish(ball('far', 0.1, np.eye(4)))
-    (remark,) = shown(world.wait(lambda array: 'objects' in shown(array)))['remarks']
-    assert remark.text.startswith('collisions are not checked: ')
-    assert 'b.stl' in remark.text
 
 
 class Node:

@@ -124,10 +124,6 @@ class SimulatedTrajectoryArm(TrajectoryArm):
     def time(self):
         return self._then + self.rate * (time.monotonic() - self._since)
 
-    def run_at(self, rate):
-        """Go on at another rate."""
-        self._then, self._since, self.rate = self.time, time.monotonic(), rate
-
     def _on_cycle(self, now):
         there = self.time
         if there - self._published >= 1.0 / self.frequency:
@@ -280,7 +276,7 @@ def test_a_trajectory_controller_takes_every_window_and_rests_when_the_node_is_k
             assert tuple(message.joint_names) == joints
             assert not any(message.points[-1].velocities)
 
-        assert bench.set_parameters('ik_service', velocity_scaling=SLOW)[0].successful
+        bench.configure('ik_service', velocity_scaling=SLOW)
         rig.begin(rig.pose(*FAR), lambda: np.abs(arm.velocity).max())
         rig.node.kill()
         until(lambda: np.abs(arm.velocity).max() < 1e-6, what='rest')
@@ -352,17 +348,6 @@ def test_the_last_velocities_are_zeros_however_a_motion_ends(bench, chain):
                 sent = len(rig.commands)
                 assert until_silent(rig.commands) - sent < 200
             arm.silent = False
-
-
-def test_another_source_of_velocities_is_noticed(bench, chain):
-    with VelocityArm(bench, NAMES, READY) as arm:
-        rig = Rig(bench, chain, 'velocity_commands', arm)
-        other = bench.publisher(Float64MultiArray, 'velocity_commands')
-        other.publish(Float64MultiArray(data=[0.0] * len(NAMES)))
-        until(lambda: 'test_client' in rig.report()['other commanders'], what='the other one')
-        rig.send(rig.pose(*OFFSET))
-        rig.node.wait_for('test_client commands the arm too', 10.0)
-        assert not arm.commanded.any()
 
 
 # Joints that cannot be

@@ -13,16 +13,15 @@ from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.node import Node
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
-from shape_msgs.msg import SolidPrimitive
 from std_srvs.srv import Trigger
 from support.harness import until
 from support.ros.cells import Cell, CHAIN, NAMES, NODE, RATE, READY, until_silent
 from support.ros.nodes import status
+from support.ros.worlds import box
 
 import ik_service as iks
 from ik_service.common.transforms import rigid_transform
 from ik_service.kinematics.pose_error import pose_error
-from ik_service.ros.common.conversions import pose_from_matrix
 
 SCALING = 0.8
 
@@ -37,6 +36,8 @@ def shared_cell(shared_bench):
 def cell(shared_cell):
     """The shared node and arm; the arm rests in the pose of READY, whatever tests did before."""
     shared_cell.rest()
+    until_silent(shared_cell.commands)  # else the last ones are taken for those of a new target
+    shared_cell.commands.clear()
     return shared_cell
 
 
@@ -160,13 +161,6 @@ WALL = (0.02, 1.0, 1.0)  # [m]
 AVOID = 'follow.avoid_collisions'
 
 
-def wall_message(T, operation):
-    message = CollisionObject(id='wall', operation=operation, pose=pose_from_matrix(T))
-    message.header.frame_id = 'panda_link0'
-    message.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=list(WALL))]
-    return message
-
-
 def knows_the_wall(bench):
     """Whether the node has received the wall, whose name is a frame then."""
     request = GetPositionFK.Request(fk_link_names=['panda_link0'])
@@ -177,10 +171,10 @@ def knows_the_wall(bench):
 def test_the_arm_stops_before_a_wall_and_goes_on_elsewhere(cell, panda_urdf):
     pytest.importorskip('coal', reason='the extra "collision" is not installed')
     bench, chain, since = cell.bench, cell.chain, len(cell.node.output)
-    assert bench.set_parameters('ik_service', **{AVOID: True})[0].successful
-    T_wall = rigid_transform(position=cell.pose_beside_ready(0.15, 0.0, 0.0)[:3, 3])
+    bench.configure('ik_service', **{AVOID: True})
+    place = cell.pose_beside_ready(0.15, 0.0, 0.0)[:3, 3]
     objects = bench.publisher(CollisionObject, 'collision_object')
-    objects.publish(wall_message(T_wall, CollisionObject.ADD))
+    objects.publish(box('wall', place, WALL))
     behind = cell.pose_beside_ready(0.3, 0.0, 0.0)
     until(lambda: knows_the_wall(bench), what='the wall in the known world')
     cell.begin(behind)
@@ -189,7 +183,7 @@ def test_the_arm_stops_before_a_wall_and_goes_on_elsewhere(cell, panda_urdf):
     status(diagnostics, 'following', state='COLLISION_AHEAD', collision='and wall')
 
     checker = iks.CollisionChecker(iks.Robot.from_urdf(panda_urdf), missing_meshes='skip')
-    checker.add('wall', iks.Box(WALL), T_wall)
+    checker.add('wall', iks.Box(WALL), rigid_transform(position=place))
     test = checker.for_joints(chain.joint_names)
     commanded = [cell.positions(message) for message in cell.commands.messages]
     assert not any(test.colliding(np.array(commanded)))
@@ -200,9 +194,8 @@ def test_the_arm_stops_before_a_wall_and_goes_on_elsewhere(cell, panda_urdf):
     beside = cell.pose_beside_ready(0.0, 0.1, 0.1)
     cell.begin(beside)
     cell.states.wait(cell.is_at(beside), timeout=20.0)
-    objects.publish(wall_message(T_wall, CollisionObject.REMOVE))
-    (result,) = bench.set_parameters('ik_service', **{AVOID: False})
-    assert result.successful
+    objects.publish(CollisionObject(id='wall', operation=CollisionObject.REMOVE))
+    bench.configure('ik_service', **{AVOID: False})
     status(diagnostics, 'following', collision='not avoided')
 
 
@@ -373,10 +366,11 @@ def test_no_motion_starts_while_another_node_commands_the_arm(cell):
         said(cell, 'test_client commands the arm too', since)
         assert len(cell.commands) == 0
         diagnostics = cell.bench.record(DiagnosticArray, 'diagnostics')
-        diagnostics.wait(lambda m: '/test_client' in following_value(m, 'other commanders'))
+        met = diagnostics.wait(lambda m: '/test_client' in following_value(m, 'other commanders'))
+        count = int(following_value(met, 'commands of others'))  # with those of other tests
         # To where it is, because the simulated arm obeys, and the bounds count from there.
-        other.publish(JointState(name=list(NAMES[:1]), position=cell.start[:1].tolist()))
-        diagnostics.wait(lambda m: following_value(m, 'commands of others') == '1')
+        other.publish(JointState(name=list(NAMES), position=cell.start.tolist()))
+        diagnostics.wait(lambda m: following_value(m, 'commands of others') == str(count + 1))
     finally:
         cell.bench.node.destroy_publisher(other)
     diagnostics.wait(lambda m: following_value(m, 'other commanders') == 'none')

@@ -1,13 +1,11 @@
 """The services and parameters of the node, in a process of its own, over real DDS."""
 
 from importlib.util import find_spec
-import math
 import signal
 import threading
 
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray
-from moveit_msgs.msg import OrientationConstraint
 from moveit_msgs.srv import GetPositionIK
 import numpy as np
 import pytest
@@ -38,7 +36,9 @@ def test_refusals_are_in_log_and_diagnostics(shared_bench, panda_node):
         ask(bench, ik_request(np.eye(4), 'moon'))
         fk(bench, ['tail'], [], [])
     status(diagnostics, 'compute_ik', last_refusal='FRAME_TRANSFORM_FAILURE: .*moon')
-    status(diagnostics, 'compute_fk', last_refusal="INVALID_LINK_NAME: .*'tail'", requests='50')
+    status(
+        diagnostics, 'compute_fk', last_refusal="INVALID_LINK_NAME: .*'tail'", requests=r'^\d+0$'
+    )
     assert node.output.count('compute_ik refused: frame') == 1
     assert node.output.count('compute_fk refused: the robot has no link') == 1
 
@@ -60,45 +60,22 @@ def test_fk_ik_fk_round_trip(shared_bench, panda_node, arm):
         np.testing.assert_allclose(matrix_from_pose(again.pose_stamped[0].pose), T, atol=1e-4)
 
 
-def bad_requests(T):
-    """The rows of the error table: what is asked, the code, and a word of the message."""
-    constrained = ik_request(T)
-    constrained.ik_request.constraints.orientation_constraints = [OrientationConstraint()]
-    nan, zero, far = (ik_request(T) for _ in range(3))
-    nan.ik_request.pose_stamped.pose.position.y = math.nan
-    for axis in 'xyzw':
-        setattr(zero.ik_request.pose_stamped.pose.orientation, axis, 0.0)
-    far.ik_request.pose_stamped.pose.position.x = 3.0
+def test_requests_without_an_answer_are_told_why_and_the_node_keeps_serving(
+    shared_bench, panda_node, arm
+):
+    bench, node, T = shared_bench, panda_node, reachable(arm, 1)
     below = ik_request(hopeless(), timeout=Duration(nanosec=1_000_000))
-    return [
-        (far, ErrorCode.NO_IK_SOLUTION, 'closest'),
-        (below, ErrorCode.TIMED_OUT, 'closest'),
-        (nan, ErrorCode.INVALID_GOAL_CONSTRAINTS, 'position.y'),
-        (zero, ErrorCode.INVALID_GOAL_CONSTRAINTS, 'zero'),
-        (with_seed(ik_request(T), ['tail'], [0]), ErrorCode.INVALID_ROBOT_STATE, 'tail'),
-        (with_seed(ik_request(T), ['panda_joint1'], []), ErrorCode.INVALID_ROBOT_STATE, 'names'),
-        (
-            with_seed(ik_request(T), ['panda_joint1'], [math.nan]),
-            ErrorCode.INVALID_ROBOT_STATE,
-            'nan',
-        ),
-        (ik_request(T, group_name='leg'), ErrorCode.INVALID_GROUP_NAME, 'panda_arm'),
-        (ik_request(T, ik_link_name='tail'), ErrorCode.INVALID_LINK_NAME, 'panda_link8'),
-        (ik_request(T, 'moon'), ErrorCode.FRAME_TRANSFORM_FAILURE, 'moon'),
-        (constrained, ErrorCode.INVALID_GOAL_CONSTRAINTS, 'orientation_constraints'),
+    for request, code, word in (
         (GetPositionIK.Request(), ErrorCode.NO_IK_SOLUTION, 'closest'),
-    ]
-
-
-def test_every_row_of_the_error_table_and_the_node_keeps_serving(shared_bench, panda_node, arm):
-    bench, node = shared_bench, panda_node
-    T = arm.chain.forward(posture_of(arm, 1)[arm.indices])
-    for request, code, word in bad_requests(T):
+        (below, ErrorCode.TIMED_OUT, 'closest'),
+        (with_seed(ik_request(T), ['tail'], [0]), ErrorCode.INVALID_ROBOT_STATE, 'tail'),
+        (ik_request(T, group_name='leg'), ErrorCode.INVALID_GROUP_NAME, 'panda_arm'),
+    ):
         answer = ask(bench, request)
         assert answer.error_code.val == code, (word, answer.error_code)
         assert word in answer.error_code.message
-        told = code in (ErrorCode.NO_IK_SOLUTION, ErrorCode.TIMED_OUT)
-        assert bool(answer.solution.joint_state.name) == told
+        closest = code in (ErrorCode.NO_IK_SOLUTION, ErrorCode.TIMED_OUT)
+        assert bool(answer.solution.joint_state.name) == closest
     answer = ask(bench, ik_request(T, group_name='panda_arm', avoid_collisions=True))
     assert answer.error_code.val == ErrorCode.SUCCESS
     unchecked = find_spec('coal') is None
@@ -165,19 +142,15 @@ def test_parameters_change_while_it_runs(shared_bench, panda_node, arm):
     T[:3, :3] = np.diag([1.0, 1.0, 1.0])
     T[:3, 3] = 0.85, 0.0, 0.3  # too far out for that orientation
     assert ask(bench, ik_request(T)).error_code.val != ErrorCode.SUCCESS
-    (result,) = bench.set_parameters(
-        'ik_service', **{'solver.task_weights': [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]}
-    )
-    assert result.successful
+    bench.configure('ik_service', **{'solver.task_weights': [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]})
     assert ask(bench, ik_request(T)).error_code.val == ErrorCode.SUCCESS
     (result,) = bench.set_parameters('ik_service', **{'solver.name': 'magic'})
     assert not result.successful
     assert 'transpose' in result.reason
-    (result,) = bench.set_parameters('ik_service', timeout=60.0, **{'solver.name': 'transpose'})
-    assert result.successful
+    bench.configure('ik_service', timeout=60.0, **{'solver.name': 'transpose'})
     assert ask(bench, ik_request(T, timeout=Duration(sec=1))).error_code.message
     restored = {'solver.name': 'levenberg_marquardt', 'solver.task_weights': [1.0] * 6}
-    assert all(r.successful for r in bench.set_parameters('ik_service', **restored))
+    bench.configure('ik_service', **restored)
     node.check()
 
 

@@ -10,7 +10,7 @@ import pytest
 from sensor_msgs.msg import MultiDOFJointState
 from shape_msgs.msg import SolidPrimitive
 from support.ros.lines import line_request, moved
-from support.ros.servers import ik_request, refused, Server, solved, tree_arm
+from support.ros.servers import ik_request, reached, refused, Server, tree_arm
 from support.ros.worlds import attached, ball, by_name, crane_arm, put, T_TOOL
 
 from ik_service.arm.arm import ArmSettings
@@ -262,16 +262,11 @@ def places(answer):
     return [matrix_from_pose(stamped.pose) for stamped in answer.pose_stamped]
 
 
-def tool_at(crane, answer):
-    joints = solved(answer)
-    return crane.arm.link_poses(np.array([joints[n] for n in crane.arm.postures.names]))['tool']
-
-
 @pytest.mark.parametrize(('link', 'beyond'), [('stick', 0.3), ('stick/end', 0.4)])
 def test_a_request_may_place_what_it_attaches(crane, link, beyond):
     target = rigid_transform(position=(1.4 + beyond, 0.0, 0.0))
     answer = solve(crane, state_with(stick()), link, target)
-    np.testing.assert_allclose(tool_at(crane, answer), T_TOOL, atol=1e-4)
+    np.testing.assert_allclose(reached(crane, answer)['tool'], T_TOOL, atol=1e-4)
     refused(crane, solve(crane, state_with(), link), ErrorCode.INVALID_LINK_NAME, 'stick')
 
 

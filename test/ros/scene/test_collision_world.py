@@ -8,7 +8,7 @@ from unittest import mock
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Point
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
-from moveit_msgs.srv import GetGroupUrdf, GetStateValidity
+from moveit_msgs.srv import GetStateValidity
 import numpy as np
 import pytest
 
@@ -229,12 +229,6 @@ def test_a_scene_as_clients_of_moveit_send_it(bench):
     until_bodies(bench, set())
     status(diagnostics, 'collisions', objects='2', attached_objects='0')
     node.check()
-
-
-def test_the_description_of_the_robot_is_answered(bench):
-    start(bench, robot_description=CRANE)
-    answer = bench.call(GetGroupUrdf, 'get_urdf', GetGroupUrdf.Request())
-    assert answer.urdf_string == CRANE
 
 
 def test_a_storm_of_objects_large_and_faulty_ones_among_them(bench):

@@ -284,15 +284,6 @@ def item(operation=ADD, T=T_BOX, name='box', frame='', **subframes):
     return message
 
 
-def test_an_object_and_its_subframes_are_frames_that_move_with_it(world):
-    world.receive(item(grasp=T_GRASP))
-    np.testing.assert_allclose(world.at('box'), T_BOX, atol=1e-12)
-    np.testing.assert_allclose(world.at('box/grasp'), T_BOX @ T_GRASP, atol=1e-12)
-    world.receive(item(MOVE, T_GRASP))
-    np.testing.assert_allclose(world.at('box/grasp'), T_GRASP @ T_GRASP, atol=1e-12)
-    assert world.warnings == []
-
-
 def test_an_object_that_is_added_again_replaces_the_old_one(world):
     world.receive(item(grasp=T_GRASP))
     world.receive(item(T=T_GRASP, top=T_GRASP))

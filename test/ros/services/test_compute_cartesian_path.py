@@ -37,7 +37,6 @@ from support.ros.worlds import attached, ball, put
 from ik_service.arm.arm import ArmSettings
 from ik_service.arm.loader import build_arm
 from ik_service.common.transforms import rotation_about_axis
-from ik_service.model.motion_bounds import JointBounds, MotionBounds
 from ik_service.paths.timing.timing_limits import timing_limits
 from ik_service.ros.requests.errors import ErrorCode
 from ik_service.ros.services import compute_cartesian_path
@@ -86,30 +85,6 @@ def test_the_tip_stays_on_the_line_within_the_limits(server, start):
     assert acceleration <= 1.0
     assert max(speed, acceleration) > 0.95
     assert not trajectory.velocities[[0, -1]].any()
-
-
-def test_jerks_of_the_limits_are_kept_between_the_points_too(start):
-    names = panda_arm().chain.joint_names
-    bounds = MotionBounds({name: JointBounds(acceleration=5.0, jerk=40.0) for name in names})
-    server = Server(panda_arm(bounds=bounds))
-    end = moved(start, 0.1, 0.3, -0.1)
-    trajectory = trajectory_of(server.plan(from_home(server.arm, [end])))
-    t = np.linspace(0.0, 1.0, 52)[:, None, None] * np.diff(trajectory.times)[:, None]
-    c = trajectory.coefficients
-    jerk = 6.0 * c[:, 3] + t * (24.0 * c[:, 4] + t * 60.0 * c[:, 5])
-    assert 0.95 * 40.0 < np.abs(jerk).max() <= 40.0 * 1.01  # as times are whole nanoseconds
-    assert not trajectory.accelerations[[0, -1]].any()
-    _, q, _, _ = samples(trajectory)
-    assert beside_lines(server.arm.chain, q, [start, end]) < 1e-4
-
-
-def test_the_motion_rests_at_a_corner_and_stays_on_both_lines(server, start):
-    corners = [moved(start, 0.0, 0.2, 0.0), moved(start, 0.0, 0.2, -0.2)]
-    trajectory = trajectory_of(server.plan(from_home(server.arm, corners)))
-    _, q, _, _ = samples(trajectory)
-    assert beside_lines(server.arm.chain, q, [start, *corners]) < 2e-4
-    still = np.flatnonzero(~trajectory.velocities.any(axis=1))
-    assert len(still) == 3
 
 
 def test_a_line_out_of_reach_ends_with_a_fraction_and_the_joint(server, start):
@@ -352,18 +327,6 @@ def test_an_attached_object_moves_straight(crane):
     assert np.linalg.norm(off - np.outer(off @ way, way), axis=1).max() < 1e-4
 
 
-def test_objects_that_the_start_state_attaches_are_avoided_with(crane):
-    start = tool(crane)
-    request = line_request([moved(start, 0.4, 0.0, 0.0)], START, START.values())
-    request.avoid_collisions = request.start_state.is_diff = True
-    put(crane, ball('lamp', start[:3, 3] + [0.2, 0.45, 0.0]))
-    assert crane.plan(request).fraction == 1.0
-    request.start_state.attached_collision_objects = [attached('plank', 'hand', (0.2, 0.45, 0.0))]
-    answer = crane.plan(request)
-    assert answer.fraction < 1.0
-    assert 'plank' in answer.error_code.message
-
-
 # Over DDS, as clients of MoveIt call it
 
 
@@ -429,15 +392,16 @@ def test_a_moving_arm_gets_its_commands_while_two_clients_ask_for_long_paths(
     shared_bench, panda_node, arm
 ):
     bench, node = shared_bench, panda_node
-    assert bench.set_parameters('ik_service', velocity_scaling=0.05)[0].successful
+    bench.configure('ik_service', velocity_scaling=0.05)
     simulated = Arm(bench, arm.chain.joint_names, posture_of(arm, 1)[arm.indices])
     start = arm.chain.forward(np.array(HOME))
     corners = [moved(start, 0.0, 0.25 * (-1) ** k, -0.01 * k) for k in range(8)]
     request = line_request(corners, arm.chain.joint_names, HOME, max_step=0.001)
     assert ask_for_path(bench, request).fraction == 1.0  # compiled from here on
     commands = bench.record(JointState, 'joint_command')
-    bench.publisher(PoseStamped, 'target_pose').publish(target(reachable(arm, 2)))
-    commands.wait()
+    targets, goal = bench.publisher(PoseStamped, 'target_pose'), target(reachable(arm, 2))
+    # Sent again, as the node drops one until it knows where the new arm is.
+    until(lambda: targets.publish(goal) or len(commands), what='commands', period=0.5)
     clients = [
         bench.node.create_client(GetCartesianPath, 'compute_cartesian_path') for _ in range(2)
     ]

@@ -3,13 +3,13 @@
 import math
 
 from builtin_interfaces.msg import Duration
-from geometry_msgs.msg import PoseStamped, Transform
+from geometry_msgs.msg import PoseStamped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from moveit_msgs.msg import JointConstraint
 import numpy as np
 import pytest
-from support.chains import arm_path, pose_difference
+from support.chains import pose_difference
 from support.ros.cells import READY
 from support.ros.servers import (
     hopeless,
@@ -18,6 +18,7 @@ from support.ros.servers import (
     panda_arm,
     posture_of,
     reachable,
+    reached,
     refused,
     Server,
     solved,
@@ -28,15 +29,11 @@ from support.ros.servers import (
 )
 
 from ik_service import solve_ik
-from ik_service.arm.arm import ArmSettings
-from ik_service.arm.loader import build_arm
 from ik_service.common.transforms import inverse_transform
-from ik_service.kinematics.link_poses import link_poses
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.ros.common.conversions import matrix_from_pose, pose_from_matrix
 from ik_service.ros.node.parameter_table import GROUP_NAMES
 from ik_service.ros.requests.errors import ErrorCode
-from ik_service.ros.requests.errors import ErrorCode as Code
 from ik_service.ros.requests.service_handler import start_posture
 
 
@@ -270,9 +267,8 @@ def test_one_pose_in_the_vector_wins(server):
 def test_links_attached_to_the_tip(server, link):
     posture = posture_of(server.arm, 6)
     T = server.arm.link_poses(posture)[link]
-    joints = solved(server.solve(ik_request(T, ik_link_name=link)))
-    reached = server.arm.link_poses(np.array(list(joints.values())))[link]
-    np.testing.assert_allclose(reached, T, atol=1e-4)
+    found = reached(server, server.solve(ik_request(T, ik_link_name=link)))
+    np.testing.assert_allclose(found[link], T, atol=1e-4)
 
 
 def test_another_link_below_the_base(plane_server):
@@ -282,8 +278,7 @@ def test_another_link_below_the_base(plane_server):
     plane_server.settings = type(plane_server.settings)(
         options=type(plane_server.settings.options)(task_weights=(1, 1, 0, 0, 0, 0))
     )
-    joints = solved(plane_server.solve(ik_request(T, 'base', ik_link_name='fore')))
-    after = arm.link_poses(np.array(list(joints.values())))
+    after = reached(plane_server, plane_server.solve(ik_request(T, 'base', ik_link_name='fore')))
     np.testing.assert_allclose(
         (inverse_transform(after['base']) @ after['fore'])[:3, 3], T[:3, 3], atol=1e-4
     )
@@ -316,114 +311,77 @@ def test_huge_names_are_cut_and_not_looked_up(panda_model, fields, joints, code)
     assert len(answer.error_code.message) < 1000
 
 
-LEFT, RIGHT = 'left_grip', 'right_grip'
-SRDF = """
-<robot name="upper_body">
-  <virtual_joint name="floor" type="floating" parent_frame="odom" child_link="pelvis"/>
-  <group name="left"><chain base_link="pelvis" tip_link="left_grip"/></group>
-  <group name="right"><chain base_link="pelvis" tip_link="right_grip"/></group>
-  <group name="both"><group name="left"/><group name="right"/></group>
-</robot>
-"""
-TWO_SECONDS = Duration(sec=2)
-
-
-class Rig:
-    """Handlers of an arm that stands where it is measured."""
-
-    def __init__(self, arm, measured):
-        self.server = Server(arm)
-        self.measured = dict.fromkeys(arm.robot.movable_joint_names, 0.0) | measured
-        self.server.measured.update([*self.measured], [*self.measured.values()], now=0.0)
-
-    def poses(self, **positions):
-        return link_poses(self.server.arm.robot, {**self.measured, **positions})
-
-    def solved(self, request, **wanted):
-        """Check that a request is solved, and where links have to be."""
-        found = solved(self.server.solve(request))
-        assert sorted(found) == sorted(self.measured)
-        at = self.poses(**found)
-        for link, T in wanted.items():
-            assert max(pose_difference(at[link], T)) <= 2e-5, link
+BASE, TWO_SECONDS = 'panda_link0', Duration(sec=2)
 
 
 @pytest.fixture
-def panda():
-    arm = panda_arm(group_names=tuple(GROUP_NAMES.default))
-    names = arm.chain.joint_names
-    rig = Rig(arm, dict(zip(names, READY, strict=True)))
-    goal = [0.4, -0.3, 0.2, -1.9, 0.1, 1.8, 0.3]
-    rig.goal = rig.poses(**dict(zip(names, goal, strict=True)))
-    rig.names = names
-    return rig
+def ready():
+    """Handlers of our Panda, which is measured in READY and knows the groups of the node."""
+    server = Server(panda_arm(group_names=tuple(GROUP_NAMES.default)))
+    measured = dict.fromkeys(server.arm.robot.movable_joint_names, 0.0)
+    measured |= dict(zip(server.arm.chain.joint_names, READY, strict=True))
+    server.measured.update([*measured], [*measured.values()], now=0.0)
+    return server
 
 
-def test_requests_of_known_clients(panda):
-    hand, flange = panda.goal['panda_hand_tcp'], panda.goal['panda_link8']
-    base = 'panda_link0'
+@pytest.fixture
+def goal(ready):
+    """Poses of all links in another posture."""
+    posture = ready.measured.posture()
+    posture[ready.arm.indices] = 0.4, -0.3, 0.2, -1.9, 0.1, 1.8, 0.3
+    return ready.arm.link_poses(posture)
+
+
+def places(server, request, link, T):
+    """Check that a request is solved, and where a link has to be."""
+    found = reached(server, server.solve(request))[link]
+    assert max(pose_difference(found, T)) <= 2e-5, link
+
+
+def test_requests_of_pymoveit2_moveits_plugin_and_compas_fab(ready, goal):
+    hand, flange, arm = goal['panda_hand_tcp'], goal['panda_link8'], ready.arm
 
     # pymoveit2
-    request = ik_request(hand, base, avoid_collisions=True, group_name='arm')
+    request = ik_request(hand, BASE, avoid_collisions=True, group_name='arm')
     request.ik_request.ik_link_name = 'panda_hand_tcp'
     request.ik_request.pose_stamped.header.stamp.sec = 7
-    panda.solved(request, panda_hand_tcp=hand)
+    places(ready, request, 'panda_hand_tcp', hand)
 
     # srv_kinematics_plugin: the full state as the seed, the tip of the group, no timeout
-    request = ik_request(flange, base, group_name='panda_arm', avoid_collisions=True)
+    request = ik_request(flange, BASE, group_name='panda_arm', avoid_collisions=True)
     request.ik_request.ik_link_name = 'panda_link8'
-    state = with_seed(request, panda.measured, panda.measured.values()).ik_request.robot_state
-    state.joint_state.header.frame_id = state.multi_dof_joint_state.header.frame_id = base
-    panda.solved(request, panda_link8=flange)
+    state = with_seed(request, arm.postures.names, ready.measured.posture()).ik_request.robot_state
+    state.joint_state.header.frame_id = state.multi_dof_joint_state.header.frame_id = BASE
+    places(ready, request, 'panda_link8', flange)
 
     # One pose in the vector
     request = together({'panda_link8': flange}, group_name='panda_arm', timeout=TWO_SECONDS)
-    panda.solved(request, panda_link8=flange)
+    places(ready, request, 'panda_link8', flange)
     request.ik_request.ik_link_names = []  # then the group's tip, and not ik_link_name
     request.ik_request.ik_link_name = 'panda_link3'
-    panda.solved(request, panda_link8=flange)
+    places(ready, request, 'panda_link8', flange)
 
     # COMPAS FAB
-    request = ik_request(flange, base, group_name='panda_arm', timeout=TWO_SECONDS)
+    request = ik_request(flange, BASE, group_name='panda_arm', timeout=TWO_SECONDS)
     request.ik_request.robot_state.is_diff = True
     request.ik_request.avoid_collisions = True
-    with_seed(request, panda.names, READY)
-    panda.solved(request, panda_link8=flange)
+    with_seed(request, arm.chain.joint_names, READY)
+    places(ready, request, 'panda_link8', flange)
 
-    # ros2 service call: a pose with neither frame nor exact norm
+
+def test_a_pose_with_neither_frame_nor_exact_norm_and_one_in_the_frame_of_a_link(ready, goal):
+    """As with ros2 service call; the frame is where the link is measured, wherever the seed is."""
+    hand, arm = goal['panda_hand_tcp'], ready.arm
     request = ik_request(hand, group_name='manipulator', timeout=TWO_SECONDS)
     request.ik_request.robot_state.is_diff = True
     orientation = request.ik_request.pose_stamped.pose.orientation
     for axis in 'xyzw':
         setattr(orientation, axis, round(0.99 * getattr(orientation, axis), 12))
-    panda.solved(request, panda_hand_tcp=hand)
-    answer = panda.server.solve(ik_request(hand, 'world'))
-    refused(panda.server, answer, Code.FRAME_TRANSFORM_FAILURE, "'world'")
+    places(ready, request, 'panda_hand_tcp', hand)
+    answer = ready.solve(ik_request(hand, 'world'))
+    refused(ready, answer, ErrorCode.FRAME_TRANSFORM_FAILURE, "'world'")
 
-    # The frame of a link is where the arm is measured, wherever the seed is.
     request = ik_request(np.eye(4), 'panda_link8', group_name='panda_arm')
-    with_seed(request, panda.names, [0.1, 0.2, 0.3, -1.0, 0.5, 1.0, 0.0])
-    panda.solved(request, panda_link8=panda.poses()['panda_link8'])
-
-
-def test_requests_for_two_arms():
-    arm = build_arm(arm_path('upper_body'), ArmSettings(), srdf=SRDF)
-    body = Rig(arm, {'left_elbow': 0.5, 'right_elbow': 0.7, 'waist_yaw': 0.1})
-    goal = body.poses(left_elbow=0.9, right_elbow=0.4, waist_yaw=-0.2, left_shoulder_roll=0.3)
-    left, right = goal[LEFT], goal[RIGHT]
-    both = {'group_name': 'both', 'timeout': TWO_SECONDS}
-
-    # srv_kinematics_plugin, where its group has several tips
-    request = together({LEFT: left, RIGHT: right}, dict.fromkeys((LEFT, RIGHT), 'pelvis'), **both)
-    with_seed(request, body.measured, body.measured.values())
-    request.ik_request.avoid_collisions = True
-    body.solved(request, left_grip=left, right_grip=right)
-
-    # A virtual joint in the state says where the robot stands in the frame of its parent.
-    T_odom_pelvis = np.eye(4)
-    T_odom_pelvis[0, 3] = 2.0
-    request = ik_request(T_odom_pelvis @ left, 'odom', group_name='left')
-    state = request.ik_request.robot_state.multi_dof_joint_state
-    state.joint_names, state.transforms = ['floor'], [Transform()]
-    state.transforms[0].translation.x = 2.0
-    body.solved(request, left_grip=left)
+    with_seed(request, arm.chain.joint_names, [0.1, 0.2, 0.3, -1.0, 0.5, 1.0, 0.0])
+    flange = ready.arm.link_poses(ready.measured.posture())['panda_link8']
+    places(ready, request, 'panda_link8', flange)

@@ -13,6 +13,7 @@ from support.ros.servers import (
     panda_arm,
     posture_of,
     reachable,
+    reached,
     refused,
     Server,
     solved,
@@ -41,25 +42,20 @@ SRDF = """
 """
 
 
-def links_reached(server, answer):
-    positions = np.array(list(solved(answer).values()))
-    return server.arm.link_poses(positions)
-
-
 @pytest.mark.parametrize('group', ['', 'manipulator', 'my_arm'])
 def test_names_of_the_default_group_mean_the_tip(group):
     server = Server(panda_arm(group_names=('manipulator', 'my_arm', '{robot}_arm')))
     T = reachable(server.arm)
-    reached = links_reached(server, server.solve(ik_request(T, group_name=group)))
-    np.testing.assert_allclose(reached[TIP], T, atol=1e-4)
+    found = reached(server, server.solve(ik_request(T, group_name=group)))
+    np.testing.assert_allclose(found[TIP], T, atol=1e-4)
 
 
 @pytest.mark.parametrize('group', ['panda_arm', 'panda_arm_hand'])
 def test_known_names_mean_the_tip_of_the_arms_own_configuration(group):
     server = Server(panda_arm(group_names=('manipulator', '{robot}_arm')))
     T = server.arm.link_poses(posture_of(server.arm, 1))['panda_link8']
-    reached = links_reached(server, server.solve(ik_request(T, group_name=group)))
-    np.testing.assert_allclose(reached['panda_link8'], T, atol=1e-4)
+    found = reached(server, server.solve(ik_request(T, group_name=group)))
+    np.testing.assert_allclose(found['panda_link8'], T, atol=1e-4)
 
 
 def test_unknown_groups_are_refused_with_the_parameter_that_adds_one(server):
@@ -101,8 +97,8 @@ def test_only_the_joints_of_the_group_move():
     moved = np.array(list(solved(answer).values())) != posture
     names = {name for name, yes in zip(arm.postures.names, moved, strict=True) if yes}
     assert names <= {f'panda_joint{i}' for i in range(3, 8)}
-    reached = links_reached(server, answer)['panda_link7']
-    np.testing.assert_allclose(reached, T, atol=1e-4)
+    found = reached(server, answer)['panda_link7']
+    np.testing.assert_allclose(found, T, atol=1e-4)
 
 
 def test_groups_without_inverse_kinematics_say_why():
@@ -152,10 +148,6 @@ def random_poses(arm, seed):
     posture = arm.rest.copy()
     posture[arm.groups['both'].indices] = rng.uniform(tree.lower, tree.upper)
     return arm.link_poses(arm.postures.complete(posture)), posture
-
-
-def reached(server, answer):
-    return server.arm.link_poses(np.array(list(solved(answer).values())))
 
 
 @pytest.mark.parametrize('group', ['', 'left', 'both'])

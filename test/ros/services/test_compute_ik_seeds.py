@@ -10,6 +10,7 @@ from support.ros.servers import (
     IN_PLANE,
     posture_of,
     reachable,
+    reached,
     refused,
     Server,
     solved,
@@ -129,9 +130,9 @@ def test_frames_are_resolved_at_the_posture_of_the_answer():
     poses = arm.link_poses(posture)
     T_neck_tool = np.linalg.inv(poses['neck']) @ poses['tool']
     request = with_seed(ik_request(T_neck_tool, 'neck'), ['pan', 'turntable'], [2.0, posture[0]])
-    poses = arm.link_poses(np.array(list(solved(server.solve(request)).values())))
-    reached = np.linalg.inv(poses['neck']) @ poses['tool']
-    np.testing.assert_allclose(reached[:2], T_neck_tool[:2], atol=1e-4)
+    poses = reached(server, server.solve(request))
+    found = np.linalg.inv(poses['neck']) @ poses['tool']
+    np.testing.assert_allclose(found[:2], T_neck_tool[:2], atol=1e-4)
 
 
 def test_limits_that_are_ignored_are_ignored_for_all_joints():

@@ -9,24 +9,17 @@ from moveit_msgs.msg import (
 )
 from moveit_msgs.srv import GetMotionPlan
 import numpy as np
-from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import String
 from support.ros.cells import NAMES, READY
 from support.ros.constraints import joint_constraints, SPHERE, turned, within
 from support.ros.messages import motion_of
 from support.ros.trajectories import Player
-from support.ros.worlds import ball
+from support.ros.worlds import box
 
 from ik_service.extras.planning.motion_check import positions_at
 
 ASIDE = np.array([0.7, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 LEFT, RIGHT = READY + ASIDE, READY - ASIDE
-
-
-def box(name, position, size):
-    """An object that is a box."""
-    shape = SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[float(x) for x in size])
-    return ball(name, tuple(map(float, position)), shape=shape)
 
 
 def gone(name):

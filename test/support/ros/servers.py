@@ -176,6 +176,12 @@ def solved(answer):
     return dict(zip(joints.name, joints.position, strict=True))
 
 
+def reached(server, answer):
+    """The poses of all links at an answer that must be a success, in the root's frame."""
+    joints = solved(answer)
+    return server.arm.link_poses(np.array([joints[name] for name in server.arm.postures.names]))
+
+
 def refused(server, answer, code, *words):
     """
     Check that an answer is this error and says these words.

@@ -81,6 +81,12 @@ def ball(name, position=(0.0, 0.0, 0.0), frame='', operation=CollisionObject.ADD
     return message
 
 
+def box(name, position, size, **fields):
+    """An object that is a box."""
+    shape = SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[float(x) for x in size])
+    return ball(name, tuple(map(float, position)), shape=shape, **fields)
+
+
 def attached(name, link, position=(0.0, 0.0, 0.0), touch_links=(), shape=BALL):
     message = AttachedCollisionObject(link_name=link, touch_links=list(touch_links))
     message.object = ball(name, position, link, shape=shape)
