@@ -180,9 +180,9 @@ def elimination_starts(arm, target, starts):
     :param target: (4, 4) T_base_tip.
     :param starts: (16, 6) out [rad].
     :returns: their number; that of those, the first ones, near which there is a solution each,
-        another one for each, or it cannot be said that there is none; and whether there are no
-        others, which cannot be said where the determinant vanishes, as it does where the arm has a
-        self-motion.
+        another one for each, or it cannot be said that there is none; whether there are no others,
+        which cannot be said where the determinant vanishes, as it does where the arm has a
+        self-motion; and whether the axes are off.
     """
     scratch = arm.scratch
     displacement(arm, target, scratch.G)
@@ -210,7 +210,7 @@ def elimination_starts(arm, target, starts):
         _write_start(arm, k, starts[k])
         if arm.inverted != 0:
             reverse_joints(starts[k])
-    return count, certain, clean
+    return count, certain, clean, arm.doubtful > 0.0
 
 
 @inner_kernel

@@ -211,7 +211,7 @@ def find_all(problem, arm, plan, target, seed, starts, given, found, radii, vali
     :param target: (4, 4) T_base_target.
     :param seed: (n,) the solutions turn towards it [rad] or [m].
     :param starts: (k, n) starts from the elimination [rad]; scratch for other arms.
-    :param given: (3,) int64 values returned by the elimination; not read for other arms.
+    :param given: (4,) int64 values returned by the elimination; not read for other arms.
     :param found: (most, n) out: the solutions inside the limits [rad] or [m].
     :param radii: (most,) out: largest joint difference of each from the seed; scratch before.
     :param valid: (most,) int64 scratch.
@@ -242,9 +242,10 @@ def _explore(
     if beyond_reach(chain, settings, work.goal):
         return count, COMPLETE, made
     candidates, complete = closed_form_starts(arm, target, starts)
-    certain = 0
+    certain, inexact = 0, False
     if arm.kind == GENERAL:
         candidates, certain, complete = given[0], given[1], given[2] != 0
+        inexact = given[3] != 0
     elif arm.kind == NO_FORM:
         copy_vector(work.start, starts[0])
         candidates = 1
@@ -263,7 +264,7 @@ def _explore(
             count, flattest = _walk(
                 chain, settings, work, plan, walked, found, radii, valid, count, trace
             )
-            singular |= count > before or (arm.kind == GENERAL and flattest < _NEARLY_NULL)
+            singular |= count > before or (inexact and flattest < _NEARLY_NULL)
             walked += 1
         if count == found.shape[0]:
             return count, FULL, made

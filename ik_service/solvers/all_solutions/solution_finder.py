@@ -272,7 +272,7 @@ class _ThreadsOwn:
         arm = finder._arm._replace(scratch=np.zeros_like(finder._arm.scratch))
         plan = finder._plan._replace(scratch=np.zeros_like(finder._plan.scratch))
         self.before = problem, arm, plan
-        starts, given = np.empty((MOST_STARTS, n)), np.zeros(3, np.int64)
+        starts, given = np.empty((MOST_STARTS, n)), np.zeros(4, np.int64)
         trace = np.empty((0, 2 * n + 3))
         self.after = starts, given, self.found, self.distances, np.empty(most, np.int64), trace
         self.kernel: Callable = entry_point(
