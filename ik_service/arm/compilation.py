@@ -81,7 +81,10 @@ class Compiler:
 
         :param name: name of the solver.
         """
-        if cache_folder() is None or Solver(_any_chain(), name).cached:
+        try:
+            if cache_folder() is None or Solver(_any_chain(), name).cached:
+                return
+        except Exception:  # of a solver that is for other chains; it is compiled for the arm
             return
         for words in ((name, *loaded_modules()), (_COLLISIONS,)):
             with _STARTING:

@@ -171,6 +171,13 @@ def test_kernels_of_a_first_start_are_compiled_side_by_side_and_are_waited_for(m
     assert sorted(commands) == [('--collisions',), ('levenberg_marquardt',)]
 
 
+def test_a_solver_for_other_chains_is_left_to_its_arm(monkeypatch):
+    monkeypatch.setattr(compiling, 'ChildProcess', None)
+    compiler = Compiler(pytest.fail)
+    compiler.begin('no such method')
+    compiler.finish()
+
+
 def test_an_ended_compiler_compiles_nothing_more():
     compiler = Compiler(pytest.fail)
     compiler.end()

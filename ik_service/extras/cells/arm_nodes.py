@@ -73,7 +73,6 @@ class CellFrames:
         measured: Mapping[str, Measured],
         frames: FramesToPublish,
     ) -> None:
-        self._moving: list[_MovingFrames] = []
         if frames == 'none':
             return
         message = tf_message()
@@ -101,7 +100,7 @@ class CellFrames:
 
     def publish(self, now: float) -> None:
         """
-        Publish the frames of links that have moved.
+        Publish the frames of links that have moved; for a publisher of all frames.
 
         :param now: the monotonic clock [s].
         """
@@ -242,14 +241,15 @@ def run_arms(
                 node.start()
         measured = {name: lambda node=node: node.measured for name, node in nodes.items()}
         published = CellFrames(shared, cell.world, arms, measured, frames)
-        calls = PeriodicCall(
-            published.publish,
-            cell.frame_rate,
-            lambda error: shared.get_logger().error(f'frames are not published: {error}'),
-            thread=threads.checks,
-        )
         stack.enter_context(_spinning(shared))
-        stack.enter_context(calls)
+        if frames == 'all':
+            calls = PeriodicCall(
+                published.publish,
+                cell.frame_rate,
+                lambda error: shared.get_logger().error(f'frames are not published: {error}'),
+                thread=threads.checks,
+            )
+            stack.enter_context(calls)
         stop.grace = GRACE + LONGEST_RAMP + _DESTROYING * len(arms)
         started()
         with ThreadPoolExecutor(len(nodes), 'arm') as pool:

@@ -63,7 +63,10 @@ def test_arms_are_spread_evenly_and_in_their_order():
 
 @pytest.mark.parametrize(
     ('words', 'number'),
-    [(['--no-simulate'], signal.SIGINT), (['--processes', 'one_per_arm'], signal.SIGTERM)],
+    [
+        (['--no-simulate', '--frames', 'none'], signal.SIGINT),
+        (['--processes', 'one_per_arm'], signal.SIGTERM),
+    ],
 )
 def test_a_signal_ends_all_arms(bench, file, words, number):
     program = bench.start(PROGRAM, str(file), *words, ready=None, namespaced=False)
@@ -77,6 +80,7 @@ def test_a_signal_ends_all_arms(bench, file, words, number):
     until(lambda: program.exit_code is not None, 60.0, 'the end of the program')
     assert program.exit_code == 0
     assert 'Traceback' not in program.output
+    assert 'not published' not in program.output
     until(lambda: not any(os.path.exists(f'/proc/{pid}') for pid in started), 10.0, 'all ends')
 
 
