@@ -60,7 +60,7 @@ setup(
         'path': ['toppra'],
         'plan': ['coal', 'ompl'],
         'plot': ['matplotlib', 'tqdm'],
-        'learn': ['scikit-learn', 'scipy'],
+        'learn': ['scipy'],
         'scale': ['dask[distributed]', 'google-crc32c', 'tqdm', 'zarr>=3'],
         'sim': ['mujoco>=3.2'],
         'viewer': ['pycollada', 'viser>=1.0', 'trimesh'],

@@ -1,10 +1,9 @@
 """
 Learned starting postures: saved iterations, searches and time, and the cost of the training.
 
-Every search starts in the middle of the limits, at the guess of a table of 1e3, 1e4 or 1e5
-postures, or at the guess of a network. Needs the extra "learn"; times are those of the processor,
-the least of the repeats. ``benchmarks/results/seeds.csv`` and ``docs/figures/seeds.csv`` are
-written.
+Every search starts in the middle of the limits, or at the guess of a table of 1e3, 1e4 or 1e5
+postures. Needs the extra "learn"; times are those of the processor, the least of the repeats.
+``benchmarks/results/seeds.csv`` and ``docs/figures/seeds.csv`` are written.
 """
 
 from __future__ import annotations
@@ -25,10 +24,8 @@ from verifier import Verifier
 
 import ik_service as iks
 from ik_service.common.resources import urdf_path
-from ik_service.extras.learning.guess_file import load_guess
 from ik_service.extras.learning.program import mean_guess_time, measure_effort
-from ik_service.extras.learning.table import train_table
-from ik_service.extras.learning.training import train_guess
+from ik_service.extras.learning.table_file import load_table, train_table
 
 DOCUMENTED = RESULTS.parents[1] / 'docs' / 'figures' / 'seeds.csv'
 CHAINS = ('panda', 'ur5e', 'iiwa14', 'planar_6r')
@@ -36,8 +33,8 @@ _TASKS = {
     'pose': {},
     'position': {'task_weights': (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)},
 }
-_QUICK = {'count': 100, 'repeats': 1, 'tables': (1000,), 'network': 2000}
-_WHOLE = {'count': 1000, 'repeats': 3, 'tables': (1000, 10_000, 100_000), 'network': 20_000}
+_QUICK = {'count': 100, 'repeats': 1, 'tables': (1000,)}
+_WHOLE = {'count': 1000, 'repeats': 3, 'tables': (1000, 10_000, 100_000)}
 
 
 def main() -> None:
@@ -56,9 +53,14 @@ def main() -> None:
     if args.quick:
         progress(f'{len(rows)} rows; the first: {rows[0]}')
         return
-    versions = {name: metadata.version(name) for name in ('scipy', 'scikit-learn')}
+    scipy = metadata.version('scipy')
     save(
-        'seeds', rows, count=extent['count'], repeats=extent['repeats'], seed=args.seed, **versions
+        'seeds',
+        rows,
+        count=extent['count'],
+        repeats=extent['repeats'],
+        seed=args.seed,
+        scipy=scipy,
     )
     DOCUMENTED.write_bytes((RESULTS / 'seeds.csv').read_bytes())
 
@@ -84,7 +86,7 @@ def measure(
             progress(f'seeds: {robot.name}, {start}')
             for task, weights in _TASKS.items():
                 if options:
-                    guess = load_guess(robot.chain, *options.values(), **weights)
+                    guess = load_table(robot.chain, options['seed_file'], **weights)
                     cost['guess_us'] = 1e6 * mean_guess_time(guess, targets)
                 for name in solvers if task == 'pose' else solvers[:1]:
                     solver = iks.Solver(robot.chain, name, iks.IkOptions(**options, **weights))
@@ -103,15 +105,14 @@ def _starts(
 ) -> Iterator[tuple[str, dict[str, str], dict[str, object]]]:
     """Starts of the searches: name, solver options, and cost of the training."""
     yield 'middle', {}, {'guess_us': 0.0, 'training_s': 0.0, 'file_kb': 0.0}
-    train_table(robot.chain, 100)  # compiles, or loads the compiled code
-    kinds = [('table', count) for count in extent['tables']] + [('network', extent['network'])]
-    for kind, samples in kinds:
-        path = folder / f'{kind}{samples}.npz'
+    train_table(robot.chain, 100, folder / 'small.npz')  # compiles, or loads the compiled code
+    for samples in extent['tables']:
+        path = folder / f'{samples}.npz'
         began = time.thread_time()
-        train_guess(robot.chain, kind, samples, path)
+        train_table(robot.chain, samples, path)
         cost = {'training_s': time.thread_time() - began, 'file_kb': path.stat().st_size / 1e3}
-        options = {'seed_source': kind, 'seed_file': str(path)}
-        yield f'{kind} {samples}', options, {'guess_us': 0.0, **cost}
+        options = {'seed_source': 'table', 'seed_file': str(path)}
+        yield f'table {samples}', options, {'guess_us': 0.0, **cost}
 
 
 def _row(solver: iks.Solver, targets: np.ndarray, repeats: int) -> dict[str, object]:

@@ -206,7 +206,7 @@ PREFERENCES = names((Nearness.FIRST, Nearness.NEAREST))
 EXTENSIONS = names(Extension)
 OBJECTIVES = names(kind for kind in ObjectiveKind if kind.name not in ('NONE', 'FUNCTION'))
 JACOBIANS = ('geometric', 'numerical')
-SEED_SOURCES = ('given', 'table', 'network')
+SEED_SOURCES = ('given', 'table')
 VARIANTS = ('accelerated', 'classical')
 METHOD_OPTIONS = (
     'characteristic_length',
@@ -279,7 +279,7 @@ class IkOptions:
     :param null_space_gain: β, the share of the objective's slope that a step goes down.
     :param preferred_posture: (n,) the posture of that objective [rad] or [m].
     :param seed_source: where a solve that is given no seed starts: 'given' for mid-range, 'table'
-        or 'network' for a guess learned by ``ik_train``.
+        for a guess from the table that ``ik_train`` has made.
     :param seed_file: file that ``ik_train`` has written; the one beside the robot description when
         left out.
     :param variant: of the methods that have two: 'accelerated', or 'classical' as in textbooks.
@@ -375,7 +375,7 @@ class IkOptions:
         if self.objective == 'preferred_posture' and self.preferred_posture is None:
             raise OptionError('preferred_posture', 'has to be given for that objective')
         if self.seed_file is not None and self.seed_source == 'given':
-            raise OptionError('seed_file', "has to come with seed_source='table' or 'network'")
+            raise OptionError('seed_file', "has to come with seed_source='table'")
         if self.step_gain is not None and self.variant == 'accelerated':
             raise OptionError('step_gain', "has to come with variant='classical', or without one")
 

@@ -45,12 +45,8 @@ _PENALTY_WEIGHT = 10.0
 _PERTURBATION = 1e-6
 # Squared error that is too large for any arm, per unit of the weights.
 _LARGEST_COST = 1e6
-# Entry points of the loaders of guesses, which an extra brings: functions of a chain, a source, a
-# file or None, and task weights (6,).
-_SEED_LOADERS = {
-    'table': 'ik_service.extras.learning.guess_file:load_guess',
-    'network': 'ik_service.extras.learning.guess_file:load_guess',
-}
+# Loader of guesses of an extra: a function of a chain, a file or None, and task weights (6,).
+_SEED_LOADER = 'ik_service.extras.learning.table_file', 'load_table'
 # Rows of a trace, at most; a solve that takes more steps goes on unrecorded.
 _MOST_ROWS = 100_000
 
@@ -460,9 +456,8 @@ class Solver:
 
 def _loaded_guess(chain: Any, options: IkOptions) -> SeedGuess:  # noqa: ANN401 - a chain
     """Return the guess that the options ask for."""
-    module, _, name = _SEED_LOADERS[options.seed_source].partition(':')
-    load = getattr(import_module(module), name)
-    return load(chain, options.seed_source, options.seed_file, options.task_weights)
+    module, name = _SEED_LOADER
+    return getattr(import_module(module), name)(chain, options.seed_file, options.task_weights)
 
 
 def _room_for_trace(settings: Settings, n: int) -> np.ndarray:

@@ -100,7 +100,7 @@ def test_valid_values_are_accepted(option, value):
         ({'preferred_posture': (0.0,)}, "objective='preferred_posture'"),
         ({'preferred_posture': (0.0,), 'objective': 'joint_centers'}, 'preferred_posture'),
         ({'objective': 'preferred_posture'}, 'has to be given'),
-        ({'seed_file': 'arm.npz'}, "seed_source='table' or 'network'"),
+        ({'seed_file': 'arm.npz'}, "seed_source='table'"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(options, companion):

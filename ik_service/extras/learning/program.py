@@ -13,37 +13,29 @@ import numpy as np
 
 from ik_service.cli.solve.options import add_robot_options, read_chain, UsageError
 from ik_service.common.option_values import checked_option
-from ik_service.extras.learning.guess import Guess
-from ik_service.extras.learning.guess_file import default_path, KINDS, load_guess
-from ik_service.extras.learning.table import sample_postures
-from ik_service.extras.learning.training import train_guess
+from ik_service.extras.learning.table import sample_postures, TableGuess
+from ik_service.extras.learning.table_file import default_path, load_table, train_table
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tip_poses import tip_poses
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.solver import Solver
 
-_SAMPLES = {'table': 10_000, 'network': 20_000}
+_SAMPLES = 10_000
 _FEWEST, _MOST = 100, 1_000_000
 # The methods with which the guess is tried: the default and two slower ones.
 _METHODS = ('levenberg_marquardt', 'pseudoinverse', 'bfgs')
 _CHECKED_POSES = 300
 
 _DESCRIPTION = """
-Trains a map from poses of an arm to starting postures for the solvers, from random postures of
-the arm, and saves it beside the robot's file. Solvers use it with seed_source='table' or
-'network'.
-
-  table     Random postures, looked up by pose. Of the few whose poses are closest to the target,
-            the one that a single solver step brings closest. Made in a second; needs SciPy.
-  network   A small neural network from pose to posture. Made in some seconds with scikit-learn;
-            using it needs nothing but NumPy.
+Makes a table of random postures of an arm, and saves it beside the robot's file. With
+seed_source='table' a search starts at a posture of the table: of the few whose poses are closest
+to the target, the one that a single solver step brings closest. Made in a second; needs SciPy.
 """
 
 _EXAMPLES = """
 examples:
   ik_train my_arm.urdf
   ik_train my_robot.urdf --base-link torso --tip-link left_hand --lock waist=0.1
-  ik_train my_arm.urdf --kind network
   ik_train my_arm.urdf --samples 100000 --output ~/arm.table.npz
 
 then, in Python:
@@ -92,7 +84,7 @@ def measure_effort(solver: Solver, targets: np.ndarray) -> Effort:
     )
 
 
-def mean_guess_time(guess: Guess, targets: np.ndarray) -> float:
+def mean_guess_time(guess: TableGuess, targets: np.ndarray) -> float:
     """
     Return the mean time of a guess [s].
 
@@ -126,32 +118,30 @@ def main(arguments: Sequence[str]) -> int:
         _, chain = read_chain(options)
     except UsageError as error:
         parser.error(str(error))
-    kind = options.kind
-    path = default_path(chain, kind) if options.output is None else options.output.expanduser()
-    samples = options.samples or _SAMPLES[kind]
+    path = default_path(chain) if options.output is None else options.output.expanduser()
     print(f'Chain     {chain.robot.name}: {chain.n} joints, {chain.base_link} → {chain.tip_link}')
-    print(f'Training  a {kind} from {samples:,} random postures', flush=True)
+    print(f'Training  a table from {options.samples:,} random postures', flush=True)
     began = time.perf_counter()
-    train_guess(chain, kind, samples, path, options.seed)
+    train_table(chain, options.samples, path, options.seed)
     took = time.perf_counter() - began
     print(f'Saved     {path} ({path.stat().st_size / 1e3:.0f} kB) after {took:.1f} s', flush=True)
-    _check(chain, kind, path, options.seed)
+    _check(chain, path, options.seed)
     return 0
 
 
-def _check(chain: KinematicChain, kind: str, path: Path, seed: int) -> None:
-    """Print the effort of solvers with and without the saved guess, on poses of their own."""
+def _check(chain: KinematicChain, path: Path, seed: int) -> None:
+    """Print the effort of solvers with and without the saved table, on poses of their own."""
     targets = tip_poses(chain, sample_postures(chain, _CHECKED_POSES, seed + 1))
-    guess: Guess = load_guess(chain, kind, path)
+    table = load_table(chain, path)
     print(f'\n{len(targets)} other random poses, full pose, means:\n')
     print(f'{"solver":20} {"start":8} iterations  searches  first search  solved  time of a call')
     for name in _METHODS:
         middle = measure_effort(Solver(chain, name), targets)
         print(_row(name, 'middle', middle), flush=True)
-        guessed = IkOptions(seed_source=kind, seed_file=str(path))
+        guessed = IkOptions(seed_source='table', seed_file=str(path))
         learned = measure_effort(Solver(chain, name, guessed), targets)
-        print(_row('', kind, learned), flush=True)
-    cost = 1e6 * mean_guess_time(guess, targets)
+        print(_row('', 'table', learned), flush=True)
+    cost = 1e6 * mean_guess_time(table, targets)
     print(
         '\n"first search" is the share of the poses that the first search reaches. The time of a\n'
         f'call is that of the processor; it includes the guess, which takes {cost:.0f} µs.'
@@ -174,7 +164,6 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add_robot_options(parser)
-    parser.add_argument('--kind', choices=KINDS, default=KINDS[0], help='default: %(default)s')
     parser.add_argument(
         '--samples',
         type=checked_option(
@@ -182,16 +171,15 @@ def _parser() -> argparse.ArgumentParser:
             lambda n: _FEWEST <= n <= _MOST,
             f'has to be a whole number from {_FEWEST} to {_MOST:,}, not {{!r}}',
         ),
+        default=_SAMPLES,
         metavar='N',
-        help='number of random postures to train with (default: '
-        + ', '.join(f'{count} for a {kind}' for kind, count in _SAMPLES.items())
-        + ')',
+        help='number of random postures of the table (default: %(default)s)',
     )
     parser.add_argument(
         '--output',
         type=Path,
         metavar='FILE',
-        help='default: NAME.BASE.TIP.KIND.npz beside that file, where solvers find it',
+        help='default: NAME.BASE.TIP.table.npz beside that file, where solvers find it',
     )
     parser.add_argument(
         '--seed',

@@ -12,14 +12,12 @@ from collections.abc import Callable
 from functools import cached_property
 from importlib import import_module
 from types import ModuleType
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.exceptions import MissingExtraError
 from ik_service.extras.learning import table_kernels
-from ik_service.extras.learning.guess import Arrays, check_array, FULL_POSE, Guess
 from ik_service.extras.learning.table_kernels import linearise
 from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain import KinematicChain
@@ -41,6 +39,7 @@ _SLACK = 2.0
 _LENGTH_IN_SPREADS = 0.4
 # Added to the squared singular values of the weighted Jacobian.
 _DAMPING = 0.003
+FULL_POSE = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 
 
 def sample_postures(chain: KinematicChain, count: int, seed: int) -> np.ndarray:
@@ -86,16 +85,14 @@ def linearisation(chain: KinematicChain, postures: np.ndarray) -> tuple[np.ndarr
     return frames, rows
 
 
-class TableGuess(Guess):
+class TableGuess:
     """
-    Guess from a table of postures, searched by pose.
+    Guess from a table of postures, searched by pose; several threads may use it at once.
 
     Poses, Jacobians and tree are made anew from the postures, so they fit the chain as it is.
 
     :ivar postures: (N, n) joint vectors [rad] or [m], read-only.
     """
-
-    kind: ClassVar[str] = 'table'
 
     def __init__(
         self, chain: KinematicChain, postures: ArrayLike, task_weights: ArrayLike = FULL_POSE
@@ -121,36 +118,23 @@ class TableGuess(Guess):
         self.postures.setflags(write=False)
         self._query = spatial.cKDTree(self._frames * self._scale).query
 
-    @classmethod
-    def from_arrays(
-        cls, chain: KinematicChain, arrays: Arrays, task_weights: ArrayLike = FULL_POSE
-    ) -> TableGuess:
-        """
-        Restore a guess from saved postures; see :meth:`Guess.from_arrays`.
-
-        :param task_weights: (6,) weights of the pose error.
-        """
-        return cls(chain, check_array(arrays['postures'], (None, chain.n)), task_weights)
-
-    def arrays(self) -> Arrays:
-        """Return the postures by the name ``postures``, single precision."""
-        return {'postures': self.postures.astype(np.float32)}
-
     def guess(self, T: np.ndarray) -> np.ndarray:
         """
-        Return the joint vector for one target; see :meth:`Guess.guess`.
+        Return the joint vector at which to start the search for one target.
 
-        :param T: (4, 4) T_base_tip.
-        :returns: (n,) joint vector [rad] or [m].
+        :param T: (4, 4) T_base_tip, floats.
+        :returns: (n,) joint vector within the limits [rad] or [m].
+        :raises ArgumentError: the target is not finite.
         """
         return self._choose(T[None])[0]
 
     def guess_many(self, targets: np.ndarray) -> np.ndarray:
         """
-        Return the joint vectors for many targets; see :meth:`Guess.guess_many`.
+        Return the joint vectors at which to start the searches for many targets.
 
-        :param targets: (N, 4, 4) T_base_tip.
-        :returns: (N, n) joint vectors [rad] or [m].
+        :param targets: (N, 4, 4) T_base_tip, floats.
+        :returns: (N, n) joint vectors, each as by :meth:`guess`.
+        :raises ArgumentError: a target is not finite.
         """
         return self._choose(targets) if len(targets) else np.empty((0, self.chain.n))
 
@@ -179,15 +163,6 @@ class TableGuess(Guess):
         rows = np.zeros((1, self._neighbours), np.int64)
         example = self._arguments(np.zeros((1, 12)), rows, np.empty((1, self.chain.n)))
         return entry_point(table_kernels.choose_neighbours, *example)
-
-
-def train_table(chain: KinematicChain, samples: int, seed: int = 0) -> TableGuess:
-    """
-    Make a table of random postures.
-
-    :raises MissingExtraError: SciPy is not installed.
-    """
-    return TableGuess(chain, manipulable_postures(chain, samples, seed))
 
 
 def _corrections(rows: np.ndarray) -> np.ndarray:

@@ -313,8 +313,8 @@ _SOLVER: dict[str, ParameterSpec] = {
     'seed_source': ParameterSpec(
         '',
         IkOptions.seed_source,
-        'Where a solve without a seed starts: given: at the joint states, or mid-range; table or '
-        'network: at a guess that ik_train has learned',
+        'Where a solve without a seed starts: given: at the joint states, or mid-range; '
+        'table: at a guess from the table that ik_train has made',
         choices=SEED_SOURCES,
     ),
     'seed_file': ParameterSpec(

@@ -164,7 +164,7 @@ def test_listing_needs_neither_matplotlib_nor_ros():
         'from ik_service.cli.programs import ik_study\n'
         'assert ik_study([]) == 0\n'
         "loaded = {name.split('.')[0] for name in sys.modules}\n"
-        "assert not loaded & {'matplotlib', 'rclpy', 'mujoco', 'sklearn'}, loaded\n"
+        "assert not loaded & {'matplotlib', 'rclpy', 'mujoco'}, loaded\n"
     )
     done = subprocess.run([sys.executable, '-c', probe], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
