@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 import shlex
 import tempfile
-from typing import BinaryIO
+from typing import Any, BinaryIO
 import zipfile
 import zlib
 
@@ -84,10 +84,8 @@ def train_table(
     """
     with _replaced_file(default_path(chain) if path is None else Path(path)) as file:
         table = TableGuess(chain, manipulable_postures(chain, samples, seed))
-        postures = table.postures.astype(np.float32)
-        np.savez_compressed(
-            file, format=_FORMAT, kind=_KIND, postures=postures, **_description(chain)
-        )
+        arrays: dict[str, Any] = {'format': _FORMAT, 'kind': _KIND, **_description(chain)}
+        np.savez_compressed(file, postures=table.postures.astype(np.float32), **arrays)
     return table
 
 
