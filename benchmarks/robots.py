@@ -94,7 +94,7 @@ class BenchRobot:
 
     @cached_property
     def urdf(self) -> str:
-        """Description for other libraries: without meshes, and without the soft limits."""
+        """Description for other libraries: without meshes, soft limits as limits."""
         return plain_urdf(self.path)
 
 

@@ -58,8 +58,8 @@ def independent_bounds(
     """
     Return the bounds of the joints that move independently.
 
-    They are narrowed so that their mimic joints stay inside too, where the limits of both have
-    positions in common; mimic and locked joints have no bounds of their own.
+    These are narrowed already so that their mimic joints stay inside too; mimic and locked joints
+    have no bounds of their own.
 
     :param limits: limits of the m joints [rad] or [m].
     :param mimics: the mimic joints among them.
@@ -68,13 +68,6 @@ def independent_bounds(
     """
     lower = np.array([limit.lower for limit in limits])
     upper = np.array([limit.upper for limit in limits])
-    for i, source, multiplier, offset in mimics:
-        if multiplier:
-            with np.errstate(over='ignore'):
-                bounds = (np.array([limits[i].lower, limits[i].upper]) - offset) / multiplier
-            low, high = max(lower[source], bounds.min()), min(upper[source], bounds.max())
-            if low <= high:
-                lower[source], upper[source] = low, high
     for i in (*(i for i, *_ in mimics), *locked):
         lower[i], upper[i] = -np.inf, np.inf
     return lower, upper

@@ -146,6 +146,48 @@ def _without_motion(joint: Joint, reason: str) -> Joint:
     return replace(joint, type=JointType.FIXED, limits=STILL, mimic=None, fault=fault)
 
 
+def narrowed_by_followers(
+    joints: Iterable[Joint], resolved: Mapping[str, Mimic]
+) -> tuple[list[Joint], list[str]]:
+    """
+    Return joints whose limits also keep those of the joints that follow them, and remarks.
+
+    Limits of a follower that would leave a joint no range are not used.
+
+    :param joints: the joints of a robot.
+    :param resolved: the independent joint of each that moves, as from :func:`resolve_mimics`.
+    """
+    found = {joint.name: joint.limits for joint in joints}
+    remarks = []
+    for name, mimic in resolved.items():
+        own, source = found[name], found[mimic.joint]
+        if mimic.joint == name:
+            continue
+        ends = _source_range(own, mimic)
+        low, high = max(ends[0], source.lower), min(ends[1], source.upper)
+        if low < high:
+            found[mimic.joint] = replace(source, lower=low, upper=high)
+        elif low > high or source.lower < source.upper:
+            remarks.append(
+                f'the limits of {named("joint", name)} are not used: it follows '
+                f'{named("joint", mimic.joint)}, which could not move within them'
+            )
+    narrowed = [
+        joint if found[joint.name] is joint.limits else replace(joint, limits=found[joint.name])
+        for joint in joints
+    ]
+    return narrowed, remarks
+
+
+def _source_range(limits: JointLimits, mimic: Mimic) -> list[float]:
+    """Return the range of a joint in which one that follows it is within its limits."""
+    if mimic.multiplier:
+        ends = (limits.lower, limits.upper)
+        return sorted((end - mimic.offset) / mimic.multiplier for end in ends)
+    everywhere = limits.lower <= mimic.offset <= limits.upper
+    return [-math.inf, math.inf] if everywhere else [math.inf, -math.inf]
+
+
 class _FollowerError(UrdfError):
     """
     Joints that cannot follow others.

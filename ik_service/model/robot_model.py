@@ -13,7 +13,7 @@ from typing import Any, cast, Self
 from ik_service.common.quoting import listed, named
 from ik_service.exceptions import UnknownJointError, UnknownLinkError, UrdfError
 from ik_service.model.description import checked_folders, read_description, RobotDescription
-from ik_service.model.joint import Joint, resolve_mimics
+from ik_service.model.joint import Joint, narrowed_by_followers, resolve_mimics
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.model.tool_frame import tool_joints, ToolFrame
 from ik_service.model.urdf import parse_urdf
@@ -137,12 +137,13 @@ class RobotModel:
         self._name = name
         self._links = tuple(links)
         joints = tuple(joints)
+        self._mimics = resolve_mimics({joint.name: joint for joint in joints})
+        joints, contradictions = narrowed_by_followers(joints, self._mimics)
         self._tree = build_tree(self._links, joints)
         self._joints = MappingProxyType({joint.name: joint for joint in joints})
-        self._mimics = resolve_mimics(self._joints)
         self._urdf_text = urdf_text
         self._source = source
-        self._read_remarks = tuple(remarks)
+        self._read_remarks = (*remarks, *contradictions)
         self._package_dirs = checked_folders(package_dirs)
 
     @classmethod

@@ -49,6 +49,8 @@ _NUMBERS = {
     'limit': {'lower': 1, 'upper': 1, 'velocity': 1, 'effort': 1},
     'mimic': {'multiplier': 1, 'offset': 1},
 }
+_SOFT_ENDS = ('soft_lower_limit', 'soft_upper_limit')
+_UNLIMITED = (-math.inf, math.inf)
 _WITHOUT_BOUND = ('velocity', 'effort')
 """Attributes of a limit that mean "none" when they are left out, empty, infinite or negative."""
 
@@ -105,11 +107,13 @@ class _CheckedJoint:
     :ivar lines: it as XML for urdf_parser_py.
     :ivar fault: why it cannot be used; empty where it can.
     :ivar placed: whether the text says where it is.
+    :ivar soft_limits: lowest and highest position of its safety controller [rad] or [m].
     """
 
     lines: list[str]
     fault: str = ''
     placed: bool = True
+    soft_limits: tuple[float, float] = _UNLIMITED
 
 
 class _Reader:
@@ -174,6 +178,7 @@ class _Reader:
             checked.fault, checked.placed = f'cannot be placed: {error}', False
         try:
             motion = self._motion(joint, kind, label)
+            checked.soft_limits = self._soft_limits(joint, kind, label)
         except _PartError as error:
             checked.fault = checked.fault or f'cannot be used: {error}'
         if checked.fault:
@@ -245,6 +250,21 @@ class _Reader:
             if _number(text, f'<limit> {name}') == -ends[name]:
                 raise _PartError(f'<limit> {name}: {text[:80]!r} leaves no range')
         return {**values, **given}
+
+    def _soft_limits(self, joint: Element, kind: str, label: str) -> tuple[float, float]:
+        """Return the ends of a <safety_controller>; one that is left out is 0, as in a URDF."""
+        found = joint.findall('safety_controller') if kind in ('revolute', 'prismatic') else []
+        if not found:
+            return _UNLIMITED
+        if len(found) > 1:
+            raise _PartError('more than one <safety_controller>')
+        texts = [(name, found[0].get(name, '').strip() or '0') for name in _SOFT_ENDS]
+        low, high = (_number(text, f'<safety_controller> {name}') for name, text in texts)
+        if low == high == 0.0:  # written by exporters, and left out where only the gains matter
+            what = '<safety_controller> without a range is taken for none'
+            self._taken_for_none.setdefault(what, []).append(label)
+            return _UNLIMITED
+        return low, high
 
 
 class _PartError(Exception):
@@ -320,7 +340,7 @@ def _joints_from(entry: Any, checked: _CheckedJoint) -> list[Joint]:  # noqa: AN
         axis = _unit_axis(entry)
         if entry.type == 'planar':
             return planar_joints(*ends, T, axis)
-        limits = _limits(entry)
+        limits = _limits(entry, checked.soft_limits)
     except _PartError as error:
         return [replace(fixed, fault=f'cannot be used: {error}')]
     return [Joint(ends[0], JointType(entry.type), *ends[1:], T, axis, limits, _mimic(entry))]
@@ -339,7 +359,7 @@ def _unit_axis(entry: Any) -> NDArray[np.float64]:  # noqa: ANN401
     return np.array([x / length, y / length, z / length])
 
 
-def _limits(entry: Any) -> JointLimits:  # noqa: ANN401
+def _limits(entry: Any, soft: tuple[float, float]) -> JointLimits:  # noqa: ANN401
     limit = entry.limit
     if limit is None:
         return JointLimits()
@@ -347,9 +367,13 @@ def _limits(entry: Any) -> JointLimits:  # noqa: ANN401
         return JointLimits(velocity=limit.velocity, effort=limit.effort)
     if limit.lower > limit.upper:
         raise _PartError(f'<limit> lower {limit.lower} > upper {limit.upper}')
-    return JointLimits(
-        float(limit.lower), float(limit.upper), float(limit.velocity), float(limit.effort)
-    )
+    lower, upper = max(float(limit.lower), soft[0]), min(float(limit.upper), soft[1])
+    if lower > upper:
+        raise _PartError(
+            f'<safety_controller> from {soft[0]:g} to {soft[1]:g} leaves nothing of its <limit> '
+            f'from {limit.lower:g} to {limit.upper:g}'
+        )
+    return JointLimits(lower, upper, float(limit.velocity), float(limit.effort))
 
 
 def _mimic(entry: Any) -> Mimic | None:  # noqa: ANN401

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 import math
 import pickle
 
@@ -25,7 +26,7 @@ from ik_service.exceptions import (
 )
 from ik_service.kinematics.link_poses import link_poses
 from ik_service.model import tool_frame
-from ik_service.model.joint import Joint, JointType, Mimic
+from ik_service.model.joint import Joint, JointLimits, JointType, Mimic
 from ik_service.robot import Robot
 
 SEEDED = settings(deadline=None, derandomize=True)
@@ -122,6 +123,21 @@ def test_mimic_of_a_mimic_is_resolved_to_the_independent_joint():
     assert robot.resolve_mimic('third') == ('first', -6.0, 3.0 * 0.25 + 0.5)
     assert robot.movable_joint_names == ('third', 'second', 'first')
     assert robot.independent_joint_names == ('first',)
+
+
+@pytest.mark.parametrize(
+    ('multiplier', 'offset', 'lower', 'upper'),
+    [(-0.5, 0.25, -1.5, 1.5), (0.0, 0.0, -2.0, 2.0), (0.0, 9.0, -2.0, 2.0), (1.0, 3.0, -2.0, 2.0)],
+)
+def test_joints_keep_the_limits_of_those_that_follow_them(multiplier, offset, lower, upper):
+    followed = replace(make_joint('a', 'base', 'tip'), limits=JointLimits(-2.0, 2.0))
+    mimic = make_joint('b', 'base', 'beside', mimic=Mimic('a', multiplier, offset))
+    mimic = replace(mimic, limits=JointLimits(-0.5, 1.0))
+    robot = Robot('arm', ['base', 'tip', 'beside'], [followed, mimic])
+    chain = robot.chain('base', 'tip')
+    assert (chain.lower[0], chain.upper[0]) == (lower, upper)
+    unused = "the limits of joint 'b' are not used: it follows joint 'a', which could not move"
+    assert any(unused in remark for remark in robot.remarks) == (offset > 1.0)
 
 
 def test_resolve_mimic_knows_movable_joints_only(humanoid):

@@ -75,6 +75,34 @@ def test_missing_velocity_and_effort_are_unlimited_and_a_missing_bound_is_zero()
     assert limits == JointLimits(0.0, 0.5, math.inf, math.inf)
 
 
+@pytest.mark.parametrize(
+    ('soft', 'lower', 'upper'),
+    [
+        ('soft_lower_limit="-0.5" soft_upper_limit="1.5"', -0.5, 1.5),
+        ('soft_lower_limit="-9" soft_upper_limit="inf"', -1.0, 2.0),
+        ('soft_upper_limit="1"', 0.0, 1.0),
+        ('k_position="100"', -1.0, 2.0),
+        ('soft_lower_limit="0" soft_upper_limit="0.0"', -1.0, 2.0),
+    ],
+)
+def test_soft_limits_narrow_the_range_as_in_moveit(soft, lower, upper):
+    controller = f'<safety_controller k_velocity="10" {soft}/>'
+    limits = read_joint(LIMIT + controller).limits
+    assert limits == JointLimits(lower, upper, 3.0, 4.0)
+    assert read_joint(controller, 'continuous').limits == JointLimits()
+    remarks = Robot.from_urdf(robot_xml(joint_xml(LIMIT + controller))).remarks
+    unused = "<safety_controller> without a range is taken for none: joint 'shoulder'"
+    assert (unused in remarks) == ('upper' not in soft or '0.0' in soft)
+
+
+def test_soft_limits_outside_of_the_limits_are_a_fault():
+    controller = '<safety_controller soft_lower_limit="3" soft_upper_limit="4" k_velocity="1"/>'
+    reason = (
+        'cannot be used: <safety_controller> from 3 to 4 leaves nothing of its <limit> from -1'
+    )
+    assert reason in read_joint(LIMIT + controller).fault
+
+
 def test_zero_velocity_limit_stays_zero():
     assert read_joint('<limit lower="-1" upper="1" velocity="0"/>').limits.velocity == 0.0
 

@@ -144,12 +144,17 @@ def trac_ik_target(T: np.ndarray) -> tuple[float, ...]:
 
 def plain_urdf(path: Path) -> str:
     """
-    Return a description without meshes and soft limits.
+    Return a description without meshes, and with the limits that count here in its <limit>s.
 
     Some readers search for mesh files; TRAC-IK's reads a <safety_controller> without bounds as one
     whose bounds are zero.
     """
     root = ElementTree.parse(path).getroot()
+    joints = Robot.from_urdf(path).joints
+    for joint in root.iterfind('joint[safety_controller]'):
+        own, limit = joints[joint.get('name', '')].limits, joint.find('limit')
+        if limit is not None and joint.get('type') != 'continuous':
+            limit.attrib.update(lower=repr(own.lower), upper=repr(own.upper))
     for parent in root.iter():
         for child in list(parent):
             if child.tag in _UNREAD:

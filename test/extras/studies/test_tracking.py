@@ -214,13 +214,16 @@ def test_arms_of_seven_joints_in_a_folder(tmp_path):
     assert missing == ''
 
 
-def test_descriptions_for_others_have_no_soft_limits(tmp_path):
+def test_descriptions_for_others_have_soft_limits_as_limits(tmp_path):
     path = tmp_path / 'arm.urdf'
-    path.write_text(
-        '<robot><joint><safety_controller/><limit/></joint><link><visual/></link></robot>'
-    )
+    shown = '<link name="a"><visual/></link>'
+    soft = '<safety_controller soft_lower_limit="-0.5" soft_upper_limit="9"/>'
+    joint = joint_xml('j', 'revolute', 'a', 'b', inner=limit_xml(-1, 1) + soft)
+    path.write_text(robot_xml(['a', 'b'], [joint]).replace('<link name="a"/>', shown))
     root = ElementTree.fromstring(plain_urdf(path))
-    assert {element.tag for element in root.iter()} == {'robot', 'joint', 'limit', 'link'}
+    assert not {element.tag for element in root.iter()} & {'safety_controller', 'visual'}
+    limit = root.find('joint/limit')
+    assert (limit.get('lower'), limit.get('upper')) == ('-0.5', '1.0')
 
 
 def test_sliding_joints_are_not_for_others():
