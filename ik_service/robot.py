@@ -84,7 +84,8 @@ class Robot(RobotModel):
 
         :param urdf: path of a URDF or xacro file, or URDF text; text is what contains ``<``, a
             xacro file is called ``*.xacro``. It is a program, to be trusted like one.
-        :param xacro_args: arguments of the xacro files by name, in place of their defaults.
+        :param xacro_args: arguments of the xacro files by name, in place of their defaults; those
+            that no file asks for are named in :attr:`remarks`.
         :param srdf: path of an SRDF or xacro file, or SRDF text.
         :param package_dirs: as for :meth:`with_package_dirs`.
         :raises UrdfError: the URDF cannot be read or expanded, or is malformed or hostile.
@@ -96,13 +97,14 @@ class Robot(RobotModel):
         """
         folders = checked_folders(package_dirs)
         srdf_alone = takes_xacro_args(srdf) and not takes_xacro_args(urdf)
-        given = XacroArguments(xacro_args) if isinstance(xacro_args, Mapping) else xacro_args
+        given = XacroArguments.of(xacro_args) if isinstance(xacro_args, Mapping) else xacro_args
         text = load_text(urdf, None if srdf_alone else given, package_dirs=folders)
         source = None if text == urdf else Path(os.fsdecode(urdf)).absolute()
         robot = cls.from_urdf_text(text, source)._changed(_package_dirs=folders)
         if srdf is not None:
             robot = robot.with_srdf(srdf, given)
-        return robot if given is None else robot._remarked(given.remarks())
+        # Those of a caller who has made them may be for further files.
+        return robot if given is xacro_args else robot.remarked(given.remarks())
 
     def with_srdf(
         self, srdf: str | os.PathLike[str], xacro_args: Mapping[str, object] | None = None

@@ -13,7 +13,7 @@ from ik_service.arm.group import ArmGroup, SolverSettings
 from ik_service.common.quoting import named, named_file
 from ik_service.exceptions import IkServiceError, SrdfError, UrdfError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.model.description import is_xacro, is_xacro_text, MAX_BYTES
+from ik_service.model.description import is_xacro, is_xacro_text, MAX_BYTES, XacroArguments
 from ik_service.robot import Robot
 
 Source = str | Path
@@ -58,7 +58,8 @@ def read_robot(
     :param source: where it is described.
     :param trusted: whether the user of this program has named the source himself; a xacro file,
         which is a program, is run only then.
-    :param xacro_args: arguments of a xacro file by name; other text takes none, and ignores them.
+    :param xacro_args: arguments of a xacro file by name, or
+        :class:`~ik_service.model.description.XacroArguments`, which note what is asked for.
     :param expand_text: whether the user of this program has given the text himself, such as in a
         parameter; only then it is expanded if it is xacro.
     :param package_dirs: more folders in which the packages lie that meshes and xacro files are
@@ -91,17 +92,24 @@ def read_robot(
             )
         from ik_service.model.xacro_file import expand_xacro_text  # not loaded otherwise
 
-        source = expand_xacro_text(source, MAX_BYTES, xacro_args, package_dirs)
+        given = XacroArguments.of(xacro_args)
+        source = expand_xacro_text(source, MAX_BYTES, given, package_dirs, given.asked)
     return Robot.from_urdf_text(source, file).with_package_dirs(package_dirs)
 
 
-def with_semantics(robot: Robot, srdf: Source, trusted: bool = True) -> Robot:
+def with_semantics(
+    robot: Robot,
+    srdf: Source,
+    trusted: bool = True,
+    xacro_args: Mapping[str, object] | None = None,
+) -> Robot:
     """
     Return a robot with the planning groups of a semantic description.
 
     :param robot: the robot.
     :param srdf: where the groups are described; empty for nowhere: the robot stays as it is.
     :param trusted: as for :func:`read_robot`.
+    :param xacro_args: as for :func:`read_robot`.
     :raises SrdfError: the file cannot be read, the description is malformed, or it does not go
         with the robot.
     :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
@@ -114,7 +122,7 @@ def with_semantics(robot: Robot, srdf: Source, trusted: bool = True) -> Robot:
             'srdf of this one',
             named_file(str(srdf)),
         )
-    return robot.with_srdf(srdf)
+    return robot.with_srdf(srdf, xacro_args)
 
 
 def _with_semantic_text(robot: Robot, text: str) -> Robot:
@@ -156,8 +164,10 @@ def build_arm(
     :raises SrdfError: likewise for the semantic description.
     :raises IkServiceError: the settings do not go with the robot.
     """
-    robot = read_robot(source, trusted, xacro_args, package_dirs=package_dirs, file=file)
-    return Arm(with_semantics(robot, srdf, srdf_trusted), settings)
+    given = XacroArguments(xacro_args or {})
+    robot = read_robot(source, trusted, given, package_dirs=package_dirs, file=file)
+    robot = with_semantics(robot, srdf, srdf_trusted, given)
+    return Arm(robot.remarked(given.remarks()), settings)
 
 
 class ArmLoader:

@@ -363,6 +363,20 @@ class XacroArguments(dict[str, object]):
         super().__init__(given)
         self.asked: set[str] = set()
 
+    @classmethod
+    def of(cls, given: Mapping[str, object] | None) -> XacroArguments:
+        """Return arguments themselves, or a mapping as arguments."""
+        return given if isinstance(given, cls) else cls(given or {})
+
+    def check_asked(self) -> None:
+        """
+        Refuse arguments that no file has asked for.
+
+        :raises ArgumentError: naming the first of them.
+        """
+        for remark in self.remarks():
+            raise ArgumentError('xacro_args', remark)
+
     def remarks(self) -> list[str]:
         """Return a sentence for each argument that no file has asked for."""
         return [

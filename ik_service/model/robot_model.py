@@ -172,8 +172,12 @@ class RobotModel:
         robot.description = description
         return robot
 
-    def _remarked(self, remarks: Iterable[str]) -> Self:
-        """Return a copy with more remarks on its description."""
+    def remarked(self, remarks: Iterable[str]) -> Self:
+        """
+        Return a copy with more remarks on its description.
+
+        :param remarks: a sentence each.
+        """
         return self._changed(_read_remarks=(*self._read_remarks, *remarks))
 
     def with_tool_frames(self, tools: Mapping[str, ToolFrame]) -> Self:

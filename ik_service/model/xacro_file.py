@@ -62,6 +62,7 @@ def expand_xacro_text(
     max_bytes: int,
     arguments: Mapping[str, object] | None = None,
     package_dirs: Iterable[Path] = (),
+    asked: set[str] | None = None,
 ) -> str:
     """
     Expand a text as if it were a xacro file in a folder of its own.
@@ -73,6 +74,7 @@ def expand_xacro_text(
     :param max_bytes: as for :func:`expand_xacro`.
     :param arguments: as for :func:`expand_xacro`.
     :param package_dirs: as for :func:`expand_xacro`.
+    :param asked: as for :func:`expand_xacro`.
     :returns: URDF text, unchecked.
     :raises UrdfError: as :func:`expand_xacro`, and the text is too long.
     :raises ArgumentError: as :func:`expand_xacro`.
@@ -84,7 +86,7 @@ def expand_xacro_text(
     with tempfile.TemporaryDirectory(prefix='ik_service_') as folder:
         file = Path(folder) / 'robot_description.xacro'
         file.write_bytes(data)
-        return _expanded(file, max_bytes, arguments, package_dirs, beside=False)
+        return _expanded(file, max_bytes, arguments, package_dirs, False, asked)
 
 
 def _expanded(

@@ -13,10 +13,16 @@ import numpy as np
 import yaml
 
 from ik_service.common.quoting import suggested
-from ik_service.exceptions import IkServiceError, JointLimitsError, UrdfError
+from ik_service.exceptions import ArgumentError, IkServiceError, JointLimitsError, UrdfError
 from ik_service.extras.cells.cell import ArmEntry, Cell
 from ik_service.extras.cells.cell_file import check_robots
-from ik_service.model.description import is_xacro, load_srdf_text, load_text, read_description
+from ik_service.model.description import (
+    is_xacro,
+    load_srdf_text,
+    load_text,
+    read_description,
+    XacroArguments,
+)
 from ik_service.model.groups.srdf import parse_srdf, read_srdf
 from ik_service.model.joint_limits_file import load_joint_limits, parse_joint_limits
 from ik_service.model.motion_bounds import MotionBounds
@@ -94,8 +100,9 @@ def describe(cell: Cell) -> tuple[DescribedArm, ...]:
 
 
 def _described(cell: Cell, arm: ArmEntry) -> DescribedArm:
+    given = XacroArguments(arm.xacro_args)
     try:
-        text = load_text(arm.urdf, arm.xacro_args, package_dirs=arm.package_dirs)
+        text = load_text(arm.urdf, given, package_dirs=arm.package_dirs)
         urdf = prefixed_urdf(text, arm.prefix)
         robot = RobotModel.from_urdf_text(urdf)
     except IkServiceError as error:
@@ -104,10 +111,12 @@ def _described(cell: Cell, arm: ArmEntry) -> DescribedArm:
     try:
         srdf = ''
         if arm.srdf is not None:
-            srdf = load_srdf_text(arm.srdf, arm.xacro_args, arm.package_dirs)
+            srdf = load_srdf_text(arm.srdf, given, arm.package_dirs)
             srdf = prefixed_srdf(srdf, arm.prefix)
+        given.check_asked()
     except IkServiceError as error:
-        raise cell.error(arm.name, 'srdf', str(error)) from error
+        key = 'xacro_args' if isinstance(error, ArgumentError) else 'srdf'
+        raise cell.error(arm.name, key, str(error)) from error
     _check_names(cell, arm, robot)
     _check_start(cell, arm, robot)
     limits = _joint_limits(cell, arm, robot)

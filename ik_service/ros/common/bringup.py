@@ -14,7 +14,7 @@ from ik_service.common.quoting import quote
 from ik_service.common.regular_file import read_regular
 from ik_service.common.shared_parameters import is_for, sections
 from ik_service.exceptions import ArgumentError
-from ik_service.model.description import is_xacro, load_text
+from ik_service.model.description import is_xacro, load_srdf_text, load_text, XacroArguments
 from ik_service.model.package_folders import own_package, parse_package_dirs
 from ik_service.model.xacro_file import parse_xacro_args
 
@@ -197,7 +197,8 @@ class Bringup:
     :ivar chain: ``base_link`` and ``tip_link`` as far as they are settled; the node finds the
         others by itself.
     :ivar semantics: further parameters of the IK node about the robot: ``srdf`` with the absolute
-        path of the file of its groups, where an argument gives it, and ``package_dirs`` with
+        path of the file of its groups, where an argument gives it, or
+        ``robot_description_semantic`` with what a xacro file says, and ``package_dirs`` with
         absolute paths: those of the argument, and the package of a xacro file.
     :ivar given: the parameters that the parameter file gives to the IK node.
     """
@@ -222,9 +223,11 @@ def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
         ``package_dirs``, ``base_link``, ``tip_link``, ``params_file``, ``namespace``,
         ``robot_state_publisher``; empty or absent where the user gave none. A namespace that an
         including launch file has pushed is found under ``ros_namespace``.
-    :raises ArgumentError: the parameter file is missing or is not YAML.
+    :raises ArgumentError: the parameter file is missing or is not YAML, or no xacro file asks for
+        an argument.
     :raises UrdfError: the robot description is missing or malformed, or xacro refuses it.
     :raises MissingExtraError: it is a xacro file, and xacro is not installed.
+    :raises SrdfError: xacro refuses the SRDF.
     :raises OptionError: the arguments for xacro cannot be read.
     """
     namespace = _absolute_namespace(arguments)
@@ -235,6 +238,7 @@ def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
     given.update({key: value for key, value in arguments.items() if value})
 
     folders = parse_package_dirs(str(given.get('package_dirs', '')))
+    xacro_args = _xacro_args(arguments)
     text = '' if arguments.get('urdf') else str(params.get('robot_description') or '')
     if text:
         source = {'robot_description': text}
@@ -245,9 +249,9 @@ def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
         if file.resolve() == (share / BUNDLED_URDF).resolve():
             given = {**BUNDLED_CHAIN, **given}
         from_file = {name: '' for name in ('urdf', 'xacro_args') if params.get(name)}
-        xacro_args = given if is_xacro(file) else arguments  # the file's may be for its own urdf
-        xacro_values = parse_xacro_args(str(xacro_args.get('xacro_args', '')))
-        text = load_text(file, xacro_values, package_dirs=folders)
+        if is_xacro(file):  # otherwise those of the parameter file may be for its own urdf
+            xacro_args = _xacro_args(given)
+        text = load_text(file, xacro_args, package_dirs=folders)
         named = {'robot_description': text} if is_xacro(file) else {'urdf': str(file)}
         if is_xacro(file):
             folders += own_package(file, text)  # which nobody can find around a text
@@ -255,9 +259,17 @@ def settle(arguments: Mapping[str, str], share: Path) -> Bringup:
     chain = {name: str(given[name]) for name in BUNDLED_CHAIN if name in given}
     srdf = _path(arguments.get('srdf', ''))
     semantics = {'srdf': srdf} if srdf else {}
+    if srdf and is_xacro(srdf):  # the node has no arguments for it
+        semantic = load_srdf_text(srdf, xacro_args, folders)
+        semantics = {'srdf': '', 'robot_description_semantic': semantic}
+    xacro_args.check_asked()
     if folders:
         semantics['package_dirs'] = os.pathsep.join(map(str, folders))
     return Bringup(namespace, params_file, text, source, chain, semantics, params)
+
+
+def _xacro_args(given: Mapping[str, object]) -> XacroArguments:
+    return XacroArguments(parse_xacro_args(str(given.get('xacro_args', ''))))
 
 
 def node_parameters(file: Path, node: str) -> dict[str, object]:

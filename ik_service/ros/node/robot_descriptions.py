@@ -19,6 +19,7 @@ from ik_service.arm.loader import (
     with_semantics,
 )
 from ik_service.exceptions import IkServiceError, SrdfError
+from ik_service.model.description import XacroArguments
 from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.urdf_writing import whole_urdf
 from ik_service.model.xacro_file import parse_xacro_args
@@ -188,14 +189,16 @@ class RobotDescriptions:
 
     def _read(self, sources: tuple[Source, Source]) -> Robot:
         urdf, srdf = sources
+        given = XacroArguments(self._xacro_args)
         robot = read_robot(
             urdf,
-            xacro_args=self._xacro_args,
+            xacro_args=given,
             expand_text=self._given[0],
             package_dirs=self._package_dirs,
         )
         try:
-            described = with_semantics(robot, srdf)
+            described = with_semantics(robot, srdf, xacro_args=given)
+            described = described.remarked(given.remarks())
             if not self._given[1] and self._good is not None:
                 _check_goes_with(described)
             return described

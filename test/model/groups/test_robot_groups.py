@@ -8,6 +8,8 @@ from support.urdf_texts import arm_xml, group_xml, srdf_xml, state_xml, tree_xml
 import yaml
 
 from ik_service import Robot
+from ik_service.arm.arm import ArmSettings
+from ik_service.arm.loader import build_arm
 from ik_service.exceptions import (
     ArgumentError,
     ChainError,
@@ -183,6 +185,11 @@ def test_srdf_xacro_takes_the_arguments(tmp_path):
     assert Robot.from_urdf(ARM, {'group': 'mine'}, srdf=file).group_names == ('mine',)
     urdf = tmp_path / 'arm.urdf.xacro'
     urdf.write_text(ARM)
+    arm = build_arm(urdf, ArmSettings(), xacro_args={'group': 'mine', 'grp': 1}, srdf=file)
+    assert arm.robot.group_names == ('mine',)
+    assert [r for r in arm.robot.remarks if 'xacro' in r] == [
+        "xacro argument 'grp' is not used (is group meant?)"
+    ]
     assert Robot.from_urdf(urdf, {'group': 'mine'}, srdf=file).group_names == ('mine',)
     assert Robot.from_urdf(urdf, {'group': 'mine'}, srdf=SRDF).group_names == ('arm', 'hand')
     with pytest.raises(ArgumentError, match='xacro_args'):

@@ -237,6 +237,17 @@ class TestXacroArguments:
         with pytest.raises(OptionError, match=r'^xacro_args: '):
             settle({'urdf': str(xacro), 'xacro_args': text}, share)
 
+    def test_one_that_no_file_asks_for_is_refused(self, share, xacro, tmp_path):
+        arguments = {'urdf': str(xacro), 'xacro_args': 'n:=2 hnd:=left'}
+        with pytest.raises(ArgumentError, match="'hnd' is not used"):
+            settle(arguments, share)
+        srdf = tmp_path / 'arm.srdf.xacro'
+        text = xacro.read_text().replace('"n"', '"hnd"').replace('<link name="l$(arg n)"/>', '')
+        srdf.write_text(text.replace('</robot>', '<group name="$(arg hnd)"/></robot>'))
+        semantics = settle({**arguments, 'srdf': str(srdf)}, share).semantics
+        assert semantics['srdf'] == ''
+        assert '<group name="left"/>' in semantics['robot_description_semantic']
+
     def test_a_urdf_file_takes_none(self, share, arm):
         with pytest.raises(ArgumentError, match='xacro'):
             settle({'urdf': str(arm), 'xacro_args': 'n:=2'}, share)
