@@ -104,7 +104,7 @@ class Robot(RobotModel):
         if srdf is not None:
             robot = robot.with_srdf(srdf, given)
         # Those of a caller who has made them may be for further files.
-        return robot if given is xacro_args else robot.remarked(given.remarks())
+        return robot if given is None or given is xacro_args else robot.remarked(given.remarks())
 
     def with_srdf(
         self, srdf: str | os.PathLike[str], xacro_args: Mapping[str, object] | None = None
