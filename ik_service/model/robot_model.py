@@ -14,6 +14,7 @@ from ik_service.common.quoting import listed, named
 from ik_service.exceptions import UnknownJointError, UnknownLinkError, UrdfError
 from ik_service.model.description import checked_folders, read_description, RobotDescription
 from ik_service.model.joint import Joint, narrowed_by_followers, resolve_mimics
+from ik_service.model.misspelled import misspelled, URDF
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.model.tool_frame import tool_joints, ToolFrame
 from ik_service.model.urdf import parse_urdf
@@ -243,7 +244,8 @@ class RobotModel:
         found = (
             f'{named("link", shape.link)}: {shape.remark}' for shape in shapes if shape.remark
         )
-        return tuple(dict.fromkeys((*self._read_remarks, *found)))
+        unread = misspelled(self.description.root, URDF)
+        return tuple(dict.fromkeys((*self._read_remarks, *unread, *found)))
 
     @property
     def name(self) -> str:

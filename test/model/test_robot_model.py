@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support.chains import arm_path
 from support.robots import humanoid_robot, make_joint, X_AXIS
+from support.urdf_texts import srdf_xml, tree_xml
 
 import ik_service as iks
 from ik_service.arm.arm import ArmSettings
@@ -123,6 +124,19 @@ def test_mimic_of_a_mimic_is_resolved_to_the_independent_joint():
     assert robot.resolve_mimic('third') == ('first', -6.0, 3.0 * 0.25 + 0.5)
     assert robot.movable_joint_names == ('third', 'second', 'first')
     assert robot.independent_joint_names == ('first',)
+
+
+def test_misspelled_elements_and_attributes_are_remarked():
+    urdf = tree_xml('base r:arm').replace('<axis', '<origin xzy="0 0 1"/><axis')
+    urdf = urdf.replace('<link name="arm"/>', '<link name="arm"><colision/><extra/></link>')
+    group = '<group name="g"><joints name="j_arm"/><joint name="j_arm"/></group>'
+    srdf = srdf_xml(group, '<disable_colisions link1="base" link2="arm"/>')
+    assert Robot.from_urdf(urdf, srdf=srdf).remarks == (
+        "<colision> of link 'arm' is not read (is collision meant?)",
+        "xzy in <origin> of joint 'j_arm' is not read (is xyz meant?)",
+        'SRDF: <disable_colisions> is not read (is disable_collisions meant?)',
+        "SRDF: <joints> of group 'g' is not read (is joint meant?)",
+    )
 
 
 @pytest.mark.parametrize(

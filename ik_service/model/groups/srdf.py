@@ -19,6 +19,7 @@ from ik_service.common.quoting import named, quote
 from ik_service.common.read_only import PicklableValue, read_only
 from ik_service.exceptions import SrdfError
 from ik_service.model.description import read_xml, XmlDocument
+from ik_service.model.misspelled import misspelled, SRDF
 
 Positions = Mapping[str, tuple[float, ...]]
 """Values of joints by name [rad] or [m]; several of a joint with several degrees of freedom."""
@@ -194,7 +195,7 @@ class _Reader:
             passive_joints=_distinct(passive),
             unchecked_links=_distinct(unchecked),
             enabled_pairs=frozenset(self._all('enable_collisions', self._pair)),
-            remarks=_distinct(self._remarks),
+            remarks=_distinct([*self._remarks, *misspelled(self._document.root, SRDF)]),
             text=text,
         )
 

@@ -48,6 +48,7 @@ def checked_semantics(semantics: Semantics, model: RobotModel) -> Semantics:
         for group in groups.values()
         if group.fault
     ]
+    joints = joints_of_groups(model, groups)
     states = {}
     for group, own in semantics.states.items():
         missing = _missing('group', group, groups)
@@ -55,7 +56,8 @@ def checked_semantics(semantics: Semantics, model: RobotModel) -> Semantics:
             remarks += [f'{named("group_state", name)} is left out: {missing}' for name in own]
         else:
             states[group] = _usable_states(group, own, semantics, model, remarks)
-    ends = _hands(semantics, model, joints_of_groups(model, groups), remarks)
+            remarks += _others(group, states[group], joints[group], model)
+    ends = _hands(semantics, model, joints, remarks)
     semantics = replace(semantics, states=states, end_effectors=ends)
     if semantics.robot_name != model.name:
         written = named('robot', semantics.robot_name)
@@ -159,6 +161,20 @@ def _usable_states(
     return found
 
 
+def _others(
+    group: str, states: Mapping[str, Positions], joints: frozenset[str], model: RobotModel
+) -> list[str]:
+    """Return remarks on the values of joints of the robot that are no part of a group."""
+    found = []
+    for name, positions in states.items():
+        parts = {joint: {*(part_names(joint, model.joints) or (joint,))} for joint in positions}
+        others = [joint for joint in parts if model.joints.keys() & parts[joint] - joints]
+        if others:
+            what = f'{named("group_state", name)} of {named("group", group)}'
+            found.append(f'{what}: values of joints outside of the group: {listed(others)}')
+    return found
+
+
 def _value_fault(
     joint: str, values: tuple[float, ...], virtual: Mapping[str, str], model: RobotModel
 ) -> str:
@@ -238,6 +254,12 @@ def _without_missing_parts(
     enabled = kept('enabled pairs', semantics.enabled_pairs, lambda pair: absent(sorted(pair)))
     unchecked = kept('unchecked links', semantics.unchecked_links, lambda link: absent([link]))
     virtual = kept('virtual joints', semantics.virtual_joints, lambda j: absent([j.child_link]))
+    remarks += [
+        f'{named("virtual_joint", joint.name)} is not used: it does not hold the root link, '
+        f'{model.root_link!r}'
+        for joint in virtual
+        if joint.child_link != model.root_link
+    ]
     passive = kept(
         'passive joints',
         semantics.passive_joints,

@@ -340,6 +340,13 @@ def test_virtual_and_planar_joints_in_states_and_groups():
     assert robot.group_states('all') == {'s': state}
     virtual = '<virtual_joint name="v" type="floating" parent_frame="w" child_link="base"/>'
     group = group_xml('g', 'joint:v', 'chain:base>tool0')
+    beside = '<virtual_joint name="w" type="fixed" parent_frame="w" child_link="l1"/>'
+    assert read(
+        virtual, beside, group, group_xml('h', 'joint:j_l1'), state_xml('s', 'h', j_l2='1')
+    ).semantics.remarks == (
+        "group_state 's' of group 'h': values of joints outside of the group: j_l2",
+        "virtual_joint 'w' is not used: it does not hold the root link, 'base'",
+    )
     for value, message in (
         ('0 0 0 0 0 0 0', "the quaternion of joint 'v' is zero"),
         ('0 0 0', "joint 'v' has 3 values, and needs 7"),
