@@ -69,7 +69,9 @@ class Mesh:
     Surface of triangles. A body wholly inside of it is free.
 
     :ivar vertices: (k, 3) corners [m]. Read-only.
-    :ivar triangles: (m, 3) indices of corners. Read-only.
+    :ivar triangles: (m, 3) indices of corners, without triangles that have no area: Coal finds
+        contacts of those far away from them. Read-only.
+    :raises ArgumentError: on construction, naming the field at fault.
     """
 
     vertices: np.ndarray
@@ -86,9 +88,22 @@ class Mesh:
             raise ArgumentError(
                 'triangles', f'has to be indices of the {len(corners)} vertices, from 0'
             )
-        for name, array in (('vertices', corners), ('triangles', numbers.astype(np.int64))):
+        spanning = _with_area(corners, numbers.astype(np.int64))
+        if not len(spanning):
+            raise ArgumentError('triangles', 'have no area')
+        for name, array in (('vertices', corners), ('triangles', spanning)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
+
+
+_FLATTEST = 1e-14  # least area of a triangle, as part of the square of its longest side
+
+
+def _with_area(corners: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    a, b, c = (corners[triangles[:, i]] for i in range(3))
+    area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
+    longest = np.max([((p - q) ** 2).sum(axis=1) for p, q in ((a, b), (b, c), (c, a))], axis=0)
+    return triangles[area > _FLATTEST * longest]
 
 
 Shape = Box | Sphere | Cylinder | Capsule | Cone | Plane | Mesh

@@ -124,6 +124,7 @@ def test_faulty_names_are_refused(checker):
         (lambda: Plane((0, 0, np.nan, 1)), 'coefficients'),
         (lambda: Plane((0, 0, 1)), 'coefficients'),
         (lambda: Mesh(VERTICES, []), 'triangles'),
+        (lambda: Mesh(VERTICES, [(0, 1, 1)]), 'triangles'),
         (lambda: Mesh([], TRIANGLES), 'vertices'),
         (lambda: Mesh(VERTICES, TRIANGLES + 1), 'triangles'),
         (lambda: Mesh(VERTICES, TRIANGLES - 1), 'triangles'),
@@ -185,6 +186,13 @@ def test_there_may_be_many_objects(checker):
         beyond = np.maximum(np.abs(places - [x + 0.5, 0.0, 0.0]) - 0.05, 0.0)
         expected = (np.linalg.norm(beyond, axis=1) < 0.01).any()
         assert (test.first_contact([x]) is not None) == expected
+
+
+def test_triangles_without_area_are_left_out():
+    """Coal finds contacts of them far away."""
+    corners = np.vstack([VERTICES, VERTICES[:2].mean(axis=0)])
+    flat = [(0, 0, 1), (2, 2, 2), (0, 1, len(VERTICES))]
+    np.testing.assert_array_equal(Mesh(corners, [*TRIANGLES, *flat]).triangles, TRIANGLES)
 
 
 def test_a_large_mesh_is_prepared_in_pieces(checker):
