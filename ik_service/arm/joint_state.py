@@ -81,6 +81,7 @@ class PostureSpace:
     Order and bounds of the movable joints of a robot. Safe to share between threads.
 
     :ivar names: the m movable joints in document order, mimic joints among them.
+    :ivar followers: indices of the mimic joints by name.
     :param robot: the robot.
     :param locked: joints that do not move, and where [rad] or [m].
     :raises UnknownJointError: there is no such joint to lock.
@@ -97,6 +98,7 @@ class PostureSpace:
             for source, multiplier, offset in [robot.resolve_mimic(name)]
             if source != name
         ]
+        self.followers = {self.names[mimic[0]]: mimic[0] for mimic in self._mimics}
         limits = [robot.joints[name].limits for name in self.names]
         self._near_zero = np.array([min(max(0.0, b.lower), b.upper) for b in limits])
         fixed = [i for i, _ in self._locked]

@@ -120,10 +120,10 @@ def _on_link(goal: PoseGoal, held: Held) -> PoseGoal:
 
 def _goals_as_given(request: PositionIKRequest) -> list[PoseGoal]:
     poses, links = request.pose_stamped_vector, request.ik_link_names
-    if not poses:
+    if not poses and not links:
         return [PoseGoal(request.ik_link_name, request.pose_stamped, 'pose_stamped.pose')]
-    if len(poses) == 1:
-        return [PoseGoal(links[0] if links else '', poses[0], 'pose_stamped_vector[0].pose')]
+    if len(poses) == 1 and not links:
+        return [PoseGoal('', poses[0], 'pose_stamped_vector[0].pose')]
     if len(links) != len(poses):
         raise bad_links(
             f'pose_stamped_vector has {len(poses)} poses, but ik_link_names has '

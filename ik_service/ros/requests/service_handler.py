@@ -349,6 +349,27 @@ def assumed_note(
     return [f'neither measured nor {place}, so taken at mid-range: {missing}'] if missing else []
 
 
+_APART = 1e-3
+"""Distance from where it follows to at which the position given for a joint is wrong [rad, m]."""
+
+
+def followed_note(arm: Arm, state: RobotState, posture: np.ndarray) -> list[str]:
+    """
+    Return the remark on mimic joints that the request puts elsewhere; empty for none.
+
+    :param state: the robot state of the request, which :func:`start_posture` has accepted.
+    :param posture: (m,) the posture in use [rad] or [m].
+    """
+    joints, followers = state.joint_state, arm.postures.followers
+    elsewhere = [
+        f'{name} at {value:.6g}'
+        for name, value in zip(joints.name, joints.position, strict=True)
+        if name in followers and abs(posture[followers[name]] - value) > _APART
+    ]
+    what = 'given elsewhere than where they follow other joints to (<mimic>), and not used'
+    return [f'{what}: {", ".join(elsewhere)}'] if elsewhere else []
+
+
 def _invalid_state(message: str) -> RequestError:
     return RequestError(ErrorCode.INVALID_ROBOT_STATE, message)
 

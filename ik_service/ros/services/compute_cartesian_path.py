@@ -38,6 +38,7 @@ from ik_service.ros.requests.service_handler import (
     assumed_note,
     BackgroundHandler,
     bring_inside,
+    followed_note,
     resolver_of,
     ServiceContext,
     start_posture,
@@ -164,6 +165,7 @@ def path_start(
     posture[indices] = q
     arm.postures.complete(posture)
     notes = [f'brought inside their limits: {", ".join(outside)}'] if outside else []
+    notes += followed_note(arm, request.start_state, posture)
     notes += assumed_note(measured, indices, given, 'in start_state')
     return PathStart(posture, resolver_of(measured, request.start_state, posture, frames), notes)
 

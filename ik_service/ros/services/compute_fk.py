@@ -15,6 +15,7 @@ from ik_service.ros.requests.errors import ErrorCode, RequestError
 from ik_service.ros.requests.goals import Held, held_with
 from ik_service.ros.requests.service_handler import (
     assumed_note,
+    followed_note,
     require_arm,
     resolver_of,
     ServiceHandler,
@@ -75,7 +76,12 @@ class FkHandler(ServiceHandler):
                 ErrorCode.INVALID_LINK_NAME,
                 f'the robot has no link: {", ".join(map(quote, unknown[:_SHOWN]))}{more}',
             )
-        return '; '.join((*frames.notes, *assumed_note(measured, used, given)))
+        notes = (
+            *frames.notes,
+            *assumed_note(measured, used, given),
+            *followed_note(arm, request.robot_state, posture),
+        )
+        return '; '.join(notes)
 
 
 def _place(arm: Arm, name: str, held: Held) -> tuple[str, np.ndarray] | None:

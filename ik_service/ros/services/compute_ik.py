@@ -26,6 +26,7 @@ from ik_service.ros.requests.goals_together import goals_together, joints_of
 from ik_service.ros.requests.service_handler import (
     assumed_note,
     bring_inside,
+    followed_note,
     RequestStatistics,
     require_arm,
     resolver_of,
@@ -106,7 +107,8 @@ class ChainStart(NamedTuple):
     :ivar given: indices of the joints that the request gives.
     :ivar outside: joints given outside their limits, with where they were.
     :ivar frames: poses in the frames that the request names.
-    :ivar assumed: the remark on joints whose position is neither measured nor given, if any.
+    :ivar assumed: remarks on joints that are neither measured nor given, and on mimic joints that
+        are given elsewhere.
     """
 
     group: ArmGroup
@@ -145,6 +147,8 @@ def chain_start(
     posture, given = start_posture(measured, request.robot_state, chosen.indices)
     # Before frames are looked up, so that they are where the answer says that they are.
     outside = bring_inside(measured.arm, chosen, posture, given, told=True)
+    notes = assumed_note(measured, chosen.indices, given, 'in the seed')
+    notes += followed_note(measured.arm, request.robot_state, posture)
     return ChainStart(
         group,
         chosen,
@@ -152,7 +156,7 @@ def chain_start(
         given,
         outside,
         resolver_of(measured, request.robot_state, posture, frames),
-        assumed_note(measured, chosen.indices, given, 'in the seed'),
+        notes,
     )
 
 
@@ -323,9 +327,9 @@ class IkHandler(ServiceHandler):
         except CompilationError as error:
             raise RequestError(ErrorCode.FAILURE, str(error)) from error
         chosen = found.prepared
-        notes = _notes(
-            goals, seconds, assumed_note(measured, chosen.indices, given, 'in the seed')
-        )
+        start_notes = assumed_note(measured, chosen.indices, given, 'in the seed')
+        start_notes += followed_note(arm, request.robot_state, posture)
+        notes = _notes(goals, seconds, start_notes)
         if found.loosened and found.result.success:
             notes += '; not the pose itself, but one within the tolerances of the constraints'
         notes += ''.join(f'; {note}' for note in (*frames.notes, *avoided.notes))

@@ -25,6 +25,7 @@ from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.goals import group_of
 from ik_service.ros.requests.service_handler import (
     assumed_note,
+    followed_note,
     require_arm,
     resolver_of,
     ServiceHandler,
@@ -150,6 +151,7 @@ class ValidityHandler(ServiceHandler):
         held = all(result.result for result in results)
         response.valid = held and not points and not outside
         notes += assumed_note(measured, checked, given)
+        notes += followed_note(arm, request.robot_state, posture)
         for note in notes:
             self._on_refused(note)
 

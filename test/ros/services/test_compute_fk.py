@@ -70,6 +70,13 @@ def test_assumed_joints_are_named_if_they_matter(server):
     assert server.place(fk_request(['table'])).error_code.message == ''
 
 
+def test_mimic_joints_that_are_given_elsewhere_are_named(server):
+    request = fk_request(['finger_2'], '', ['grip', 'grip_too'], [0.01, 0.03])
+    assert 'not used: grip_too at 0.03' in server.place(request).error_code.message
+    request.robot_state.joint_state.position[1] = 0.0101  # noise of a measurement
+    assert 'grip_too' not in server.place(request).error_code.message
+
+
 def test_unknown_links_leave_the_known_ones_answered(server):
     answer = server.place(fk_request(['tool', 'tail', 'hand']))
     assert answer.error_code.val == ErrorCode.INVALID_LINK_NAME

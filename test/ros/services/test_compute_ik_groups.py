@@ -205,6 +205,11 @@ def test_links_and_poses_that_do_not_go_together(bodies):
     short = together(two)
     short.ik_request.ik_link_names = [LEFT]
     refused(bodies, bodies.solve(short), bad, '2 poses', '1 link')
+    without = ik_request(wanted[LEFT], ik_link_names=[LEFT])
+    refused(bodies, bodies.solve(without), bad, '0 poses', '1 link')
+    one = together({LEFT: wanted[LEFT]})
+    one.ik_request.ik_link_names = [LEFT, RIGHT]
+    refused(bodies, bodies.solve(one), bad, '1 pose', '2 links')
     twice = together(two)
     twice.ik_request.ik_link_names = [LEFT, LEFT]
     refused(bodies, bodies.solve(twice), bad, "'left_grip' twice")
