@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.spatial import KDTree
 from support.chains import joint_xml, limit_xml, robot_xml
 from support.motion.rigs import AWAY, chosen, panda_solver, Playing, READY
 from support.paths import distance_from_line, smooth_trajectory
@@ -320,6 +321,24 @@ def test_late_ticks_and_discarded_commands_leave_it_on_the_trajectory(solver, de
     assert rig.goal.outcome.end is TrajectoryEnd.REACHED
     assert distance_from_line(rig.path, READY, AWAY).max() < 3e-4
     np.testing.assert_allclose(rig.path[-1], AWAY, atol=1e-12)
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_after_a_late_tick_it_stays_on_a_curve_on_which_joints_turn_round(solver, seed):
+    """A joint that turns round hardly moves, and is accelerated most: that stops no clock."""
+    random, limit = np.random.default_rng(seed), 0.9 * solver.chain.velocity / 0.5
+    phase = 2.0 * np.pi * (np.linspace(0.0, 2.0, 200)[:, None] + random.uniform(0.0, 1.0, 7))
+    path = READY + 0.1 * (np.sin(phase) - np.sin(phase[0]))
+    limits = iks.TimingLimits(solver.chain.velocity, limit)
+    trajectory = iks.time_path(solver.chain, path, limits=limits)
+    rig = Playing(solver, trajectory, velocity_scaling=1.0, acceleration_time=0.5)
+    while not rig.ends:
+        if random.random() < 0.05:
+            rig.now += random.uniform(0.01, 0.03)
+        rig.tick()
+    assert rig.goal.outcome.end is TrajectoryEnd.REACHED
+    curve = [trajectory.at(t)[0] for t in np.linspace(0.0, trajectory.duration, 5000)]
+    assert KDTree(curve).query(rig.path)[0].max() < 1.5e-3
 
 
 def test_without_joint_states_for_a_while_it_stays_on_the_trajectory(solver):
