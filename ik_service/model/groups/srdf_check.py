@@ -27,6 +27,7 @@ _Part = TypeVar('_Part')
 
 _NEEDS = 'it needs'  # begins the fault of a group that contains a faulty one
 _FLOATING_VALUES = 7
+_ROUNDED = 1e-3  # distance beyond a limit that values of states in files are rounded by [rad, m]
 _VALUES = {len(PLANAR_PARTS): 3, len(FLOATING_PARTS): _FLOATING_VALUES}
 """Number of values of a joint in a state by the number of its parts: a planar joint has x, y [m]
 and angle [rad], a floating one x, y, z [m] and a quaternion (x, y, z, w)."""
@@ -56,7 +57,7 @@ def checked_semantics(semantics: Semantics, model: RobotModel) -> Semantics:
             remarks += [f'{named("group_state", name)} is left out: {missing}' for name in own]
         else:
             states[group] = _usable_states(group, own, semantics, model, remarks)
-            remarks += _others(group, states[group], joints[group], model)
+            remarks += _state_remarks(group, states[group], joints[group], model)
     ends = _hands(semantics, model, joints, remarks)
     semantics = replace(semantics, states=states, end_effectors=ends)
     if semantics.robot_name != model.name:
@@ -161,18 +162,28 @@ def _usable_states(
     return found
 
 
-def _others(
+def _state_remarks(
     group: str, states: Mapping[str, Positions], joints: frozenset[str], model: RobotModel
 ) -> list[str]:
-    """Return remarks on the values of joints of the robot that are no part of a group."""
+    """Return remarks on values of joints beside the group, and on those beyond the limits."""
     found = []
     for name, positions in states.items():
         parts = {joint: {*(part_names(joint, model.joints) or (joint,))} for joint in positions}
         others = [joint for joint in parts if model.joints.keys() & parts[joint] - joints]
+        what = f'{named("group_state", name)} of {named("group", group)}'
         if others:
-            what = f'{named("group_state", name)} of {named("group", group)}'
             found.append(f'{what}: values of joints outside of the group: {listed(others)}')
+        beyond = [joint for joint in positions if _is_beyond(joint, positions[joint], model)]
+        if beyond:
+            found.append(f'{what}: values beyond the limits of joints: {listed(beyond)}')
     return found
+
+
+def _is_beyond(joint: str, values: tuple[float, ...], model: RobotModel) -> bool:
+    if joint not in model.joints or not model.joints[joint].movable:
+        return False
+    limits = model.joints[joint].limits
+    return not limits.lower - _ROUNDED <= values[0] <= limits.upper + _ROUNDED
 
 
 def _value_fault(

@@ -223,8 +223,8 @@ def test_a_faulty_group_costs_itself_and_groups_that_contain_it(parts, faulty, m
     ('state', 'kept', 'message'),
     [
         (state_xml('s', 'none'), None, r"^group_state 's' is left out: group 'none' does not ex"),
-        (state_xml('s', 'g', k='1', j_l1='2'), {'j_l1': 2.0}, "joint 'k' does not exist"),
-        (state_xml('s', 'g', world_joint='1', j_l1='2'), {'j_l1': 2.0}, "'world_joint' does not"),
+        (state_xml('s', 'g', k='1', j_l1='1'), {'j_l1': 1.0}, "joint 'k' does not exist"),
+        (state_xml('s', 'g', world_joint='1', j_l1='1'), {'j_l1': 1.0}, "'world_joint' does not"),
         (state_xml('s', 'g', j_l1='1 2'), {}, "joint 'j_l1' has 2 values, and needs 1"),
     ],
 )
@@ -342,9 +342,14 @@ def test_virtual_and_planar_joints_in_states_and_groups():
     group = group_xml('g', 'joint:v', 'chain:base>tool0')
     beside = '<virtual_joint name="w" type="fixed" parent_frame="w" child_link="l1"/>'
     assert read(
-        virtual, beside, group, group_xml('h', 'joint:j_l1'), state_xml('s', 'h', j_l2='1')
+        virtual,
+        beside,
+        group,
+        group_xml('h', 'joint:j_l1'),
+        state_xml('s', 'h', j_l2='1', j_l1='-9'),
     ).semantics.remarks == (
         "group_state 's' of group 'h': values of joints outside of the group: j_l2",
+        "group_state 's' of group 'h': values beyond the limits of joints: j_l1",
         "virtual_joint 'w' is not used: it does not hold the root link, 'base'",
     )
     for value, message in (
