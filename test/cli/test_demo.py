@@ -56,6 +56,7 @@ def has_ended(pid):
     return not Path(f'/proc/{pid}').exists()
 
 
+@pytest.mark.slow
 @pytest.mark.dds
 def test_a_box_is_passed_by_planned_motions(run):
     pytest.importorskip('ompl', reason="OMPL comes with the extra 'plan'")

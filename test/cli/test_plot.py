@@ -25,12 +25,11 @@ def panel():
 @pytest.mark.parametrize(
     'words',
     [
-        ['panda', '--random', '1'],
         ['planar_6r', '--xyz', '-0.3', '0.2', '0', '--position-only'],
         ['panda', '--xyz', '0', '0', '50'],
         ['ur5e', '--random', '7', '--solver', 'all'],
     ],
-    ids=['in space', 'planar', 'far away', 'all methods'],
+    ids=['planar', 'far away', 'all methods'],
 )
 @pytest.mark.filterwarnings('error::UserWarning', 'error::RuntimeWarning')
 def test_a_picture_is_written(tmp_path, words, capsys):

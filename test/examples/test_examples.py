@@ -229,6 +229,7 @@ def test_the_trajectory_is_played_slower_canceled_and_refused(run, tmp_path):
     assert (tmp_path / '13_trajectory.png').stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_the_map_of_what_an_arm_reaches(run, tmp_path):
     pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
     pytest.importorskip('matplotlib').use('Agg')
@@ -251,6 +252,7 @@ def test_the_motion_leads_around_the_box(run):
 
 
 @pytest.mark.dds
+@pytest.mark.slow
 def test_the_client_of_move_action(ros_context, tmp_path):
     pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
     pytest.importorskip('ompl', reason='OMPL is not installed (extra plan)')

@@ -16,8 +16,9 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
+from support.chains import arm
 from support.harness import until
-from support.ros.cells import CHAIN, NAMES, NODE, panda_chain
+from support.ros.cells import CHAIN, NAMES, NODE
 
 from hardening.stream import Bounds, check, Sample, Settings
 from hardening.workplace import REPOSITORY
@@ -142,7 +143,7 @@ class Stage:
     """
 
     def __init__(self, bench, by_topic=False, **parameters):
-        self.bench, self.chain = bench, panda_chain()
+        self.bench, self.chain = bench, arm('panda')
         self.parameters = parameters
         begun = {k: parameters[k] for k in ('velocity_scaling', 'acceleration_time')
                  if k in parameters}  # fmt: skip

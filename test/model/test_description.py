@@ -239,7 +239,7 @@ def test_the_longest_serial_chain_is_read_in_bounded_time():
     ('text', 'message'),
     [
         ('<robot name="r">' + '<a/>' * 4_000_000, 'more than 200000 elements'),
-        ('<robot ' + ' '.join(f'a{i}=""' for i in range(1_000_000)) + '/>', 'a tag .*longer'),
+        ('<robot ' + ' '.join(f'a{i}=""' for i in range(100_000)) + '/>', 'a tag .*longer'),
         ('<robot name="' + 'a' * 16_000_000 + '"/>', 'a tag or comment longer'),
         ('<robot name="r"><!--' + '- ' * 8_000_000 + '--></robot>', 'a tag or comment longer'),
     ],

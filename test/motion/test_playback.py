@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.spatial import KDTree
-from support.chains import joint_xml, limit_xml, robot_xml
-from support.motion.rigs import AWAY, chosen, panda_solver, Playing, READY
+from support.chains import arm, joint_xml, limit_xml, robot_xml
+from support.motion.rigs import AWAY, chosen, Playing, READY
 from support.paths import distance_from_line, smooth_trajectory
 
 import ik_service as iks
@@ -190,8 +190,7 @@ class Replacing(Playing):
 
 
 def to(q, seconds):
-    names = panda_solver().chain.joint_names
-    return iks.JointTrajectory(names, [seconds], np.array([q]), STILL)
+    return iks.JointTrajectory(arm('panda').joint_names, [seconds], np.array([q]), STILL)
 
 
 @pytest.mark.parametrize('joins', [True, False])

@@ -4,7 +4,8 @@ import threading
 
 import numpy as np
 import pytest
-from support.motion.rigs import panda_solver, pose_beside, RATE, READY, Rig
+from support.chains import ARM_TIPS
+from support.motion.rigs import pose_beside, RATE, READY, Rig
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, OptionError
@@ -339,7 +340,7 @@ def test_another_solver_of_the_chain_goes_on_and_one_of_another_chain_starts_ove
     rig.follower.configure(solver=iks.Solver(solver.chain, 'pseudoinverse'))
     assert rig.tick() is not None
     assert rig.follower.state is FollowerState.FOLLOWING
-    rig.follower.configure(solver=panda_solver())
+    rig.follower.configure(solver=iks.Solver(solver.chain.robot.chain(*ARM_TIPS['panda'])))
     assert rig.follower.state is FollowerState.IDLE
     assert rig.tick() is None
 

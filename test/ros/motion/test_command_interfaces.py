@@ -22,7 +22,6 @@ from support.ros.cells import (
     CHAIN,
     NAMES,
     NODE,
-    panda_chain,
     READY,
     stamp_seconds,
     until_silent,
@@ -169,8 +168,8 @@ LATE = {'ends in the past'}  # of a busy machine
 
 
 @pytest.fixture(scope='module')
-def chain():
-    return panda_chain()
+def chain(panda):
+    return panda
 
 
 class Rig:

@@ -1,7 +1,9 @@
 """Followers and an arm that is where it is commanded, in simulated time."""
 
+from functools import lru_cache
+
 import numpy as np
-from support.chains import arm_path
+from support.chains import arm
 
 import ik_service as iks
 from ik_service.motion.goal import MotionGoal, Step
@@ -15,9 +17,9 @@ RATE = 100.0
 READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 
 
+@lru_cache
 def panda_solver():
-    robot = iks.Robot.from_urdf(arm_path('panda'))
-    return iks.Solver(robot.chain('panda_link0', 'panda_hand_tcp'))
+    return iks.Solver(arm('panda'))
 
 
 class Rig:
@@ -192,11 +194,11 @@ BENT = np.array([0.0, -1.2, 1.6, -1.9, -1.57, 0.0])
 
 
 def ur5e():
-    return iks.Robot.from_urdf(arm_path('ur5e')).chain('base_link', 'tool0')
+    return arm('ur5e')
 
 
 def panda():
-    return iks.Robot.from_urdf(arm_path('panda')).chain('panda_link0', 'panda_hand_tcp')
+    return arm('panda')
 
 
 class ServoRig(Rig):

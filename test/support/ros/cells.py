@@ -13,12 +13,11 @@ import numpy as np
 from rclpy.duration import Duration
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
-from support.chains import arm_path
+from support.chains import arm, arm_path
 from support.harness import until
 from support.motion.rigs import READY
 from trajectory_msgs.msg import JointTrajectory
 
-import ik_service as iks
 from ik_service.ros.common.conversions import pose_from_matrix
 
 NODE, SIM = 'ik_service.ros.node.main', 'ik_service.ros.sim.main'
@@ -26,10 +25,6 @@ CHAIN = {'base_link': 'panda_link0', 'tip_link': 'panda_hand_tcp'}
 NAMES = tuple(f'panda_joint{number}' for number in range(1, 8))
 RATE = 50.0
 QUIET = 0.3  # without a command, after which they have ended [s]
-
-
-def panda_chain():
-    return iks.Robot.from_urdf(arm_path('panda')).chain(*CHAIN.values())
 
 
 def stamp_seconds(stamp):
@@ -68,7 +63,7 @@ class Cell:
     """
 
     def __init__(self, bench, command='joint_command', sim=None, described=False, **parameters):
-        self.bench, self.chain = bench, panda_chain()
+        self.bench, self.chain = bench, arm('panda')
         self.urdf = str(arm_path('panda'))
         self.sim_parameters = sim or {}
         # Listening before anything is commanded, so that the first command is not missed.

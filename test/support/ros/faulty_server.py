@@ -25,11 +25,10 @@ from rclpy.action import ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
 from sensor_msgs.msg import JointState
-from support.chains import arm_path
+from support.chains import arm as arm_of
 from support.ros.messages import times_of
 from support.ros.servers import panda_arm, Server, TIP
 
-from ik_service import Robot
 from ik_service.extras.conformance.arm import TestedArm
 from ik_service.extras.conformance.check import Verdict
 from ik_service.extras.conformance.connection import Connection
@@ -306,7 +305,7 @@ def faulty_server(context, arm, patience, namespace=None):
 def panda_subject(context, patience=60.0, **settings):
     """A :class:`FaultyServer`, and what asks it about the Panda."""
     with faulty_server(context, panda_arm(), patience) as (server, connection):
-        arm = TestedArm.of(Robot.from_urdf(arm_path('panda')), '', '', TIP)
+        arm = TestedArm.of(arm_of('panda').robot, '', '', TIP)
         yield server, Subject(arm, connection, Settings(**settings), '')
 
 

@@ -1,5 +1,6 @@
 """Handlers of services on arms without a node, and requests for them."""
 
+from functools import lru_cache
 import math
 
 from geometry_msgs.msg import PoseStamped, Quaternion
@@ -36,8 +37,14 @@ TIP = 'panda_hand_tcp'
 IN_PLANE = (1.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
+@lru_cache
+def _panda_arm():
+    return build_arm(PANDA, ArmSettings(tip_link=TIP))
+
+
 def panda_arm(**settings):
-    return build_arm(PANDA, ArmSettings(**{'tip_link': TIP, **settings}))
+    """Our Panda; without settings always the same one."""
+    return build_arm(PANDA, ArmSettings(tip_link=TIP, **settings)) if settings else _panda_arm()
 
 
 def tree_arm(**settings):
