@@ -18,7 +18,10 @@ Format = Mapping[str, str]
 """Attributes, with a sign @, and child elements by the element; others are not looked into."""
 
 URDF: Format = {
-    'robot': '@name @version link joint material gazebo transmission ros2_control sensor',
+    'robot': (
+        '@name @version link joint material gazebo transmission ros2_control sensor '
+        'xacro:include xacro:property'  # expanded before; without the prefix they mean nothing
+    ),
     'link': '@name @type inertial visual collision',
     'joint': (
         '@name @type origin parent child axis limit mimic safety_controller dynamics calibration'
