@@ -121,7 +121,7 @@ def _line(T: np.ndarray, twist: np.ndarray, parts: np.ndarray) -> np.ndarray:
     return poses
 
 
-_LEAST_ROWS = 10  # of which the mean says something, as with MoveIt
+LEAST_ROWS = 10  # of which the mean says something, as with MoveIt
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def first_jump(chain: JointSpace, q: np.ndarray, thresholds: JumpThresholds) -> 
     steps = np.abs(np.diff(q, axis=0))
     above = steps > thresholds.bounds(chain)
     jumps = above.any(axis=1)
-    if thresholds.relative > 0.0 and len(q) >= _LEAST_ROWS:
+    if thresholds.relative > 0.0 and len(q) >= LEAST_ROWS:
         size = steps.sum(axis=1)
         jumps |= size > thresholds.relative * size.mean()
     if not jumps.any():

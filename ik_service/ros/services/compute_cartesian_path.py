@@ -54,6 +54,7 @@ from ik_service.ros.services.line_request import (
     path_message,
     scaling_of,
     thresholds_of,
+    unused_threshold,
     waypoints_of,
     write_trajectory,
 )
@@ -249,7 +250,8 @@ class CartesianPathHandler(BackgroundHandler):
         write_solution(response.start_state, arm, start.posture, self._clock.now().to_msg())
         write_trajectory(response.solution, trajectory, arm.root_link)
         response.fraction = path.fraction
-        notes = list(dict.fromkeys((*start.notes, *start.frames.notes)))
+        unused = unused_threshold(request, path)
+        notes = list(dict.fromkeys((*start.notes, *start.frames.notes, *unused)))
         return path_message(path, trajectory, TIMING, notes)
 
     def _tests(

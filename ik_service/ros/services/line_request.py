@@ -19,7 +19,7 @@ from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.quoting import listed, quote
 from ik_service.exceptions import ChainError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.paths.cartesian_path import CartesianPath, JumpThresholds, MOST_POSES
+from ik_service.paths.cartesian_path import CartesianPath, JumpThresholds, LEAST_ROWS, MOST_POSES
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.requests.errors import ErrorCode, RequestError
@@ -130,6 +130,17 @@ def thresholds_of(request: GetCartesianPath.Request) -> JumpThresholds:
         max(0.0, request.revolute_jump_threshold),
         max(0.0, request.prismatic_jump_threshold),
     )
+
+
+def unused_threshold(request: GetCartesianPath.Request, path: CartesianPath) -> list[str]:
+    """Return a remark where a path is too short for ``jump_threshold``; empty where it is not."""
+    rows = len(path.q)
+    used = rows >= LEAST_ROWS or 'jump_threshold times' in path.reason
+    if request.jump_threshold <= 0.0 or rows == 1 or used:
+        return []
+    return [
+        f'jump_threshold is not used: {rows} points are too few for it, {LEAST_ROWS} are needed'
+    ]
 
 
 def waypoints_of(

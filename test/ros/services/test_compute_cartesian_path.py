@@ -180,6 +180,10 @@ def test_thresholds_bound_the_steps(server, start):
     relative = server.plan(from_home(server.arm, ends, jump_threshold=1.01))
     assert relative.fraction < 1.0
     assert 'jump_threshold' in relative.error_code.message
+    assert 'not used' not in relative.error_code.message
+    near = [moved(start, 0.0, 0.02, 0.0)]
+    short = server.plan(from_home(server.arm, near, jump_threshold=1.01))
+    assert 'jump_threshold is not used: 3 points' in short.error_code.message
 
 
 def test_joint_constraints_hold_all_along(server, start):
