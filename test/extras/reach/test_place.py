@@ -22,20 +22,26 @@ from ik_service.extras.scale import ChainSpec
 zarr = pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
 
 
-def inverse(spec, folder, **arguments):
-    return InverseMap.of(capability_map(spec, folder / 's', progress=False, **arguments))
+def survey(spec, folder, **arguments):
+    return capability_map(spec, folder / 's', progress=False, **arguments)
 
 
 @pytest.fixture(scope='module')
-def scara(tmp_path_factory):
+def scara_map(tmp_path_factory):
     folder = tmp_path_factory.mktemp('scara')
-    return inverse(ChainSpec.of(SCARA), folder, spacing=0.1, orientations=6)
+    return survey(ChainSpec.of(SCARA), folder, spacing=0.1, orientations=6)
+
+
+@pytest.fixture(scope='module')
+def scara(scara_map):
+    return InverseMap.of(scara_map)
 
 
 @pytest.fixture(scope='module')
 def panda(tmp_path_factory):
     spec = ChainSpec.of(urdf_path('panda'), 'panda_link0', 'panda_hand_tcp')
-    return inverse(spec, tmp_path_factory.mktemp('panda'), spacing=0.3, orientations=6)
+    folder = tmp_path_factory.mktemp('panda')
+    return InverseMap.of(survey(spec, folder, spacing=0.3, orientations=6))
 
 
 def test_a_scara_may_stand_on_a_ring_around_its_tip(scara):
@@ -154,13 +160,7 @@ def test_a_map_of_another_arm_is_refused(scara):
 
 def test_a_map_needs_a_grid(tmp_path):
     spec = ChainSpec.of(TWO_LINKS)
-    found = capability_map(
-        spec,
-        tmp_path / 's',
-        positions=[[0.3, 0, 0], [0.4, 0.11, 0]],
-        orientations=2,
-        progress=False,
-    )
+    found = survey(spec, tmp_path, positions=[[0.3, 0, 0], [0.4, 0.11, 0]], orientations=2)
     with pytest.raises(ArgumentError, match='found: has other positions'):
         InverseMap.of(found)
     with pytest.raises(ArgumentError, match='found: has to be a CapabilityMap, not None'):
@@ -168,7 +168,7 @@ def test_a_map_needs_a_grid(tmp_path):
 
 
 def test_a_gantry_may_stand_anywhere_in_a_box_whatever_the_orientation(tmp_path):
-    found = inverse(ChainSpec.of(GANTRY), tmp_path, spacing=0.25, orientations=4)
+    found = InverseMap.of(survey(ChainSpec.of(GANTRY), tmp_path, spacing=0.25, orientations=4))
     T = rigid_transform(rotation_from_rpy(0.4, 1.0, 2.0), (1.0, 2.0, 0.0))
     facing = Region((0.0, 2.0), (1.0, 3.0), yaw=(0.0, 0.0))
     stands = found.query(T, facing)
@@ -284,15 +284,11 @@ def test_quaternions_are_normalised_and_positions_may_stand_alone(tmp_path, ik_p
     assert 'in any orientation' in ' '.join(out.split())
 
 
-def test_places_are_compared_with_a_map(tmp_path, ik_place):
-    pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
+def test_places_are_compared_with_a_map(scara_map, scara, tmp_path, ik_place):
     urdf = tmp_path / 'scara.urdf'
     urdf.write_text(SCARA)
-    found = capability_map(
-        ChainSpec.of(urdf), tmp_path / 's', spacing=0.1, orientations=4, progress=False
-    )
-    found.save(tmp_path / 'map.zarr')
-    InverseMap.of(found).save(tmp_path / 'inverse.zarr')
+    scara_map.save(tmp_path / 'map.zarr')
+    scara.save(tmp_path / 'inverse.zarr')
     path = tmp_path / 'poses.npy'
     np.save(path, [pose_at(x) for x in (0.0, 0.2)])
     outputs = []
@@ -307,12 +303,10 @@ def test_places_are_compared_with_a_map(tmp_path, ik_place):
     assert 'is that of another arm' in err
 
 
-@pytest.mark.parametrize('name', ['poses', 'far_poses'])
-def test_places_are_drawn(name, request, tmp_path, ik_place):
+def test_places_are_drawn(far_poses, tmp_path, ik_place):
     pytest.importorskip('matplotlib', reason='matplotlib is not installed (extra plot)')
     file = tmp_path / 'places.png'
-    words = ('--candidates', 200, '--plot', file)
-    _, out, err = ik_place('panda', request.getfixturevalue(name), *words)
+    _, out, err = ik_place('panda', far_poses, '--candidates', 200, '--plot', file)
     assert err == ''
     assert out.endswith(f'Plot      {file}\n')
     assert file.read_bytes().startswith(b'\x89PNG')

@@ -92,7 +92,8 @@ def test_the_share_that_is_free_of_collisions_is_told(undrawn, tmp_path, capsys)
     assert len(read_csv(tmp_path / 'reach.csv')) == positions
 
 
-def test_two_arms_are_compared_on_one_grid(tmp_path, capsys):
+def test_two_arms_are_compared_on_one_grid(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(study, 'draw_reach', lambda path, *_: path)
     options = ['--points', 6, '--orientations', 3, '--searches', 5]
     paths = survey(tmp_path, *options, '--compare', urdf_path('ur5e'))
     assert [path.name for path in paths[4:]] == ['reach_other.zarr', 'reach_comparison.png']

@@ -69,6 +69,19 @@ def targets(targets):
     return targets[:430]
 
 
+@pytest.fixture(scope='module')
+def solved(spec, targets, tmp_path_factory):
+    path = tmp_path_factory.mktemp('solved') / 's'
+    solve_to_store(spec, targets, path, chunk=100, progress=False)
+    return path
+
+
+@pytest.fixture
+def whole(solved, tmp_path):
+    """A store of all answers, as ``solve`` leaves it."""
+    shutil.copytree(solved, tmp_path / 's')
+
+
 @pytest.fixture
 def child(targets, tmp_path):
     np.save(tmp_path / 't.npy', targets)
@@ -138,8 +151,7 @@ class TestDamage:
 
     @pytest.mark.parametrize('array', ['q', 'target_digest', 'status', 'checksums'])
     @pytest.mark.parametrize('fault', ['cut', 'emptied', 'flipped', 'removed'])
-    def test_damaged_chunk_is_solved_again(self, solve, expected, tmp_path, array, fault):
-        solve()
+    def test_damaged_chunk_is_solved_again(self, solve, whole, expected, tmp_path, array, fault):
         file = file_of(tmp_path / 's', array, 3)
         content = bytearray(file.read_bytes())
         content[5] ^= 1
@@ -178,8 +190,7 @@ class TestDamage:
 class TestRefusal:
     """What belongs to somebody else is left alone."""
 
-    def test_store_of_something_else_is_kept(self, solve, targets, expected, tmp_path):
-        solve()
+    def test_store_of_something_else_is_kept(self, solve, whole, targets, expected, tmp_path):
         with pytest.raises(StoreError, match='other targets'):
             solve(targets=targets[:429])
         other = ChainSpec.of(URDF, 'panda_link0', 'panda_link8')
@@ -187,10 +198,9 @@ class TestRefusal:
             solve_to_store(other, targets, tmp_path / 's', progress=False)
         assert_same_store(ResultStore.existing(tmp_path / 's'), expected)
 
-    def test_other_version_is_refused(self, solve, tmp_path):
+    def test_other_version_is_refused(self, solve, whole, tmp_path):
         import zarr
 
-        solve()
         zarr.open_group(tmp_path / 's', mode='r+').attrs['format'] = 99
         with pytest.raises(StoreError, match='layout 99'):
             solve()
@@ -254,8 +264,7 @@ class TestRefusal:
         assert {path.name for path in tmp_path.iterdir()} == {'s', *neighbours}
         assert (ResultStore.existing(tmp_path / 's.new-gripper').read('status') == SUCCESS).all()
 
-    def test_remains_within_a_store_go_by_their_names(self, solve, tmp_path):
-        solve()
+    def test_remains_within_a_store_go_by_their_names(self, solve, whole, tmp_path):
         identity = '0123456789abcdef' * 2
         for name in ('notes.partial', 'q/notes.partial', '.targets-mine.npy', 'targets.npy'):
             (tmp_path / 's' / name).write_text('mine')
@@ -266,8 +275,7 @@ class TestRefusal:
         assert set((tmp_path / 's').rglob('*')) == before
 
     @pytest.mark.skipif(os.geteuid() == 0, reason='root may write everywhere')
-    def test_folder_that_cannot_be_written_is_named(self, solve, expected, tmp_path):
-        solve()
+    def test_folder_that_cannot_be_written_is_named(self, solve, whole, expected, tmp_path):
         (tmp_path / 's').chmod(0o500)
         assert_same_store(ResultStore.existing(tmp_path / 's'), expected)
         with pytest.raises(StoreError, match='Permission denied'):
@@ -296,8 +304,7 @@ def files_of(path):
          r'array searches is coded by bytes \(big'),
     ],
 )  # fmt: skip
-def test_changed_arrays_are_named(solve, expected, tmp_path, array, changes, text):
-    solve()
+def test_changed_arrays_are_named(solve, whole, expected, tmp_path, array, changes, text):
     settings = tmp_path / 's' / array / 'zarr.json'
     right = settings.read_text()
     settings.write_text(json.dumps(json.loads(right) | changes))
@@ -321,8 +328,7 @@ def test_changed_arrays_are_named(solve, expected, tmp_path, array, changes, tex
         ('digests', {'a': 'b'}),
     ],
 )  # fmt: skip
-def test_changed_attributes_are_named(solve, tmp_path, name, value):
-    solve()
+def test_changed_attributes_are_named(solve, whole, tmp_path, name, value):
     settings = tmp_path / 's' / 'zarr.json'
     content = json.loads(settings.read_text())
     content['attributes'][name] = value
@@ -333,8 +339,7 @@ def test_changed_attributes_are_named(solve, tmp_path, name, value):
     assert files_of(tmp_path / 's') == before
 
 
-def test_attributes_of_others_stay(solve, tmp_path):
-    solve()
+def test_attributes_of_others_stay(solve, whole, tmp_path):
     settings = tmp_path / 's' / 'zarr.json'
     content = json.loads(settings.read_text())
     content['attributes'] |= {'operator': 'Ada'}
@@ -343,8 +348,7 @@ def test_attributes_of_others_stay(solve, tmp_path):
     assert ResultStore.existing(tmp_path / 's').attributes['operator'] == 'Ada'
 
 
-def test_array_in_the_place_of_a_group_is_told(solve, tmp_path):
-    solve()
+def test_array_in_the_place_of_a_group_is_told(solve, whole, tmp_path):
     settings = tmp_path / 's' / 'zarr.json'
     settings.write_text((tmp_path / 's' / 'q' / 'zarr.json').read_text())
     with pytest.raises(StoreError, match='is no store of answers but an array of Zarr'):
@@ -355,8 +359,7 @@ def test_array_in_the_place_of_a_group_is_told(solve, tmp_path):
 
 
 @pytest.mark.parametrize('array', ['q', 'status'])
-def test_folder_in_the_place_of_a_file_is_named(solve, tmp_path, array):
-    solve()
+def test_folder_in_the_place_of_a_file_is_named(solve, whole, tmp_path, array):
     file = tmp_path / 's' / array / 'c' / ('3/0' if array == 'q' else '3')
     file.unlink()
     file.mkdir()
@@ -370,8 +373,7 @@ def test_folder_in_the_place_of_a_file_is_named(solve, tmp_path, array):
 
 @pytest.mark.parametrize('content', ['', '{', '[]', '{"zarr_format": 3, "node_type": "gr'])
 @pytest.mark.parametrize('place', ['', 'status'])
-def test_settings_that_are_half_written_are_told(solve, tmp_path, content, place):
-    solve()
+def test_settings_that_are_half_written_are_told(solve, whole, tmp_path, content, place):
     (tmp_path / 's' / place / 'zarr.json').write_text(content)
     name = f'{place}/zarr.json' if place else 'zarr.json'
     with pytest.raises(StoreError, match=f'damaged: its file {name} .*another folder'):
@@ -380,8 +382,7 @@ def test_settings_that_are_half_written_are_told(solve, tmp_path, content, place
         ResultStore.existing(tmp_path / 's')
 
 
-def test_changed_chain_is_told_also_by_those_who_only_read(solve, tmp_path):
-    solve()
+def test_changed_chain_is_told_also_by_those_who_only_read(solve, whole, tmp_path):
     settings = tmp_path / 's' / 'zarr.json'
     whole = settings.read_text()
     content = json.loads(whole)
@@ -417,8 +418,7 @@ def test_zarr_reads_what_is_written(solve, tmp_path):
     assert len(np.unique(group['checksums'][:])) == 35
 
 
-def test_what_zarr_has_written_is_read(solve, targets, expected, tmp_path):
-    solve()
+def test_what_zarr_has_written_is_read(solve, whole, targets, expected, tmp_path):
     group = zarr.open_group(tmp_path / 's', mode='r+')
     for name in FILES:
         group[name][:] = group[name][:]
@@ -428,8 +428,7 @@ def test_what_zarr_has_written_is_read(solve, targets, expected, tmp_path):
 
 
 @pytest.mark.parametrize('array', FILES)
-def test_file_of_another_chunk_is_noticed(solve, expected, tmp_path, array):
-    solve()
+def test_file_of_another_chunk_is_noticed(solve, whole, expected, tmp_path, array):
     copy(tmp_path / 's', 1, tmp_path / 's', 3, [array])
     equal = array == 'status'  # all were solved
     read = 'q' if array == 'checksums' else array
