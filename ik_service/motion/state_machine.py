@@ -430,6 +430,11 @@ class FollowerStateMachine:
             self.goals.current.obstacle = ''
 
     @property
+    def period(self) -> float:
+        """Time between two commands [s]."""
+        return (self.stream.active and self.stream.period) or 1.0 / self.settings.rate
+
+    @property
     def busy(self) -> bool:
         """Whether there is a goal that the commands do not rest at."""
         goal, stream = self.goals.current, self.stream
@@ -468,7 +473,7 @@ class FollowerStateMachine:
         :param at_once: whether it is too late whatever the delay is.
         :returns: whether it is discarded.
         """
-        discarded = self.stream.discard_late(delay, 1.0 / self.settings.rate, at_once)
+        discarded = self.stream.discard_late(delay, self.period, at_once)
         if discarded and self.goals.current is not None:
             self.goals.current.missed()
         return discarded
@@ -498,7 +503,7 @@ class FollowerStateMachine:
         if step.leads_on or not stream.at_rest:
             period = 1.0 / self.settings.rate
             if stream.resume(self.limits, now, period, self.arm.speed) is not None:
-                command = stream.advance(step, self.limits, now, period)
+                command = stream.advance(step, self.limits, now, self.period)
         if stream.at_rest and self._return is None:
             stream.end()
         self.restarting = stream.active
@@ -541,13 +546,13 @@ class FollowerStateMachine:
             self.state = self._state_with(goal)
             return None
         try:
-            step = goal.step(self._tick(commanded, measured, now, period, late))
+            step = goal.step(self._tick(commanded, measured, now, late))
         except Exception as error:  # the arm has to come to rest, whatever it is
             return self._give_up(f'{type(error).__name__}: {error}', now)
         if goal.obstacle or not self.arm.current:
             step = REST
             goal.missed()
-        command = stream.advance(step, self.limits, now, period, self._lag.pace)
+        command = stream.advance(step, self.limits, now, self.period, self._lag.pace)
         goal.obstacle = goal.obstacle or stream.obstacle
         self.state = self._state_with(goal)
         return command
@@ -563,12 +568,11 @@ class FollowerStateMachine:
         commanded: np.ndarray,
         measured: np.ndarray,
         now: float,
-        period: float,
         late: bool,
     ) -> Tick:
         """Return the data from which a goal computes its next step."""
         stream, limits = self.stream, self.limits
-        dt = min(stream.gate.elapsed(now), period)
+        dt = min(stream.gate.elapsed(now), self.period)
         behind = min(max(2.0 - 2.0 * stream.behind / _BEHIND, 0.0), 1.0)
         pace = min(self._lag.pace, behind)
         q, speed = stream.leading

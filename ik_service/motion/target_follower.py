@@ -115,6 +115,11 @@ class TargetFollower:
         return self._machine.settings
 
     @property
+    def period(self) -> float:
+        """Time between two commands [s]; it follows a changed rate, at once or step by step."""
+        return self._machine.period
+
+    @property
     def measured(self) -> tuple[np.ndarray, float] | None:
         """Last positions of the joints (n,) [rad] or [m], and their time [s]; None before any."""
         with self._lock:
@@ -464,7 +469,7 @@ class TargetFollower:
         :param delay: from the tick to the end of sending [s].
         """
         with self._lock:
-            self._machine.stream.mark_sent(delay, 1.0 / self._machine.settings.rate)
+            self._machine.stream.mark_sent(delay, self._machine.period)
 
     def discard_late(self, delay: float, at_once: bool = False) -> bool:
         """

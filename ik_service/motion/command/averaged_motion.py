@@ -12,10 +12,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ik_service.motion.command.joint_motion import JointMotion, shallow_copy
-from ik_service.motion.command.motion_limits import largest, MotionLimits
+from ik_service.motion.command.motion_kernels import FULL_SPEED
+from ik_service.motion.command.motion_limits import AVERAGED, clamped, largest, MotionLimits
 
 _SPACE = 256
 """Points that are kept before the old ones are dropped."""
+
+_LARGEST, _ANY = 0.92, 1e12
+"""
+Share of the acceleration that is used at most: a little more than :data:`.motion_limits.AVERAGED`.
+Jerk, and time for a change, that greater ones count as [1/s²] or [s].
+"""
+
+_LONGER = 10.0
+"""Ratio of the lengths of two ticks, at most, over which an acceleration goes on."""
+
+_PATIENCE, _NOTHING = 4.0, 2e-10
+"""Time constant of a return to the average, in ticks; distance that counts as none [s]."""
 
 
 class MovingAverage:
@@ -135,11 +148,16 @@ class JerkLimitedMotion(JointMotion):
         self._inner = JointMotion(q)
         self._average = MovingAverage(self.q, window)
         self._bounds: _Bounds | None = None
+        self._dt = 0.0  # length of the last tick [s]
+        self._rate: np.ndarray | None = np.zeros_like(self.q)  # its acceleration; None for any
+        self._mean = self.q  # the average by then
+        self._drift = np.zeros_like(self.q)  # speed beside that of the average
+        self._patience = 0.0  # time constant of the return to it [s]; 0 while it is kept to
 
     @property
     def at_rest(self) -> bool:
         """Whether the command stands still, and will."""
-        return self._inner.at_rest and not self.speed.any()
+        return self._inner.at_rest and not self.speed.any() and not self._patience
 
     def copied(self) -> JerkLimitedMotion:
         """Return the motion as it is now."""
@@ -155,8 +173,12 @@ class JerkLimitedMotion(JointMotion):
 
     def slow_down(self, share: float) -> None:
         """Slow down at once."""
+        if self.speed.any():
+            self._rate = None
         super().slow_down(share)
         self._average.contract(self.q, share)
+        self._mean = self.q + share * (self._mean - self.q)
+        self._drift = share * self._drift
         inner = self._inner
         inner.q, inner.speed = self.q + share * (inner.q - self.q), inner.speed * share
 
@@ -205,25 +227,80 @@ class JerkLimitedMotion(JointMotion):
         before, braking = self._bounds, self._inner.braking
         if before is None or before.limits is not limits or before.braking is not braking:
             # In passing through zero the average speeds up as fast as that one slows down.
-            fast = np.maximum(limits.acceleration, braking)
+            fast = np.maximum(limits.acceleration, braking / AVERAGED)
             own = replace(limits, acceleration=fast)
             until = own if before is None else _united(before.until, own)
             self._bounds = _Bounds(limits, braking, own, until, self._average.window)
             return until
         return before.until
 
+    def tick_range(self, limits: MotionLimits) -> tuple[float, float]:
+        """
+        Return how short and how long the next tick may be [s].
+
+        Speeds are means over ticks: from a long one to a short one, the acceleration that is under
+        way changes them by more than it may in the short one; and in a far longer one, it could
+        not end in time.
+        """
+        if self._rate is None or not self.speed.any():
+            return super().tick_range(limits)
+        most = np.maximum(self.bounds(limits).acceleration, 1.0 / _ANY)
+        share = min(largest(np.abs(self._rate) / most), _LARGEST)
+        return self._dt * share / (2.0 - share), _LONGER * self._dt
+
     def _go_on(self, limits: MotionLimits, dt: float) -> None:
-        """Move to where the average is by now."""
-        average = self._average
-        average.append(self._inner.q, dt)
+        """
+        Move to where the average is by now, or towards it where that is beyond a bound.
+
+        In uneven ticks the acceleration of the average changes by a little more than the jerk.
+        """
+        self._average.append(self._inner.q, dt)
         limits = self._bounds_after(limits, dt)
         low, high = self._reachable_speeds(limits, dt)
-        goal = average.value()
-        wanted = (goal - self.q) / (limits.unit * dt)
-        if ((low <= wanted) & (wanted <= high)).all():
+        low, high = self._smooth_speeds(low, high, limits, dt)
+        goal, before = self._average.value(), self.speed
+        wanted = self._wanted(goal, limits, dt)
+        if not self._patience and ((low <= wanted) & (wanted <= high)).all():
             self.q, self.speed = goal, wanted
         else:
             self._take(wanted, low, high, limits, dt)
+            self._note_distance(goal, limits, dt)
+        span = 0.5 * (dt + (self._dt or dt))
+        self._rate, self._dt, self._mean = (self.speed - before) / span, dt, goal
+
+    def _smooth_speeds(
+        self, low: np.ndarray, high: np.ndarray, limits: MotionLimits, dt: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return those of reachable speeds (n,) that keep the jerk, if there are such."""
+        if self._rate is None or limits.jerk is None:
+            return low, high
+        last = self._dt or dt
+        span, rate = 0.5 * (dt + last), self._rate
+        change = (last * FULL_SPEED) * np.minimum(limits.jerk, _ANY)
+        most = _LARGEST * limits.acceleration
+        least, greatest = rate - change, rate + change
+        falls = np.minimum(np.maximum(least, -most), greatest)
+        rises = np.maximum(np.minimum(greatest, most), least)
+        low = clamped(self.speed + span * falls, low, high)
+        return low, clamped(self.speed + span * rises, low, high)
+
+    def _wanted(self, goal: np.ndarray, limits: MotionLimits, dt: float) -> np.ndarray:
+        """Return the speeds (n,) that lead to the average, or back to it gently."""
+        if not self._patience:
+            return (goal - self.q) / (limits.unit * dt)
+        off, share = (self.q - self._mean) / limits.unit, dt / self._patience
+        drift = self._drift - share * (2.0 * self._drift + off / self._patience)
+        return (goal - self._mean) / (limits.unit * dt) + drift
+
+    def _note_distance(self, goal: np.ndarray, limits: MotionLimits, dt: float) -> None:
+        """Take note of how far the command is from the average."""
+        self._drift = self.speed - (goal - self._mean) / (limits.unit * dt)
+        off = (self.q - goal) / limits.unit
+        near = largest(np.abs(off)) <= _NOTHING and largest(np.abs(self._drift)) * dt <= _NOTHING
+        self._patience = 0.0 if near else max(self._patience, _PATIENCE * max(dt, self._dt))
+        if not near and self._inner.at_rest and not self.speed.any():  # it may not move any more
+            self._patience, self._inner.q = 0.0, self.q
+            self._average = MovingAverage(self.q, self.window)
 
     def _bounds_after(self, limits: MotionLimits, dt: float) -> MotionLimits:
         """Return the bounds of the commands after a tick."""

@@ -297,6 +297,8 @@ class CommandStream:
     :ivar obstacle: the obstacle that held back the last command; empty for none.
     :ivar behind: how far the last command is from a goal that moves, as the time that it takes
         at full speed [s]; 0 without such a goal.
+    :ivar period: time between two commands as of the last one [s], which follows a changed rate
+        step by step where a jerk is limited; 0 before the second one.
     """
 
     def __init__(self) -> None:
@@ -305,7 +307,7 @@ class CommandStream:
         self.obstacle = ''
         self.behind = 0.0
         self._velocity = CommandVelocity()
-        self._period = 0.0
+        self.period = 0.0
         self._stalled = 0.0
         self._unsent_from: _Snapshot | None = None
         self._motion: JointMotion | None = None
@@ -340,7 +342,7 @@ class CommandStream:
         :param window: time over which commands are averaged [s]; 0 for none.
         """
         self.gate.begin(q, now)
-        self._unsent_from, self._stalled, self.behind = None, 0.0, 0.0
+        self._unsent_from, self._stalled, self.behind, self.period = None, 0.0, 0.0, 0.0
         start = self.gate.q
         self._velocity.last = np.zeros_like(start)
         self._motion = JerkLimitedMotion(start, window) if window > 0.0 else JointMotion(start)
@@ -366,13 +368,17 @@ class CommandStream:
         :returns: whether the tick is late; None when no command is due.
         """
         motion, elapsed = self._motion, self.gate.elapsed(now)
-        if motion is None or elapsed < _EARLY * period:
+        if motion is None:
             return None
+        shortest, longest = motion.tick_range(limits)
+        if elapsed < max(_EARLY * period, shortest):
+            return None
+        period = min(max(period, shortest), longest)
         if self._unsent_from is not None:  # nothing is known of its sending
             self.gate.times.expect(0.0, period)
         self._unsent_from = self._snapshot(motion)
         # A tick is not late that the rate of the last command would have brought even later.
-        expected, self._period = max(period, self._period), period
+        expected, self.period = max(period, self.period), period
         late = max(elapsed - period if elapsed > _LATE * expected else 0.0, self._stalled)
         self._stalled = 0.0
         if late <= 0.0:

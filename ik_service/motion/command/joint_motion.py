@@ -10,6 +10,7 @@ short or long the ticks that follow are.
 
 from __future__ import annotations
 
+import math
 from typing import TypeVar
 
 import numpy as np
@@ -94,6 +95,10 @@ class JointMotion:
     def bounds(self, limits: MotionLimits) -> MotionLimits:
         """Return the bounds of the commands now."""
         return limits
+
+    def tick_range(self, limits: MotionLimits) -> tuple[float, float]:
+        """Return how short and how long the next tick may be [s]."""
+        return 0.0, math.inf
 
     def stopping_path(self, limits: MotionLimits) -> tuple[np.ndarray, ...]:
         """

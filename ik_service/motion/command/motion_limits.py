@@ -25,7 +25,7 @@ LONGEST_RAMP = 2.0
 _LONGEST_WINDOW = 0.5
 """Longest time over which commands are averaged to limit their jerk [s]."""
 
-_AVERAGED = 0.9
+AVERAGED = 0.9
 """Share of the acceleration of a motion that is averaged; the rest is room for uneven ticks."""
 
 
@@ -45,6 +45,7 @@ class MotionLimits:
         inf for no such limit; None for none at all.
     :ivar window: time over which commands are averaged, so that their jerk is within these
         bounds [s]; 0 without.
+    :ivar longest_ramp: time in which a command comes to rest from full speed at most [s].
     """
 
     lower: np.ndarray
@@ -54,6 +55,7 @@ class MotionLimits:
     acceleration: np.ndarray
     jerk: np.ndarray | None = None
     window: float = 0.0
+    longest_ramp: float = LONGEST_RAMP
 
     def __post_init__(self) -> None:
         same = np.broadcast_to(np.asarray(self.acceleration, np.float64), self.velocity.shape)
@@ -99,17 +101,14 @@ class MotionLimits:
 
     @cached_property
     def braking(self) -> np.ndarray:
-        """
-        Largest decrease of the share in a second (n,) [1/s].
-
-        A ramp to rest takes 2 s at most.
-        """
-        return np.maximum(self.acceleration, self.scaling / LONGEST_RAMP)
+        """Largest decrease of the share in a second (n,) [1/s]."""
+        return np.maximum(self.acceleration, self.scaling / self.longest_ramp)
 
     @cached_property
     def averaged(self) -> MotionLimits:
         """The bounds of a motion whose average keeps these, also in ticks of unequal lengths."""
-        return replace(self, acceleration=_AVERAGED * self.acceleration)
+        ramp = self.longest_ramp / AVERAGED
+        return replace(self, acceleration=AVERAGED * self.acceleration, longest_ramp=ramp)
 
     def braking_since_rest(self, before: np.ndarray, moving: bool) -> np.ndarray:
         """

@@ -128,7 +128,7 @@ def _held_up(state, j, at, period):
 def _take_step(state, j, jerk, dt, period, at, late):
     """Write the least and the most acceleration that a joint may have in a step."""
     state[JERKY, j] = jerk if state[MOVES, j] == 0.0 else max(jerk, state[JERKY, j])
-    if state[STEP, j] == 0.0:  # it has rested
+    if state[STEP, j] <= _INSTANT:  # it has begun at rest
         state[STEP, j] = dt
     short = max(_EVEN - (0.0 if late > 0.0 else dt / period), 0.0)
     slack = _UNEVENNESS * short * short * period

@@ -196,7 +196,7 @@ class PositionChannel(CommandChannel):
         self, command: FollowerCommand, follower: TargetFollower, now: float
     ) -> FollowerCommand:
         """Return a command as the gate lets it pass."""
-        gate, period, joints = self._gate, 1.0 / follower.settings.rate, self._indices
+        gate, period, joints = self._gate, follower.period, self._indices
         at = self._times.moment(now, period, command.begins)
         if command.begins:
             gate.begin(command.q, joints, at)

@@ -207,7 +207,7 @@ class FollowerInterface:
                 self._output.publish(message)
                 delay = clock.now() - began
                 self.follower.mark_sent(delay)
-                channel.mark_sent(delay, 1.0 / self.follower.settings.rate)
+                channel.mark_sent(delay, self.follower.period)
         self._log.log_stops()
 
     def _next(self, now: float) -> bytes | None:

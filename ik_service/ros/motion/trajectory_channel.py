@@ -210,7 +210,7 @@ class TrajectoryChannel(CommandChannel):
         """Return the window around the command; None when the gate does not let it pass."""
         joints, settings = self._joints, follower.settings
         limits = joints.limits(self._number, self._indices, follower.limits)
-        period, blended = 1.0 / settings.rate, joints.blended
+        period, blended = follower.period, joints.blended
         if self._blends and blended.has_stalled(now, period):
             joints.back_to_sent()
         history = max(self._group.clock.behind, BLENDED_HISTORY if self._blends else 0.0)

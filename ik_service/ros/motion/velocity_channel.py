@@ -47,7 +47,7 @@ class VelocityChannel(CommandChannel):
         if measured is not None and now - measured[1] <= _FRESH:
             q, error = measured[0], self._commanded_at(measured[1]) - measured[0]
         velocity = self._velocities.next(
-            command.velocity, error, q, follower.limits, now, 1.0 / follower.settings.rate
+            command.velocity, error, q, follower.limits, now, follower.period
         )
         return self._sent(velocity, q, follower, now)
 
@@ -64,7 +64,7 @@ class VelocityChannel(CommandChannel):
 
     def rest(self, follower: TargetFollower, now: float) -> object | None:
         """Return velocities ramping to zero, and zeros for a while."""
-        measured, period = follower.measured, 1.0 / follower.settings.rate
+        measured, period = follower.measured, follower.period
         if measured is None:
             still = np.zeros(len(self._group.names))
             return self._sent(still, None, follower, now) if self.busy else None
@@ -79,7 +79,7 @@ class VelocityChannel(CommandChannel):
     def _sent(
         self, velocity: np.ndarray, q: np.ndarray | None, follower: TargetFollower, now: float
     ) -> object:
-        bounds, period = follower.limits.joint_bounds, 1.0 / follower.settings.rate
+        bounds, period = follower.limits.joint_bounds, follower.period
         admitted = self._gate.admit(velocity, q, bounds, now, period)
         self._joints.put(self._indices, self._joints.q[self._indices], admitted)
         return multi_array(self._joints.velocity)

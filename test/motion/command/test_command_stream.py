@@ -6,9 +6,15 @@ from support.motion.rigs import Playing, READY, Rig
 
 import ik_service as iks
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
-from ik_service.motion.command.command_stream import CommandGate, CommandVelocity
+from ik_service.motion.command.command_stream import (
+    CommandGate,
+    CommandStream,
+    CommandVelocity,
+)
+from ik_service.motion.command.gate import PositionGate
 from ik_service.motion.command.joint_motion import JointMotion
 from ik_service.motion.command.motion_limits import MotionLimits
+from ik_service.motion.goal import Step
 from ik_service.motion.servo.commands import joint_command, ServoSettings
 from ik_service.motion.servo.servo_goal import ServoGoal
 from ik_service.motion.target_follower import TargetFollower
@@ -273,3 +279,59 @@ def test_what_a_step_had_too_much_as_sending_was_quick_is_taken_from_the_next_on
     too_much = more[:-1] > UNNOTICED * period
     assert too_much.any()
     assert ((more[:-1] + more[1:])[too_much] <= UNNOTICED * period).all()
+
+
+class Averaged:
+    """Stream of commands of limited jerk, and the gate after it."""
+
+    def __init__(self, random, window=0.4):
+        velocity, acceleration = random.uniform(0.2, 4.0, 3), random.uniform(0.5, 20.0, 3)
+        velocity = np.minimum(velocity, 2.0 * acceleration)
+        self.random, most, jerk = random, acceleration / velocity, 2.0 * acceleration / window
+        limits = np.full(3, -3.0), np.full(3, 3.0), velocity, 1.0, most, jerk / velocity, window
+        self.limits, self.stream, self.gate = (
+            MotionLimits(*limits),
+            CommandStream(),
+            PositionGate(3),
+        )
+        self.now = 10.0
+        self.stream.begin(np.zeros(3), self.now, window)
+        self.gate.begin(np.zeros(3), np.arange(3), self.now)
+
+    def run(self, seconds, period, shortest):
+        """Move to and fro in ticks of a period, or less."""
+        limits, stream, random, end = self.limits, self.stream, self.random, self.now + seconds
+        step = Step(random.uniform(-2.9, 2.9, 3))
+        if random.random() < 0.5:
+            step = Step(velocity=random.uniform(-1.0, 1.0, 3) * limits.velocity)
+        while self.now < end:
+            self.now += period * random.uniform(shortest, 1.1)
+            if stream.resume(limits, self.now, period, lambda _: None) is None:
+                continue
+            command = stream.advance(step, limits, self.now, stream.period)
+            sent = self.now, stream.period
+            bounds, joints = limits.joint_bounds, np.arange(3)
+            self.gate.admit(command.q, command.velocity, joints, bounds, *sent)
+            stream.mark_sent(0.0, stream.period)
+
+
+@pytest.mark.parametrize('seed', range(2))
+@pytest.mark.parametrize(('rates', 'shortest'), [((100, 500), 1.0), ((100,), 0.5), ((500,), 0.5)])
+def test_commands_of_limited_jerk_pass_the_gate_in_ticks_of_any_lengths(rates, shortest, seed):
+    random = np.random.default_rng(seed)
+    motion = Averaged(random)
+    for _ in range(12):
+        motion.run(random.uniform(0.1, 1.0), 1.0 / random.choice(rates), shortest)
+    assert motion.gate.corrected == 0, motion.gate.reason
+    assert motion.stream.gate.counts.total == 0
+
+
+def test_commands_of_limited_jerk_come_back_to_their_average_and_rest_at_the_goal():
+    motion, goal = Averaged(np.random.default_rng(0)), np.array([1.0, -2.0, 0.5])
+    for k in range(1500):
+        motion.now += 0.01 if k % 3 else 0.006
+        if motion.stream.resume(motion.limits, motion.now, 0.01, lambda _: None) is not None:
+            motion.stream.advance(Step(goal), motion.limits, motion.now, motion.stream.period)
+            motion.stream.mark_sent(0.0, 0.01)
+    assert motion.stream.q.tolist() == goal.tolist()
+    assert motion.stream.at_rest

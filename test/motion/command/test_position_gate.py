@@ -279,6 +279,13 @@ def test_in_uneven_ticks_the_acceleration_may_change_faster_for_a_second():
     assert sender.gate.corrected == 0
 
 
+def test_a_motion_whose_first_step_is_late_may_begin_as_any_other():
+    sender = Sender(bounds=replace(BOUNDS, jerk=np.full(2, JERK)))
+    sender.send(START, STILL, passed=0.0)
+    sender.send(START + first(0.5 * JERK * PERIOD**3), passed=3.0)
+    assert sender.gate.corrected == 0, sender.gate.reason
+
+
 def test_velocities_of_limited_jerk_get_to_what_is_asked_for_without_overshoot():
     gate, bounds = VelocityGate(2), replace(BOUNDS, jerk=np.full(2, JERK))
     velocities, wanted = [np.zeros(2)] * 2, np.array([0.4, -1.0])

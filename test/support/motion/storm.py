@@ -42,6 +42,7 @@ class Observer:
     unfinished: int = 0
     commands: int = 0
     starts: int = 0
+    period: float = 0.01  # between two commands [s]
     _last: tuple | None = None
     _braking: float = 0.0
     _stall: float = 0.0
@@ -77,7 +78,7 @@ class Observer:
 
     def _see(self, command, now, settings, arm, honest):
         self.commands += 1
-        period, scaling = 1.0 / settings.rate, settings.velocity_scaling
+        period, scaling = self.period, settings.velocity_scaling
         braking = self._braking_now(settings)
         q, first = np.array(command.q), self._last is None
         if first:
@@ -149,7 +150,7 @@ class Storm:
             self._surprise()
             command = self._admitted(self.follower.tick(self.now))
             honest = self.now - self.faults.honest_since > 1.0
-            over = not self.follower.active
+            over, self.observer.period = not self.follower.active, self.follower.period
             self.observer.see(command, self.now, self.follower.settings, self.q, honest, over)
             if command is not None:
                 self.goal = np.array(command.q)
@@ -159,7 +160,7 @@ class Storm:
         """Return a command as the gate lets it pass."""
         if command is None:
             return None
-        joints, period = np.arange(self.chain.n), 1.0 / self.follower.settings.rate
+        joints, period = np.arange(self.chain.n), self.follower.period
         at = self.times.moment(self.now, period, command.begins)
         if command.begins:
             self.gate.begin(command.q, joints, at)
@@ -169,7 +170,7 @@ class Storm:
 
     def _mark_sent(self, delay):
         """Tell all how long it took to send the last command."""
-        period = 1.0 / self.follower.settings.rate
+        period = self.follower.period
         self.follower.mark_sent(delay)
         late = self.times.mark_sent(delay, period)
         self.gate.mark_sent(np.arange(self.chain.n), delay, late, period)
@@ -319,7 +320,7 @@ class BoundedObserver(Observer):
     def _see(self, command, now, settings, arm, honest):
         self._past = () if self._last is None else self._past
         super()._see(command, now, settings, arm, honest)
-        self._look_at_jerk(np.array(command.q), now, 1.0 / settings.rate)
+        self._look_at_jerk(np.array(command.q), now, self.period)
 
     def _look_at_jerk(self, q, now, period):
         """Compare the third differences of commands with the bounds, as long as time is even."""
