@@ -53,12 +53,17 @@ class JointLimits:
         kept as it stands, although some exporters write it for "unknown": whoever drives the
         joint must then not move it, and should say so.
     :ivar effort: highest effort [Nm] or [N]; infinite where the URDF gives none.
+    :ivar acceleration: highest acceleration and deceleration [rad/s²] or [m/s²]; infinite where
+        the URDF gives none, which can give them from its version 1.2 on.
+    :ivar jerk: highest jerk [rad/s³] or [m/s³]; likewise.
     """
 
     lower: float = -math.inf
     upper: float = math.inf
     velocity: float = math.inf
     effort: float = math.inf
+    acceleration: float = math.inf
+    jerk: float = math.inf
 
 
 STILL = JointLimits(lower=0.0, upper=0.0, velocity=0.0)

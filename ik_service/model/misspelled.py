@@ -30,7 +30,7 @@ URDF: Format = {
     'parent': '@link',
     'child': '@link',
     'axis': '@xyz',
-    'limit': '@lower @upper @velocity @effort @acceleration @jerk',
+    'limit': '@lower @upper @velocity @effort @acceleration @deceleration @jerk',
     'mimic': '@joint @multiplier @offset',
     'safety_controller': '@soft_lower_limit @soft_upper_limit @k_position @k_velocity',
     'inertial': 'origin mass inertia',

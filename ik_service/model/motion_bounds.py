@@ -11,15 +11,24 @@ import numpy as np
 
 from ik_service.common.quoting import listed, quote
 from ik_service.exceptions import JointLimitsError
-from ik_service.model.joint import Joint, JointLimits, JointType
+from ik_service.model.joint import Joint, JointType
+
+
+class _WithJoints(Protocol):
+    @property
+    def joints(self) -> Mapping[str, Joint]: ...
 
 
 class NamedJoints(Protocol):
-    """Anything with joints, such as a chain."""
+    """Some joints of a robot, such as those of a chain."""
 
     @property
     def joint_names(self) -> tuple[str, ...]:
         """Names of the n joints."""
+
+    @property
+    def robot(self) -> _WithJoints:
+        """The robot."""
 
 
 @dataclass(frozen=True)
@@ -70,17 +79,21 @@ class MotionBounds:
         """
         Return the highest accelerations of joints (n,) [rad/s²] or [m/s²]; inf for none.
 
+        Those of the robot description count, too.
+
         :param chain: the chain of the joints.
         """
-        return self._of(chain, 'acceleration')
+        return self._tighter(chain, 'acceleration')
 
     def jerk(self, chain: NamedJoints) -> np.ndarray:
         """
         Return the highest jerks of joints (n,) [rad/s³] or [m/s³]; inf where there is none.
 
+        Those of the robot description count, too.
+
         :param chain: the chain of the joints.
         """
-        return self._of(chain, 'jerk')
+        return self._tighter(chain, 'jerk')
 
     def tightened(self, joints: Iterable[Joint]) -> list[Joint]:
         """
@@ -103,7 +116,7 @@ class MotionBounds:
         bounds, own = self.joints.get(joint.name, _NONE), joint.limits
         lower, upper = max(own.lower, bounds.lower), min(own.upper, bounds.upper)
         velocity = min(own.velocity, bounds.velocity)
-        limits = JointLimits(lower, upper, velocity, own.effort)
+        limits = replace(own, lower=lower, upper=upper, velocity=velocity)
         if limits == own:
             return joint
         label = f'joint {quote(joint.name)}'
@@ -123,3 +136,7 @@ class MotionBounds:
     def _of(self, chain: NamedJoints, what: str) -> np.ndarray:
         names = chain.joint_names
         return np.array([getattr(self.joints.get(name, _NONE), what) for name in names], float)
+
+    def _tighter(self, chain: NamedJoints, what: str) -> np.ndarray:
+        own = [getattr(chain.robot.joints[name].limits, what) for name in chain.joint_names]
+        return np.minimum(self._of(chain, what), own)

@@ -11,7 +11,7 @@ fault, and requests that need it are refused with that reason.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 import math
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
@@ -51,8 +51,6 @@ _NUMBERS = {
 }
 _SOFT_ENDS = ('soft_lower_limit', 'soft_upper_limit')
 _UNLIMITED = (-math.inf, math.inf)
-_WITHOUT_BOUND = ('velocity', 'effort')
-"""Attributes of a limit that mean "none" when they are left out, empty, infinite or negative."""
 
 _ESCAPES = str.maketrans(
     {'&': '&amp;', '<': '&lt;', '"': '&quot;', '\t': '&#9;', '\n': '&#10;', '\r': '&#13;'}
@@ -107,13 +105,13 @@ class _CheckedJoint:
     :ivar lines: it as XML for urdf_parser_py.
     :ivar fault: why it cannot be used; empty where it can.
     :ivar placed: whether the text says where it is.
-    :ivar soft_limits: lowest and highest position of its safety controller [rad] or [m].
+    :ivar further: soft limits, and limits of acceleration and jerk, beside the others.
     """
 
     lines: list[str]
     fault: str = ''
     placed: bool = True
-    soft_limits: tuple[float, float] = _UNLIMITED
+    further: JointLimits = field(default_factory=JointLimits)
 
 
 class _Reader:
@@ -178,7 +176,9 @@ class _Reader:
             checked.fault, checked.placed = f'cannot be placed: {error}', False
         try:
             motion = self._motion(joint, kind, label)
-            checked.soft_limits = self._soft_limits(joint, kind, label)
+            low, high = self._soft_limits(joint, kind, label)
+            acceleration, jerk = self._rates(joint, kind, label)
+            checked.further = JointLimits(low, high, acceleration=acceleration, jerk=jerk)
         except _PartError as error:
             checked.fault = checked.fault or f'cannot be used: {error}'
         if checked.fault:
@@ -230,17 +230,7 @@ class _Reader:
 
     def _bounds(self, limit: Element, kind: str, label: str) -> dict[str, str]:
         # Both are required by urdf_parser_py and often left out.
-        values = {'velocity': 'inf', 'effort': 'inf'}
-        for attribute in _WITHOUT_BOUND:
-            text = limit.get(attribute, '').strip()
-            if not text:
-                continue
-            value = _number(text, f'<limit> {attribute}')
-            if value >= 0.0:
-                values[attribute] = text
-            else:
-                what = f'<limit> {attribute} {text[:80]} is taken for none'
-                self._taken_for_none.setdefault(what, []).append(label)
+        values = {name: self._size(limit, name, label) for name in ('velocity', 'effort')}
         # A continuous joint has no end stops, whatever its <limit> says.
         ends = {} if kind == 'continuous' else {'lower': -math.inf, 'upper': math.inf}
         given = {name: limit.get(name, '').strip() for name in ends if name in limit.attrib}
@@ -250,6 +240,24 @@ class _Reader:
             if _number(text, f'<limit> {name}') == -ends[name]:
                 raise _PartError(f'<limit> {name}: {text[:80]!r} leaves no range')
         return {**values, **given}
+
+    def _size(self, limit: Element, attribute: str, label: str) -> str:
+        """Return a limit that means "none" when it is left out, empty, infinite or negative."""
+        text = limit.get(attribute, '').strip()
+        if not text or _number(text, f'<limit> {attribute}') >= 0.0:
+            return text or 'inf'
+        what = f'<limit> {attribute} {text[:80]} is taken for none'
+        self._taken_for_none.setdefault(what, []).append(label)
+        return 'inf'
+
+    def _rates(self, joint: Element, kind: str, label: str) -> tuple[float, float]:
+        """Return the largest acceleration and jerk."""
+        limit = joint.find('limit')
+        if limit is None or 'limit' not in _PARTS_OF_TYPE[kind]:
+            return math.inf, math.inf
+        names = 'acceleration', 'deceleration', 'jerk'
+        speeding, braking, jerk = (float(self._size(limit, name, label)) for name in names)
+        return min(speeding, braking), jerk
 
     def _soft_limits(self, joint: Element, kind: str, label: str) -> tuple[float, float]:
         """Return the ends of a <safety_controller>; one that is left out is 0, as in a URDF."""
@@ -340,7 +348,7 @@ def _joints_from(entry: Any, checked: _CheckedJoint) -> list[Joint]:  # noqa: AN
         axis = _unit_axis(entry)
         if entry.type == 'planar':
             return planar_joints(*ends, T, axis)
-        limits = _limits(entry, checked.soft_limits)
+        limits = _limits(entry, checked.further)
     except _PartError as error:
         return [replace(fixed, fault=f'cannot be used: {error}')]
     return [Joint(ends[0], JointType(entry.type), *ends[1:], T, axis, limits, _mimic(entry))]
@@ -359,21 +367,22 @@ def _unit_axis(entry: Any) -> NDArray[np.float64]:  # noqa: ANN401
     return np.array([x / length, y / length, z / length])
 
 
-def _limits(entry: Any, soft: tuple[float, float]) -> JointLimits:  # noqa: ANN401
+def _limits(entry: Any, further: JointLimits) -> JointLimits:  # noqa: ANN401
     limit = entry.limit
     if limit is None:
         return JointLimits()
     if entry.type == 'continuous':
-        return JointLimits(velocity=limit.velocity, effort=limit.effort)
+        return replace(further, velocity=limit.velocity, effort=limit.effort)
     if limit.lower > limit.upper:
         raise _PartError(f'<limit> lower {limit.lower} > upper {limit.upper}')
-    lower, upper = max(float(limit.lower), soft[0]), min(float(limit.upper), soft[1])
+    lower, upper = max(float(limit.lower), further.lower), min(float(limit.upper), further.upper)
     if lower > upper:
         raise _PartError(
-            f'<safety_controller> from {soft[0]:g} to {soft[1]:g} leaves nothing of its <limit> '
-            f'from {limit.lower:g} to {limit.upper:g}'
+            f'<safety_controller> from {further.lower:g} to {further.upper:g} leaves nothing of '
+            f'its <limit> from {limit.lower:g} to {limit.upper:g}'
         )
-    return JointLimits(lower, upper, float(limit.velocity), float(limit.effort))
+    velocity, effort = float(limit.velocity), float(limit.effort)
+    return replace(further, lower=lower, upper=upper, velocity=velocity, effort=effort)
 
 
 def _mimic(entry: Any) -> Mimic | None:  # noqa: ANN401

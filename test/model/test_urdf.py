@@ -13,8 +13,11 @@ from support.urdf_texts import joint_xml, LIMIT, read_joint, robot_xml, TREE
 
 from ik_service.exceptions import ArgumentError, ChainError, FaultyJointError, UrdfError
 from ik_service.model.joint import JointLimits, JointType, Mimic
+from ik_service.model.motion_bounds import JointBounds, MotionBounds
 from ik_service.model.tool_frame import ToolFrame
 from ik_service.model.urdf_writing import partial_urdf, whole_urdf
+from ik_service.motion.settings import FollowerSettings
+from ik_service.paths.timing.timing_limits import timing_limits
 from ik_service.robot import Robot
 
 PANDA = arm_path('panda')
@@ -93,6 +96,18 @@ def test_soft_limits_narrow_the_range_as_in_moveit(soft, lower, upper):
     remarks = Robot.from_urdf(robot_xml(joint_xml(LIMIT + controller))).remarks
     unused = "<safety_controller> without a range is taken for none: joint 'shoulder'"
     assert (unused in remarks) == ('upper' not in soft or '0.0' in soft)
+
+
+def test_accelerations_and_jerks_of_urdf_1_2():
+    rates = 'velocity="3" effort="4" acceleration="5" deceleration="2" jerk="-1"'
+    robot = Robot.from_urdf(robot_xml(joint_xml(f'<limit lower="-1" upper="2" {rates}/>')))
+    assert robot.joints['shoulder'].limits == JointLimits(-1.0, 2.0, 3.0, 4.0, 2.0, math.inf)
+    assert "<limit> jerk -1 is taken for none: joint 'shoulder'" in robot.remarks
+    chain = robot.with_limits(MotionBounds({'shoulder': JointBounds(velocity=1.0)})).chain()
+    bounds = MotionBounds({'shoulder': JointBounds(acceleration=3.0, jerk=7.0)})
+    assert (bounds.acceleration(chain), bounds.jerk(chain)) == ([2.0], [7.0])
+    assert timing_limits(chain, None).acceleration == [2.0]
+    assert FollowerSettings(acceleration_time=0.0).motion_limits(chain).acceleration_now == [2.0]
 
 
 def test_soft_limits_outside_of_the_limits_are_a_fault():

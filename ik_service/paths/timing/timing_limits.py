@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-import math
 from types import NoneType
 from typing import Protocol
 
@@ -67,8 +66,8 @@ def timing_limits(chain: JointSpace, limits: TimingLimits | MotionBounds | None)
     Return the limits of a chain.
 
     :param chain: the chain.
-    :param limits: limits of its joints, or of a robot; None for those of its description, with
-        accelerations that reach the largest speed within :data:`ACCELERATION_TIME`.
+    :param limits: limits of its joints, or of a robot; None for those of its description. Where
+        there are none, accelerations reach the largest speed within :data:`ACCELERATION_TIME`.
     :raises ArgumentError: they are for another number of joints.
     """
     if isinstance(limits, TimingLimits):
@@ -81,10 +80,9 @@ def timing_limits(chain: JointSpace, limits: TimingLimits | MotionBounds | None)
         raise ArgumentError(
             'limits', f'have to be TimingLimits or MotionBounds, not {safe_repr(limits)}'
         )
-    velocity = joint_speeds(chain)
-    if limits is not None:
-        velocity = np.minimum(velocity, limits.velocity(chain))
-    given = np.full(chain.n, math.inf) if limits is None else limits.acceleration(chain)
+    bounds = limits or MotionBounds()
+    velocity = np.minimum(joint_speeds(chain), bounds.velocity(chain))
+    given = bounds.acceleration(chain)
     return TimingLimits(
         velocity, np.where(np.isfinite(given), given, velocity / ACCELERATION_TIME)
     )
