@@ -149,7 +149,10 @@ class JerkLimitedMotion(JointMotion):
         self._average = MovingAverage(self.q, window)
         self._bounds: _Bounds | None = None
         self._dt = 0.0  # length of the last tick [s]
-        self._rate: np.ndarray | None = np.zeros_like(self.q)  # its acceleration; None for any
+        self._rate, self._free = (
+            np.zeros_like(self.q),
+            False,
+        )  # its acceleration; whether any may follow
         self._mean = self.q  # the average by then
         self._drift = np.zeros_like(self.q)  # speed beside that of the average
         self._patience = 0.0  # time constant of the return to it [s]; 0 while it is kept to
@@ -173,8 +176,7 @@ class JerkLimitedMotion(JointMotion):
 
     def slow_down(self, share: float) -> None:
         """Slow down at once."""
-        if self.speed.any():
-            self._rate = None
+        self._free = bool(self.speed.any())
         super().slow_down(share)
         self._average.contract(self.q, share)
         self._mean = self.q + share * (self._mean - self.q)
@@ -242,7 +244,7 @@ class JerkLimitedMotion(JointMotion):
         way changes them by more than it may in the short one; and in a far longer one, it could
         not end in time.
         """
-        if self._rate is None or not self.speed.any():
+        if self._free or not self.speed.any():
             return super().tick_range(limits)
         most = np.maximum(self.bounds(limits).acceleration, 1.0 / _ANY)
         share = min(largest(np.abs(self._rate) / most), _LARGEST)
@@ -257,28 +259,33 @@ class JerkLimitedMotion(JointMotion):
         self._average.append(self._inner.q, dt)
         limits = self._bounds_after(limits, dt)
         low, high = self._reachable_speeds(limits, dt)
-        low, high = self._smooth_speeds(low, high, limits, dt)
         goal, before = self._average.value(), self.speed
-        wanted = self._wanted(goal, limits, dt)
-        if not self._patience and ((low <= wanted) & (wanted <= high)).all():
+        wanted, last = self._wanted(goal, limits, dt), self._dt or dt
+        rate = (wanted - before) / (0.5 * (dt + last))
+        change = _ANY if self._free or limits.jerk is None else limits.jerk * (last * FULL_SPEED)
+        smooth = not self._patience and (np.abs(rate - self._rate) <= change).all()
+        if smooth and ((low <= wanted) & (wanted <= high)).all():
             self.q, self.speed = goal, wanted
         else:
+            if not smooth:
+                low, high = self._smooth_speeds(low, high, change, limits, dt)
             self._take(wanted, low, high, limits, dt)
             self._note_distance(goal, limits, dt)
-        span = 0.5 * (dt + (self._dt or dt))
-        self._rate, self._dt, self._mean = (self.speed - before) / span, dt, goal
+            rate = (self.speed - before) / (0.5 * (dt + last))
+        self._rate, self._dt, self._mean, self._free = rate, dt, goal, False
 
     def _smooth_speeds(
-        self, low: np.ndarray, high: np.ndarray, limits: MotionLimits, dt: float
+        self,
+        low: np.ndarray,
+        high: np.ndarray,
+        change: np.ndarray | float,
+        limits: MotionLimits,
+        dt: float,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return those of reachable speeds (n,) that keep the jerk, if there are such."""
-        if self._rate is None or limits.jerk is None:
-            return low, high
-        last = self._dt or dt
-        span, rate = 0.5 * (dt + last), self._rate
-        change = (last * FULL_SPEED) * np.minimum(limits.jerk, _ANY)
-        most = _LARGEST * limits.acceleration
-        least, greatest = rate - change, rate + change
+        """Return those of reachable speeds (n,) at which the acceleration changes smoothly."""
+        most, change = _LARGEST * limits.acceleration, np.minimum(change, _ANY)
+        least, greatest = self._rate - change, self._rate + change
+        span = 0.5 * (dt + (self._dt or dt))
         falls = np.minimum(np.maximum(least, -most), greatest)
         rises = np.maximum(np.minimum(greatest, most), least)
         low = clamped(self.speed + span * falls, low, high)
@@ -294,9 +301,11 @@ class JerkLimitedMotion(JointMotion):
 
     def _note_distance(self, goal: np.ndarray, limits: MotionLimits, dt: float) -> None:
         """Take note of how far the command is from the average."""
+        away = largest(np.abs(self.q - goal) / limits.unit)
+        if away <= _NOTHING and not self._patience:
+            return
         self._drift = self.speed - (goal - self._mean) / (limits.unit * dt)
-        off = (self.q - goal) / limits.unit
-        near = largest(np.abs(off)) <= _NOTHING and largest(np.abs(self._drift)) * dt <= _NOTHING
+        near = max(away, largest(np.abs(self._drift)) * dt) <= _NOTHING
         self._patience = 0.0 if near else max(self._patience, _PATIENCE * max(dt, self._dt))
         if not near and self._inner.at_rest and not self.speed.any():  # it may not move any more
             self._patience, self._inner.q = 0.0, self.q

@@ -281,6 +281,9 @@ class FollowerCommand:
 _EARLY, _LATE = 0.5, 2.0
 """Shares of the period: nothing is commanded sooner; a tick that comes later is late."""
 
+_EVEN = 0.9
+"""Share of the period from which on a tick counts as even."""
+
 _ON_THE_GOAL = 1e-6
 """Distance from a goal that moves which counts as none, as time at full speed [s]."""
 
@@ -370,7 +373,9 @@ class CommandStream:
         motion, elapsed = self._motion, self.gate.elapsed(now)
         if motion is None:
             return None
-        shortest, longest = motion.tick_range(limits)
+        shortest, longest = 0.0, np.inf
+        if not _EVEN * self.period <= min(elapsed, period) <= self.period:
+            shortest, longest = motion.tick_range(limits)
         if elapsed < max(_EARLY * period, shortest):
             return None
         period = min(max(period, shortest), longest)
