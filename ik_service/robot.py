@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 import os
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, NoneType
 from typing import Self
 
-from ik_service.exceptions import ChainError, UnknownGroupError
+from ik_service.common.quoting import safe_repr
+from ik_service.exceptions import ArgumentError, ChainError, UnknownGroupError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import KinematicTree, Tip
 from ik_service.model.description import (
@@ -17,7 +18,6 @@ from ik_service.model.description import (
     load_srdf_text,
     load_text,
     takes_xacro_args,
-    XacroArguments,
 )
 from ik_service.model.groups.planning_group import named_states, PlanningGroup
 from ik_service.model.groups.robot_groups import (
@@ -31,6 +31,7 @@ from ik_service.model.groups.srdf import parse_srdf, Semantics
 from ik_service.model.groups.srdf_check import checked_semantics
 from ik_service.model.joint import Joint
 from ik_service.model.robot_model import RobotModel
+from ik_service.model.xacro_arguments import XacroArguments
 
 
 class Robot(RobotModel):
@@ -97,14 +98,16 @@ class Robot(RobotModel):
         """
         folders = checked_folders(package_dirs)
         srdf_alone = takes_xacro_args(srdf) and not takes_xacro_args(urdf)
-        given = XacroArguments.of(xacro_args) if isinstance(xacro_args, Mapping) else xacro_args
+        if not isinstance(xacro_args, (Mapping, NoneType)):
+            raise ArgumentError('xacro_args', f'have to be a mapping, not {safe_repr(xacro_args)}')
+        given = XacroArguments.of(xacro_args)
         text = load_text(urdf, None if srdf_alone else given, package_dirs=folders)
         source = None if text == urdf else Path(os.fsdecode(urdf)).absolute()
         robot = cls.from_urdf_text(text, source)._changed(_package_dirs=folders)
         if srdf is not None:
             robot = robot.with_srdf(srdf, given)
         # Those of a caller who has made them may be for further files.
-        return robot if given is None or given is xacro_args else robot.remarked(given.remarks())
+        return robot if given is xacro_args else robot.remarked(given.remarks())
 
     def with_srdf(
         self, srdf: str | os.PathLike[str], xacro_args: Mapping[str, object] | None = None

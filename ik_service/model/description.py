@@ -24,11 +24,10 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from ik_service.common.quoting import named, named_file, quote
+from ik_service.common.quoting import named, named_file
 from ik_service.common.regular_file import read_regular
 from ik_service.exceptions import (
     ArgumentError,
-    nearest,
     RobotDescriptionError,
     SrdfError,
     UrdfError,
@@ -352,44 +351,6 @@ def checked_folders(package_dirs: Iterable[str | os.PathLike[str]]) -> tuple[Pat
     return tuple(Path(os.path.expanduser(os.fsdecode(folder))).absolute() for folder in folders)
 
 
-class XacroArguments(dict[str, object]):
-    """
-    Arguments of xacro files.
-
-    :ivar asked: names for which one of the files has asked.
-    """
-
-    def __init__(self, given: Mapping[str, object]) -> None:
-        super().__init__(given)
-        self.asked: set[str] = set()
-
-    @classmethod
-    def of(cls, given: Mapping[str, object] | None) -> XacroArguments:
-        """Return arguments themselves, or a mapping as arguments."""
-        return given if isinstance(given, cls) else cls(given or {})
-
-    def check_asked(self) -> None:
-        """
-        Refuse arguments that no file has asked for.
-
-        :raises ArgumentError: naming the first of them.
-        """
-        for remark in self.remarks():
-            raise ArgumentError('xacro_args', remark)
-
-    def remarks(self) -> list[str]:
-        """Return a sentence for each argument that no file has asked for."""
-        return [
-            f'xacro argument {quote(name)} is not used{_meant(nearest(name, [*self.asked]))}'
-            for name in self
-            if name not in self.asked
-        ]
-
-
-def _meant(name: str) -> str:
-    return f' (is {name} meant?)' if name else ''
-
-
 def load_text(
     source: str | os.PathLike[str],
     xacro_args: Mapping[str, object] | None = None,
@@ -488,5 +449,4 @@ def _file_text(
         expand_xacro,  # its dependencies are not loaded otherwise
     )
 
-    asked = xacro_args.asked if isinstance(xacro_args, XacroArguments) else None
-    return expand_xacro(path, MAX_BYTES, xacro_args, package_dirs, asked)
+    return expand_xacro(path, MAX_BYTES, xacro_args, package_dirs)

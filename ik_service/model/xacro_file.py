@@ -21,6 +21,7 @@ import tempfile
 from ik_service.common.quoting import named_file, quote
 from ik_service.exceptions import ArgumentError, MissingExtraError, OptionError, UrdfError
 from ik_service.model import xacro_program
+from ik_service.model.xacro_arguments import XacroArguments
 
 MAX_SECONDS = 20.0
 """Longest time that an expansion may take [s]."""
@@ -35,7 +36,6 @@ def expand_xacro(
     max_bytes: int,
     arguments: Mapping[str, object] | None = None,
     package_dirs: Iterable[Path] = (),
-    asked: set[str] | None = None,
 ) -> str:
     """
     Expand a xacro file.
@@ -45,16 +45,16 @@ def expand_xacro(
 
     :param path: the file; it has to be trusted like a program.
     :param max_bytes: longest URDF text that is accepted [byte].
-    :param arguments: values of the file's ``<xacro:arg>`` by name, in place of their defaults.
+    :param arguments: values of the file's ``<xacro:arg>`` by name, in place of their defaults;
+        :class:`~ik_service.model.xacro_arguments.XacroArguments` note what the file asks for.
     :param package_dirs: more folders in which packages lie, or which are packages.
-    :param asked: takes the names of the arguments that the file asks for; None for none.
     :returns: URDF text, unchecked.
     :raises UrdfError: xacro refuses it, or it exceeds a bound; the error names the file, and the
         line where xacro reports one.
     :raises ArgumentError: an argument is neither text nor a number.
     :raises MissingExtraError: xacro is not installed.
     """
-    return _expanded(path, max_bytes, arguments, package_dirs, beside=True, asked=asked)
+    return _expanded(path, max_bytes, arguments, package_dirs, beside=True)
 
 
 def expand_xacro_text(
@@ -62,7 +62,6 @@ def expand_xacro_text(
     max_bytes: int,
     arguments: Mapping[str, object] | None = None,
     package_dirs: Iterable[Path] = (),
-    asked: set[str] | None = None,
 ) -> str:
     """
     Expand a text as if it were a xacro file in a folder of its own.
@@ -74,7 +73,6 @@ def expand_xacro_text(
     :param max_bytes: as for :func:`expand_xacro`.
     :param arguments: as for :func:`expand_xacro`.
     :param package_dirs: as for :func:`expand_xacro`.
-    :param asked: as for :func:`expand_xacro`.
     :returns: URDF text, unchecked.
     :raises UrdfError: as :func:`expand_xacro`, and the text is too long.
     :raises ArgumentError: as :func:`expand_xacro`.
@@ -86,7 +84,7 @@ def expand_xacro_text(
     with tempfile.TemporaryDirectory(prefix='ik_service_') as folder:
         file = Path(folder) / 'robot_description.xacro'
         file.write_bytes(data)
-        return _expanded(file, max_bytes, arguments, package_dirs, False, asked)
+        return _expanded(file, max_bytes, arguments, package_dirs, beside=False)
 
 
 def _expanded(
@@ -95,7 +93,6 @@ def _expanded(
     arguments: Mapping[str, object] | None,
     package_dirs: Iterable[Path],
     beside: bool,
-    asked: set[str] | None = None,
 ) -> str:
     request = {
         'path': os.fsdecode(path),
@@ -114,8 +111,9 @@ def _expanded(
         if 'line' in answer:
             where += f', line {answer["line"]}'
         raise UrdfError(f'xacro: {str(answer["error"])[:_LONGEST_MESSAGE]}', where)
-    if asked is not None:
-        asked.update(answer['asked'])  # type: ignore[arg-type]
+    noted = XacroArguments.of(arguments)
+    noted.asked.update(answer['asked'])  # type: ignore[arg-type]
+    noted.warnings += answer['warnings']  # type: ignore[arg-type]
     return str(answer['text'])
 
 

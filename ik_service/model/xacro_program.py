@@ -20,6 +20,7 @@ from urllib.parse import unquote
 from xml.parsers.expat import ExpatError
 
 _PACKAGE_URL = 'package://'
+_MOST_WARNINGS, _LONGEST_WARNING = 20, 300
 _CLASS = re.compile(r"<class '[^']*'>: ")
 
 
@@ -38,6 +39,7 @@ def _answer(request: dict[str, Any]) -> dict[str, object]:
     except ImportError:
         return {'missing': True}
     _use_packages(xacro, request)
+    warnings = _noted_warnings(xacro)
     arguments = _Arguments(request['arguments'])
     try:
         document = xacro.process_file(request['path'], mappings=arguments)
@@ -52,7 +54,7 @@ def _answer(request: dict[str, Any]) -> dict[str, object]:
         return {'error': _reason(error, request) + _macros(xacro), 'file': _file(xacro)}
     if len(text.encode()) > request['max_bytes']:
         return {'error': f'the expanded text is longer than {request["max_bytes"] // 2**20} MiB'}
-    return {'text': text, 'asked': sorted(arguments.asked)}
+    return {'text': text, 'asked': sorted(arguments.asked), 'warnings': [*warnings]}
 
 
 class _Arguments(dict[str, str]):
@@ -73,6 +75,19 @@ class _Arguments(dict[str, str]):
     def __getitem__(self, name: str) -> str:
         self.asked.add(name)
         return super().__getitem__(name)
+
+
+def _noted_warnings(xacro: Any) -> dict[str, None]:  # noqa: ANN401 - without types
+    """Return what xacro will have warned of, each once; up to 20."""
+    found: dict[str, None] = {}
+
+    def warning(*words: object, **_: object) -> None:
+        if len(found) < _MOST_WARNINGS:
+            text = ' '.join(map(str, words))[:_LONGEST_WARNING]
+            found[f'xacro, {os.path.basename(_file(xacro))}: {text}'] = None
+
+    xacro.warning = warning
+    return found
 
 
 def _use_packages(xacro: Any, request: dict[str, Any]) -> None:  # noqa: ANN401 - without types

@@ -105,6 +105,12 @@ def test_an_argument_that_no_file_asks_for_is_named_with_the_one_that_is_meant(a
     assert robot.groups['arm'].tip_links == ('lower',)
 
 
+def test_warnings_of_xacro_are_remarks(write):
+    body = '<xacro:property name="n" value="1" scoop="global"/><link name="l${n}"/>'
+    warned = 'xacro, arm.urdf.xacro: xacro:property: unknown attribute(s): scoop'
+    assert iks.Robot.from_urdf(write(f'{HEAD}{body}</robot>')).remarks == (warned,)
+
+
 @pytest.mark.parametrize('value', [None, ['a'], b'a'])
 def test_arguments_are_text_or_numbers(arm, value):
     with pytest.raises(ArgumentError, match=r"^xacro_args: 'prefix' is a "):
