@@ -15,7 +15,8 @@ from ik_service.exceptions import ArgumentError, OptionError
 
 HANDS = ('left_grip', 'right_grip')
 PAIR = ('left_grip', 'right_grip')
-METHODS = ('levenberg_marquardt', 'pseudoinverse', 'transpose', 'bfgs', 'conjugate_gradient')
+OTHERS = ('pseudoinverse', 'transpose', 'bfgs', 'conjugate_gradient')  # each compiles for 10 s
+METHODS = ['levenberg_marquardt', *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
 
 
 @lru_cache

@@ -57,7 +57,7 @@ def test_our_node_fails_no_check(bench, tmp_path):
     node.wait_for('compute_cartesian_path is offered', START_TIMEOUT + 300.0)
     bench.service_client(GetMotionPlan, 'plan_kinematic_path', 120.0)  # waits for it
     junit, report = tmp_path / 'report.xml', tmp_path / 'report.json'
-    words = ('--tip-link', TIP, '--change-world', '--move', '--count', '30', *PATIENT)
+    words = ('--tip-link', TIP, '--change-world', '--move', '--count', '10', *PATIENT)
     code, output = conformance(bench, *words, '--junit', str(junit), '--json', str(report))
     verdicts = rows(output)
     assert code == 0, output
