@@ -40,10 +40,7 @@ FAULTY = [
     robot('', 'screw'),
     robot(LIMIT + '<origin xyz="0 0"/>'),
 ]
-LEFT_OUT = [
-    robot(extra=joint_xml('', 'fixed', 'loose', child='gone')),
-    robot(extra='<link/>'),
-]
+LEFT_OUT = [robot(extra=joint_xml('', 'fixed', 'loose', child='gone')), robot(extra='<link/>')]
 REFUSED = [
     robot(extra='<xacro:arm/>'),
     robot(extra='<link name="arm"/>'),

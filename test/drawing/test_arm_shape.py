@@ -2,15 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from support.chains import (
-    arm,
-    forward_by_tree,
-    joint_xml,
-    limit_xml,
-    postures,
-    robot_xml,
-    snake,
-)
+from support.chains import arm, forward_by_tree, joint_xml, limit_xml, postures, robot_xml, snake
 
 from ik_service import Robot
 from ik_service.drawing.arm_shape import plane_of, skeleton, solid_arm

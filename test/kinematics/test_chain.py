@@ -9,13 +9,7 @@ import pickle
 import numpy as np
 import pytest
 from support.chains import arm as arm_of
-from support.chains import (
-    joint_xml,
-    limit_xml,
-    postures,
-    robot_xml,
-    snake,
-)
+from support.chains import joint_xml, limit_xml, postures, robot_xml, snake
 
 from ik_service import IkOptions, Robot, solve_ik
 from ik_service.exceptions import ArgumentError, ChainError

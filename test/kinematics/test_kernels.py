@@ -188,9 +188,7 @@ AXES = [
 lengths = st.floats(-10, 10)
 vectors = st.tuples(lengths, lengths, lengths)
 rotations = st.builds(
-    rotation,
-    vectors.filter(lambda v: np.linalg.norm(v) > 1e-3),
-    st.floats(-math.pi, math.pi),
+    rotation, vectors.filter(lambda v: np.linalg.norm(v) > 1e-3), st.floats(-math.pi, math.pi)
 )
 
 

@@ -321,10 +321,7 @@ def test_copies_and_more_tools(robot):
         ({'tcp': iks.ToolFrame('panda_link8', rpy=(0, 0, 1e7))}, 'rpy has to be three finite'),
         ({'tcp': iks.ToolFrame('panda_link8', rpy=(0, 0, True))}, 'rpy has to be three finite'),
         ({'tcp': iks.ToolFrame('panda_link8', rpy=None)}, 'rpy has to be three finite'),
-        (
-            {'a': iks.ToolFrame('b'), 'b': iks.ToolFrame('a')},
-            "itself: 'a' → 'b' → 'a'",
-        ),
+        ({'a': iks.ToolFrame('b'), 'b': iks.ToolFrame('a')}, "itself: 'a' → 'b' → 'a'"),
         ({'a': iks.ToolFrame('a')}, 'attached to itself'),
         ({'': TCP}, 'is no name'),
         ({'/tcp': TCP}, 'slash'),

@@ -89,10 +89,7 @@ def test_with_resume_it_goes_on_by_itself_when_states_are_back(solver, resuming)
     resuming.tick_until(FollowerState.REACHED)
 
 
-WRONG = {
-    '1.5 rad': lambda q: q + np.array([0, 1.5, 0, 0, 0, 0, 0]),
-    'zeros': np.zeros_like,
-}
+WRONG = {'1.5 rad': lambda q: q + np.array([0, 1.5, 0, 0, 0, 0, 0]), 'zeros': np.zeros_like}
 
 
 @pytest.mark.parametrize('resume', [False, True])

@@ -70,11 +70,7 @@ def test_waypoints_that_equal_the_one_before_add_no_pose_and_are_passed():
     assert (len(still.poses), still.progress[-1]) == (1, 2.0)
 
 
-CHAINS = {
-    'panda': lambda: arm('panda'),
-    'ur5e': lambda: arm('ur5e'),
-    'snake': lambda: snake(7, 1),
-}
+CHAINS = {'panda': lambda: arm('panda'), 'ur5e': lambda: arm('ur5e'), 'snake': lambda: snake(7, 1)}
 
 
 @pytest.mark.parametrize('name', CHAINS)

@@ -6,10 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from ik_service.sim.mujoco_engine import (
-    ServoGains,
-    sufficient_effort,
-)
+from ik_service.sim.mujoco_engine import ServoGains, sufficient_effort
 
 pytest.importorskip('mujoco', reason='the extra sim is not installed')
 

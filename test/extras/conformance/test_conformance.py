@@ -149,11 +149,7 @@ def test_rows_stand_below_their_section_and_a_failure_says_what_was_asked_and_ca
     report.end(2.0)
     lines = capsys.readouterr().out.splitlines()
     assert lines[:3] == ['', 'poses', '  good  pass             500 ms  3 poses']
-    assert lines[4:7] == [
-        'times',
-        '  weak  fail              1.5 s',
-        '      asked     a pose',
-    ]
+    assert lines[4:7] == ['times', '  weak  fail              1.5 s', '      asked     a pose']
     assert lines[7].startswith('      came      one and a half')
     assert re.match(r' {16}\S', lines[8])
     assert lines[-4].split() == ['expected', 'TIMED_OUT']

@@ -18,11 +18,7 @@ from support.chains import (
 
 from ik_service import Robot
 from ik_service.exceptions import ArgumentError, MissingExtraError
-from ik_service.extras.learning.table import (
-    manipulable_postures,
-    sample_postures,
-    TableGuess,
-)
+from ik_service.extras.learning.table import manipulable_postures, sample_postures, TableGuess
 
 pytest.importorskip('scipy')
 

@@ -91,9 +91,7 @@ def test_a_pose_is_reached_in_the_posture_that_suits(panda, post):
 
 def test_a_task_is_met_within_its_tolerances(panda, checker):
     task = iks.Task(
-        at(0.4, -0.4, 0.3) @ DOWN,
-        region=iks.Sphere(0.05),
-        orientation_tolerances=(0.1, 0.1, 3.2),
+        at(0.4, -0.4, 0.3) @ DOWN, region=iks.Sphere(0.05), orientation_tolerances=(0.1, 0.1, 3.2)
     )
     plan = iks.plan_motion(panda, LEFT, task, collisions=checker, timeout=60.0)
     assert plan.success

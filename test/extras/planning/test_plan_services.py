@@ -266,11 +266,7 @@ WRONG = [
         ErrorCode.FRAME_TRANSFORM_FAILURE,
         'nowhere',
     ),
-    (
-        plan_request(RIGHTWARDS, start=[np.nan] * 7),
-        ErrorCode.INVALID_ROBOT_STATE,
-        'panda_joint1',
-    ),
+    (plan_request(RIGHTWARDS, start=[np.nan] * 7), ErrorCode.INVALID_ROBOT_STATE, 'panda_joint1'),
     (
         plan_request(RIGHTWARDS, cartesian_speed_limited_link='tail', max_cartesian_speed=1.0),
         ErrorCode.INVALID_LINK_NAME,

@@ -27,10 +27,7 @@ def poses_of(chain, count, seed_share=0.4):
     return np.array([chain.forward(row) for row in q])
 
 
-CHAINS = {
-    'panda': lambda: arm('panda'),
-    'scara': lambda: Robot.from_urdf(SCARA).chain(),
-}
+CHAINS = {'panda': lambda: arm('panda'), 'scara': lambda: Robot.from_urdf(SCARA).chain()}
 
 
 @pytest.mark.parametrize('name', CHAINS)

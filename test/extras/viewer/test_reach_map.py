@@ -9,23 +9,12 @@ import sys
 import numpy as np
 import pytest
 from support.chains import REPOSITORY
-from support.reach_maps import (
-    grid,
-    made_map,
-    one_joint_map,
-    one_joint_urdf,
-    POINTS,
-    write_reach,
-)
+from support.reach_maps import grid, made_map, one_joint_map, one_joint_urdf, POINTS, write_reach
 
 from ik_service.exceptions import ArgumentError, MissingExtraError
 from ik_service.extras.reach import figures, study
 from ik_service.extras.scale.chain_spec import ChainSpec
-from ik_service.extras.viewer.reach.reach_map import (
-    difference,
-    of_capability_map,
-    read_map,
-)
+from ik_service.extras.viewer.reach.reach_map import difference, of_capability_map, read_map
 from ik_service.extras.viewer.reach.selection import (
     COLORS,
     compare,

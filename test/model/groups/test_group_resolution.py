@@ -8,18 +8,13 @@ from support.urdf_texts import arm_xml, group_xml, srdf_xml, state_xml, tree_xml
 
 from ik_service import Robot
 from ik_service.exceptions import ChainError, UnknownLinkError
-from ik_service.model.groups.default_tip import (
-    default_tip,
-    tip_candidates,
-)
+from ik_service.model.groups.default_tip import default_tip, tip_candidates
 from ik_service.model.robot_model import RobotModel
 
 ARM = arm_xml('l6 f:flange f:tool0', 'base f:stand')
 HAND = ('l6 f:hand p:finger_a', 'hand p:finger_b', 'hand f:tcp')
 TWO_ARMS = tree_xml(
-    'base r:torso r:a1 r:a2 r:a3 f:a_tool',
-    'torso r:b1 r:b2 r:b3 f:b_tool',
-    'torso r:neck r:head',
+    'base r:torso r:a1 r:a2 r:a3 f:a_tool', 'torso r:b1 r:b2 r:b3 f:b_tool', 'torso r:neck r:head'
 )
 
 

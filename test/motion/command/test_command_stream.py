@@ -6,11 +6,7 @@ from support.motion.rigs import Playing, READY, Rig
 
 import ik_service as iks
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
-from ik_service.motion.command.command_stream import (
-    CommandGate,
-    CommandStream,
-    CommandVelocity,
-)
+from ik_service.motion.command.command_stream import CommandGate, CommandStream, CommandVelocity
 from ik_service.motion.command.gate import PositionGate
 from ik_service.motion.command.joint_motion import JointMotion
 from ik_service.motion.command.motion_limits import MotionLimits

@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 
 from ik_service.motion.command.command_stream import SendingTimes
-from ik_service.motion.command.gate import (
-    JointBounds,
-    PositionGate,
-    VelocityGate,
-)
+from ik_service.motion.command.gate import JointBounds, PositionGate, VelocityGate
 from ik_service.motion.command.vector_kernels import LONGEST_SLOWING
 
 NOW, PERIOD = 10.0, 0.01

@@ -275,10 +275,7 @@ def test_groups_are_driven_below_their_names_and_tell_their_status(bench):
     body.node.wait_for('right_arm/delta_joint_cmds ignored', 5.0)
 
     # Both arms at once, and a pause for both.
-    with (
-        held_command(body, JointJog, 'delta_joint_cmds', **jog),
-        held_twist(body, -0.2),
-    ):
+    with held_command(body, JointJog, 'delta_joint_cmds', **jog), held_twist(body, -0.2):
         since = len(body.commands)
         body.commands.wait(body.moves('left_arm'), since=since)
         body.commands.wait(body.moves('right_arm'), since=since)

@@ -22,14 +22,7 @@ from support.harness import until
 from support.paths import distance_from_line
 from support.ros.cells import Cell, NAMES, READY
 from support.ros.nodes import LATCHED, status
-from support.ros.trajectories import (
-    assert_gentle,
-    AWAY,
-    duration,
-    message,
-    Player,
-    smooth,
-)
+from support.ros.trajectories import assert_gentle, AWAY, duration, message, Player, smooth
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_service.ros.capabilities.trajectory_actions import TrajectoryActions

@@ -21,12 +21,7 @@ from support.ros.nodes import (
 from support.ros.servers import mixed_poses, reachable
 
 from ik_service.exceptions import ArgumentError
-from ik_service.ros.clients import (
-    BatchCancelledError,
-    IkClient,
-    IkClientError,
-    NoServerError,
-)
+from ik_service.ros.clients import BatchCancelledError, IkClient, IkClientError, NoServerError
 
 TIMED_OUT, PREEMPTED = -6, -7
 PATIENCE = 0.3  # with servers that do not answer, which nothing hurries [s]

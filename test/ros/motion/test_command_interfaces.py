@@ -18,14 +18,7 @@ from support.chains import arm_path
 from support.harness import until
 from support.motion.trajectory_controller import Trajectory, TrajectoryController
 from support.motion.window_storm import Played
-from support.ros.cells import (
-    CHAIN,
-    NAMES,
-    NODE,
-    READY,
-    stamp_seconds,
-    until_silent,
-)
+from support.ros.cells import CHAIN, NAMES, NODE, READY, stamp_seconds, until_silent
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_service.common.periodic_calls import PeriodicCall

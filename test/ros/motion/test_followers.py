@@ -195,10 +195,7 @@ def test_the_solve_for_a_target_is_known_and_one_that_is_ignored_leaves_it():
 def test_enable_is_for_all_groups():
     body = Bodies('left_arm', 'right_arm', 'left_with_torso')
     body.run(0.1)
-    assert body.followers.enable(False) == (
-        True,
-        'stopping; targets are refused from now on',
-    )
+    assert body.followers.enable(False) == (True, 'stopping; targets are refused from now on')
     body.send('right_arm')
     assert 'right_arm/target_pose ignored: following is disabled' in body.warnings[-1]
     assert {f.follower.state for f in body.followers} == {FollowerState.DISABLED}
@@ -385,10 +382,7 @@ def test_groups_of_parameters_are_followed(bench):
     status(
         body.diagnostics,
         'last solve',
-        **{
-            'last_solve.source': 'right_arm/target_pose',
-            'last_solve.solver': 'pseudoinverse',
-        },
+        **{'last_solve.source': 'right_arm/target_pose', 'last_solve.solver': 'pseudoinverse'},
     )
     (result,) = bench.set_parameters('ik_service', groups='{x: {tip_link: moon}}')
     assert not result.successful

@@ -11,15 +11,7 @@ import numpy as np
 import pytest
 from rclpy.time import Time
 from support.ros.nodes import ask, ended, fk, NODE, start_panda, status, WAITING
-from support.ros.servers import (
-    hopeless,
-    ik_request,
-    PANDA,
-    posture_of,
-    reachable,
-    TIP,
-    with_seed,
-)
+from support.ros.servers import hopeless, ik_request, PANDA, posture_of, reachable, TIP, with_seed
 
 from ik_service.jit.cached_files import cache_folder
 from ik_service.ros.common.conversions import matrix_from_pose

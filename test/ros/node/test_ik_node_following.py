@@ -93,10 +93,7 @@ def test_bad_joint_states_are_ignored(bench, arm):
 @pytest.mark.parametrize('how', ['locked', 'free'])
 def test_a_hanging_middleware_is_told_on_stderr(bench, how):
     node = bench.start(
-        'support.programs.hanging_node',
-        environment={'HANGS': how},
-        urdf=str(PANDA),
-        tip_link=TIP,
+        'support.programs.hanging_node', environment={'HANGS': how}, urdf=str(PANDA), tip_link=TIP
     )
     diagnostics = bench.record(DiagnosticArray, 'diagnostics')
     Arm(bench, NAMES, READY)

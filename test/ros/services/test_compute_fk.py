@@ -3,11 +3,7 @@
 import math
 
 from geometry_msgs.msg import Pose
-from moveit_msgs.msg import (
-    ContactInformation,
-    JointConstraint,
-    VisibilityConstraint,
-)
+from moveit_msgs.msg import ContactInformation, JointConstraint, VisibilityConstraint
 from moveit_msgs.srv import GetGroupUrdf, GetPositionFK, GetStateValidity
 import numpy as np
 import pytest

@@ -20,14 +20,7 @@ from support.ros.servers import (
     tree_arm,
     with_seed,
 )
-from support.ros.worlds import (
-    ball,
-    LEFT,
-    LEFT_SEED,
-    put,
-    RIGHT,
-    T_TOOL,
-)
+from support.ros.worlds import ball, LEFT, LEFT_SEED, put, RIGHT, T_TOOL
 
 from ik_service import solve_ik_all
 from ik_service.arm.arm import ArmSettings

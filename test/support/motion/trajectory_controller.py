@@ -106,10 +106,7 @@ class _Active:
                 return _between(left, right, t).at(time)
         last, still = self.rows[-1], np.zeros_like(first.q)
         return _Row(
-            time,
-            last.q,
-            still if last.v is None else last.v,
-            still if last.a is None else last.a,
+            time, last.q, still if last.v is None else last.v, still if last.a is None else last.a
         )
 
 

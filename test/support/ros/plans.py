@@ -1,12 +1,7 @@
 """Requests and clients of motion plans, and what their answers must be."""
 
 from moveit_msgs.action import MoveGroup
-from moveit_msgs.msg import (
-    CollisionObject,
-    Constraints,
-    MotionPlanRequest,
-    OrientationConstraint,
-)
+from moveit_msgs.msg import CollisionObject, Constraints, MotionPlanRequest, OrientationConstraint
 from moveit_msgs.srv import GetMotionPlan
 import numpy as np
 from std_msgs.msg import String

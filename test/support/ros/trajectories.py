@@ -38,11 +38,7 @@ def duration(seconds):
 
 def message(times, positions, velocities=None, accelerations=None, names=NAMES):
     """A trajectory message; what is None stays empty."""
-    columns = {
-        'positions': positions,
-        'velocities': velocities,
-        'accelerations': accelerations,
-    }
+    columns = {'positions': positions, 'velocities': velocities, 'accelerations': accelerations}
     points = [
         JointTrajectoryPoint(
             time_from_start=duration(t),

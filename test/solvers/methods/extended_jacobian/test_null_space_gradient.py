@@ -9,12 +9,7 @@ import numpy as np
 import pytest
 from support.chains import arm as arm_of
 from support.chains import planar_xml, postures, REPOSITORY, snake
-from support.solver_checks import (
-    first_step,
-    GRADIENTS,
-    null_projection,
-    options_with,
-)
+from support.solver_checks import first_step, GRADIENTS, null_projection, options_with
 
 import ik_service as iks
 from ik_service.exceptions import OptionError
