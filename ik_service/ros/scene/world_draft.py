@@ -12,6 +12,7 @@ from ik_service.arm.arm import Arm
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.collision.shapes import Mesh, PlacedShape
 from ik_service.collision.world import AttachedObject, World, WorldObject
+from ik_service.common.quoting import listed, quote
 from ik_service.common.transforms import inverse_transform
 from ik_service.ros.requests.frames import DraftFrames, Frames
 from ik_service.ros.scene.object_changes import (
@@ -183,6 +184,11 @@ class WorldDraft:
         subframes = attached_subframes(body, old.subframes)
         self._set(body.id, Record(subframes, kind=_kind(body, old)))
         self.remarks += zero_quaternions(body)
+        known = self.measured.arm.robot.links if self.measured else message.touch_links
+        unknown = [link for link in message.touch_links if link not in known]
+        if unknown:
+            what = 'touch_links that the robot does not have'
+            self.remarks.append(f'{quote(body.id)}: {what}: {listed(unknown)}')
 
     def clear(self, objects: bool = False, attached: bool = False) -> None:
         """
