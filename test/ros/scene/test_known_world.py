@@ -127,13 +127,13 @@ def test_an_object_that_comes_with_its_attachment(bench):
     held = bench.world.attached['tray']
     assert (held.link, held.touch_links) == ('hand', ('finger',))
     np.testing.assert_array_equal(held.pose, at(0.0, 0.2))
-    more = attached('tray', 'hand', (0.0, 0.4, 0.0), touch_links=['fore'])
+    more = attached('tray', 'hand', (0.0, 0.4, 0.0), touch_links=['fore', 'nail'])
     more.object.operation = APPEND
     bench.receive(more)
     held = bench.world.attached['tray']
     assert [T[:3, 3].tolist() for _, T in held.shapes] == [[0, 0, 0], [0, 0.2, 0]]
-    assert held.touch_links == ('finger', 'fore')
-    assert "'tray': touch_links that the robot does not have: finger" in bench.warnings[0]
+    assert held.touch_links == ('finger', 'fore', 'nail')
+    assert "'tray': touch_links that the robot does not have: nail" in bench.warnings[0]
 
 
 def test_all_objects_of_a_link_or_of_the_robot_are_detached_at_once(bench):
