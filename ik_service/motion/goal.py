@@ -81,9 +81,12 @@ class MotionGoal(ABC):
     :ivar obstacle: obstacle before which the commands stopped; empty for none. While set, they
         come to rest. The goal may clear it in :meth:`step`, to try again.
     :ivar replaces: the trajectory that it may replace although that is being executed.
+    :ivar slowing: whether its clock is still faster than limits allow that were lowered on its
+        path; None for a goal without a path to keep.
     """
 
     kind = ''
+    slowing: bool | None = None
     obstacle = ''
     replaces: MotionGoal | None = None
 

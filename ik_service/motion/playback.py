@@ -165,7 +165,8 @@ class TrajectoryGoal(MotionGoal):
     The commands first go to its first point, then along it. Its clock runs at the rate 1 where
     the limits in force allow, slower where they do not, or where the arm does not keep up, so
     that the commands never leave the geometry of the trajectory; it slows down to a stop when
-    the trajectory is canceled. When limits change, the rates are found anew in the next tick.
+    the trajectory is canceled. When limits change, the rates are found anew in the next tick; the
+    clock slows down to lower velocities within the accelerations from before.
 
     :param trajectory: the trajectory, of the joints of the follower's chain in their order.
     :param limits: the follower's limits.
@@ -183,6 +184,7 @@ class TrajectoryGoal(MotionGoal):
     """
 
     kind = 'trajectory'
+    slowing = False
 
     def __init__(
         self,
@@ -359,11 +361,10 @@ class TrajectoryGoal(MotionGoal):
         rate, dt = self._rate, tick.dt
         behind = np.abs(self._goal - tick.leading[0])[tick.limits.movable]
         allowed = self._fastest[tick.limits.movable] * (_WAIT * dt)
-        if self._stopping is not None or (behind > allowed).any():
-            wanted = 0.0
-        else:
-            ahead = self._rates.between(self._time, self._time + rate * dt)
-            wanted = min(ahead, tick.pace)
+        ahead = self._rates.between(self._time, self._time + rate * dt)
+        self.slowing = rate > ahead + _NOTHING
+        waits = self._stopping is not None or (behind > allowed).any()
+        wanted = 0.0 if waits else min(ahead, tick.pace)
         on_it = (behind <= _NOTHING).all()
         share = _SHARE if on_it else _CATCHING_UP
         slower, faster = self._rate_changes(rate, share)
@@ -384,7 +385,7 @@ class TrajectoryGoal(MotionGoal):
         size, limit = np.abs(velocity[moving]), self._acceleration[moving]
         pull = rate * rate * acceleration[moving] * np.sign(velocity[moving])
         faster = float(((share * limit - pull) / size).min())
-        slower = float(((-limit - pull) / size).max())
+        slower = float(((-_SHARE * limit - pull) / size).max())
         # No joint's share is kept by braking harder than the others may: least of all that of one
         # that hardly moves, on whose acceleration a change of the rate has no effect.
         braking = float(((-share * limit - pull) / size).max())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 import threading
 
 import numpy as np
@@ -306,6 +307,7 @@ class FollowerStateMachine:
         self.stream = CommandStream()
         self.disabled = False
         self.other_commander = ''
+        self.limits = self._goal_limits = settings.motion_limits(chain, bounds)
         self.configure(settings)
         self.speeds = self.limits.velocity
         self.arm = JointStateTracker(chain, joint_speeds(chain))
@@ -322,12 +324,32 @@ class FollowerStateMachine:
     def configure(self, settings: FollowerSettings) -> None:
         """Put other settings into force."""
         self.settings = settings
-        self.limits = settings.motion_limits(self.chain, self._bounds)
         self.stream.guard = self._guard if settings.avoid_collisions else None
+        before, asked = self.limits, settings.motion_limits(self.chain, self._bounds)
+        self._asked_limits = asked
+        if self._keeps_path():
+            acceleration = np.maximum(asked.acceleration, before.acceleration)
+            scaling = max(asked.scaling, before.scaling)
+            self._goal_limits = replace(asked, acceleration=acceleration)
+            self.limits = replace(self._goal_limits, scaling=scaling)
+        else:
+            self.limits = self._goal_limits = asked
+
+    def _keeps_path(self) -> bool:
+        """
+        Return whether the commands are on a path that lower limits must not lead them off.
+
+        There, lower velocities are in force as soon as the clock of the goal has slowed down to
+        them, within the accelerations from before, and lower accelerations as soon as it rests.
+        """
+        goal, moves = self.goals.current, self.stream.active and not self.stream.at_rest
+        return moves and (goal is None or goal.slowing is not None)
 
     def tick(self, now: float) -> FollowerCommand | None:
         """Return the next command; None to publish nothing."""
         self.arm.tick(now)
+        if self.limits is not self._asked_limits and not self._keeps_path():
+            self.limits = self._goal_limits = self._asked_limits
         if self.goals.has_expired(now, self.settings.target_timeout):
             self.goals.clear('target_timeout has passed')
             self.state = FollowerState.TARGET_TIMED_OUT
@@ -549,6 +571,8 @@ class FollowerStateMachine:
             step = goal.step(self._tick(commanded, measured, now, late))
         except Exception as error:  # the arm has to come to rest, whatever it is
             return self._give_up(f'{type(error).__name__}: {error}', now)
+        if not goal.slowing:
+            self.limits = self._goal_limits
         if goal.obstacle or not self.arm.current:
             step = REST
             goal.missed()
@@ -571,7 +595,7 @@ class FollowerStateMachine:
         late: bool,
     ) -> Tick:
         """Return the data from which a goal computes its next step."""
-        stream, limits = self.stream, self.limits
+        stream, limits = self.stream, self._goal_limits
         dt = min(stream.gate.elapsed(now), self.period)
         behind = min(max(2.0 - 2.0 * stream.behind / _BEHIND, 0.0), 1.0)
         pace = min(self._lag.pace, behind)

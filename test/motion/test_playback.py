@@ -39,7 +39,7 @@ def continuous_arm():
     return iks.Robot.from_urdf(urdf).chain('base', 'tip')
 
 
-@pytest.mark.parametrize(('seed', 'rate'), enumerate([50.0, 100.0, 250.0, 50.0, 100.0, 250.0]))
+@pytest.mark.parametrize(('seed', 'rate'), list(enumerate([50.0, 100.0, 250.0] * 2)))
 def test_corners_between_slow_and_fast_segments_are_rounded_by_nothing(solver, seed, rate):
     times, points = broken_line(seed)
     rig = Playing(solver, iks.JointTrajectory(solver.chain.joint_names, times, points), rate=rate)
@@ -322,22 +322,64 @@ def test_late_ticks_and_discarded_commands_leave_it_on_the_trajectory(solver, de
     np.testing.assert_allclose(rig.path[-1], AWAY, atol=1e-12)
 
 
+def curve(chain, seed):
+    """A trajectory near the limits of a follower on which every joint turns round."""
+    turns = np.linspace(0.0, 2.0, 200)[:, None] + np.random.default_rng(seed).uniform(0.0, 1.0, 7)
+    path = 0.1 * np.sin(2.0 * np.pi * turns)
+    limits = iks.TimingLimits(chain.velocity, 0.9 * chain.velocity / 0.5)
+    return iks.time_path(chain, READY + path - path[0], limits=limits)
+
+
+def away_from(trajectory, path):
+    times = np.linspace(0.0, trajectory.duration, 20_000)
+    return KDTree([trajectory.at(t)[0] for t in times]).query(path)[0].max()
+
+
 @pytest.mark.parametrize('seed', range(3))
 def test_after_a_late_tick_it_stays_on_a_curve_on_which_joints_turn_round(solver, seed):
     """A joint that turns round hardly moves, and is accelerated most: that stops no clock."""
-    random, limit = np.random.default_rng(seed), 0.9 * solver.chain.velocity / 0.5
-    phase = 2.0 * np.pi * (np.linspace(0.0, 2.0, 200)[:, None] + random.uniform(0.0, 1.0, 7))
-    path = READY + 0.1 * (np.sin(phase) - np.sin(phase[0]))
-    limits = iks.TimingLimits(solver.chain.velocity, limit)
-    trajectory = iks.time_path(solver.chain, path, limits=limits)
+    random, trajectory = np.random.default_rng(seed), curve(solver.chain, seed)
     rig = Playing(solver, trajectory, velocity_scaling=1.0, acceleration_time=0.5)
     while not rig.ends:
         if random.random() < 0.05:
             rig.now += random.uniform(0.01, 0.03)
         rig.tick()
     assert rig.goal.outcome.end is TrajectoryEnd.REACHED
-    curve = [trajectory.at(t)[0] for t in np.linspace(0.0, trajectory.duration, 5000)]
-    assert KDTree(curve).query(rig.path)[0].max() < 1.5e-3
+    assert away_from(trajectory, rig.path) < 1e-3
+
+
+@pytest.mark.parametrize(
+    'settings', [{'velocity_scaling': 0.1}, {'velocity_scaling': 0.0}, {'acceleration_time': 2.0}]
+)
+@pytest.mark.parametrize('time', [0.5, 0.8, 1.1])
+def test_limits_that_are_lowered_do_not_lead_off_a_curve(solver, settings, time):
+    """Its clock slows down first; lower accelerations are in force when the arm has rested."""
+    trajectory = curve(solver.chain, 4)
+    rig = Playing(solver, trajectory, velocity_scaling=1.0, acceleration_time=0.5)
+    rig.until(lambda: rig.goal.progress and rig.goal.progress.time > time)
+    rig.follower.configure(**settings)
+    before = rig.follower.limits
+    rig.tick(100)
+    scaling = settings.get('velocity_scaling', 1.0)
+    speeds = np.abs(rig.commands[-1].velocity) / solver.chain.velocity
+    assert speeds.max() <= scaling + 1e-9
+    assert (rig.follower.limits.acceleration <= before.acceleration).all()
+    if scaling:
+        assert rig.finish() is TrajectoryEnd.REACHED
+    assert away_from(trajectory, rig.path) < 1e-3
+    rig.tick(10)
+    gentle = scaling / settings.get('acceleration_time', 0.5)
+    assert rig.follower.limits.acceleration == pytest.approx(gentle)
+
+
+@pytest.mark.parametrize('time', [0.5, 0.8, 1.1])
+def test_a_cancellation_does_not_lead_off_a_curve(solver, time):
+    trajectory = curve(solver.chain, 4)
+    rig = Playing(solver, trajectory, velocity_scaling=1.0, acceleration_time=0.5)
+    rig.until(lambda: rig.goal.progress and rig.goal.progress.time > time)
+    rig.goal.cancel()
+    assert rig.finish() is TrajectoryEnd.CANCELED
+    assert away_from(trajectory, rig.path) < 1e-3
 
 
 def test_without_joint_states_for_a_while_it_stays_on_the_trajectory(solver):
