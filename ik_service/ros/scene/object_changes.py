@@ -115,6 +115,7 @@ ADD, REMOVE, APPEND, MOVE = (
         CollisionObject.ADD, CollisionObject.REMOVE, CollisionObject.APPEND, CollisionObject.MOVE,
     )
 )  # fmt: skip
+_OPERATIONS = f'{ADD} (ADD), {REMOVE} (REMOVE), {APPEND} (APPEND)'
 
 
 def operation_of(message: CollisionObject) -> int:
@@ -148,7 +149,9 @@ def changed_world(world: World, message: CollisionObject, placing: Placing) -> W
         more = _moved_shapes(shapes_of(message), inverse_transform(old.pose) @ T_root_object)
         return world.with_object(old.with_shapes(more))
     if operation not in (ADD, APPEND):
-        raise ArgumentError('operation', f'is {operation}; it has to be {_operations()}')
+        raise ArgumentError(
+            'operation', f'is {operation}; it has to be {_OPERATIONS} or {MOVE} (MOVE)'
+        )
     if name and message.header.frame_id.lstrip('/') == name:
         raise ArgumentError('frame_id', 'is the object itself, which can only be moved in it')
     T, shapes = object_of(message)
@@ -170,7 +173,7 @@ def attached_world(world: World, message: AttachedCollisionObject, placing: Plac
     if operation not in (ADD, APPEND):
         raise ArgumentError(
             'object.operation',
-            f'is {operation}; of an attached object it has to be {_operations()}',
+            f'is {operation}; of an attached object it has to be {_OPERATIONS}',
         )
     placing.check_link(message.link_name)
     if operation == APPEND and name in world.attached:
@@ -183,9 +186,10 @@ def attached_world(world: World, message: AttachedCollisionObject, placing: Plac
         pose = placing.from_root(message.link_name, world.objects[name].pose)
         body = world.objects[name].solid
     else:
-        raise ArgumentError(
-            'object', f'has no shapes, and the world has no object {quote(name)} to be attached'
-        )
+        reason = f'has no shapes, and the world has no object {quote(name)} to be attached'
+        if name in world.attached:
+            reason = f'is attached to {quote(world.attached[name].link)} already; detach it first'
+        raise ArgumentError('object', reason)
     return world.with_attached(
         AttachedObject(name, body, message.link_name, message.touch_links, pose)
     )
@@ -260,7 +264,3 @@ def _detached(world: World, message: AttachedCollisionObject, placing: Placing) 
 
 def _moved_shapes(shapes: Iterable[PlacedShape], T: np.ndarray) -> list[PlacedShape]:
     return [(shape, T @ T_object_shape) for shape, T_object_shape in shapes]
-
-
-def _operations() -> str:
-    return f'{ADD} (ADD), {REMOVE} (REMOVE), {APPEND} (APPEND) or {MOVE} (MOVE)'

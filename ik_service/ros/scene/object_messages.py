@@ -88,7 +88,7 @@ def subframes_of(message: CollisionObject) -> dict[str, np.ndarray]:
     Return the subframes of an object.
 
     :returns: (4, 4) T_object_subframe [m] by name.
-    :raises ArgumentError: there are not as many poses as names, or too many of them.
+    :raises ArgumentError: there are not as many poses as names, too many of them, or one twice.
     :raises RequestError: a pose is faulty; names the subframe.
     """
     names, poses = message.subframe_names, message.subframe_poses
@@ -98,10 +98,12 @@ def subframes_of(message: CollisionObject) -> dict[str, np.ndarray]:
             f'are {len(names)}, and subframe_poses {len(poses)}; they have to be as many, and at '
             f'most {MOST_SUBFRAMES}',
         )
-    return {
-        name: object_pose(pose, f'subframe {quote(name)}')
-        for name, pose in zip(names, poses, strict=True)
-    }
+    found: dict[str, np.ndarray] = {}
+    for name, pose in zip(names, poses, strict=True):
+        if name in found:
+            raise ArgumentError('subframe_names', f'has {quote(name)} twice')
+        found[name] = object_pose(pose, f'subframe {quote(name)}')
+    return found
 
 
 def object_pose(pose: Pose, field: str = 'pose') -> np.ndarray:

@@ -207,12 +207,15 @@ def faulty():
     yield CollisionObject(id='bad', planes=[Plane(coef=[0.0, 0.0, 0.0, 1.0])]), 'planes[0].coef'
     yield CollisionObject(id='bad', primitive_poses=[Pose()]), 'primitive_poses'
     yield CollisionObject(id='bad', subframe_names=['a'], primitives=[BALL]), 'subframe'
+    twice = {'subframe_names': ['a', 'a'], 'subframe_poses': [Pose(), Pose()]}
+    yield CollisionObject(id='bad', primitives=[BALL], **twice), "'a' twice"
     yield ball('x' * 2000), 'name'
     yield attached('bad', 'moon'), 'moon'
     yield attached('bad', 'hand', (nan, 0.0, 0.0)), 'pose.position.x'
     yield by_name('bad', 'hand'), 'no shapes'
     yield by_name('bad', 'hand', REMOVE), 'bad'
     yield by_name('tray', 'fore', REMOVE), 'hand'
+    yield by_name('tray', 'fore'), "attached to 'hand' already"
     yield AttachedCollisionObject(link_name='hand', object=ball('', operation=MOVE)), 'operation'
     yield ball('tray'), 'attached'
     yield ball('bad', frame='bad'), 'bad'
