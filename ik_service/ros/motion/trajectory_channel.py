@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import time
 
 from builtin_interfaces.msg import Duration, Time
-import numpy as np
 from rcl_interfaces.msg import ParameterType, ParameterValue
 from rcl_interfaces.srv import GetParameters
 from rclpy.callback_groups import CallbackGroup
@@ -200,10 +199,6 @@ class TrajectoryChannel(CommandChannel):
         """Whether the last window is still to be sent."""
         return self._blends and self._joints.blended.busy
 
-    def begin(self, measured: np.ndarray, alone: bool) -> None:
-        """Ask for the controller's behaviour."""
-        self._blends = self._controller is not None and self._controller.blends
-
     def encode(
         self, command: FollowerCommand, follower: TargetFollower, now: float
     ) -> object | None:
@@ -211,6 +206,7 @@ class TrajectoryChannel(CommandChannel):
         joints, settings = self._joints, follower.settings
         limits = joints.limits(self._number, self._indices, follower.limits)
         period, blended = follower.period, joints.blended
+        self._blends = self._controller is not None and self._controller.blends
         if self._blends and blended.has_stalled(now, period):
             joints.back_to_sent()
         history = max(self._group.clock.behind, BLENDED_HISTORY if self._blends else 0.0)

@@ -85,6 +85,18 @@ def test_windows_in_the_form_for_blending_are_executed_evenly_by_one_that_replac
     assert np.abs(wire.velocity).max() < 1e-3
 
 
+def test_a_controller_that_is_found_to_blend_during_a_motion_gets_windows_in_its_form():
+    wire = Wire(version=Version.BLENDS, rate=500.0)
+    wire.blends = False  # not known yet
+    wire.run(0.3)
+    wire.target(wire.q + np.array([0.5, 0.4, -0.3, 0.4, 0.3, 0.2, 0.6]))
+    wire.run(0.3)
+    wire.blends = True
+    wire.run(0.1)
+    wire.executed.clear()
+    assert wire.run(2.0).judged().acceleration < 3.0, 'six otherwise'
+
+
 def test_the_last_window_is_sent_after_a_stop():
     wire = Wire(version=Version.BLENDS)
     wire.run(0.3)
