@@ -119,7 +119,9 @@ class Robot(RobotModel):
         :param xacro_args: arguments of a xacro file by name, in place of their defaults.
         :raises SrdfError: as :meth:`from_urdf`.
         """
-        return self.with_srdf_text(load_srdf_text(srdf, xacro_args, self.package_dirs))
+        given = XacroArguments.of(xacro_args)
+        robot = self.with_srdf_text(load_srdf_text(srdf, given, self.package_dirs))
+        return robot if given is xacro_args else robot.remarked(given.remarks())
 
     def with_srdf_text(self, text: str) -> Self:
         """

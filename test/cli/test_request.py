@@ -98,6 +98,12 @@ def test_arguments_of_a_xacro_file(tmp_path):
     words = [str(file), '--random', '1', '--xacro-args']
     request = request_of(*words, 'n:=named')
     assert request.chain.robot.name == 'named'
+    srdf = tmp_path / 'arm.srdf.xacro'
+    group = '<group name="g"><chain base_link="base_link" tip_link="$(arg t)"/></group>'
+    srdf.write_text(f'{head}<xacro:arg name="n" default="x"/>{group}</robot>')
+    request = request_of(*words, 'n:=named t:=tool0', '--srdf', str(srdf))
+    assert request.chain.robot.group_names == ('g',)
+    assert not [note for note in request.notes if 'xacro' in note]
     with pytest.raises(OptionError, match=r"--xacro-args: .*'n=1'"):
         request_of(*words, 'n=1')
 
@@ -224,7 +230,8 @@ def test_the_first_group_of_an_srdf_is_the_default_unless_links_are_named(srdf):
 
 def test_a_state_outside_the_limits_has_a_note(srdf):
     words = ['--srdf', srdf, '--group', 'whole', '--random', '--seed', 'far']
-    assert '--seed lies outside the limits of panda_joint1' in request_of('panda', *words).notes[0]
+    notes = ' '.join(request_of('panda', *words).notes)
+    assert '--seed lies outside the limits of panda_joint1' in notes
 
 
 def test_wrong_names_list_the_valid_ones(srdf):

@@ -319,7 +319,5 @@ def _robot(options: argparse.Namespace) -> tuple[Path, KinematicChain]:
         urdf = urdf_path('panda')
         base_link = base_link or 'panda_link0'
         tip_link = tip_link or 'panda_hand_tcp'
-    robot = described_robot(urdf, options)
-    if options.srdf is not None:
-        robot = robot.with_srdf(options.srdf)
+    robot = described_robot(urdf, options, options.srdf)
     return urdf.absolute(), robot.chain(base_link, tip_link)

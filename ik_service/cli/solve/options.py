@@ -23,6 +23,7 @@ from ik_service.exceptions import (
     IkServiceError,
     OptionError,
     RobotDescriptionError,
+    SrdfError,
     UnknownOptionError,
     UnknownStateError,
 )
@@ -187,17 +188,18 @@ def add_description_options(group: argparse._ActionsContainer) -> None:
     group.add_argument('--tip-link', metavar='LINK', help='default: the tool of the arm')
 
 
-def described_robot(path: Path, arguments: Namespace) -> Robot:
+def described_robot(path: Path, arguments: Namespace, srdf: Path | None = None) -> Robot:
     """
     Read the file of a robot.
 
     :param path: a URDF or xacro file.
     :param arguments: with the options of :func:`add_description_options`.
+    :param srdf: an SRDF or xacro file, for which the same arguments are; None for none.
     :raises IkServiceError: an option or the file is faulty.
     """
     xacro_args = parse_xacro_args(arguments.xacro_args, '--xacro-args')
     folders = parse_package_dirs(arguments.package_dirs)
-    return Robot.from_urdf(path, xacro_args, package_dirs=folders)
+    return Robot.from_urdf(path, xacro_args, srdf, folders)
 
 
 def our_arms() -> tuple[str, ...]:
@@ -330,17 +332,10 @@ def named_seed(chain: KinematicChain, name: str) -> np.ndarray:
 
 
 def _robot(path: Path, arguments: Namespace) -> Robot:
-    srdf = arguments.srdf
     try:
-        robot = described_robot(path, arguments)
+        return described_robot(path, arguments, arguments.srdf)
     except RobotDescriptionError as error:
-        raise _naming(path, error) from error
-    if srdf is None:
-        return robot
-    try:
-        return robot.with_srdf(srdf)
-    except RobotDescriptionError as error:
-        raise _naming(srdf, error) from error
+        raise _naming(arguments.srdf if isinstance(error, SrdfError) else path, error) from error
 
 
 def _naming(path: Path, error: RobotDescriptionError) -> UsageError:

@@ -185,11 +185,11 @@ def test_srdf_xacro_takes_the_arguments(tmp_path):
     assert Robot.from_urdf(ARM, {'group': 'mine'}, srdf=file).group_names == ('mine',)
     urdf = tmp_path / 'arm.urdf.xacro'
     urdf.write_text(ARM)
+    unused = "xacro argument 'grp' is not used (is group meant?)"
+    assert unused in Robot.from_urdf(ARM).with_srdf(file, {'grp': 'mine'}).remarks
     arm = build_arm(urdf, ArmSettings(), xacro_args={'group': 'mine', 'grp': 1}, srdf=file)
     assert arm.robot.group_names == ('mine',)
-    assert [r for r in arm.robot.remarks if 'xacro' in r] == [
-        "xacro argument 'grp' is not used (is group meant?)"
-    ]
+    assert [r for r in arm.robot.remarks if 'xacro' in r] == [unused]
     assert Robot.from_urdf(urdf, {'group': 'mine'}, srdf=file).group_names == ('mine',)
     assert Robot.from_urdf(urdf, {'group': 'mine'}, srdf=SRDF).group_names == ('arm', 'hand')
     with pytest.raises(ArgumentError, match='xacro_args'):
