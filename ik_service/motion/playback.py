@@ -386,10 +386,11 @@ class TrajectoryGoal(MotionGoal):
         pull = rate * rate * acceleration[moving] * np.sign(velocity[moving])
         faster = float(((share * limit - pull) / size).min())
         slower = float(((-_SHARE * limit - pull) / size).max())
-        # No joint's share is kept by braking harder than the others may: least of all that of one
-        # that hardly moves, on whose acceleration a change of the rate has no effect.
-        braking = float(((-share * limit - pull) / size).max())
-        faster = max(faster, min(braking, 0.0))
+        if faster < 0.0:
+            # No joint's share is kept by braking harder than the others may: least of all that of
+            # one that hardly moves, on whose acceleration a change of the rate has no effect.
+            braking = float(((-share * limit - pull) / size).max())
+            faster = max(faster, min(braking, 0.0))
         return min(slower, faster), faster
 
     def _check_path(self, tick: Tick) -> None:
