@@ -369,7 +369,7 @@ def serving(section, server, subject, defects):
 )
 def test_the_checks_of_a_defect_fail_and_others_pass(ros_context, monkeypatch, section, case):
     *defects, fails = CASES[section][case]
-    monkeypatch.setattr(collisions, '_POSTURES', 30)  # of which some collide, and others do not
+    monkeypatch.setattr(collisions, '_POSTURES', 60)  # of which four collide
     checks = checks_of(section)
     if section == 'motions' and fails:  # a right server passes all; others are asked in less time
         checks = [c for c in checks if c.name in (*fails.split(), *QUICK)]

@@ -42,7 +42,7 @@ from ik_service.ros.requests.errors import ErrorCode
 from ik_service.ros.scene.scene_interfaces import ApplySceneHandler, GetSceneHandler
 
 _numbers = itertools.count(1)
-_PERIOD = 0.02  # of joint states [s]
+_PERIOD = 0.05  # of joint states [s]
 
 
 class SilenceError(Exception):
@@ -230,7 +230,7 @@ class MovingArm:
                 return ErrorCode.PREEMPTED
             if t > times[-1]:
                 return ErrorCode.SUCCESS
-            time.sleep(0.01)
+            time.sleep(0.02)
 
     def close(self):
         self._executor.shutdown()
