@@ -195,6 +195,12 @@ class TargetFollower:
         return self._machine.limits
 
     @property
+    def bounds(self) -> MotionLimits:
+        """The bounds that the commands keep: where a jerk is limited, old ones for a while too."""
+        with self._lock:
+            return self._machine.stream.bounds(self._machine.limits)
+
+    @property
     def following_error(self) -> float | None:
         """Largest distance of a joint from its command [rad] or [m]; None without a command."""
         with self._lock:

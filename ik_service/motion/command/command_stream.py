@@ -337,6 +337,10 @@ class CommandStream:
         assert self._motion is not None
         return self._motion.leading
 
+    def bounds(self, limits: MotionLimits) -> MotionLimits:
+        """Return the bounds of the commands now."""
+        return limits if self._motion is None else self._motion.bounds(limits)
+
     def begin(self, q: np.ndarray, now: float, window: float = 0.0) -> FollowerCommand:
         """
         Return the first command: to be at rest where the arm is.

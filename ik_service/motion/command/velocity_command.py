@@ -82,9 +82,13 @@ class VelocityCommand:
         self._braking = limits.braking_since_rest(self._braking, bool(self._speed.any()))
         before, wanted = self._speed, self._smooth(wanted, limits, dt)
         low, high = limits.reachable_speeds(q, self._speed, self._braking, dt)
-        if dt < period:  # it lasts for a whole one all the same
+        if dt < period or limits.jerk is not None:
             above = _stopping_speeds((limits.upper - q) / limits.unit, self._braking, period)
             below = _stopping_speeds((q - limits.lower) / limits.unit, self._braking, period)
+            if limits.jerk is not None:  # what is too fast by now slows down smoothly, too
+                high = np.maximum(high, np.minimum(wanted, before))
+                low = np.minimum(low, np.maximum(wanted, before))
+            # It lasts for a whole period all the same.
             high = np.minimum(high, above)
             low = np.minimum(np.maximum(low, -below), high)
         self._speed = np.where(limits.movable, clamped(wanted, low, high), 0.0)
@@ -100,9 +104,9 @@ class VelocityCommand:
         """Return the correction (n,) nearest to a wanted one that goes on smoothly."""
         if limits.jerk is None or not np.isfinite(wanted).all():
             return wanted
-        most, jerk = _SHARE * limits.acceleration, _SHARE * limits.jerk
+        most, jerk = np.maximum(limits.acceleration, self._braking), _SHARE * limits.jerk
         away, last = wanted - self._correction, self._step or dt
-        self._change = _next_rate(away, self._change, most, jerk, dt, last)
+        self._change = _next_rate(away, self._change, _SHARE * most, jerk, dt, last)
         self._correction = self._correction + self._change * dt
         return self._correction
 
@@ -110,8 +114,9 @@ class VelocityCommand:
         """Return wanted speeds (n,), or intermediate ones where the jerk is limited."""
         if limits.jerk is None:
             return wanted
-        step, away, most = self._step or dt, wanted - self._speed, limits.acceleration
-        span = 0.5 * (dt + step)
+        step, away = self._step or dt, wanted - self._speed
+        span, slows = 0.5 * (dt + step), away * self._speed < 0.0
+        most = np.where(slows, self._braking, limits.acceleration)
         rate = _next_rate(away, self._rate, most, limits.jerk, dt, step)
         gentle = self._speed + span * rate
         sudden = np.abs(away / span - self._rate) > limits.jerk * step * (1.0 + _ROUNDING)

@@ -46,9 +46,10 @@ class VelocityChannel(CommandChannel):
         q = command.q
         if measured is not None and now - measured[1] <= _FRESH:
             q, error = measured[0], self._commanded_at(measured[1]) - measured[0]
-        velocity = self._velocities.next(
-            command.velocity, error, q, follower.limits, now, follower.period
-        )
+        limits, bounds = follower.limits, follower.bounds
+        if bounds.scaling == limits.scaling:  # an acceleration under way ends smoothly
+            limits = bounds
+        velocity = self._velocities.next(command.velocity, error, q, limits, now, follower.period)
         return self._sent(velocity, q, follower, now)
 
     def discard(self) -> None:

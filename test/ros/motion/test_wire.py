@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from support.chains import REPOSITORY
 from support.motion.rigs import panda_solver
+from support.motion.storm import bounds_of
 from support.motion.trajectory_controller import Version
 from support.motion.window_storm import VelocityStorm, WindowStorm
 from support.motion.wire import GraphTime, READY, Verdict, Wire
@@ -128,6 +129,15 @@ def test_whatever_happens_a_controller_moves_within_the_limits(seed, jerk):
     assert seen.worst['rest lasts'] < 5.0
     assert seen.over == 0
     assert storm.joints.gate.refused == 0
+
+
+def test_an_acceleration_that_is_no_longer_allowed_ends_within_the_jerk():
+    wire = Wire('velocity_commands', bounds=bounds_of(panda_solver().chain))
+    wire.run(0.3)
+    wire.target(wire.q + np.array([0.5, 0.4, -0.3, 0.4, 0.3, 0.2, 0.6]))
+    wire.run(0.2)
+    wire.configure(acceleration_time=5.0)
+    assert wire.run(2.0).judged().gate == 0
 
 
 @pytest.mark.parametrize(('seed', 'jerk'), [(1, False), (2, False), (3, True)])

@@ -243,8 +243,8 @@ class VelocityObserver:
         self.messages = self.malformed = 0
         self.worst = {'velocity': 0.0, 'acceleration': 0.0}
 
-    def see(self, velocity, now, settings):
-        """Judge velocities (n,) of a tick."""
+    def see(self, velocity, now, settings, period):
+        """Judge velocities (n,) of a tick, with a period between two [s]."""
         self.messages += 1
         self.malformed += not np.isfinite(velocity).all()
         scaling, moves = settings.velocity_scaling, bool(self.last.any())
@@ -253,7 +253,7 @@ class VelocityObserver:
         braking = np.minimum(braking, self.acceleration)
         self.braking = np.maximum(self.braking if moves else 0.0, braking)
         most = np.maximum(scaling * self.chain.velocity, np.abs(self.last))
-        change = self.braking * min(now - self.sent_at, 1.0 / settings.rate)
+        change = self.braking * min(now - self.sent_at, period)
         self._note('velocity', np.abs(velocity), most)
         self._note('acceleration', np.abs(velocity - self.last), change)
         self.last, self.sent_at = velocity, now
@@ -294,7 +294,8 @@ class VelocityStorm(Storm):
                 if self.velocities.last.any() and not self.channel.busy:
                     self.ended += not self.follower.active  # in motion
                 continue
-            self.velocities.see(np.array(message.data), self.now, self.follower.settings)
+            settings, period = self.follower.settings, self.follower.period
+            self.velocities.see(np.array(message.data), self.now, settings, period)
             self._send()
 
     def _pass_time(self):
@@ -303,7 +304,7 @@ class VelocityStorm(Storm):
         self.q = q + self.velocities.last * min(self.now - before, WATCHDOG)
 
     def _mark_sent(self, delay):
-        period = 1.0 / self.follower.settings.rate
+        period = self.follower.period
         self.follower.mark_sent(delay)
         self.channel.mark_sent(delay, period)
         self.velocities.sent(delay, period)
