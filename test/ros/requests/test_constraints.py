@@ -336,7 +336,7 @@ def headless():
         (negative(), 'dimensions'),
         (headless(), 'subframe_names'),
         (attached('finger', 'tool'), 'name of a link'),
-        (by_name('stick', 'tool'), 'no shapes'),
+        (by_name('rod', 'tool'), 'no shapes'),
     ],
 )
 def test_faulty_objects_are_refused_by_every_service(crane, message, word):
