@@ -149,10 +149,8 @@ class JerkLimitedMotion(JointMotion):
         self._average = MovingAverage(self.q, window)
         self._bounds: _Bounds | None = None
         self._dt = 0.0  # length of the last tick [s]
-        self._rate, self._free = (
-            np.zeros_like(self.q),
-            False,
-        )  # its acceleration; whether any may follow
+        self._rate = np.zeros_like(self.q)  # its acceleration
+        self._free = False  # whether any acceleration may follow
         self._mean = self.q  # the average by then
         self._drift = np.zeros_like(self.q)  # speed beside that of the average
         self._patience = 0.0  # time constant of the return to it [s]; 0 while it is kept to

@@ -120,7 +120,7 @@ def _on_link(goal: PoseGoal, held: Held) -> PoseGoal:
 
 def _goals_as_given(request: PositionIKRequest) -> list[PoseGoal]:
     poses, links = request.pose_stamped_vector, request.ik_link_names
-    if not poses and not links:
+    if not poses and set(links) <= {request.ik_link_name}:
         return [PoseGoal(request.ik_link_name, request.pose_stamped, 'pose_stamped.pose')]
     if len(poses) == 1 and not links:
         return [PoseGoal('', poses[0], 'pose_stamped_vector[0].pose')]

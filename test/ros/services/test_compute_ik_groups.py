@@ -207,6 +207,8 @@ def test_links_and_poses_that_do_not_go_together(bodies):
     refused(bodies, bodies.solve(short), bad, '2 poses', '1 link')
     without = ik_request(wanted[LEFT], ik_link_names=[LEFT])
     refused(bodies, bodies.solve(without), bad, '0 poses', '1 link')
+    without.ik_request.ik_link_name = LEFT  # then the list says nothing else
+    solved(bodies.solve(without))
     one = together({LEFT: wanted[LEFT]})
     one.ik_request.ik_link_names = [LEFT, RIGHT]
     refused(bodies, bodies.solve(one), bad, '1 pose', '2 links')
