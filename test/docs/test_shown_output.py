@@ -25,15 +25,34 @@ def limit(text):
     return f'<limit {text}/>'
 
 
+HAND = ''.join(
+    (
+        '<robot name="r">',
+        *(f'<link name="{name}"/>' for name in ('palm', 'tip', 'nail')),
+        joint_xml(limit('lower="0" upper="1"'), 'revolute', 'thumb', 'palm', 'tip'),
+        joint_xml(
+            limit('lower="2" upper="3"') + '<mimic joint="thumb"/>',
+            'revolute', 'finger', 'palm', 'nail',
+        ),
+        '</robot>',
+    )
+)  # fmt: skip
 IGNORED = [
     robot(extra='<xacro:property name="a" value="1"/>'),
+    robot().replace('<link name="arm"/>', '<link name="arm"><colision/></link>'),
     robot().replace(' name="r"', '', 1),
     robot(limit('lower="-1" upper="1" velocity="-1"')),
+    robot(LIMIT + '<safety_controller k_velocity="1"/>'),
+    HAND,
 ]
 FAULTY = [
     robot(''),
     robot(limit('velocity="1"')),
     robot(limit('lower="2" upper="1"')),
+    robot(
+        limit('lower="-1" upper="2"')
+        + '<safety_controller soft_lower_limit="3" soft_upper_limit="4"/>'
+    ),
     robot(limit('lower="nan" upper="1"')),
     robot(LIMIT + '<axis xyz="0 0 0"/>'),
     robot(LIMIT + '<mimic joint="gone"/>'),

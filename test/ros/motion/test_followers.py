@@ -376,6 +376,7 @@ def test_groups_of_parameters_are_followed(bench):
     body = Body(bench, urdf=str(URDF), **{'groups': text}, **flattened(nested))
     body.node.wait_for("cannot be part of a topic name: '?7 up", 5.0)
     body.node.wait_for("group 'xxx.* is not followed: .*length", 10.0)
+    status(body.diagnostics, 'following right_arm', joints_without_a_joint_state='none')
     right = body.beside('right_arm', 0.2)
     body.send('right_arm', right)
     body.states.wait(body.is_at('right_arm', right))
