@@ -31,6 +31,20 @@ def cluster(**settings):
         yield client
 
 
+@pytest.fixture(autouse=True)
+def bounded():
+    """Let a test fail that waits for a task which Dask has lost with its killed workers."""
+
+    def expire(*_):
+        raise TimeoutError('the cluster has not answered within 3 minutes')
+
+    before = signal.signal(signal.SIGALRM, expire)
+    signal.alarm(180)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
 @pytest.fixture(scope='module')
 def client(spec):
     with cluster(n_workers=2) as client:
