@@ -1,7 +1,7 @@
 """
 Second chances for tests marked ``dds``, where several processes meet over real DDS.
 
-Such a test may fail once; every other test has one chance. Each second chance that was taken is
+Such a test may fail once, and one whose Dask workers are killed; every other test has one chance. Each second chance that was taken is
 named and counted at the end of a run, and noted in the file that IK_SERVICE_SECOND_CHANCES names:
 its cause is to be found, in the test or in the code.
 """
@@ -15,13 +15,17 @@ import pytest
 PROCESSES = {'bench', 'make_bench', 'shared_bench'}
 """Fixtures that start nodes in processes of their own: tests with one of them are ``dds``."""
 
+MORTAL = 'mortal'
+"""Fixture of a Dask cluster whose workers are killed: Dask can lose a task with them."""
+
 
 def pytest_collection_modifyitems(config, items):
     may_repeat = config.pluginmanager.hasplugin('rerunfailures')
     for item in items:
         if PROCESSES & set(getattr(item, 'fixturenames', ())):
             item.add_marker('dds')
-        if may_repeat and item.get_closest_marker('dds'):
+        mortal = MORTAL in getattr(item, 'fixturenames', ())
+        if may_repeat and (mortal or item.get_closest_marker('dds')):
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 
