@@ -1,9 +1,9 @@
 """
 Second chances for tests marked ``dds``, where several processes meet over real DDS.
 
-Such a test may fail once, and one whose Dask workers are killed; every other test has one chance. Each second chance that was taken is
-named and counted at the end of a run, and noted in the file that IK_SERVICE_SECOND_CHANCES names:
-its cause is to be found, in the test or in the code.
+Such a test may fail once, and one whose Dask workers are killed; every other test has one chance.
+Each second chance that was taken is named and counted at the end of a run, and noted in the file
+that IK_SERVICE_SECOND_CHANCES names: its cause is to be found, in the test or in the code.
 """
 
 from __future__ import annotations
