@@ -307,7 +307,7 @@ class FollowerStateMachine:
         self.stream = CommandStream()
         self.disabled = False
         self.other_commander = ''
-        self.limits = self._goal_limits = settings.motion_limits(chain, bounds)
+        self.limits: MotionLimits
         self.configure(settings)
         self.speeds = self.limits.velocity
         self.arm = JointStateTracker(chain, joint_speeds(chain))
@@ -325,11 +325,10 @@ class FollowerStateMachine:
         """Put other settings into force."""
         self.settings = settings
         self.stream.guard = self._guard if settings.avoid_collisions else None
-        before, asked = self.limits, settings.motion_limits(self.chain, self._bounds)
-        self._asked_limits = asked
+        self._asked_limits = asked = settings.motion_limits(self.chain, self._bounds)
         if self._keeps_path():
-            acceleration = np.maximum(asked.acceleration, before.acceleration)
-            scaling = max(asked.scaling, before.scaling)
+            acceleration = np.maximum(asked.acceleration, self.limits.acceleration)
+            scaling = max(asked.scaling, self.limits.scaling)
             self._goal_limits = replace(asked, acceleration=acceleration)
             self.limits = replace(self._goal_limits, scaling=scaling)
         else:
