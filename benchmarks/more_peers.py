@@ -21,7 +21,7 @@ from findings import NEAREST, OURS
 import numpy as np
 from peer_worker import Collides, MAKERS, restarted, timed
 import peers
-from peers import AbsentPeerError, Adapter, gather, ours, why_absent
+from peers import AbsentPeerError, Adapter, gather, ours, revolute_path, why_absent
 from records import options, progress, save
 from robots import BenchRobot, chosen_robots, published_arms
 from setup_env import ENVIRONMENT
@@ -30,7 +30,6 @@ from verifier import Problems, Verifier
 
 import ik_service as iks
 from ik_service.common.transforms import rpy_from_rotation
-from ik_service.extras.studies.paths import revolute_path
 
 _CHAINS = 'panda,iiwa14,ur5,abb_irb120,xarm6,xarm7'
 _PUBLISHED = {'xarm6', 'xarm7'}

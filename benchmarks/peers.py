@@ -24,13 +24,27 @@ import numpy as np
 from robots import BenchRobot
 
 import ik_service as iks
-from ik_service.extras.studies.paths import (
-    AbsentPeerError,
-    revolute_path,
-    roboticstoolbox_solver,
-    trac_ik_solver,
-    trac_ik_target,
-)
+from ik_service.common.quaternions import quaternion_xyzw_from_rotation
+from ik_service.exceptions import IkServiceError
+from ik_service.kinematics.joint_path import joint_path, JointPath
+
+_TOLERANCE = 1e-5  # [m] and [rad]
+
+
+class AbsentPeerError(IkServiceError):
+    """Library that is missing, or cannot solve for an arm; the text is the reason."""
+
+
+def revolute_path(chain: iks.KinematicChain) -> JointPath:
+    """
+    Return a chain as turns about z with constant transforms between them.
+
+    :raises AbsentPeerError: not all of its joints turn.
+    """
+    path = joint_path(chain.robot, chain.base_link, chain.tip_link, {})
+    if any(motion.scale != 1.0 or not motion.turns for motion in path.motions):
+        raise AbsentPeerError('it is asked only for chains whose joints all turn')
+    return path
 
 
 @dataclass(frozen=True)
@@ -140,23 +154,47 @@ def searches(robot: BenchRobot) -> tuple[list[Adapter], dict[str, str]]:
 
 
 def roboticstoolbox(robot: BenchRobot) -> Adapter:
-    """``ik_LM`` in C++, by Chan's method."""
+    """
+    ``ik_LM`` in C++, by Chan's method.
+
+    Its tolerance is on ½‖e‖²: the default of 1e-6 lets errors of 1.4e-3 pass, and 5e-11 is 1e-5.
+    """
     rtb = require('roboticstoolbox', 'roboticstoolbox-python')
-    return Adapter('roboticstoolbox', roboticstoolbox_solver(rtb, robot.chain))
+    chain, path = robot.chain, revolute_path(robot.chain)
+    elements = []
+    for i, motion in enumerate(path.motions):
+        limits = np.array([chain.lower[i], chain.upper[i]])
+        elements += [rtb.ET.SE3(motion.T_before), rtb.ET.Rz(jindex=i, qlim=limits)]
+    ets = rtb.ETS([*elements, rtb.ET.SE3(path.T_after)])
+
+    def solve(target: np.ndarray, seed: np.ndarray) -> np.ndarray | None:
+        solution = ets.ik_LM(target, q0=seed, tol=0.5 * _TOLERANCE**2, k=0.1, method='chan')
+        return solution.q if solution.success else None
+
+    return Adapter('roboticstoolbox', solve)
 
 
 def trac_ik(robot: BenchRobot, mode: str = 'Speed', timeout: float = 0.005) -> Adapter:
     """
-    TRAC-IK through its Python binding, whose targets are quaternions.
+    TRAC-IK through its Python binding, whose targets are positions and quaternions.
 
     :param mode: Speed returns the first solution, Distance uses all the time to find a near one.
     :param timeout: [s].
     """
-    pytracik = require('pytracik', 'pytracik')
-    links = robot.base_link, robot.tip_link
-    solve = trac_ik_solver(pytracik, robot.urdf, links, mode, timeout)
-    name = 'TRAC-IK' if mode == 'Speed' else f'TRAC-IK {mode}'
-    return Adapter(name, solve, trac_ik_target)
+    library = require('pytracik', 'pytracik')
+    kind = getattr(library.SolveType, mode)
+    solver = library.TRAC_IK(
+        robot.base_link, robot.tip_link, robot.urdf, timeout, _TOLERANCE, kind
+    )
+
+    def prepare(T: np.ndarray) -> tuple[float, ...]:
+        return (*T[:3, 3].tolist(), *quaternion_xyzw_from_rotation(T[:3, :3]))
+
+    def solve(target: tuple[float, ...], seed: np.ndarray) -> np.ndarray | None:
+        answer = library.ik(solver, seed, *target)
+        return answer[1:] if answer[0] >= 0 else None
+
+    return Adapter('TRAC-IK' if mode == 'Speed' else f'TRAC-IK {mode}', solve, prepare)
 
 
 def kdl(_robot: BenchRobot) -> Adapter:
@@ -190,7 +228,7 @@ def pink(robot: BenchRobot) -> Adapter:
         configuration = library.Configuration(model, data, seed)
         task.set_target(target)
         for _ in range(_PINK_ITERATIONS):
-            if np.abs(task.compute_error(configuration)).max() <= 1e-5:
+            if np.abs(task.compute_error(configuration)).max() <= _TOLERANCE:
                 return configuration.q
             velocity = library.solve_ik(
                 configuration, [task], 1.0, 'quadprog', limits=limits, safety_break=False

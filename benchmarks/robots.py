@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import pi
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 
 import ik_service as iks
 from ik_service.common.resources import urdf_path
-from ik_service.extras.studies.paths import plain_urdf
 
 Numbers = Sequence[float] | np.ndarray
 Joint = tuple
@@ -70,6 +70,7 @@ _XARM6 = (
     ((0, 0, 0), (0, 0, 0), None),
 )
 _ARMS = {'iiwa7': _IIWA7, 'sawyer': _SAWYER, 'xarm7': _XARM7, 'xarm6': _XARM6}
+_UNREAD = ('visual', 'collision', 'safety_controller', 'transmission')
 SEVEN_JOINTS = ('iiwa7', 'sawyer', 'xarm7')
 
 
@@ -96,6 +97,26 @@ class BenchRobot:
     def urdf(self) -> str:
         """Description for other libraries: without meshes, soft limits as limits."""
         return plain_urdf(self.path)
+
+
+def plain_urdf(path: Path) -> str:
+    """
+    Return a description without meshes, and with the limits that count here in its <limit>s.
+
+    Some readers search for mesh files; TRAC-IK's reads a <safety_controller> without bounds as one
+    whose bounds are zero.
+    """
+    root = ElementTree.parse(path).getroot()
+    joints = iks.Robot.from_urdf(path).joints
+    for joint in root.iterfind('joint[safety_controller]'):
+        own, limit = joints[joint.get('name', '')].limits, joint.find('limit')
+        if limit is not None and joint.get('type') != 'continuous':
+            limit.attrib.update(lower=repr(own.lower), upper=repr(own.upper))
+    for parent in root.iter():
+        for child in list(parent):
+            if child.tag in _UNREAD:
+                parent.remove(child)
+    return ElementTree.tostring(root, encoding='unicode')
 
 
 def all_robots() -> dict[str, BenchRobot]:

@@ -14,7 +14,7 @@ from ik_service.drawing import figures
 from ik_service.drawing.arm_shape import skeleton
 from ik_service.extras.studies.arms import ARMS, load_arm
 from ik_service.extras.studies.single_search import Search, SingleSearch
-from ik_service.extras.studies.tables import write_csv
+from ik_service.extras.studies.tables import series, write_csv
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import solver_names
@@ -29,10 +29,6 @@ SUMMARY = 'all methods on the same random poses: success, iterations, searches, 
 _RANDOM_SEED = 4
 # Of every solve, which always takes the same steps: the fastest is the one that was not disturbed.
 _REPEATS = 3
-_COLUMNS = (
-    'arm', 'method', 'poses', 'success_percent', 'first_search_percent', 'mean_iterations',
-    'median_iterations', 'mean_searches', 'mean_time', 'median_time',
-)  # fmt: skip
 
 _ARM = 'planar_6r'
 _SEED = (0.9, -0.5, -0.3, -0.4, -0.5, -0.3)
@@ -83,10 +79,10 @@ def run(arguments: Namespace) -> list[Path]:
             records.append(measure(arm, chain, method, targets))
             _print_summary(records[-1])
     _draw(folder / 'convergence.png', records)
-    rows = [(record.arm, record.method, *summary(record)) for record in records]
+    rows = [{'arm': item.arm, 'method': item.method, **summary(item)} for item in records]
     return [
         folder / 'convergence.png',
-        write_csv(folder / 'convergence.csv', _COLUMNS, rows),
+        write_csv(folder / 'convergence.csv', rows),
         *draw_methods(folder),
     ]
 
@@ -126,18 +122,18 @@ def measure(
     )
 
 
-def summary(record: Record) -> tuple[float, ...]:
+def summary(record: Record) -> dict[str, float]:
     """Return number of poses, shares [%], iterations, searches and times [s] of a record."""
-    return (
-        len(record.success),
-        100.0 * record.success.mean(),
-        100.0 * (record.success & (record.searches == 1)).mean(),
-        record.iterations.mean(),
-        np.median(record.iterations),
-        record.searches.mean(),
-        record.time.mean(),
-        np.median(record.time),
-    )
+    return {
+        'poses': len(record.success),
+        'success_percent': 100.0 * record.success.mean(),
+        'first_search_percent': 100.0 * (record.success & (record.searches == 1)).mean(),
+        'mean_iterations': record.iterations.mean(),
+        'median_iterations': float(np.median(record.iterations)),
+        'mean_searches': record.searches.mean(),
+        'mean_time': record.time.mean(),
+        'median_time': float(np.median(record.time)),
+    }
 
 
 def _print_summary(record: Record) -> None:
@@ -192,15 +188,17 @@ def draw_methods(folder: Path) -> list[Path]:
         for name in solver_names()
     }
     paths = [_draw_method(folder / f'method-{name}.png', name, searches) for name in searches]
-    columns = ('method', 'iteration', 'position_error', 'max_joint_step')
     rows = [
-        (name, number, *values)
+        row
         for name, search in searches.items()
-        for number, values in enumerate(
-            zip(search.position_error, search.joint_motion, strict=True)
+        for row in series(
+            {'method': name},
+            'iteration',
+            position_error=search.position_error,
+            max_joint_step=search.joint_motion,
         )
     ]
-    return [*paths, write_csv(folder / 'method-paths.csv', columns, rows)]
+    return [*paths, write_csv(folder / 'method-paths.csv', rows)]
 
 
 def _draw_method(path: Path, name: str, searches: dict[str, Search]) -> Path:

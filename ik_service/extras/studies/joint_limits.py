@@ -9,7 +9,7 @@ drowns that of the error, so that steps along the limit become as short as those
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,10 +35,6 @@ _RANDOM_SEED = 5
 # Methods for which the penalty's weight is varied, and the weights.
 _WEIGHTED = ('levenberg_marquardt', 'pseudoinverse', 'bfgs', 'conjugate_gradient')
 _PENALTY_WEIGHTS = tuple(10.0**k for k in range(-4, 7))
-_COLUMNS = (
-    'method', 'strategy', 'penalty_weight', 'poses', 'success_percent', 'within_limits_percent',
-    'mean_iterations', 'mean_searches', 'mean_time',
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -47,21 +43,21 @@ class Record:
     Results of a method with a strategy, over all poses.
 
     :ivar strategy: one of the ``joint_limits`` of :class:`~ik_service.IkOptions`.
-    :ivar weight: of the penalty; NaN for its default, and without one.
-    :ivar success: share of them that was reached [%]; NaN where the combination is refused.
-    :ivar within: share of the answers that lie within the limits [%].
-    :ivar time: mean, in the compiled solver [s].
+    :ivar penalty_weight: NaN for its default, and without a penalty.
+    :ivar success_percent: share of the poses that was reached; NaN for a refused combination.
+    :ivar within_limits_percent: share of the answers that lie within the limits.
+    :ivar mean_time: in the compiled solver [s].
     """
 
     method: str
     strategy: str
-    weight: float
+    penalty_weight: float
     poses: int
-    success: float
-    within: float
-    iterations: float
-    searches: float
-    time: float
+    success_percent: float
+    within_limits_percent: float
+    mean_iterations: float
+    mean_searches: float
+    mean_time: float
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -93,15 +89,16 @@ def run(arguments: Namespace) -> list[Path]:
     ]
     for record in (*records, *weighted):
         print(
-            f'  {record.method:20} {record.strategy:10} weight {record.weight:7.1g}  '
-            f'{record.success:6.1f} % reached  {record.within:6.1f} % within limits  '
-            f'{record.iterations:7.1f} iterations  {1e6 * record.time:8.1f} µs'
+            f'  {record.method:20} {record.strategy:10} weight '
+            f'{record.penalty_weight:7.1g}  {record.success_percent:6.1f} % reached  '
+            f'{record.within_limits_percent:6.1f} % within limits  '
+            f'{record.mean_iterations:7.1f} iterations  {1e6 * record.mean_time:8.1f} µs'
         )
     _draw(folder / 'joint-limits.png', records, weighted)
     return [
         folder / 'joint-limits.png',
-        _write(folder / 'joint-limits.csv', records),
-        _write(folder / 'joint-limits-penalty.csv', weighted),
+        write_csv(folder / 'joint-limits.csv', map(asdict, records)),
+        write_csv(folder / 'joint-limits-penalty.csv', map(asdict, weighted)),
     ]
 
 
@@ -136,29 +133,18 @@ def measure(
         strategy,
         shown,
         len(targets),
-        success=100.0 * float(np.mean([result.success for result in results])),
-        within=100.0 * float(within.mean()),
-        iterations=float(np.mean([result.iterations for result in results])),
-        searches=float(np.mean([result.searches for result in results])),
-        time=float(np.mean([result.solve_time for result in results])),
+        success_percent=100.0 * float(np.mean([result.success for result in results])),
+        within_limits_percent=100.0 * float(within.mean()),
+        mean_iterations=float(np.mean([result.iterations for result in results])),
+        mean_searches=float(np.mean([result.searches for result in results])),
+        mean_time=float(np.mean([result.solve_time for result in results])),
     )
-
-
-def _write(path: Path, records: list[Record]) -> Path:
-    rows = [
-        (
-            record.method, record.strategy, record.weight, record.poses, record.success,
-            record.within, record.iterations, record.searches, record.time,
-        )
-        for record in records
-    ]  # fmt: skip
-    return write_csv(path, _COLUMNS, rows)
 
 
 def _draw(path: Path, records: list[Record], weighted: list[Record]) -> None:
     with figures.sheet(path, 13, 5.4) as figure:
         parts = figure.subplot_mosaic([['success', 'weights'], ['effort', 'weights']])
-        for name, quantity in (('success', 'success'), ('effort', 'iterations')):
+        for name, quantity in (('success', 'success_percent'), ('effort', 'mean_iterations')):
             _draw_strategies(parts[name], records, quantity)
         parts['success'].set_title(f'{_ARM}: poses reached [%]')
         parts['success'].set_ylim(0, 104)
@@ -199,8 +185,8 @@ def _draw_weights(axes: Axes, weighted: list[Record]) -> None:
     for method in _WEIGHTED:
         own = [record for record in weighted if record.method == method]
         axes.plot(
-            [record.weight for record in own],
-            [record.iterations for record in own],
+            [record.penalty_weight for record in own],
+            [record.mean_iterations for record in own],
             'o-',
             markersize=4,
             color=figures.method_color(method),

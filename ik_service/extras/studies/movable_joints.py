@@ -91,11 +91,17 @@ def run(arguments: Namespace) -> list[Path]:
             f'  {item.target}, {item.case}: {_outcome(item.result)}; '
             f'largest motion {math.degrees(max(item.motion.values())):.0f}°'
         )
+    motions = [
+        {'target': item.target, 'case': item.case, 'joint': joint, 'motion': motion}
+        | {'position': item.positions[joint]}
+        for item in answers
+        for joint, motion in item.motion.items()
+    ]
     _draw(folder / 'movable-joints.png', robot, answers)
     return [
         folder / 'movable-joints.png',
-        _write(folder / 'movable-joints.csv', answers),
-        _write_motions(folder / 'movable-joints-motions.csv', answers),
+        write_csv(folder / 'movable-joints.csv', map(_summary, answers)),
+        write_csv(folder / 'movable-joints-motions.csv', motions),
     ]
 
 
@@ -122,31 +128,19 @@ def _outcome(result: IkResult) -> str:
     return f'{100 * result.position_error:.1f} cm short'
 
 
-def _write(path: Path, answers: list[Answer]) -> Path:
-    columns = (
-        'target', 'case', 'joints', 'status', 'position_error', 'iterations', 'searches',
-        'largest_motion', 'motion_norm',
-    )  # fmt: skip
-    rows = []
-    for item in answers:
-        motion = np.array([*item.motion.values()])
-        result = item.result
-        rows.append(
-            (
-                item.target, item.case, len(motion), result.status.name, result.position_error,
-                result.iterations, result.searches, motion.max(), np.linalg.norm(motion),
-            )
-        )  # fmt: skip
-    return write_csv(path, columns, rows)
-
-
-def _write_motions(path: Path, answers: list[Answer]) -> Path:
-    rows = [
-        (item.target, item.case, joint, motion, item.positions[joint])
-        for item in answers
-        for joint, motion in item.motion.items()
-    ]
-    return write_csv(path, ('target', 'case', 'joint', 'motion', 'position'), rows)
+def _summary(item: Answer) -> dict[str, object]:
+    motion = np.array([*item.motion.values()])
+    return {
+        'target': item.target,
+        'case': item.case,
+        'joints': len(motion),
+        'status': item.result.status.name,
+        'position_error': item.result.position_error,
+        'iterations': item.result.iterations,
+        'searches': item.result.searches,
+        'largest_motion': motion.max(),
+        'motion_norm': np.linalg.norm(motion),
+    }
 
 
 def _draw(path: Path, robot: Robot, answers: list[Answer]) -> None:

@@ -67,7 +67,8 @@ def run(arguments: Namespace) -> list[Path]:
             f'{1e9 * item.search.position_error.max():.3g} nm'
         )
     _draw(folder / 'objectives.png', descents)
-    return [folder / 'objectives.png', _write(folder / 'objectives.csv', descents)]
+    table = write_csv(folder / 'objectives.csv', map(_summary, descents))
+    return [folder / 'objectives.png', table]
 
 
 def descend(chain: KinematicChain, objective: str, gain: float) -> Descent:
@@ -103,19 +104,16 @@ def value(chain: KinematicChain, objective: str, q: np.ndarray) -> float:
     return float(0.5 * np.sum((q - _PREFERRED) ** 2))
 
 
-def _write(path: Path, descents: list[Descent]) -> Path:
-    columns = (
-        'objective', 'null_space_gain', 'iterations', 'before', 'after', 'largest_tip_motion',
-        'joint_motion',
-    )  # fmt: skip
-    rows = [
-        (
-            item.objective, item.gain, len(item.value) - 1, item.value[0], item.value[-1],
-            item.search.position_error.max(), abs(item.search.q[-1] - item.search.q[0]).max(),
-        )
-        for item in descents
-    ]  # fmt: skip
-    return write_csv(path, columns, rows)
+def _summary(item: Descent) -> dict[str, object]:
+    return {
+        'objective': item.objective,
+        'null_space_gain': item.gain,
+        'iterations': len(item.value) - 1,
+        'before': item.value[0],
+        'after': item.value[-1],
+        'largest_tip_motion': item.search.position_error.max(),
+        'joint_motion': abs(item.search.q[-1] - item.search.q[0]).max(),
+    }
 
 
 def _draw(path: Path, descents: list[Descent]) -> None:

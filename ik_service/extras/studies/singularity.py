@@ -12,7 +12,7 @@ import numpy as np
 from ik_service.drawing import figures
 from ik_service.extras.studies.arms import load_arm, manipulability
 from ik_service.extras.studies.single_search import SingleSearch
-from ik_service.extras.studies.tables import write_csv
+from ik_service.extras.studies.tables import series, write_csv
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.link_poses import link_poses
 from ik_service.kinematics.pose_error import pose_error
@@ -173,45 +173,37 @@ def run(arguments: Namespace) -> list[Path]:
             f'  {item.arm:10} {item.method:34} largest joint step {item.joint_step.max():9.3g} '
             f'rad, largest distance {1e3 * item.position_error.max():8.3g} mm'
         )
+    curves = [
+        row
+        for item in runs
+        for row in series(
+            {'arm': item.arm, 'method': item.method},
+            'waypoint',
+            1,
+            depth=item.depth,
+            position_error=item.position_error,
+            orientation_error=item.orientation_error,
+            max_joint_step=item.joint_step,
+            manipulability=item.manipulability,
+        )
+    ]
     _draw(folder / 'singularity.png', runs)
     return [
         folder / 'singularity.png',
-        _write(folder / 'singularity.csv', runs),
-        _write_summary(folder / 'singularity-summary.csv', runs),
+        write_csv(folder / 'singularity.csv', curves),
+        write_csv(folder / 'singularity-summary.csv', map(_summary, runs)),
     ]
 
 
-def _write(path: Path, runs: list[LineRun]) -> Path:
-    columns = (
-        'arm', 'method', 'waypoint', 'depth', 'position_error', 'orientation_error',
-        'max_joint_step', 'manipulability',
-    )  # fmt: skip
-    rows = [
-        (item.arm, item.method, number + 1, *values)
-        for item in runs
-        for number, values in enumerate(
-            zip(
-                item.depth, item.position_error, item.orientation_error, item.joint_step,
-                item.manipulability, strict=True,
-            )
-        )
-    ]  # fmt: skip
-    return write_csv(path, columns, rows)
-
-
-def _write_summary(path: Path, runs: list[LineRun]) -> Path:
-    columns = (
-        'arm', 'method', 'largest_joint_step', 'largest_position_error', 'final_position_error',
-        'least_manipulability',
-    )  # fmt: skip
-    rows = [
-        (
-            item.arm, item.method, item.joint_step.max(), item.position_error.max(),
-            item.position_error[-1], item.manipulability.min(),
-        )
-        for item in runs
-    ]  # fmt: skip
-    return write_csv(path, columns, rows)
+def _summary(item: LineRun) -> dict[str, object]:
+    return {
+        'arm': item.arm,
+        'method': item.method,
+        'largest_joint_step': item.joint_step.max(),
+        'largest_position_error': item.position_error.max(),
+        'final_position_error': item.position_error[-1],
+        'least_manipulability': item.manipulability.min(),
+    }
 
 
 def _draw(path: Path, runs: list[LineRun]) -> None:

@@ -11,6 +11,7 @@ b = 50 about the origin. The paper leaves the number of waypoints open: 100 here
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
@@ -23,7 +24,7 @@ from ik_service.common.resources import urdf_path
 from ik_service.drawing import figures
 from ik_service.drawing.arm_shape import skeleton
 from ik_service.extras.studies.single_search import SingleSearch
-from ik_service.extras.studies.tables import write_csv
+from ik_service.extras.studies.tables import series, write_csv
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.robot import Robot
 from ik_service.solvers.methods.extended_jacobian.basic_elements import extended_matrix
@@ -198,17 +199,26 @@ def run(arguments: Namespace) -> list[Path]:
     print(
         f'  smallest singular value of the matrix at straight and folded poses: {least:.3g} points'
     )
+    # With which weights the arm leaves the singular start: by the solver's own elimination of a
+    # band, and by normal equations in double and single precision.
+    recovery = [
+        {'precision': precision, 'element_weight': weight, 'first_distance': values.max()}
+        | {'recovers': bool(values.max() < _RECOVERED)}
+        for precision, several in first.items()
+        for weight, values in zip(_MORE_WEIGHTS, several, strict=True)
+    ]
     _draw(folder / 'soch-lorencz.png', runs, sweep, first)
     _draw_poses(folder / 'soch-lorencz-poses.png', *runs[:2])
     return [
         folder / 'soch-lorencz.png',
         folder / 'soch-lorencz-poses.png',
-        _write(folder / 'soch_lorencz.csv', runs),
-        _write_summary(folder / 'soch_lorencz_summary.csv', [runs[0], *sweep]),
+        write_csv(folder / 'soch_lorencz.csv', [row for item in runs for row in _curve(item)]),
+        write_csv(folder / 'soch_lorencz_summary.csv', map(_summary, (runs[0], *sweep))),
         write_csv(
-            folder / 'soch_lorencz_collinear.csv', ('folds', 'smallest_singular_value'), collinear
+            folder / 'soch_lorencz_collinear.csv',
+            [{'folds': folds, 'smallest_singular_value': value} for folds, value in collinear],
         ),
-        _write_recovery(folder / 'soch_lorencz_recovery.csv', first),
+        write_csv(folder / 'soch_lorencz_recovery.csv', recovery),
     ]
 
 
@@ -241,51 +251,31 @@ def _sentence(item: Run) -> str:
     )
 
 
-def _write(path: Path, runs: list[Run]) -> Path:
-    columns = (
-        'method', 'element_weight', 'step', 'distance', 'max_joint_step', 'rank',
-        'condition_number',
-    )  # fmt: skip
-    rows = [
-        (item.method, item.weight, step + 1, *values)
-        for item in runs
-        for step, values in enumerate(
-            zip(item.distance, item.joint_step, item.rank, item.condition, strict=True)
-        )
-    ]
-    return write_csv(path, columns, rows)
+def _curve(item: Run) -> Iterator[dict[str, object]]:
+    return series(
+        {'method': item.method, 'element_weight': item.weight},
+        'step',
+        1,
+        distance=item.distance,
+        max_joint_step=item.joint_step,
+        rank=item.rank,
+        condition_number=item.condition,
+    )
 
 
-def _write_summary(path: Path, runs: list[Run]) -> Path:
-    columns = (
-        'method', 'element_weight', 'largest_distance', 'mean_distance', 'median_distance',
-        'largest_joint_step', 'first_distance', 'first_joint_step', 'smallest_rank',
-        'largest_condition_number',
-    )  # fmt: skip
-    rows = [
-        (
-            item.method, item.weight, item.distance.max(), item.distance.mean(),
-            np.median(item.distance), item.joint_step.max(), item.distance[:FIRST].max(),
-            item.joint_step[:FIRST].max(), item.rank.min(), item.condition.max(),
-        )
-        for item in runs
-    ]  # fmt: skip
-    return write_csv(path, columns, rows)
-
-
-def _write_recovery(path: Path, first: dict[str, list[np.ndarray]]) -> Path:
-    """
-    Write the weights with which the arm leaves the singular start, and its largest distance.
-
-    :param first: distances in the first steps for each weight: by the solver's own elimination of
-        a band, and by normal equations in double and single precision.
-    """
-    rows = [
-        (precision, weight, values.max(), bool(values.max() < _RECOVERED))
-        for precision, several in first.items()
-        for weight, values in zip(_MORE_WEIGHTS, several, strict=True)
-    ]
-    return write_csv(path, ('precision', 'element_weight', 'first_distance', 'recovers'), rows)
+def _summary(item: Run) -> dict[str, object]:
+    return {
+        'method': item.method,
+        'element_weight': item.weight,
+        'largest_distance': item.distance.max(),
+        'mean_distance': item.distance.mean(),
+        'median_distance': np.median(item.distance),
+        'largest_joint_step': item.joint_step.max(),
+        'first_distance': item.distance[:FIRST].max(),
+        'first_joint_step': item.joint_step[:FIRST].max(),
+        'smallest_rank': item.rank.min(),
+        'largest_condition_number': item.condition.max(),
+    }
 
 
 def _draw(

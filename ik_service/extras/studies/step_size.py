@@ -10,6 +10,7 @@ The posts that introduce the pseudoinverse and the transpose multiply each step 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 import math
 from pathlib import Path
@@ -93,8 +94,11 @@ def run(arguments: Namespace) -> list[Path]:
     _draw(folder / 'step-size.png', runs, curves, bounds)
     return [
         folder / 'step-size.png',
-        _write_curves(folder / 'step-size.csv', curves),
-        _write_outcomes(folder / 'step-size-outcomes.csv', runs, bounds),
+        write_csv(folder / 'step-size.csv', [row for item in curves for row in _curve(item)]),
+        write_csv(
+            folder / 'step-size-outcomes.csv',
+            [_summary(item, bounds[item.method]) for item in runs],
+        ),
     ]
 
 
@@ -138,31 +142,28 @@ def _outcome(search: Search) -> str:
     return SLOW if later.max() < earlier.min() else DIVERGED
 
 
-def _write_curves(path: Path, curves: list[FixedGainRun]) -> Path:
-    columns = ('method', 'step_gain', 'iteration', 'position_error', 'max_joint_step')
-    rows = []
-    for item in curves:
-        search = item.search
-        rows += [
-            (item.method, item.gain, k, search.position_error[k], search.joint_motion[k])
-            for k in _spread(item.iterations)
-        ]
-    return write_csv(path, columns, rows)
+def _curve(item: FixedGainRun) -> Iterator[dict[str, object]]:
+    for k in _spread(item.iterations):
+        yield {
+            'method': item.method,
+            'step_gain': item.gain,
+            'iteration': k,
+            'position_error': item.search.position_error[k],
+            'max_joint_step': item.search.joint_motion[k],
+        }
 
 
-def _write_outcomes(path: Path, runs: list[FixedGainRun], bounds: dict[str, float]) -> Path:
-    columns = (
-        'method', 'step_gain', 'largest_stable', 'outcome', 'iterations', 'position_error',
-        'largest_joint_step', 'answer',
-    )  # fmt: skip
-    rows = [
-        (
-            item.method, item.gain, bounds[item.method], item.outcome, item.iterations,
-            item.search.position_error[-1], item.search.joint_motion.max(), item.answer,
-        )
-        for item in runs
-    ]  # fmt: skip
-    return write_csv(path, columns, rows)
+def _summary(item: FixedGainRun, largest_stable: float) -> dict[str, object]:
+    return {
+        'method': item.method,
+        'step_gain': item.gain,
+        'largest_stable': largest_stable,
+        'outcome': item.outcome,
+        'iterations': item.iterations,
+        'position_error': item.search.position_error[-1],
+        'largest_joint_step': item.search.joint_motion.max(),
+        'answer': item.answer,
+    }
 
 
 def _spread(iterations: int) -> list[int]:

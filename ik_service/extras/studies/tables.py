@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 import csv
 from pathlib import Path
 
@@ -13,22 +13,36 @@ Value = str | int | float
 _DIGITS = 10
 
 
-def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Path:
+def write_csv(path: Path, rows: Iterable[Mapping[str, object]]) -> Path:
     """
     Write a table.
 
-    :param rows: one value a column: texts, whole numbers, numbers, truth values (as 0 and 1).
+    :param rows: texts, whole numbers, numbers and truth values (as 0 and 1) by column; each row
+        has the columns of the first.
     :returns: the path.
-    :raises ValueError: when a row has another number of values than there are columns.
+    :raises ValueError: a row has other columns.
     """
+    first, *others = rows
     with path.open('w', newline='', encoding='utf-8') as file:
-        writer = csv.writer(file, lineterminator='\n')
-        writer.writerow(columns)
-        for row in rows:
-            if len(row) != len(columns):
-                raise ValueError(f'{path.name}: {len(row)} values for {len(columns)} columns')
-            writer.writerow([_text(value) for value in row])
+        writer = csv.DictWriter(file, first, lineterminator='\n')
+        writer.writeheader()
+        for row in (first, *others):
+            writer.writerow({name: _text(value) for name, value in row.items()})
     return path
+
+
+def series(
+    labels: Mapping[str, object], number: str, start: int = 0, **columns: np.ndarray
+) -> Iterator[dict[str, object]]:
+    """
+    Yield the rows of a curve.
+
+    :param labels: columns that are the same in all rows.
+    :param number: column of the rows' numbers, from ``start``.
+    :param columns: (K,) each.
+    """
+    for k, values in enumerate(zip(*columns.values(), strict=True), start):
+        yield {**labels, number: k, **dict(zip(columns, values, strict=True))}
 
 
 def read_csv(path: Path) -> list[dict[str, Value]]:

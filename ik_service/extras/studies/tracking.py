@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 import math
 from pathlib import Path
@@ -15,7 +15,7 @@ from ik_service.common.option_values import checked_option
 from ik_service.drawing import figures
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.studies.arms import load_arm
-from ik_service.extras.studies.tables import write_csv
+from ik_service.extras.studies.tables import series, write_csv
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.motion.settings import FollowerState
@@ -215,6 +215,12 @@ class Case:
         return f'{self.engine}, {share} gravity compensation'
 
     @property
+    def columns(self) -> dict[str, object]:
+        """Columns of the case in the tables."""
+        gravity = {'gravity_compensation': self.compensation}
+        return {'arm': self.arm, 'engine': self.engine, **gravity}
+
+    @property
     def drawn(self) -> bool:
         """Whether the case is drawn; those with partial compensation would hide others."""
         return self.compensation in (0.0, 1.0)
@@ -272,8 +278,8 @@ def run(arguments: Namespace) -> list[Path]:
     _draw(folder / 'tracking.png', drawn)
     return [
         folder / 'tracking.png',
-        _write_curves(folder / 'tracking.csv', drawn),
-        _write_summary(folder / 'tracking-summary.csv', outcomes),
+        write_csv(folder / 'tracking.csv', [row for item in drawn for row in _curve(item)]),
+        write_csv(folder / 'tracking-summary.csv', map(_summary, outcomes)),
     ]
 
 
@@ -328,46 +334,34 @@ def _print_summary(outcomes: Iterable[Outcome], arguments: Namespace) -> None:
         )
 
 
-def _write_curves(path: Path, outcomes: Iterable[Outcome]) -> Path:
-    columns = (
-        'arm', 'engine', 'gravity_compensation', 'time', 'target_x', 'target_y', 'tip_x', 'tip_y',
-        'position_error', 'orientation_error', 'command_error',
-    )  # fmt: skip
-    rows = []
-    for outcome in outcomes:
-        case, track = outcome.case, outcome.circle
-        for k in _shown(track):
-            rows.append(
-                (
-                    case.arm, case.engine, case.compensation, track.time[k],
-                    *track.target[k, :2], *track.tip[k, :2], track.position_error[k],
-                    track.orientation_error[k], track.command_error[k],
-                )
-            )  # fmt: skip
-    return write_csv(path, columns, rows)
-
-
-def _write_summary(path: Path, outcomes: Iterable[Outcome]) -> Path:
-    columns = (
-        'arm', 'engine', 'gravity_compensation', 'held_position_error', 'held_orientation_error',
-        'circle_largest_error', 'circle_rms_error', 'circle_largest_command_error',
-    )  # fmt: skip
-    rows = [
-        (
-            outcome.case.arm, outcome.case.engine, outcome.case.compensation,
-            outcome.held.position_error.max(), outcome.held.orientation_error.max(),
-            outcome.circle.position_error.max(), _rms(outcome.circle.position_error),
-            outcome.circle.command_error.max(),
-        )
-        for outcome in outcomes
-    ]  # fmt: skip
-    return write_csv(path, columns, rows)
-
-
-def _shown(track: Track) -> range:
-    """Return which of the moments go into the table."""
+def _curve(outcome: Outcome) -> Iterator[dict[str, object]]:
+    track = outcome.circle
     every = len(track.time) / track.time[-1] / _ROWS_A_SECOND
-    return range(0, len(track.time), max(1, round(every)))
+    shown = slice(None, None, max(1, round(every)))
+    return series(
+        outcome.case.columns,
+        'row',
+        time=track.time[shown],
+        target_x=track.target[shown, 0],
+        target_y=track.target[shown, 1],
+        tip_x=track.tip[shown, 0],
+        tip_y=track.tip[shown, 1],
+        position_error=track.position_error[shown],
+        orientation_error=track.orientation_error[shown],
+        command_error=track.command_error[shown],
+    )
+
+
+def _summary(outcome: Outcome) -> dict[str, object]:
+    held, circle = outcome.held, outcome.circle
+    return {
+        **outcome.case.columns,
+        'held_position_error': held.position_error.max(),
+        'held_orientation_error': held.orientation_error.max(),
+        'circle_largest_error': circle.position_error.max(),
+        'circle_rms_error': _rms(circle.position_error),
+        'circle_largest_command_error': circle.command_error.max(),
+    }
 
 
 def _rms(errors: np.ndarray) -> float:

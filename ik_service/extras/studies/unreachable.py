@@ -20,7 +20,7 @@ import numpy as np
 from ik_service.drawing import figures
 from ik_service.extras.studies.arms import load_arm
 from ik_service.extras.studies.single_search import Search, SingleSearch
-from ik_service.extras.studies.tables import write_csv
+from ik_service.extras.studies.tables import series, write_csv
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.registry import solver_names
 from ik_service.solvers.result import IkResult
@@ -81,11 +81,22 @@ def run(arguments: Namespace) -> list[Path]:
     ]
     for item in attempts:
         print(f'  {item.target}, {item.method}: {item.answer.reason}')
+    curves = [
+        row
+        for item in attempts
+        for row in series(
+            {'target': item.target, 'method': item.method},
+            'iteration',
+            position_error=item.search.position_error,
+            orientation_error=item.search.orientation_error,
+            max_joint_step=item.search.joint_motion,
+        )
+    ]
     _draw(folder / 'unreachable.png', attempts)
     return [
         folder / 'unreachable.png',
-        _write(folder / 'unreachable.csv', attempts),
-        _write_answers(folder / 'unreachable-answers.csv', attempts),
+        write_csv(folder / 'unreachable.csv', curves),
+        write_csv(folder / 'unreachable-answers.csv', map(_answer, attempts)),
     ]
 
 
@@ -114,34 +125,17 @@ def attempt(
     return Attempt(name, method, search, answers[0], fastest)
 
 
-def _write(path: Path, attempts: list[Attempt]) -> Path:
-    columns = (
-        'target', 'method', 'iteration', 'position_error', 'orientation_error', 'max_joint_step',
-    )  # fmt: skip
-    rows = []
-    for item in attempts:
-        search = item.search
-        values = zip(
-            search.position_error, search.orientation_error, search.joint_motion, strict=True
-        )
-        rows += [(item.target, item.method, number, *row) for number, row in enumerate(values)]
-    return write_csv(path, columns, rows)
-
-
-def _write_answers(path: Path, attempts: list[Attempt]) -> Path:
-    columns = (
-        'target', 'method', 'status', 'position_error', 'orientation_error', 'iterations',
-        'searches', 'solve_time',
-    )  # fmt: skip
-    rows = [
-        (
-            item.target, item.method, item.answer.status.name, item.answer.position_error,
-            item.answer.orientation_error, item.answer.iterations, item.answer.searches,
-            item.solve_time,
-        )
-        for item in attempts
-    ]  # fmt: skip
-    return write_csv(path, columns, rows)
+def _answer(item: Attempt) -> dict[str, object]:
+    return {
+        'target': item.target,
+        'method': item.method,
+        'status': item.answer.status.name,
+        'position_error': item.answer.position_error,
+        'orientation_error': item.answer.orientation_error,
+        'iterations': item.answer.iterations,
+        'searches': item.answer.searches,
+        'solve_time': item.solve_time,
+    }
 
 
 def _draw(path: Path, attempts: list[Attempt]) -> None:

@@ -37,11 +37,6 @@ _ARM = 'panda'
 _GOAL = (0.7, 0.1, 0.2, -1.7, 0.3, 2.0, 0.6)
 _ITERATIONS = 5000
 _STYLES = {'accelerated': '-', 'classical': ':'}
-_COLUMNS = (
-    'arm', 'method', 'variant', 'poses', 'success_percent', 'first_search_percent',
-    'mean_iterations', 'median_iterations', 'mean_searches', 'mean_time', 'median_time',
-    'single_search_iterations',
-)  # fmt: skip
 
 Runs = dict[tuple[str, str, str], Record]
 Searches = dict[tuple[str, str], Search]
@@ -73,15 +68,12 @@ def run(arguments: Namespace) -> list[Path]:
         for variant in VARIANTS
     }
     _draw(folder / 'variants.png', runs, searches)
-    rows = [
-        (
-            *(arm, name, variant),
-            *summary(record),
-            len(searches[name, variant].q) - 1 if arm == _ARM else np.nan,
-        )
-        for (arm, name, variant), record in runs.items()
-    ]
-    return [folder / 'variants.png', write_csv(folder / 'variants.csv', _COLUMNS, rows)]
+    rows = []
+    for (arm, name, variant), record in runs.items():
+        steps = len(searches[name, variant].q) - 1 if arm == _ARM else np.nan
+        labels = {'arm': arm, 'method': name, 'variant': variant}
+        rows.append({**labels, **summary(record), 'single_search_iterations': steps})
+    return [folder / 'variants.png', write_csv(folder / 'variants.csv', rows)]
 
 
 def single_search(chain: KinematicChain, method: str, variant: str) -> Search:

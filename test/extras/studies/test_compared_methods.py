@@ -78,21 +78,21 @@ def measure(*arguments):
 @pytest.mark.parametrize('strategy', ['clamp', 'active_set', 'transform', 'penalty'])
 def test_answers_lie_within_the_limits(strategy):
     record = measure('levenberg_marquardt', strategy)
-    assert record.within == 100.0
-    assert record.success > 95.0
+    assert record.within_limits_percent == 100.0
+    assert record.success_percent > 95.0
     assert record.poses == 40
 
 
 def test_without_limits_some_answers_lie_outside_and_count_as_such():
     record = measure('levenberg_marquardt', 'ignore')
-    assert record.within < 100.0
-    assert record.success > 95.0
+    assert record.within_limits_percent < 100.0
+    assert record.success_percent > 95.0
 
 
 def test_a_combination_that_is_refused_has_no_numbers():
     record = measure('ccd', 'transform')
-    assert math.isnan(record.success)
-    assert math.isnan(record.time)
+    assert math.isnan(record.success_percent)
+    assert math.isnan(record.mean_time)
 
 
 # Objectives of spare joints.
