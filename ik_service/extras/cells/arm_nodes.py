@@ -99,11 +99,7 @@ class CellFrames:
             self._latched.append(publisher)
 
     def publish(self, now: float) -> None:
-        """
-        Publish the frames of links that have moved; for a publisher of all frames.
-
-        :param now: the monotonic clock [s].
-        """
+        """Publish the frames of links that have moved; for a publisher of all frames."""
         stamp = self._clock.now()
         found = [stamped for arm in self._moving for stamped in arm.news(now, stamp)]
         if found:
@@ -353,11 +349,7 @@ def _clock(arms: Sequence[DescribedArm]) -> list[Parameter]:
 
 @contextmanager
 def errors_named(cell: Cell, arm: ArmEntry) -> Iterator[None]:
-    """
-    Let an error that leaves a ``with`` block name the arm and the key.
-
-    :raises CellError: instead of the error.
-    """
+    """Let an error that leaves a ``with`` block name the arm and the key, as a CellError."""
     try:
         yield
     except OptionError as error:

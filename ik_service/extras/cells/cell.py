@@ -63,20 +63,12 @@ class CellSection:
         return self._values.get(key) is not None
 
     def error(self, key: str, reason: str) -> CellError:
-        """
-        Return an error about a key.
-
-        :param key: the key; empty for the section.
-        """
+        """Return an error about a key, or about the section."""
         path = '.'.join(filter(None, [self._key, key]))
         return CellError(self._file, self._arm, path, reason)
 
     def refuse_others(self, known: Iterable[str]) -> None:
-        """
-        Refuse keys that have no meaning.
-
-        :raises CellError: there is another one.
-        """
+        """Refuse keys that have no meaning, by a CellError."""
         known = list(known)
         for key in self._values:
             if key not in known:
@@ -231,9 +223,5 @@ class Cell:
     arms: tuple[ArmEntry, ...]
 
     def error(self, arm: str, key: str, reason: str) -> CellError:
-        """
-        Return an error about the file.
-
-        :param arm: name of the arm; empty for the whole cell.
-        """
+        """Return an error about an arm of the file, or about the whole cell."""
         return CellError(self.file, arm, key, reason)

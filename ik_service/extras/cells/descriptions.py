@@ -262,12 +262,7 @@ def _put(root: Element, names: Mapping[str, tuple[str, ...]], prefix: str) -> No
 
 
 def prefixed_joint_limits(bounds: MotionBounds, prefix: str) -> str:
-    """
-    Return limits of joints as YAML text, with a prefix to the names of the joints.
-
-    :param bounds: the limits.
-    :param prefix: as for :func:`prefixed_urdf`.
-    """
+    """Return limits of joints as YAML text, with a prefix to the names of the joints."""
     joints = {
         f'{prefix}{name}': {
             _LIMIT_NAMES[key]: value for key, value in asdict(own).items() if math.isfinite(value)

@@ -76,11 +76,7 @@ def simulation_command(options: argparse.Namespace, names: Sequence[str]) -> lis
 
 
 def spread(names: Sequence[str], count: int) -> list[tuple[str, ...]]:
-    """
-    Return names in groups of nearly the same size, in their order.
-
-    :param count: number of the groups, at most that of the names.
-    """
+    """Return names in so many groups of nearly the same size, in their order."""
     bounds = [len(names) * i // count for i in range(count + 1)]
     return [tuple(names[bounds[i] : bounds[i + 1]]) for i in range(count)]
 

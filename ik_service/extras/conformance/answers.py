@@ -35,11 +35,7 @@ _NAMES = {
 
 
 def code_name(code: int) -> str:
-    """
-    Return an error code in words, such as ``NO_IK_SOLUTION (-31)``.
-
-    :param code: value of ``MoveItErrorCodes``.
-    """
+    """Return an error code in words, such as ``NO_IK_SOLUTION (-31)``."""
     return f'{_NAMES.get(code, "unknown code")} ({code})'
 
 
@@ -77,19 +73,11 @@ class IkAnswer:
         return f'{code_name(self.code)}: {truncate(self.message) or "no message"}'
 
     def fail(self, expected: str, came: str = '') -> CheckFailedError:
-        """
-        Return the error for a response other than the required one.
-
-        :param came: the actual response; its code and message by default.
-        """
+        """Return the error for another answer than the required one; ``came`` is its text."""
         return CheckFailedError(self.asked, came or self.text, expected)
 
     def positions(self) -> Mapping[str, float]:
-        """
-        Return the joint positions by name [rad] or [m] of an answer that has to be a solution.
-
-        :raises CheckFailedError: it is none, or names and positions do not go together.
-        """
+        """Return the joint positions by name [rad] or [m], where it has to be a solution."""
         if not self.solved:
             raise self.fail('SUCCESS')
         if len(self.names) != len(self.values):
@@ -105,33 +93,21 @@ class IkAnswer:
         return found
 
     def refused(self, *codes: int) -> str:
-        """
-        Make sure that it is a certain error, without a solution; return the error in words.
-
-        :raises CheckFailedError: it is another one, or holds joint positions.
-        """
+        """Make sure that it is one of some errors, without a solution; return it in words."""
         if self.code not in codes:
             raise self.fail(' or '.join(map(code_name, codes)))
         self.without_solution()
         return code_name(self.code)
 
     def no_success(self, why: str) -> str:
-        """
-        Make sure that it is any error, without a solution; return the error in words.
-
-        :raises CheckFailedError: it is SUCCESS, or holds joint positions.
-        """
+        """Make sure that it is any error, without a solution; return it in words."""
         if self.solved:
             raise self.fail(f'an error, as {why}')
         self.without_solution()
         return code_name(self.code)
 
     def without_solution(self) -> None:
-        """
-        Make sure that an error holds no joint positions; NO_IK_SOLUTION may hold the closest ones.
-
-        :raises CheckFailedError: it holds some, or names and positions do not go together.
-        """
+        """Make sure that it holds no joint positions but, where unsolved, the closest ones."""
         closest = self.code in (Code.NO_IK_SOLUTION, Code.TIMED_OUT)
         if closest and len(self.names) == len(self.values):
             return
@@ -140,32 +116,19 @@ class IkAnswer:
             raise self.fail('no joint positions, as it is an error', came)
 
     def supported(self, feature: str, codes: Collection[int]) -> None:
-        """
-        Make sure that a feature is not refused.
-
-        :raises NotSupportedError: the answer is one of them.
-        """
+        """Raise NotSupportedError where one of some codes refuses a feature."""
         if self.code in codes:
             raise NotSupportedError(f'{feature}: {self.text}')
 
 
 def require_success(code: int, asked: str) -> None:
-    """
-    Make sure that an error code is SUCCESS.
-
-    :raises CheckFailedError: it is another one.
-    """
+    """Make sure that an error code is SUCCESS."""
     if code != SUCCESS:
         raise CheckFailedError(asked, code_name(code), 'SUCCESS')
 
 
 def require_error(code: int, asked: str, *codes: int) -> str:
-    """
-    Make sure that an error code is an error; return it in words.
-
-    :param codes: the errors that it may be; any when left out.
-    :raises CheckFailedError: it is SUCCESS, or another error.
-    """
+    """Make sure that a code is an error, or one of some; return it in words."""
     if code == SUCCESS or (codes and code not in codes):
         expected = ' or '.join(map(code_name, codes)) or 'an error'
         raise CheckFailedError(asked, code_name(code), expected)
@@ -173,24 +136,14 @@ def require_error(code: int, asked: str, *codes: int) -> str:
 
 
 def moveit_type(module: ModuleType, name: str) -> Any:  # noqa: ANN401 - a class without types
-    """
-    Return a type of ``moveit_msgs``.
-
-    :param module: its module of messages, services or actions.
-    :raises NotSupportedError: this build of ``moveit_msgs`` lacks it.
-    """
+    """Return a type of a module of ``moveit_msgs``; NotSupportedError where the build lacks it."""
     if not hasattr(module, name):
         raise NotSupportedError(f'moveit_msgs has no {name} here')
     return getattr(module, name)
 
 
 def offset(T: np.ndarray, T_wanted: np.ndarray) -> tuple[float, float]:
-    """
-    Return the distance [m] and the angle [rad] between two poses.
-
-    :param T: (4, 4).
-    :param T_wanted: (4, 4).
-    """
+    """Return the distance [m] and the angle [rad] between two poses (4, 4)."""
     distance = float(np.linalg.norm(T[:3, 3] - T_wanted[:3, 3]))
     # ‖A − B‖ = 2 √2 sin(angle / 2) in Frobenius' norm, which is exact for small angles too.
     sine = float(np.linalg.norm(T[:3, :3] - T_wanted[:3, :3])) / (2.0 * math.sqrt(2.0))

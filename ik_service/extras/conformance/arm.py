@@ -74,12 +74,7 @@ class TestedArm:
     def moved(
         self, posture: Mapping[str, float], rng: np.random.Generator, step: float
     ) -> dict[str, float]:
-        """
-        Return a posture nearby, within the limits.
-
-        :param posture: where the motion begins.
-        :param step: motion of the joint that moves most [rad] or [m].
-        """
+        """Return a posture within the limits, some joint of which is a step [rad] or [m] away."""
         q, (low, high) = self._vector(posture), self._ranges
         direction = rng.uniform(-1.0, 1.0, len(q))
         motion = step * direction / np.abs(direction).max()
@@ -138,11 +133,7 @@ class TestedArm:
         return self.completed(dict(zip(self.joint_names, q.tolist(), strict=True)))
 
     def completed(self, given: Mapping[str, float]) -> dict[str, float]:
-        """
-        Return the full posture of some joints: mimic joints follow, others stand next to 0.
-
-        :param given: positions by name [rad] or [m].
-        """
+        """Return the full posture: mimic joints follow those given, others stand next to 0."""
         robot, full = self.robot, {}
         for name in robot.movable_joint_names:
             source, multiplier, offset = robot.resolve_mimic(name)
@@ -158,11 +149,7 @@ class TestedArm:
         return [name for name in robot.independent_joint_names if name not in at_work]
 
     def described(self, names: Iterable[str]) -> list[str]:
-        """
-        Return the names that the URDF has, without those that stand for a floating joint here.
-
-        :param names: of links or joints.
-        """
+        """Return the names that the URDF has, without those made for a floating joint here."""
         text = self.robot.urdf_text
         return [name for name in names if f'"{name}"' in text or f"'{name}'" in text]
 

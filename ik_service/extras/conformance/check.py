@@ -55,11 +55,7 @@ class Section(list[Check]):
     def check(
         self, source: str, *, summary: str = '', moveit: str = '', rough: bool = False
     ) -> Callable[[Callable[[Subject], str]], Callable[[Subject], str]]:
-        """
-        Return a decorator that adds a function as a :class:`Check`, called as the function is.
-
-        :param summary: of the check; the docstring of the function by default.
-        """
+        """Return a decorator that adds a function as a :class:`Check`, with its docstring."""
 
         def add(run: Callable[[Subject], str]) -> Callable[[Subject], str]:
             text = summary or ' '.join((run.__doc__ or '').split()).removesuffix('.')

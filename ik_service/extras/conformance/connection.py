@@ -45,11 +45,7 @@ class Connection:
         self._actions: dict[str, ThreadSafeActionClient] = {}
 
     def wait_for(self, kind: type, service: str) -> None:
-        """
-        Wait until a service is there.
-
-        :raises NoServerError: it does not appear in time.
-        """
+        """Wait until a service is there; NoServerError if it does not appear in time."""
         if not self.waited_for(self._client(kind, service).service_is_ready):
             raise NoServerError(
                 f'nobody serves {self.full_name(service)} after {self.patience:g} s; '
@@ -61,11 +57,7 @@ class Connection:
         return bool(self._client(kind, service).service_is_ready())
 
     def waited_for(self, is_there: Callable[[], bool], patience: float | None = None) -> bool:
-        """
-        Wait until something is true; return whether it came true in time.
-
-        :param patience: how long to wait [s]; as for answers by default.
-        """
+        """Wait until something is true; return whether it was in time, which is [s] as given."""
         deadline = time.monotonic() + (self.patience if patience is None else patience)
         while not is_there():
             if time.monotonic() > deadline:
@@ -144,11 +136,7 @@ class Connection:
                 self.node.destroy_client(sender)
 
     def publisher(self, kind: type, topic: str) -> Publisher:
-        """
-        Return the publisher of a topic that the server listens to.
-
-        :raises NotSupportedError: nobody listens.
-        """
+        """Return the publisher of a topic; NotSupportedError where nobody listens."""
         publisher = self._publishers.get(topic)
         if publisher is None:
             publisher = self._publishers[topic] = self.node.create_publisher(kind, topic, 10)
@@ -157,11 +145,7 @@ class Connection:
         return publisher
 
     def send_goal(self, kind: type, action: str, goal: object, asked: str) -> SentGoal:
-        """
-        Send a goal to an action.
-
-        :raises NotSupportedError: the action is not there.
-        """
+        """Send a goal to an action; NotSupportedError where that is not there."""
         client = self._actions.get(action)
         if client is None:
             client = self._actions[action] = ThreadSafeActionClient(self.node, kind, action)
@@ -205,13 +189,7 @@ class SentGoal:
         self._executor.create_task(self._accepted().cancel_goal_async)
 
     def result(self, patience: float) -> Any:  # noqa: ANN401  of the type of the action
-        """
-        Wait for the result and return it.
-
-        :param patience: how long to wait [s].
-        :raises CheckFailedError: the goal was rejected.
-        :raises NoAnswerError: no result came in time.
-        """
+        """Wait some seconds for the result and return it; CheckFailedError if rejected or late."""
         self._accepted()
         if not self._ended.wait(patience):
             raise NoAnswerError(self._asked, f'no result within {patience:g} s', 'a result')

@@ -35,12 +35,7 @@ exit code: 0 no check has failed, 1 one has, 2 a wrong command or no server
 
 
 def parse(arguments: Sequence[str]) -> tuple[Namespace, list[str]]:
-    """
-    Return the options, and the arguments for ROS.
-
-    :param arguments: the command line after the program's name.
-    :raises SystemExit: the command line is wrong, or asked for help.
-    """
+    """Return the options, and the arguments for ROS."""
     own, ros = split_ros_arguments(arguments)
     return _parser().parse_args(own), ros
 

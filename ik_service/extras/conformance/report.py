@@ -54,11 +54,7 @@ class Report:
         sys.stdout.flush()
 
     def end(self, seconds: float) -> None:
-        """
-        Print the summary.
-
-        :param seconds: how long all took [s].
-        """
+        """Print the summary, with how long all took [s]."""
         counts = Counter(outcome.verdict for outcome in self._outcomes)
         parts = [f'{counts[verdict]} {verdict.value}' for verdict in Verdict if counts[verdict]]
         print(f'\n{", ".join(parts) or "no checks"}, in {time_text(seconds)}')
@@ -111,12 +107,7 @@ class ReportFileError(IkServiceError):
 
 
 def write_junit(path: Path, outcomes: Sequence[Outcome], about: dict[str, str]) -> None:
-    """
-    Write outcomes as JUnit XML, a test case a check.
-
-    :param about: server, robot and so on, as properties of the suite.
-    :raises ReportFileError: it cannot be written.
-    """
+    """Write outcomes as JUnit XML, a test case a check; ``about`` becomes its properties."""
     counts = Counter(outcome.verdict for outcome in outcomes)
     skipped = counts[Verdict.NOT_SUPPORTED] + counts[Verdict.NOT_RUN]
     suite = ElementTree.Element(
@@ -159,11 +150,7 @@ def _add_case(suite: ElementTree.Element, outcome: Outcome) -> None:
 
 
 def write_json(path: Path, outcomes: Sequence[Outcome], about: dict[str, str]) -> None:
-    """
-    Write outcomes as JSON.
-
-    :raises ReportFileError: it cannot be written.
-    """
+    """Write outcomes as JSON."""
     checks = []
     for outcome in outcomes:
         failure = outcome.failure

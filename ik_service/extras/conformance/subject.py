@@ -84,11 +84,7 @@ class Subject:
     # Postures
 
     def postures(self, count: int, purpose: str) -> list[Posture]:
-        """
-        Return random postures within the joint limits; the same for the same purpose.
-
-        :param purpose: name of the use, as the seed of the random numbers.
-        """
+        """Return random postures within the limits, the same for the same purpose."""
         rng = np.random.default_rng(zlib.crc32(purpose.encode()))
         return [self.arm.random_posture(rng) for _ in range(count)]
 
@@ -102,11 +98,7 @@ class Subject:
         return {tip: poses[tip] for tip in self.arm.tips}
 
     def single_tip(self) -> str:
-        """
-        Return the tip, for checks that are about one link.
-
-        :raises NotSupportedError: the group has several tips.
-        """
+        """Return the tip, for checks about one link; NotSupportedError for several."""
         if len(self.arm.tips) > 1:
             raise NotSupportedError(f'the group places {len(self.arm.tips)} links together')
         return self.arm.tips[0]
@@ -156,12 +148,7 @@ class Subject:
     def ik(
         self, request: GetPositionIK.Request, asked: str, patience: float | None = None
     ) -> IkAnswer:
-        """
-        Ask ``compute_ik``.
-
-        :param patience: how long to wait for this answer [s], if not as for others.
-        :raises NoAnswerError: no answer came.
-        """
+        """Ask ``compute_ik``, with a patience [s] of its own; NoAnswerError if none comes."""
         answer, seconds = self.connection.ask(GetPositionIK, COMPUTE_IK, request, asked, patience)
         return IkAnswer.of(asked, answer, seconds)
 
@@ -206,30 +193,16 @@ class Subject:
         return found, *worst
 
     def close(self, distance: float, angle: float) -> bool:
-        """
-        Return whether an error is within the tolerances.
-
-        :param distance: error of the position [m].
-        :param angle: error of the orientation [rad].
-        """
+        """Return whether errors [m] and [rad] are within the tolerances."""
         settings = self.settings
         return distance <= settings.position_tolerance and angle <= settings.orientation_tolerance
 
     def places(self, T: np.ndarray, T_wanted: np.ndarray) -> bool:
-        """
-        Return whether a pose is another one, within the tolerances.
-
-        :param T: (4, 4).
-        :param T_wanted: (4, 4).
-        """
+        """Return whether a pose (4, 4) is another one, within the tolerances."""
         return self.close(*offset(T, T_wanted))
 
     def inside_limits(self, answer: IkAnswer) -> Posture:
-        """
-        Return the posture of an answer that has to be a solution within the joint limits.
-
-        :raises CheckFailedError: it is none.
-        """
+        """Return the posture of an answer, which has to be a solution within the limits."""
         found = answer.positions()
         known = self.arm.robot.movable_joint_names
         strange = [name for name in found if name not in known]
@@ -249,23 +222,14 @@ class Subject:
         return found
 
     def once(self, name: str, value: Any) -> Any:  # noqa: ANN401  whatever a check keeps
-        """
-        Return a value that several checks share; kept from the first call on.
-
-        :param value: returns it.
-        """
+        """Return a value that several checks share, kept from the first call on."""
         if name not in self._kept:
             self._kept[name] = value()
         return self._kept[name]
 
 
 def set_posture(state: RobotState, posture: Posture | None) -> None:
-    """
-    Write a posture into a message.
-
-    :param state: the message, changed.
-    :param posture: the posture; None for the present one.
-    """
+    """Write a posture into a message; None for the present one."""
     if posture is None:
         state.is_diff = True
     else:
@@ -274,11 +238,7 @@ def set_posture(state: RobotState, posture: Posture | None) -> None:
 
 
 def trajectory_postures(trajectory: RobotTrajectory, start: Posture) -> list[Posture]:
-    """
-    Return the postures at the points of a trajectory.
-
-    :param start: positions of the joints that it does not move.
-    """
+    """Return the postures at the points of a trajectory; other joints as at the start."""
     joints = trajectory.joint_trajectory
     return [
         {**start, **dict(zip(joints.joint_names, point.positions, strict=True))}

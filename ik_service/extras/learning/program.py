@@ -85,11 +85,7 @@ def measure_effort(solver: Solver, targets: np.ndarray) -> Effort:
 
 
 def mean_guess_time(guess: TableGuess, targets: np.ndarray) -> float:
-    """
-    Return the mean time of a guess [s].
-
-    :param targets: (N, 4, 4) T_base_tip, N at least 1.
-    """
+    """Return the mean time of a guess [s] for targets (N, 4, 4) T_base_tip."""
     guess.guess(targets[0])
     times = []
     for T in targets:

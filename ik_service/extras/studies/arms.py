@@ -21,19 +21,11 @@ ARMS = {
 
 @lru_cache
 def load_arm(name: str) -> KinematicChain:
-    """
-    Return the chain of an arm, from its base to its tool.
-
-    :param name: one of :data:`ARMS`.
-    """
+    """Return the chain of one of :data:`ARMS`, from its base to its tool."""
     return Robot.from_urdf(urdf_path(name)).chain(*ARMS[name])
 
 
 def manipulability(chain: KinematicChain, q: np.ndarray, rows: slice = slice(None)) -> float:
-    """
-    Return Yoshikawa's measure √det(J Jᵀ): 0 at a singular posture (Yoshikawa 1985, eq. 9).
-
-    :param q: (n,) posture [rad] or [m].
-    """
+    """Return Yoshikawa's measure √det(J Jᵀ) at q (n,): 0 if singular (Yoshikawa 1985, eq. 9)."""
     J = chain.jacobian(q)[rows]
     return math.sqrt(max(0.0, float(np.linalg.det(J @ J.T))))

@@ -66,12 +66,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> list[Path]:
-    """
-    Solve the poses with each method, with its default options, from the middle of the limits.
-
-    :param arguments: ``output``, ``poses``.
-    :returns: the files written.
-    """
+    """Solve ``poses`` with each method, with its defaults, from the middle of the limits."""
     folder: Path = arguments.output
     records = []
     for arm, chain, targets in problems(arguments.poses):
@@ -101,12 +96,7 @@ def measure(
     targets: list[np.ndarray],
     options: IkOptions | None = None,
 ) -> Record:
-    """
-    Solve all targets with a method.
-
-    :param targets: (4, 4) each, T_base_tip.
-    :param options: options of the solver; the defaults when left out.
-    """
+    """Solve all targets, T_base_tip (4, 4) each, with a method and its options."""
     solver = Solver(chain, method, options)
     solver.warm_up()
     results = [solver.solve(target) for target in targets]
@@ -175,11 +165,7 @@ def _draw_share(axes: Axes, records: list[Record], quantity: str, scale: float =
 
 
 def draw_methods(folder: Path) -> list[Path]:
-    """
-    Draw ``method-<name>.png`` of every solver, and write ``method-paths.csv``.
-
-    :returns: the files written.
-    """
+    """Draw ``method-<name>.png`` of every solver, and write ``method-paths.csv``."""
     chain = load_arm(_ARM)
     target = np.eye(4)
     target[:2, 3] = _TARGET

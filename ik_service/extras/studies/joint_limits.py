@@ -68,12 +68,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> list[Path]:
-    """
-    Solve the poses with each method and strategy.
-
-    :param arguments: ``output``, ``poses``.
-    :returns: the files written.
-    """
+    """Solve ``poses`` with each method and strategy."""
     folder: Path = arguments.output
     chain = load_arm(_ARM)
     targets = [chain.forward(q) for q in chain.random_postures(arguments.poses, _RANDOM_SEED)]

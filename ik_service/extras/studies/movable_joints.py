@@ -77,12 +77,7 @@ def add_arguments(_parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> list[Path]:
-    """
-    Solve the cases and draw the body before and after.
-
-    :param arguments: ``output``.
-    :returns: the files written.
-    """
+    """Solve the cases and draw the body before and after."""
     folder: Path = arguments.output
     robot = Robot.from_urdf(urdf_path('upper_body'))
     answers = [answer(robot, target, case) for target in TARGETS for case in CASES]
@@ -106,12 +101,7 @@ def run(arguments: Namespace) -> list[Path]:
 
 
 def answer(robot: Robot, target: str, case: str) -> Answer:
-    """
-    Put the right hand at a target.
-
-    :param target: one of :data:`TARGETS`.
-    :param case: one of :data:`CASES`.
-    """
+    """Put the right hand at one of :data:`TARGETS`, in one of :data:`CASES`."""
     chain = robot.chain(_BASE, _TIP, locked=dict.fromkeys(CASES[case], 0.0))
     seed = chain.joint_vector(_POSTURE, default=np.zeros(chain.n))
     T = np.eye(4)

@@ -51,12 +51,7 @@ def add_arguments(_parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> list[Path]:
-    """
-    Lower each objective without moving the tip.
-
-    :param arguments: ``output``.
-    :returns: the files written.
-    """
+    """Lower each objective without moving the tip."""
     folder: Path = arguments.output
     chain = load_arm(_ARM)
     descents = [descend(chain, objective, gain) for gain in GAINS for objective in OBJECTIVES]
@@ -72,12 +67,7 @@ def run(arguments: Namespace) -> list[Path]:
 
 
 def descend(chain: KinematicChain, objective: str, gain: float) -> Descent:
-    """
-    Lower an objective with the tip where it is.
-
-    :param objective: one of :data:`~ik_service.solvers.options.OBJECTIVES`.
-    :param gain: β, the share of the slope that a step goes down.
-    """
+    """Lower an objective with the tip where it is; β is the share of the slope in a step."""
     posture = _PREFERRED if objective == 'preferred_posture' else None
     options = IkOptions(objective=objective, null_space_gain=gain, preferred_posture=posture)
     search = SingleSearch(chain, 'pseudoinverse', _ITERATIONS, options).run(
@@ -89,11 +79,7 @@ def descend(chain: KinematicChain, objective: str, gain: float) -> Descent:
 
 
 def value(chain: KinematicChain, objective: str, q: np.ndarray) -> float:
-    """
-    Return an objective, as the solvers define it.
-
-    :param q: (n,) [rad] or [m].
-    """
+    """Return an objective at q (n,) [rad] or [m], as the solvers define it."""
     half = (chain.upper - chain.lower) / 2
     if objective == 'joint_centers':
         return float(0.5 * np.sum(((q - chain.lower - half) / half) ** 2))

@@ -75,12 +75,7 @@ class FoundPath:
 
 
 def whole_path(chain: KinematicChain, targets: np.ndarray, start: np.ndarray) -> FoundPath:
-    """
-    Find a path as a whole.
-
-    :param targets: (N, 4, 4) T_base_tip.
-    :param start: (n,) where it begins [rad] or [m].
-    """
+    """Find the path through targets (N, 4, 4) T_base_tip as a whole, from a start (n,)."""
     solve_path(chain, targets[:_COMPILED], start)
     began = perf_counter()
     path = solve_path(chain, targets, start)
@@ -88,12 +83,7 @@ def whole_path(chain: KinematicChain, targets: np.ndarray, start: np.ndarray) ->
 
 
 def stepwise_path(chain: KinematicChain, targets: np.ndarray, start: np.ndarray) -> FoundPath:
-    """
-    Solve pose after pose, each from the answer before, with the default solver.
-
-    :param targets: (N, 4, 4) T_base_tip.
-    :param start: (n,) where it begins [rad] or [m].
-    """
+    """Solve pose after pose (N, 4, 4), each from the answer before, the first from a start."""
     solve_ik_batch(chain, targets[:_COMPILED], start, chained=True)
     began = perf_counter()
     batch = solve_ik_batch(chain, targets, start, chained=True)
@@ -137,12 +127,7 @@ def random_corners(chain: KinematicChain, seed: int, legs: int, share: float) ->
 
 
 def poses_along(chain: KinematicChain, path: np.ndarray) -> np.ndarray:
-    """
-    Return the poses of the tip along a joint path.
-
-    :param path: (k, n) joint vectors [rad] or [m].
-    :returns: (k, 4, 4) T_base_tip.
-    """
+    """Return the poses (k, 4, 4) T_base_tip of the tip along a joint path (k, n)."""
     return np.array([chain.forward(q) for q in path]).reshape(-1, 4, 4)
 
 
@@ -165,12 +150,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> list[Path]:
-    """
-    Go along a path with both methods, and write a figure and two tables.
-
-    :param arguments: ``output``, ``poses``, ``legs``.
-    :returns: the files written.
-    """
+    """Go along a path of ``poses`` and ``legs`` with both methods; write figure and tables."""
     chain = load_arm(_ARM)
     truth = wandering_path(chain, _RANDOM_SEED, arguments.poses, arguments.legs)
     targets = poses_along(chain, truth)

@@ -57,12 +57,7 @@ class Study(Protocol):
 
 
 def load_study(name: str) -> Study:
-    """
-    Import a study.
-
-    :param name: one of :data:`STUDY_NAMES`.
-    :raises UnknownStudyError: there is no such study; lists the valid ones.
-    """
+    """Import one of :data:`STUDY_NAMES`; UnknownStudyError lists them."""
     if name not in STUDY_NAMES:
         raise UnknownStudyError(name, STUDY_NAMES)
     module = _REACH_STUDY if name == _REACH else f'{__package__}.{name.replace("-", "_")}'
@@ -123,11 +118,7 @@ def _overview() -> str:
 
 
 def _parse(name: str, options: Sequence[str]) -> Namespace:
-    """
-    Parse the options of a study.
-
-    :raises UnknownStudyError: there is no such study.
-    """
+    """Parse the options of a study."""
     study = load_study(name)
     parser = ArgumentParser(prog=f'ik_study {name}', description=study.SUMMARY)
     parser.add_argument(

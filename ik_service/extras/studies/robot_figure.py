@@ -44,12 +44,7 @@ class View:
         return np.array([[-s, c, 0.0], [-c * v, -s * v, u], [c * u, s * u, v]])
 
     def project(self, points: np.ndarray) -> np.ndarray:
-        """
-        Project points into the view.
-
-        :param points: (..., 3) in the root frame [m].
-        :returns: (..., 2) [m].
-        """
+        """Project points (..., 3) of the root frame [m] into the view, (..., 2) [m]."""
         return points @ self.axes[:2].T
 
 
@@ -98,26 +93,13 @@ def draw_robot(
 
 
 def draw_target(axes: Axes, position: np.ndarray, view: View, color: str) -> None:
-    """
-    Mark a point in front of everything.
-
-    :param axes: as for :func:`draw_robot`.
-    :param position: (3,) in the root frame [m].
-    :param view: from where it is seen.
-    :param color: as Matplotlib names it.
-    """
+    """Mark a point (3,) of the root frame [m] in front of everything."""
     x, y = view.project(position)
     axes.plot(x, y, 'o', color=color, markersize=9, markeredgecolor='white', zorder=4)
 
 
 def prepare(axes: Axes, width: tuple[float, float], height: tuple[float, float]) -> None:
-    """
-    Set the limits of axes, with equal scales and without ticks.
-
-    :param axes: 2-D axes.
-    :param width: left and right limit [m].
-    :param height: lower and upper limit [m].
-    """
+    """Set the limits of axes [m], with equal scales and without ticks."""
     axes.set_xlim(*width)
     axes.set_ylim(*height)
     axes.set_aspect('equal')

@@ -104,11 +104,7 @@ class LineRun:
 
 
 def follow(line: Line, method: str, iterations: int) -> LineRun:
-    """
-    Follow a line with a method.
-
-    :param method: one of :func:`~ik_service.solver_names`, or WHOLE_SOLVE.
-    """
+    """Follow a line with one of :func:`~ik_service.solver_names`, or WHOLE_SOLVE."""
     chain = load_arm(line.arm)
     depth, targets = waypoints(chain, line)
     options = IkOptions(task_weights=line.weights, joint_limits='ignore')
@@ -156,12 +152,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> list[Path]:
-    """
-    Follow the lines with each method, and draw the joint motions.
-
-    :param arguments: ``output``, ``iterations``.
-    :returns: the files written.
-    """
+    """Follow the lines with each method, by ``iterations`` a waypoint; draw the joint motions."""
     folder: Path = arguments.output
     runs = [
         follow(line, method, arguments.iterations)

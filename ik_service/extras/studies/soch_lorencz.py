@@ -83,11 +83,7 @@ def arm() -> KinematicChain:
 
 
 def ellipse(angle: np.ndarray) -> np.ndarray:
-    """
-    Return points of the ellipse (..., 2) [points].
-
-    :param angle: (...) [rad].
-    """
+    """Return points of the ellipse (..., 2) [points] at angles (...) [rad]."""
     a, b = SEMI_AXES
     return np.stack([a * np.cos(angle), b * np.sin(angle)], axis=-1)
 
@@ -98,11 +94,7 @@ def waypoints() -> np.ndarray:
 
 
 def follow(method: str, weight: float = float('nan')) -> Run:
-    """
-    Take one undamped step towards each waypoint, without joint limits.
-
-    :param method: INVERSION or EXTENDED.
-    """
+    """Take one undamped step of INVERSION or EXTENDED towards each waypoint, without limits."""
     chain = arm()
     options = IkOptions(
         task_weights=_PLANE, joint_limits='ignore', position_tolerance=_NEVER_REACHED
@@ -128,24 +120,14 @@ def follow(method: str, weight: float = float('nan')) -> Run:
 
 
 def matrix(chain: KinematicChain, q: np.ndarray, method: str, weight: float) -> np.ndarray:
-    """
-    Return the matrix that a method inverts: (2, 6), or (12, 6) when it is extended.
-
-    :param chain: the paper's arm.
-    :param q: (6,) [rad].
-    :param method: INVERSION or EXTENDED.
-    """
+    """Return the matrix that a method inverts at q (6,): (2, 6), or (12, 6) if extended."""
     if method == INVERSION:
         return chain.jacobian(q)[:2]
     return extended_matrix(chain, q, IkOptions(task_weights=_PLANE, element_weight=weight))
 
 
 def tips(q: np.ndarray) -> np.ndarray:
-    """
-    Return positions of the tip (N, 2) [points].
-
-    :param q: (N, 6) postures [rad].
-    """
+    """Return positions of the tip (N, 2) [points] in postures (N, 6) [rad]."""
     chain = arm()
     return np.array([chain.forward(row)[:2, 3] for row in q]) / POINT
 
@@ -178,12 +160,7 @@ def add_arguments(_parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> list[Path]:
-    """
-    Follow the ellipse with inversion and with the extended Jacobian, for several weights w.
-
-    :param arguments: ``output``.
-    :returns: the files written.
-    """
+    """Follow the ellipse with inversion and with the extended Jacobian, for several weights w."""
     folder: Path = arguments.output
     runs = [follow(INVERSION), *(follow(EXTENDED, weight) for weight in WEIGHTS)]
     sweep = [follow(EXTENDED, weight) for weight in _MORE_WEIGHTS]

@@ -74,12 +74,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> list[Path]:
-    """
-    Iterate with many fixed gains, and draw the errors.
-
-    :param arguments: ``output``, ``iterations``.
-    :returns: the files written.
-    """
+    """Iterate with many fixed gains, ``iterations`` steps each, and draw the errors."""
     folder: Path = arguments.output
     chain = load_arm(_ARM)
     bounds = largest_stable_gains(chain)
@@ -105,12 +100,7 @@ def run(arguments: Namespace) -> list[Path]:
 def run_fixed_gain(
     chain: KinematicChain, method: str, gain: float, iterations: int
 ) -> FixedGainRun:
-    """
-    Iterate with a fixed step gain.
-
-    :param method: 'pseudoinverse' or 'transpose'.
-    :param iterations: steps at most.
-    """
+    """Iterate with a fixed step gain of 'pseudoinverse' or 'transpose'."""
     options = IkOptions(
         step_gain=float(gain),
         task_weights=_POSITION,

@@ -46,11 +46,7 @@ def series(
 
 
 def read_csv(path: Path) -> list[dict[str, Value]]:
-    """
-    Read a table that :func:`write_csv` wrote.
-
-    :returns: one dictionary a row, by column; numbers as int or float.
-    """
+    """Read a table that :func:`write_csv` wrote: a dictionary a row; numbers as int or float."""
     with path.open(newline='', encoding='utf-8') as file:
         return [{name: _value(text) for name, text in row.items()} for row in csv.DictReader(file)]
 

@@ -63,11 +63,7 @@ class Circle:
     duration: float
 
     def pose(self, time: float) -> np.ndarray:
-        """
-        Return the target on the circle, (4, 4) T_base_target.
-
-        :param time: since the start [s].
-        """
+        """Return the target on the circle, (4, 4) T_base_target, so long after the start [s]."""
         angle = 2.0 * math.pi * time / self.duration
         T = self.T_base_start.copy()
         T[0, 3] += self.radius * math.sin(angle)
@@ -148,11 +144,7 @@ class ClosedLoop:
         return self._track(rows, [T_base_target] * len(rows))
 
     def follow(self, circle: Circle) -> Track:
-        """
-        Follow a circle from where the arm is, with a target in every tick.
-
-        :param circle: it starts where the arm is.
-        """
+        """Follow a circle from where the arm is, with a target in every tick."""
         count = round(circle.duration / self._period)
         rows = [self._tick(circle.pose(k * self._period)) for k in range(count)]
         # A tick ends a period after its target was published.
@@ -263,14 +255,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> list[Path]:
-    """
-    Hold a pose and follow a circle with each arm and engine.
-
-    :param arguments: ``output``, ``engine``, ``radius``, ``duration``, ``velocity_scaling``,
-        ``acceleration_time``.
-    :returns: the files written.
-    :raises MissingExtraError: MuJoCo is wanted and not installed.
-    """
+    """Hold a pose and follow a circle with each arm and engine; the arguments are the options."""
     folder: Path = arguments.output
     outcomes = [_pursue(case, arguments) for case in cases(arguments.engine)]
     _print_summary(outcomes, arguments)
@@ -284,11 +269,7 @@ def run(arguments: Namespace) -> list[Path]:
 
 
 def cases(engine: str | None) -> list[Case]:
-    """
-    Return the cases; those with physics also with partial and no gravity compensation.
-
-    :param engine: only those with this engine; None for all.
-    """
+    """Return the cases of an engine, None for all; with physics also less compensation."""
     several = [
         Case(arm, name, compensation)
         for arm in _START

@@ -66,12 +66,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> list[Path]:
-    """
-    Solve for the targets with every method, and draw errors and motions.
-
-    :param arguments: ``output``, ``iterations``.
-    :returns: the files written.
-    """
+    """Solve for the targets with every method, ``iterations`` steps; draw errors and motions."""
     folder: Path = arguments.output
     chain = load_arm(_ARM)
     attempts = [
@@ -113,11 +108,7 @@ def targets(chain: KinematicChain) -> dict[str, np.ndarray]:
 def attempt(
     chain: KinematicChain, name: str, target: np.ndarray, method: str, iterations: int
 ) -> Attempt:
-    """
-    Solve for a target with a method.
-
-    :param target: (4, 4) T_base_tip.
-    """
+    """Solve for a target T_base_tip (4, 4) with a method."""
     search = SingleSearch(chain, method, iterations).run(target, np.array(_SEED))
     solver = Solver(chain, method)
     answers = [solver.solve(target, _SEED) for _ in range(_REPEATS)]

@@ -48,12 +48,7 @@ def methods() -> tuple[str, ...]:
 
 
 def run(arguments: Namespace) -> list[Path]:
-    """
-    Solve the poses with each variant of each method, from the middle of the limits.
-
-    :param arguments: ``output``, ``poses``.
-    :returns: the files written.
-    """
+    """Solve ``poses`` with each variant of each method, from the middle of the limits."""
     folder: Path = arguments.output
     runs: Runs = {}
     for arm, chain, targets in problems(arguments.poses):
@@ -77,12 +72,7 @@ def run(arguments: Namespace) -> list[Path]:
 
 
 def single_search(chain: KinematicChain, method: str, variant: str) -> Search:
-    """
-    Search once for a pose of the Panda, without giving up.
-
-    :param method: one of :func:`methods`.
-    :param variant: one of :data:`~ik_service.solvers.options.VARIANTS`.
-    """
+    """Search once for a pose of the Panda with a variant of a method, without giving up."""
     search = SingleSearch(chain, method, _ITERATIONS, IkOptions(variant=variant))
     return search.run(chain.forward(_GOAL), chain.mid_range())
 

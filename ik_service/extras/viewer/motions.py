@@ -108,11 +108,7 @@ class Motions:
         self._execution = self._link.execute(motion, self._newest.taking(self._end))
 
     def drag(self, T_root_target: np.ndarray, is_going_on: bool) -> None:
-        """
-        Take the pose of the gizmo as the target.
-
-        :param T_root_target: (4, 4) [m].
-        """
+        """Take the pose (4, 4) [m] of the gizmo in the root frame as the target."""
         if self._display is not None:
             self._give_way()
             T = self._display.base_from_root() @ T_root_target
@@ -142,20 +138,12 @@ class Motions:
             self.go_to_pose(random_reachable_pose(view.arm.chain, rng, 0.1 * view.size))
 
     def go_to_pose(self, T_base_tip: np.ndarray) -> None:
-        """
-        Go to a pose.
-
-        :param T_base_tip: (4, 4) [m].
-        """
+        """Go to a pose T_base_tip (4, 4) [m]."""
         self._give_way()
         self._target.set(T_base_tip)
 
     def move_joints(self, joints: Mapping[str, float]) -> None:
-        """
-        Go to positions of sliders; other joints go on to where they were sent, or stay.
-
-        :param joints: positions by name [rad] or [m].
-        """
+        """Go to positions [rad] or [m] of sliders; others go on to where they were sent."""
         self._move(joints, 'there', kept=self._goal)
 
     def stop(self) -> None:

@@ -58,11 +58,7 @@ class RobotDisplay:
         return None if found is None else found[1]
 
     def joints(self, indices: np.ndarray | None = None) -> np.ndarray | None:
-        """
-        Return measured positions [rad] or [m]; None while some are missing.
-
-        :param indices: (n,) of the joints in the full posture; None for those of the chain.
-        """
+        """Return measured positions (n,), of the chain by default; None while some are missing."""
         found = self.measured.joints(indices)
         return None if found is None else found[0]
 
@@ -106,11 +102,7 @@ class RobotDisplay:
         self._is_reachable, self._message = is_reachable, message
 
     def show_preview(self, poses: Poses) -> None:
-        """
-        Show the robot in another posture, until the sliders follow the arm again.
-
-        :param poses: (4, 4) T_root_link by link [m].
-        """
+        """Show the robot with its links elsewhere, until the sliders follow the arm again."""
         self._scene.preview.place(poses, beside=self._poses)
 
     def show_world(self, picture: WorldPicture) -> None:
@@ -151,11 +143,7 @@ class RobotDisplay:
             scene.show_trail(self._trail, panel.trail_switch.value)
 
     def refresh(self, now: float, target: Target, panel: Panel, solve: SolveReport | None) -> None:
-        """
-        Show the live values in the panel.
-
-        :param solve: figures of the node's last solve; None without any.
-        """
+        """Show the live values in the panel, with the node's last solve; None without any."""
         self._trail_is_new = True  # its switch may have been used
         q = self.joints()
         if q is None:

@@ -145,11 +145,7 @@ def _world_object(subject: Subject) -> str:
 
 
 def box_size(subject: Subject) -> float:
-    """
-    Return the edge of a box that links near its middle cannot stay out of [m].
-
-    :raises NotSupportedError: the links that the arm moves have no shapes.
-    """
+    """Return the edge [m] of a box that links near its middle cannot stay out of."""
     arm = subject.arm
     moved = {*arm.links_between(), *arm.tips}.union(*map(arm.attached_to, arm.tips))
     shapes = read_collision_geometry(arm.robot.description)
@@ -159,12 +155,7 @@ def box_size(subject: Subject) -> float:
 
 
 def box_object(frame: str, centre: list[float], size: float) -> CollisionObject:
-    """
-    Return a cube as a message that adds it.
-
-    :param centre: x, y and z [m].
-    :param size: its edge [m].
-    """
+    """Return a cube, by its centre and edge [m], as a message that adds it."""
     message = CollisionObject(id=_OBJECT, operation=CollisionObject.ADD)
     message.header.frame_id = frame
     message.pose.orientation.w = 1.0
@@ -215,11 +206,7 @@ def _avoiding(subject: Subject, seed: Posture, asked: str) -> IkAnswer:
 
 
 def random_states(subject: Subject) -> tuple[list[Posture], list[Posture]]:
-    """
-    Return random postures that are valid, and those that are not, by the server's word.
-
-    :raises NotSupportedError: there is no check_state_validity.
-    """
+    """Return random postures that are valid, and those that are not, by the server's word."""
 
     def ask() -> tuple[list[Posture], list[Posture]]:
         valid: list[Posture] = []
@@ -238,11 +225,7 @@ def _require_valid(subject: Subject, posture: Posture, answer: IkAnswer) -> None
 
 
 def ask_validity(subject: Subject, posture: Posture, asked: str) -> Any:  # noqa: ANN401
-    """
-    Ask check_state_validity about a posture, and return the answer.
-
-    :raises NotSupportedError: there is no such service.
-    """
+    """Ask check_state_validity about a posture; NotSupportedError where there is none."""
     kind = moveit_type(srv, 'GetStateValidity')
     request = kind.Request(group_name=subject.group_name)
     set_posture(request.robot_state, posture)
@@ -326,11 +309,7 @@ def _scene_whole(subject: Subject) -> str:
 
 
 def free_seed(subject: Subject) -> Posture:
-    """
-    Return a posture whose pose is solved free of collisions.
-
-    :raises NotSupportedError: there is none, or no scene that may be changed.
-    """
+    """Return a posture solved free of collisions; NotSupportedError where there is none."""
     if not subject.settings.change_world:
         raise NotSupportedError('it changes the scene of the server: --change-world')
     box_size(subject)
@@ -353,11 +332,7 @@ def free_seed(subject: Subject) -> Posture:
 
 @contextmanager
 def scene_box(subject: Subject, seed: Posture) -> Iterator[None]:
-    """
-    Apply a scene with a box around the tip for a ``with`` block.
-
-    :param seed: the posture of the arm whose tip is meant.
-    """
+    """Apply a scene with a box around the tip of a posture for a ``with`` block."""
     centre = subject.tips_at(seed)[subject.arm.tips[0]][:3, 3].tolist()
     box = box_object(_root(subject), centre, box_size(subject))
     box.id = _SCENE_BOX

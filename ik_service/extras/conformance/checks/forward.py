@@ -93,12 +93,7 @@ def _fk_unknown_frame(subject: Subject) -> str:
 def answered_poses(
     answer: GetPositionFK.Response, links: list[str], asked: str
 ) -> dict[str, np.ndarray]:
-    """
-    Return the poses of an answer of ``compute_fk`` that has to be a success.
-
-    :returns: (4, 4) by link.
-    :raises CheckFailedError: it is none, or has other links.
-    """
+    """Return the poses (4, 4) by link of an answer of ``compute_fk``; it has to be a success."""
     require_success(answer.error_code.val, asked)
     names, count = list(answer.fk_link_names), len(answer.pose_stamped)
     if names != links or count != len(links):

@@ -282,11 +282,7 @@ class MeasuredJoints:
         node.create_subscription(JointState, JOINT_STATES, self._on_state, qos_profile_sensor_data)
 
     def wait(self, patience: float) -> bool:
-        """
-        Wait until every joint of the arm is measured; return whether that is so in time.
-
-        :param patience: how long to wait [s].
-        """
+        """Wait some seconds for every joint to be measured; return whether it is."""
         until = time.monotonic() + patience
         with self._news:
             while self.missing():

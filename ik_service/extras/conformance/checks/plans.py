@@ -246,11 +246,7 @@ def _plan_not_a_number(subject: Subject) -> str:
 
 # Requests
 def near_postures(subject: Subject) -> tuple[Posture, Posture]:
-    """
-    Return two postures near each other, which are valid where the server says so.
-
-    :raises NotSupportedError: there are none, or the group places several links.
-    """
+    """Return two near postures, valid as far as the server says; NotSupportedError without."""
     subject.single_tip()
 
     def find() -> tuple[Posture, Posture] | None:
@@ -280,12 +276,7 @@ def motion_request(
     *goals: Any,  # noqa: ANN401 - of moveit_msgs, without types
     start: Posture | None = None,
 ) -> Any:  # noqa: ANN401
-    """
-    Return a MotionPlanRequest.
-
-    :param goals: the alternative goals, as Constraints.
-    :param start: the start; None for where the arm is.
-    """
+    """Return a MotionPlanRequest for alternative goals, from a start or from where the arm is."""
     kind = moveit_type(msg, 'MotionPlanRequest')
     request = kind(group_name=subject.group_name, num_planning_attempts=1)
     request.allowed_planning_time = _TIME
@@ -296,11 +287,7 @@ def motion_request(
 
 
 def joint_goal(subject: Subject, posture: Posture, tolerance: float = _JOINT_TOLERANCE) -> Any:  # noqa: ANN401
-    """
-    Return a goal of the arm's joints.
-
-    :param tolerance: tolerance of each joint [rad] or [m].
-    """
+    """Return a goal of the arm's joints, with a tolerance for each [rad] or [m]."""
     goal = msg.Constraints()
     goal.joint_constraints = [
         msg.JointConstraint(
@@ -316,11 +303,7 @@ def joint_goal(subject: Subject, posture: Posture, tolerance: float = _JOINT_TOL
 
 
 def pose_goal(subject: Subject, T: np.ndarray) -> Any:  # noqa: ANN401
-    """
-    Return a goal of the tip's pose, as clients of MoveIt send it.
-
-    :param T: (4, 4) T_root_tip.
-    """
+    """Return a goal of the tip's pose T_root_tip (4, 4), as clients of MoveIt send it."""
     frame, tip = subject.arm.robot.root_link, subject.single_tip()
     return goal_at(T, frame, tip, _POSITION_TOLERANCE, _ANGLE_TOLERANCE)
 

@@ -262,11 +262,7 @@ def _time_code(subject: Subject) -> str:
 
 
 def _cut_short(subject: Subject) -> IkAnswer:
-    """
-    Return the answer to a reachable pose whose search was cut short by its time-out.
-
-    :raises NotSupportedError: none was, so nothing can be said about time-outs.
-    """
+    """Return the answer to a reachable pose whose search was cut short by its time-out."""
 
     def ask() -> IkAnswer | None:
         seeds = subject.postures(_TRIES, 'cut seeds')

@@ -268,11 +268,7 @@ class NodeMonitor:
         return status
 
     def update_facts(self, **changes: Any) -> None:  # noqa: ANN401 (of the field's type)
-        """
-        Update the known facts.
-
-        :param changes: fields of :class:`ConnectionFacts` with their new values.
-        """
+        """Update the known facts: fields of :class:`ConnectionFacts` with new values."""
         self.facts = replace(self.facts, **changes)
 
     def set_parameters(self, values: Mapping[str, Value], on_result: OnResult) -> None:
@@ -299,11 +295,7 @@ class NodeMonitor:
     def read_parameters(
         self, names: Sequence[str], on_values: Callable[[Mapping[str, Value]], object]
     ) -> None:
-        """
-        Request parameters of the node.
-
-        :param on_values: called with those that it has, unless it does not answer.
-        """
+        """Request parameters of the node; ``on_values`` gets those that it has, if it answers."""
         if self._parameters is not None and self._parameters.is_ready():
             self._parameters.read(
                 names,

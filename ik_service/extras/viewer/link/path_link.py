@@ -246,20 +246,12 @@ class PathLink:
     def execute(
         self, message: RobotTrajectory, on_end: Callable[[ExecutionEnd], object]
     ) -> Execution:
-        """
-        Let the node move the arm along a trajectory.
-
-        :param on_end: called once, in the thread that spins, when it has ended or was refused.
-        """
+        """Let the node follow a trajectory; ``on_end`` is called once, by the spinning thread."""
         return Execution(self._action, message, on_end)
 
 
 def message_of(code: Any) -> str:  # noqa: ANN401 (moveit_msgs has no types)
-    """
-    Return the message of an error code.
-
-    :param code: a ``MoveItErrorCodes``, which has only a number on ROS 2 Humble.
-    """
+    """Return the message of a ``MoveItErrorCodes``, which has only a number on ROS 2 Humble."""
     return getattr(code, 'message', '')
 
 

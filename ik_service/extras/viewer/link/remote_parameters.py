@@ -79,11 +79,7 @@ class Field:
         return replace(self, value=value)
 
     def parse(self, text: str) -> Value:
-        """
-        Return the value that a text stands for.
-
-        :raises OptionError: it is none, or out of bounds.
-        """
+        """Return the value that a text stands for; OptionError if none, or out of bounds."""
         try:
             value = self._read(text.strip())
         except ValueError as error:

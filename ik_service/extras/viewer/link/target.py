@@ -23,31 +23,19 @@ class Target:
         self._is_unpublished = self._is_unsolved = self._is_undrawn = False
 
     def set(self, T_base_tip: np.ndarray) -> None:
-        """
-        Set the target from the page: it is to be published, solved and drawn.
-
-        :param T_base_tip: (4, 4) [m].
-        """
+        """Set the target (4, 4) [m] from the page: it is to be published, solved and drawn."""
         self.pose, self._is_received = T_base_tip, False
         self._is_unpublished = self._is_unsolved = self._is_undrawn = True
 
     def drag(self, T_base_tip: np.ndarray, is_going_on: bool, now: float) -> None:
-        """
-        Set the target from the gizmo, which is drawn there already.
-
-        :param T_base_tip: (4, 4) [m].
-        """
+        """Set the target (4, 4) [m] from the gizmo, which is drawn there already."""
         self._dragged_at = now if is_going_on else -math.inf
         if self.pose is None or not np.array_equal(self.pose, T_base_tip):  # not at either end
             self.pose, self._is_received = T_base_tip, False
             self._is_unpublished = self._is_unsolved = True
 
     def receive(self, T_base_tip: np.ndarray, now: float) -> None:
-        """
-        Take over a target that another program has published, unless the gizmo is being dragged.
-
-        :param T_base_tip: (4, 4) [m].
-        """
+        """Take over the target (4, 4) [m] of another program, unless the gizmo is dragged."""
         if not self.is_dragged(now):
             self.pose, self._is_received = T_base_tip, True
             self._is_unpublished = False

@@ -91,11 +91,7 @@ ROBOT = tuple(ParameterSpec(name, '', text, read_only=True) for name, text in _T
 
 
 def declare_settings(node: Node) -> ParameterValues:
-    """
-    Declare the parameters of a viewer, and return their values.
-
-    :raises OptionError: a value is invalid.
-    """
+    """Declare the parameters of a viewer, and return their values; OptionError for a wrong one."""
     return declare_parameters(
         node, (HOST, ALLOWED_HOSTS, PORT, PORT_SEARCH, RATE, REACH, MAKE_REACH, *ROBOT)
     )
@@ -227,11 +223,7 @@ class ViewerNode(Node):
         return parameters
 
     def publish_target(self, T_base_tip: np.ndarray, base_link: str) -> None:
-        """
-        Publish a target.
-
-        :param T_base_tip: (4, 4) [m].
-        """
+        """Publish a target T_base_tip (4, 4) [m]."""
         message = self._stamped(T_base_tip, base_link)
         self._own_stamps.append((message.header.stamp.sec, message.header.stamp.nanosec))
         self._target.publish(message)
@@ -239,11 +231,7 @@ class ViewerNode(Node):
     def request_ik(
         self, T_base_tip: np.ndarray, base_link: str, tip_link: str, on_response: OnResponse
     ) -> bool:
-        """
-        Send a request to ``compute_ik``; see :meth:`RequestClient.send`.
-
-        :param T_base_tip: (4, 4) the pose of the tip [m].
-        """
+        """Ask ``compute_ik`` for a pose (4, 4) [m] of the tip; see :meth:`RequestClient.send`."""
         request = GetPositionIK.Request()
         request.ik_request.ik_link_name = tip_link
         request.ik_request.pose_stamped = self._stamped(T_base_tip, base_link)

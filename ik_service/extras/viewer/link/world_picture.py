@@ -41,12 +41,7 @@ NO_WORLD = WorldPicture()
 
 
 def read_world_picture(array: MarkerArray) -> WorldPicture:
-    """
-    Read the markers of the topic ``world_markers``.
-
-    :raises WorldPictureError: one of them is faulty.
-    :raises RequestError: the pose of one of them is faulty.
-    """
+    """Read the markers of ``world_markers``; WorldPictureError or RequestError for wrong ones."""
     markers = [m for m in array.markers[:MOST_MARKERS] if m.action == Marker.ADD]
 
     def texts(namespace: str) -> tuple[str, ...]:

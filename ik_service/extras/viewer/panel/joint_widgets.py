@@ -49,11 +49,7 @@ class JointSliders:
                 self.sliders[joint.name] = self._add(joint)
 
     def show(self, positions: Mapping[str, float], now: float) -> None:
-        """
-        Show positions, and keep them for :data:`HOLD_TIME`.
-
-        :param positions: positions by joint [rad] or [m]; joints without a slider do not matter.
-        """
+        """Show positions [rad] or [m] by joint, and keep them for :data:`HOLD_TIME`."""
         self.hold(now)
         for name, position in positions.items():
             if name in self.sliders:
@@ -126,11 +122,7 @@ _MOST_CHOICES = 200  # an SRDF may hold any number, and each page shows them all
 
 
 def state_choices(arm: Arm) -> dict[str, Mapping[str, float]]:
-    """
-    Return the states to choose from: of the default group, one to go home, and of other groups.
-
-    :returns: positions [rad] or [m] by joint, by label.
-    """
+    """Return the states to choose from by label: of the default group, home, of other groups."""
     own = arm.states(arm.group)
     states = dict(islice(own.items(), _MOST_CHOICES))
     if not any(name.lower() == 'home' for name in own):
@@ -148,11 +140,7 @@ def state_choices(arm: Arm) -> dict[str, Mapping[str, float]]:
 
 
 def home_state(arm: Arm) -> Mapping[str, float] | None:
-    """
-    Return the named state that is home: the one called so, else ``ready``; None without them.
-
-    :returns: positions by joint [rad] or [m].
-    """
+    """Return the named state that is home: the one called so, else ``ready``; None without."""
     states = {name.lower(): positions for name, positions in arm.states(arm.group).items()}
     return states.get('home') or states.get('ready')
 
@@ -193,11 +181,7 @@ class NamedStates:
         self._followed = None
 
     def follow(self, state: str) -> None:
-        """
-        Show a state if it is another than the last time.
-
-        :param state: the state; empty for none.
-        """
+        """Show a state, empty for none, if it is another than the last time."""
         shown = state if state in self.menu.options else NONE
         if shown != self._followed:
             self._followed = shown
@@ -228,11 +212,7 @@ class GripperButtons:
         self._rows: list[viser.GuiButtonGroupHandle] = []
 
     def build(self, hands: Mapping[str, Sequence[str]]) -> None:
-        """
-        Replace the buttons.
-
-        :param hands: labels of the buttons of each hand, by its name.
-        """
+        """Replace the buttons: their labels by the name of each hand."""
         for row in self._rows:
             row.remove()
         self._rows = [self._add(name, choices) for name, choices in hands.items()]

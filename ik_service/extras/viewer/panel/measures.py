@@ -67,11 +67,7 @@ class Lag:
 
 
 def joint_positions(chain: KinematicChain, q: np.ndarray) -> list[JointPosition]:
-    """
-    Return the positions of a chain's joints with their limits.
-
-    :param q: (n,) positions [rad] or [m].
-    """
+    """Return the positions of a chain's joints (n,) [rad] or [m], with their limits."""
     rows = zip(chain.joint_names, q, joint_units(chain), chain.lower, chain.upper, strict=True)
     return [
         JointPosition(name, float(value), unit, float(lower), float(upper))

@@ -201,11 +201,7 @@ class Panel:
         )
 
     def show_pause(self, reason: str) -> None:
-        """
-        Show why the demo is paused, and how it goes on.
-
-        :param reason: why; empty while it is not.
-        """
+        """Show why the demo is paused, empty while it is not, and how it goes on."""
         text = StatusText(Level.WAITING, 'The demo is paused', reason)
         set_properties(self._pause, content=banner(text) if reason else '')
         for widget in (self._pause, self._resume):
@@ -223,11 +219,7 @@ class Panel:
         set_properties(self._joints, content=joints_table(positions))
 
     def show_errors(self, series: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
-        """
-        Draw the errors over time.
-
-        :param series: times (K,) [s], position errors (K,) [mm], orientation errors (K,) [°].
-        """
+        """Draw errors over time: (K,) times [s], positions [mm], orientations [°]."""
         self._plot.data = series
 
 

@@ -75,11 +75,7 @@ class Figures:
 
 
 def banner(text: StatusText, lines: int = 1) -> str:
-    """
-    Return a status as a coloured box.
-
-    :param lines: of the detail for which there is always room, so that nothing below moves.
-    """
+    """Return a status as a coloured box, always with room for so many lines of detail."""
     color, ground = _COLORS[text.level], _GROUNDS[text.level]
     room = f'display:block;min-height:{1.45 * lines:g}em'
     return (
@@ -91,11 +87,7 @@ def banner(text: StatusText, lines: int = 1) -> str:
 
 
 def collision_lines(contacts: Sequence[str], remarks: Sequence[str]) -> str:
-    """
-    Return the pairs of bodies in contact and remarks about the world, a line each.
-
-    :param contacts: a text for each pair; those beyond the first three are only counted.
-    """
+    """Return the pairs of bodies in contact, and remarks; beyond three, pairs are only counted."""
     lines = [f'collision: {escape(text)}' for text in contacts[:_MOST_CONTACTS]]
     more = len(contacts) - len(lines)
     if more:
@@ -174,49 +166,29 @@ def joints_table(positions: Sequence[JointPosition]) -> str:
 
 
 def proximity_color(limit_proximity: float) -> str:
-    """
-    Return the colour of a proximity to a limit: green at 0, amber at 1/2, red at 1.
-
-    :param limit_proximity: see :attr:`JointPosition.limit_proximity`.
-    """
+    """Return the colour of a proximity to a limit: green at 0, amber at 1/2, red at 1."""
     proximity = min(max(limit_proximity, 0.0), 1.0)
     hue, lightness = round(140 * (1.0 - proximity)), round(34 + 8 * proximity)
     return f'light-dark(hsl({hue},65%,{lightness}%),hsl({hue},65%,{lightness + 24}%))'
 
 
 def length_text(meters: float) -> str:
-    """
-    Return a length in millimetres.
-
-    :param meters: the length [m].
-    """
+    """Return a length [m] in millimetres."""
     return f'{_digits(1e3 * meters)} mm'
 
 
 def angle_text(radians: float) -> str:
-    """
-    Return an angle in degrees.
-
-    :param radians: the angle [rad].
-    """
+    """Return an angle [rad] in degrees."""
     return f'{_digits(math.degrees(radians))}°'
 
 
 def quantity_text(value: float, unit: str) -> str:
-    """
-    Return a joint's position, or a difference of positions, in degrees or millimetres.
-
-    :param value: the position [rad] or [m].
-    """
+    """Return a joint's position, or a difference, [rad] or [m], in degrees or millimetres."""
     return f'{1e3 * value:.1f} mm' if unit == 'm' else f'{math.degrees(value):.1f}°'
 
 
 def time_text(seconds: float) -> str:
-    """
-    Return a short time in milliseconds or microseconds.
-
-    :param seconds: the time [s].
-    """
+    """Return a short time [s] in milliseconds or microseconds."""
     return f'{1e3 * seconds:.2f} ms' if seconds >= 1e-3 else f'{1e6 * seconds:.0f} µs'
 
 

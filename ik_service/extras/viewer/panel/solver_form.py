@@ -13,11 +13,7 @@ from ik_service.extras.viewer.panel.widgets import on_click, on_input, set_prope
 
 
 def is_position_only(weights: Sequence[float]) -> bool:
-    """
-    Return whether task weights leave the whole orientation free.
-
-    :param weights: (6,) task weights, linear before angular.
-    """
+    """Return whether task weights (6,), linear before angular, leave the orientation free."""
     return len(weights) == 6 and not any(weights[3:])
 
 

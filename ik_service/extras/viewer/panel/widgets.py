@@ -22,11 +22,7 @@ def set_properties(widget: object, **properties: object) -> None:
 
 
 def on_click(button: viser.GuiButtonHandle, action: Callable[[], object]) -> None:
-    """
-    Call a function when a button is clicked.
-
-    :param action: the function; called in a thread of the server.
-    """
+    """Call a function, in a thread of the server, when a button is clicked."""
 
     @button.on_click
     async def _(_event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
@@ -34,11 +30,7 @@ def on_click(button: viser.GuiButtonHandle, action: Callable[[], object]) -> Non
 
 
 def on_choice(group: viser.GuiButtonGroupHandle, action: Callable[[str], object]) -> None:
-    """
-    Call a function when a button of a group is clicked.
-
-    :param action: the function; called, in a thread of the server, with the button's label.
-    """
+    """Call a function, in a thread of the server, with the label of a button that is clicked."""
 
     @group.on_click
     async def _(event: viser.GuiEvent[viser.GuiButtonGroupHandle]) -> None:
@@ -46,11 +38,7 @@ def on_choice(group: viser.GuiButtonGroupHandle, action: Callable[[str], object]
 
 
 def on_input(widget: Any, action: Callable[[Any], object]) -> None:  # noqa: ANN401 (any input)
-    """
-    Call a function when a person, and not this program, changes the value of a widget.
-
-    :param action: the function; called, in a thread of the server, with the new value.
-    """
+    """Call a function, in a thread of the server, with a value that a person has put in."""
 
     @widget.on_update
     async def _(event: viser.GuiEvent) -> None:

@@ -40,33 +40,21 @@ class PathScene:
         self._label: viser.LabelHandle | None = None
 
     def show_drawing(self, drawing: Drawing, corners: np.ndarray) -> None:
-        """
-        Show waypoints, numbered, and the line between them.
-
-        :param corners: (k, 4, 4) T_base_tip, which straight lines join [m].
-        """
+        """Show waypoints, numbered, and the line between the corners (k, 4, 4) [m]."""
         for mark in self._marks:
             mark.remove()  # with its number
         self._marks = [self._mark(i, T) for i, T in enumerate(drawing.points)]
         _draw(self._drawn, corners[:, :3, 3])
 
     def show_preview(self, preview: Preview | None) -> None:
-        """
-        Colour the part of the line that the arm can go along.
-
-        :param preview: the motion; None without one.
-        """
+        """Colour the part of the line that a motion covers; None without one."""
         _draw(self._reached, np.empty((0, 3)) if preview is None else preview.tips)
         is_cut = preview is not None and not preview.is_whole
         # One colour for all: viser does not change a line from that to a colour for each point.
         self._drawn.colors = np.array(_UNREACHED if is_cut else _DRAWN, np.uint8)
 
     def show_ghost(self, poses: Poses | None, measured: Poses) -> None:
-        """
-        Show the arm on the path, translucent and named a preview, where it is not the arm itself.
-
-        :param poses: T_root_link (4, 4) by link [m]; None to hide it.
-        """
+        """Show the arm on the path, where it is not the arm itself; None hides it."""
         if poses is None:
             if self._ghost is not None and self._label is not None:
                 self._ghost.visible = self._label.visible = False
@@ -84,11 +72,7 @@ class PathScene:
         self._label.position = poses[self._view.arm.chain.tip_link][:3, 3]
 
     def move_base(self, T_root_base: np.ndarray) -> None:
-        """
-        Draw the path where the base of the arm is.
-
-        :param T_root_base: (4, 4) [m].
-        """
+        """Draw the path where the base of the arm is, T_root_base (4, 4) [m]."""
         set_pose(self._root, T_root_base)
 
     def remove(self) -> None:

@@ -55,11 +55,7 @@ class StartApproach:
         return self._start is not None
 
     def begin(self, T_base_start: np.ndarray) -> None:
-        """
-        Begin to wait.
-
-        :param T_base_start: (4, 4) the target that was set [m].
-        """
+        """Begin to wait; T_base_start (4, 4) is the target that was set [m]."""
         self._start, self._q = T_base_start, np.empty(0)
 
     def drop(self) -> None:
@@ -67,11 +63,7 @@ class StartApproach:
         self._start = None
 
     def has_arrived(self, q: np.ndarray, display: RobotDisplay | None, now: float) -> bool:
-        """
-        Whether the arm has come to rest at the start just now; the wait ends then.
-
-        :param q: (n,) its joints' positions [rad] or [m].
-        """
+        """Whether the arm, at q (n,), has just come to rest at the start; the wait ends then."""
         if self._start is None or display is None:
             return False
         if self._target.pose is not self._start:  # somebody wants it elsewhere
@@ -100,19 +92,11 @@ class Playback:
         self._stepped_at = 0.0
 
     def load(self, duration: float) -> None:
-        """
-        Begin another motion, which stands at its start.
-
-        :param duration: of it [s]; 0 for none.
-        """
+        """Begin another motion of so many seconds, 0 for none, which stands at its start."""
         self.duration, self.time, self.is_playing = duration, 0.0, False
 
     def seek(self, time: float) -> None:
-        """
-        Stand at a time.
-
-        :param time: within the motion [s].
-        """
+        """Stand at a time within the motion [s]."""
         self.time, self.is_playing = min(max(time, 0.0), self.duration), False
 
     def toggle(self, now: float) -> None:
@@ -177,11 +161,7 @@ class PathRun:
         self._execution = self._preview = None
 
     def step(self, q: np.ndarray) -> None:
-        """
-        Find out how far the arm has come.
-
-        :param q: (n,) the joints' measured positions [rad] or [m].
-        """
+        """Find out how far the arm has come, by its measured positions (n,) [rad] or [m]."""
         if self._preview is not None:
             self._time = self._preview.time_nearest(q, self._time)
 
@@ -345,11 +325,7 @@ class Paths:
         self._planner.ask(chain, self._points.corners(), self._asked, q)
 
     def seek(self, shown: float) -> None:
-        """
-        Show the arm at a time of the motion.
-
-        :param shown: time from the start [s].
-        """
+        """Show the arm at a time from the start of the motion [s]."""
         self._previewed_at = time.monotonic()
         self._playback.seek(shown)
 

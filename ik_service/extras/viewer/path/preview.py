@@ -45,19 +45,11 @@ class Preview:
         return self.fraction >= 1.0
 
     def at(self, t: float) -> np.ndarray:
-        """
-        Return the joints' positions (n,) at a time [rad] or [m].
-
-        :param t: time from the start [s].
-        """
+        """Return the joints' positions (n,) [rad] or [m] at a time from the start [s]."""
         return self.trajectory.at(t)[0]
 
     def distance_from_start(self, q: np.ndarray) -> tuple[str, float]:
-        """
-        Return the joint that is farthest from the start, and how far it is [rad] or [m].
-
-        :param q: (n,) positions of the joints.
-        """
+        """Return the joint farthest from the start, and how far it is [rad] or [m]."""
         apart = np.abs(q - self.trajectory.positions[0])
         worst = int(np.argmax(apart))
         return self.trajectory.joint_names[worst], float(apart[worst])
@@ -77,12 +69,7 @@ class Preview:
 
 
 def make_preview(chain: KinematicChain, answer: PathAnswer) -> Preview:
-    """
-    Return the preview of an answer.
-
-    :param answer: holds a motion of all of the chain's joints, in any order.
-    :raises TrajectoryError: it holds none, or one of other joints.
-    """
+    """Return the preview of an answer; TrajectoryError if it has none of the chain's joints."""
     trajectory = answer.trajectory().of_joints(chain.joint_names)
     tips = np.array([chain.forward(q)[:3, 3] for q in trajectory.positions])
     fraction = answer.fraction if math.isfinite(answer.fraction) else 0.0

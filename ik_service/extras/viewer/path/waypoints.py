@@ -196,11 +196,7 @@ def waypoints_text(drawing: Drawing, base_link: str, tip_link: str) -> str:
 
 
 def read_waypoints(content: bytes, base_link: str, tip_link: str) -> Drawing:
-    """
-    Read the waypoints of a file.
-
-    :raises ArgumentError: it is no such file, is damaged, or belongs to other links.
-    """
+    """Read the waypoints of a file; ArgumentError if it is damaged, or belongs to other links."""
     if len(content) > LONGEST:
         raise ArgumentError(NAME, f'is longer than {LONGEST:,} bytes')
     try:

@@ -45,11 +45,7 @@ class Places:
 
 
 def read_places(path: str | os.PathLike[str]) -> Places:
-    """
-    Read a file that ``ik_place --output`` has written; of many places only the first ones.
-
-    :raises ArgumentError: there is none, it is damaged, or holds something else.
-    """
+    """Read the first places of a file of ``ik_place --output``; ArgumentError if it is none."""
     found = Path(path).expanduser()
     try:
         content = json.loads(read_regular(found, LONGEST))
@@ -111,11 +107,7 @@ class Placements:
             self._take(self._places)
 
     def load(self, path: str) -> None:
-        """
-        Load places instead of those before, or remove them.
-
-        :param path: the file; empty to remove them.
-        """
+        """Load the places of a file instead of those before; an empty path removes them."""
         self._take(None)
         self._reader.drop()
         if path.strip():

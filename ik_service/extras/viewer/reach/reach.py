@@ -172,11 +172,7 @@ class ReachForm:
         set_properties(self._text, content=banner(text))
 
     def show_progress(self, share: float | None) -> None:
-        """
-        Show how much of a map is made.
-
-        :param share: 0 to 1; None while none is made.
-        """
+        """Show how much of a map is made, 0 to 1; None while none is made."""
         set_properties(self._progress, visible=share is not None)
         if share is not None:
             set_properties(self._progress, value=float(round(100.0 * share)))
@@ -186,11 +182,7 @@ class ReachForm:
         set_properties(self._key, content=content)
 
     def show_here(self, content: str) -> None:
-        """
-        Show the values of the map at the position of the target.
-
-        :param content: HTML; empty for nothing.
-        """
+        """Show HTML about the map at the position of the target; empty for nothing."""
         set_properties(self._here, visible=bool(content), content=framed(content))
 
     @property
@@ -315,11 +307,7 @@ class Reach:
         self._start(lambda: read_map(path.strip()))
 
     def make(self, fineness: str) -> None:
-        """
-        Make a map of the arm that is shown, in the background, instead of the one that is shown.
-
-        :param fineness: one of :data:`~ik_service.extras.viewer.reach.reach_map.FINENESSES`.
-        """
+        """Make a map of the arm that is shown, in the background, instead of the present one."""
         chain = self._chain
         self._makes = self._is_unasked = False
         self._drop_survey()
@@ -361,11 +349,7 @@ class Reach:
         )
 
     def draw(self, now: float, display: RobotDisplay, target: Target) -> None:
-        """
-        Draw pending changes, and show the values of the map at the gizmo.
-
-        :param target: the target; without one the gizmo is at the tip.
-        """
+        """Draw pending changes, and the values of the map at the gizmo, which is at the target."""
         set_pose(self._root, display.root_from_base())
         if self._makes and self._chain is not None:
             self.make(next(iter(FINENESSES)))

@@ -97,11 +97,7 @@ def read_map(path: str | os.PathLike[str]) -> ReachMap:
 
 
 def of_capability_map(path: Path, found: CapabilityMap) -> ReachMap:
-    """
-    Return the data of a capability map that the page shows.
-
-    :raises ArgumentError: it has no positions, too many of them, or implausible numbers.
-    """
+    """Return what the page shows of a map; ArgumentError if it is empty, huge or implausible."""
     points = found.positions.astype(np.float32)
     if not 0 < len(points) <= MOST_POINTS:
         raise ArgumentError(
@@ -187,11 +183,7 @@ _POSTURES = (0.25, 0.5, 0.8)  # at which poses are compared, as shares of the jo
 
 
 def difference(found: ReachMap, chain: KinematicChain) -> str:
-    """
-    Return why a map does not belong to a chain.
-
-    :returns: a sentence; empty where it belongs to it, as far as the map tells.
-    """
+    """Return why a map does not belong to a chain; empty where it does, as far as it tells."""
     for what, of_map, of_arm in (
         ('base', found.base_link, chain.base_link),
         ('tip', found.tip_link, chain.tip_link),
@@ -211,11 +203,7 @@ def difference(found: ReachMap, chain: KinematicChain) -> str:
 
 
 def chain_of(spec: ChainSpec) -> KinematicChain:
-    """
-    Return the chain of a specification, without preparing its solver or reading its meshes.
-
-    :raises IkServiceError: it is faulty.
-    """
+    """Return the chain of a specification, without preparing its solver or reading meshes."""
     robot = Robot.from_urdf(spec.urdf)
     return robot.chain(spec.base_link or None, spec.tip_link or None, dict(spec.locked) or None)
 

@@ -19,12 +19,7 @@ _COLORS = np.array([list(bytes.fromhex(color)) for color in _VIRIDIS.split()], d
 
 
 def viridis(values: np.ndarray) -> np.ndarray:
-    """
-    Return the colours of values, dark where they are small.
-
-    :param values: (N,) 0 to 1.
-    :returns: (N, 3) red, green and blue, 0 to 255.
-    """
+    """Return the colours (N, 3), 0 to 255, of values (N,), 0 to 1, dark where they are small."""
     knots = np.linspace(0.0, 1.0, len(_COLORS))
     colors = [np.interp(values, knots, channel) for channel in _COLORS.T]
     return np.stack(colors, axis=-1).round().astype(np.uint8)
@@ -104,12 +99,7 @@ def drawn(found: ReachMap, look: Look) -> tuple[np.ndarray, np.ndarray]:
 
 
 def nearest(found: ReachMap, position: np.ndarray) -> int | None:
-    """
-    Return the number of the position of a map nearest to one.
-
-    :param position: (3,) in the frame of the base [m].
-    :returns: the number; None where the map has nothing around.
-    """
+    """Return the number of the position nearest to one (3,) [m]; None where nothing is near."""
     apart = np.square(found.points - position.astype(np.float32)).sum(axis=1)
     number = int(np.argmin(apart))
     # Half the diagonal of a cell, and a little for the roundings.
@@ -118,11 +108,7 @@ def nearest(found: ReachMap, position: np.ndarray) -> int | None:
 
 
 def place_text(found: ReachMap, position: np.ndarray) -> str:
-    """
-    Return the values of a map at a position, as a sentence.
-
-    :param position: (3,) in the frame of the base [m].
-    """
+    """Return the values of a map at a position (3,) of the base frame [m], as a sentence."""
     number = nearest(found, position)
     if number is None:
         return 'the map has no position here'

@@ -98,12 +98,7 @@ class MeshLoader:
 
 
 def read_mesh(path: Path, scale: tuple[float, float, float]) -> tuple[Mesh, ...]:
-    """
-    Read a mesh file.
-
-    :raises MeshError: it cannot be read.
-    :raises MissingExtraError: trimesh is not installed.
-    """
+    """Read a mesh file; MeshError if that cannot be, MissingExtraError without trimesh."""
     suffix = path.suffix.lower()
     if suffix not in _FORMATS:
         raise MeshError(path, f'cannot be read: it is none of {", ".join(_FORMATS)}')

@@ -59,11 +59,7 @@ class _Appearance(TypedDict):
 def add_part(
     scene: SceneApi, name: str, part: Part, T: np.ndarray, style: Style = PLAIN
 ) -> PartNode:
-    """
-    Add a part to a scene.
-
-    :param T: (4, 4) pose of its shape in the frame of the node above [m].
-    """
+    """Add a part to a scene, with T (4, 4) of its shape in the frame of the node above [m]."""
     geometry = part.geometry
     opacity = part.opacity if style.opacity is None else style.opacity
     appearance: _Appearance = {
@@ -87,11 +83,7 @@ def add_part(
 
 
 def set_pose(node: SceneNodeHandle, T: np.ndarray) -> None:
-    """
-    Move a node, unless it is there.
-
-    :param T: (4, 4) its pose in the frame of the node above [m].
-    """
+    """Move a node to T (4, 4) in the frame of the node above [m], unless it is there."""
     node.wxyz = np.array(quaternion_wxyz_from_rotation(T[:3, :3]))
     node.position = T[:3, 3]
 
@@ -120,11 +112,7 @@ class WorldModel:
         self._root.visible = visible
 
     def show(self, parts: Sequence[Part], poses: Mapping[str, np.ndarray]) -> None:
-        """
-        Show parts instead of those before; unchanged ones are left alone.
-
-        :param poses: (4, 4) T_root_link by link [m]; parts of other links are not shown.
-        """
+        """Show the parts of links with a pose; those that were shown unchanged are left alone."""
         parts = [part for part in parts if part.link in poses]
         for body in self._bodies[len(parts) :]:
             body.remove()
@@ -138,11 +126,7 @@ class WorldModel:
             self._bodies.insert(number, _Body(self._scene, f'{self._name}/{number}', part, T))
 
     def place(self, poses: Mapping[str, np.ndarray]) -> None:
-        """
-        Move the parts with their links.
-
-        :param poses: (4, 4) T_root_link by link [m].
-        """
+        """Move the parts with their links, to T_root_link (4, 4) by link [m]."""
         for body in self._bodies:
             body.move(poses[body.part.link] @ body.part.T_link_geometry)
 

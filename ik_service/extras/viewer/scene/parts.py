@@ -126,11 +126,7 @@ def robot_parts(robot: Robot, visuals: RobotVisuals, loader: MeshLoader) -> tupl
 
 
 def collision_parts(robot: Robot, loader: MeshLoader) -> tuple[Part, ...]:
-    """
-    Return the shapes that collisions are checked with; faulty ones are left out.
-
-    :param loader: reads the meshes; one that it cannot read is drawn as a box.
-    """
+    """Return the shapes that collisions are checked with; faulty ones are left out."""
     return tuple(
         part
         for shape in read_collision_geometry(robot.description)

@@ -78,11 +78,7 @@ class RobotSelection:
     file: Path | None = None
 
     def settings(self) -> ArmSettings:
-        """
-        Return the settings of the arm.
-
-        :raises IkServiceError: the list of locked joints or the tool frames cannot be read.
-        """
+        """Return the settings of the arm; IkServiceError for unreadable joints or frames."""
         locked = parse_positions(self.locked_joints, 'locked_joints')
         tools = tool_frames_of({TOOL_FRAMES.name: self.tool_frames})
         return ArmSettings(self.base_link, self.tip_link, locked, tool_frames=tools)
@@ -168,12 +164,7 @@ class RobotView:
 
 
 def build_robot_view(selection: RobotSelection, report: Callable[[str], object]) -> RobotView:
-    """
-    Read a robot and compile its kinematics; takes seconds.
-
-    :param report: called with a sentence about each part that cannot be shown.
-    :raises IkServiceError: the description or the chain is faulty.
-    """
+    """Read a robot and compile its kinematics, in seconds; report parts that cannot be shown."""
     limited = LimitedLog(report)  # a description may hold thousands of faults
     arm = _build_arm(selection, limited)
     visuals = read_visuals(arm.robot.description)

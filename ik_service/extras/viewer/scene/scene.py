@@ -34,11 +34,7 @@ class Trail:
         self._step = step
 
     def add(self, point: np.ndarray) -> bool:
-        """
-        Add a position.
-
-        :param point: (3,) [m].
-        """
+        """Add a position (3,) [m]."""
         if self._points and np.linalg.norm(point - self._points[-1]) < self._step:
             return False
         self._points.append(np.array(point, dtype=np.float32))
@@ -127,21 +123,12 @@ class RobotScene:
         _frame_camera(server, size)
 
     def place_gizmo(self, T_root_target: np.ndarray) -> None:
-        """
-        Move the gizmo and show it.
-
-        :param T_root_target: (4, 4) its pose [m].
-        """
+        """Move the gizmo to T_root_target (4, 4) [m], and show it."""
         set_pose(self._gizmo, T_root_target)
         self._gizmo.visible = True
 
     def show_error_line(self, tip: np.ndarray, target: np.ndarray | None) -> None:
-        """
-        Draw a line from the tip to its target, when they are more than 2 mm apart.
-
-        :param tip: (3,) position of the tip [m].
-        :param target: (3,) position of the target [m]; None without one.
-        """
+        """Draw a line from tip to target (3,) [m], if there is one more than 2 mm away."""
         if target is not None and float(np.linalg.norm(target - tip)) > 2e-3:
             self._error_line.points = np.array([[tip, target]], dtype=np.float32)
             self._error_line.visible = True
@@ -157,22 +144,13 @@ class RobotScene:
             self._trail.colors = trail.colors(_NEW_TRAIL_COLOR, _OLD_TRAIL_COLOR)
 
     def show_tip(self, T_root_tip: np.ndarray, visible: bool) -> None:
-        """
-        Draw the axes of the tip: x red, y green, z blue.
-
-        :param T_root_tip: (4, 4) its pose [m].
-        """
+        """Draw the axes of the tip at T_root_tip (4, 4) [m]: x red, y green, z blue."""
         self._tip.visible = visible
         if visible:
             set_pose(self._tip, T_root_tip)
 
     def show_collision_shapes(self, parts: Sequence[Part], poses: Poses, visible: bool) -> None:
-        """
-        Draw the shapes that collisions are checked with.
-
-        :param parts: the shapes; they are sent to the pages when they are first to be seen.
-        :param poses: (4, 4) T_root_link by link [m].
-        """
+        """Draw the shapes of collisions, which are sent when they are first to be seen."""
         if visible and self._solid is None:
             self._solid = ArmModel(self._server.scene, '/solid', self._links, parts, SOLID)
         if self._solid is not None:
@@ -218,12 +196,7 @@ def add_surroundings(server: viser.ViserServer) -> None:
 
 
 def camera_placement(size: float) -> tuple[np.ndarray, np.ndarray]:
-    """
-    Return a point of view from which the whole reach of an arm is seen.
-
-    :param size: approximate reach of its tip [m].
-    :returns: (3,) the point in the middle of the picture, and (3,) the position of the camera [m].
-    """
+    """Return the middle of the picture (3,) and the camera (3,) for an arm of some size [m]."""
     look_at = np.array([0.12, 0.0, 0.36]) * size
     direction = _VIEW_DIRECTION / np.linalg.norm(_VIEW_DIRECTION)
     return look_at, look_at + _DISTANCE * size * direction

@@ -66,22 +66,13 @@ class SpeedUnits:
     is_unitless: bool = True
 
     def axis_motion(self, axis: int, share: float, frame: str) -> HandMotion:
-        """
-        Return the motion along or about an axis.
-
-        :param axis: 0 to 2 along x, y, z; 3 to 5 about them.
-        :param share: of the largest speed, −1 to 1.
-        """
+        """Return a share, −1 to 1, of the largest motion along (0 to 2) or about (3 to 5) axes."""
         twist = [0.0] * 6
         twist[axis] = share * self._unit(0 if axis < 3 else 1)
         return HandMotion(frame, tuple(twist))
 
     def joint_motion(self, joint: str, share: float) -> HandMotion:
-        """
-        Return the motion of a joint.
-
-        :param share: of the largest speed, −1 to 1.
-        """
+        """Return the motion of a joint by a share of its largest speed, −1 to 1."""
         return HandMotion(joint=joint, speed=share * self._unit(2))
 
     def _unit(self, which: int) -> float:
@@ -117,12 +108,7 @@ class ServoLink:
         self._stops: dict[str, Client] = {}
 
     def subscribe(self, on_status: Callable[[int, str], object]) -> None:
-        """
-        Subscribe to the node's status of the commands.
-
-        :param on_status: called with a code of ``ServoStatus`` and a sentence, by
-            :meth:`ViewerNode.poll_states`.
-        """
+        """Subscribe to the status of the commands: a code of ``ServoStatus`` and a sentence."""
 
         def take(message: ServoStatus) -> None:
             on_status(int(message.code), message.message)
@@ -152,12 +138,7 @@ class ServoLink:
         (self._jogs if motion.joint else self._twists).publish(message)
 
     def stop(self, remote: str) -> bool:
-        """
-        Stop the arm by the service ``~/stop`` of a node.
-
-        :param remote: the node's full name; empty for none.
-        :returns: whether it was asked: not where the service is not on the graph.
-        """
+        """Stop the arm by ``~/stop`` of a node, if it has that; return whether it was asked."""
         client = self._stops.get(remote)
         if client is None or not client.service_is_ready():
             return False
@@ -165,11 +146,7 @@ class ServoLink:
         return True
 
     def connect(self, remote: str) -> None:
-        """
-        Search for the service ``~/stop`` of a node, so that it is known when it is needed.
-
-        :param remote: the node's full name; empty for none.
-        """
+        """Search for ``~/stop`` of a node, so that it is known when it is needed."""
         if remote and remote not in self._stops:
             self._stops[remote] = self._node.create_client(Trigger, f'{remote}/stop')
             self._node.main_executor.wake()

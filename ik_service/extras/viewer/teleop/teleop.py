@@ -57,22 +57,14 @@ class HeldMotion:
         self.obstacle = 'there is no IK node'
 
     def allow(self, obstacle: str) -> None:
-        """
-        Allow or forbid motion; a running motion ends when it is forbidden.
-
-        :param obstacle: why the arm may not be moved by hand; empty where it may.
-        """
+        """Allow motion, or forbid it for a reason, which ends a running one."""
         with self.news:
             self.obstacle = obstacle
             if obstacle:
                 self._motion, self._is_stopped = None, True
 
     def press(self, owner: int, motion: HandMotion) -> str:
-        """
-        Take the message that a button is held; the first one counts as a click at least.
-
-        :returns: why nothing moves; empty when it does.
-        """
+        """Take the message that a button is held; return why nothing moves, empty if it does."""
         with self.news:
             now = self._clock()
             current = self._current(now)
@@ -87,11 +79,7 @@ class HeldMotion:
             return ''
 
     def click(self, owner: int, motion: HandMotion) -> str:
-        """
-        Take the message that a button was released or, by the keyboard, clicked.
-
-        :returns: as :meth:`press`.
-        """
+        """Take the message that a button was released or, by the keyboard, clicked."""
         with self.news:
             if self._current(self._clock()) is None or owner != self._owner:
                 refusal = self.press(owner, motion)
