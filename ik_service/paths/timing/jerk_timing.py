@@ -17,7 +17,7 @@ import numpy as np
 from ik_service.exceptions import TrajectoryError
 from ik_service.jit.entry import entry_point
 from ik_service.paths.timing.jerk_kernels import jerk_profile
-from ik_service.paths.timing.joint_curve import JointCurve
+from ik_service.paths.timing.joint_curve import apart, JointCurve
 from ik_service.paths.timing.speed_profile import Motion, Pace, slowed
 from ik_service.paths.timing.timing_limits import JointTorques
 from ik_service.paths.trajectory.joint_trajectory import segment_coefficients
@@ -539,22 +539,6 @@ def _polynomials(curve: JointCurve, first: int, last: int) -> np.ndarray:
     terms[1:, 4] -= 3.0 * half / h[1:] ** 2
     terms[1:, 5] += half / h[1:] ** 3
     return terms
-
-
-def apart(rows: np.ndarray, closest: float) -> np.ndarray:
-    """
-    Return the numbers of rows that are not too close together, with the first and the last one.
-
-    :param rows: (N, n) the rows; a last one that equals the last one kept is left out.
-    :param closest: the least distance.
-    """
-    kept = [0]
-    for number, row in enumerate(rows):
-        if np.linalg.norm(row - rows[kept[-1]]) > closest:
-            kept.append(number)
-    if kept[-1] != len(rows) - 1 and (rows[-1] != rows[kept[-1]]).any():
-        kept[max(len(kept) - 1, 1) :] = [len(rows) - 1]
-    return np.array(kept)
 
 
 def _transferred(profile: np.ndarray, cells: _Cells, finer: _Cells) -> np.ndarray:

@@ -21,8 +21,10 @@ from ik_service.kinematics.pose_error import frame_error, frame_of
 from ik_service.paths.timing.timing_kernels import spline_slopes
 from ik_service.paths.trajectory.limit_check import leaves_range
 
-# Distance of two rows below which they are one: the time that it takes at full speed [s].
-_SAME = 1e-9
+# Distance of two rows below which they are one, and of a whole path below which it is none: the
+# time that it takes at full speed [s]. Rounding of closer rows would be accelerations.
+_SAME, _NOTHING = 1e-6, 1e-12
+_FASTEST = 1e3  # above which a speed is as good as none, and rows are not told apart [1/s]
 _LEAST_ROWS = 7  # for corners to be distinguished from a curve
 # How far a cubic spline leaves a corner, as a share of the change of direction in a row.
 _ROUNDING = 0.1
@@ -82,7 +84,7 @@ def joint_curve(
     :param tolerance: how far the tip may leave the corners of the path [m], and ten times as much
         in [rad]; where it would, the motion rests.
     """
-    unit = np.where(speeds > 0.0, speeds, 1.0)
+    unit = np.where(speeds > 0.0, np.minimum(speeds, _FASTEST), 1.0)
     rows = _distinct(q, unit)
     kept = np.ascontiguousarray(q[rows])
     steps = np.diff(kept, axis=0)
@@ -219,9 +221,33 @@ def _from_lines(points: np.ndarray, lines: np.ndarray) -> np.ndarray:
 
 
 def _distinct(q: np.ndarray, unit: np.ndarray) -> np.ndarray:
-    """Return the numbers of the rows that differ from the one before."""
-    steps = np.sqrt(np.square(np.diff(q, axis=0) / unit).sum(axis=1))
-    return np.concatenate([[0], 1 + np.flatnonzero(steps > _SAME)])
+    """Return the numbers of the rows that differ from the one kept before."""
+    scaled = q / unit
+    steps = np.sqrt(np.square(np.diff(scaled, axis=0)).sum(axis=1))
+    if not ((steps > 0.0) & (steps <= _SAME)).any():
+        return np.concatenate([[0], 1 + np.flatnonzero(steps)])
+    rows = apart(scaled, _SAME)
+    short = len(rows) == 2 and np.linalg.norm(scaled[-1] - scaled[0]) <= _NOTHING
+    return rows[:1] if short else rows
+
+
+def apart(rows: np.ndarray, closest: float) -> np.ndarray:
+    """
+    Return the numbers of rows that are not too close together, with the first and the last one.
+
+    :param rows: (N, n) the rows; a last one that equals the last one kept is left out.
+    :param closest: the least distance, but that of the last row from the first one.
+    """
+    kept = [0]
+    for number, row in enumerate(rows):
+        if np.linalg.norm(row - rows[kept[-1]]) > closest:
+            kept.append(number)
+    last = len(rows) - 1
+    while kept[-1] not in (0, last) and np.linalg.norm(rows[last] - rows[kept[-1]]) <= closest:
+        kept.pop()
+    if (rows[last] != rows[kept[-1]]).any():
+        kept.append(last)
+    return np.array(kept)
 
 
 def _kinks(chain: KinematicChain, q: np.ndarray, s: np.ndarray, tolerance: float) -> np.ndarray:

@@ -15,7 +15,7 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import check_transforms
 from ik_service.kinematics.tip_poses import tip_speeds
 from ik_service.model.motion_bounds import MotionBounds
-from ik_service.paths.timing.jerk_timing import apart, jerk_limited_motion, JerkLimits
+from ik_service.paths.timing.jerk_timing import jerk_limited_motion, JerkLimits
 from ik_service.paths.timing.joint_curve import (
     Bounds,
     bounds_of_rows,
@@ -33,7 +33,7 @@ from ik_service.paths.timing.timing_limits import (
     TimingLimits,
 )
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory, time_powers
-from ik_service.paths.trajectory.limit_check import leaves_range
+from ik_service.paths.trajectory.limit_check import leaves_range, POSITION_ALLOWANCE
 
 # Parts of a segment at whose ends the speed of a link is sampled, and by how much the joints move
 # together in one of them, if there may be as many [rad] or [m].
@@ -138,7 +138,7 @@ _PACE_ROUNDS = 6
 _FINE = 1.001
 # Share by which a speed between the samples may exceed the largest that they show.
 _UNSEEN = 1e-4
-_CLOSEST = 1e-6  # rows that limits of jerk cannot resolve, by the time between them [s]
+_LONGEST = 1e9  # [s]; the powers of longer times are beyond all numbers
 
 
 def time_path(
@@ -161,13 +161,13 @@ def time_path(
     Every row is met exactly, and between rows the motion follows the cubic splines through them:
     a client that interpolates by position, velocity and acceleration stays on them. At both ends,
     and at corners too sharp to be rounded, the motion rests. Where all rows of a joint are within
-    its position limits, it is within them between the rows too.
+    its position limits, it is within them between the rows too. Rows that are reached within a
+    microsecond of one another at full speed count as one.
 
     With limits of jerk or torque there are further points between the rows, and the motion rests
     with accelerations of 0. Between points it is quintic, so that accelerations are continuous;
-    its jerk, which is that of the quintics, is within the limits at every instant. Rows that are
-    reached within a microsecond of one another at full speed count as one; of those that are
-    reached within 50 µs of one another one is a point, and the others are met to about 1e-12.
+    its jerk, which is that of the quintics, is within the limits at every instant. Of rows that
+    are reached within 50 µs of one another one is a point, and the others are met to about 1e-12.
 
     :param chain: the chain.
     :param q: (N, n) the rows [rad] or [m]; of successive ones that are equal, one is timed.
@@ -191,8 +191,10 @@ def time_path(
         between the points too, as far as samples tell; None for no such limits.
     :returns: the trajectory, with velocities and accelerations in every point.
     :raises ArgumentError: an argument has another shape, is not finite, or is out of range.
-    :raises TrajectoryError: a joint moves whose limit of velocity, acceleration or jerk is 0;
-        or a joint needs as much torque as it has to rest somewhere on the path.
+    :raises TrajectoryError: a row is more than 0.001 rad or m beyond a position limit, and farther
+        than the first one; a joint moves whose limit of velocity, acceleration or jerk is 0; the
+        motion takes more than 1e9 s; or a joint needs as much torque as it has to rest somewhere
+        on the path.
     :raises UnknownLinkError: there is no such link.
     :raises MissingExtraError: timing is 'toppra', and it is not installed.
     """
@@ -214,17 +216,15 @@ def time_path(
     smoothest = jerk_limits(chain, limits, jerk)
     if torques is not None and np.shape(getattr(torques, 'limit', ())) != (chain.n,):
         raise ArgumentError('torques', f'have to be those of {chain.n} joints')
+    _check_positions(chain, rows)
     _check_moving(chain, rows, fastest, strongest, smoothest)
     speed = None if cartesian_speed is None else positive(cartesian_speed, 'cartesian_speed')
     moving = (rows != rows[0]).any(axis=0)
     smooth = torques is not None or bool(np.isfinite(smoothest[moving]).any())
-    if smooth:
-        if timing == 'toppra':
-            raise ArgumentError(
-                'timing', "'toppra' keeps no limits of jerk or torque; 'built_in' does"
-            )
-        kept = apart(rows / np.where(fastest > 0.0, fastest, 1.0), _CLOSEST)
-        rows, poses = rows[kept], None if poses is None else poses[kept]
+    if smooth and timing == 'toppra':
+        raise ArgumentError(
+            'timing', "'toppra' keeps no limits of jerk or torque; 'built_in' does"
+        )
     curve = joint_curve(chain, rows, fastest, poses, tolerance)
     if len(curve.q) == 1:
         still = np.zeros((1, chain.n))
@@ -257,7 +257,10 @@ def _timed(
     """
     easings = 0
     while True:
-        motion, starts = motion_along(curve, bound.pace(curve))
+        pace = bound.pace(curve)
+        if pace is not None and not (seconds := float((curve.h / pace).sum())) <= _LONGEST:
+            raise TrajectoryError(f'cannot be that slow: {seconds:.3g} s by cartesian_speed')
+        motion, starts = motion_along(curve, pace)
         trajectory = JointTrajectory(chain.joint_names, *motion)
         beyond = np.logical_or.reduceat(_leaving(trajectory, reach), starts)
         beyond &= ~(curve.rests[:-1] & curve.rests[1:])
@@ -350,12 +353,28 @@ def _share(name: str, value: float) -> float:
     return share
 
 
+def _check_positions(chain: KinematicChain, rows: np.ndarray) -> None:
+    """Refuse a row beyond a position limit, unless the first one is, from where an arm returns."""
+    excess = np.maximum(chain.lower - rows, rows - chain.upper)
+    wrong = np.argwhere(excess > np.maximum(excess[0], POSITION_ALLOWANCE))
+    if len(wrong):
+        row, joint = wrong[0].tolist()
+        q, lower, upper = rows[row, joint], chain.lower[joint], chain.upper[joint]
+        limit = lower if q < lower else upper
+        fault = f'the position {q:.7g} is beyond the limit {limit:.7g}'
+        raise TrajectoryError(fault, row, chain.joint_names[joint])
+
+
 def _check_moving(chain: KinematicChain, rows: np.ndarray, *limits: np.ndarray) -> None:
     """Refuse a path on which a joint moves that cannot, by its limits of velocity and so on."""
-    for limit, what in zip(limits, ('velocity', 'acceleration', 'jerk'), strict=True):
-        still = limit <= 0.0
-        if still.any() and (rows[:, still] != rows[0, still]).any():
-            row, joint = np.argwhere(still & (rows != rows[0]))[0].tolist()
-            raise TrajectoryError(
-                f'moves a joint whose limit of {what} is 0', row, chain.joint_names[joint]
-            )
+    for order, limit in enumerate(limits, 1):
+        with np.errstate(all='ignore'):  # the limit may be 0 and the motion beyond all numbers
+            times = (np.ptp(rows, axis=0) / limit) ** (1.0 / order)
+        if not (times > _LONGEST).any():
+            continue
+        what, joint = ('velocity', 'acceleration', 'jerk')[order - 1], int(np.nanargmax(times))
+        row = int(np.argmax(rows[:, joint] != rows[0, joint]))
+        fault = f'needs {times[joint]:.3g} s by its limit of {what}; {_LONGEST:g} s are the most'
+        if limit[joint] == 0.0:
+            fault = f'moves a joint whose limit of {what} is 0'
+        raise TrajectoryError(fault, row, chain.joint_names[joint])

@@ -45,7 +45,7 @@ class TimingLimits:
 
     :ivar velocity: (n,) largest speeds [rad/s] or [m/s]; 0 for a joint that does not move.
     :ivar acceleration: (n,) largest accelerations [rad/s²] or [m/s²]; inf for none.
-    :raises ArgumentError: a limit is negative or NaN, or they are not as many.
+    :raises ArgumentError: one is negative or NaN, a velocity infinite, or they are not as many.
     """
 
     velocity: np.ndarray
@@ -57,6 +57,8 @@ class TimingLimits:
             if values.ndim != 1 or not (values >= 0.0).all():
                 raise ArgumentError(name, 'has to be (n,) numbers of at least 0')
             object.__setattr__(self, name, frozen(values))
+        if np.isinf(self.velocity).any():
+            raise ArgumentError('velocity', 'has to be finite')
         if len(self.velocity) != len(self.acceleration):
             raise ArgumentError('acceleration', 'has to be for as many joints as velocity')
 

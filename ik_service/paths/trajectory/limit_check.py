@@ -73,7 +73,7 @@ def _halves(control: np.ndarray) -> np.ndarray:
 _ROUNDING = 1e-3
 """Share of a limit of velocity or acceleration by which a point may lie beyond it."""
 
-_POSITIONS = 1e-3
+POSITION_ALLOWANCE = 1e-3
 """
 Distance [rad] or [m] by which a position may lie beyond its limit, at a point and between two:
 that of polynomials of others which end at a limit. Commands stay within, all the same.
@@ -125,9 +125,11 @@ def check_limits(trajectory: JointTrajectory, limits: TrajectoryLimits, first: i
     """
     given = (trajectory.positions, trajectory.velocities, trajectory.accelerations)
     at_points = _Samples(trajectory, limits, first, 0, False)
-    at_points.check(given, (_POSITIONS, _ROUNDING, _ROUNDING))
+    at_points.check(given, (POSITION_ALLOWANCE, _ROUNDING, _ROUNDING))
     for i, samples in _between(trajectory, limits):
-        _Samples(trajectory, limits, first, i, True).check(samples, (_POSITIONS, *_BETWEEN))
+        _Samples(trajectory, limits, first, i, True).check(
+            samples, (POSITION_ALLOWANCE, *_BETWEEN)
+        )
     if trajectory.velocities is None:
         return
     end = np.abs(trajectory.velocities[-1])
@@ -167,7 +169,7 @@ def _farthest(scaled: np.ndarray, limits: TrajectoryLimits) -> np.ndarray:
     :param scaled: (k, 6, n) polynomials, over a parameter from 0 to 1.
     """
     positions = np.repeat(scaled[:, :1], 2, axis=1)
-    beyond = leaves_range(scaled, limits.lower, limits.upper, _POSITIONS)
+    beyond = leaves_range(scaled, limits.lower, limits.upper, POSITION_ALLOWANCE)
     if beyond.any():
         segment = int(beyond.any(axis=1).argmax())
         q = (_FINE[:, None] ** np.arange(6.0)) @ scaled[segment]

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from support.chains import snake
+from support.chains import planar_xml, snake
 from support.paths import HOME, instants, smooth_trajectory, wave
 
 import ik_service as iks
@@ -52,7 +52,7 @@ def test_rows_are_met_and_limits_kept_also_between_them(panda, name):
 @pytest.mark.parametrize('seed', range(40))
 def test_uneven_limits_are_kept_also_where_the_speed_peaks_between_two_rows(panda, seed):
     rng = np.random.default_rng(seed)
-    q = HOME + np.cumsum(rng.normal(0.0, 0.3, (20, 7)), axis=0)
+    q = np.clip(HOME + np.cumsum(rng.normal(0.0, 0.3, (20, 7)), axis=0), panda.lower, panda.upper)
     limits = TimingLimits(10.0 ** rng.uniform(-2.0, 1.2, 7), 10.0 ** rng.uniform(-1.5, 2.0, 7))
     velocity, acceleration = shares(time_path(panda, q, limits), limits)
     assert 0.9 < max(velocity, acceleration) <= 1.0
@@ -124,6 +124,36 @@ def test_equal_rows_are_one_point_and_a_single_row_rests(panda):
     still = time_path(panda, np.repeat(HOME[None], 4, axis=0))
     assert len(still) == 1
     assert still.duration == 0.0
+
+
+def test_rows_beyond_the_limits_are_refused_unless_the_arm_comes_from_there(panda):
+    q = HOME + np.linspace(0.0, 3.0, 5)[:, None] * np.eye(7)[0]
+    with pytest.raises(TrajectoryError, match=r"4, joint 'panda_joint1': .* 3 .* limit 2\.8973"):
+        time_path(panda, q)
+    assert time_path(panda, q[::-1]).positions[0, 0] == 3.0
+
+
+def test_motions_without_end_are_refused():
+    wheel = iks.Robot.from_urdf(planar_xml([1.0], 'continuous')).chain('link0', 'tip')
+    for q, arguments in (
+        ([[0.0], [1e300]], {}),
+        ([[-1.7e308], [1.7e308]], {'jerk': 1.0}),
+        ([[0.0], [1.0]], {'acceleration_scaling': 1e-300}),
+        ([[0.0], [1.0]], {'cartesian_speed': 1e-300}),
+    ):
+        with pytest.raises(TrajectoryError, match=' s by '):
+            time_path(wheel, q, **arguments)
+
+
+def test_a_path_of_many_tiny_steps_is_not_lost(panda):
+    q = HOME + 1e-9 * np.arange(2000)[:, None]
+    np.testing.assert_array_equal(time_path(panda, q).positions[[0, -1]], q[[0, -1]])
+    there_and_back = [HOME, HOME + 3e-6, HOME]
+    assert np.isfinite(time_path(panda, there_and_back).velocities).all()
+    limits = TimingLimits(np.full(7, 1e30), np.ones(7))
+    assert time_path(panda, [HOME, HOME + 0.1], limits).duration > 0.1
+    with pytest.raises(ArgumentError, match='finite'):
+        TimingLimits(np.full(7, np.inf), np.ones(7))
 
 
 def test_two_thousand_rows_with_fine_steps_and_a_joint_that_never_moves(panda):
