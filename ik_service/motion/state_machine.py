@@ -282,6 +282,7 @@ class FollowerStateMachine:
     :ivar restarting: whether the commands have to come to rest before they go anywhere.
     :ivar disabled: whether all goals are refused.
     :ivar other_commander: who else commands the arm; empty for nobody.
+    :ivar awaits_controller: whether no motion begins, as the controller has still to answer.
     :ivar displacements: how often something else moved the arm.
     :ivar unmeasured: joints that no joint state has named so far, for messages.
     """
@@ -305,7 +306,7 @@ class FollowerStateMachine:
         self._guard = CollisionGuard(chain, collisions)
         self._bounds = bounds
         self.stream = CommandStream()
-        self.disabled = False
+        self.disabled = self.awaits_controller = False
         self.other_commander = ''
         self.limits: MotionLimits
         self.configure(settings)
@@ -632,6 +633,9 @@ class FollowerStateMachine:
         occupied = self._occupied()
         if occupied:
             self._lose(FollowerState.OTHER_COMMANDER, occupied)
+            return None
+        if self.awaits_controller:
+            self.state = FollowerState.AWAITING_CONTROLLER
             return None
         free_since = self._sharing.free_since(self)  # None while another group comes to rest
         gate = self.stream.gate

@@ -110,6 +110,15 @@ class TargetFollower:
         self._machine.other_commander = name
 
     @property
+    def awaits_controller(self) -> bool:
+        """Whether no motion begins, as the controller has still to answer; set by the owner."""
+        return self._machine.awaits_controller
+
+    @awaits_controller.setter
+    def awaits_controller(self, awaits: bool) -> None:
+        self._machine.awaits_controller = awaits
+
+    @property
     def settings(self) -> FollowerSettings:
         """The settings in force."""
         return self._machine.settings

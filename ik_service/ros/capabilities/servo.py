@@ -437,6 +437,6 @@ class ServoInterface(Capability):
         followers = self._followers()
         following = None if followers is None else followers.of(servo.group)
         state = None if following is None else following.follower.state
-        if state is FollowerState.AWAITING_REST:
+        if state in (FollowerState.AWAITING_REST, FollowerState.AWAITING_CONTROLLER):
             return ServoStatus(ServoCode.NO_WARNING, state.value)
         return goal.status

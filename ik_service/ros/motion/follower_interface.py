@@ -212,8 +212,11 @@ class FollowerInterface:
 
     def _next(self, now: float) -> bytes | None:
         """Return the next message, serialised; None when there is none."""
-        command, channel = self.follower.tick(now), self._channel
-        message = None if channel is None else channel.message(command, self.follower, now)
+        channel, follower = self._channel, self.follower
+        if channel is not None and not follower.active and follower.goal is not None:
+            follower.awaits_controller = channel.awaited
+        command = follower.tick(now)
+        message = None if channel is None else channel.message(command, follower, now)
         return None if message is None else self._output.serialize(message)
 
     def _discards(self, channel: CommandChannel, began: float) -> bool:

@@ -33,12 +33,16 @@ _BLENDS = 'positions_upsampling.enable'
 _AGAIN = 5.0
 """Time after which a controller is asked again, as its parameters can be changed [s]."""
 
+_PATIENCE = 3.0
+"""Time within which a controller that has come has to answer [s]; motions wait for it so long."""
+
 _UNKNOWN = '_NODE_NAME_UNKNOWN_'
 
 
 @dataclass
 class _Asked:
     client: Client
+    found: float  # when it was noticed [s]
     at: float = -float('inf')
     blends: bool | None = None
 
@@ -63,9 +67,10 @@ class ControllerVersion:
         wanted: str = 'auto',
         group: CallbackGroup | None = None,
     ) -> None:
-        self._node, self._topic, self._say = node, topic, say
+        self._node, self._name, self._say = node, node.resolve_topic_name(topic), say
         self._wanted, self._group = wanted, group
         self._asked: dict[str, _Asked] = {}
+        self._count = 1  # of subscriptions at the last look; one is the node's own
         self._said = False
 
     @property
@@ -73,31 +78,44 @@ class ControllerVersion:
         """Whether a controller that listens blends; False as long as that is not known."""
         if self._wanted != 'auto':
             return self._wanted == 'blends'
-        return any(asked.blends for asked in tuple(self._asked.values()))
+        return any(asked.blends for asked in self._known())
+
+    @property
+    def awaited(self) -> bool:
+        """Whether a node that listens has still to answer, and no motion should begin yet."""
+        if self._wanted != 'auto' or self.blends:
+            return False
+        since = time.monotonic() - _PATIENCE
+        unknown = (asked.found > since and asked.blends is None for asked in self._known())
+        return any(unknown) or self._node.count_subscribers(self._name) > self._count
 
     def look(self) -> None:
         """Ask the nodes that listen to the commands; called periodically."""
         if self._wanted != 'auto':
             return
-        now, names = time.monotonic(), self._listeners()
+        now, (names, count) = time.monotonic(), self._listeners()
         for name in set(self._asked) - names:
             self._node.destroy_client(self._asked.pop(name).client)
         for name in names:
-            asked = self._asked.get(name) or self._known(name)
+            asked = self._asked.get(name) or self._prepared(name)
             if asked is None:
                 return
             if now - asked.at >= _AGAIN and asked.client.service_is_ready():
                 asked.at = now
                 self._ask(name, asked)
+        self._count = count
 
     def report(self) -> str:
         """Return the controllers' handling of a new trajectory, for the diagnostics."""
-        known = [asked.blends for asked in tuple(self._asked.values())]
+        known = [asked.blends for asked in self._known()]
         if self._wanted == 'auto' and not any(answer is not None for answer in known):
             return 'unknown'
         return 'blended' if self.blends else 'replaced'
 
-    def _known(self, name: str) -> _Asked | None:
+    def _known(self) -> tuple[_Asked, ...]:
+        return tuple(self._asked.values())
+
+    def _prepared(self, name: str) -> _Asked | None:
         """Get ready to ask a node; None where that is not allowed, and nobody is asked then."""
         try:
             client = self._node.create_client(
@@ -107,18 +125,18 @@ class ControllerVersion:
             self._wanted = 'replaces'
             self._say(f'{name} cannot be asked whether it blends trajectories: {error}')
             return None
-        self._asked[name] = _Asked(client)
+        self._asked[name] = _Asked(client, time.monotonic())
         return self._asked[name]
 
-    def _listeners(self) -> set[str]:
-        topic = self._node.resolve_topic_name(self._topic)
-        infos = self._node.get_subscriptions_info_by_topic(topic)
+    def _listeners(self) -> tuple[set[str], int]:
+        """Return the names of the other nodes that listen, and the number of subscriptions."""
+        infos = self._node.get_subscriptions_info_by_topic(self._name)
         names = {
             full_name(info.node_namespace, info.node_name)
             for info in infos
             if info.node_name != _UNKNOWN
         }
-        return names - {self._node.get_fully_qualified_name()}
+        return names - {self._node.get_fully_qualified_name()}, len(infos)
 
     def _ask(self, name: str, asked: _Asked) -> None:
         def answered(future: Future) -> None:
@@ -193,6 +211,11 @@ class TrajectoryChannel(CommandChannel):
         super().__init__(group)
         self._controller, self._blends = controller, False
         cubic_kernels()  # so that the first window does not wait for them
+
+    @property
+    def awaited(self) -> bool:
+        """Whether it is not known yet how the controller takes a window."""
+        return self._controller is not None and self._controller.awaited
 
     @property
     def busy(self) -> bool:

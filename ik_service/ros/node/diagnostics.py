@@ -26,6 +26,7 @@ _LEVELS = {
     FollowerState.NO_STATE: DiagnosticStatus.WARN,
     FollowerState.TARGET_TIMED_OUT: DiagnosticStatus.WARN,
     FollowerState.AWAITING_REST: DiagnosticStatus.WARN,
+    FollowerState.AWAITING_CONTROLLER: DiagnosticStatus.WARN,
     FollowerState.ARM_MOVES: DiagnosticStatus.WARN,
     FollowerState.STATE_STALE: DiagnosticStatus.ERROR,
     FollowerState.STATE_IMPLAUSIBLE: DiagnosticStatus.ERROR,

@@ -303,6 +303,9 @@ class Graph:
         names = ['ik_service', *(name[1:] for name in self.listeners), '_NODE_NAME_UNKNOWN_']
         return [SimpleNamespace(node_namespace='/', node_name=name) for name in names]
 
+    def count_subscribers(self, topic):
+        return len(self.get_subscriptions_info_by_topic(topic))
+
     def create_client(self, kind, service, callback_group=None):
         if self.refused:
             raise RuntimeError('not allowed')
@@ -361,6 +364,28 @@ def test_one_that_blends_is_enough_and_one_that_has_gone_is_forgotten():
     asked.look()
     assert not asked.blends
     assert 'forgotten /controller' in graph.asked
+
+
+def test_a_controller_is_awaited_from_when_it_comes_but_not_for_ever(monkeypatch):
+    now = [100.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0])
+    monkeypatch.setattr('ik_service.ros.motion.trajectory_channel.time', clock)
+    graph = Graph(('bag', UNSET, UNSET))
+    asked, _ = version(graph)
+    assert asked.awaited
+    asked.look()
+    assert not asked.awaited
+    graph.listeners['/controller'] = ['silent']
+    assert asked.awaited
+    asked.look()
+    assert asked.awaited
+    now[0] += 3.1
+    assert not asked.awaited
+    graph.listeners['/controller'] = [TRUE, FALSE]
+    asked.look()
+    graph.listeners['/relay'] = ['silent']
+    assert asked.blends
+    assert not asked.awaited, 'that one blends is enough'
 
 
 @pytest.mark.parametrize('wanted', ['replaces', 'blends'])

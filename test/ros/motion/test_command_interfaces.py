@@ -279,10 +279,9 @@ def test_a_controller_that_blends_is_asked_and_gets_few_windows(bench, chain):
     can_blend(bench, True)
     with TrajectoryArm(bench, NAMES, READY, version='blends') as arm:
         rig = Rig(bench, chain, 'joint_trajectory', arm)
-        until(lambda: rig.report()['new windows are'] == 'blended', what='the answer')
-        rig.commands.clear()
         rig.go_to(rig.pose(*OFFSET))
         rig.node.wait_for('test_client blends trajectories', 10.0)
+        assert rig.report()['new windows are'] == 'blended'
         assert set(arm.controller.refused) <= LATE
         sent = [stamp_seconds(message.header.stamp) for message in rig.commands.messages]
         assert 10 < np.median(1.0 / np.diff(sent)) < 40

@@ -36,7 +36,8 @@ class Output:
     """A publisher of commands that keeps them, and the channel of each group."""
 
     def __init__(self, names=()):
-        self.sent, self.names, self.busy, self.others = [], names, False, ()
+        self.sent, self.names, self.others = [], names, ()
+        self.busy = self.awaited = False
         self.refusals, self.delays = 0, []
 
     def mark_sent(self, delay, period):

@@ -13,6 +13,7 @@ from support.motion.window_storm import VelocityStorm, WindowStorm
 from support.motion.wire import GraphTime, READY, Verdict, Wire
 from trajectory_msgs.msg import JointTrajectoryPoint
 
+from ik_service.motion.settings import FollowerState
 from ik_service.ros.capabilities.playback import CommandedPlayback
 from ik_service.ros.capabilities.trajectory_actions import FollowJointTrajectoryGoals
 
@@ -96,6 +97,21 @@ def test_a_controller_that_is_found_to_blend_during_a_motion_gets_windows_in_its
     wire.run(0.1)
     wire.executed.clear()
     assert wire.run(2.0).judged().acceleration < 3.0, 'six otherwise'
+
+
+def test_a_motion_waits_until_the_controller_has_answered():
+    wire = Wire(version=Version.BLENDS)
+    wire.awaited, wire.blends = True, False
+    wire.run(0.3)
+    wire.target(wire.q + 0.3)
+    wire.run(0.5)
+    assert wire.verdict.messages == 0
+    assert wire.follower.state is FollowerState.AWAITING_CONTROLLER
+    wire.awaited, wire.blends = False, True
+    wire.run(0.3)
+    wire.pause(0.3)  # from the other form, one that blends would leap
+    assert wire.run(1.0).judged().step < 1.2
+    assert wire.follower.state is FollowerState.REACHED
 
 
 def test_the_last_window_is_sent_after_a_stop():

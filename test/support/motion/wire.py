@@ -176,6 +176,7 @@ class Wire:
             tuple(self.names), 1.0 / CYCLE, version=version, **controller or {}
         )
         self.blends = version is Version.BLENDS  # as the node finds out
+        self.awaited = False  # until it does
         self.real, self._servo = 0.0, servo
         clock = SimpleNamespace(
             ros_time_is_active=self.graph.simulated,
