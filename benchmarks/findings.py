@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 import operator
 
 from records import read_csv, RESULTS
@@ -57,204 +58,149 @@ def rows_of(part: str, **wanted: str) -> list[Row]:
 
 def goals() -> list[Goal]:
     """All goals for which there are results."""
-    found = [*_speed_goals(), *_quality_goals(), *_path_goals(), *_system_goals()]
+    found = [
+        Goal(text, bound, _values(*source) if isinstance(source, tuple) else source(), least)
+        for text, bound, least, source in _GOALS
+    ]
     return [goal for goal in found if goal.values]
 
 
-def _values(rows: Iterable[Row], column: str, *labels: str) -> list[tuple[str, float]]:
-    return [(', '.join(row[name] for name in labels), float(row[column])) for row in rows]
+Values = list[tuple[str, float]]
 
 
-def _case(row: Row) -> str:
-    return f'{row["chain"]}, {row["path"]}'
-
-
-def _speed_goals() -> Iterator[Goal]:
-    for peer, factor in (('roboticstoolbox', 8), ('TRAC-IK', 50)):
-        rows = [row for row in rows_of('solvers', solver=peer) if row['chain'] in _MAIN]
-        yield Goal(
-            f'random poses, in the batch call: {peer} takes at least {factor} × as long',
-            factor,
-            _values(rows, 'times_ours', 'chain'),
-            least=True,
+def _values(
+    part: str, wanted: dict[str, str | tuple[str, ...]], column: str, labels: str
+) -> Values:
+    """Numbers of a column, with their cases, of rows that have these values or one of several."""
+    return [
+        (', '.join(row[name] for name in labels.split()), float(row[column]))
+        for row in rows_of(part)
+        if all(
+            row[name] in ((value,) if isinstance(value, str) else value)
+            for name, value in wanted.items()
         )
-    inside = {_case(row): float(row['inside_us']) for row in rows_of('tracking', solver=OURS)}
-    yield Goal(
-        'tracking, inside the compiled solver: roboticstoolbox takes at least 4 × as long',
-        4,
-        [
-            (_case(row), float(row['mean_us']) / inside[_case(row)])
-            for row in rows_of('tracking', solver='roboticstoolbox')
-            if row['chain'] in _MAIN
-        ],
-        least=True,
-    )
-    for name, bound in (('Solver.solve', 3), ('solve_ik', 10)):
-        rows = [row for row in rows_of('overhead') if row['what'].startswith(f'{name},')]
-        yield Goal(
-            f'`{name}` adds at most {bound} µs to the solver',
-            bound,
-            _values(rows, 'median', 'what'),
-        )
-    rows = rows_of('batch', threads='2')
-    yield Goal(
-        'batch on two threads: at least 1.7 × one thread',
-        1.7,
-        _values(rows, 'times_one_thread', 'chain'),
-        least=True,
-    )
-    rows = [row for row in rows if row['chain'] == 'iiwa14']
-    yield Goal(
-        'batch: at least 150,000 poses/s on iiwa14',
-        150_000,
-        _values(rows, 'poses_per_second', 'chain'),
-        least=True,
-    )
+    ]
 
 
-def _quality_goals() -> Iterator[Goal]:
-    for part in ('chains', 'chains_many'):
-        rows = rows_of(part)
-        problems = int(rows[0]['problems']) if rows else 0
-        yield Goal(
-            f'no failure in {problems:,} problems on each chain',
-            0,
-            _values(rows, 'failures', 'chain'),
-        )
-    rows = rows_of('tracking', solver=OURS)
-    yield Goal('tracking: no jump above 0.1 rad', 0, _values(rows, 'jumps_0.1', 'chain', 'path'))
-    yield Goal(
-        'tracking: every point solved',
-        100,
-        _values(rows, 'solved_percent', 'chain', 'path'),
-        least=True,
-    )
+def _overhead(call: str) -> Values:
+    rows = [row for row in rows_of('overhead') if row['what'].startswith(f'{call},')]
+    return [(row['what'], float(row['median'])) for row in rows]
+
+
+def _times_inside() -> Values:
+    """Times of roboticstoolbox on paths, over those inside our compiled solver."""
+    inside = {
+        (row['chain'], row['path']): float(row['inside_us'])
+        for row in rows_of('tracking', solver=OURS)
+    }
+    return [
+        (f'{chain}, {path}', float(row['mean_us']) / inside[chain, path])
+        for row in rows_of('tracking', solver='roboticstoolbox')
+        if (chain := row['chain']) in _MAIN and (path := row['path'])
+    ]
+
+
+def _motions_to_nearest() -> Values:
+    """Mean motions to our nearest solutions, over those to TRAC-IK's."""
     ours = {(row['chain'], row['seeds']): row for row in rows_of('nearest', solver=NEAREST)}
-    yield Goal(
-        'nearest in 1 ms: mean motion at most 1 × that of TRAC-IK Distance in 5 ms',
-        1,
-        [
-            (', '.join(case), float(ours[case]['mean_motion']) / float(row['mean_motion']))
-            for row in rows_of('nearest', solver='TRAC-IK Distance in 5 ms')
-            if row['chain'] in _MAIN and (case := (row['chain'], row['seeds'])) in ours
-        ],
-    )
-    yield Goal(
-        'all solutions: at least 99.9 % of the branches',
-        99.9,
-        _values(rows_of('all_solutions', solver='ours'), 'found_percent', 'chain'),
-        least=True,
-    )
-    general = rows_of('general_arms', solver='ours')
-    yield Goal(
-        'all solutions of any six revolute joints: median at most 100 µs',
-        100.0,
-        _values(general, 'median_us', 'chain'),
-    )
-    yield Goal(
-        'all solutions of any six revolute joints: all of the branches',
-        100.0,
-        _values(general, 'found_percent', 'chain'),
-        least=True,
-    )
-    motions = rows_of('self_motions')
-    yield Goal(
-        'all solutions of seven joints: median at most 300 µs',
-        300.0,
-        _values(motions, 'median_us', 'chain'),
-    )
-    yield Goal(
-        'all solutions of seven joints: none missed',
-        0,
-        _values(motions, 'missed', 'chain'),
-    )
-    checks = rows_of('collisions', robot='panda', checker='ours')
-    yield Goal(
-        'collision check of panda, up to 100 objects: at most 15 µs',
-        15,
-        _values([row for row in checks if int(row['objects']) <= 100], 'mean_us', 'objects'),
-    )
-    yield Goal(
-        "collision check: Pinocchio's verdict",
-        0,
-        _values(rows_of('collisions', checker='ours'), 'other_verdicts', 'robot', 'objects'),
-    )
-    free = rows_of('collision_free', answers='free of collisions')
-    cases = 'objects', 'seeds'
-    yield Goal(
-        'free of collisions: at least 99.9 % solved',
-        99.9,
-        _values(free, 'solved_percent', *cases),
-        least=True,
-    )
-    yield Goal('free of collisions: at most 60 µs', 60, _values(free, 'mean_us', *cases))
-    hands = rows_of('two_arms', problem='upper body, both hands')
-    yield Goal(
-        'two arms on a torso: at least 99.9 % solved',
-        99.9,
-        _values(hands, 'success_percent', 'problem'),
-        least=True,
-    )
-    yield Goal('two arms on a torso: at most 100 µs', 100, _values(hands, 'mean_us', 'problem'))
-    yield Goal(
-        'unreachable targets: at most 2 ms',
-        2000,
-        _values(rows_of('giving_up', solver=OURS), 'mean_us', 'chain', 'targets'),
-    )
+    return [
+        (', '.join(case), float(ours[case]['mean_motion']) / float(row['mean_motion']))
+        for row in rows_of('nearest', solver='TRAC-IK Distance in 5 ms')
+        if row['chain'] in _MAIN and (case := (row['chain'], row['seeds'])) in ours
+    ]
 
 
-def _path_goals() -> Iterator[Goal]:
-    whole, cases = rows_of('paths', solver='solve_path'), ('chain', 'path')
-    yield Goal('whole paths: no jump above 0.1 rad', 0, _values(whole, 'jumps_0.1', *cases))
-    yield Goal(
-        'whole paths: all of the path', 100, _values(whole, 'fraction_percent', *cases), least=True
-    )
-    yield Goal('whole paths: 2,000 points in 2 s', 2.0, _values(whole, 'seconds', *cases))
-    timed = rows_of('jerk_timing')
-    yield Goal(
-        'timing with limits of jerk: at most 1.05 × the best', 1.05,
-        _values(timed, 'ratio_worst', *cases),
-    )  # fmt: skip
-    yield Goal('timing with limits of jerk: none exceeded', 0, _values(timed, 'exceeded', *cases))
-
-
-def _system_goals() -> Iterator[Goal]:
+def _growths() -> Values:
+    """Times of an iteration per joint with 60 joints, over those with 6."""
     per_joint = {
         (row['solver'], row['joints']): float(row['ns_per_iteration_and_joint'])
         for row in rows_of('growth')
     }
-    yield Goal(
-        'growth at most linear: time per joint with 60 joints at most 1 × that with 6',
-        1,
-        [
-            (solver, time / per_joint[solver, '6'])
-            for (solver, joints), time in per_joint.items()
-            if joints == '60'
-        ],
-    )
-    bounds = {
-        'import ik_service': 0.4,
-        'first solve, warm cache': 0.6,
-        'first solve, warm cache, SciPy installed': 0.6,
-        'first solve, cold cache': 15.0,
-    }
-    for what, bound in bounds.items():
-        yield Goal(
-            f'{what}: below {bound:g} s',
-            bound,
-            _values(rows_of('overhead', what=what), 'median', 'what'),
-        )
-    yield Goal(
-        'service: round trip at most 1.5 × that of an echo',
-        1.5,
-        _values(rows_of('service', service='compute_ik', clients='1'), 'times_echo', 'service'),
-    )
-    yield Goal(
-        'service: throughput with 16 clients at least 0.9 × that of an echo',
-        0.9,
-        _values(rows_of('service', service='compute_ik', clients='16'), 'times_echo', 'service'),
-        least=True,
-    )
+    return [
+        (solver, time / per_joint[solver, '6'])
+        for (solver, joints), time in per_joint.items()
+        if joints == '60'
+    ]
+
+
+def _problems(part: str) -> int:
+    rows = rows_of(part)
+    return int(rows[0]['problems']) if rows else 0
+
+
+_SMALL = tuple(str(count) for count in range(101))  # of objects
+_GENERAL = 'all solutions of any six revolute joints'
+
+_GOALS: tuple[tuple[str, float, bool, tuple | Callable[[], Values]], ...] = (
+    ('random poses, in the batch call: roboticstoolbox takes at least 8 × as long', 8, True,
+     ('solvers', {'solver': 'roboticstoolbox', 'chain': _MAIN}, 'times_ours', 'chain')),
+    ('random poses, in the batch call: TRAC-IK takes at least 50 × as long', 50, True,
+     ('solvers', {'solver': 'TRAC-IK', 'chain': _MAIN}, 'times_ours', 'chain')),
+    ('tracking, inside the compiled solver: roboticstoolbox takes at least 4 × as long', 4, True,
+     _times_inside),
+    ('`Solver.solve` adds at most 3 µs to the solver', 3, False,
+     partial(_overhead, 'Solver.solve')),
+    ('`solve_ik` adds at most 10 µs to the solver', 10, False, partial(_overhead, 'solve_ik')),
+    ('batch on two threads: at least 1.7 × one thread', 1.7, True,
+     ('batch', {'threads': '2'}, 'times_one_thread', 'chain')),
+    ('batch: at least 150,000 poses/s on iiwa14', 150_000, True,
+     ('batch', {'threads': '2', 'chain': 'iiwa14'}, 'poses_per_second', 'chain')),
+    *((f'no failure in {_problems(part):,} problems on each chain', 0, False,
+       (part, {}, 'failures', 'chain')) for part in ('chains', 'chains_many')),
+    ('tracking: no jump above 0.1 rad', 0, False,
+     ('tracking', {'solver': OURS}, 'jumps_0.1', 'chain path')),
+    ('tracking: every point solved', 100, True,
+     ('tracking', {'solver': OURS}, 'solved_percent', 'chain path')),
+    ('nearest in 1 ms: mean motion at most 1 × that of TRAC-IK Distance in 5 ms', 1, False,
+     _motions_to_nearest),
+    ('all solutions: at least 99.9 % of the branches', 99.9, True,
+     ('all_solutions', {'solver': 'ours'}, 'found_percent', 'chain')),
+    (f'{_GENERAL}: median at most 100 µs', 100.0, False,
+     ('general_arms', {'solver': 'ours'}, 'median_us', 'chain')),
+    (f'{_GENERAL}: all of the branches', 100.0, True,
+     ('general_arms', {'solver': 'ours'}, 'found_percent', 'chain')),
+    ('all solutions of seven joints: median at most 300 µs', 300.0, False,
+     ('self_motions', {}, 'median_us', 'chain')),
+    ('all solutions of seven joints: none missed', 0, False,
+     ('self_motions', {}, 'missed', 'chain')),
+    ('collision check of panda, up to 100 objects: at most 15 µs', 15, False,
+     ('collisions', {'robot': 'panda', 'checker': 'ours', 'objects': _SMALL}, 'mean_us',
+      'objects')),
+    ("collision check: Pinocchio's verdict", 0, False,
+     ('collisions', {'checker': 'ours'}, 'other_verdicts', 'robot objects')),
+    ('free of collisions: at least 99.9 % solved', 99.9, True,
+     ('collision_free', {'answers': 'free of collisions'}, 'solved_percent', 'objects seeds')),
+    ('free of collisions: at most 60 µs', 60, False,
+     ('collision_free', {'answers': 'free of collisions'}, 'mean_us', 'objects seeds')),
+    ('two arms on a torso: at least 99.9 % solved', 99.9, True,
+     ('two_arms', {'problem': 'upper body, both hands'}, 'success_percent', 'problem')),
+    ('two arms on a torso: at most 100 µs', 100, False,
+     ('two_arms', {'problem': 'upper body, both hands'}, 'mean_us', 'problem')),
+    ('unreachable targets: at most 2 ms', 2000, False,
+     ('giving_up', {'solver': OURS}, 'mean_us', 'chain targets')),
+    ('whole paths: no jump above 0.1 rad', 0, False,
+     ('paths', {'solver': 'solve_path'}, 'jumps_0.1', 'chain path')),
+    ('whole paths: all of the path', 100, True,
+     ('paths', {'solver': 'solve_path'}, 'fraction_percent', 'chain path')),
+    ('whole paths: 2,000 points in 2 s', 2.0, False,
+     ('paths', {'solver': 'solve_path'}, 'seconds', 'chain path')),
+    ('timing with limits of jerk: at most 1.05 × the best', 1.05, False,
+     ('jerk_timing', {}, 'ratio_worst', 'chain path')),
+    ('timing with limits of jerk: none exceeded', 0, False,
+     ('jerk_timing', {}, 'exceeded', 'chain path')),
+    ('growth at most linear: time per joint with 60 joints at most 1 × that with 6', 1, False,
+     _growths),
+    *((f'{what}: below {bound:g} s', bound, False, ('overhead', {'what': what}, 'median', 'what'))
+      for what, bound in (
+          ('import ik_service', 0.4), ('first solve, warm cache', 0.6),
+          ('first solve, warm cache, SciPy installed', 0.6), ('first solve, cold cache', 15.0),
+      )),
+    ('service: round trip at most 1.5 × that of an echo', 1.5, False,
+     ('service', {'service': 'compute_ik', 'clients': '1'}, 'times_echo', 'service')),
+    ('service: throughput with 16 clients at least 0.9 × that of an echo', 0.9, True,
+     ('service', {'service': 'compute_ik', 'clients': '16'}, 'times_echo', 'service')),
+)  # fmt: skip
+"""Text and bound of each goal, whether it is a lower bound, and where its numbers are."""
 
 
 def losses() -> list[str]:
