@@ -1,9 +1,8 @@
-"""Maps of the reach of arms that no survey has made, and files of ``ik_study reach``."""
+"""Maps of the reach of arms that no survey has made."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-import json
 
 import numpy as np
 
@@ -41,37 +40,6 @@ def made_map(urdf, axes, free_counts, orientations=4, **changes):
         searches=20,
     )
     return replace(found, **changes)
-
-
-def as_layout_1(path):
-    """Turn the file of a map into one of layout 1, which has no digests."""
-    settings = path / 'zarr.json'
-    content = json.loads(settings.read_text())
-    content['attributes']['format'] = 1
-    for name in ('digests', 'array_digests'):
-        del content['attributes'][name]
-    settings.write_text(json.dumps(content))
-
-
-POINTS = np.array([[0.0, 0.0, 1.0], [0.1, 0.0, 1.0], [0.2, 0.0, 1.0]])
-CONTENT = {
-    'points': POINTS,
-    'reachable': np.array([0.0, 0.5, 1.0]),
-    'on_shell': np.array([True, False, True]),
-    'spacing': np.array([0.1, 0.1, 0.05]),
-    'base_link': 'base',
-    'tip_link': 'tip',
-}
-
-
-def write_reach(folder, **changes):
-    """Write a file with some things changed, or (None) left out; return its path."""
-    path = folder / 'reach.npz'
-    content = {**CONTENT, **changes}
-    np.savez_compressed(
-        path, **{name: value for name, value in content.items() if value is not None}
-    )
-    return path
 
 
 URDF = """<robot name="r"><link name="base"/><link name="tip"/>

@@ -17,4 +17,4 @@ def assert_same_store(store, expected, rows=slice(None)):
 
 def file_of(store, array, number):
     """Return the file of a chunk of an array."""
-    return store / array / 'c' / (f'{number}/0' if array in ('q', 'checksums') else f'{number}')
+    return store / array / 'c' / (f'{number}/0' if array == 'q' else f'{number}')

@@ -13,21 +13,15 @@ import numpy as np
 
 from ik_service.exceptions import StoreError
 from ik_service.extras.scale.group_files import (
-    changed_attribute,
-    DIGESTS,
-    digests_of,
     disk_errors,
     load_zarr,
     missing_fault,
     opening_fault,
-    SETTINGS,
-    settings_digest,
     settings_fault,
 )
 
 _CHUNK = 1_000_000  # rows of a chunk, divided by the width of a row
 _MAKER = 'of ik_service'
-_ARRAY_DIGESTS = 'array_digests'
 
 Content = TypeVar('Content')
 Reader = Callable[[str], np.ndarray]
@@ -44,8 +38,8 @@ def write_group(
     """
     Write a group; an existing one of its kind is replaced once the new one is whole.
 
-    Each file has a checksum, chunks of nothing but zeros have files too, and there are digests of
-    all settings, so that damaged and missing ones are noticed.
+    Each file has a checksum, and chunks of nothing but zeros have files too, so that damaged and
+    missing ones are noticed.
 
     :param kind: its kind, such as 'capability map'.
     :param attributes: of the group, besides kind and version.
@@ -64,29 +58,19 @@ def write_group(
                 shape=values.shape,
                 chunks=(rows, *values.shape[1:]),
                 dtype=values.dtype,
-                **_checked(),
+                compressors=[zarr.codecs.ZstdCodec(), zarr.codecs.Crc32cCodec()],
+                config={'write_empty_chunks': True},
             )
             array[:] = values
             array.attrs['unit'] = unit
-        details = {
-            'kind': f'{kind} {_MAKER}',
-            'format': version,
-            **attributes,
-            _ARRAY_DIGESTS: {name: settings_digest(made / name) for name in arrays},
-        }
-        group.attrs.update({**details, DIGESTS: digests_of(details)})
+        group.attrs.update({'kind': f'{kind} {_MAKER}', 'format': version, **attributes})
         if folder.exists():
             shutil.rmtree(folder)
         made.rename(folder)
 
 
 def check_place(path: str | os.PathLike[str], kind: str) -> None:
-    """
-    Check that nothing is in the place of a group but one of its kind, which may be replaced.
-
-    :raises StoreError: something else is there, or the disk refuses.
-    :raises MissingExtraError: zarr is not installed.
-    """
+    """Check that nothing is in the place of a group but one of its kind; StoreError otherwise."""
     folder = Path(path)
     with disk_errors(folder):
         if folder.exists():
@@ -100,9 +84,9 @@ def read_group(
     interpret: Callable[[Reader, dict[str, Any]], Content],
 ) -> Content:
     """
-    Read a group. Those of earlier layouts, without checksums or digests, are read as they are.
+    Read a group.
 
-    :param version: of the layout; those before it have no digests.
+    :param version: of the layout.
     :param interpret: returns the content of a group, from a reader of its arrays and its
         attributes; whatever it raises means that these are damaged.
     :raises StoreError: there is none, it is of another version, or damaged.
@@ -111,12 +95,11 @@ def read_group(
     zarr, folder = load_zarr(), Path(path)
     with disk_errors(folder):
         attributes = _attributes(folder, kind)
-        if attributes.get('format') not in range(1, version + 1):
+        if attributes.get('format') != version:
             raise StoreError(
                 folder, f'has layout {attributes.get("format")}, which is not {version}'
             )
         try:
-            _check_digests(folder, attributes, version)
             group = zarr.open_group(folder, mode='r')
             return interpret(lambda name: _numbers(folder, group, name), attributes)
         except OSError:
@@ -135,37 +118,15 @@ def _attributes(folder: Path, kind: str) -> dict[str, Any]:
     return found
 
 
-def _check_digests(folder: Path, attributes: dict[str, Any], version: int) -> None:
-    """Refuse settings that are others than were written."""
-    if DIGESTS not in attributes and attributes['format'] == version:
-        raise ValueError(f'it lacks the attribute {DIGESTS}')
-    if name := changed_attribute(attributes):
-        raise ValueError(f'its attribute {name} is not what was written')
-    for name, digest in attributes.get(_ARRAY_DIGESTS, {}).items():
-        if (folder / name / SETTINGS).exists() and settings_digest(folder / name) != digest:
-            raise ValueError(f'the settings of its array {name} are not what was written')
-
-
-def _checked() -> dict[str, Any]:
-    """Return how arrays are made whose files are all there, each with a checksum."""
-    codecs = load_zarr().codecs
-    return {
-        'compressors': [codecs.ZstdCodec(), codecs.Crc32cCodec()],
-        'config': {'write_empty_chunks': True},
-    }
-
-
 def _numbers(folder: Path, group: Any, name: str) -> np.ndarray:  # noqa: ANN401 - zarr's group
-    """Return the numbers of an array; an array with checksums has to have all of its files."""
+    """Return the numbers of an array, all files of which have to be there."""
     array = group.get(name)
     if array is None:
         raise ValueError(f'it lacks the array {name}')
-    codecs = load_zarr().codecs
-    if any(isinstance(codec, codecs.Crc32cCodec) for codec in array.compressors):
-        for place in np.ndindex(*map(math.ceil, np.divide(array.shape, array.chunks))):
-            file = folder / name / array.metadata.encode_chunk_key(place)
-            if not file.is_file():
-                raise ValueError(f'{name}: {missing_fault(file, folder)}')
+    for place in np.ndindex(*map(math.ceil, np.divide(array.shape, array.chunks))):
+        file = folder / name / array.metadata.encode_chunk_key(place)
+        if not file.is_file():
+            raise ValueError(f'{name}: {missing_fault(file, folder)}')
     try:
         return np.asarray(array[:])
     except OSError:  # of the disk

@@ -216,11 +216,7 @@ def _built(spec: ChainSpec, _places: tuple[str, ...]) -> Solver:
 
 
 def digest_of(text: str) -> str:
-    """
-    Return the digest of a specification, also of one of another version.
-
-    :param text: JSON of :meth:`ChainSpec.to_json`; empty for text that is none.
-    """
+    """Return the digest of JSON of a specification, of any version; empty for other text."""
     try:
         values: dict[str, Any] = json.loads(text)
         del values['urdf_file']

@@ -21,24 +21,17 @@ from ik_service.exceptions import ArgumentError, ClusterError, IkServiceError, M
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.extras.scale.group_files import disk_errors, targets_name
 from ik_service.extras.scale.result_store import ResultStore
-from ik_service.extras.scale.solving import (
-    BlockSolver,
-    Progress,
-    solve_and_write,
-    transform_digests,
-)
-from ik_service.extras.scale.store_chunks import checksum
+from ik_service.extras.scale.solving import BlockSolver, Progress, solve_and_write
 from ik_service.extras.scale.targets import (
     ArrayTargets,
     block_reader,
     BlockTargets,
-    FileTargets,
     reader_of,
     sampled_rows,
 )
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client
 
 
 _Reader = Callable[[int, int], np.ndarray]
@@ -46,7 +39,6 @@ _Reader = Callable[[int, int], np.ndarray]
 KEPT = 'the store keeps all whole chunks, and the same call goes on'
 
 _LONGEST_TASK = 8  # chunks
-_ORIGINAL = -1  # in the place of a digest: the targets are of the client's own file
 
 
 class Work:
@@ -74,24 +66,14 @@ class Work:
 
     @property
     def targets(self) -> BlockTargets:
-        """
-        The targets, which are compared with those of the client at first in each process.
-
-        :raises ClusterError: they are others.
-        """
+        """The targets; ClusterError if this process reads other ones than the client."""
         if self.fault:
             raise ClusterError(f'a worker cannot go on: {self.fault}; {KEPT}')
         return self._targets
 
     @contextmanager
     def tools(self, size: int, threads: int | None) -> Iterator[tuple[BlockSolver, _Reader]]:
-        """
-        Lend a solver and a reader of target blocks, with their memory, to one task at a time.
-
-        :param size: number of targets of the largest block.
-        :param threads: number of threads of a solver; the same in all tasks.
-        :raises IkServiceError: the specification cannot be built.
-        """
+        """Lend a solver and a reader of target blocks, with their memory, to a task at a time."""
         try:
             lent = self._idle.pop()
         except IndexError:  # others have them
@@ -101,12 +83,7 @@ class Work:
 
 
 def check_workers(client: Client, work: Work, results: ResultStore) -> None:
-    """
-    Refuse workers that lack the package, the folder or the targets.
-
-    :param client: ``dask.distributed.Client``.
-    :raises ClusterError: one of them does, or ends while it is asked; the message names it.
-    """
+    """Refuse workers that lack package, folder or targets, by a ClusterError that names one."""
     _ask(client, _fault_of_store, str(results.path), results.attributes['id'])
     _ask(client, attrgetter('fault'), work)
 
@@ -211,8 +188,8 @@ def solve_on_cluster(
     always the same, so that it does not matter if it was written before.
 
     :param client: ``dask.distributed.Client``.
-    :param targets: the targets; the workers read arrays from their files, and those that are in
-        memory from one in the folder of the store.
+    :param targets: the targets; the workers read arrays of NumPy from a file in the folder of the
+        store.
     :param results: the store; the workers open it by its path.
     :param missing: numbers of the first target of each chunk, and of that after its last.
     :param threads: threads of a worker; all its cores when it is alone on its host, and runs one
@@ -222,7 +199,6 @@ def solve_on_cluster(
     :raises ClusterError: a worker cannot take part, or the cluster is lost.
     """
     import dask
-    import dask.array as da
 
     if not missing:
         return
@@ -232,21 +208,12 @@ def solve_on_cluster(
         check_workers(client, work, results)
         # One key of the graph, so that it goes to each worker once, and again if that is lost.
         sent = dask.delayed(work, name=f'work-{uuid.uuid4().hex}', traverse=False)
+        solve = dask.delayed(_solve_chunks, pure=False)  # never the result of an earlier call
         sizes = task_sizes(len(missing), sum(client.nthreads().values()))
-        counts = da.from_array(np.array(missing), chunks=(sizes, 2)).map_blocks(
-            _solve_chunks,
-            sent,
-            str(results.path),
-            results.attributes['id'],
-            chosen,
-            dtype=int,
-            meta=np.empty((0, 2), int),
-            name=f'solve-{uuid.uuid4().hex}',  # never the result of an earlier call
-        )
+        store = str(results.path), results.attributes['id']
         parts = np.split(np.array(missing), np.cumsum(sizes)[:-1])
-        for number, rows in _collect(client, list(counts.to_delayed().ravel())):
-            _check_read(targets, results, parts[number], rows[:, 1])
-            progress.advance(int(rows[:, 0].sum()))
+        for count in _collect(client, [solve(part, sent, *store, chosen) for part in parts]):
+            progress.advance(count)
 
 
 def task_sizes(chunks: int, places: int) -> tuple[int, ...]:
@@ -263,54 +230,25 @@ def task_sizes(chunks: int, places: int) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def _check_read(
-    targets: BlockTargets, results: ResultStore, chunks: np.ndarray, digests: np.ndarray
-) -> None:
-    """Refuse answers to others than these targets, where a worker has read another file."""
-    if (digests == _ORIGINAL).all():
-        return
-    others = [
-        (first, last)
-        for (first, last), digest in zip(chunks.tolist(), digests.tolist(), strict=True)
-        if digest not in (_ORIGINAL, checksum(transform_digests(targets.block(first, last))))
-    ]
-    for first, _ in others:
-        results.discard(first)
-    if others:
-        first, last = others[0]
-        raise ClusterError(
-            f'a worker has read other targets than this process, {first} to {last}: their file '
-            f'was changed or replaced, or is another one on its host; {KEPT}'
-        )
-
-
-def _collect(client: Client, tasks: list[object]) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield numbers and results of tasks, as they end; then cancel the unfinished ones."""
-    futures = client.compute(tasks, optimize_graph=False)
-    numbers = {future.key: number for number, future in enumerate(futures)}
-    try:
-        for future, rows in _answers(client, futures):
-            yield numbers[future.key], rows
-            future.release()
-    finally:
-        if client.status == 'running':
-            client.cancel([future for future in futures if not future.done()])
-
-
-def _answers(client: Client, futures: list[Future]) -> Iterator[tuple[Future, np.ndarray]]:
-    """Yield futures with their results; faults of the cluster are ClusterErrors."""
+def _collect(client: Client, tasks: list[object]) -> Iterator[int]:
+    """Yield results of tasks, as they end; then cancel the unfinished ones."""
     from distributed import as_completed
 
+    futures = client.compute(tasks, optimize_graph=False)
     try:
         # The default loop is that of the client made last, which need not be this one.
-        for future, rows in as_completed(futures, loop=client.loop, with_results=True):
-            if isinstance(rows, BaseException):  # the scheduler is gone
-                raise rows
-            yield future, np.asarray(rows)
+        for future, count in as_completed(futures, loop=client.loop, with_results=True):
+            if isinstance(count, BaseException):  # the scheduler is gone
+                raise count
+            yield count
+            future.release()
     except IkServiceError:
         raise
     except Exception as error:  # of any kind, such as for a worker that dies of each attempt
         raise ClusterError(f'the cluster has failed: {error}; {KEPT}') from error
+    finally:
+        if client.status == 'running':
+            client.cancel([future for future in futures if not future.done()])
 
 
 def _threads_of_task(client: Client, threads: int | None) -> int | None:
@@ -333,8 +271,8 @@ def _threads_of_task(client: Client, threads: int | None) -> int | None:
 
 @contextmanager
 def _readable(targets: BlockTargets, results: ResultStore) -> Iterator[BlockTargets]:
-    """Put targets that are in memory into a file within the store, for a ``with`` block."""
-    if not (isinstance(targets, ArrayTargets) and targets.is_held):
+    """Put targets of this process into a file within the store, for a ``with`` block."""
+    if not isinstance(targets, ArrayTargets) or not targets.is_held:
         yield targets
         return
     path = targets_name(results.path)
@@ -349,13 +287,8 @@ def _readable(targets: BlockTargets, results: ResultStore) -> Iterator[BlockTarg
 
 def _solve_chunks(
     chunks: np.ndarray, work: Work, path: str, identity: str, threads: int | None
-) -> np.ndarray:
-    """
-    Solve chunks from one target to another, and write them.
-
-    :returns: (k, 2) sizes of the chunks; digests of their targets, if these were read from another
-        file than the client reads.
-    """
+) -> int:
+    """Solve chunks from one target to another, and write them; return the number of targets."""
     targets, results = work.targets, _opened(path, identity)
     bounds = chunks.tolist()
     with work.tools(min(results.chunk, len(targets)), threads) as (solver, read):
@@ -367,9 +300,4 @@ def _solve_chunks(
         )
         for _ in solve_and_write(solver, missing, results.write):
             pass
-    if not isinstance(targets, FileTargets) or targets.is_original:
-        return np.array([(last - first, _ORIGINAL) for first, last in bounds])
-    return np.array([
-        (last - first, checksum(results.read('target_digest', first, last)))
-        for first, last in bounds
-    ])  # fmt: skip
+    return sum(last - first for first, last in bounds)

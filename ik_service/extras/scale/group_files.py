@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 import errno
 import fcntl
-import hashlib
 import json
 import os
 from pathlib import Path
 import re
-import shutil
 import socket
 from types import ModuleType
 import uuid
@@ -20,9 +18,6 @@ from ik_service.exceptions import MissingExtraError, StoreError
 
 SETTINGS = 'zarr.json'
 """Name of the file that a group, and each of its arrays, has."""
-
-DIGESTS = 'digests'
-"""Name of the attribute with digests of the others, by their names."""
 
 FAULTS = (
     ValueError, KeyError, TypeError, AttributeError, IndexError, RuntimeError, OverflowError,
@@ -36,18 +31,12 @@ _REMEDY = 'restore that file, or take another folder'
 
 _LOCK = '.ik_service.lock'
 _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
-_NEW = '.new-'
 _PARTIAL = re.compile(r'.*\.[0-9a-f]{32}\.partial')  # files of Zarr before they get their name
 _TARGETS = re.compile(r'\.targets-[0-9a-f]{32}\.npy')
 
 
 def opening_fault(folder: Path, kind: str, error: Exception) -> str:
-    """
-    Return why a folder cannot be opened as a group, as the rest of a sentence.
-
-    :param kind: expected kind, such as 'capability map'.
-    :raises OSError: a file cannot be read.
-    """
+    """Return why a folder cannot be opened as a kind of group, as the rest of a sentence."""
     if not folder.exists():
         return f'is no {kind}: there is no such folder'
     if not folder.is_dir():
@@ -62,11 +51,7 @@ def opening_fault(folder: Path, kind: str, error: Exception) -> str:
 
 
 def settings_fault(folder: Path) -> str:
-    """
-    Return which settings of a group or of its arrays are no settings; empty when all are.
-
-    :raises OSError: a file cannot be read.
-    """
+    """Return which settings of a group or its arrays are no settings; empty when all are."""
     for file in (folder / SETTINGS, *sorted(folder.glob(f'*/{SETTINGS}'))):
         name = file.relative_to(folder)
         try:
@@ -77,44 +62,6 @@ def settings_fault(folder: Path) -> str:
         if not isinstance(settings, dict) or 'node_type' not in settings:
             return f'is damaged: its file {name} holds no settings of Zarr; {_REMEDY}'
     return ''
-
-
-def digests_of(attributes: Mapping[str, object]) -> dict[str, str]:
-    """Return digests of attributes, to be noted beside them as :data:`DIGESTS`."""
-    return {name: _digest(value) for name, value in attributes.items()}
-
-
-def changed_attribute(attributes: Mapping[str, object]) -> str:
-    """
-    Return the name of an attribute that is another one than was written; empty when none is.
-
-    Attributes added by others are not checked.
-
-    :param attributes: of a group; without :data:`DIGESTS` nothing is known of the others.
-    """
-    digests = attributes.get(DIGESTS, {})
-    if not isinstance(digests, Mapping):
-        return DIGESTS
-    for name, digest in digests.items():
-        if name not in attributes or _digest(attributes[name]) != digest:
-            return str(name)
-    return ''
-
-
-def settings_digest(folder: Path) -> str:
-    """
-    Return a digest of the settings of an array, without attributes that somebody has added.
-
-    :raises OSError: its file cannot be read.
-    :raises ValueError: it holds no settings.
-    """
-    settings = json.loads((folder / SETTINGS).read_text(encoding='utf-8'))
-    attributes = settings.pop('attributes', {})
-    return _digest([settings, attributes.get('unit')])
-
-
-def _digest(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 @contextmanager
@@ -172,48 +119,19 @@ def has_content(folder: Path) -> bool:
     return folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
 
 
-def new_name(path: Path, identity: str) -> Path:
-    """Return the name that a store has until it is whole."""
-    return path.with_name(f'{path.name}{_NEW}{identity}')
-
-
 def targets_name(path: Path) -> Path:
     """Return a new name within a store for targets that other processes shall read."""
     return path / f'.targets-{uuid.uuid4().hex}.npy'
 
 
 def remove_remains(path: Path) -> None:
-    """
-    Remove unfinished files, left by a process that was killed.
-
-    Files within the store go by their names. A folder beside it is another store that was being
-    made, and goes only if nothing is in it that its maker has not written.
-
-    :param path: the store, of which this process is the only writer.
-    """
+    """Remove unfinished files of a killed process within a store that nobody else writes."""
     for file in path.iterdir():
         if _TARGETS.fullmatch(file.name):
             file.unlink(missing_ok=True)
     for file in path.rglob('*.partial'):
         if _PARTIAL.fullmatch(file.name):
             file.unlink(missing_ok=True)
-    place = Path(os.path.realpath(path))
-    new = re.compile(rf'{re.escape(place.name + _NEW)}[0-9a-f]{{32}}')
-    for folder in place.parent.iterdir():
-        if new.fullmatch(folder.name) and _is_half_made(folder):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_half_made(folder: Path) -> bool:
-    """Return whether a folder holds at most the settings of a group and of its arrays."""
-    if folder.is_symlink() or not folder.is_dir():
-        return False
-    return all(
-        len(entry.relative_to(folder).parts) == 1
-        if entry.is_dir() and not entry.is_symlink()
-        else entry.name == SETTINGS or _PARTIAL.fullmatch(entry.name)
-        for entry in folder.rglob('*')
-    )
 
 
 def missing_fault(file: Path, path: Path) -> str:
@@ -233,11 +151,7 @@ def sync_file(file: Path) -> None:
 
 
 def load_zarr() -> ModuleType:
-    """
-    Import Zarr.
-
-    :raises MissingExtraError: it is not installed.
-    """
+    """Import Zarr; MissingExtraError if it is not installed."""
     try:
         import zarr
     except ImportError as error:

@@ -16,9 +16,6 @@ from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, StoreError
 from ik_service.extras.scale.chain_spec import ChainSpec, digest_of
 from ik_service.extras.scale.group_files import (
-    changed_attribute,
-    DIGESTS,
-    digests_of,
     disk_errors,
     FAULTS,
     has_content,
@@ -29,7 +26,7 @@ from ik_service.extras.scale.group_files import (
     ZARR_REMEDY,
 )
 from ik_service.extras.scale.solving import Answers, NO_POSE, transform_digests, UNSOLVED
-from ik_service.extras.scale.store_chunks import checked_arrays, CHECKSUMS, make_store, StoreChunks
+from ik_service.extras.scale.store_chunks import checked_arrays, make_store, StoreChunks
 
 if TYPE_CHECKING:
     from zarr import Array, Group
@@ -82,15 +79,13 @@ def _check_attributes(path: Path, attributes: Mapping[str, object]) -> None:
     elif attributes.get('format') != FORMAT:
         found = safe_repr(attributes.get('format'))
         fault = f'has layout {found}, which is not {FORMAT}: take another folder'
-    elif missing := [name for name in (*_DETAILS, DIGESTS) if name not in attributes]:
+    elif missing := [name for name in _DETAILS if name not in attributes]:
         fault = f'is damaged: it lacks the attributes {", ".join(missing)}; {ZARR_REMEDY}'
     elif wrong := [name for name in _DETAILS if not _is_possible(name, attributes[name])]:
         name = wrong[0]
         fault = f'is damaged: its attribute {name} is {safe_repr(attributes[name])}; {ZARR_REMEDY}'
     elif digest_of(str(attributes['chain'])) != attributes['spec']:
         fault = f'is damaged: its attribute chain is not that of its attribute spec; {ZARR_REMEDY}'
-    elif name := changed_attribute(attributes):
-        fault = f'is damaged: its attribute {name} is not what was written; {ZARR_REMEDY}'
     else:
         return
     raise StoreError(path, fault)
@@ -113,8 +108,7 @@ class ResultStore:
     (N,), by which targets are compared with those that were answered. A chunk is whole once its
     part of ``status`` is there, which is written last; a number of
     :data:`~ik_service.extras.scale.UNSOLVED` means that the row has not been solved yet. Each file
-    has a checksum, so that one which a crash of the machine has left half written is found; and
-    ``checksums`` distinguishes the files of a chunk from others.
+    has a checksum, so that one which a crash of the machine has left half written is found.
 
     :param path: folder of the group.
     :param group: the group.
@@ -129,9 +123,9 @@ class ResultStore:
         self.attributes: Mapping[str, Any] = MappingProxyType(dict(group.attrs))
         _check_attributes(path, self.attributes)
         self.chunk = int(self.attributes['chunk'])
-        arrays = checked_arrays(path, group, self.chunk, len(self.attributes['joint_names']))
-        self._chunks = StoreChunks(path, arrays, self.attributes['id'])
-        arrays = {name: array for name, array in arrays.items() if name != CHECKSUMS}
+        n = len(self.attributes['joint_names'])
+        arrays = checked_arrays(path, group, self.chunk, n)
+        self._chunks = StoreChunks(path, arrays)
         self.arrays: Mapping[str, Array] = MappingProxyType(arrays)
 
     @classmethod
@@ -164,7 +158,7 @@ class ResultStore:
                     'spec': spec.digest, 'targets': targets, 'joint_names': list(joint_names),
                     'chain': spec.to_json(),
                 }  # fmt: skip
-                make_store(folder, {**details, DIGESTS: digests_of(details)}, count)
+                make_store(folder, details, count)
         store = cls.existing(folder, writable=True)
         given = {'spec': spec.digest, 'targets': targets, 'joint_names': list(joint_names)}
         others = ('chains, solvers or options', 'targets', 'joints')
@@ -208,12 +202,7 @@ class ResultStore:
         return min(int(array.shape[0]) for array in self.arrays.values())
 
     def is_whole(self, first: int, last: int) -> bool:
-        """
-        Return whether a chunk is there, and undamaged: all of its files are read.
-
-        :param first: number of its first row, a multiple of ``chunk``.
-        :param last: number after its last row.
-        """
+        """Return whether a chunk, of so many rows, is there and undamaged: all files are read."""
         return bool(self._whole(first, last))
 
     def _whole(self, first: int, last: int) -> dict[str, np.ndarray]:
@@ -249,12 +238,7 @@ class ResultStore:
         return Comparison(last - first, int(changed.sum()), int(replaced.sum()))
 
     def check(self, found: Comparison) -> None:
-        """
-        Refuse targets of which most are others than those that were answered.
-
-        :param found: the result of comparing them.
-        :raises StoreError: most are others.
-        """
+        """Refuse targets of which most, as compared, are others than those that were answered."""
         if found.is_of_others:
             raise StoreError(
                 self.path,
@@ -263,12 +247,7 @@ class ResultStore:
             )
 
     def check_count(self, count: int) -> None:
-        """
-        Refuse an iterator that has given fewer targets than are answered.
-
-        :param count: number of targets that it has given.
-        :raises StoreError: there were fewer.
-        """
+        """Refuse an iterator that has given fewer targets than are answered."""
         if count < self.size:
             raise StoreError(
                 self.path,
@@ -277,12 +256,7 @@ class ResultStore:
             )
 
     def discard(self, first: int) -> None:
-        """
-        Call a chunk unsolved again.
-
-        :param first: number of its first row, a multiple of ``chunk``.
-        :raises StoreError: the disk refuses.
-        """
+        """Call the chunk from a row on unsolved again."""
         with disk_errors(self.path):
             self._chunks.discard(first // self.chunk)
 
@@ -297,7 +271,7 @@ class ResultStore:
         """
         last = first + len(answers.status)
         with disk_errors(self.path):
-            self._chunks.grow(last, self.chunk)
+            self._chunks.grow(last)
             self._chunks.write(first // self.chunk, answers._asdict())
         return last - first
 

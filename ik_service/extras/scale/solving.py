@@ -31,12 +31,7 @@ _TURNS = 2  # while one block is solved, the answers to that before it are writt
 
 @kernel
 def mark_rigid(transforms: np.ndarray, rigid: np.ndarray) -> None:
-    """
-    Mark which transforms are finite and rigid.
-
-    :param transforms: (N, 4, 4).
-    :param rigid: (N,) bool, changed.
-    """
+    """Mark in ``rigid`` (N,) which transforms (N, 4, 4) are finite and rigid."""
     for row in range(transforms.shape[0]):
         rigid[row] = transform_fault(transforms[row]) == 0
 
@@ -47,12 +42,7 @@ _HALF = np.uint64(32)
 
 
 def transform_digests(transforms: np.ndarray) -> np.ndarray:
-    """
-    Return a digest of each transform, of all bits of its numbers.
-
-    :param transforms: (k, 4, 4).
-    :returns: (k,) numbers of 32 bits.
-    """
+    """Return a digest (k,) of 32 bits of all bits of each transform (k, 4, 4)."""
     digests = np.empty(len(transforms), np.uint32)
     words = np.ascontiguousarray(transforms, dtype=np.float64).reshape(-1, 16).view(np.uint64)
     _digest_rows(words, digests)
@@ -61,12 +51,7 @@ def transform_digests(transforms: np.ndarray) -> np.ndarray:
 
 @kernel
 def _digest_rows(words: np.ndarray, digests: np.ndarray) -> None:
-    """
-    Compute digests of rows of words by the hash of Fowler, Noll and Vo, with words for bytes.
-
-    :param words: (k, 16) of 64 bits.
-    :param digests: (k,) of 32 bits, changed.
-    """
+    """Compute FNV digests (k,) of rows of words (k, 16) of 64 bits, with words for bytes."""
     for row in range(words.shape[0]):
         mixed = _START
         for word in words[row]:
@@ -221,21 +206,13 @@ class Progress:
         self._done = 0
 
     def skip(self, count: int) -> None:
-        """
-        Count targets that an earlier call has solved; they do not belong to the rate.
-
-        :param count: number of targets.
-        """
+        """Count targets that an earlier call has solved; they do not belong to the rate."""
         if self._bar is not None:
             self._bar.initial += count
         self.advance(count)
 
     def advance(self, count: int) -> None:
-        """
-        Count targets that have been solved now.
-
-        :param count: number of targets.
-        """
+        """Count targets that have been solved now."""
         self._done += count
         if self._bar is not None:
             self._bar.update(count)

@@ -174,45 +174,6 @@ def test_worker_that_ends_while_it_is_asked_is_named(mortal, spec, targets, expe
     )
 
 
-def test_file_that_is_replaced_before_workers_start(mortal, spec, targets, expected, tmp_path):
-    """A copy of it does no harm; another content is told, and the same call goes on later."""
-    file, call = tmp_path / 'targets.npy', {'chunk': 50, 'client': mortal}
-    changed = targets.copy()
-    changed[1990] = targets[0]
-
-    def mapped(content):
-        np.save(file, content)
-        return np.load(file, mmap_mode='r')
-
-    def replacing(new):
-        """A progress that replaces the file and ends all workers after the first chunk."""
-        workers = list(mortal.run(os.getpid).values())
-
-        def replace(done, _):
-            if done and workers:
-                np.save(tmp_path / 'new.npy', new)
-                os.replace(tmp_path / 'new.npy', file)
-                while workers:
-                    os.kill(workers.pop(), signal.SIGKILL)
-
-        return replace
-
-    for name, new, text in (
-        ('changed', changed, 'has read other targets .* 1950 to 2000'),
-        ('other', targets[::-1], 'reads other targets'),
-    ):
-        of_file = mapped(targets)
-        with pytest.raises(ClusterError, match=text):
-            solve_to_store(spec, of_file, tmp_path / name, progress=replacing(new), **call)
-        mortal.wait_for_workers(1, timeout=60)
-    report = solve_to_store(spec, mapped(targets), tmp_path / name, progress=False, **call)
-    assert report.solved_before < 2000
-    np.testing.assert_array_equal(report.store.read('q'), expected.q)
-    store = tmp_path / 'copied'
-    report = solve_to_store(spec, mapped(targets), store, progress=replacing(targets), **call)
-    np.testing.assert_array_equal(report.store.read('q'), expected.q)
-
-
 class Unknown:
     """Targets of a module that the workers do not have."""
 
