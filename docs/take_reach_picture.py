@@ -72,7 +72,7 @@ def load(page: Page) -> None:
     page.get_by_text('positions').first.wait_for(timeout=1e3 * PAGE_TIMEOUT)
     page.get_by_role('textbox', name='Cut').or_(page.get_by_label('Cut')).first.click()
     page.get_by_role('option', name='y from').click()
-    page.get_by_role('button', name='Compare').scroll_into_view_if_needed()
+    page.get_by_role('button', name='Load').scroll_into_view_if_needed()
     page.mouse.move(SIZE[0] / 3, SIZE[1] / 2)
     page.mouse.wheel(0, ZOOM)
     page.wait_for_timeout(1e3 * SETTLING_TIME)

@@ -62,7 +62,7 @@ ALLOWED_IN_ROS = {
 }
 """Modules of ``ros/`` without ROS: why they are there."""
 
-ALLOWED_ROS_ELSEWHERE = {'common.resources', 'extras.studies.program'}
+ALLOWED_ROS_ELSEWHERE = {'common.resources', 'extras.reach.study'}
 """Modules outside of those rooms that import ROS."""
 
 

@@ -80,13 +80,7 @@ class ConstrainedSearch:
         self._projection, self._check, self._step = projection, check, step
 
     def line(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, bool]:
-        """
-        Return the straight motion from a posture to another, projected, as far as it is allowed.
-
-        :param a: (n,) the first, which is allowed.
-        :param b: (n,) the last.
-        :returns: (k, n) rows from a on, and whether they reach b.
-        """
+        """Return the rows (k, n) of the straight motion from a to b while free; if they arrive."""
         count = self.count(a, b)
         shares = np.linspace(0.0, 1.0, count + 1)[1:, None]
         rows, held = self._projection.onto(a + shares * (b - a))
@@ -103,12 +97,7 @@ class ConstrainedSearch:
         return rows[:free], reached
 
     def count(self, a: np.ndarray, b: np.ndarray) -> int:
-        """
-        Return into how many parts a straight motion is divided.
-
-        :param a: (n,) the first posture.
-        :param b: (n,) the last.
-        """
+        """Return into how many parts a straight motion between two postures (n,) is divided."""
         largest = float(np.abs(b - a).max())
         motion = self._check.spacing(np.array([a, b]))
         return max(int(np.ceil(largest / SPACING)), int(np.ceil(motion / self._step)), 1)

@@ -37,12 +37,7 @@ class PathConstraints:
 
     @classmethod
     def of(cls, given: object) -> PathConstraints:
-        """
-        Return the constraints in a caller's argument.
-
-        :param given: a task, several, constraints, or None for none.
-        :raises ArgumentError: it is none of these.
-        """
+        """Return the constraints given as a task, several, constraints, or None for none."""
         if given is None:
             return cls()
         if isinstance(given, PathConstraints):
@@ -56,11 +51,7 @@ class PathConstraints:
         return cls(tasks)
 
     def row_tests(self, chain: KinematicChain) -> list[RowTest]:
-        """
-        Return the tests of joint vectors.
-
-        :param chain: the chain.
-        """
+        """Return the tests of joint vectors of a chain."""
         return [*(TaskRows(chain, [task]) for task in self.tasks), *self.tests]
 
 
@@ -84,20 +75,11 @@ class TaskRows:
         return self._tasks
 
     def poses(self, Q: np.ndarray) -> np.ndarray:
-        """
-        Return the poses (N, 4, 4) T_base_link [m] of the link.
-
-        :param Q: (N, n) [rad] or [m].
-        """
+        """Return the poses (N, 4, 4) T_base_link [m] of the link at Q (N, n)."""
         return tip_poses(self._chain, Q if self._columns is None else Q[:, self._columns])
 
     def violated(self, Q: np.ndarray) -> np.ndarray:
-        """
-        Return at which joint vectors no task holds.
-
-        :param Q: (N, n) [rad] or [m].
-        :returns: (N,) bool.
-        """
+        """Return at which joint vectors Q (N, n) no task holds, (N,) bool."""
         poses = self.poses(Q)
         broken = np.ones(len(Q), bool)
         for task in self._tasks:
@@ -234,12 +216,7 @@ class Projection:
         self._chain, self._constraints = chain, constraints
 
     def onto(self, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """
-        Return the nearest joint vectors found that meet the constraints, and which of them do.
-
-        :param Q: (N, n) [rad] or [m].
-        :returns: (N, n) within the limits, and (N,) bool.
-        """
+        """Return joint vectors (N, n) near Q that meet the constraints, and which of them do."""
         rows = np.clip(Q, self._chain.lower, self._chain.upper)
         held = np.zeros(len(rows), bool)
         left = np.arange(len(rows))

@@ -100,11 +100,7 @@ class GoalPostures:
         self._random = np.random.default_rng(random_seed)
 
     def prepare(self, goals: Sequence[Goal]) -> None:
-        """
-        Compile or load the kernels for the searches of some goals.
-
-        :param goals: the goals.
-        """
+        """Compile or load the kernels for the searches of some goals."""
         for goal in goals:
             if isinstance(goal, (LinkGoal, Task)) or goal.ndim == 2:
                 for chain, target in self._targets(goal):
@@ -113,13 +109,7 @@ class GoalPostures:
     def of(
         self, goal: Goal, allowed: Callable[[np.ndarray], bool], stopped: Callable[[], bool]
     ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """
-        Return postures that meet a goal and may be used, and those that meet it only.
-
-        :param goal: the goal.
-        :param allowed: returns whether a posture may be used.
-        :param stopped: returns whether the time is over.
-        """
+        """Return postures that meet a goal and are allowed, and all found that meet it."""
         if isinstance(goal, np.ndarray) and goal.shape == (self._chain.n,):
             q = self._near(goal)
             if ((q < self._chain.lower - _BEYOND) | (q > self._chain.upper + _BEYOND)).any():

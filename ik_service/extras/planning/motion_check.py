@@ -30,11 +30,7 @@ class RowTest(Protocol):
     """Test of many joint vectors."""
 
     def violated(self, Q: np.ndarray) -> np.ndarray:
-        """
-        Return which joint vectors (N, n) are not allowed, (N,) bool.
-
-        :param Q: (N, n) [rad] or [m].
-        """
+        """Return which joint vectors (N, n) are not allowed, (N,) bool."""
 
 
 class MotionCheck:
@@ -67,20 +63,12 @@ class MotionCheck:
         return self._collisions
 
     def contact(self, q: np.ndarray) -> Bodies | None:
-        """
-        Return the names of two bodies that collide; None where nothing does.
-
-        :param q: (n,) [rad] or [m].
-        """
+        """Return the names of two bodies that collide at q (n,); None where nothing does."""
         self.checks += 1
         return None if self._collisions is None else self._collisions.first_contact(q)
 
     def violates(self, q: np.ndarray) -> bool:
-        """
-        Return whether a joint vector breaks a constraint.
-
-        :param q: (n,) [rad] or [m].
-        """
+        """Return whether q (n,) breaks a constraint."""
         return any(bool(test.violated(q[None])[0]) for test in self._constraints)
 
     def line_is_free(self, corners: np.ndarray, step: float) -> bool:
@@ -106,31 +94,19 @@ class MotionCheck:
         return self.rows_are_free(rows[:_FEW]) and self.rows_are_free(rows[_FEW:])
 
     def rows_are_free(self, rows: np.ndarray) -> bool:
-        """
-        Return whether many joint vectors are allowed.
-
-        :param rows: (N, n) [rad] or [m].
-        """
+        """Return whether joint vectors (N, n) are all allowed."""
         self.checks += len(rows)
         if any(test.violated(rows).any() for test in self._constraints):
             return False
         return self._collisions is None or not np.asarray(self._collisions.colliding(rows)).any()
 
     def free_count(self, rows: np.ndarray) -> int:
-        """
-        Return how many of the first of many joint vectors are allowed.
-
-        :param rows: (N, n) [rad] or [m].
-        """
+        """Return how many of the first of joint vectors (N, n) are allowed."""
         forbidden = self._forbidden(rows)
         return int(np.argmax(forbidden)) if forbidden.any() else len(rows)
 
     def spacing(self, rows: np.ndarray) -> float:
-        """
-        Return how far a point of the arm may move along joint vectors in all [m].
-
-        :param rows: (N, n) [rad] or [m].
-        """
+        """Return how far a point of the arm may move along joint vectors (N, n) in all [m]."""
         return float(np.abs(np.diff(rows, axis=0)).sum(axis=0) @ self._levers)
 
     def first_fault(self, trajectory: JointTrajectory, finest: float = FINEST) -> float | None:
@@ -226,12 +202,7 @@ class MotionCheck:
 
 
 def positions_at(trajectory: JointTrajectory, times: np.ndarray) -> np.ndarray:
-    """
-    Return the positions of a trajectory at many times, (k, n) [rad] or [m].
-
-    :param trajectory: the trajectory.
-    :param times: (k,) [s], from its first point to its last.
-    """
+    """Return the positions (k, n) of a trajectory at times (k,) [s] between its ends."""
     if len(trajectory) == 1:
         return np.tile(trajectory.positions[0], (len(times), 1))
     segments = np.searchsorted(trajectory.times, times, 'right') - 1

@@ -111,11 +111,7 @@ def rrt_connect(
 
 @cache
 def load_ompl() -> Any:  # noqa: ANN401 - a module without types
-    """
-    Return the module of OMPL, which is set to print nothing.
-
-    :raises MissingExtraError: it is not installed.
-    """
+    """Return the module of OMPL, made silent; MissingExtraError if it is not installed."""
     try:
         ompl = import_module('ompl')
         for part in ('base', 'geometric', 'util'):

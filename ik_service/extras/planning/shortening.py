@@ -62,12 +62,7 @@ def shortened(
 
 
 def lengths(path: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """
-    Return the lengths of the lines of a path, (k−1,).
-
-    :param path: (k, n) corners [rad] or [m].
-    :param units: (n,) motion of each joint that counts as 1.
-    """
+    """Return the lengths (k−1,) of the lines of a path (k, n), with units (n,) of each joint."""
     return np.asarray(norm(np.diff(path, axis=0) / units, axis=1))
 
 
@@ -187,11 +182,7 @@ def rounded(
 
 
 def joined(trajectories: Sequence[JointTrajectory]) -> JointTrajectory:
-    """
-    Return trajectories that rest at both ends as one.
-
-    :param trajectories: each but the first begins where the one before it ends.
-    """
+    """Return trajectories that rest at both ends, each beginning where one ends, as one."""
     if len(trajectories) == 1:
         return trajectories[0]
     starts = np.concatenate([[0.0], np.cumsum([each.duration for each in trajectories])])

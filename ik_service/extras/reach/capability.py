@@ -20,7 +20,7 @@ _SHIFT = 1e-3  # by how much of the spacing positions of two grids may differ
 
 KIND = 'capability map'
 FORMAT = 2
-"""Version of the layout; 1 had no digests of the attributes."""
+"""Version of the layout."""
 
 _UNITS = {
     'positions': 'm',
@@ -111,13 +111,7 @@ class MapComparison:
 
 
 def compare(first: CapabilityMap, second: CapabilityMap) -> MapComparison:
-    """
-    Compare two maps.
-
-    :param first: a map.
-    :param second: one whose grid has the same spacing, and positions at the same places.
-    :raises ArgumentError: the positions are no such grids.
-    """
+    """Compare two maps; ArgumentError unless they have one spacing and lie on each other."""
     spacing = _common_spacing(first, second)
     origin = first.positions[0]
     cells = [_cells(found.positions, origin, spacing) for found in (first, second)]
@@ -178,13 +172,7 @@ def _means(found: CapabilityMap, chosen: np.ndarray) -> MapMeans:
 
 
 def check_map_place(path: str | os.PathLike[str]) -> None:
-    """
-    Check that a map can be written somewhere, before the work for it is done.
-
-    :param path: folder of the group.
-    :raises StoreError: something else is there, or the disk refuses.
-    :raises MissingExtraError: zarr is not installed.
-    """
+    """Check that a map can be written somewhere, before the work; StoreError if not."""
     check_place(path, KIND)
 
 

@@ -54,11 +54,7 @@ class Cuts:
         self.high = reached.max(axis=0, initial=0.0) + margin
 
     def layer(self, across: int) -> int:
-        """
-        Return the number of the layer that is shown.
-
-        :param across: the axis that it is perpendicular to, 0 to 2.
-        """
+        """Return the number of the layer shown that is perpendicular to an axis, 0 to 2."""
         if across < 2:
             return int(np.argmin(np.abs(self.axes[across] - self._first_joint[across])))
         if self._height is not None:
@@ -101,20 +97,12 @@ class Cuts:
         axes.set_ylabel(f'{NAMES[up]} [m]')
 
     def place(self, across: int) -> str:
-        """
-        Return where the layer is, such as ``y = 0.00 m``.
-
-        :param across: the axis that the layer is perpendicular to, 0 to 2.
-        """
+        """Return where the layer perpendicular to an axis is, such as ``y = 0.00 m``."""
         return f'{NAMES[across]} = {self.axes[across][self.layer(across)] + 0.0:.2f} m'
 
 
 def common_height(first: CapabilityMap, second: CapabilityMap) -> float | None:
-    """
-    Return the height of a level layer that both maps have, and that is full in both.
-
-    :returns: [m]; None where they have no layer at the same height.
-    """
+    """Return the height [m] of a level layer that is full in both maps; None without one."""
     heights, fullness = [], []
     for found in (first, second):
         axes = found.axes or ()
@@ -132,12 +120,7 @@ def common_height(first: CapabilityMap, second: CapabilityMap) -> float | None:
 
 
 def draw_reach(path: Path, found: CapabilityMap) -> Path:
-    """
-    Draw a capability map and write the picture.
-
-    :returns: the path.
-    :raises MissingExtraError: Matplotlib is not installed.
-    """
+    """Draw a capability map, and write the picture."""
     share = found.free.mean(axis=1)
     cuts = Cuts(found)
     with sheet(path, 13.0, 8.4) as figure:
@@ -170,13 +153,7 @@ def draw_reach(path: Path, found: CapabilityMap) -> Path:
 
 
 def share_colors(share: np.ndarray) -> np.ndarray:
-    """
-    Return the colours of shares of the orientations, as in the picture.
-
-    :param share: (N,) 0 to 1.
-    :returns: (N, 4) red, green, blue and opacity, 0 to 1.
-    :raises MissingExtraError: Matplotlib is not installed.
-    """
+    """Return the colours (N, 4), 0 to 1, of shares of the orientations (N,), as in the picture."""
     check_installed()
     from matplotlib import colormaps
 
@@ -296,12 +273,7 @@ def arm_names(first: CapabilityMap, second: CapabilityMap) -> tuple[str, str]:
 def draw_comparison(
     path: Path, first: CapabilityMap, second: CapabilityMap, comparison: MapComparison
 ) -> Path:
-    """
-    Draw two maps side by side, with the same colours and scale, and write the picture.
-
-    :returns: the path.
-    :raises MissingExtraError: Matplotlib is not installed.
-    """
+    """Draw two maps side by side, with the same colours and scale, and write the picture."""
     names = arm_names(first, second)
     with sheet(path, 13.0, 8.4) as figure:
         places = figure.add_gridspec(2, 3, width_ratios=(1.0, 1.0, 0.9))

@@ -98,12 +98,7 @@ def cubic_axes(chain: KinematicChain, spacing: float) -> tuple[np.ndarray, ...]:
 
 
 def cubic_count(chain: KinematicChain, spacing: float) -> float:
-    """
-    Return how many positions :func:`cubic_axes` has, however many that are.
-
-    :param spacing: distance of neighbours [m].
-    :raises ChainError: the arm reaches endlessly far.
-    """
+    """Return how many positions :func:`cubic_axes` has, however many that are."""
     return float(_counts(*reach_box(chain), spacing).prod())
 
 
@@ -113,22 +108,12 @@ def _counts(low: np.ndarray, high: np.ndarray, spacing: float) -> np.ndarray:
 
 
 def grid_positions(axes: tuple[np.ndarray, ...]) -> np.ndarray:
-    """
-    Return the positions of a grid.
-
-    :param axes: coordinates along x, y and z [m].
-    :returns: (P, 3), z varies fastest.
-    """
+    """Return the positions (P, 3) of a grid of coordinates x, y, z [m]; z varies fastest."""
     return np.stack(np.meshgrid(*axes, indexing='ij'), axis=-1).reshape(-1, 3)
 
 
 def axes_of(positions: np.ndarray) -> tuple[np.ndarray, ...] | None:
-    """
-    Return the coordinates of a grid of cubes, from its positions.
-
-    :param positions: (P, 3) [m].
-    :returns: coordinates along x, y and z; None where the positions are no such grid.
-    """
+    """Return coordinates x, y, z of positions (P, 3) [m]; None where they are no grid of cubes."""
     axes = tuple(np.unique(column) for column in positions.T)
     if not len(positions) or math.prod(map(len, axes)) != len(positions):
         return None
@@ -190,11 +175,7 @@ def chooses_orientation(chain: KinematicChain) -> bool:
 
 
 def _directions(chain: KinematicChain, rows: slice) -> tuple[int, np.ndarray]:
-    """
-    Return in how many directions the tip moves or turns, and these, the strongest first.
-
-    :returns: a number, 0 to 3, and (3, 3) unit vectors, one a row.
-    """
+    """Return in how many directions the tip moves or turns, and these (3, 3), strongest first."""
     rng = np.random.default_rng(0)
     postures = rng.uniform(*turn_within_limits(chain), (_FEW_POSTURES, chain.n))
     columns = np.concatenate([chain.jacobian(q)[rows].T for q in postures])

@@ -24,7 +24,7 @@ from ik_service.kinematics.pose_error import check_transform
 
 KIND = 'inverse map'
 FORMAT = 2
-"""Version of the layout; 1 had no digests of the attributes."""
+"""Version of the layout."""
 
 _UNITS = {'origin': 'm', 'rotations': '1', 'quality': '1'}
 
@@ -51,20 +51,12 @@ class BaseScores:
         return np.lexsort((self.miss, -self.quality, -self.share))
 
     def take(self, chosen: np.ndarray | slice) -> BaseScores:
-        """
-        Return the scores of some of the places.
-
-        :param chosen: their numbers.
-        """
+        """Return the scores of some of the places, by their numbers."""
         return BaseScores(self.share[chosen], self.quality[chosen], self.miss[chosen])
 
     @classmethod
     def joined(cls, parts: Sequence[BaseScores]) -> BaseScores:
-        """
-        Return scores one after the other.
-
-        :param parts: one or more.
-        """
+        """Return scores one after the other."""
         return cls(
             np.concatenate([part.share for part in parts]),
             np.concatenate([part.quality for part in parts]),
@@ -73,13 +65,7 @@ class BaseScores:
 
 
 def tip_poses(bases: np.ndarray, poses: np.ndarray) -> np.ndarray:
-    """
-    Return poses of the tip as seen from bases.
-
-    :param bases: (C, 4, 4) T_world_base.
-    :param poses: (K, 4, 4) T_world_tip.
-    :returns: (C · K, 4, 4) T_base_tip; those of a base come together.
-    """
+    """Return T_base_tip (C · K, 4, 4) of bases (C, 4, 4) and poses (K, 4, 4), base by base."""
     turned = bases[:, :3, :3].swapaxes(1, 2)
     seen = np.zeros((len(bases), len(poses), 4, 4))
     seen[..., :3, :3] = turned[:, None] @ poses[None, :, :3, :3]

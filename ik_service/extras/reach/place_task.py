@@ -54,11 +54,7 @@ class PlaceArm:
 
     @property
     def reach(self) -> np.ndarray:
-        """
-        A point of the base frame, and the distance from it that the tip cannot exceed, (4,) [m].
-
-        :raises ChainError: there is no such distance.
-        """
+        """Point of the base frame, and distance from it that the tip cannot exceed, (4,) [m]."""
         if not np.isfinite(self.chain.arrays.reach).all():
             raise ChainError(
                 'the arm reaches endlessly far, as one of its joints slides without limits: say '
@@ -74,12 +70,7 @@ class PlaceArm:
         return self.inverse_map.spec.options.task_weights != self.options.task_weights
 
     def beyond_reach(self, targets: np.ndarray) -> np.ndarray:
-        """
-        Return how far poses lie outside of the ball that the arm cannot leave.
-
-        :param targets: (N, 4, 4) T_base_tip.
-        :returns: (N,) [m]; 0 or less inside it, and where it does not count.
-        """
+        """Return how far poses (N, 4, 4) T_base_tip are out of reach (N,) [m]; 0 or less: not."""
         reach, options = self.chain.arrays.reach, self.options
         if not all(options.task_weights[:3]) or options.joint_limits == 'ignore':
             return np.zeros(len(targets))
@@ -221,11 +212,7 @@ class Task:
         return Estimate(scores, q.reshape(*shape, -1))
 
     def _solve(
-        self,
-        targets: np.ndarray,
-        seeds: np.ndarray | None,
-        searches: int | None,
-        collisions: bool,
+        self, targets: np.ndarray, seeds: np.ndarray | None, searches: int | None, collisions: bool
     ) -> IkBatchResult:
         given = self.arm.options.max_searches
         most = given if searches is None else min(searches, given or searches)
@@ -243,12 +230,7 @@ class Task:
 def solved_scores(
     task: Task, places: np.ndarray, progress: Callable[[int, int], object] | None = None
 ) -> BaseScores:
-    """
-    Return the scores of places by inverse kinematics of every pose from each.
-
-    :param places: (C, 4) x, y, z [m] and yaw [rad].
-    :param progress: called with the number of places done and C.
-    """
+    """Return the scores of places (C, 4) by inverse kinematics of every pose from each."""
     size = max(1, _CHUNK // len(task.poses))
     parts = []
     for first in range(0, len(places), size):

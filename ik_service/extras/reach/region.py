@@ -95,12 +95,7 @@ class Region:
         return self.yaw[1] - self.yaw[0] >= _FULL
 
     def contains(self, places: np.ndarray) -> np.ndarray:
-        """
-        Return which places lie in the polygon; the box is not checked.
-
-        :param places: (N, 4) x, y, z [m] and yaw [rad].
-        :returns: (N,) bool.
-        """
+        """Return which places (N, 4) lie in the polygon, (N,) bool; the box is not checked."""
         if not self.corners:
             return np.ones(len(places), bool)
         x, y = places[:, 0], places[:, 1]
@@ -113,23 +108,14 @@ class Region:
         return inside
 
     def bounded(self, places: np.ndarray) -> np.ndarray:
-        """
-        Return places brought into the box; headings of a full turn come into −π…π.
-
-        :param places: (N, 4) x, y, z [m] and yaw [rad].
-        """
+        """Return places (N, 4) brought into the box; headings of a full turn come into −π…π."""
         inside = np.clip(places, self.lower, self.upper)
         if self.turns_fully:
             inside[:, 3] = np.remainder(places[:, 3] + math.pi, 2.0 * math.pi) - math.pi
         return inside
 
     def poses(self, places: np.ndarray) -> np.ndarray:
-        """
-        Return the base poses of places.
-
-        :param places: (N, 4) x, y, z [m] and yaw [rad].
-        :returns: (N, 4, 4) T_world_base.
-        """
+        """Return T_world_base (N, 4, 4) of places (N, 4): x, y, z [m] and yaw [rad]."""
         cos, sin = np.cos(places[:, 3]), np.sin(places[:, 3])
         turns = np.zeros((len(places), 3, 3))
         turns[:, 0, 0] = turns[:, 1, 1] = cos
@@ -140,13 +126,7 @@ class Region:
         return poses
 
     def spacing_for(self, count: int, headings: int) -> float:
-        """
-        Return the least spacing of a grid with at most so many places.
-
-        :param count: places of the grid.
-        :param headings: of them at one position.
-        :returns: [m]; 0 for a region of one position.
-        """
+        """Return the least spacing [m] of a grid with so many places, and headings at each."""
         sides = (self.upper - self.lower)[:3]
         sides = sides[sides > 0.0]
         if not len(sides):
@@ -158,12 +138,7 @@ class Region:
         return spacing
 
     def headings(self, count: int) -> np.ndarray:
-        """
-        Return evenly spread headings.
-
-        :param count: of a full turn; a part of it gets its share.
-        :returns: (k,) [rad].
-        """
+        """Return evenly spread headings (k,) [rad]; of a part of a turn its share of them."""
         first, last = self.yaw
         if self.turns_fully:
             return first + 2.0 * math.pi * np.arange(count) / count

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 import math
 from pathlib import Path
 import tempfile
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from ik_service.common.resources import urdf_path
 from ik_service.exceptions import ArgumentError, MissingExtraError
 from ik_service.extras.reach import capability_map, CapabilityMap, MapComparison
 from ik_service.extras.reach.capability import Check, check_map_place, MapMeans
-from ik_service.extras.reach.figures import arm_names, draw_comparison, draw_reach
+from ik_service.extras.reach.figures import arm_names, draw_comparison, draw_reach, share_colors
 from ik_service.extras.reach.grid import (
     chooses_orientation,
     cubic_axes,
@@ -94,17 +95,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add('--compare-base-link', metavar='LINK', help='base of the chain of the other arm')
     add('--compare-tip-link', metavar='LINK', help='its tip')
+    add(
+        '--publish',
+        action='store_true',
+        help='then show it in RViz, on the topic reachable_shell, until Ctrl-C (needs ROS 2)',
+    )
 
 
 def run(arguments: Namespace) -> list[Path]:
     """
     Survey the arm, print a summary, and write files.
 
-    ``reach.zarr`` is the :class:`~ik_service.extras.reach.CapabilityMap`. ``reach.csv`` has a row
-    for each position that is reached. ``reach.npz`` holds the same for programs: ``points`` (N, 3)
-    in the frame of the base link [m], ``reachable`` (N,) the share of the orientations, 0 to 1,
-    ``on_shell`` (N,) whether a neighbour in the grid is not reached, ``spacing`` (3,) of the grid
-    [m], ``base_link`` and ``tip_link``. ``reach.png`` shows it. With another arm there are
+    ``reach.zarr`` is the :class:`~ik_service.extras.reach.CapabilityMap`, ``reach.csv`` has a row
+    for each position that is reached, and ``reach.png`` shows it. With another arm there are
     ``reach_other.zarr`` and ``reach_comparison.png``, too.
 
     :param arguments: the options of :func:`add_arguments`, and ``output``.
@@ -113,6 +116,8 @@ def run(arguments: Namespace) -> list[Path]:
         extra is not installed; all before the survey.
     """
     output = arguments.output
+    if arguments.publish:
+        _require_ros()
     spec = _spec(arguments, arguments.urdf, arguments.base_link, arguments.tip_link)
     other_spec = _other_spec(arguments)
     if arguments.orientations is None:
@@ -131,6 +136,8 @@ def run(arguments: Namespace) -> list[Path]:
         if other_spec is not None:
             other = _survey(other_spec, spacing, arguments, store / 'other', client)
             written += _write_comparison(output, found, other)
+    if arguments.publish:
+        _publish(found)
     return written
 
 
@@ -250,24 +257,8 @@ def _write(output: Path, found: CapabilityMap) -> list[Path]:
         header='x_m,y_m,z_m,orientations_reached,orientations_tried',
         comments='',
     )
-    archive = output / 'reach.npz'
-    axes = found.axes or ()
-    np.savez_compressed(
-        archive,
-        points=points,
-        reachable=counts / tried,
-        on_shell=found.on_shell[free],
-        spacing=np.array([found.spacing if len(axis) > 1 else 0.0 for axis in axes]),
-        base_link=found.base_link,
-        tip_link=found.tip_link,
-    )
     found.save(output / 'reach.zarr')
-    return [
-        output / 'reach.csv',
-        archive,
-        output / 'reach.zarr',
-        draw_reach(output / 'reach.png', found),
-    ]
+    return [output / 'reach.csv', output / 'reach.zarr', draw_reach(output / 'reach.png', found)]
 
 
 def _write_comparison(output: Path, found: CapabilityMap, other: CapabilityMap) -> list[Path]:
@@ -279,17 +270,39 @@ def _write_comparison(output: Path, found: CapabilityMap, other: CapabilityMap) 
     return [output / 'reach_other.zarr', picture]
 
 
+def _require_ros() -> None:
+    try:
+        import rclpy  # noqa: F401
+        import visualization_msgs.msg  # noqa: F401
+    except ImportError as error:
+        reason = f'needs ROS 2, which cannot be imported: {error}'
+        raise ArgumentError('--publish', reason) from error
+
+
+def _publish(found: CapabilityMap) -> None:
+    """Show the reached positions in RViz until Ctrl-C."""
+    from ik_service.ros.markers.reach_cloud_publisher import published_cloud
+
+    free = found.position_free
+    cloud = published_cloud(
+        found.base_link,
+        found.positions[free],
+        share_colors(found.free[free].mean(axis=1)),
+        found.on_shell[free],
+        found.spacing,
+    )
+    with cloud as topic, suppress(KeyboardInterrupt):
+        print(f'published on {topic} until Ctrl-C', flush=True)
+        threading.Event().wait()
+
+
 def _at_least(least: int) -> Callable[[str], int]:
     """Return a parser of whole numbers that refuses smaller ones."""
     return checked_option(int, lambda n: n >= least, f'has to be at least {least}, not {{}}')
 
 
 def plan_line(chain: KinematicChain, axes: tuple[np.ndarray, ...], arguments: Namespace) -> str:
-    """
-    Return a line about the cost of a survey, at most.
-
-    :param axes: coordinates of the grid [m].
-    """
+    """Return a line about the cost of a survey of a grid, at most."""
     positions = math.prod(map(len, axes))
     poses = positions * arguments.orientations
     size = poses * (8 * chain.n + _ROW_BYTES) / 1e9
@@ -300,11 +313,7 @@ def plan_line(chain: KinematicChain, axes: tuple[np.ndarray, ...], arguments: Na
 
 
 def summary_lines(found: CapabilityMap, seconds: float) -> Iterator[str]:
-    """
-    Yield lines about the positions and poses that are reached and missed.
-
-    :param seconds: that the survey has taken [s].
-    """
+    """Yield lines about the positions and poses reached and missed, after so long [s]."""
     there = found.position_free
     positions, poses = int(there.sum()), int(found.free[there].sum())
     tried = positions * len(found.rotations)

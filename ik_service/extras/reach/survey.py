@@ -77,12 +77,7 @@ class Stages:
         return self.spec.options.max_searches or SEARCHES
 
     def solve(self, name: str, targets: BlockTargets) -> ResultStore:
-        """
-        Solve for all targets.
-
-        :param name: ``poses``, or ``positions`` for those alone, with whatever orientation.
-        :param targets: the poses.
-        """
+        """Solve for all targets: ``poses``, or ``positions`` with whatever orientation."""
         return self._solve(name, targets, self._spec(name, self.searches))
 
     def _spec(self, name: str, searches: int) -> ChainSpec:
@@ -111,13 +106,7 @@ class Stages:
         cast('Callable', self.progress)(name, done, total)
 
     def check(self, name: str, targets: BlockTargets, free: np.ndarray) -> Check:
-        """
-        Search once more for some targets that were given up.
-
-        :param name: and
-        :param targets: as in :meth:`solve`.
-        :param free: (N,) bool, those for which it has an answer.
-        """
+        """Search once more for some targets that were given up, of which (N,) are free."""
         given_up = ~free
         chosen = sample(given_up)
         if not len(chosen):

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 import sys
-import threading
 import time
 from typing import cast, Protocol
 
-import numpy as np
-
 from ik_service.drawing import figures
-from ik_service.exceptions import ArgumentError, IkServiceError, UnknownStudyError
+from ik_service.exceptions import IkServiceError, UnknownStudyError
 
 STUDY_NAMES = (
     'soch-lorencz',
@@ -33,8 +29,7 @@ STUDY_NAMES = (
 )
 
 _ALL = 'all'
-_REACH = 'reach'  # whose points can be shown in RViz
-_REACH_STUDY = 'ik_service.extras.reach.study'
+_ELSEWHERE = {'reach': 'ik_service.extras.reach.study'}  # studies that belong to another extra
 _OUTPUT = Path('figures')
 _USAGE = 'ik_study NAME [--output DIR] [options]'
 
@@ -60,8 +55,8 @@ def load_study(name: str) -> Study:
     """Import one of :data:`STUDY_NAMES`; UnknownStudyError lists them."""
     if name not in STUDY_NAMES:
         raise UnknownStudyError(name, STUDY_NAMES)
-    module = _REACH_STUDY if name == _REACH else f'{__package__}.{name.replace("-", "_")}'
-    return cast(Study, import_module(module))
+    module = f'{__package__}.{name.replace("-", "_")}'
+    return cast(Study, import_module(_ELSEWHERE.get(name, module)))
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -70,7 +65,7 @@ def main(arguments: Sequence[str]) -> int:
 
     :param arguments: the command line after the program's name.
     :returns: the exit code: 0 when all went well, 1 when a study failed, 2 for a wrong command.
-    :raises IkServiceError: Matplotlib is not installed, or ROS 2 where ``--publish`` needs it.
+    :raises IkServiceError: Matplotlib is not installed.
     :raises SystemExit: an option is wrong, or asked for help.
     """
     if not arguments or arguments[0] in ('-h', '--help'):
@@ -87,8 +82,6 @@ def main(arguments: Sequence[str]) -> int:
         print(f'ik_study: {error}\nusage: {_USAGE}', file=sys.stderr)
         return 2
     figures.check_installed()
-    if any(_publishes(chosen) for chosen in parsed.values()):
-        _require_ros()
     outcomes = [_run(study, chosen) for study, chosen in parsed.items()]
     return 0 if all(outcomes) else 1
 
@@ -129,12 +122,6 @@ def _parse(name: str, options: Sequence[str]) -> Namespace:
         help='folder for the files, made if need be (default: %(default)s)',
     )
     study.add_arguments(parser)
-    if name == _REACH:
-        parser.add_argument(
-            '--publish',
-            action='store_true',
-            help='then show it in RViz, on the topic reachable_shell, until Ctrl-C (needs ROS 2)',
-        )
     return parser.parse_args(options)
 
 
@@ -152,38 +139,4 @@ def _run(name: str, options: Namespace) -> bool:
         return False
     seconds = time.perf_counter() - began
     print(f'wrote {", ".join(str(path) for path in paths)} in {seconds:.1f} s\n', flush=True)
-    if _publishes(options):
-        _publish(next(path for path in paths if path.suffix == '.npz'))
     return True
-
-
-def _publishes(options: Namespace) -> bool:
-    return getattr(options, 'publish', False)
-
-
-def _require_ros() -> None:
-    try:
-        import rclpy  # noqa: F401
-        import visualization_msgs.msg  # noqa: F401
-    except ImportError as error:
-        raise ArgumentError(
-            '--publish', f'needs ROS 2, which cannot be imported: {error}'
-        ) from error
-
-
-def _publish(archive: Path) -> None:
-    """Show the reachable points of an archive in RViz until Ctrl-C."""
-    from ik_service.extras.reach.figures import share_colors
-    from ik_service.ros.markers.reach_cloud_publisher import published_cloud
-
-    with np.load(archive) as reach:
-        cloud = published_cloud(
-            str(reach['base_link']),
-            reach['points'],
-            share_colors(reach['reachable']),
-            reach['on_shell'],
-            float(reach['spacing'].max()),
-        )
-    with cloud as topic, suppress(KeyboardInterrupt):
-        print(f'published on {topic} until Ctrl-C', flush=True)
-        threading.Event().wait()

@@ -8,7 +8,6 @@ import math
 import numpy as np
 import pytest
 from support.chains import arm
-from support.reach_maps import as_layout_1
 from support.robots import GANTRY, SCARA, TWO_LINKS
 
 from ik_service.cli import programs
@@ -145,12 +144,10 @@ def test_other_and_damaged_files_are_refused(scara, tmp_path):
     with pytest.raises(StoreError, match='has layout 99'):
         InverseMap.load(path)
     for spacing in ('wide', -1.0):
-        for change in (as_layout_1, lambda path: None):
-            scara.save(path)
-            change(path)
-            zarr.open_group(path, mode='r+').attrs['spacing'] = spacing
-            with pytest.raises(StoreError, match=r'is damaged: .*(spacing|wide)'):
-                InverseMap.load(path)
+        scara.save(path)
+        zarr.open_group(path, mode='r+').attrs['spacing'] = spacing
+        with pytest.raises(StoreError, match=r'is damaged: .*(spacing|wide)'):
+            InverseMap.load(path)
 
 
 def test_a_map_of_another_arm_is_refused(scara):

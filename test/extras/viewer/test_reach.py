@@ -12,16 +12,16 @@ pytest.importorskip('zarr', reason="zarr comes with the extra 'scale'")
 
 from support.harness import until
 from support.page.client import serving
-from support.reach_maps import one_joint_map, one_joint_urdf, write_reach
+from support.reach_maps import one_joint_map, one_joint_urdf
 
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.panel.panel import Actions, Panel
 from ik_service.extras.viewer.reach.placements import MOST_PLACES, Placements, read_places
-from ik_service.extras.viewer.reach.reach import ARMS, Reach
+from ik_service.extras.viewer.reach.reach import Reach
 from ik_service.extras.viewer.reach.reach_map import Fineness, FINENESSES
-from ik_service.extras.viewer.reach.selection import COLORS, Cut
+from ik_service.extras.viewer.reach.selection import Cut
 from ik_service.robot import Robot
 
 SLOW = 120.0  # of a thread that reads a file [s]
@@ -157,7 +157,7 @@ def test_a_file_that_cannot_be_read_costs_nothing_but_a_sentence(page, path, tmp
     page.open().show().wait_for('No map of the reach')
     for wrong, complaint in (
         (tmp_path / '<b>.zarr', '&lt;b&gt;.zarr: there is no such file'),
-        (write_reach(tmp_path, tip_link=None), 'not a file of ik_study reach'),
+        (path / 'zarr.json', 'no capability map but a file'),
         (tmp_path, 'no capability map'),
     ):
         page.reach.load(str(wrong))
@@ -183,26 +183,6 @@ def test_what_was_asked_for_last_counts(page, path, tmp_path):
     page.reach.load(str(path))
     page.wait_for('mine.zarr</b>')
     assert not page.log
-
-
-def test_two_maps_are_compared(page, path, tmp_path):
-    all_free = one_joint_map(reached=np.ones((125, 2), dtype=bool))
-    all_free.save(tmp_path / 'theirs.zarr')
-    page.open(path).show().wait_for('positions')
-    page.reach.compare(str(tmp_path / 'missing'))
-    page.wait_for('The maps are not compared')
-    page.reach.compare(str(tmp_path / 'theirs.zarr'))
-    page.wait_for('positions')
-    assert page.form._color.value == ARMS
-    assert {*map(tuple, page.cloud.colors.tolist())} == {tuple(COLORS[2].tolist())}
-    page.change(least=75.0)
-    assert {*map(tuple, page.cloud.colors.tolist())} == {*map(tuple, COLORS[1:].tolist())}
-    assert 'only theirs' in page.form._key.content
-    assert '0.065 m³' in page.form._key.content
-    page.reach.compare('')
-    page.step()
-    assert page.form._color.value == 'orientations reached'
-    assert ARMS not in page.form._color.options
 
 
 def test_a_map_is_made_at_the_first_look_and_another_one_from_the_page(page, monkeypatch):

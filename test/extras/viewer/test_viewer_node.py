@@ -141,9 +141,9 @@ def test_texts_of_topics_open_no_file_and_an_srdf_that_does_not_fit_costs_only_i
 
 
 def test_missing_files_are_logged(bench):
-    missing = {'urdf': '/no/such/arm.urdf', 'reach': '/no/such/reach.npz'}
+    missing = {'urdf': '/no/such/arm.urdf', 'reach': '/no/such/reach.zarr'}
     viewer = bench.start(VIEWER, ready=READY, port=0, **missing)
-    viewer.wait_for(r'reach is not shown: /no/such/reach\.npz: there is no such file', SLOW)
+    viewer.wait_for(r'reach is not shown: /no/such/reach\.zarr: there is no such file', SLOW)
     viewer.wait_for(r'the robot cannot be shown: .*/no/such/arm\.urdf', SLOW)
     assert serves(address(viewer))
     assert re.search(r'\[WARN\]', viewer.output)

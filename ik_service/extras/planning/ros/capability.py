@@ -58,12 +58,7 @@ class PlanHandler(ServiceHandler):
     def handle(
         self, request: GetMotionPlan.Request, response: GetMotionPlan.Response
     ) -> GetMotionPlan.Response:
-        """
-        Fill in the response to a request and return it.
-
-        :param request: the request.
-        :param response: the response.
-        """
+        """Fill in the response to a request and return it."""
         answer, wanted = response.motion_plan_response, request.motion_plan_request
         answer.group_name = wanted.group_name
 
@@ -87,12 +82,7 @@ class PlannersHandler(ServiceHandler):
     def handle(
         self, request: QueryPlannerInterfaces.Request, response: QueryPlannerInterfaces.Response
     ) -> QueryPlannerInterfaces.Response:
-        """
-        Fill in the response to a request and return it.
-
-        :param request: the request.
-        :param response: the response.
-        """
+        """Fill in the response to a request and return it."""
         response.planner_interfaces = [
             PlannerInterfaceDescription(
                 name=f'ik_service {pipeline}', pipeline_id=pipeline, planner_ids=list(planners)
@@ -168,12 +158,7 @@ class PlanningCapability(Capability):
         server = DeferredActionServer(self._node, MoveGroup, NAME, on_goal, on_cancel, self.group)
 
     def configure(self, solver: SolverSettings, follower: FollowerSettings) -> None:
-        """
-        Take changed parameters.
-
-        :param solver: name and options of the node's solver.
-        :param follower: settings of the followers.
-        """
+        """Take a changed solver, and changed settings of the followers."""
         self._planner.settings, self._planner.motion = solver, follower
 
     def end(self) -> None:
@@ -182,11 +167,7 @@ class PlanningCapability(Capability):
         self._pool.shutdown(wait=True)
 
     def preempt(self, reason: str) -> None:
-        """
-        Stop all goals, for a stop of all motion.
-
-        :param reason: reason of the stop.
-        """
+        """Stop all goals, for a stop of all motion with a reason."""
         for goal in tuple(self._goals):
             goal.cancel(reason)
 

@@ -69,19 +69,11 @@ class GoalScene:
         return self._collisions.required
 
     def fault_of(self, arm: Arm) -> str:
-        """
-        Return the checks that cannot be made, and why; empty where all can be.
-
-        :param arm: the arm.
-        """
+        """Return which checks cannot be made of an arm, and why; empty where all can be."""
         return self._collisions.fault_of(arm)
 
     def tests(self, arm: Arm) -> Tests:
-        """
-        Return where tests of the checker may be kept.
-
-        :param arm: the arm.
-        """
+        """Return where tests of the checker of an arm may be kept."""
         return self._made
 
     def checker(self, arm: Arm) -> CollisionChecker | None:
@@ -329,11 +321,7 @@ class MotionWatch:
         self._world: object = None
 
     def obstacle(self, time: float) -> str:
-        """
-        Return an obstacle, in a sentence; empty for nothing, or nothing new.
-
-        :param time: how far the motion is [s].
-        """
+        """Return an obstacle so far into the motion [s]; empty for nothing, or nothing new."""
         try:
             checker = self._collisions.checker(self._planned.arm)
             if checker is None or checker.world is self._world:

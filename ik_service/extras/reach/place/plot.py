@@ -36,11 +36,7 @@ _SPARE = 0.06  # around the map, as a share of its width
 
 
 def draw_places(file: Path, request: PlaceRequest, search: PlaceSearch) -> None:
-    """
-    Draw the places by the share of the poses that they reach, and the arm at the best one.
-
-    :raises OSError: the file cannot be written.
-    """
+    """Draw the places by the share of the poses that they reach, and the arm at the best one."""
     with sheet(file, *_SIZE) as figure:
         left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=(1.2, 1.0))[0]
         arm = f'{request.chain.robot.name}, {request.chain.tip_link}'

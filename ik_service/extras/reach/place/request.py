@@ -77,13 +77,7 @@ exit code: 0 all poses are reached from the best place, 1 not all, 2 the command
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
-    """
-    Parse a command line.
-
-    :param words: the words after the program's name.
-    :raises UsageError: the command line is invalid.
-    :raises SystemExit: it asked for help, which is printed.
-    """
+    """Parse a command line; UsageError if it is invalid, SystemExit if it asked for help."""
     # argparse takes -1e-3 and -inf for options, but no word that starts with a space.
     arguments = _parser().parse_args([f' {w}' if is_number(w) else w for w in words])
     arguments.mounting = _mounting(arguments.mounting)
@@ -227,11 +221,7 @@ class PlaceRequest(ArmRequest):
 
 
 def read_request(arguments: Namespace) -> PlaceRequest:
-    """
-    Read the request of a command line.
-
-    :raises IkServiceError: a value is invalid; the message names it and the valid ones.
-    """
+    """Read the request of a command line; IkServiceError names an invalid value."""
     urdf, chain = read_chain(arguments)
     targets = read_poses(arguments.poses, 'POSES')
     options = task_options(arguments, read_settings(arguments.set), targets.turned)
@@ -252,11 +242,7 @@ def read_request(arguments: Namespace) -> PlaceRequest:
 
 
 def read_map(path: Path) -> InverseMap:
-    """
-    Read an inverse map, or the inverse of a capability map.
-
-    :raises StoreError: there is neither.
-    """
+    """Read an inverse map, or the inverse of a capability map; StoreError if it is neither."""
     try:
         return InverseMap.load(path)
     except StoreError as error:

@@ -298,10 +298,7 @@ class NodeMonitor:
         """Request parameters of the node; ``on_values`` gets those that it has, if it answers."""
         if self._parameters is not None and self._parameters.is_ready():
             self._parameters.read(
-                names,
-                (),
-                lambda fields: None,
-                lambda values: self._tasks.post(on_values, values),
+                names, (), lambda fields: None, lambda values: self._tasks.post(on_values, values)
             )
 
     def on_diagnostics(self, message: DiagnosticArray, now: float) -> None:

@@ -135,11 +135,7 @@ class Execution:
 
 
 def joint_motion(
-    names: Sequence[str],
-    start: np.ndarray,
-    goal: np.ndarray,
-    speeds: np.ndarray,
-    lag: float = 0.0,
+    names: Sequence[str], start: np.ndarray, goal: np.ndarray, speeds: np.ndarray, lag: float = 0.0
 ) -> RobotTrajectory:
     """
     Return the motion of joints to a posture, as fast as they can; the node makes it slower.

@@ -48,17 +48,11 @@ ALLOWED_HOSTS = ParameterSpec(
 )
 PORT = ParameterSpec('port', 8080, 'TCP port; 0 for any free one', (0, 65535), read_only=True)
 PORT_SEARCH = ParameterSpec(
-    'port_search',
-    True,
-    'Whether the next free port is taken when port is in use',
-    read_only=True,
+    'port_search', True, 'Whether the next free port is taken when port is in use', read_only=True
 )
 RATE = ParameterSpec('rate', 30.0, 'Update rate of the page [Hz]', (1.0, 60.0), read_only=True)
 REACH = ParameterSpec(
-    'reach',
-    '',
-    'Path of the reach.zarr or reach.npz of ik_study reach, to show; empty: none',
-    read_only=True,
+    'reach', '', 'Path of the reach.zarr of ik_study reach, to show; empty: none', read_only=True
 )
 MAKE_REACH = ParameterSpec(
     'make_reach',

@@ -122,11 +122,7 @@ def figures_table(figures: Figures) -> str:
             'no target' if figures.position_error is None else '',
         ),
         ('orientation error', _of(figures.orientation_error, angle_text), ''),
-        (
-            'solve',
-            _of(solve, lambda s: f'{s.iterations} iterations'),
-            _of(solve, _effort),
-        ),
+        ('solve', _of(solve, lambda s: f'{s.iterations} iterations'), _of(solve, _effort)),
         (
             'following lag',
             _of(behind, lambda b: quantity_text(b.distance, b.unit)),

@@ -122,10 +122,7 @@ class PathRun:
     """
 
     def __init__(
-        self,
-        executor: PathLink,
-        tasks: TaskQueue,
-        on_end: Callable[[ExecutionEnd], object],
+        self, executor: PathLink, tasks: TaskQueue, on_end: Callable[[ExecutionEnd], object]
     ) -> None:
         self._executor, self._newest, self._on_end = executor, Newest(tasks), on_end
         self._execution: Execution | None = None

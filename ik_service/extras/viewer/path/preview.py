@@ -118,11 +118,7 @@ class PathPlanner:
         return self._question is not None
 
     def ask(
-        self,
-        chain: KinematicChain,
-        corners: np.ndarray,
-        settings: PathSettings,
-        q: np.ndarray,
+        self, chain: KinematicChain, corners: np.ndarray, settings: PathSettings, q: np.ndarray
     ) -> None:
         """
         Request the preview of a path, instead of any in progress.

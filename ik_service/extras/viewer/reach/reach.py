@@ -23,22 +23,10 @@ from ik_service.extras.viewer.reach.reach_map import (
     ReachMap,
     read_map,
 )
-from ik_service.extras.viewer.reach.selection import (
-    COLORS,
-    compare,
-    Comparison,
-    Cut,
-    drawn,
-    Look,
-    place_text,
-    viridis,
-)
+from ik_service.extras.viewer.reach.selection import Cut, drawn, Look, place_text, viridis
 from ik_service.extras.viewer.robot_display import RobotDisplay
 from ik_service.extras.viewer.scene.models import set_pose
 from ik_service.kinematics.chain import KinematicChain
-
-ARMS = 'which arm reaches'
-"""Colouring by a comparison, where there is one."""
 
 _CUTS = {cut.value: cut for cut in Cut}
 _STEPS = 100  # of the threshold
@@ -54,21 +42,15 @@ class ReachForm:
     """
 
     def __init__(
-        self,
-        gui: viser.GuiApi,
-        container: viser.GuiTabHandle,
-        post: Post,
-        reach: Reach,
-        path: str,
+        self, gui: viser.GuiApi, container: viser.GuiTabHandle, post: Post, reach: Reach, path: str
     ) -> None:
         self._quantities: Sequence[Quantity] = ()
-        self._can_compare = False
         with container:
             self._text = gui.add_html('')
             self._here = gui.add_html('', visible=False)
             self._key = gui.add_html('', visible=False)
             self._show = gui.add_checkbox('Show the map', True, visible=False)
-            self._color = gui.add_dropdown('Colour', (ARMS,), visible=False)
+            self._color = gui.add_dropdown('Colour', ('–',), visible=False)
             self._least = gui.add_slider('At least', 0.0, 1.0, 0.01, 0.0, visible=False)
             # Cut open towards the camera, so that the arm is in sight.
             self._cut = gui.add_dropdown(
@@ -82,23 +64,15 @@ class ReachForm:
             hint = 'From coarse, in half a minute, to fine, in a quarter of an hour'
             self._fineness = gui.add_dropdown('Fineness', tuple(FINENESSES), hint=hint)
             self._make = gui.add_button('Make a map of this arm', icon=viser.Icon.RADAR_2)
-            hint = 'On the machine of the viewer: the reach.zarr or reach.npz of ik_study reach'
+            hint = 'On the machine of the viewer: the reach.zarr of ik_study reach'
             self._path = gui.add_text('Map', path, hint=hint)
             self._load = gui.add_button('Load', icon=viser.Icon.FOLDER_OPEN)
-            hint = 'Another map; both bases are put at the same place'
-            self._other = gui.add_text('Compare with', '', hint=hint, visible=False)
-            self._compare = gui.add_button('Compare', icon=viser.Icon.GIT_COMPARE, visible=False)
         self._listen(post, reach)
 
     @property
     def is_shown(self) -> bool:
         """Whether the map is to be shown."""
         return bool(self._show.value)
-
-    @property
-    def compares(self) -> bool:
-        """Whether the colours are those of a comparison."""
-        return self._can_compare and self._color.value == ARMS
 
     @property
     def look(self) -> Look:
@@ -126,7 +100,6 @@ class ReachForm:
         :param spacing: distance of neighbours [m]; 0 without a grid.
         """
         self._quantities = quantities
-        self._can_compare = False
         for widget in self._controls:
             set_properties(widget, visible=bool(quantities))
         set_properties(self._here, visible=False)
@@ -146,14 +119,6 @@ class ReachForm:
     def switch(self, is_shown: bool) -> None:
         """Show or hide the map."""
         set_value(self._show, is_shown)
-
-    def offer_comparison(self, is_there: bool) -> None:
-        """Offer to colour by a comparison, and choose that."""
-        self._can_compare = is_there
-        names = tuple(quantity.name for quantity in self._quantities)
-        self._color.options = (ARMS, *names) if is_there else names
-        set_value(self._color, self._color.options[0])
-        self.adjust()
 
     def adjust(self) -> None:
         """Give the threshold the range of the chosen quantity, and show only meaningful inputs."""
@@ -187,13 +152,12 @@ class ReachForm:
 
     @property
     def _controls(self) -> tuple[object, ...]:
-        looks = (self._key, self._show, self._color, self._least, self._cut, self._size)
-        return (*looks, self._offset, self._other, self._compare)
+        looks = (self._key, self._show, self._color, self._least, self._cut)
+        return (*looks, self._size, self._offset)
 
     def _listen(self, post: Post, reach: Reach) -> None:
         on_click(self._load, lambda: post(reach.load, self._path.value))
         on_click(self._make, lambda: post(reach.make, self._fineness.value))
-        on_click(self._compare, lambda: post(reach.compare, self._other.value))
         for widget in (self._show, self._color, self._least, self._cut, self._offset, self._size):
             on_input(widget, lambda value: post(reach.change))
 
@@ -212,25 +176,6 @@ def color_bar(quantity: Quantity) -> str:
         f'background:linear-gradient(90deg,{colors})"></div>'
         f'<div style="display:flex;justify-content:space-between">{numbers}</div>'
     )
-
-
-def arms_key(comparison: Comparison, least: float) -> str:
-    """
-    Return the colours of a comparison, with the volume of each.
-
-    :param least: share of the orientations from which on a place counts as reached [%].
-    """
-    one, other = comparison.names
-    texts = (f'only {one}', f'only {other}', 'both')
-    volumes = comparison.volumes(least)
-    rows = ''.join(
-        f'<tr><td style="padding-right:0.5em"><div style="width:0.75em;height:0.75em;'
-        f'border-radius:50%;background:{_css(color)}"></div></td><td>{escape(text)}</td>'
-        f'<td style="text-align:right;padding-left:0.75em;white-space:nowrap">'
-        f'<b>{volume:.3f} m³</b></td></tr>'
-        for color, text, volume in zip(COLORS, texts, volumes, strict=True)
-    )
-    return framed(f'<table>{rows}</table>')
 
 
 def _css(color: np.ndarray) -> str:
@@ -273,7 +218,6 @@ class Reach:
         self._reader = Reader(tasks)
         self._chain: KinematicChain | None = None
         self._map: ReachMap | None = None
-        self._comparison: Comparison | None = None
         self._is_own = False  # whether the map is known to be of the arm that is shown
         self._is_changed, self._drawn_at = False, -math.inf
         self._place: np.ndarray | None = None
@@ -326,28 +270,6 @@ class Reach:
         self._form.show_progress(0.0)
         self._start(survey.run)
 
-    def compare(self, path: str) -> None:
-        """
-        Load a map to compare with, or remove it.
-
-        :param path: its file or folder; empty to remove it.
-        """
-        found = self._map
-        if found is None or not self._is_own:
-            return
-        if not path.strip():
-            self._reader.drop()
-            self._take_comparison(None)
-            return
-        self._form.show(StatusText(Level.WAITING, 'Reading the other map', path.strip()))
-        self._reader.start(
-            lambda: compare(found, read_map(path.strip())),
-            self._take_comparison,
-            lambda reason: self._form.show(
-                StatusText(Level.BAD, 'The maps are not compared', reason)
-            ),
-        )
-
     def draw(self, now: float, display: RobotDisplay, target: Target) -> None:
         """Draw pending changes, and the values of the map at the gizmo, which is at the target."""
         set_pose(self._root, display.root_from_base())
@@ -393,13 +315,6 @@ class Reach:
             self._form.switch(not self._is_unasked)
             self._form.show(_summary(found))
 
-    def _take_comparison(self, found: Comparison | None) -> None:
-        self._comparison = found
-        self._form.offer_comparison(found is not None)
-        if self._map is not None:
-            self._form.show(_summary(self._map))
-        self._is_changed = True
-
     def _refuse(self, reason: str) -> None:
         self._drop_survey()
         self._form.show(StatusText(Level.BAD, 'The map is not shown', reason))
@@ -426,18 +341,14 @@ class Reach:
 
     def _drop_map(self) -> None:
         """Draw nothing of the map any more."""
-        self._is_own, self._comparison, self._place = False, None, None
+        self._is_own, self._place = False, None
         self._clear()
         self._form.offer((), np.empty((0, 3)), 0.0)
 
     def _draw_cloud(self, found: ReachMap) -> None:
         form, look = self._form, self._form.look
-        if self._comparison is not None and form.compares:
-            form.show_key(arms_key(self._comparison, look.least))
-            points, colors = self._comparison.drawn(look)
-        else:
-            form.show_key(color_bar(found.quantities[look.quantity]))
-            points, colors = drawn(found, look)
+        form.show_key(color_bar(found.quantities[look.quantity]))
+        points, colors = drawn(found, look)
         if not form.is_shown or not len(points):
             self._clear()
             return

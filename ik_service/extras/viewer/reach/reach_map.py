@@ -9,14 +9,13 @@ import os
 from pathlib import Path
 import tempfile
 import threading
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ik_service.common.quoting import truncate
-from ik_service.common.regular_file import open_regular
 from ik_service.common.threads import BackgroundWorkers
 from ik_service.exceptions import ArgumentError, IkServiceError
+from ik_service.extras.reach.capability import CapabilityMap
 from ik_service.extras.reach.grid import chooses_orientation, reach_box
 from ik_service.extras.reach.survey import capability_map
 from ik_service.extras.scale.chain_spec import ChainSpec
@@ -24,12 +23,6 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 
-if TYPE_CHECKING:
-    from ik_service.extras.reach.capability import CapabilityMap
-
-
-LONGEST = 256 * 2**20
-"""Longest file that is read [byte]."""
 _FARTHEST = 1e6  # bound of a plausible coordinate [m]
 
 
@@ -66,7 +59,7 @@ class ReachMap:
     :ivar points: (N, 3) float32 [m].
     :ivar is_reached: (N,) bool, whether the tip gets there.
     :ivar spacing: distance of neighbours [m]; 0 where there is no grid.
-    :ivar spec: the chain that it was made with; None where the file does not tell.
+    :ivar spec: the chain that it was made with.
     """
 
     path: Path
@@ -76,23 +69,19 @@ class ReachMap:
     is_reached: np.ndarray
     spacing: float
     quantities: tuple[Quantity, ...]
-    spec: ChainSpec | None = None
+    spec: ChainSpec
 
 
 def read_map(path: str | os.PathLike[str]) -> ReachMap:
     """
-    Read a capability map, or a file ``reach.npz`` of ``ik_study reach``.
+    Read a capability map.
 
     :raises IkServiceError: there is none, it is damaged, or holds something else.
-    :raises MissingExtraError: zarr is not installed, which a capability map needs.
+    :raises MissingExtraError: zarr is not installed.
     """
     found = Path(path).expanduser()
     if not found.exists():
         raise ArgumentError(str(found), 'there is no such file or folder')
-    if not found.is_dir():
-        return _of_survey(found)
-    from ik_service.extras.reach import CapabilityMap
-
     return of_capability_map(found, CapabilityMap.load(found))
 
 
@@ -136,46 +125,6 @@ def _largest(values: np.ndarray) -> float:
     return math.ceil(round(largest / unit, 6)) * unit
 
 
-def _of_survey(path: Path) -> ReachMap:
-    """
-    Read a file of ``ik_study reach``, which holds positions that are reached and no others.
-
-    :raises ArgumentError: it is damaged, or holds something else.
-    """
-    try:
-        with open_regular(path, LONGEST) as file:
-            archive = np.load(file, allow_pickle=False)
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise _wrong_content(path, 'it is a single array')
-            points = np.asarray(archive['points'], dtype=float)
-            fraction = np.asarray(archive['reachable'], dtype=float)
-            spacing = float(np.max(archive['spacing']))
-            ends = str(archive['base_link'].item()), str(archive['tip_link'].item())
-    except IkServiceError:
-        raise
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise ArgumentError(str(path), f'it cannot be read: {reason}') from error
-    except KeyError as error:
-        raise _wrong_content(path, error.args[0]) from error
-    except Exception as error:  # the exception depends on the damaged part
-        raise ArgumentError(str(path), f'it cannot be read: {error}') from error
-    shapes = points.shape, fraction.shape
-    if not fraction.size or shapes != ((fraction.size, 3), (fraction.size,)):
-        raise _wrong_content(path, f'points and reachable have the shapes {shapes}')
-    if spacing < 0.0 or not all((np.abs(n) <= _FARTHEST).all() for n in (points, spacing)):
-        raise _wrong_content(path, 'it holds implausible numbers')  # NaN among them
-    if not ((fraction >= 0.0) & (fraction <= 1.0)).all():
-        raise _wrong_content(path, 'reachable is a fraction, 0 to 1')
-    share = _share('orientations reached', fraction)
-    everywhere = np.ones(len(points), dtype=bool)
-    return ReachMap(path, *ends, points.astype(np.float32), everywhere, spacing, (share,))
-
-
-def _wrong_content(path: Path, reason: object) -> ArgumentError:
-    return ArgumentError(str(path), f'not a file of ik_study reach: {reason}')
-
-
 _CLOSE = 1e-6  # of poses [m], and of limits [rad] or [m]
 
 
@@ -193,8 +142,6 @@ def difference(found: ReachMap, chain: KinematicChain) -> str:
                 f'the map is of another arm: its {what} link is {truncate(of_map)}, '
                 f'and the {what} link here is {truncate(of_arm)}'
             )
-    if found.spec is None:
-        return ''
     try:
         other = chain_of(found.spec)
     except IkServiceError as error:
@@ -253,11 +200,7 @@ class Fineness:
     orientations: int
 
 
-FINENESSES = {
-    'coarse': Fineness(14, 12),
-    'medium': Fineness(20, 24),
-    'fine': Fineness(30, 50),
-}
+FINENESSES = {'coarse': Fineness(14, 12), 'medium': Fineness(20, 24), 'fine': Fineness(30, 50)}
 """Grids to choose from; from one to the next a map takes about six times as long."""
 
 

@@ -53,10 +53,7 @@ class MeshLoader:
     """
 
     def __init__(
-        self,
-        urdf: Path | None,
-        report: Callable[[str], object],
-        package_dirs: Iterable[Path] = (),
+        self, urdf: Path | None, report: Callable[[str], object], package_dirs: Iterable[Path] = ()
     ) -> None:
         self._files = MeshFiles(urdf, package_dirs)
         self._report = report
@@ -161,10 +158,7 @@ def _by_trimesh(path: Path, scale: tuple[float, float, float]) -> Iterator[Mesh]
 
 
 def _scaled(
-    vertices: np.ndarray,
-    faces: np.ndarray,
-    scale: tuple[float, float, float],
-    color: Color | None,
+    vertices: np.ndarray, faces: np.ndarray, scale: tuple[float, float, float], color: Color | None
 ) -> Mesh:
     faces = np.array(faces, np.uint32)
     # A mirrored mesh is inside out, unless its triangles are turned as well.

@@ -7,14 +7,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 import numpy as np
-from viser import (
-    BoxHandle,
-    CylinderHandle,
-    IcosphereHandle,
-    MeshHandle,
-    SceneApi,
-    SceneNodeHandle,
-)
+from viser import BoxHandle, CylinderHandle, IcosphereHandle, MeshHandle, SceneApi, SceneNodeHandle
 
 from ik_service.common.quaternions import quaternion_wxyz_from_rotation
 from ik_service.extras.viewer.scene.meshes import Color, Mesh
