@@ -37,10 +37,7 @@ if TYPE_CHECKING:
     import ik_service as iks
 
 
-_TIPS = {
-    'panda': ('panda_link0', 'panda_hand_tcp'),
-    'ur5e': ('base_link', 'tool0'),
-}
+_TIPS = {'panda': ('panda_link0', 'panda_hand_tcp'), 'ur5e': ('base_link', 'tool0')}
 _REPEATS = 9
 _PART = 10  # calls between two looks at the clock
 _SOLVES = 500

@@ -57,11 +57,7 @@ Table = tuple[tuple[float, ...], ...]
 
 def main() -> None:
     """Measure and save."""
-    args = options(
-        __doc__,
-        count=(2000, 'poses for each arm'),
-        seed=(1, 'of the random poses'),
-    )
+    args = options(__doc__, count=(2000, 'poses for each arm'), seed=(1, 'of the random poses'))
     use_one_core()
     rows = []
     with tempfile.TemporaryDirectory() as folder:

@@ -105,9 +105,7 @@ def why_absent(package: str, otherwise: str) -> str:
     return otherwise
 
 
-def gather(
-    factories: dict[str, Callable[[], Adapter]],
-) -> tuple[list[Adapter], dict[str, str]]:
+def gather(factories: dict[str, Callable[[], Adapter]]) -> tuple[list[Adapter], dict[str, str]]:
     """
     Make adapters.
 
@@ -146,10 +144,7 @@ def all_peers(robot: BenchRobot) -> tuple[list[Adapter], dict[str, str]]:
 def searches(robot: BenchRobot) -> tuple[list[Adapter], dict[str, str]]:
     """Make the adapters of the two libraries that search as this project does."""
     return gather(
-        {
-            'roboticstoolbox': partial(roboticstoolbox, robot),
-            'TRAC-IK': partial(trac_ik, robot),
-        }
+        {'roboticstoolbox': partial(roboticstoolbox, robot), 'TRAC-IK': partial(trac_ik, robot)}
     )
 
 

@@ -29,10 +29,7 @@ from ik_service.extras.learning.table_file import load_table, train_table
 
 DOCUMENTED = RESULTS.parents[1] / 'docs' / 'figures' / 'seeds.csv'
 CHAINS = ('panda', 'ur5e', 'iiwa14', 'planar_6r')
-_TASKS = {
-    'pose': {},
-    'position': {'task_weights': (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)},
-}
+_TASKS = {'pose': {}, 'position': {'task_weights': (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)}}
 _QUICK = {'count': 100, 'repeats': 1, 'tables': (1000,)}
 _WHOLE = {'count': 1000, 'repeats': 3, 'tables': (1000, 10_000, 100_000)}
 

@@ -157,12 +157,7 @@ class _JointFrame:
         self._turn = quaternion_xyzw_from_rotation(R)
 
     def at(self, position: float, nanoseconds: int) -> TransformStamped:
-        """
-        Return the message for a position of the joint.
-
-        :param position: [rad] or [m].
-        :param nanoseconds: when the joint was there, on the clock of the ROS graph.
-        """
+        """Return the message for a position [rad] or [m] at a time of the ROS graph [ns]."""
         message = self._message
         stamp = message.header.stamp
         stamp.sec, stamp.nanosec = divmod(max(nanoseconds, 0), 1_000_000_000)

@@ -236,13 +236,7 @@ def prefixed_urdf(text: str, prefix: str) -> str:
 
 
 def prefixed_srdf(text: str, prefix: str) -> str:
-    """
-    Return an SRDF for a robot whose names have got a prefix; its groups keep their names.
-
-    :param text: SRDF text.
-    :param prefix: as for :func:`prefixed_urdf`.
-    :raises SrdfError: the text is malformed or hostile.
-    """
+    """Return an SRDF with a prefix to the names of the robot's parts; groups keep their names."""
     parse_srdf(text)  # refused here already where it is malformed
     if not prefix:
         return text

@@ -100,12 +100,7 @@ def _count(text: str) -> int | str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """
-    Run the arms until SIGINT or SIGTERM.
-
-    :param arguments: the command line after the program's name; ``None`` takes it from
-        ``sys.argv``.
-    """
+    """Run the arms until SIGINT or SIGTERM."""
     words = sys.argv[1:] if arguments is None else arguments
     sys.exit(run(lambda stop: _program(words, stop), 'ik_cell'))
 

@@ -86,12 +86,7 @@ class Connection:
         return found
 
     def ask(
-        self,
-        kind: type,
-        service: str,
-        request: object,
-        asked: str,
-        patience: float | None = None,
+        self, kind: type, service: str, request: object, asked: str, patience: float | None = None
     ) -> tuple[Any, float]:
         """
         Send a request and wait for the answer.

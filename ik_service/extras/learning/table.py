@@ -43,12 +43,7 @@ FULL_POSE = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 
 
 def sample_postures(chain: KinematicChain, count: int, seed: int) -> np.ndarray:
-    """
-    Draw postures uniformly from :func:`sampled_range`.
-
-    :param seed: of the random numbers; the same one gives the same postures.
-    :returns: (count, n) [rad] or [m].
-    """
+    """Draw postures (count, n) uniformly from :func:`sampled_range`, the same for a seed."""
     return np.random.default_rng(seed).uniform(*sampled_range(chain), (count, chain.n))
 
 

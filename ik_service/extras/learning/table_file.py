@@ -67,10 +67,7 @@ def train_command(chain: KinematicChain, path: Path) -> str:
 
 
 def train_table(
-    chain: KinematicChain,
-    samples: int,
-    path: str | os.PathLike[str] | None = None,
-    seed: int = 0,
+    chain: KinematicChain, samples: int, path: str | os.PathLike[str] | None = None, seed: int = 0
 ) -> TableGuess:
     """
     Make a table of random postures and save it.
@@ -115,10 +112,7 @@ def load_table(
 
 def _read_arrays(path: Path, remedy: str) -> Arrays:
     try:
-        with (
-            open_regular(path, LONGEST) as data,
-            np.load(data, allow_pickle=False) as file,
-        ):
+        with open_regular(path, LONGEST) as data, np.load(data, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
     except FileNotFoundError as error:
         raise SeedFileError(path, f'there is no such file; {remedy}') from error

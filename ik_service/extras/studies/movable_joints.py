@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ik_service.common.resources import urdf_path
-from ik_service.drawing import figures
-from ik_service.extras.studies.robot_figure import draw_robot, draw_target, prepare, View
+from ik_service.drawing import arm_figure, figures
+from ik_service.drawing.arm_shape import skeleton
 from ik_service.extras.studies.tables import write_csv
+from ik_service.kinematics.chain import KinematicChain
 from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.result import IkResult
@@ -26,6 +27,7 @@ from ik_service.solvers.solver import solve_ik
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from mpl_toolkits.mplot3d import Axes3D
 
 
 SUMMARY = 'one hand, one target: with the arm, with the chest, with all above the hips'
@@ -52,8 +54,6 @@ _OPTIONS = IkOptions(
     max_iterations=1000,
 )
 _SOLVER = 'pseudoinverse'
-_VIEW = View(math.radians(-38.0), math.radians(14.0))
-_GHOST = (0.78, 0.82, 0.88)
 
 
 @dataclass(frozen=True)
@@ -134,23 +134,29 @@ def _summary(item: Answer) -> dict[str, object]:
 
 
 def _draw(path: Path, robot: Robot, answers: list[Answer]) -> None:
+    chain = robot.chain(_BASE, _TIP)
     with figures.sheet(path, 13, 8.2) as figure:
         for part, target in zip(
             figure.subfigures(2, 1, squeeze=False).ravel(), TARGETS, strict=True
         ):
             part.suptitle(f'Target {target}', x=0.012, ha='left')
-            row = part.subplots(1, 4, width_ratios=(1, 1, 1, 0.8))
+            grid = part.add_gridspec(1, 4, width_ratios=(1, 1, 1, 0.8))
             own = [item for item in answers if item.target == target]
-            for axes, item in zip(row, own, strict=False):
-                _draw_body(axes, robot, item)
-            _draw_motions(row[-1], own)
+            for place, item in zip(grid, own, strict=False):
+                _draw_body(part.add_subplot(place, projection='3d'), chain, item)
+            _draw_motions(part.add_subplot(grid[-1]), own)
 
 
-def _draw_body(axes: Axes, robot: Robot, item: Answer) -> None:
-    prepare(axes, (-0.36, 0.84), (-0.36, 0.82))
-    draw_robot(axes, robot, _POSTURE, _VIEW, tint=_GHOST, alpha=0.45)
-    draw_robot(axes, robot, item.positions, _VIEW)
-    draw_target(axes, np.array(TARGETS[item.target]), _VIEW, figures.ACCENT)
+def _draw_body(axes: Axes3D, chain: KinematicChain, item: Answer) -> None:
+    """Draw the body from the hips to the hand, before and after."""
+    rest = np.zeros(chain.n)
+    before, after = (chain.joint_vector(q, default=rest) for q in (_POSTURE, item.positions))
+    target = np.array(TARGETS[item.target])
+    points = [skeleton(chain, q).points for q in (before, after)]
+    arm_figure.show_space(axes, np.vstack([*points, target]), target)
+    arm_figure.draw_arm(axes, chain, before, alpha=0.3)
+    arm_figure.draw_arm(axes, chain, after)
+    axes.plot(*target[:, None], **arm_figure.RING)
     axes.set_title(f'{item.case} ({len(item.motion)} joints): {_outcome(item.result)}')
 
 

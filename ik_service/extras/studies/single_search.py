@@ -48,11 +48,7 @@ class SingleSearch:
     """
 
     def __init__(
-        self,
-        chain: KinematicChain,
-        solver: str,
-        iterations: int,
-        options: IkOptions | None = None,
+        self, chain: KinematicChain, solver: str, iterations: int, options: IkOptions | None = None
     ) -> None:
         """
         Prepare a method.

@@ -12,14 +12,8 @@ from collections.abc import Callable
 import math
 
 from geometry_msgs.msg import Pose
-from moveit_msgs.msg import (
-    JointConstraint,
-    OrientationConstraint,
-    PositionConstraint,
-)
-from moveit_msgs.msg import (
-    MoveItErrorCodes as Code,
-)
+from moveit_msgs.msg import JointConstraint, OrientationConstraint, PositionConstraint
+from moveit_msgs.msg import MoveItErrorCodes as Code
 from moveit_msgs.srv import GetPositionIK
 import numpy as np
 from shape_msgs.msg import SolidPrimitive

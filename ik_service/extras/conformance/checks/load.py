@@ -28,10 +28,7 @@ _EACH = 25  # requests of a client, at least
 )
 def _long_names(subject: Subject) -> str:
     name = 'x' * _CHARACTERS
-    asked = (
-        ('group_name', Code.INVALID_GROUP_NAME),
-        ('frame_id', Code.FRAME_TRANSFORM_FAILURE),
-    )
+    asked = (('group_name', Code.INVALID_GROUP_NAME), ('frame_id', Code.FRAME_TRANSFORM_FAILURE))
     for field, code in asked:
         request, _, _ = subject.ordinary_request('long names')
         if field == 'frame_id':
