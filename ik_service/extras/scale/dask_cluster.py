@@ -11,6 +11,7 @@ import hashlib
 from operator import attrgetter
 import os
 import socket
+import time
 from typing import TYPE_CHECKING
 import uuid
 
@@ -31,7 +32,7 @@ from ik_service.extras.scale.targets import (
 )
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import as_completed, Client, Worker
 
 
 _Reader = Callable[[int, int], np.ndarray]
@@ -39,6 +40,8 @@ _Reader = Callable[[int, int], np.ndarray]
 KEPT = 'the store keeps all whole chunks, and the same call goes on'
 
 _LONGEST_TASK = 8  # chunks
+_PAUSE = 0.01  # between looks for a task that has ended [s]
+_PATIENCE = 30.0  # without one, before workers are asked whether they are at work, twice [s]
 
 
 class Work:
@@ -237,7 +240,10 @@ def _collect(client: Client, tasks: list[object]) -> Iterator[int]:
     futures = client.compute(tasks, optimize_graph=False)
     try:
         # The default loop is that of the client made last, which need not be this one.
-        for future, count in as_completed(futures, loop=client.loop, with_results=True):
+        ended = as_completed(futures, loop=client.loop, with_results=True)
+        while not ended.is_empty():
+            _wait(client, ended)
+            future, count = next(ended)
             if isinstance(count, BaseException):  # the scheduler is gone
                 raise count
             yield count
@@ -249,6 +255,30 @@ def _collect(client: Client, tasks: list[object]) -> Iterator[int]:
     finally:
         if client.status == 'running':
             client.cancel([future for future in futures if not future.done()])
+
+
+def _wait(client: Client, ended: as_completed) -> None:
+    """
+    Wait for the next task to end.
+
+    :raises ClusterError: no worker is at work, as Dask can lose a task with a killed worker.
+    """
+    rests, looked = 0, time.monotonic()
+    while not ended.has_ready():
+        time.sleep(_PAUSE)
+        if time.monotonic() - looked > _PATIENCE:
+            at_work = client.run(_tasks_at_work, on_error='return').values()
+            rests, looked = 0 if any(at_work) else rests + 1, time.monotonic()
+        if rests > 1:
+            raise ClusterError(
+                f'the cluster does not solve its last {ended.count()} tasks: no worker is at '
+                f'work, one may have lost them when it ended; {KEPT}'
+            )
+
+
+def _tasks_at_work(dask_worker: Worker) -> int:
+    """Return the number of tasks that a worker executes."""
+    return len(dask_worker.state.executing)
 
 
 def _threads_of_task(client: Client, threads: int | None) -> int | None:

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ pytest.importorskip('distributed', reason='dask is not installed (extra scale)')
 import distributed
 
 from ik_service.exceptions import ArgumentError, ClusterError, StoreInterruptedError
-from ik_service.extras.scale import solve_to_store
+from ik_service.extras.scale import dask_cluster, solve_to_store
 
 pytestmark = pytest.mark.slow
 
@@ -207,6 +208,17 @@ def program(name, *words):
             yield process
         finally:
             os.killpg(process.pid, signal.SIGKILL)
+
+
+def test_task_that_the_cluster_has_lost_is_no_endless_wait(monkeypatch):
+    monkeypatch.setattr(dask_cluster, '_PATIENCE', 0.3)
+    with cluster(n_workers=1, processes=False) as client:
+        slow = client.submit(time.sleep, 1.5, pure=False)
+        ended = distributed.as_completed([slow, distributed.Future('lost', client=client)])
+        dask_cluster._wait(client, ended)  # a worker is at work
+        assert next(ended) is slow
+        with pytest.raises(ClusterError, match='last 1 tasks: no worker is at work'):
+            dask_cluster._wait(client, ended)
 
 
 def test_scheduler_elsewhere_is_killed(spec, targets, expected, tmp_path):
