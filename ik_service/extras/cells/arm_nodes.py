@@ -122,12 +122,7 @@ class _MovingFrames:
         self._published = 0.0
 
     def news(self, now: float, stamp: Time) -> Iterator[TransformStamped]:
-        """
-        Yield the frames of measured joints; none where nothing was measured since the last call.
-
-        :param now: the monotonic clock [s].
-        :param stamp: the same moment, as the time of the ROS graph.
-        """
+        """Yield frames of joints measured since; ``now`` [s] is monotonic, ``stamp`` of ROS."""
         measured = self._measured()
         if measured is None:
             return
@@ -266,14 +261,7 @@ def ik_node(
     threads: SharedThreads | None = None,
     context: Context | None = None,
 ) -> IkNode:
-    """
-    Make the IK node of an arm, to be added to an executor or run in threads of its own.
-
-    :param transforms: as for :class:`~ik_service.ros.node.ik_node.IkNode`.
-    :param threads: likewise, for :meth:`~ik_service.ros.node.ik_node.IkNode.running`.
-    :param context: ROS context; None for the default one.
-    :raises CellError: a parameter has a value that it cannot have.
-    """
+    """Make the IK node of an arm; raises CellError for a parameter that cannot be."""
     with errors_named(cell, arm.entry):
         node = IkNode(transforms, threads, **_options(arm.entry, arm.node_parameters, context))
     _check_namespace(cell, arm.entry, node)
@@ -286,12 +274,7 @@ def run_simulated_arms(
     stop: StopRequest,
     started: Callable[[], object] = lambda: None,
 ) -> None:
-    """
-    Run the simulated arms among some in this process until a stop is asked for.
-
-    :param started: called once all have started.
-    :raises CellError: an arm cannot be simulated.
-    """
+    """Run the simulated arms in this process until a stop is asked for."""
     with ExitStack() as stack:
         for arm in arms:
             if arm.entry.simulate:

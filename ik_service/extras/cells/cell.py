@@ -75,11 +75,7 @@ class CellSection:
                 raise self.error(key, f'there is no such key; {suggested(key, known)}')
 
     def value(self, key: str) -> object:
-        """
-        Return a value as it stands there; None where there is none.
-
-        :param key: its key; this and ``default`` have the same meaning for the other methods.
-        """
+        """Return the value of a key as it stands there, or the default."""
         return self._values.get(key)
 
     def text(self, key: str, default: str = '') -> str:
@@ -192,12 +188,7 @@ class ArmEntry:
     parameters: Mapping[str, object]
 
     def resolved(self, name: str) -> str:
-        """
-        Return the absolute name of a topic or an action of the arm's node.
-
-        :param name: the name in the node, before it is remapped.
-        :raises ValueError: it is remapped to an invalid name.
-        """
+        """Absolute name of the node's topic or action; ValueError for an invalid one."""
         renamed = dict(self.connection.remappings).get(name, name)
         return expand_topic_name(renamed, NODE_NAME, self.namespace)
 

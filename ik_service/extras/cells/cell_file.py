@@ -50,13 +50,7 @@ _COMMANDS, _STATES, _ACTION = 'command_topic', 'joint_states', 'trajectory_actio
 
 
 def read_arm(arm: CellSection, name: str, simulated: bool, forced: bool | None = None) -> ArmEntry:
-    """
-    Read the section of an arm.
-
-    :param simulated: whether the arms of the cell are simulated ones, unless they say otherwise.
-    :param forced: whether it is one, whatever the file says; None for the file's choice.
-    :raises CellError: a key is unknown or missing, or a value cannot be.
-    """
+    """Read an arm, simulated by default or forced; CellError for what cannot be."""
     arm.refuse_others(_ARM_KEYS)
     prefix = arm.text('prefix', f'{name}_')
     if not _PREFIX.fullmatch(prefix):
@@ -282,12 +276,7 @@ def _processes(cell: CellSection, value: object, arms: int) -> int:
 
 
 def check_topics(cell: Cell) -> None:
-    """
-    Refuse arms that hear each other's targets or commands because of their names.
-
-    :raises CellError: two namespaces are the same, or one lies inside the other; two arms take
-        their commands on the same topic or by the same action; a name is none.
-    """
+    """Refuse namespaces that contain each other, and commands to the same topic or action."""
     taken: dict[tuple[str, str], str] = {}
     for i, arm in enumerate(cell.arms):
         for other in cell.arms[:i]:
@@ -300,15 +289,7 @@ def check_topics(cell: Cell) -> None:
 
 
 def check_robots(cell: Cell, robots: Mapping[str, RobotModel]) -> None:
-    """
-    Refuse arms whose links or joints cannot be distinguished where they meet.
-
-    They meet in tf, and on the topic of joint states that several of them may share.
-
-    :param robots: the robots of its arms by the arm's name, with their prefixes.
-    :raises CellError: a link of two arms has the same name, or a joint of two arms that read the
-        same topic.
-    """
+    """Refuse links of one name in two arms, and joints of one name on one topic of states."""
     links: dict[str, str] = {}
     joints: dict[tuple[str, str], str] = {}
     for arm in cell.arms:

@@ -81,14 +81,7 @@ class DescribedArm:
 
 
 def describe(cell: Cell) -> tuple[DescribedArm, ...]:
-    """
-    Read the robots of a cell.
-
-    :raises CellError: a description cannot be read or is malformed, a link or joint that the file
-        names does not exist, an arm shall start outside its limits, the place of an arm is missing
-        or given twice, its limits of joints cannot be read or do not go with the robot, or names
-        of two arms clash.
-    """
+    """Read the robots of a cell; raises CellError for what cannot be, or names that clash."""
     arms = tuple(_described(cell, arm) for arm in cell.arms)
     check_robots(cell, {arm.entry.name: arm.robot for arm in arms})
     return arms
@@ -217,13 +210,7 @@ _SRDF_NAMES: Mapping[str, tuple[str, ...]] = {
 
 
 def prefixed_urdf(text: str, prefix: str) -> str:
-    """
-    Return a URDF with a prefix to the names of its parts.
-
-    :param text: URDF text; xacro is expanded before.
-    :param prefix: the prefix, such as ``left_``; empty for none.
-    :raises UrdfError: the text is malformed, hostile, or xacro.
-    """
+    """Return URDF text with a prefix to all its names; raises UrdfError for bad text and xacro."""
     root = read_description(text).root
     if not prefix:
         return text

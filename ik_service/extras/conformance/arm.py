@@ -60,12 +60,7 @@ class TestedArm:
         yield from zip(self.joint_names, self._lower.tolist(), self._upper.tolist(), strict=True)
 
     def random_posture(self, rng: np.random.Generator, margin: float = 0.01) -> dict[str, float]:
-        """
-        Return a random posture; joints beside the arm stand next to 0.
-
-        :param margin: share of its range by which a joint keeps away from each of its limits.
-        :returns: position of every movable joint of the robot by name [rad] or [m].
-        """
+        """Position of each movable joint by name [rad, m]; those beside the arm near 0."""
         low, high = self._ranges
         away = margin * (high - low)
         q = rng.uniform(low + away, high - away)
@@ -85,14 +80,7 @@ class TestedArm:
     def walk(
         self, rng: np.random.Generator, length: int, step: float
     ) -> Iterator[tuple[dict[str, float], dict[str, float]]]:
-        """
-        Yield the beginning and end of each step of a random walk away from singular postures.
-
-        Where no such step is found, the walk goes on elsewhere; an arm that is singular nearly
-        everywhere gets a shorter walk, or none.
-
-        :param step: motion of the joint that moves most [rad] or [m].
-        """
+        """Yield beginning and end of steps [rad, m] away from singular postures, if any."""
         low, high = self._ranges
         q, left = self._vector(self.random_posture(rng, 0.2)), length
         for _ in range(_DIRECTIONS * length):

@@ -112,13 +112,7 @@ class Connection:
     def ask_at_once(
         self, kind: type, service: str, requests: Sequence[object], clients: int
     ) -> list[tuple[object, Any, float]]:
-        """
-        Send requests by several clients, each of which has one in flight at a time.
-
-        :param requests: the requests; the clients take them in turns.
-        :returns: request, answer and time [s] of all that was answered before the server was
-            silent for longer than the patience.
-        """
+        """Send requests by several clients in turns; return request, answer, time [s] of each."""
         senders = [
             self.node.create_client(kind, service, qos_profile=SERVICE_QOS) for _ in range(clients)
         ]

@@ -127,14 +127,7 @@ def _add_checks(parser: ArgumentParser) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """
-    Run the program.
-
-    :param arguments: the command line after the program's name.
-    :returns: the exit code: 0 when no check has failed, 1 when one has.
-    :raises IkServiceError: there is no server, or no description of its robot.
-    :raises SystemExit: the command line is wrong, or asked for help.
-    """
+    """Run the program; return 0 when no check has failed, else 1."""
     options, ros_arguments = parse(arguments)
     require_ros()
     from ik_service.extras.conformance.connection import connected

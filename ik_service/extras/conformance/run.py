@@ -57,13 +57,7 @@ class UnknownCheckError(IkServiceError):
 
 
 def chosen_checks(names: Sequence[str], gentle: bool) -> tuple[Check, ...]:
-    """
-    Return the checks to run.
-
-    :param names: names of checks and of sections; empty for all.
-    :param gentle: whether to leave out checks that may end a weak server.
-    :raises UnknownCheckError: there is no such check or section; lists them.
-    """
+    """Return checks of these names or sections, or all; ``gentle`` without the violent ones."""
     sections = dict.fromkeys(check.section for check in CHECKS)
     for name in names:
         if name not in sections and all(name != check.name for check in CHECKS):

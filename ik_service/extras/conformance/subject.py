@@ -108,13 +108,7 @@ class Subject:
     def request(
         self, poses: Poses, seed: Posture | None = None, seconds: int = 1
     ) -> GetPositionIK.Request:
-        """
-        Return a request for poses in the root link's frame.
-
-        :param poses: the poses by link; several are asked for together.
-        :param seed: the seed; None for none.
-        :param seconds: the time-out [s]; 0 for the server's default.
-        """
+        """Return a request for poses by link from a seed; 0 seconds for the default time-out."""
         request = GetPositionIK.Request()
         wanted = request.ik_request
         wanted.group_name = self.group_name
@@ -129,12 +123,7 @@ class Subject:
         return request
 
     def ordinary_request(self, purpose: str) -> tuple[GetPositionIK.Request, Poses, Posture]:
-        """
-        Return a request that every server solves: a small motion from its seed.
-
-        :param purpose: name of the use, as the seed of random numbers.
-        :returns: the request, its poses, and its seed.
-        """
+        """Request, poses and seed that every server solves, by random numbers of the purpose."""
         rng = np.random.default_rng(zlib.crc32(purpose.encode()))
         seed = self.arm.random_posture(rng, margin=0.15)
         poses = self.tips_at(self.arm.moved(seed, rng, 0.02))
@@ -172,12 +161,7 @@ class Subject:
     # Judgement
 
     def reached(self, answer: IkAnswer, poses: Poses) -> tuple[Posture, float, float]:
-        """
-        Make sure that an answer is a solution: within the limits, with the links at the poses.
-
-        :returns: the posture, and the largest errors of position [m] and orientation [rad].
-        :raises CheckFailedError: it is none, whatever it says of itself.
-        """
+        """Return posture and errors [m, rad] of a solution within limits at the poses."""
         found = self.inside_limits(answer)
         at = self.links_at(found)
         worst = (0.0, 0.0)

@@ -63,12 +63,7 @@ class Effort:
 
 
 def measure_effort(solver: Solver, targets: np.ndarray) -> Effort:
-    """
-    Measure the effort of solving targets from the solver's own starting postures.
-
-    :param solver: the solver; its options say where the searches start.
-    :param targets: (N, 4, 4) T_base_tip, N at least 1.
-    """
+    """Effort of solving targets (N, 4, 4) T_base_tip from where the solver's options start."""
     solver.solve(targets[0])  # compiles, or loads the compiled code
     results, times = [], []
     for T in targets:
@@ -100,14 +95,7 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """
-    Run the program.
-
-    :param arguments: the command line after the program's name.
-    :returns: the exit code 0.
-    :raises IkServiceError: the robot or the file is unusable, or a library is missing.
-    :raises SystemExit: the command line is wrong, or asked for help.
-    """
+    """Run the program; return the exit code 0."""
     parser = _parser()
     options = parser.parse_args(arguments)
     try:

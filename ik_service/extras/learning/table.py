@@ -67,13 +67,7 @@ def manipulable_postures(chain: KinematicChain, count: int, seed: int) -> np.nda
 
 
 def linearisation(chain: KinematicChain, postures: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """
-    Return frames and Jacobians of many postures.
-
-    :param postures: (N, n) [rad] or [m], contiguous.
-    :returns: (N, 12) x, y and z axes, then origin, of the frames behind the last joint; (N, n, 6)
-        Jacobians, one row a variable.
-    """
+    """Frames (N, 12) behind the last joint, axes then origin; Jacobians (N, n, 6)."""
     frames, rows = np.empty((len(postures), 12)), np.empty((*postures.shape, 6))
     axes = np.empty((len(chain.arrays.variables), 6))
     linearise(chain.arrays, postures, axes, frames, rows)
@@ -161,12 +155,7 @@ class TableGuess:
 
 
 def _corrections(rows: np.ndarray) -> np.ndarray:
-    """
-    Damped pseudoinverses Jᵀ (J Jᵀ + λI)⁻¹ (Nakamura and Hanafusa 1986).
-
-    :param rows: (N, n, 6) weighted Jacobians, transposed.
-    :returns: (N, n, 6), single precision: they only lead to a guess.
-    """
+    """Damped pseudoinverses Jᵀ (J Jᵀ + λI)⁻¹ (Nakamura and Hanafusa 1986) of rows (N, n, 6)."""
     gram = np.swapaxes(rows, 1, 2) @ rows + _DAMPING * np.eye(6)
     return np.swapaxes(np.linalg.solve(gram, np.swapaxes(rows, 1, 2)), 1, 2).astype(
         np.float32, order='C'

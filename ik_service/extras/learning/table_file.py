@@ -39,12 +39,7 @@ Arrays = Mapping[str, np.ndarray]
 
 
 def default_path(chain: KinematicChain) -> Path:
-    """
-    Return the default file of a chain's table, beside the URDF.
-
-    :returns: ``<URDF's name>.<base>.<tip>.table.npz``.
-    :raises ArgumentError: the robot was not read from a file.
-    """
+    """Return ``<URDF's name>.<base>.<tip>.table.npz`` beside the URDF, if it is a file."""
     source = chain.robot.source
     if source is None:
         raise ArgumentError(

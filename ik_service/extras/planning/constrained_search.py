@@ -110,15 +110,7 @@ class ConstrainedSearch:
         seed: int,
         stopped: Stopped,
     ) -> np.ndarray | None:
-        """
-        Return the rows (k, n) of a path, the same for the same arguments; None for none.
-
-        :param bounds: (n,) lower and (n,) upper bounds of the search [rad] or [m].
-        :param start: (n,) the start, which is allowed.
-        :param goals: (k, n) the goals, which are allowed.
-        :param seed: of the random numbers.
-        :param stopped: takes the number of the iteration; returns whether the search is to end.
-        """
+        """Rows (k, n) of a path from ``start`` to a goal within bounds (n,) [rad, m], or None."""
         for goal in goals:
             rows, reached = self.line(start, goal)
             if reached:
@@ -153,14 +145,7 @@ class ConstrainedSearch:
     def shortened(
         self, rows: np.ndarray, units: np.ndarray, seed: int, stopped: Callable[[], bool]
     ) -> np.ndarray:
-        """
-        Return the rows of a shorter path between the same ends.
-
-        :param rows: (k, n) the path [rad] or [m].
-        :param units: (n,) motion of each joint that counts as 1.
-        :param seed: of the random numbers.
-        :param stopped: returns whether the time is over.
-        """
+        """Shorter path (k, n) [rad, m] with the same ends; ``units`` (n,) of motion count as 1."""
         random = np.random.default_rng(seed)
         failures = 0
         for _ in range(_TRIES):

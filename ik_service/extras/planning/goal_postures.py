@@ -46,13 +46,7 @@ Goals = ArrayLike | Task | LinkGoal | Sequence[ArrayLike | Task | LinkGoal]
 
 
 def checked_goals(chain: KinematicChain, goals: Goals) -> list[Goal]:
-    """
-    Return the alternatives that a caller gives as goals.
-
-    :param chain: the chain.
-    :param goals: one goal, or several: joint vectors, poses, tasks; an array (4, 4) is a pose.
-    :raises ArgumentError: one is none of these, not finite, or there is none.
-    """
+    """Return the goals as a tuple; an array (4, 4) is a pose. Raises ArgumentError for none."""
     several: Iterable[object]
     if isinstance(goals, (Task, LinkGoal)) or (
         isinstance(goals, np.ndarray) and goals.shape == (4, 4)

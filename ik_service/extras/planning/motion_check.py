@@ -110,12 +110,7 @@ class MotionCheck:
         return float(np.abs(np.diff(rows, axis=0)).sum(axis=0) @ self._levers)
 
     def first_fault(self, trajectory: JointTrajectory, finest: float = FINEST) -> float | None:
-        """
-        Return when a trajectory is first not allowed [s]; None where all of it is.
-
-        :param trajectory: the trajectory.
-        :param finest: motion of the arm between the postures that are checked, at most [m].
-        """
+        """First time that is not allowed [s], or None, of postures ``finest`` apart [m]."""
         if self._collisions is None and not self._constraints:
             return None
         times, rows, step = self._spaced(trajectory, finest)
@@ -129,12 +124,7 @@ class MotionCheck:
     def samples(
         self, trajectory: JointTrajectory, finest: float = FINEST
     ) -> tuple[np.ndarray, np.ndarray]:
-        """
-        Return times (k,) [s] and postures (k, n) between which no point of the arm moves far.
-
-        :param trajectory: the trajectory.
-        :param finest: how far, at most [m].
-        """
+        """Times (k,) [s] and postures (k, n) between which no point moves ``finest`` [m] far."""
         times, rows, _ = self._spaced(trajectory, finest)
         return times, rows
 
@@ -183,12 +173,7 @@ class MotionCheck:
         return self._bodies.displacements(rows)
 
     def _forbidden(self, rows: np.ndarray, step: float = math.inf) -> np.ndarray:
-        """
-        Return which rows (N,) collide or break a constraint.
-
-        :param rows: (N, n) [rad] or [m].
-        :param step: motion of any point of the arm from row to row, at most [m].
-        """
+        """Which rows (N, n) [rad, m], ``step`` [m] apart, collide or break a constraint."""
         self.checks += len(rows)
         found = np.zeros(len(rows), bool)
         for test in self._constraints:

@@ -107,16 +107,7 @@ def tool_line(
     timing: Timing,
     timeout: float,
 ) -> ToolLine:
-    """
-    Return the motion on which the tip moves straight to a goal.
-
-    :param chain: the chain.
-    :param start: (n,) the start [rad] or [m].
-    :param goal: the goal; of a joint vector the pose, and at the end its joints.
-    :param check: check of motions.
-    :param timing: limits with which it is timed.
-    :param timeout: time for the search [s].
-    """
+    """Motion from ``start`` (n,), the tip moving straight to a goal's pose, and its joints."""
     posture = goal if isinstance(goal, np.ndarray) and goal.shape == (chain.n,) else None
     target = chain.forward(posture) if posture is not None else _pose_of(chain, goal)
     if target is None:

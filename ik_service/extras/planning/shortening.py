@@ -127,14 +127,7 @@ class Timing:
     def timed(
         self, chain: KinematicChain, rows: np.ndarray, targets: np.ndarray | None = None
     ) -> JointTrajectory:
-        """
-        Return the motion along the rows of a path.
-
-        :param chain: the chain.
-        :param rows: (N, n) [rad] or [m].
-        :param targets: (N, 4, 4) poses between which the tip moves straight; None for rows of a
-            smooth curve.
-        """
+        """Motion along rows (N, n) [rad, m]: smooth, or straight between targets (N, 4, 4)."""
         tolerance = _NO_CORNERS if targets is None else TOLERANCE
         return time_path(
             chain,

@@ -163,14 +163,7 @@ def share_colors(share: np.ndarray) -> np.ndarray:
 def draw_shares(
     axes: Axes, shares: Sequence[np.ndarray], cells: Sequence[float], labels: Sequence[str] = ()
 ) -> None:
-    """
-    Draw the volume reached with at least so many orientations.
-
-    :param axes: where.
-    :param shares: for each arm the share of the orientations at each position it reaches, (N,).
-    :param cells: for each the volume of a position [m³]; 0 to count the positions instead.
-    :param labels: their names; none without a legend.
-    """
+    """Draw the volume reached with at least so many orientations, for each arm's shares (N,)."""
     solid = min(cells) > 0.0
     for number, (share, cell) in enumerate(zip(shares, cells, strict=True)):
         steps, counts = np.unique(share, return_counts=True)

@@ -28,13 +28,7 @@ _PARALLEL = 1e-9  # share of the largest singular value below which there is no 
 
 
 def reach_box(chain: KinematicChain) -> tuple[np.ndarray, np.ndarray]:
-    """
-    Return a box around all that an arm can reach, with a margin.
-
-    :returns: (3,) lower and (3,) upper corner in the base frame [m]; they are equal along a
-        direction in which the tip never moves.
-    :raises ChainError: the arm reaches endlessly far.
-    """
+    """Box (3,), (3,) around all that an arm can reach [m]; ChainError for endless reach."""
     slides = chain.arrays.variables[chain.arrays.joints[:, 7] != 0.0]
     lower, upper = chain.search_limits()
     if not np.isfinite(upper - lower)[slides].all():
@@ -50,13 +44,7 @@ def reach_box(chain: KinematicChain) -> tuple[np.ndarray, np.ndarray]:
 
 
 def turn_within_limits(chain: KinematicChain) -> tuple[np.ndarray, np.ndarray]:
-    """
-    Return the limits of a chain, narrowed to one turn where there are none.
-
-    A joint that turns for ever shows all it can do in one turn, within the limit it may have.
-
-    :returns: (n,) lower and (n,) upper bounds [rad] or [m].
-    """
+    """Limits (n,), (n,) [rad, m] of a chain, one turn where a joint has none."""
     turn = 2.0 * math.pi
     lower, upper = chain.search_limits()
     lower = np.where(np.isfinite(lower), lower, np.minimum(upper, math.pi) - turn)
@@ -147,15 +135,7 @@ def even_orientations(count: int) -> np.ndarray:
 
 
 def chain_orientations(chain: KinematicChain, count: int) -> np.ndarray:
-    """
-    Return orientations that are spread evenly over those that the tip of a chain may have.
-
-    An arm whose turning joints are all parallel, such as a SCARA, turns its tip about one axis
-    only: its orientations are spread over one turn. One that only slides has a single one.
-
-    :param count: how many there are where the tip turns at all.
-    :returns: (count, 3, 3) or (1, 3, 3) rotation matrices R_base_tip.
-    """
+    """Even R_base_tip (count, 3, 3) that a tip may have: one turn for a SCARA, one for slides."""
     home = chain.forward(chain.middle)[:3, :3]
     rank, directions = _directions(chain, slice(3, 6))
     if rank == 0:

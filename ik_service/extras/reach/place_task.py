@@ -167,30 +167,14 @@ class Task:
         searches: int | None = None,
         collisions: bool = True,
     ) -> IkBatchResult:
-        """
-        Solve for every pose at every place; the time of a solve has no influence.
-
-        :param places: (C, 4) x, y, z [m] and yaw [rad].
-        :param seeds: (C · K, n) [rad] or [m], or (n,) for all.
-        :param searches: for a pose, at most, where the options do not say fewer.
-        :param collisions: whether the answers have to be free of collisions.
-        :returns: (C · K) answers; those of a place come together.
-        """
+        """Solve all poses at places (C, 4) from seeds (C · K, n) or (n,), place by place."""
         targets = tip_poses(self.region.poses(places), self.poses)
         return self._solve(targets, seeds, searches, collisions)
 
     def estimate(
         self, places: np.ndarray, seeds: np.ndarray | None = None, collisions: bool = True
     ) -> Estimate:
-        """
-        Solve for every pose at every place with few searches.
-
-        Poses beyond the length of the arm are not searched for.
-
-        :param places: (C, 4) x, y, z [m] and yaw [rad].
-        :param seeds: (C · K, n) [rad] or [m].
-        :param collisions: whether the answers have to be free of collisions.
-        """
+        """Solve all poses at places with few searches, without those beyond the arm's length."""
         targets = tip_poses(self.region.poses(places), self.poses)
         beyond = self.arm.beyond_reach(targets)
         near = beyond <= 0.0

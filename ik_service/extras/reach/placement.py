@@ -91,14 +91,7 @@ class Placement:
 
 
 def verify(task: Task, places: np.ndarray, q: np.ndarray | None = None) -> list[Placement]:
-    """
-    Solve for every pose at some places with all searches, and for better postures.
-
-    :param task: arm, region and poses.
-    :param places: (S, 4) x, y, z [m] and yaw [rad].
-    :param q: (S, K, n) further postures at which searches start [rad] or [m].
-    :returns: a placement each, in their order.
-    """
+    """Placements of places (S, 4), with all searches, and those from ``q`` (S, K, n) [rad, m]."""
     size = max(1, _ROWS // len(task.poses))
     found: list[Placement] = []
     for first in range(0, len(places), size):
@@ -151,15 +144,7 @@ def _qualities(task: Task, batch: IkBatchResult) -> np.ndarray:
 
 
 def apart(places: np.ndarray, order: np.ndarray, distance: float, count: int) -> np.ndarray:
-    """
-    Choose places that lie apart, the best first.
-
-    :param places: (C, 4) x, y, z [m] and yaw [rad].
-    :param order: (C,) their numbers, the best first.
-    :param distance: of any two that are chosen, at least [m].
-    :param count: how many, at most.
-    :returns: numbers of those chosen, in the order.
-    """
+    """Numbers of at most ``count`` places (C, 4), best first, at least ``distance`` [m] apart."""
     chosen: list[int] = []
     left = order
     while len(left) and len(chosen) < count:
@@ -209,15 +194,7 @@ class Refined(NamedTuple):
 
 
 def refine(task: Task, places: np.ndarray, q: np.ndarray, steps: np.ndarray) -> Refined:
-    """
-    Move places to where they are better, by a pattern search along x, y, z and yaw.
-
-    :param task: arm, region and poses.
-    :param places: (S, 4) x, y, z [m] and yaw [rad].
-    :param q: (S, K, n) postures at which the searches start [rad] or [m].
-    :param steps: (4,) first step along each [m] and [rad].
-    :returns: as many places.
-    """
+    """Places (S, 4) moved to better ones by a pattern search from ``steps`` (4,) [m, rad]."""
     free = np.flatnonzero(task.region.upper > task.region.lower)
     scores, q = task.estimate(places, q.reshape(-1, q.shape[-1]))
     for share in _ROUNDS if len(free) else ():

@@ -152,13 +152,7 @@ def _opened(path: str, identity: str) -> ResultStore:
 
 
 def check_client(client: object) -> None:
-    """
-    Check that a client can be used.
-
-    :raises ArgumentError: it is none of Dask's, or an asynchronous one.
-    :raises ClusterError: it is closed, or its cluster has no workers.
-    :raises MissingExtraError: Dask is not installed.
-    """
+    """Check that a client can be used: one of Dask's, open, not asynchronous, and with workers."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -220,12 +214,7 @@ def solve_on_cluster(
 
 
 def task_sizes(chunks: int, places: int) -> tuple[int, ...]:
-    """
-    Return how many chunks each task solves, in their order.
-
-    A worker is idle for some 10 ms between two tasks, so the first tasks are long; the last ones
-    are short, so that all workers end at the same time.
-    """
+    """Chunks of each task: many at first as workers pause between tasks, few at the end."""
     sizes = []
     while chunks:
         sizes.append(min(max(chunks // (2 * places), 1), _LONGEST_TASK))

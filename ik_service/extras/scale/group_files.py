@@ -79,15 +79,7 @@ def disk_errors(path: Path) -> Iterator[None]:
 
 @contextmanager
 def only_writer(path: Path) -> Iterator[bool]:
-    """
-    Keep other writers away for the time of a ``with`` block.
-
-    A lock ends with its process. A file system that has no locks keeps nobody away; then writers
-    of the same answers do the work twice, and nothing worse.
-
-    :returns: whether there is a lock, so that nobody else can be writing.
-    :raises StoreError: somebody else writes, whom the message names.
-    """
+    """Keep other writers away, as far as locks exist; yields whether. StoreError names another."""
     with disk_errors(path):
         handle = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
     try:

@@ -105,13 +105,7 @@ class BlockSolver:
         self._rows = [self._room(0) for _ in range(_TURNS)]
 
     def solve(self, targets: np.ndarray) -> Answers:
-        """
-        Solve for some targets; each row is the result of a single solve.
-
-        :param targets: (k, 4, 4) T_base_tip; rows that are no poses get the status
-            :data:`NO_POSE`.
-        :returns: the answers, whose arrays are used again by the next call but one.
-        """
+        """Solve targets (k, 4, 4); the next call but one uses the answers' arrays again."""
         targets = np.require(targets, np.float64, ['C', 'W'])
         poses = np.zeros(len(targets), bool)
         mark_rigid(targets, poses)
@@ -224,13 +218,7 @@ class Progress:
 def progress_of(
     choice: bool | str | Callable[[int, int | None], object], count: int | None
 ) -> Iterator[Progress]:
-    """
-    Show the progress during a ``with`` block.
-
-    :param choice: True for a bar, which appears on a terminal only, or the name of one; False for
-        nothing; or a function that is called with the number of targets done, and of all.
-    :param count: number of all targets; None when it is not known.
-    """
+    """Show the progress on a terminal, under a name, or by a function; or nothing."""
     if callable(choice):
         yield Progress(count, choice)
         return

@@ -122,12 +122,7 @@ class StoreChunks:
         return all(self._file(name, number).is_file() for name in reversed([*self._arrays]))
 
     def read(self, name: str, number: int) -> np.ndarray:
-        """
-        Return the rows of a chunk of an array; its fill value where nothing was written yet.
-
-        :raises ValueError: the file is damaged, or missing.
-        :raises OSError: it cannot be read.
-        """
+        """Rows of a chunk, fill values where none is; ValueError for damaged files."""
         array, file = self._arrays[name], self._file(name, number)
         whole = self._file(_LAST, number).is_file()
         if file.is_file():

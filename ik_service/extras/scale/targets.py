@@ -243,12 +243,7 @@ def _three_axes(axes: object) -> list[np.ndarray]:
 
 
 def block_targets(targets: object) -> BlockTargets | None:
-    """
-    Return targets that can be read in any order; None for a stream.
-
-    :param targets: targets of such a kind, an array, or an iterator.
-    :raises ArgumentError: these are no targets.
-    """
+    """Return targets that can be read in any order; None for an iterator."""
     if hasattr(targets, 'block') and hasattr(targets, 'digest'):
         return targets  # type: ignore[return-value]  # these are the protocol's
     if hasattr(targets, 'shape'):
@@ -282,13 +277,7 @@ def block_reader(targets: BlockTargets, size: int) -> Callable[[int, int], np.nd
 
 
 def blocks_of(stream: Iterable[ArrayLike], size: int) -> Iterator[np.ndarray]:
-    """
-    Yield the poses of a stream, in blocks of one size; the last may be smaller.
-
-    :param stream: (4, 4) or (k, 4, 4) each, T_base_tip.
-    :param size: of a block.
-    :raises ArgumentError: something in the stream has another shape; names its number.
-    """
+    """Yield poses (4, 4) or (k, 4, 4) of a stream in blocks of a size; the last may be smaller."""
     waiting, count = np.empty((size, 4, 4)), 0
     for number, piece in enumerate(stream):
         array = real_array(piece, f'targets: piece {number} of the stream')
@@ -313,14 +302,7 @@ def blocks_of(stream: Iterable[ArrayLike], size: int) -> Iterator[np.ndarray]:
 def write_grid_poses(
     positions: np.ndarray, turned: np.ndarray, first: int, poses: np.ndarray
 ) -> None:
-    """
-    Write poses of a grid; the orientations of one position come together.
-
-    :param positions: (P, 3) [m].
-    :param turned: (K, 4, 4) the orientations, at the origin.
-    :param first: number of the first pose.
-    :param poses: (k, 4, 4) out.
-    """
+    """Write poses (k, 4, 4) from ``first`` on of positions (P, 3), each with all of ``turned``."""
     place, turn = first // max(turned.shape[0], 1), first % max(turned.shape[0], 1)
     for row in range(poses.shape[0]):
         for i in range(4):

@@ -104,13 +104,7 @@ def measure(
     strategy: str,
     weight: float | None = None,
 ) -> Record:
-    """
-    Solve all targets from the middle of the limits.
-
-    :param targets: (4, 4) each, T_base_tip.
-    :param weight: of the penalty; its default when left out.
-    :returns: the results; NaN where the method refuses the strategy.
-    """
+    """Solve T_base_tip from the middle of the limits; NaN where the method refuses it."""
     shown = np.nan if weight is None else weight
     options = IkOptions(joint_limits=strategy)
     if weight is not None:

@@ -94,13 +94,7 @@ def stepwise_path(chain: KinematicChain, targets: np.ndarray, start: np.ndarray)
 def wandering_path(
     chain: KinematicChain, seed: int, points: int, legs: int, share: float = 0.3
 ) -> np.ndarray:
-    """
-    Return a joint path from one random posture to the next, at rest in each.
-
-    :param chain: the arm; joints without limits stay within ±π.
-    :param share: of its range that a joint moves at most on a leg.
-    :returns: (points, n) within the limits [rad] or [m].
-    """
+    """Joint path (points, n) [rad, m] between random postures, at rest in each."""
     ends = random_corners(chain, seed, legs, share)
     progress = np.linspace(0, legs, points)
     leg = np.minimum(progress.astype(int), legs - 1)
@@ -109,13 +103,7 @@ def wandering_path(
 
 
 def random_corners(chain: KinematicChain, seed: int, legs: int, share: float) -> np.ndarray:
-    """
-    Return random postures, each not far from the one before.
-
-    :param chain: the arm; joints without limits stay within ±π.
-    :param share: of its range that a joint moves at most on a leg.
-    :returns: (legs + 1, n) within the limits [rad] or [m].
-    """
+    """Random postures (legs + 1, n), each within ``share`` of the ranges of the one before."""
     random = np.random.default_rng(seed)
     lower, upper = np.maximum(chain.lower, -math.pi), np.minimum(chain.upper, math.pi)
     corners = [random.uniform(lower, upper)]

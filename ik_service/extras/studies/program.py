@@ -43,12 +43,7 @@ class Study(Protocol):
         """Add the options of the study."""
 
     def run(self, arguments: Namespace) -> list[Path]:
-        """
-        Compute, and write the figures and tables.
-
-        :param arguments: the parsed options, with the folder for the files as ``output``.
-        :returns: paths of the files.
-        """
+        """Compute; write the figures and tables, and return their paths."""
 
 
 def load_study(name: str) -> Study:
@@ -60,14 +55,7 @@ def load_study(name: str) -> Study:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """
-    Run the program.
-
-    :param arguments: the command line after the program's name.
-    :returns: the exit code: 0 when all went well, 1 when a study failed, 2 for a wrong command.
-    :raises IkServiceError: Matplotlib is not installed.
-    :raises SystemExit: an option is wrong, or asked for help.
-    """
+    """Run the program; return 0 when all went well, 1 for a failure, 2 for a wrong command."""
     if not arguments or arguments[0] in ('-h', '--help'):
         print(_overview())
         return 0

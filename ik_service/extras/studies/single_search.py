@@ -50,13 +50,7 @@ class SingleSearch:
     def __init__(
         self, chain: KinematicChain, solver: str, iterations: int, options: IkOptions | None = None
     ) -> None:
-        """
-        Prepare a method.
-
-        :param solver: one of :func:`~ik_service.solver_names`.
-        :param iterations: steps at most.
-        :param options: without the settings that a single search needs.
-        """
+        """Prepare a method for at most so many iterations."""
         chosen = replace(
             options or IkOptions(),
             max_iterations=iterations,
@@ -67,14 +61,7 @@ class SingleSearch:
         self._solver = _Untiring(chain, solver, chosen)
 
     def run(self, target: np.ndarray, seed: np.ndarray) -> Search:
-        """
-        Search from a seed.
-
-        :param target: (4, 4) T_base_tip.
-        :param seed: (n,) [rad] or [m].
-        :returns: the iterations. A target that is farther away than the chain is long is not
-            searched for; the seed is then the only row.
-        """
+        """Iterations from a seed (n,); only the seed for a target beyond the chain's length."""
         result = self._solver.solve(target, seed)
         trace = cast(IkTrace, result.trace)  # asked for above
         own = trace.search == 0

@@ -124,13 +124,7 @@ def follow(line: Line, method: str, iterations: int) -> LineRun:
 
 
 def waypoints(chain: KinematicChain, line: Line) -> tuple[np.ndarray, list[np.ndarray]]:
-    """
-    Return the waypoints of a line, out and back.
-
-    :param chain: the arm's chain.
-    :returns: (K,) distances from the stretched pose [m], negative beyond it, and the targets
-        (4, 4) T_base_tip, all with the orientation of the stretched pose.
-    """
+    """Distances (K,) from the stretched pose [m], negative beyond, and the targets T_base_tip."""
     count = round((line.start + line.beyond) / SPACING) + 1
     out = np.linspace(line.start, -line.beyond, count)
     depth = np.concatenate([out, out[-2::-1]])

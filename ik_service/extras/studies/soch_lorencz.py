@@ -133,13 +133,7 @@ def tips(q: np.ndarray) -> np.ndarray:
 
 
 def distances(weight: float, steps: int, precision: type[np.floating]) -> np.ndarray:
-    """
-    Follow the ellipse of the paper as :func:`follow` does.
-
-    :param precision: of the normal equations, their solution and the posture.
-    :returns: (steps,) distance of the tip from its waypoint [points]; NaN from the step on in
-        which the normal equations are singular.
-    """
+    """Distances (steps,) from the paper's waypoints [points]; NaN once its matrix is singular."""
     chain = arm()
     q = np.zeros(chain.n, precision)
     answer = np.full(steps, np.nan)
@@ -200,12 +194,7 @@ def run(arguments: Namespace) -> list[Path]:
 
 
 def collinear_postures() -> list[tuple[str, float]]:
-    """
-    Return the postures in which all segments lie on one line, and how regular the matrix is there.
-
-    :returns: which joints are folded, such as ``-+---`` for the third of six, and the smallest
-        singular value of the paper's matrix with w = 1 [points].
-    """
+    """Folded joints such as ``-+---`` of collinear postures, and smallest singular values."""
     chain = arm()
     answer = []
     for folds in product((False, True), repeat=chain.n - 1):

@@ -125,12 +125,7 @@ class ClosedLoop:
         self._measure()
 
     def hold(self, T_base_target: np.ndarray) -> Track:
-        """
-        Go to a pose, and measure how it is held there, over half a second.
-
-        :param T_base_target: (4, 4).
-        :raises ArgumentError: the follower does not arrive there.
-        """
+        """Go to T_base_target, measure how it is held for 0.5 s; ArgumentError if not there."""
         self._tick(T_base_target)
         for _ in range(round(_PATIENCE / self._period)):
             if self._follower.state is FollowerState.REACHED:

@@ -11,11 +11,7 @@ from ik_service.ros.common.runtime import shows_help
 
 
 def main(args: list[str] | None = None) -> int:
-    """
-    Run the program.
-
-    :param args: the command line after the program's name; ``None`` takes it from ``sys.argv``.
-    """
+    """Run the program with the arguments after its name, or those of ``sys.argv``."""
     if shows_help(args, 'ik_viewer', 'The arm in a browser.', 'page.md'):
         return 0
 

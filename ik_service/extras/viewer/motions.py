@@ -258,14 +258,7 @@ class Grippers:
 
 
 def gripper_choices(arm: Arm, hand: Hand) -> dict[str, Positions]:
-    """
-    Return the target positions of a hand, by button label.
-
-    Open and closed are the states of its group that are called so, else those limits of its
-    joints between which the fingers move apart; where neither tells, the limits are offered.
-
-    :returns: positions by joint [rad] or [m], within the limits.
-    """
+    """Target positions of a hand by label [rad, m]: open and closed, or else its limits."""
     limits = {name: arm.robot.joints[name].limits for name in hand.joint_names}
     lower = {name: limit.lower for name, limit in limits.items()}
     upper = {name: limit.upper for name, limit in limits.items()}

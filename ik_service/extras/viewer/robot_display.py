@@ -81,13 +81,7 @@ class RobotDisplay:
         return self._poses
 
     def poses_at(self, q: np.ndarray, indices: np.ndarray | None = None) -> Poses:
-        """
-        Return the pose of each link if joints were elsewhere than measured.
-
-        :param q: (n,) their positions [rad] or [m].
-        :param indices: (n,) of these in the full posture; None for those of the chain.
-        :returns: (4, 4) T_root_link by link [m].
-        """
+        """Poses T_root_link [m] by link for positions ``q`` of the chain or of ``indices``."""
         posture = self._posture.copy()
         posture[self.view.arm.indices if indices is None else indices] = q
         return self.view.arm.link_poses(self.view.arm.postures.complete(posture))

@@ -106,13 +106,7 @@ def require_timed(
     rest: float,
     scaling: float = 1.0,
 ) -> float:
-    """
-    Make sure that a trajectory rests at its ends and keeps the velocity limits; return its time.
-
-    :param rest: speed that counts as rest [rad/s] or [m/s].
-    :param scaling: share of the velocity limits that it may have.
-    :raises CheckFailedError: it does not, or its times do not increase.
-    """
+    """Return the time of a trajectory that rests at its ends within velocity limits, or raise."""
     joints = trajectory.joint_trajectory
     times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in joints.points]
     if not (np.diff(times) > 0.0).all():

@@ -91,16 +91,7 @@ def motion_problem(
     settings: SolverSettings,
     motion: FollowerSettings,
 ) -> MotionProblem:
-    """
-    Return the problem that a request poses.
-
-    :param request: the request.
-    :param measured: the measured state.
-    :param frames: frames besides the links of the robot.
-    :param settings: name and options of the node's solver.
-    :param motion: settings of the followers, of which the limits of the motion count.
-    :raises RequestError: naming the invalid or unsupported field.
-    """
+    """Return the problem that a request poses; a RequestError names the invalid field."""
     arm = measured.arm
     notes: list[str] = []
     _check_fields(request)

@@ -77,13 +77,7 @@ class GoalScene:
         return self._made
 
     def checker(self, arm: Arm) -> CollisionChecker | None:
-        """
-        Return the checker, with the scene as it is now.
-
-        :param arm: the arm.
-        :returns: None where collisions cannot be checked.
-        :raises RequestError: FAILURE: the difference does not go with the known world any more.
-        """
+        """Checker of the present scene, None without collisions; FAILURE where they differ."""
         checker, known = self._collisions.checker(arm), self._collisions.known.world
         if checker is None:
             return None
@@ -107,14 +101,7 @@ class GoalScene:
 def goal_scene(
     diff: PlanningScene, collisions: CollisionWorld, measured: MeasuredState
 ) -> GoalScene | None:
-    """
-    Return the scene of a goal; None where its difference is empty.
-
-    :param diff: the difference of the goal.
-    :param collisions: the known world, and the checker of collisions.
-    :param measured: the measured state.
-    :raises RequestError: FAILURE: the difference is faulty or not supported; names the field.
-    """
+    """Scene of a goal's difference, None for an empty one; RequestError for a faulty one."""
     state, matrix = diff.robot_state, diff.allowed_collision_matrix
     given = (
         diff.name,
@@ -201,15 +188,7 @@ class RequestPlanner:
         canceled: Callable[[], bool] = lambda: False,
         scene: GoalScene | None = None,
     ) -> PlannedMotion:
-        """
-        Return the motion that a request asks for.
-
-        :param request: the request.
-        :param measured: the measured state.
-        :param canceled: returns whether it is not wanted any more.
-        :param scene: the scene that counts instead of the known world; None for that.
-        :raises RequestError: there is none, or the request is faulty.
-        """
+        """Motion that a request asks for in a scene, or the known world; or RequestError."""
         arm, state = measured.arm, request.start_state
         collisions, frames = scene or self._collisions, scene.frames if scene else self._frames
         problem = motion_problem(request, measured, frames, self.settings, self.motion)
@@ -244,23 +223,11 @@ class RequestPlanner:
         )
 
     def scene(self, diff: PlanningScene, measured: MeasuredState) -> GoalScene | None:
-        """
-        Return the scene that a goal brings with it; None for the known world.
-
-        :param diff: the difference, as for :func:`.goal_scene.goal_scene`.
-        :param measured: the measured state.
-        :raises RequestError: the difference is faulty or not supported; names the field.
-        """
+        """Return the scene that a goal brings with it; None for the known world."""
         return goal_scene(diff, self._collisions, measured)
 
     def watch(self, planned: PlannedMotion, scene: GoalScene | None = None) -> MotionWatch:
-        """
-        Return a watch of the rest of a motion.
-
-        :param planned: the motion.
-        :param scene: the scene with which it was planned; None for the known world.
-        :raises RequestError: collisions cannot be checked.
-        """
+        """Return a watch of the rest of a motion planned in this scene, or the known world."""
         return MotionWatch(
             planned, scene or self._collisions, scene.frames if scene else self._frames
         )

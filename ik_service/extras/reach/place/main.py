@@ -16,14 +16,7 @@ from ik_service.extras.reach.placement import PlaceSearch, search_places
 
 
 def main(words: Sequence[str]) -> int:
-    """
-    Run the program.
-
-    :param words: the words after the program's name.
-    :returns: the exit code: 0 when all poses are reached from the best place, 1 when not.
-    :raises IkServiceError: the command is wrong, or something for it is missing.
-    :raises SystemExit: it asked for help, which is printed.
-    """
+    """Run the program; return 0 when all poses are reached from the best place, 1 when not."""
     arguments = parse(words)
     if arguments.plot is not None:
         from ik_service.drawing.figures import check_installed

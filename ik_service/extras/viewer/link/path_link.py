@@ -58,11 +58,7 @@ class PathAnswer:
     reason: str
 
     def trajectory(self) -> JointTrajectory:
-        """
-        Return the motion.
-
-        :raises TrajectoryError: there is none, or it is malformed.
-        """
+        """Return the motion; raises TrajectoryError where there is none, or a malformed one."""
         message = RobotTrajectory() if self.message is None else self.message
         return trajectory_from(message.joint_trajectory)
 
@@ -137,14 +133,7 @@ class Execution:
 def joint_motion(
     names: Sequence[str], start: np.ndarray, goal: np.ndarray, speeds: np.ndarray, lag: float = 0.0
 ) -> RobotTrajectory:
-    """
-    Return the motion of joints to a posture, as fast as they can; the node makes it slower.
-
-    :param start: (n,) where they are [rad] or [m].
-    :param goal: (n,) where they go [rad] or [m].
-    :param speeds: (n,) largest speeds [rad/s] or [m/s].
-    :param lag: time for which they may have moved since they were there [s].
-    """
+    """Motion from ``start`` to ``goal`` (n,) [rad, m] at ``speeds``; lasts ``lag`` [s] longer."""
     moving = speeds > 0.0
     shortest = np.abs(goal - start)[moving] / speeds[moving]
     seconds = max(_SHORTEST, float(shortest.max(initial=0.0)) + lag)
@@ -180,14 +169,7 @@ class PathLink:
         avoid_collisions: bool,
         on_answer: Callable[[np.ndarray | None, str], object],
     ) -> bool:
-        """
-        Request the joints' positions where a path starts, from ``compute_ik``.
-
-        :param T_base_tip: (4, 4) the pose of its tip [m].
-        :param on_answer: called, in the thread that spins, with (n,) positions [rad] or [m], or
-            None and the reason.
-        :returns: whether it was sent; see :meth:`RequestClient.send`.
-        """
+        """Request (n,) positions for T_base_tip [m]; ``on_answer`` takes them or the reason."""
         request = GetPositionIK.Request()
         asked = request.ik_request
         asked.ik_link_name, asked.avoid_collisions = chain.tip_link, avoid_collisions
@@ -214,14 +196,7 @@ class PathLink:
         settings: PathSettings,
         on_answer: Callable[[PathAnswer], object],
     ) -> bool:
-        """
-        Request the motion of the tip along straight lines, from ``compute_cartesian_path``.
-
-        :param start: (n,) positions of its joints where the first line starts [rad] or [m].
-        :param waypoints: (k, 4, 4) T_base_tip at the end of each line [m].
-        :param on_answer: called with the answer in the thread that spins.
-        :returns: whether it was sent; see :meth:`RequestClient.send`.
-        """
+        """Request the tip's motion from ``start`` (n,) along lines to waypoints (k, 4, 4) [m]."""
         request = GetCartesianPath.Request()
         request.header.frame_id, request.header.stamp = chain.base_link, self._stamp()
         request.link_name = chain.tip_link

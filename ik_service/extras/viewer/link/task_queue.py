@@ -73,12 +73,7 @@ class Reader(Newest):
         take: Callable[[Any], object],
         refuse: Callable[[str], object],
     ) -> None:
-        """
-        Call a function in a thread, and drop reads still in progress.
-
-        :param take: called with its result, in the thread of the task queue.
-        :param refuse: called there with the reason why there is none.
-        """
+        """Call a function in a thread, then take its result or refuse the reason; drop reads."""
         self.drop()
         on_result, on_failure = self.taking(take), self.taking(refuse)
 

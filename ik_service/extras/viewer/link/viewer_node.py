@@ -92,12 +92,7 @@ def declare_settings(node: Node) -> ParameterValues:
 
 
 def parse_hosts(text: str) -> tuple[str, ...]:
-    """
-    Parse a list of host names.
-
-    :returns: the names as :func:`~ik_service.extras.viewer.server.access_policy.host_name` does.
-    :raises OptionError: one is no host name.
-    """
+    """Parse a list of host names; raises OptionError for what is none."""
     names = [name.strip() for name in text.split(',') if name.strip()]
     for name in names:
         if not host_name(name):
@@ -147,12 +142,7 @@ class ViewerNode(Node):
         super().destroy_node()
 
     def poll_states(self) -> None:
-        """
-        Call the callbacks of the newest messages on the topics of states, if there are new ones.
-
-        They come many times as often as the page is drawn, and a callback for each of them would
-        take most of this program's time.
-        """
+        """Call the callbacks of the newest states: one for each message would take long."""
         for _ in range(_STATE_TOPICS):
             self._states.spin_once(timeout_sec=0.0)
 
@@ -275,13 +265,7 @@ class RequestClient:
         return not self._is_waiting or time.monotonic() - self._sent_at > _TIMEOUT
 
     def send(self, request: Any, on_response: OnResponse) -> bool:  # noqa: ANN401 (of any service)
-        """
-        Send a request.
-
-        :param on_response: called with the response in the thread that spins.
-        :returns: whether it was sent: not without a server, and not while a response is waited
-            for.
-        """
+        """Send a request unless one is in progress or no server is there; say whether."""
         if not self.is_idle() or not self.is_offered():
             return False
         self._is_waiting, self._sent_at = True, time.monotonic()

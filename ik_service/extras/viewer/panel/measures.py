@@ -84,14 +84,7 @@ def joint_units(chain: KinematicChain) -> tuple[str, ...]:
 def tracking_error(
     T: np.ndarray, T_target: np.ndarray, weights: Sequence[float] = (1.0,) * 6
 ) -> tuple[float, float]:
-    """
-    Return the distance of a pose from its target, along and about the axes that count.
-
-    :param T: (4, 4) the pose, in the base frame [m].
-    :param T_target: (4, 4) the target.
-    :param weights: (6,) of the axes, linear before angular; 0 frees one.
-    :returns: distance [m] and angle [rad].
-    """
+    """Distance [m] and angle [rad] of ``T`` (4, 4) from its target, about axes with a weight."""
     error = pose_error(T, T_target) * (np.asarray(weights) > 0.0)
     return float(np.linalg.norm(error[:3])), float(np.linalg.norm(error[3:]))
 
@@ -110,13 +103,7 @@ def manipulability(jacobian: np.ndarray) -> tuple[float, float]:
 
 
 def lag(chain: KinematicChain, q: np.ndarray, q_command: np.ndarray, speeds: np.ndarray) -> Lag:
-    """
-    Return the lag of an arm behind its commands.
-
-    :param q: (n,) measured positions [rad] or [m].
-    :param q_command: (n,) commanded ones.
-    :param speeds: (n,) the joints' largest speeds [rad/s] or [m/s], all finite.
-    """
+    """Lag of ``q`` behind ``q_command`` (n,), measured in the joints' finite speeds [s]."""
     behind = np.abs(q_command - q)
     worst = int(np.argmax(behind))
     seconds = np.divide(behind, speeds, out=np.zeros_like(behind), where=speeds > 0.0)
@@ -127,14 +114,7 @@ def lag(chain: KinematicChain, q: np.ndarray, q_command: np.ndarray, speeds: np.
 def random_reachable_pose(
     chain: KinematicChain, rng: np.random.Generator, floor: float = 0.05, margin: float = 0.1
 ) -> np.ndarray:
-    """
-    Return the pose of the tip at a random posture within the limits.
-
-    :param floor: lowest height of the tip in the base frame [m]; given up after 100 attempts, for
-        an arm that hangs or lies in a plane.
-    :param margin: share of each joint's range that is left out at both ends.
-    :returns: (4, 4) T_base_tip.
-    """
+    """Pose T_base_tip (4, 4) within limits and margins, and if it can be above a floor [m]."""
     lower, upper = chain.sampling_bounds()
     inset = margin * (upper - lower)
     for _ in range(100):

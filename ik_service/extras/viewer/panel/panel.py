@@ -53,13 +53,7 @@ class ErrorHistory:
         self._nudge = 0.0
 
     def add(self, now: float, position: float, orientation: float) -> bool:
-        """
-        Add a point.
-
-        :param position: position error [m].
-        :param orientation: orientation error [rad].
-        :returns: whether it was added; one that comes too soon is not.
-        """
+        """Add errors of position [m] and orientation [rad], unless too soon; say whether."""
         if self._rows and now - self._rows[-1][0] < self._period:
             return False
         self._rows.append((now, 1e3 * position, float(np.degrees(orientation))))

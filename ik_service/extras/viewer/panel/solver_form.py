@@ -20,12 +20,7 @@ def is_position_only(weights: Sequence[float]) -> bool:
 def switched_weights(
     weights: Sequence[float], position_only: bool, before: Sequence[float]
 ) -> tuple[float, ...]:
-    """
-    Return the task weights with the orientation freed or bound.
-
-    :param weights: (6,) those in force.
-    :param before: (6,) those when the orientation last counted.
-    """
+    """Task weights (6,) with the orientation freed, or bound as it was ``before``."""
     if position_only:
         return (*weights[:3], 0.0, 0.0, 0.0)
     angular = before[3:] if any(before[3:]) else (1.0, 1.0, 1.0)
@@ -33,12 +28,7 @@ def switched_weights(
 
 
 def with_free_axis(weights: Sequence[float], axis: int | None) -> tuple[float, ...]:
-    """
-    Return task weights that leave one axis free.
-
-    :param weights: (6,) those in force; axes without a weight get 1.
-    :param axis: 0 to 2 along x, y, z of the base, 3 to 5 about them; None for none.
-    """
+    """Task weights (6,) with one axis of six free, or none; other zeros become 1."""
     return tuple(0.0 if i == axis else weight or 1.0 for i, weight in enumerate(weights))
 
 

@@ -55,13 +55,7 @@ class Preview:
         return self.trajectory.joint_names[worst], float(apart[worst])
 
     def time_nearest(self, q: np.ndarray, since: float) -> float:
-        """
-        Return the time at which the trajectory is nearest to where the arm is.
-
-        :param q: (n,) positions of the joints.
-        :param since: time up to which the arm is known to have come; points more than half a
-            second ahead of it are not searched, as a path may cross itself [s].
-        """
+        """Time nearest to ``q`` (n,), at most 0.5 s after ``since``: paths may cross [s]."""
         until = min(since + _AHEAD, self.trajectory.duration)
         times = np.linspace(since, until, _SAMPLES)
         apart = [float(np.abs(self.at(float(t)) - q).max()) for t in times]
@@ -120,12 +114,7 @@ class PathPlanner:
     def ask(
         self, chain: KinematicChain, corners: np.ndarray, settings: PathSettings, q: np.ndarray
     ) -> None:
-        """
-        Request the preview of a path, instead of any in progress.
-
-        :param corners: (k, 4, 4) T_base_tip, two at least, which straight lines join [m].
-        :param q: (n,) the joints' measured positions [rad] or [m].
-        """
+        """Request the preview of lines between corners (k, 4, 4) [m] from the posture ``q``."""
         self.drop()
         start = q if is_near(chain.forward(q), corners[0], START_TOLERANCES) else None
         self._question = _Question(chain, corners, settings, start)

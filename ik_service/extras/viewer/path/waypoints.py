@@ -51,12 +51,7 @@ class Waypoints:
         return len(self.drawing.points)
 
     def add(self, T_base_tip: np.ndarray) -> None:
-        """
-        Add a waypoint; a straight line leads to it.
-
-        :param T_base_tip: (4, 4) [m].
-        :raises WaypointError: it is the last one once more, or there are too many.
-        """
+        """Add a waypoint (4, 4) [m]; WaypointError for one more of the last, or too many."""
         drawing = self.drawing
         if len(drawing.points) >= MOST_POINTS:
             raise WaypointError(f'a path has {MOST_POINTS} waypoints at most')
@@ -67,11 +62,7 @@ class Waypoints:
         self._put(Drawing((*drawing.points, T_base_tip.copy()), drawing.circles))
 
     def close_circle(self) -> None:
-        """
-        Make the last three waypoints a full circle, which ends at the first of them.
-
-        :raises WaypointError: there are not three points of its own, or they are on one line.
-        """
+        """Make a full circle of the last three; raises WaypointError where that cannot be."""
         drawing = self.drawing
         first = len(drawing.points) - 3
         if first < 0 or any(first - circle < 3 for circle in drawing.circles):
@@ -112,13 +103,7 @@ class Waypoints:
 
 
 def is_near(T: np.ndarray, T_other: np.ndarray, tolerances: tuple[float, float]) -> bool:
-    """
-    Whether two poses are close to each other.
-
-    :param T: (4, 4) a pose [m].
-    :param T_other: (4, 4) another one in the same frame.
-    :param tolerances: largest distance [m] and angle [rad].
-    """
+    """Whether two poses (4, 4) are within a distance [m] and an angle [rad] of each other."""
     error = pose_error(T, T_other)
     distance, angle = (float(np.linalg.norm(part)) for part in (error[:3], error[3:]))
     return distance <= tolerances[0] and angle <= tolerances[1]

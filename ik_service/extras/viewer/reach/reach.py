@@ -92,13 +92,7 @@ class ReachForm:
         return 1e-3 * min(max(self._size.value, 1.0), _LARGEST_POINT)
 
     def offer(self, quantities: Sequence[Quantity], points: np.ndarray, spacing: float) -> None:
-        """
-        Offer the quantities of a map.
-
-        :param quantities: known quantities; empty to offer none.
-        :param points: (N, 3) its positions [m].
-        :param spacing: distance of neighbours [m]; 0 without a grid.
-        """
+        """Offer quantities of positions (N, 3) [m] with a spacing, 0 without a grid."""
         self._quantities = quantities
         for widget in self._controls:
             set_properties(widget, visible=bool(quantities))

@@ -73,12 +73,7 @@ class ReachMap:
 
 
 def read_map(path: str | os.PathLike[str]) -> ReachMap:
-    """
-    Read a capability map.
-
-    :raises IkServiceError: there is none, it is damaged, or holds something else.
-    :raises MissingExtraError: zarr is not installed.
-    """
+    """Read a capability map; raises IkServiceError for anything else."""
     found = Path(path).expanduser()
     if not found.exists():
         raise ArgumentError(str(found), 'there is no such file or folder')

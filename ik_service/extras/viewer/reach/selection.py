@@ -62,13 +62,7 @@ class Look:
 
 
 def chosen(points: np.ndarray, spacing: float, look: Look) -> np.ndarray:
-    """
-    Return which points the plane leaves.
-
-    :param points: (N, 3) [m].
-    :param spacing: of the grid [m]; 0 without one.
-    :returns: (N,) bool.
-    """
+    """Which points (N, 3) [m] the plane leaves, (N,) bool; spacing 0 is no grid."""
     cut, axis = look.cut, look.cut.axis
     if axis is None:
         return np.ones(len(points), dtype=bool)
@@ -83,13 +77,7 @@ def chosen(points: np.ndarray, spacing: float, look: Look) -> np.ndarray:
 
 
 def drawn(found: ReachMap, look: Look) -> tuple[np.ndarray, np.ndarray]:
-    """
-    Return the points that are drawn and their colours.
-
-    Those that are not reached, or where the quantity is not known, are never drawn.
-
-    :returns: (k, 3) float32 [m], and (k, 3) red, green and blue, 0 to 255.
-    """
+    """Points (k, 3) float32 [m] that are reached and known, and their colours (k, 3), 0 to 255."""
     quantity = found.quantities[look.quantity]
     with np.errstate(invalid='ignore'):
         mask = found.is_reached & (quantity.values >= look.least)

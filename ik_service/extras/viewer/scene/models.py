@@ -213,13 +213,7 @@ class ArmModel:
     def place(
         self, poses: Mapping[str, np.ndarray], beside: Mapping[str, np.ndarray] | None = None
     ) -> None:
-        """
-        Move the links.
-
-        :param poses: (4, 4) T_root_link by link [m].
-        :param beside: poses of another arm: links that are at the same place there are hidden,
-            since two surfaces in one place flicker.
-        """
+        """Move links to T_root_link [m]; those where ``beside`` has them would flicker: hidden."""
         if not self._drawn:
             return
         T = np.array([poses[link] for link in self._drawn])

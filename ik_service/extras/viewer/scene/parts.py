@@ -114,12 +114,7 @@ class Part:
 
 
 def robot_parts(robot: Robot, visuals: RobotVisuals, loader: MeshLoader) -> tuple[Part, ...]:
-    """
-    Return the parts that a robot is drawn as.
-
-    :param visuals: its visuals; without any it is drawn as a skeleton.
-    :param loader: reads the meshes; one that it cannot read is drawn as a box.
-    """
+    """Parts of a robot by its visuals: boxes for unreadable meshes, a skeleton for none."""
     if not visuals.visuals:
         return skeleton(robot)
     return tuple(part for visual in visuals.visuals for part in _parts(visual, loader))

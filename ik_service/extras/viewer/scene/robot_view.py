@@ -110,14 +110,7 @@ def select_robot(sources: RobotSources) -> RobotSelection | None:
 
 
 def needs_service(node: Mapping[str, str]) -> bool:
-    """
-    Return whether only the IK node itself can give the URDF that its parameters name.
-
-    That is so of xacro, a program, which is not run because another node names it, and of a file
-    that is not on this machine.
-
-    :param node: parameters of the node, as in :class:`RobotSources`.
-    """
+    """Whether only the node can tell its URDF: it is xacro, or no file of this machine."""
     if node.get('urdf'):
         file = _path(node['urdf'])
         return is_xacro(file) or not file.is_file()

@@ -50,13 +50,7 @@ class Trail:
         return np.stack([points[:-1], points[1:]], axis=1)
 
     def colors(self, newest: tuple[int, int, int], oldest: tuple[int, int, int]) -> np.ndarray:
-        """
-        Return the colours of both ends of the segments.
-
-        :param newest: red, green and blue where the tip is, 0 to 255.
-        :param oldest: red, green and blue at the other end, 0 to 255.
-        :returns: (N, 2, 3), 0 to 255.
-        """
+        """Colours (N, 2, 3), 0 to 255, of the segments' ends, from ``oldest`` to ``newest``."""
         count = max(len(self._points), 1)
         share = np.linspace(0.0, 1.0, count)[:, None]
         ends = np.array(oldest) + share * (np.array(newest) - np.array(oldest))

@@ -103,11 +103,7 @@ class AccessPolicy:
         return f'{self._cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict'
 
     def clean_path(self, request: Request) -> str:
-        """
-        Return the path of a request without all of its query but the token.
-
-        The page's program takes settings from its query, such as the server that it connects to.
-        """
+        """Path of a request with only the token of its query, which could name another server."""
         path = request.path.partition('?')[0]
         return f'{path}?{_TOKEN}={self.token}' if self.has_token_in_address(request) else path
 
@@ -180,12 +176,7 @@ def is_loopback(host: str) -> bool:
 
 
 def host_name(text: str) -> str:
-    """
-    Return a host name or address as it stands in a ``Host`` header, without port.
-
-    :returns: in lower case, an IPv6 address in its shortest form and in brackets; empty when it
-        is no host.
-    """
+    """Name or address as a ``Host`` header has it, in lower case without port; empty for none."""
     host = split_host(f'[{text}]' if ':' in text and not text.startswith('[') else text)
     return host[0] if host is not None and not host[1] else ''
 

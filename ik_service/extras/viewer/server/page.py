@@ -158,12 +158,7 @@ def _adapted(body: bytes, packed: bool) -> bytes:
 
 
 def _security_headers(host: str) -> dict[str, str]:
-    """
-    Return the security headers of the page.
-
-    It is not shown inside foreign pages, which could make people click on hidden buttons, and
-    connects to its own server only, since viser's page runs programs that its server sends.
-    """
+    """Headers against foreign frames (hidden buttons) and other servers (foreign programs)."""
     servers = f"'self' ws://{host} wss://{host}"
     return {
         'Content-Security-Policy': (
@@ -194,12 +189,7 @@ class PortError(IkServiceError):
 
 
 def free_port(host: str, port: int, search: bool) -> int:
-    """
-    Return a port that can be bound.
-
-    :param search: whether the next free one is taken when it is in use.
-    :raises PortError: it is in use, or the address is none of this machine's.
-    """
+    """Return a free port; ``search`` takes the next one. Raises PortError where there is none."""
     last = min(port + _TRIES, _HIGHEST) if search and port else port
     for candidate in range(port, last + 1):
         try:

@@ -80,12 +80,7 @@ class SpeedUnits:
 
 
 def read_units(values: Mapping[str, object], before: SpeedUnits) -> SpeedUnits:
-    """
-    Return the units that parameters of the node tell.
-
-    :param values: parameters by name; others than :data:`PARAMETERS` do not matter.
-    :param before: the units as far as they are not among them.
-    """
+    """Units as the node's parameters tell them; ``before`` for what they leave open."""
     scales = tuple(
         float(value) if isinstance(value := values.get(name), (int, float)) else old
         for name, old in zip(SCALES, before.scales, strict=True)
