@@ -107,11 +107,7 @@ class CellFrames:
 
 
 class _MovingFrames:
-    """
-    Frames of the links of an arm that move; the messages are made once, and filled again.
-
-    :param measured: returns its measured state.
-    """
+    """Frames of links that move, of a measured state; the messages are filled again and again."""
 
     def __init__(self, arm: DescribedArm, measured: Measured) -> None:
         robot = arm.robot

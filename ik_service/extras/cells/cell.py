@@ -19,12 +19,7 @@ SIMULATED = ('joint_command', 'joint_trajectory')
 
 
 class CellError(IkServiceError, ValueError):
-    """
-    Mistake in a cell file.
-
-    :ivar arm: name of the arm; empty for the whole cell.
-    :ivar key: the key at fault, such as ``base.xyz``; empty for all of the arm.
-    """
+    """Mistake of an arm, or the cell if empty, at a key such as ``base.xyz``, or all of it."""
 
     def __init__(self, file: Path, arm: str, key: str, reason: str) -> None:
         named = f'arm {quote(arm)}' if arm else ''
@@ -200,12 +195,7 @@ class ArmEntry:
 
 @dataclass(frozen=True)
 class Cell:
-    """
-    Cell of several arms.
-
-    :ivar processes: over how many processes its arms are spread.
-    :ivar frame_rate: how often the frames of its links are published [Hz].
-    """
+    """Arms of a cell, over how many processes they spread, and rate of their frames [Hz]."""
 
     file: Path
     world: str

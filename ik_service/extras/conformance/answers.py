@@ -41,12 +41,7 @@ def code_name(code: int) -> str:
 
 @dataclass(frozen=True)
 class IkAnswer:
-    """
-    Answer of ``compute_ik``.
-
-    :ivar message: the reason; empty where there is none.
-    :ivar values: their positions [rad] or [m].
-    """
+    """Answer of ``compute_ik`` with positions [rad] or [m] and the reason, if any."""
 
     asked: str
     code: int

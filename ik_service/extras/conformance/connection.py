@@ -30,12 +30,7 @@ class NoServerError(IkServiceError):
 
 
 class Connection:
-    """
-    Connection to the services of a server.
-
-    :param patience: how long to wait for an answer, and for a service to appear [s].
-    :ivar patience: how long to wait [s].
-    """
+    """Connection to a server's services; ``patience`` [s] holds for answers and services."""
 
     def __init__(self, node: Node, patience: float) -> None:
         self.node = node

@@ -42,14 +42,7 @@ Poses = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Settings:
-    """
-    Settings of a run.
-
-    :ivar position_tolerance: by which a solution may miss the position of a pose [m].
-    :ivar orientation_tolerance: by which it may miss the orientation [rad].
-    :ivar change_world: whether objects may be added to the world of the server.
-    :ivar move: whether the arm may be moved.
-    """
+    """Tolerances of solutions [m, rad], and whether world and arm may be changed and moved."""
 
     count: int = 100
     position_tolerance: float = 1e-3
@@ -59,12 +52,7 @@ class Settings:
 
 
 class Subject:
-    """
-    The server under test, and the arm that it is asked about.
-
-    :param group_name: ``group_name`` of the requests; may be empty.
-    :param partial: whether the server's robot may have joints that the arm's robot lacks.
-    """
+    """Server under test and its arm; its robot may have more joints where it is ``partial``."""
 
     def __init__(
         self,
@@ -343,12 +331,7 @@ class GroupNeededError(IkServiceError):
 
 @dataclass(frozen=True)
 class Choice:
-    """
-    Choice of the robot and its arm; empty where the graph or the robot says it.
-
-    :ivar urdf: URDF or xacro file.
-    :ivar srdf: SRDF or xacro file.
-    """
+    """Files of robot and arm that were chosen; empty where the graph or the robot says it."""
 
     urdf: Path | None = None
     srdf: Path | None = None

@@ -47,13 +47,7 @@ exit code: 0 saved, 1 a failure, 2 the command is wrong.
 
 @dataclass(frozen=True)
 class Effort:
-    """
-    Effort of a solver for some targets; all but the shares are means over them.
-
-    :ivar first_search: share of the targets that the first search reached.
-    :ivar solved: share of the targets that were reached.
-    :ivar call_time: time of the call from Python, with that of the guess [s].
-    """
+    """Shares reached by the first search and at all, and mean effort; call time with guess [s]."""
 
     iterations: float
     searches: float

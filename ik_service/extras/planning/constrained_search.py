@@ -68,13 +68,7 @@ class _Tree:
 
 
 class ConstrainedSearch:
-    """
-    Search for paths whose rows meet constraints and are free of collisions.
-
-    :param projection: onto the constraints.
-    :param check: check of motions.
-    :param step: motion of the arm between rows, at most [m].
-    """
+    """Search for paths that meet constraints without collisions, rows ``step`` apart [m]."""
 
     def __init__(self, projection: Projection, check: MotionCheck, step: float) -> None:
         self._projection, self._check, self._step = projection, check, step

@@ -81,13 +81,7 @@ def _checked(chain: KinematicChain, goal: object, name: str) -> Goal:
 
 
 class GoalPostures:
-    """
-    Postures that meet a goal, in an order that the seed decides.
-
-    :param chain: the chain, whose limits they keep.
-    :param start: (n,) the start [rad] or [m]; continuous joints are on the turn next to it.
-    :param random_seed: of the searches.
-    """
+    """Postures of a goal, continuous joints on the turn next to ``start`` (n,) [rad] or [m]."""
 
     def __init__(self, chain: KinematicChain, start: np.ndarray, random_seed: int) -> None:
         self._chain, self._start = chain, start

@@ -84,14 +84,7 @@ _SAME_POSTURE = 1e-3  # difference from a goal's joints that is none [rad] or [m
 
 @dataclass(frozen=True)
 class ToolLine:
-    """
-    Straight line of the tip.
-
-    :ivar trajectory: the timed motion; None where there is none to the end.
-    :ivar rows: (k, n) the rows that were found [rad] or [m].
-    :ivar reason: why it does not reach the end, in words.
-    :ivar bodies: two bodies in contact.
-    """
+    """Straight line of the tip: motion, rows (k, n), why it ends early, and bodies in contact."""
 
     trajectory: JointTrajectory | None
     rows: np.ndarray

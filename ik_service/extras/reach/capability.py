@@ -64,13 +64,7 @@ class Check:
 
 @dataclass(frozen=True)
 class MapMeans:
-    """
-    Means of a map over some positions; NaN where there are none.
-
-    :ivar share: share of the orientations that are free, 0 to 1.
-    :ivar manipulability: as of the map.
-    :ivar limit_distance: as of the map.
-    """
+    """Means of a map over some positions, of the free share and the qualities; NaN where none."""
 
     share: float
     manipulability: float

@@ -32,11 +32,7 @@ _POINT_AREA = 30.0  # of a point where there are 20 positions in a row [points o
 
 
 class Cuts:
-    """
-    Layers of the grid of a map: upright ones through the first joint, and a level one.
-
-    :param height: of the level one [m]; that of the fullest layer when left out.
-    """
+    """Upright layers through the first joint, and a level one at a height [m], or the fullest."""
 
     def __init__(self, found: CapabilityMap, height: float | None = None) -> None:
         self._height = height

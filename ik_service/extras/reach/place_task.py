@@ -34,12 +34,7 @@ _PATIENCE = 60.0  # with a solve: a busy machine must not change the answer [s]
 
 @dataclass(frozen=True)
 class PlaceArm:
-    """
-    Arm of a search for places, and how it is solved.
-
-    :ivar collisions: checker or test of the collisions to avoid; None for none.
-    :ivar inverse_map: its map; None without one.
-    """
+    """Arm of a search for places and how it is solved; no collisions or map is None."""
 
     chain: KinematicChain
     options: IkOptions
@@ -131,11 +126,7 @@ def _check_map(chain: KinematicChain, other: KinematicChain) -> None:
 
 
 class Estimate(NamedTuple):
-    """
-    Scores of places by solves with few searches.
-
-    :ivar q: (C, K, n) the postures found [rad] or [m].
-    """
+    """Scores of places by few searches, and the postures (C, K, n) found [rad] or [m]."""
 
     scores: BaseScores
     q: np.ndarray
@@ -143,13 +134,7 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    """
-    Arm, region and poses of a search for places.
-
-    :ivar region: where the base may stand.
-    :ivar poses: (K, 4, 4) T_world_tip.
-    :ivar threads: number of threads; None for one a core.
-    """
+    """Arm, region, poses T_world_tip (K, 4, 4) and threads of a search, one a core for None."""
 
     arm: PlaceArm
     region: Region

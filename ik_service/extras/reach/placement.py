@@ -180,13 +180,7 @@ def spread_poses(poses: np.ndarray, count: int) -> np.ndarray:
 
 
 class Refined(NamedTuple):
-    """
-    Places, their scores, and the postures there.
-
-    :ivar places: (S, 4) x, y, z [m] and yaw [rad].
-    :ivar scores: of the places.
-    :ivar q: (S, K, n) [rad] or [m].
-    """
+    """Places (S, 4) x, y, z [m] and yaw [rad], their scores, and postures (S, K, n) there."""
 
     places: np.ndarray
     scores: BaseScores

@@ -38,7 +38,13 @@ class PostureMeasure:
         self.largest = float(self.manipulability(postures).max())
 
     def limit_distance(self, q: np.ndarray) -> np.ndarray:
-        """Least share of its range (N,) from a joint to its limit; 0.5 without limits."""
+        """
+        Return the smallest distance of a joint from its nearer limit, as a share of its range.
+
+        :param q: (N, n) [rad] or [m].
+        :returns: (N,) from 0 at a limit to 0.5; joints without limits do not count, and where
+            none has any it is 0.5.
+        """
         lower, upper = self._chain.search_limits()
         counts = np.isfinite(lower) & np.isfinite(upper) & (upper > lower)
         low, high, value = lower[counts], upper[counts], q[:, counts]

@@ -57,14 +57,7 @@ MOST_POSES = 200_000_000
 
 @dataclass(frozen=True)
 class Stages:
-    """
-    Batches of a survey.
-
-    :ivar spec: chain, solver and options.
-    :ivar folder: where the stores are.
-    :ivar progress: whether to show bars.
-    :ivar arguments: other arguments of :func:`~ik_service.extras.scale.solve_to_store`.
-    """
+    """Batches of a survey: specification, folder of the stores, whether bars are shown."""
 
     spec: ChainSpec
     folder: Path
@@ -134,14 +127,7 @@ def sample(given_up: np.ndarray) -> np.ndarray:
 
 
 class Summary(NamedTuple):
-    """
-    Results at P positions with W poses at each.
-
-    :ivar reached: (P, W) bool, reached within the joint limits.
-    :ivar free: (P, W) bool, and without a collision.
-    :ivar manipulability: (P,) the largest of the free answers; NaN where there is none.
-    :ivar limit_distance: (P,) likewise.
-    """
+    """Reached and free (P, W) bool, and the best qualities (P,) of free answers, NaN without."""
 
     reached: np.ndarray
     free: np.ndarray

@@ -43,14 +43,7 @@ _DETAILS = (*_TEXTS, 'joint_names', 'chunk')
 
 
 class Comparison(NamedTuple):
-    """
-    Comparison of targets with those that were answered.
-
-    :ivar rows: number of rows that have an answer.
-    :ivar changed: those whose target is another one.
-    :ivar replaced: those of them whose earlier target was a pose.
-    :ivar missing: number of rows that have no answer.
-    """
+    """Rows with an answer, changed targets, those of them that were poses, and rows without."""
 
     rows: int = 0
     changed: int = 0

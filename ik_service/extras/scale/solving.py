@@ -180,13 +180,7 @@ def solve_and_write(
 
 
 class Progress:
-    """
-    Progress of a batch: a bar with rate and time left, or a function that is called.
-
-    :param count: number of all targets; None when it is not known.
-    :param report: called with the number of targets done, and of all.
-    :param bar: the bar; None without one.
-    """
+    """Progress of a batch: a bar with rate and time left, or a function that is called."""
 
     def __init__(
         self,

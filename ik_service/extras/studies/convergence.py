@@ -41,14 +41,7 @@ _SHOWN = 40  # iterations of the curves
 
 @dataclass(frozen=True)
 class Record:
-    """
-    Results of a method on N poses of an arm.
-
-    :ivar success: (N,) bool.
-    :ivar iterations: (N,) over all searches.
-    :ivar searches: (N,).
-    :ivar time: (N,) in the compiled solver [s].
-    """
+    """Results (N,) of a method on poses of an arm; time in the compiled solver [s]."""
 
     arm: str
     method: str

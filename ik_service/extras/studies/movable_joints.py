@@ -58,12 +58,7 @@ _SOLVER = 'pseudoinverse'
 
 @dataclass(frozen=True)
 class Answer:
-    """
-    Result of a case.
-
-    :ivar positions: of all joints after it, by name [rad].
-    :ivar motion: how far each joint of the chain moved, by name [rad].
-    """
+    """Result of a case: position and motion of joints by name [rad]."""
 
     target: str
     case: str

@@ -34,11 +34,7 @@ _FLOOR = 1e-12  # smallest distance drawn [m]
 
 @dataclass(frozen=True)
 class Descent:
-    """
-    Descent of an objective.
-
-    :ivar value: (k,) the objective at each of them.
-    """
+    """Descent of an objective, with its value (k,) at each step."""
 
     objective: str
     gain: float

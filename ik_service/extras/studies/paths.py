@@ -38,12 +38,7 @@ _count = checked_option(int, lambda n: n >= 1, 'a whole number of at least 1 is 
 
 @dataclass(frozen=True)
 class FoundPath:
-    """
-    Joint path that a method found.
-
-    :ivar q: (N, n) joint vectors [rad] or [m]; NaN where a pose is not solved.
-    :ivar seconds: time for all of them [s].
-    """
+    """Joint path (N, n) [rad] or [m], NaN where not solved, and time for all of it [s]."""
 
     method: str
     q: np.ndarray

@@ -47,12 +47,7 @@ CONVERGED, SLOW, DIVERGED = 'converged', 'slow', 'diverged'
 
 @dataclass(frozen=True)
 class FixedGainRun:
-    """
-    Iterations with a fixed step gain.
-
-    :ivar outcome: CONVERGED, SLOW (still getting closer) or DIVERGED.
-    :ivar answer: status of a solve with this gain, see :class:`~ik_service.IkStatus`.
-    """
+    """Iterations with a fixed gain: CONVERGED, SLOW or DIVERGED, and status of a solve."""
 
     method: str
     gain: float

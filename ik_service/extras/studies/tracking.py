@@ -182,12 +182,7 @@ class ClosedLoop:
 
 @dataclass(frozen=True)
 class Case:
-    """
-    Arm, engine and gravity compensation.
-
-    :ivar engine: the engine's.
-    :ivar compensation: share of the weight that the drives compensate, 0 to 1.
-    """
+    """Arm, engine, and share of the weight that its drives compensate, 0 to 1."""
 
     arm: str
     engine: str

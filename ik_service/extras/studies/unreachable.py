@@ -43,13 +43,7 @@ TOO_FAR, TURNED = '20 cm too far', 'tool turned the wrong way'
 
 @dataclass(frozen=True)
 class Attempt:
-    """
-    Iterations and result of a method for an unreachable target.
-
-    :ivar target: TOO_FAR or TURNED.
-    :ivar answer: of a solve with the method's default options.
-    :ivar solve_time: the shortest of several such solves [s].
-    """
+    """Iterations to a TOO_FAR or TURNED target, and the fastest of some default solves [s]."""
 
     target: str
     method: str

@@ -33,13 +33,7 @@ _LAG = 0.3
 
 
 class Motions:
-    """
-    Motions of one arm after the other. To be used from one thread.
-
-    Whatever is asked for last counts.
-
-    :ivar state: named state that was asked for last; empty for something else.
-    """
+    """Motions of an arm, of which the last one and its named ``state`` count. For one thread."""
 
     def __init__(
         self,

@@ -269,11 +269,7 @@ def _require_rest(subject: Subject, asked: str) -> None:
 
 
 class MeasuredJoints:
-    """
-    Measured joint positions; those of several publishers are put together.
-
-    :param node: the node that listens; it spins in another thread.
-    """
+    """Measured positions of several publishers together, of a node that another thread spins."""
 
     def __init__(self, node: Node, arm: TestedArm) -> None:
         self._arm = arm

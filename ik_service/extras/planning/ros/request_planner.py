@@ -138,17 +138,7 @@ CODES = {
 
 @dataclass(frozen=True)
 class PlannedMotion:
-    """
-    Motion that was planned for a request.
-
-    :ivar arm: the arm.
-    :ivar group: the planning group.
-    :ivar chain: its chain.
-    :ivar posture: (m,) full posture of the start [rad] or [m].
-    :ivar trajectory: the trajectory of the group's joints.
-    :ivar planning_time: time that it took [s].
-    :ivar message: message to the client.
-    """
+    """Motion for a request: arm, full start posture (m,), trajectory and message to the client."""
 
     arm: Arm
     group: ArmGroup
@@ -273,13 +263,7 @@ class RequestPlanner:
 
 
 class MotionWatch:
-    """
-    Watch of the rest of a motion, for objects that enter its path.
-
-    :param planned: the motion.
-    :param collisions: the world, and the checker of collisions.
-    :param frames: frames besides the links of the robot.
-    """
+    """Watch of the rest of a motion, for objects that enter its path."""
 
     def __init__(self, planned: PlannedMotion, collisions: CheckedWorld, frames: Frames) -> None:
         self._planned, self._collisions, self._frames = planned, collisions, frames

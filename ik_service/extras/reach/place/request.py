@@ -203,13 +203,7 @@ def _mounting(words: list[str]) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class PlaceRequest(ArmRequest):
-    """
-    Arm, poses, region and options of a search for places.
-
-    :ivar region: where the base may stand.
-    :ivar collisions: checker of the collisions to avoid; None for none.
-    :ivar inverse_map: map of the arm; None without one.
-    """
+    """Arm, poses, region and options of a search for places; no collisions or map is None."""
 
     file: str
     targets: PathPoses

@@ -138,12 +138,7 @@ _SOLVE = 'last_solve.'  # prefix of the keys that describe the last solve
 
 @dataclass(frozen=True)
 class NodeReport:
-    """
-    State of the IK node; texts are empty where the diagnostics hold none.
-
-    :ivar solve: figures of the last solve; None without any.
-    :ivar stops: how often the arm was stopped; None where that is not counted.
-    """
+    """State of the node; texts are empty, and solve and stops None, where nothing is known."""
 
     base_link: str = ''
     tip_link: str = ''

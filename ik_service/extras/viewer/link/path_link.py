@@ -32,12 +32,7 @@ PATH_SERVICE, ACTION = 'compute_cartesian_path', 'execute_trajectory'
 
 @dataclass(frozen=True)
 class PathSettings:
-    """
-    Settings of a path.
-
-    :ivar max_step: largest distance of two points that are solved [m].
-    :ivar speed: largest speed of the tip [m/s]; 0 for as fast as the joints can.
-    """
+    """Largest distance of solved points [m], and largest speed of the tip [m/s], 0 for none."""
 
     max_step: float
     speed: float
@@ -46,12 +41,7 @@ class PathSettings:
 
 @dataclass(frozen=True)
 class PathAnswer:
-    """
-    Response of ``compute_cartesian_path``.
-
-    :ivar message: the motion as it was received, to be executed; None where there is none.
-    :ivar reason: why it ends there, or why there is none; empty where the node does not say.
-    """
+    """Answer of ``compute_cartesian_path``: the motion, and why it ends there or is None."""
 
     message: RobotTrajectory | None
     fraction: float
@@ -65,12 +55,7 @@ class PathAnswer:
 
 @dataclass(frozen=True)
 class ExecutionEnd:
-    """
-    End of an execution.
-
-    :ivar is_success: whether the arm has come to the end of the trajectory.
-    :ivar reason: the node's message; may be empty.
-    """
+    """End of an execution: whether the arm is there or it was cancelled, and the message."""
 
     is_success: bool
     is_canceled: bool = False
@@ -78,11 +63,7 @@ class ExecutionEnd:
 
 
 class Execution:
-    """
-    Execution of a trajectory by the node.
-
-    :param on_end: called once, in the thread that spins, when it has ended or was refused.
-    """
+    """Execution by the node; ``on_end`` is called once, in the thread that spins."""
 
     def __init__(
         self,

@@ -46,12 +46,7 @@ _UNITS = {
 
 @dataclass(frozen=True)
 class Field:
-    """
-    Parameter as a field.
-
-    :ivar bounds: lowest and highest value of a number; None without.
-    :ivar choices: valid values of a text; empty when any will do.
-    """
+    """Parameter as a field, with bounds of a number and valid texts, empty for any."""
 
     name: str
     kind: Kind

@@ -10,11 +10,7 @@ _DRAG_TIMEOUT = 1.0  # after the last message of a drag, whose end may have been
 
 
 class Target:
-    """
-    Target pose of the tip as the page knows it. To be used from one thread.
-
-    :ivar pose: (4, 4) T_base_tip [m]; None without a target.
-    """
+    """Target T_base_tip (4, 4) [m] as the page knows it, or None. To be used from one thread."""
 
     def __init__(self) -> None:
         self.pose: np.ndarray | None = None

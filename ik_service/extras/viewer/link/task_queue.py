@@ -91,11 +91,7 @@ class Reader(Newest):
 
 
 class LimitedLog:
-    """
-    Log that writes each message once, up to a number of different messages. Thread-safe.
-
-    For messages that other programs can cause, so that they cannot fill the log.
-    """
+    """Thread-safe log of some different messages, once each: other programs can cause them."""
 
     def __init__(self, log: Callable[[str], object], most: int = 20) -> None:
         self._log, self._most = log, most

@@ -25,11 +25,7 @@ class WorldPictureError(IkServiceError):
 
 @dataclass(frozen=True, eq=False)
 class WorldPicture:
-    """
-    The world and the collisions as the IK node knows them.
-
-    :ivar parts: shapes of the objects; the link of an object of the world is the root.
-    """
+    """World and collisions as the node knows them; objects of the world are parts of the root."""
 
     parts: tuple[Part, ...] = ()
     colliding_links: frozenset[str] = frozenset()

@@ -24,13 +24,7 @@ OnMove = Callable[[dict[str, float]], object]
 
 
 class JointSliders:
-    """
-    Sliders for the joints of a chain. To be used from one thread.
-
-    :param on_move: called, in a thread of the server, with the position [rad] or [m] by name of a
-        joint whose slider somebody has moved.
-    :ivar sliders: the sliders by joint [°] or [mm].
-    """
+    """Sliders by joint [°] or [mm]; ``on_move`` takes [rad] or [m] in a thread of the server."""
 
     def __init__(self, gui: viser.GuiApi, container: viser.GuiTabHandle, on_move: OnMove) -> None:
         self._gui, self._container, self._on_move = gui, container, on_move
@@ -200,12 +194,7 @@ OnChoose = Callable[[str, str], object]
 
 
 class GripperButtons:
-    """
-    A row of buttons for each hand. To be used from one thread.
-
-    :param order: where the rows stand among the widgets of the page.
-    :param on_choose: called, in a thread of the server, with the name of a hand and the button.
-    """
+    """Rows of buttons; ``on_choose`` takes hand and button in a thread of the server."""
 
     def __init__(self, gui: viser.GuiApi, order: float, on_choose: OnChoose) -> None:
         self._gui, self._order, self._on_choose = gui, order, on_choose

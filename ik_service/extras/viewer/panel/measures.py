@@ -16,13 +16,7 @@ from ik_service.model.joint import JointType
 
 @dataclass(frozen=True)
 class JointPosition:
-    """
-    Position of a joint between its limits.
-
-    :ivar value: its position [rad] or [m].
-    :ivar lower: its lower limit; −inf without one.
-    :ivar upper: its upper limit; inf without one.
-    """
+    """Position of a joint and its limits [rad] or [m], infinite without one."""
 
     name: str
     value: float
@@ -53,12 +47,7 @@ class JointPosition:
 
 @dataclass(frozen=True)
 class Lag:
-    """
-    Lag of an arm behind its commands.
-
-    :ivar distance: its distance from the command [rad] or [m].
-    :ivar seconds: time that the slowest joint needs at full speed to catch up [s].
-    """
+    """Lag behind commands [rad] or [m], and time of the slowest joint to catch up [s]."""
 
     joint: str
     distance: float
@@ -126,16 +115,7 @@ def random_reachable_pose(
 
 @dataclass(frozen=True)
 class SolveReport:
-    """
-    Figures of a node's last solve.
-
-    :ivar solve_time: time in the solver [s].
-    :ivar status: name of the :class:`~ik_service.solvers.result.IkStatus`; empty when unknown.
-    :ivar solver: name of the method; empty when unknown.
-    :ivar source: interface that asked for it, such as ``compute_ik``; empty when unknown.
-    :ivar position_error: of the pose found [m]; None when unknown.
-    :ivar orientation_error: of the pose found [rad]; None when unknown.
-    """
+    """Figures of a node's last solve [s, m, rad]; None or empty where unknown."""
 
     iterations: int
     searches: int

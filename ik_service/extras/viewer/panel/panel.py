@@ -41,11 +41,7 @@ _NUDGE = 1e-6  # [s]
 
 
 class ErrorHistory:
-    """
-    Pose errors of the last seconds, for a plot with a logarithmic axis.
-
-    :param period: shortest time between two points [s].
-    """
+    """Pose errors of the last seconds, at least ``period`` [s] apart, for a logarithmic plot."""
 
     def __init__(self, period: float = 0.1) -> None:
         self._period = period
@@ -107,14 +103,7 @@ _ALWAYS_SEEN = (
 
 @dataclass(frozen=True)
 class Actions:
-    """
-    Callbacks of the panel; all are called in threads of the server.
-
-    :ivar home: sends the arm to the posture that it was in first.
-    :ivar random_pose: sends the arm to a random pose within its reach.
-    :ivar move_joints: sends the arm to joint positions, by name [rad] or [m].
-    :ivar change_text: changes parameters of the node to texts that were typed.
-    """
+    """Callbacks of the panel, called in threads of the server; joints are by name [rad] or [m]."""
 
     home: Callable[[], object]
     random_pose: Callable[[], object]
@@ -129,14 +118,7 @@ class Actions:
 
 
 class Panel:
-    """
-    Panel beside the scene. To be used from one thread.
-
-    :ivar path_tab: empty tab for paths.
-    :ivar hand_tab: empty tab for motion by hand.
-    :ivar reach_tab: empty tab for maps of the reach.
-    :ivar collisions: pairs of bodies in contact; hidden while there are none.
-    """
+    """Panel beside the scene, with empty tabs for others to fill. To be used from one thread."""
 
     def __init__(self, server: viser.ViserServer, actions: Actions) -> None:
         gui = server.gui

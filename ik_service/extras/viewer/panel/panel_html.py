@@ -22,11 +22,7 @@ class Level(Enum):
 
 @dataclass(frozen=True)
 class StatusText:
-    """
-    Text about a state.
-
-    :ivar detail: in a sentence; may be empty.
-    """
+    """Text about a state; the detail is a sentence, or empty."""
 
     level: Level
     headline: str
@@ -57,12 +53,7 @@ _MOST_REMARKS = 20
 
 @dataclass(frozen=True)
 class Figures:
-    """
-    Live values; None where there is nothing to measure.
-
-    :ivar position_error: distance of the tip from the target [m].
-    :ivar orientation_error: angle between the tip and the target [rad].
-    """
+    """Live values; None where there is nothing to measure; errors of the tip in [m] and [rad]."""
 
     position_error: float | None = None
     orientation_error: float | None = None

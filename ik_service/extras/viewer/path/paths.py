@@ -37,11 +37,7 @@ _STILL = 1e-4  # motion of a joint that counts as none [rad] or [m]
 
 
 class StartApproach:
-    """
-    Wait for the arm to be at rest where a path starts. To be used from one thread.
-
-    :param target: the target that was set; when it is another one, the wait ends.
-    """
+    """Wait, in one thread, for the arm to rest where a path starts, or for another target."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
@@ -79,12 +75,7 @@ class StartApproach:
 
 
 class Playback:
-    """
-    Time of a motion that is shown. To be used from one thread.
-
-    :ivar duration: of the motion [s]; 0 without one.
-    :ivar time: that is shown of it [s].
-    """
+    """Shown time of a motion and its duration [s], 0 without one. To be used from one thread."""
 
     def __init__(self) -> None:
         self.duration = self.time = 0.0
@@ -115,11 +106,7 @@ class Playback:
 
 
 class PathRun:
-    """
-    One execution after the other. To be used from one thread.
-
-    :param on_end: called with the end of each execution that was not dropped.
-    """
+    """Executions, one after the other; ``on_end`` takes the end of each. For one thread."""
 
     def __init__(
         self, executor: PathLink, tasks: TaskQueue, on_end: Callable[[ExecutionEnd], object]

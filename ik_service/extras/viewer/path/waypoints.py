@@ -28,12 +28,7 @@ class WaypointError(IkServiceError):
 
 @dataclass(frozen=True)
 class Drawing:
-    """
-    Waypoints and the circles through them.
-
-    :ivar points: T_base_tip (4, 4) of each waypoint [m].
-    :ivar circles: numbers of the first of each three points that a circle passes through.
-    """
+    """Waypoints T_base_tip (4, 4) [m], and the first of each three on a circle by its number."""
 
     points: tuple[np.ndarray, ...] = ()
     circles: frozenset[int] = frozenset()

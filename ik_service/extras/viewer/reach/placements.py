@@ -30,13 +30,7 @@ _FARTHEST = 1e6  # bound of a plausible coordinate [m]
 
 @dataclass(frozen=True)
 class Places:
-    """
-    Possible poses of the base of an arm, best first.
-
-    :ivar T_world_base: (k, 4, 4) [m].
-    :ivar shares: (k,) share of the poses that are reached from there, 0 to 1.
-    :ivar T_world_tip: (K, 4, 4) the poses [m].
-    """
+    """Best T_world_base (k, 4, 4) [m], shares (k,) of the poses T_world_tip (K, 4, 4) reached."""
 
     ends: tuple[str, str]
     T_world_base: np.ndarray
@@ -80,11 +74,7 @@ _HINT = 'On the machine of the viewer: the JSON of ik_place, whose world is the 
 
 
 class Placements:
-    """
-    Part of the tab of the reach. To be used from the thread of the task queue.
-
-    :param tasks: delivers the data read, and the events of the tab.
-    """
+    """Part of the tab of the reach. To be used from the thread of the task queue."""
 
     def __init__(
         self, server: viser.ViserServer, container: viser.GuiTabHandle, tasks: TaskQueue

@@ -35,11 +35,7 @@ _OFFSET_STEP = 0.005  # [m]
 
 
 class ReachForm:
-    """
-    Tab of the reach. To be used from one thread.
-
-    :param path: of the map that is loaded first; empty for none.
-    """
+    """Tab of the reach, with the path of the first map or none. To be used from one thread."""
 
     def __init__(
         self, gui: viser.GuiApi, container: viser.GuiTabHandle, post: Post, reach: Reach, path: str

@@ -32,12 +32,7 @@ MOST_POINTS = 5_000_000
 
 @dataclass(frozen=True)
 class Quantity:
-    """
-    Quantity known at each position.
-
-    :ivar unit: unit of the values; empty for none.
-    :ivar values: (N,) NaN where it is not known.
-    """
+    """Quantity (N,) with a unit, or none; NaN where it is not known."""
 
     name: str
     unit: str
@@ -204,11 +199,7 @@ class SurveyDroppedError(IkServiceError):
 
 
 class OwnSurvey:
-    """
-    Survey of an arm, which yields to all other threads.
-
-    :param report: called with the share that is done, 0 to 1.
-    """
+    """Survey that yields to other threads; ``report`` takes the share done, 0 to 1."""
 
     def __init__(
         self, chain: KinematicChain, fineness: Fineness, report: Callable[[float], object]

@@ -49,11 +49,7 @@ class Cut(Enum):
 
 @dataclass(frozen=True)
 class Look:
-    """
-    Drawn part of a map.
-
-    :ivar offset: coordinate of the plane in the frame of the base [m].
-    """
+    """Drawn part of a map; the plane's offset is in the frame of the base [m]."""
 
     quantity: int = 0
     least: float = 0.0

@@ -31,12 +31,7 @@ _FORMATS = ('.stl', '.dae', '.obj', '.ply', '.off', *_GLTF)  # no archives
 
 @dataclass(frozen=True)
 class Mesh:
-    """
-    Triangles of one colour.
-
-    :ivar vertices: (V, 3) [m].
-    :ivar color: red, green and blue, 0 to 1; None where the file names none.
-    """
+    """Triangles of vertices (V, 3) [m] of one colour, 0 to 1, None where the file names none."""
 
     vertices: np.ndarray
     faces: np.ndarray

@@ -130,11 +130,7 @@ class WorldModel:
 
 
 class _Body:
-    """
-    Part in the scene.
-
-    :param T: (4, 4) pose of its shape in the root's frame [m].
-    """
+    """Part in the scene, with the pose T (4, 4) of its shape in the root's frame [m]."""
 
     def __init__(self, scene: SceneApi, name: str, part: Part, T: np.ndarray) -> None:
         self.part = part

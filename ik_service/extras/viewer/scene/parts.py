@@ -26,12 +26,7 @@ from ik_service.robot import Robot
 
 @dataclass(frozen=True)
 class Visual:
-    """
-    Visible part of a link.
-
-    :ivar T_link_geometry: (4, 4) pose of the shape's centre in the link's frame [m].
-    :ivar color: red, green and blue, 0 to 1; None where the URDF names none.
-    """
+    """Shape of a link, at T_link_geometry (4, 4) [m]; no colour, 0 to 1, where none is named."""
 
     link: str
     geometry: Geometry
@@ -98,13 +93,7 @@ _SHORTEST_BONE = 1e-3  # [m]
 
 @dataclass(frozen=True)
 class Part:
-    """
-    Part to draw.
-
-    :ivar T_link_geometry: (4, 4) pose of the shape in the link's frame [m].
-    :ivar color: red, green and blue, 0 to 1; None where nothing names one.
-    :ivar opacity: 0 to 1; None for opaque.
-    """
+    """Part to draw, at T_link_geometry (4, 4) [m]; colour and opacity 0 to 1, or None."""
 
     link: str
     geometry: Box | Cylinder | Sphere | Mesh

@@ -23,11 +23,7 @@ from ik_service.extras.viewer.scene.parts import Part
 
 
 class Trail:
-    """
-    Past positions of the tip, as a chain of line segments.
-
-    :param step: distance after which a new segment begins [m].
-    """
+    """Past positions of the tip as line segments, of at least ``step`` [m]."""
 
     def __init__(self, length: int = 300, step: float = 0.004) -> None:
         self._points: deque[np.ndarray] = deque(maxlen=length + 1)

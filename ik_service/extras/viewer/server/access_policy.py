@@ -38,11 +38,7 @@ class Headers(Protocol):
 
 @dataclass(frozen=True)
 class Request:
-    """
-    HTTP request.
-
-    :ivar path: path and query, as they stand in the request line.
-    """
+    """HTTP request; the path includes the query."""
 
     path: str
     headers: Headers

@@ -226,11 +226,7 @@ _TOKEN_BYTES = 24
 
 @dataclass(frozen=True)
 class Page:
-    """
-    Page that is served.
-
-    :ivar address: its address for a browser, with the token where one is required.
-    """
+    """Page that is served; its address holds the token where one is required."""
 
     server: viser.ViserServer
     address: str

@@ -27,12 +27,7 @@ AXES = ('x', 'y', 'z')
 
 @dataclass(frozen=True)
 class HandMotion:
-    """
-    Motion along or about an axis, or of a joint, as a share of the largest speed or as a speed.
-
-    :ivar twist: (6,) linear before angular.
-    :ivar joint: name of the joint that moves instead; empty for a twist.
-    """
+    """Twist (6,), linear first, or motion of a joint: shares of the largest speed, or speeds."""
 
     frame: str = ''
     twist: tuple[float, ...] = (0.0,) * 6
@@ -56,11 +51,7 @@ class HandMotion:
 
 @dataclass(frozen=True)
 class SpeedUnits:
-    """
-    Units of the commands that a node takes.
-
-    :ivar scales: largest linear [m/s], angular [rad/s] and joint speeds [rad/s] or [m/s].
-    """
+    """Units of the node's commands, with linear, angular and joint speeds [m/s], [rad/s]."""
 
     scales: tuple[float, float, float] = _DEFAULT_SCALES
     is_unitless: bool = True

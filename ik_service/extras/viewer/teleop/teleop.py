@@ -177,13 +177,7 @@ _PAIRS = (
 
 @dataclass(frozen=True)
 class HandButton:
-    """
-    Button for a motion.
-
-    :ivar sign: 1 or −1.
-    :ivar axis: 0 to 2 along x, y, z; 3 to 5 about them.
-    :ivar joint: name of the joint that moves instead; empty for an axis.
-    """
+    """Button of a sign, 1 or −1, for one of six axes (linear first) or for a joint."""
 
     sign: int
     axis: int = 0
