@@ -23,14 +23,13 @@ if TYPE_CHECKING:
 
 _SIZE = (14.0, 6.6)  # [inches]
 _COLORS = 'viridis'
+_MARK = 0.05  # side of the square of a place alone [m]
 _ARROW = 0.085  # length of a heading, as a share of the width of the map
 _MOST_POSES = 300  # that are drawn
 _NEAR = 0.5  # distance of the tip from a pose that is drawn beside the arm [m]
 _MOST_ARMS = 3  # postures that are drawn
 _SPACE = (-0.08, -0.02, 1.16, 1.04)  # of the arm: 3-D axes leave much room empty
-_ZOOMS = (0.95, 0.9, 0.85, 0.8, 0.75, 0.7)  # of the arm; the first at which its labels fit
-_ROOM = 0.92  # of the height of a panel that its title leaves
-_EDGE = 4.0  # between the lowest label and the edge [pixels]
+_ZOOM = 0.85  # of the arm, whose labels fit then
 _SHAPE = 1.15  # width of the map, divided by its height
 _SPARE = 0.06  # around the map, as a share of its width
 
@@ -47,6 +46,9 @@ def draw_places(file: Path, request: PlaceRequest, search: PlaceSearch) -> None:
 
 
 def _draw_map(panel: SubFigure, search: PlaceSearch) -> None:
+    from matplotlib.collections import PatchCollection
+    from matplotlib.patches import Rectangle
+
     axes = panel.subplots()
     axes.set_aspect('equal')
     axes.set(xlabel='x in the world [m]', ylabel='y in the world [m]')
@@ -54,12 +56,11 @@ def _draw_map(panel: SubFigure, search: PlaceSearch) -> None:
     columns, share = _best_of_columns(search)
     _show_box(axes, search, columns[share > 0.0])
     _draw_region(axes, search)
-    columns, share = columns[share > 0.0], share[share > 0.0]
-    x, y = columns.T
-    marks = axes.scatter(
-        x, y, c=share, cmap=_COLORS, vmin=0.0, vmax=1.0, marker='s', linewidths=0,
-        s=_mark_area(axes, panel, search.spacing),
-    )  # fmt: skip
+    wide = search.spacing or _MARK
+    squares = [Rectangle(column - wide / 2, wide, wide) for column in columns[share > 0.0]]
+    marks = PatchCollection(squares, cmap=_COLORS, clim=(0.0, 1.0), edgecolor='face', lw=1.0)
+    marks.set_array(share[share > 0.0])
+    axes.add_collection(marks)
     bar = panel.colorbar(marks, ax=axes, pad=0.02)
     bar.set_label('share of the poses', color=INK)
     bar.outline.set_visible(False)
@@ -97,14 +98,6 @@ def _draw_region(axes: Axes, search: PlaceSearch) -> None:
     corners = search.region.corners or ((x0, y0), (x1, y0), (x1, y1), (x0, y1))
     outline = np.array([*corners, corners[0]])
     axes.plot(*outline.T, color=FAINT, linewidth=1.2, linestyle=(0, (4, 3)), label='region')
-
-
-def _mark_area(axes: Axes, panel: SubFigure, spacing: float) -> float:
-    """Return the area of squares that touch each other [points of print²]."""
-    panel.figure.draw_without_rendering()  # lays the axes out
-    width = axes.get_window_extent().width / panel.figure.dpi * 72.0
-    shown = float(np.ptp(axes.get_xlim()))
-    return max(min(1.04 * width * spacing / shown, 40.0), 2.0) ** 2
 
 
 def _draw_poses(axes: Axes, search: PlaceSearch) -> None:
@@ -152,6 +145,8 @@ def _draw_arms(panel: SubFigure, request: PlaceRequest, search: PlaceSearch) -> 
     drawn = _postures(search)
     points = np.vstack([*(skeleton(chain, q).points for q in drawn), poses[:, :3, 3]])
     ground = arm_figure.show_space(axes, points, poses[:, :3, 3].mean(axis=0))
+    sides = np.ptp((axes.get_xlim(), axes.get_ylim(), axes.get_zlim()), axis=1)
+    axes.set_box_aspect(sides, zoom=_ZOOM)
     for number, q in enumerate(drawn):
         alpha = 1.0 if number == len(drawn) - 1 else 0.3
         arm_figure.draw_arm(axes, chain, q, alpha=alpha)
@@ -167,36 +162,6 @@ def _draw_arms(panel: SubFigure, request: PlaceRequest, search: PlaceSearch) -> 
     yaw = math.degrees(best.place[3])
     text = f'The arm at place 1, in the frame of its base (heading {yaw:.1f}°)'
     panel.suptitle(text, fontsize=11, x=0.02, ha='left')
-    _fit(panel, axes)
-
-
-def _fit(panel: SubFigure, axes: Axes3D) -> None:
-    """Make an arm that is tall so small that the labels of its axes stay within the panel."""
-    sides = np.ptp((axes.get_xlim(), axes.get_ylim(), axes.get_zlim()), axis=1)
-    room = _ROOM * panel.bbox.height
-    for zoom in _ZOOMS:
-        axes.set_box_aspect(sides, zoom=zoom)
-        bottom, top = _extent(panel, axes)
-        if top - bottom <= room:
-            break
-    # It stays where it is, unless its labels would be cut off.
-    up = max(panel.bbox.y0 + _EDGE - bottom, 0.0) + min(panel.bbox.y0 + room - top, 0.0)
-    place = _SPACE[0], _SPACE[1] + up / panel.bbox.height, *_SPACE[2:]
-    axes.set_position(place)
-
-
-def _extent(panel: SubFigure, axes: Axes3D) -> tuple[float, float]:
-    """Return the lower and the upper end of 3-D axes, with their labels [pixels]."""
-    from mpl_toolkits.mplot3d.proj3d import proj_transform
-
-    panel.figure.draw_without_rendering()  # lays the labels out
-    corners = np.stack(np.meshgrid(axes.get_xlim(), axes.get_ylim(), axes.get_zlim()))
-    x, y, _ = proj_transform(*corners.reshape(3, -1), axes.get_proj())
-    heights = axes.transData.transform(np.stack([x, y], axis=1))[:, 1].tolist()
-    for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
-        box = axis.get_tightbbox()
-        heights += [] if box is None else [box.y0, box.y1]
-    return min(heights), max(heights)
 
 
 def _near(search: PlaceSearch) -> np.ndarray:
