@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import import_module
 import json
 import math
 import os
@@ -43,7 +42,6 @@ _PART = 10  # calls between two looks at the clock
 _SOLVES = 500
 _TARGETS = 100  # of the other methods
 _BATCH = 2000
-_NODE_MODULES = ('ik_service.ros.node.ik_node', 'ik_service.ros.ik.ik_node')
 _STARTING = 60.0  # patience with the node [s]
 
 Times = dict[str, float]
@@ -235,16 +233,15 @@ def time_service() -> Times:
     try:
         from moveit_msgs.srv import GetPositionIK
         import rclpy
+
+        from ik_service.ros.node.ik_node import IkNode
     except ImportError:
-        return {}
-    node_class = _node_class()
-    if node_class is None:
         return {}
     base, tip = _TIPS['panda']
     values = {'urdf': _urdf('panda'), 'base_link': base, 'tip_link': tip}
     arguments = [word for item in values.items() for word in ('-p', '{}:={}'.format(*item))]
     rclpy.init(args=['--ros-args', *arguments, '--log-level', 'fatal'])
-    node = node_class()
+    node = IkNode()
     try:
         node.start()
         with node.running():
@@ -292,17 +289,6 @@ def _least(
     return sum(least) / len(arguments)
 
 
-def _node_class() -> Callable[[], Any] | None:
-    """The class of the IK node, from where this checkout has it."""
-    for name in _NODE_MODULES:
-        try:
-            return import_module(name).IkNode
-        except ModuleNotFoundError as error:
-            if error.name is None or not name.startswith(error.name):
-                raise
-    return None
-
-
 def _callback(node: Node, service: str) -> Callable[..., object]:
     """Wait for a service of the node, and return its callback."""
     end = monotonic() + _STARTING
@@ -318,30 +304,17 @@ def _requests() -> list[GetPositionIK.Request]:
     """Requests for random poses, with a seed in the middle of the limits."""
     from moveit_msgs.srv import GetPositionIK
 
+    from ik_service.ros.common.conversions import pose_from_matrix
+
     chain, _, _, targets = _problems('panda', 300)
     requests = []
     for T in targets:
         request = GetPositionIK.Request()
         joints = request.ik_request.robot_state.joint_state
         joints.name, joints.position = list(chain.joint_names), chain.mid_range().tolist()
-        pose = request.ik_request.pose_stamped.pose
-        pose.position.x, pose.position.y, pose.position.z = T[:3, 3].tolist()
-        turn = pose.orientation
-        turn.x, turn.y, turn.z, turn.w = _quaternion(T[:3, :3]).tolist()
+        request.ik_request.pose_stamped.pose = pose_from_matrix(T)
         requests.append(request)
     return requests
-
-
-def _quaternion(R: np.ndarray) -> np.ndarray:
-    """Quaternion (x, y, z, w): the eigenvector of 4 q qᵀ, whose entries are sums of those of R."""
-    (a, b, c), (d, e, f), (g, h, i) = R
-    products = [
-        [1 + a - e - i, b + d, c + g, h - f],
-        [b + d, 1 - a + e - i, f + h, c - g],
-        [c + g, f + h, 1 - a - e + i, d - b],
-        [h - f, c - g, d - b, 1 + a + e + i],
-    ]
-    return np.linalg.eigh(np.array(products))[1][:, -1]
 
 
 GROUPS: dict[str, Callable[[], Times]] = {

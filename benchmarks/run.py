@@ -17,7 +17,7 @@ PARTS = (
     'solvers', 'more_peers', 'more_peers_free', 'chains', 'odd_limits', 'tracking', 'paths',
     'cartesian_path', 'jerk_timing', 'nearest', 'all_solutions', 'general_arms', 'self_motions',
     'giving_up', 'growth', 'overhead', 'batch', 'two_arms', 'collisions', 'collision_free',
-    'following', 'catching_up', 'singular_passes', 'teleop', 'streaming', 'service',
+    'following', 'catching_up', 'singular_passes', 'teleop', 'service',
 )  # fmt: skip
 QUICK = {
     'solvers': '--count 100 --repeats 1',
