@@ -57,12 +57,7 @@ def main() -> None:
 def compare(
     robot: BenchRobot, count: int, seed: int, finders: dict[str, Finder], exact: float = _EXACT
 ) -> list[dict[str, object]]:
-    """
-    Rows of the table for one robot.
-
-    :param finders: functions from a pose to joint vectors (k, n), by name.
-    :param exact: largest error of a branch [m] or [rad].
-    """
+    """Rows of the table for one robot; finders give joint vectors (k, n) for a pose, by name."""
     verifier = Verifier(robot)
     targets = verifier.problems(robot, count, seed).targets
     times: dict[str, list[float]] = {name: [] for name in finders}

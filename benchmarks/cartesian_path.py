@@ -187,11 +187,7 @@ def measured(chain: iks.KinematicChain, start: np.ndarray, end: np.ndarray) -> d
 def excess(
     trajectory: iks.JointTrajectory, limits: Sequence[np.ndarray], instants: int = 50
 ) -> float:
-    """
-    Return the largest share of a limit, at and between the points.
-
-    :param limits: (n,) velocities and accelerations, and jerks if they count.
-    """
+    """Return the largest share of a limit (n,), jerks included if given, at and between points."""
     if len(trajectory) == 1:
         return 0.0
     c, h = trajectory.coefficients, np.diff(trajectory.times)[:, None]

@@ -83,12 +83,7 @@ _WAYS = {'circle': _circle, 'eight': _eight}
 def run(
     arm: str, limits: Limits, way: Callable[[float], np.ndarray], gap: float
 ) -> dict[str, object]:
-    """
-    Follow a target and return what is measured, a row of the table.
-
-    :param way: of an angle: the target's place (3,) [m].
-    :param gap: for how long messages are lost [s].
-    """
+    """Follow a target whose messages are lost for a gap [s], and return a row of the table."""
     chain, q = load_arm(arm), np.array(_START[arm])
     T_start = chain.forward(q)
 

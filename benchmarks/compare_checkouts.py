@@ -75,12 +75,7 @@ def main() -> None:
 
 
 def measure(checkouts: list[Path], groups: list[str], rounds: int) -> list[Rounds]:
-    """
-    Measure two checkouts in turns.
-
-    :param rounds: how many processes of each group and checkout.
-    :returns: the times of each round by name [s], for each checkout.
-    """
+    """Return the times of each round by name [s], for each of two checkouts, measured in turns."""
     found: list[Rounds] = [{}, {}]
     for group in groups:
         for folder in checkouts:  # compiles, and fills the cache

@@ -79,11 +79,7 @@ class Course:
 def run(
     arm: str, engine: str, course: Course, rate: float, seed: int, **settings: float
 ) -> dict[str, object]:
-    """
-    Follow a target and return what is measured, a row of the table.
-
-    :param rate: at which it is published [Hz].
-    """
+    """Follow a target published at a rate [Hz] and return what is measured, a row of the table."""
     chain = load_arm(arm)
     start = np.array(_START[arm])
     follower = TargetFollower(Solver(chain), velocity_scaling=_SCALING, **settings)

@@ -220,14 +220,7 @@ def differences(tau: np.ndarray) -> list[csr_array]:
 def shortest(
     forms: tuple[csr_array, csr_array], caps: np.ndarray, weights: np.ndarray, b: np.ndarray
 ) -> float:
-    """
-    Return the least duration by successive linear programs.
-
-    :param forms: accelerations, and jerks by √b, of all joints as forms of b.
-    :param caps: (N,) largest b.
-    :param weights: (N,) of the places in integrals.
-    :param b: (N,) one that is within all limits.
-    """
+    """Least duration by successive linear programs, from b (N,) within all limits."""
     gains, changes = forms
     joints = gains.shape[0] // len(b)
     duration, reach, idle = float((weights / np.sqrt(b)).sum()), 3.0, 0

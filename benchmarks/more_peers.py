@@ -61,15 +61,7 @@ def main() -> None:
 def compare(
     robot: BenchRobot, folder: Path, count: int, seed: int, versions: dict[str, str]
 ) -> list[dict[str, object]]:
-    """
-    Rows of the table for one arm.
-
-    :param robot: the arm.
-    :param folder: where its plain description goes.
-    :param count: problems of each kind of seeds.
-    :param seed: of the random problems.
-    :param versions: of the libraries, filled in.
-    """
+    """Rows of the table for one arm; fills in the versions of the libraries."""
     arm = plain_arm(robot, folder)
     there, absent = gather(
         {
@@ -135,12 +127,7 @@ class Remote:
 
 
 def plain_arm(robot: BenchRobot, folder: Path) -> dict[str, object]:
-    """
-    Return the arm as ``peer_worker.Arm`` takes it: with one chain, and a mass for MuJoCo.
-
-    :param robot: the arm.
-    :param folder: where its description goes.
-    """
+    """Return the arm as ``peer_worker.Arm`` takes it: with one chain, and a mass for MuJoCo."""
     path, chain = revolute_path(robot.chain), robot.chain
     frames = [*(motion.T_before for motion in path.motions), path.T_after]
     inertia = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
@@ -166,14 +153,7 @@ def plain_arm(robot: BenchRobot, folder: Path) -> dict[str, object]:
 
 
 def arm_fields(robot: BenchRobot, file: Path, base: str, tip: str) -> dict[str, object]:
-    """
-    Return the fields of ``peer_worker.Arm``.
-
-    :param robot: the arm.
-    :param file: its description for other libraries.
-    :param base: the base link in that.
-    :param tip: the tip link in that.
-    """
+    """Return the fields of ``peer_worker.Arm``, with the description for other libraries."""
     path = revolute_path(robot.chain)
     return {
         'name': robot.name,

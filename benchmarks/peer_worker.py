@@ -68,13 +68,7 @@ class UnableError(Exception):
 def restarted(
     attempt: Solve, lower: np.ndarray, upper: np.ndarray, collides: Collides | None = None
 ) -> Solve:
-    """
-    Return a local method with further starts where the first one fails, or ends in a collision.
-
-    :param lower: (n,) joint limits [rad].
-    :param upper: (n,) joint limits [rad].
-    :param collides: test of collisions, if any.
-    """
+    """Local method with further starts where the first one fails, or ends in a collision."""
     rng = np.random.default_rng(0)
 
     def solve(target: np.ndarray, seed: np.ndarray) -> np.ndarray | None:

@@ -36,11 +36,7 @@ class AbsentPeerError(IkServiceError):
 
 
 def revolute_path(chain: iks.KinematicChain) -> JointPath:
-    """
-    Return a chain as turns about z with constant transforms between them.
-
-    :raises AbsentPeerError: not all of its joints turn.
-    """
+    """Return a chain as turns about z between transforms; AbsentPeerError if not all turn."""
     path = joint_path(chain.robot, chain.base_link, chain.tip_link, {})
     if any(motion.scale != 1.0 or not motion.turns for motion in path.motions):
         raise AbsentPeerError('it is asked only for chains whose joints all turn')
@@ -82,11 +78,7 @@ def ours(robot: BenchRobot, solver: str, options: iks.IkOptions | None = None) -
 
 
 def require(module: str, package: str) -> ModuleType:
-    """
-    Import a module of another library.
-
-    :raises AbsentPeerError: with the reason why it cannot be imported.
-    """
+    """Import a module of another library; AbsentPeerError says why it cannot be imported."""
     try:
         return importlib.import_module(module)
     except Exception as error:  # an extension of the wrong version can raise anything
@@ -95,22 +87,14 @@ def require(module: str, package: str) -> ModuleType:
 
 
 def why_absent(package: str, otherwise: str) -> str:
-    """
-    Return the reason why a library could not be installed.
-
-    :param otherwise: the reason where it could.
-    """
+    """Return the reason why a library could not be installed; ``otherwise`` where it could."""
     with suppress(OSError):
         return json.loads(Path(sys.prefix, 'absent.json').read_text()).get(package, otherwise)
     return otherwise
 
 
 def gather(factories: dict[str, Callable[[], Adapter]]) -> tuple[list[Adapter], dict[str, str]]:
-    """
-    Make adapters.
-
-    :returns: the adapters, and the reasons of those that cannot be made by name.
-    """
+    """Make adapters; return them, and the reasons of those that cannot be made by name."""
     there, absent = [], {}
     for name, make in factories.items():
         try:
@@ -124,11 +108,7 @@ _PINK_ITERATIONS = 100
 
 
 def all_peers(robot: BenchRobot) -> tuple[list[Adapter], dict[str, str]]:
-    """
-    Make the adapters of all libraries that can solve for a robot.
-
-    :returns: the adapters, and the reasons of those that cannot be made by name.
-    """
+    """Make adapters of all libraries that can solve for a robot, and the others' reasons."""
     return gather(
         {
             'roboticstoolbox': partial(roboticstoolbox, robot),
@@ -270,11 +250,7 @@ def ikpy(robot: BenchRobot) -> Adapter:
 
 
 def eaik_solver(robot: BenchRobot) -> Any:  # noqa: ANN401 - a class of EAIK
-    """
-    EAIK's closed form for six revolute joints.
-
-    :raises AbsentPeerError: EAIK is not installed, or has none for this arm.
-    """
+    """EAIK's closed form for six revolute joints; AbsentPeerError where there is none."""
     library = require('eaik.IK_Homogeneous', 'EAIK')
     if robot.chain.n != 6:
         raise AbsentPeerError('EAIK solves arms of six revolute joints')

@@ -44,11 +44,7 @@ def progress(text: str) -> None:
 
 
 def save(part: str, rows: list[Mapping[str, object]], **settings: object) -> None:
-    """
-    Write the results of a part, and note when, where and with what they were measured.
-
-    :param rows: the table; the first row has all columns.
-    """
+    """Write the results of a part, whose first row has all columns, and their circumstances."""
     if not rows:
         progress(f'{part}: nothing was measured')
         return
@@ -70,11 +66,7 @@ def show(rows: list[Mapping[str, object]]) -> None:
 
 @contextmanager
 def own_ros_domain(*folders: Path) -> Iterator[None]:
-    """
-    Use a ROS domain of this machine alone for a ``with`` block.
-
-    :param folders: those in which child processes find modules, besides the usual ones.
-    """
+    """Use a ROS domain of this machine alone; children find modules in folders, too."""
     # Here and not above: most parts run where there is no ROS.
     from ik_service.ros.common.domain import own_domain
 

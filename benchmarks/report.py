@@ -409,12 +409,7 @@ def _bullets(sentences: list[str]) -> str:
 
 
 def draw(path: Path) -> bool:
-    """
-    Draw the figure from the results on disk.
-
-    :param path: the PNG file.
-    :returns: whether there is something to draw, and Matplotlib to draw it.
-    """
+    """Draw the figure as PNG; return whether there is something to draw, and Matplotlib."""
     rows = rows_of('solvers')
     try:
         import matplotlib as mpl

@@ -168,11 +168,7 @@ def random_chain(n: int) -> iks.KinematicChain:
 
 
 def published_arms(folder: Path, names: Sequence[str] = SEVEN_JOINTS) -> list[BenchRobot]:
-    """
-    Write the descriptions of arms.
-
-    :param folder: where they go.
-    """
+    """Write the descriptions of arms into a folder."""
     return [write_arm(folder / f'{name}.urdf', name, _ARMS[name]) for name in names]
 
 

@@ -177,12 +177,7 @@ def throughput(
 
 
 def serve(kind: str, joints: str) -> None:
-    """
-    Serve until a signal comes.
-
-    :param kind: ``echo`` or ``trigger``, also the name of the service.
-    :param joints: those of the answer of the echo, as JSON.
-    """
+    """Serve ``echo``, with joints as JSON in its answer, or ``trigger`` until a signal comes."""
     rclpy.init()
     node = Node(f'{kind}_server')
     if kind == 'echo':
@@ -198,16 +193,7 @@ def serve(kind: str, joints: str) -> None:
 
 
 def call(count: str, begin: str, seconds: str, names: str, joints: str, targets: str) -> None:
-    """
-    Call, and print how many answers came in each window, as JSON.
-
-    :param count: of clients.
-    :param begin: on the monotonic clock [s].
-    :param seconds: length of a window [s].
-    :param names: services of the windows, separated by commas.
-    :param joints: their names, as JSON.
-    :param targets: see :func:`requests`, as JSON.
-    """
+    """Call services in windows from a monotonic time on, and print the counts as JSON."""
     clients, start, length, services = int(count), float(begin), float(seconds), names.split(',')
     messages = requests(json.loads(joints), np.array(json.loads(targets)))
     with ros([]), spinning_node(node := Node('clients')):

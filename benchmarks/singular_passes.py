@@ -43,12 +43,7 @@ def wandering(chain: KinematicChain, seed: int) -> np.ndarray:
 
 
 def crossing(chain: KinematicChain, joint: int, seed: int, beside: float) -> np.ndarray:
-    """
-    Joint path (N, n) on which one joint goes through 0, or turns round at a distance from it.
-
-    :param joint: the joint whose posture 0 is singular.
-    :param beside: the distance [rad].
-    """
+    """Joint path (N, n) on which a joint goes through 0, or turns round ``beside`` it [rad]."""
     random = np.random.default_rng(seed)
     lower, upper = np.maximum(chain.lower, -2.0), np.minimum(chain.upper, 2.0)
     middle = random.uniform(0.5 * lower, 0.5 * upper)
@@ -90,11 +85,7 @@ def timed(chain: KinematicChain, q: np.ndarray) -> np.ndarray:
 
 
 def run(chain: KinematicChain, q: np.ndarray, **settings: float) -> dict[str, object]:
-    """
-    Follow a path and return what is measured.
-
-    :param q: (M, n) postures whose poses are the targets.
-    """
+    """Follow the poses of postures (M, n) and return what is measured."""
     follower = TargetFollower(Solver(chain), velocity_scaling=0.5, **settings)
     targets = np.array([chain.forward(row) for row in q])
     measured, tips, motions, last = q[0], [], [], q[0]
@@ -126,13 +117,7 @@ def _measures(targets: np.ndarray, tips: np.ndarray, motions: np.ndarray) -> dic
 
 
 def distances(path: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """
-    Distances of points from a path.
-
-    :param path: (N, 3) its corners [m].
-    :param points: (K, 3) [m].
-    :returns: (K,) [m].
-    """
+    """Distances (K,) of points (K, 3) from a path of corners (N, 3) [m]."""
     starts, ways = path[:-1], np.diff(path, axis=0)
     sizes = np.maximum((ways * ways).sum(axis=1), 1e-18)
     nearest = np.empty(len(points))

@@ -55,12 +55,7 @@ def main() -> None:
 
 
 def paced_path(robot: BenchRobot, seed: int, step: float, rows: int) -> np.ndarray:
-    """
-    Return a joint path on which the joint that moves most always moves by the same.
-
-    :param step: that motion [rad].
-    :returns: (rows, n) [rad].
-    """
+    """Joint path (rows, n) on which the joint that moves most moves by ``step`` [rad]."""
     corners = random_corners(robot.chain, seed, _LEGS, 0.3)
     curve = PchipInterpolator(np.arange(len(corners)), corners)
     fine = np.linspace(0, len(corners) - 1, _FINE)

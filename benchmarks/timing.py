@@ -71,11 +71,7 @@ def quartiles(name: str, values: np.ndarray) -> dict[str, float]:
 
 
 def run_round(adapter: Adapter, verifier: Verifier, problems: Problems, score: Score) -> None:
-    """
-    Solve some problems, and verify the answers afterwards.
-
-    :param problems: to solve; of these, the share that the solver gets.
-    """
+    """Solve a solver's share of some problems, and verify the answers afterwards."""
     problems = problems.share(adapter.share)
     targets = [adapter.prepare(T) for T in problems.targets]
     answers, times = [], []

@@ -212,11 +212,7 @@ def every(count: int, late: float) -> Callable[[int], float]:
 
 
 def disturbances(motion: Callable[[Wire], object]) -> dict[str, Callable[[Wire], None]]:
-    """
-    Return cases of a motion with messages and ticks that are late or lost, by name.
-
-    :param motion: moves the arm of a wire.
-    """
+    """Return cases of a motion with messages and ticks that are late or lost, by name."""
     return {
         'big messages: 40 ms before sending': disturbed(motion, sending=every(25, 0.04)),
         'every 20th tick 30 ms late': disturbed(motion, late_tick=every(20, 0.03)),
