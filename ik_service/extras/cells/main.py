@@ -111,7 +111,6 @@ def _program(words: Sequence[str], stop: StopRequest) -> int:
     # Only now, so that signals are caught while it is imported.
     from ik_service.extras.cells.cell_file import read_cell
     from ik_service.extras.cells.descriptions import describe
-    from ik_service.extras.cells.main import STARTED, supervise
 
     cell = read_cell(options.file, options.simulate, options.processes)
     described = describe(cell)  # all of them, to see whether their names clash
@@ -138,10 +137,6 @@ def _program(words: Sequence[str], stop: StopRequest) -> int:
         else:
             run_arms(cell, arms, options.frames, stop, report)
     return 0
-
-
-if __name__ == '__main__':
-    main()
 
 
 STARTED = 'ik_cell: all of this process has started'
@@ -211,3 +206,7 @@ def _end(children: Sequence[ChildProcess]) -> None:
             child.send(signal.SIGINT)
     for child in children:
         child.end(_PATIENCE)
+
+
+if __name__ == '__main__':
+    main()
