@@ -239,21 +239,34 @@ iks.register_solver(iks.SolverSpec(
     name='scaled', summary='moves all joints alike',
     parameters=lambda chain, options: Scaled(1.0)))
 """
+KERNEL = """
+from ik_service.jit.compile import kernel
+from ik_service.solvers.loop.problem import open_problem
+from ik_service.solvers.loop.step import step
+
+@kernel
+def first_step(problem, method):
+    chain, settings, work = open_problem(problem)
+    step(method, chain, settings, work)
+"""
 FIRST_STEP = """
 import ik_service as iks
 from ik_service.common.resources import urdf_path
-from ik_service.solvers.loop import search
+from ik_service.solvers.loop.problem import allocate, views
 from ik_service.solvers.registry import load_solvers
+from own_kernel import first_step
 load_solvers(['own_step'])
 chain = iks.Robot.from_urdf(urdf_path('planar_6r')).chain('base_link', 'tool0')
-once = iks.IkOptions(max_iterations=1, max_searches=1, record_trace=True)
-result = iks.solve_ik(chain, chain.forward([0.5] * 6), [0.0] * 6, 'scaled', once)
-print(result.trace.step[1][0], sum(search.solve.stats.cache_hits.values()))
+problem = allocate(chain)
+first_step(problem, iks.Solver(chain, 'scaled').parameters)
+print(views(problem)[2].step[0], sum(first_step.stats.cache_hits.values()))
 """
 
 
 @pytest.mark.slow
 def test_edited_steps_are_compiled_anew_and_others_loaded(tmp_path):
+    (tmp_path / 'own_kernel.py').write_text(KERNEL)
+
     def run(factor, sign):
         (tmp_path / 'own_factor.py').write_text(f'FACTOR = {factor}\n')
         (tmp_path / 'own_step.py').write_text(STEP.replace('SIGN', sign))
@@ -266,4 +279,5 @@ def test_edited_steps_are_compiled_anew_and_others_loaded(tmp_path):
 
     assert run(0.25, '1.0') == ['0.25', '0']
     assert run(0.25, '1.0') == ['0.25', '1']
+    assert run(0.5, '1.0') == ['0.5', '0']
     assert run(0.5, '-1.0') == ['-0.5', '0']
