@@ -33,9 +33,14 @@ import pytest
 _COMPILE = (
     """
 import sys
-from ik_service.arm import compilation
-sys.argv = ['', '--paths']
-compilation.main()
+import ik_service as iks
+from ik_service.arm.compilation import BatchKernels, CartesianPathKernels
+from ik_service.common.resources import urdf_path
+chain = iks.Robot.from_urdf(urdf_path('panda')).chain()
+CartesianPathKernels(chain).warm_up()
+BatchKernels(iks.Solver(chain)).warm_up()
+for name in iks.solver_names() if 'all' in sys.argv else ():
+    iks.Solver(chain, name).warm_up()
 """,
     """
 from contextlib import suppress
@@ -52,28 +57,16 @@ with suppress(MissingExtraError):
     world = World().with_object(WorldObject('box', iks.Box((1.0, 1.0, 1.0))))
     iks.CollisionChecker(robot, missing_meshes='skip').with_world(world).contacts({})
 velocity_solver.warm_up()
-for kind in ('--tree', '--batch'):
-    sys.argv = ['', kind, 'levenberg_marquardt']
-    compilation.main()
+sys.argv[1:] = ['--tree', 'levenberg_marquardt']
+compilation.main()
 # What this shares with the first program is compiled there by now.
 TargetFollower(iks.Solver(robot.chain('panda_link0', 'panda_link8')), rate=100.0)
 """,
 )
-"""Programs that compile once what several workers and their nodes would compile at once."""
-_COMPILE_MORE = tuple(
-    f"""
-import ik_service as iks
-from ik_service.common.resources import urdf_path
-chain = iks.Robot.from_urdf(urdf_path('panda')).chain()
-for name in {methods}:
-    iks.Solver(chain, name).warm_up()
 """
-    for methods in (
-        ('bfgs', 'ccd', 'transpose'),
-        ('conjugate_gradient', 'pseudoinverse', 'extended_jacobian'),
-    )
-)
-"""The same for a run of all tests, which use every method."""
+Programs that compile once what several workers and their nodes would compile at once; for a run of
+all tests every method, in one process, where each after the first takes half the time.
+"""
 
 _FOLDER = 'folder_of_locks'
 _END = 0.8
@@ -142,9 +135,10 @@ def pytest_configure_node(node):
     config, stash = node.config, node.config.stash
     if _folder not in stash:
         every = config.args_source is config.ArgsSource.TESTPATHS and not config.option.keyword
+        words = ['all'] if every else []
         stash[_compilers] = [
-            subprocess.Popen([sys.executable, '-c', code], stdout=subprocess.DEVNULL)
-            for code in (*_COMPILE, *(_COMPILE_MORE if every else ()))
+            subprocess.Popen([sys.executable, '-c', code, *words], stdout=subprocess.DEVNULL)
+            for code in _COMPILE
         ]
         for compiler in stash[_compilers]:
             config.add_cleanup(compiler.kill)
