@@ -8,6 +8,7 @@ Ctrl-C and errors are already handled; this module imports next to nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 import os
 import sys
@@ -120,18 +121,26 @@ def _run(
     try:
         program = import_module(module)
         code: int = program.main(sys.argv[1:] if arguments is None else arguments)
-        sys.stdout.flush()
+        print(end='', flush=True)  # also without an output, which may be closed
     except KeyboardInterrupt:
         print('\nstopped', file=sys.stderr)
         return _INTERRUPTED
     except IkServiceError as error:
         print(f'{name}: {error}{hint}', file=sys.stderr)
         return failure
-    except BrokenPipeError:
-        # The reader of the output has gone; without this, Python reports that when it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _BROKEN_PIPE
+    except OSError as error:
+        _drop_output()
+        if isinstance(error, BrokenPipeError):  # the reader of the output has gone
+            return _BROKEN_PIPE
+        print(f'{name}: {error}', file=sys.stderr)
+        return failure
     return code
+
+
+def _drop_output() -> None:
+    """Let Python not report when it exits, once more, that the output cannot be written."""
+    with suppress(OSError, AttributeError):  # it is closed
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 _PROGRAMS = {

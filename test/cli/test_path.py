@@ -134,6 +134,7 @@ def test_one_pose_is_a_path(tmp_path, ik_solve):
         (['--path', 'LINE', '--timing', '2'], '--timing: a share above 0, at most 1, not 2'),
         (['--path', 'LINE', '--output', 'a.txt'], 'has to end in .csv'),
         (['--path', 'LINE', '--output', 'none/a.csv'], "there is no folder 'none'"),
+        (['--path', 'LINE', '--output', 'LINE'], 'line.csv is the file of the poses'),
         (['--path', 'LINE', '--max-step', '-1'], 'max_step: has to be'),
         (['--path', 'LINE', '--set', 'damping=1'], 'damping: is not used by paths'),
         (['--path', 'LINE', '--seed', '1', '2'], '--seed needs 7 values'),

@@ -1,11 +1,13 @@
 """Entry points of the console programs, folders of packages, and Ctrl-C."""
 
+from argparse import Namespace
 import subprocess
 import sys
 
 import pytest
 
 from ik_service.cli import programs
+from ik_service.cli.solve.options import write_files
 
 PROGRAMS = (
     'ik_conformance',
@@ -55,6 +57,26 @@ def test_an_error_of_the_package_is_printed_with_the_name_of_the_program(program
     done = run(FAILING_IMPORT.format(program=program, error=error))
     assert done.returncode == code
     assert done.stderr.startswith(f'{program}: no arm\n')
+
+
+@pytest.mark.parametrize(('where', 'code'), [('>/dev/full', 2), ('>&-', 0)])
+def test_output_that_cannot_be_written_is_no_traceback(where, code):
+    words = f"'{sys.executable}' -m ik_service.cli.programs ik_solve panda --random {where}"
+    done = subprocess.run(['sh', '-c', words], capture_output=True, text=True)
+    assert done.returncode == code
+    assert done.stderr == ('ik_solve: [Errno 28] No space left on device\n' if code else '')
+
+
+def test_files_are_written_whole_or_not_at_all(tmp_path):
+    def interrupted(file):
+        file.write_text('half')
+        raise KeyboardInterrupt
+
+    file = tmp_path / 'joints.csv'
+    file.write_text('before')
+    with pytest.raises(KeyboardInterrupt):
+        write_files(Namespace(output=file, json=False), {'output': ('Joints', interrupted)})
+    assert [path.read_text() for path in tmp_path.iterdir()] == ['before']
 
 
 def test_the_entry_points_import_neither_numpy_nor_ros():

@@ -316,7 +316,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError('--start given needs a --seed, where the path starts')
     if arguments.timing is not None and not 0.0 < arguments.timing <= 1.0:
         raise UsageError(f'--timing: a share above 0, at most 1, not {arguments.timing:g}')
-    check_written('--output', arguments.output, '.csv')
+    check_written('--output', arguments.output, '.csv', arguments.path)
     check_written('--plot', arguments.plot, '.png')
 
 

@@ -6,6 +6,7 @@ import argparse
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+import errno
 import inspect
 import math
 import os
@@ -222,17 +223,20 @@ def number(text: str) -> float:
     return value
 
 
-def check_written(option: str, file: Path | None, suffix: str) -> None:
+def check_written(option: str, file: Path | None, suffix: str, poses: Path | None = None) -> None:
     """
     Check a file that will be written.
 
     :param option: the option that names it.
     :param file: the file; None where the option is not given.
     :param suffix: how its name has to end.
-    :raises UsageError: it ends in another way, or there is no such folder.
+    :param poses: the file of poses that is read; None for none.
+    :raises UsageError: it ends in another way, there is no such folder, or it is that file.
     """
     if file is None:
         return
+    if poses is not None and os.path.realpath(file) == os.path.realpath(poses):
+        raise UsageError(f'{option}: {file} is the file of the poses')
     if file.suffix.lower() != suffix:
         raise UsageError(f'{option}: the file has to end in {suffix}, not {str(file)!r}')
     if not file.absolute().parent.is_dir():
@@ -243,7 +247,7 @@ def write_files(
     arguments: Namespace, writers: Mapping[str, tuple[str, Callable[[Path], object]]]
 ) -> None:
     """
-    Write the files that options name, and print which, unless with ``--json``.
+    Write files that options name, whole or not at all; print which, unless with ``--json``.
 
     :param writers: for each option the label of its file, and what writes it.
     :raises UsageError: a file cannot be written.
@@ -253,10 +257,17 @@ def write_files(
         file = getattr(arguments, option)
         if file is None:
             continue
+        whole = file.resolve()  # a link stays one
+        part = whole.with_name(f'.{whole.stem}.{os.getpid()}{whole.suffix}')
         try:
-            write(file)
+            if file.exists() and not os.access(file, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            write(part)
+            part.replace(whole)
         except OSError as error:
             raise UsageError(f'--{option}: {file} cannot be written: {error.strerror}') from error
+        finally:
+            part.unlink(missing_ok=True)
         written.append(f'{label:<10}{file}')
     if written and not arguments.json:
         print('\n'.join(['', *written]))

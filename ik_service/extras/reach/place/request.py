@@ -182,7 +182,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if polygon is not None and (len(polygon) < 6 or len(polygon) % 2):
         raise UsageError(f'--polygon takes three pairs of x and y or more, not {len(polygon)}')
     check_written('--plot', arguments.plot, '.png')
-    check_written('--output', arguments.output, '.json')
+    check_written('--output', arguments.output, '.json', arguments.poses)
 
 
 def _mounting(words: list[str]) -> tuple[float, ...]:
