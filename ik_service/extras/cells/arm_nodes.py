@@ -203,13 +203,9 @@ def run_arms(
     """
     Run the IK nodes of arms in this process until a stop is asked for.
 
-    Streams, joint states and commands, have threads that the nodes share; all else
-    has threads of each node's own. They listen to tf together, and come to rest at the same time.
-
-    :param arms: the arms, of all or of some.
-    :param stop: the request to stop; gets time for moving arms to come to rest.
-    :param started: called once all have started.
-    :raises CellError: a parameter of an arm has a value that it cannot have.
+    Streams, joint states and commands, have threads that the nodes share; all else has threads of
+    each node's own. They listen to tf together, and come to rest at the same time, for which
+    ``stop`` gets more time.
     """
     with ExitStack() as stack:
         shared = Node(f'ik_cell_{arms[0].entry.name}', parameter_overrides=_clock(arms))

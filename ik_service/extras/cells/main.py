@@ -149,14 +149,10 @@ _PATIENCE = LONGEST_RAMP + GRACE + 4.0  # until an end is forced [s]
 
 def supervise(arms: Sequence[Sequence[str]], simulation: Sequence[str], stop: StopRequest) -> int:
     """
-    Run the program in several processes until a stop is asked for, or no arm is left.
+    Run command lines until a stop is asked for, or no arm is left; return 1 if one ended before.
 
     A process that ends before it has started ends all. Later, it takes no other one with it: the
     other arms go on. At a stop, the arms come to rest before the simulated arms end.
-
-    :param arms: command lines of the processes of arms, after the program's name.
-    :param simulation: that of the process of the simulated arms; empty for none.
-    :returns: the exit code: 0, or 1 when a process has ended by itself.
     """
     stop.grace = 2.0 * _PATIENCE
     with ExitStack() as stack:

@@ -83,14 +83,7 @@ class Connection:
     def ask(
         self, kind: type, service: str, request: object, asked: str, patience: float | None = None
     ) -> tuple[Any, float]:
-        """
-        Send a request and wait for the answer.
-
-        :param patience: how long to wait for this answer [s], if not as for others.
-        :returns: the answer, and how long it took [s].
-        :raises NoAnswerError: none came in time.
-        :raises NotSupportedError: the service is not there.
-        """
+        """Return the answer to a request, and how long it took [s]; raises if there is none."""
         client = self._client(kind, service)
         if not client.service_is_ready():
             raise NotSupportedError(f'there is no service {self.full_name(service)}')

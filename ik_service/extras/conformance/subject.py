@@ -132,14 +132,7 @@ class Subject:
     def fk(
         self, links: Sequence[str], posture: Posture | None, asked: str, frame: str = ''
     ) -> GetPositionFK.Response:
-        """
-        Ask ``compute_fk``.
-
-        :param posture: the joint positions; None for the present ones.
-        :param frame: the frame of the poses; empty for the root link's.
-        :raises NoAnswerError: no answer came.
-        :raises NotSupportedError: there is no such service.
-        """
+        """Ask ``compute_fk`` of a posture, the present one for None, in a frame or the root's."""
         request = GetPositionFK.Request(fk_link_names=list(links))
         request.header.frame_id = frame
         set_posture(request.robot_state, posture)
@@ -249,14 +242,11 @@ class Descriptions:
 
 def find_descriptions(connection: Connection, group: str) -> Descriptions:
     """
-    Return the description of the server's robot.
+    Return the description of the server's robot; raises NoDescriptionError.
 
     Its parameters are asked first, as MoveIt's ``move_group`` has both, then ``get_urdf``, then
     the topic, which several robots may share; ``get_urdf`` of a group, which is all that MoveIt's
     knows, is the last.
-
-    :param group: planning group, which MoveIt's ``get_urdf`` needs.
-    :raises NoDescriptionError: there is none.
     """
     servers = connection.servers_of(COMPUTE_IK)
     sources = {

@@ -108,23 +108,11 @@ class TableGuess:
         self._query = spatial.cKDTree(self._frames * self._scale).query
 
     def guess(self, T: np.ndarray) -> np.ndarray:
-        """
-        Return the joint vector at which to start the search for one target.
-
-        :param T: (4, 4) T_base_tip, floats.
-        :returns: (n,) joint vector within the limits [rad] or [m].
-        :raises ArgumentError: the target is not finite.
-        """
+        """Return the joint vector (n,) at which to start for T (4, 4) T_base_tip, floats."""
         return self._choose(T[None])[0]
 
     def guess_many(self, targets: np.ndarray) -> np.ndarray:
-        """
-        Return the joint vectors at which to start the searches for many targets.
-
-        :param targets: (N, 4, 4) T_base_tip, floats.
-        :returns: (N, n) joint vectors, each as by :meth:`guess`.
-        :raises ArgumentError: a target is not finite.
-        """
+        """Return the joint vectors (N, n) at which to start for (N, 4, 4) T_base_tip, floats."""
         return self._choose(targets) if len(targets) else np.empty((0, self.chain.n))
 
     def _choose(self, targets: np.ndarray) -> np.ndarray:
@@ -163,15 +151,7 @@ def _corrections(rows: np.ndarray) -> np.ndarray:
 
 
 def _goal_map(tip: np.ndarray) -> np.ndarray:
-    """
-    Matrix that maps the upper 3×4 block of T_base_tip to the frame behind the last joint.
-
-    That frame differs from the tip's by a rotation about z. The block is a row vector of its rows,
-    to be multiplied from the left.
-
-    :param tip: (2,) cosine and sine, see :class:`~ik_service.kinematics.joint_path.ChainArrays`.
-    :returns: (12, 12).
-    """
+    """Matrix (12, 12): rows of T_base_tip's upper 3×4 block to the frame behind the last joint."""
     c, s = tip
     turn = np.eye(4)
     turn[:2, :2] = [[c, s], [-s, c]]
@@ -182,9 +162,8 @@ def _counting(task_weights: ArrayLike) -> np.ndarray:
     """
     Weights of the neighbour search: 1 or 0 for the position, and for the orientation.
 
-    Single axes are not left out: a neighbour that is far off about a free axis makes the errors
-    about the others change as a linear step does not predict. With one free axis of
-    rotation, searches from such neighbours took three times as many iterations.
+    Single axes are not left out: with one free axis of rotation, searches from such neighbours
+    took three times as many iterations, as a far neighbour makes errors about the others change.
     """
     weights = np.reshape(np.array(task_weights, np.float64), (2, 3))
     return np.repeat(np.where(weights.any(axis=1), 1.0, 0.0), 3)

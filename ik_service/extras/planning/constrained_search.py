@@ -186,18 +186,7 @@ def constrained_trajectory(
     projection: Projection,
     stopped: Callable[[], bool],
 ) -> JointTrajectory | None:
-    """
-    Return a timed motion along a path, checked as a whole; None where none passes the check.
-
-    Its corners are rounded by moving averages, whose rows are projected again.
-
-    :param chain: the chain.
-    :param rows: (k, n) the path [rad] or [m].
-    :param timing: limits with which it is timed.
-    :param check: check of motions, with the constraints.
-    :param projection: onto the constraints.
-    :param stopped: returns whether the time is over.
-    """
+    """Timed motion along rows (k, n), averaged and projected, checked; None where none passes."""
     for parts, radius in LEVELS:
         smooth = _averaged(_resampled(rows, SPACING / parts), radius)
         smooth[1:-1], held = projection.onto(smooth[1:-1])

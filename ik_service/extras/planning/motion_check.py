@@ -73,11 +73,9 @@ class MotionCheck:
 
     def line_is_free(self, corners: np.ndarray, step: float) -> bool:
         """
-        Return whether the motion from a posture to another is allowed, without the first.
+        Whether a line (2, n), or a parabola (3, n), is allowed, without its first posture.
 
-        :param corners: (2, n) the first and the last of a straight motion [rad] or [m], or (3, n)
-            those of a parabola with the corner between them.
-        :param step: motion of the arm between the postures that are checked [m].
+        Postures are checked ``step`` [m] apart; a parabola has its corner in the middle.
         """
         if self._lines is not None and not self._constraints:
             free, count = self._lines.free(corners, step)

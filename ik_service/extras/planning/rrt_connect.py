@@ -36,16 +36,10 @@ def rrt_connect(
     stopped: Callable[[int], bool],
 ) -> np.ndarray | None:
     """
-    Search for a path, the same one for the same arguments.
+    Return the corners (m, n) of a path to a goal, the same for the same arguments, or None.
 
-    :param bounds: (n,) lower and (n,) upper bounds of the search, all finite [rad] or [m].
-    :param start: (n,) the start, within them.
-    :param goals: (k, n) the goals, within them.
-    :param line_is_free: test of the straight motions of which the path is made.
-    :param seed: of the random numbers.
-    :param stopped: takes the number of the iteration; returns whether the search is to end.
-    :returns: (m, n) the path's corners, start and goal included; None where none was found.
-    :raises MissingExtraError: OMPL is not installed.
+    Start (n,) and goals (k, n) are within the finite bounds (n,) [rad] or [m]; ``stopped`` takes
+    the number of the iteration.
     """
     lower, upper = bounds
     moving = np.flatnonzero(upper - lower > 1e-9)

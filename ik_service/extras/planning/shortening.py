@@ -146,15 +146,7 @@ class Timing:
 def rounded(
     chain: KinematicChain, path: np.ndarray, timing: Timing, check: MotionCheck, step: float
 ) -> JointTrajectory | None:
-    """
-    Return a timed motion along a path, checked as a whole; None where none passes the check.
-
-    :param chain: the chain.
-    :param path: (k, n) corners of the path [rad] or [m].
-    :param timing: limits with which it is timed.
-    :param check: check of motions.
-    :param step: motion of the arm between the postures of an arc that are checked first [m].
-    """
+    """Timed motion along corners (k, n), checked as a whole; None where none passes the check."""
     path = _distinct(path)
     if len(path) == 1:
         return timing.timed(chain, path)

@@ -61,14 +61,7 @@ class Cuts:
     def draw(
         self, axes: Axes, values: np.ndarray, across: int, colors: ScalarMappable, title: str
     ) -> None:
-        """
-        Draw a layer, and the arm.
-
-        :param axes: where; left empty where the layer is the edge of a flat arm.
-        :param values: (P,) the value of each position.
-        :param across: the axis that the layer is perpendicular to, 0 to 2.
-        :param title: the place of the layer is added to it.
-        """
+        """Draw a layer of values (P,) across an axis, 0 to 2, and the arm; or leave it empty."""
         axes.set_title(f'{title} {self.place(across)}')
         right, up = (i for i in range(3) if i != across)
         layer = self.layer(across)

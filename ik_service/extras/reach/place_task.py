@@ -79,15 +79,7 @@ def read_arm(
     collisions: Collisions | CollisionTest | None = None,
     inverse_map: InverseMap | None = None,
 ) -> PlaceArm:
-    """
-    Return the arm of a search.
-
-    :param source: a chain, its specification, or a map.
-    :param options: of the solves; those of the source when left out.
-    :param collisions: checker or test of the collisions to avoid; likewise.
-    :param inverse_map: its map; likewise.
-    :raises ArgumentError: the source is something else, or the map is that of another arm.
-    """
+    """Arm of a chain, specification or map, with the source's settings where none are given."""
     if isinstance(source, CapabilityMap):
         source = InverseMap.of(source)
     if isinstance(source, InverseMap):

@@ -136,13 +136,7 @@ class Summary(NamedTuple):
 
 
 def summary(chain: KinematicChain, answers: ResultStore, width: int) -> Summary:
-    """
-    Sum up answers; at no time are all of them in memory.
-
-    :param chain: the chain.
-    :param answers: those of the poses; the poses of a position follow each other.
-    :param width: poses at a position.
-    """
+    """Sum up answers of positions with ``width`` poses each; never are all of them in memory."""
     measure = PostureMeasure(chain)
     count = answers.size // width
     reached, free = np.empty((2, count, width), bool)

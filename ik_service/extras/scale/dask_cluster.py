@@ -247,11 +247,7 @@ def _collect(client: Client, tasks: list[object]) -> Iterator[int]:
 
 
 def _wait(client: Client, ended: as_completed) -> None:
-    """
-    Wait for the next task to end.
-
-    :raises ClusterError: no worker is at work, as Dask can lose a task with a killed worker.
-    """
+    """Wait for the next task; ClusterError when no worker works: Dask can lose a killed one's."""
     rests, looked = 0, time.monotonic()
     while not ended.has_ready():
         time.sleep(_PAUSE)

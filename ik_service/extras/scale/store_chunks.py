@@ -54,14 +54,7 @@ def layout(n: int) -> tuple[ArrayLayout, ...]:
 
 
 def make_store(folder: Path, details: Mapping[str, Any], count: int) -> None:
-    """
-    Make a store, under another name until it is whole, so that no half of one is found.
-
-    :param folder: its folder, which is empty or not there; a store that somebody else has made
-        meanwhile is left as it is.
-    :param details: attributes of the group, among them ``id``, ``chunk`` and ``joint_names``.
-    :raises OSError: the disk refuses.
-    """
+    """Make a store in an empty folder, under another name until whole, unless one is there."""
     zarr = load_zarr()
     folder = Path(os.path.realpath(folder))  # a link to an empty folder stays one
     made = folder.with_name(f'{folder.name}.new-{details["id"]}')

@@ -14,14 +14,7 @@ _DIGITS = 10
 
 
 def write_csv(path: Path, rows: Iterable[Mapping[str, object]]) -> Path:
-    """
-    Write a table.
-
-    :param rows: texts, whole numbers, numbers and truth values (as 0 and 1) by column; each row
-        has the columns of the first.
-    :returns: the path.
-    :raises ValueError: a row has other columns.
-    """
+    """Write rows, truth values as 0 and 1; ValueError for other columns than the first's."""
     first, *others = rows
     with path.open('w', newline='', encoding='utf-8') as file:
         writer = csv.DictWriter(file, first, lineterminator='\n')
@@ -34,13 +27,7 @@ def write_csv(path: Path, rows: Iterable[Mapping[str, object]]) -> Path:
 def series(
     labels: Mapping[str, object], number: str, start: int = 0, **columns: np.ndarray
 ) -> Iterator[dict[str, object]]:
-    """
-    Yield the rows of a curve.
-
-    :param labels: columns that are the same in all rows.
-    :param number: column of the rows' numbers, from ``start``.
-    :param columns: (K,) each.
-    """
+    """Yield the rows of a curve (K,), numbered from ``start``, with labels alike in all."""
     for k, values in enumerate(zip(*columns.values(), strict=True), start):
         yield {**labels, number: k, **dict(zip(columns, values, strict=True))}
 

@@ -267,12 +267,7 @@ class NodeMonitor:
         self.facts = replace(self.facts, **changes)
 
     def set_parameters(self, values: Mapping[str, Value], on_result: OnResult) -> None:
-        """
-        Set parameters of the node.
-
-        :param on_result: called with the values, and why the node refuses them; empty when it has
-            taken them.
-        """
+        """Set parameters; ``on_result`` takes them and the node's refusal, empty for none."""
         if self._parameters is None or not self._was_connected:
             on_result(values, 'there is no IK node')
             return

@@ -162,12 +162,7 @@ class RemoteParameters:
         self._client.list_parameters(callback=on_list)
 
     def set(self, values: Mapping[str, Value], on_result: OnResult) -> None:
-        """
-        Set parameters.
-
-        :param on_result: called with the values, and why the node refuses them; empty when it has
-            taken them.
-        """
+        """Set parameters; ``on_result`` takes them and the node's refusal, empty for none."""
 
         def on_set(future: Future) -> None:
             response = _response(future)

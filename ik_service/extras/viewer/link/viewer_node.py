@@ -161,10 +161,9 @@ class ViewerNode(Node):
         """
         Subscribe to all topics.
 
-        The callbacks are called in the thread that spins :attr:`main_executor`, except for the
-        first two, which :meth:`poll_states` calls.
-
-        :param on_pause: takes why the demo is paused; an empty text when it is not.
+        Callbacks are called in the thread that spins :attr:`main_executor`, but for the first two,
+        which :meth:`poll_states` calls; ``on_pause`` takes why the demo is paused, or an empty
+        text.
         """
 
         def take_foreign(message: PoseStamped) -> None:

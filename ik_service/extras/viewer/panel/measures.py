@@ -79,14 +79,7 @@ def tracking_error(
 
 
 def manipulability(jacobian: np.ndarray) -> tuple[float, float]:
-    """
-    Return Yoshikawa's manipulability and the smallest singular value.
-
-    :param jacobian: (6, n).
-    :returns: the manipulability √det(J Jᵀ) as the product of the min(6, n) singular values
-        (Yoshikawa, "Manipulability of robotic mechanisms", IJRR 4(2), 1985, eq. 4 and 7), and the
-        smallest of them, which is 0 in a singular posture.
-    """
+    """Yoshikawa's (IJRR 4(2), 1985) √det(J Jᵀ) of (6, n), and the smallest singular value."""
     values = np.linalg.svd(jacobian, compute_uv=False)
     return float(np.prod(values)), float(values.min())
 

@@ -58,13 +58,7 @@ class ErrorHistory:
         return True
 
     def series(self, now: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """
-        Return the points as columns.
-
-        :returns: (K,) times relative to now [s], from -:data:`SPAN` to 0, as the axis of the plot
-            goes from the first to the last; and the errors then: (K,) [mm] and (K,) [°], below
-            :data:`FLOOR`, where nothing is drawn, before the first point.
-        """
+        """Return times before now (K,) [s], -:data:`SPAN` to 0, and errors (K,) [mm], (K,) [°]."""
         # The page lays the axis of time out anew only when its ends change, and before the panel
         # has a width it would have no labels.
         self._nudge = _NUDGE - self._nudge

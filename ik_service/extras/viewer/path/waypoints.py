@@ -108,12 +108,9 @@ def circle_poses(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> np.ndarray:
     """
     Return poses on the circle through three positions, from the first once around to it.
 
-    The orientation goes from one to the next at a constant rate, and the three poses themselves
-    are among those returned.
-
-    :param A: (4, 4) pose [m]; ``B`` and ``C`` likewise, in the order in which they are passed.
-    :returns: (k, 4, 4), so dense that the chords are within 0.2 mm of the circle.
-    :raises WaypointError: the positions are on one line, or too close to each other.
+    Of poses A, B and C (4, 4) [m], which are among the result (k, 4, 4); its chords are within 0.2
+    mm of the circle, and it turns at a constant rate between them. Raises WaypointError for
+    positions on one line, or too close to each other.
     """
     center, radius, normal = _circle(A[:3, 3], B[:3, 3], C[:3, 3])
     spoke = A[:3, 3] - center

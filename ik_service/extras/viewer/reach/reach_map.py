@@ -212,13 +212,7 @@ class OwnSurvey:
         self._dropped.set()
 
     def run(self) -> ReachMap:
-        """
-        Make the map.
-
-        :raises SurveyDroppedError: it was dropped.
-        :raises IkServiceError: the arm reaches endlessly far, or cannot be rebuilt.
-        :raises MissingExtraError: zarr is not installed.
-        """
+        """Make the map; SurveyDroppedError when dropped, IkServiceError where there is none."""
         return BackgroundWorkers('survey', 1).run(self._run)
 
     def _run(self) -> ReachMap:

@@ -142,14 +142,7 @@ class AccessPolicy:
 def access_policy(
     host: str, port: int, allowed: Iterable[str], own_name: str, token: str
 ) -> AccessPolicy:
-    """
-    Return the policy of a page.
-
-    :param host: address that the page is bound to, or one of :data:`EVERYWHERE`.
-    :param allowed: further host names, from :func:`host_name`.
-    :param token: the secret that is required unless the page is bound to loopback and has no
-        further names.
-    """
+    """Policy of a page; its token counts beyond loopback, or with further host names."""
     allowed = tuple(allowed)
     is_everywhere = host in EVERYWHERE
     is_private = is_loopback(host) and not allowed
