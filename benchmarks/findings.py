@@ -20,14 +20,7 @@ _MAIN = ('panda', 'ur5', 'iiwa14')
 
 @dataclass(frozen=True)
 class Goal:
-    """
-    Bound for a measured number.
-
-    :ivar text: name of the number, with the bound.
-    :ivar bound: the number to be kept.
-    :ivar values: the measured numbers with their cases.
-    :ivar least: whether the bound is a lower one; else it is an upper one.
-    """
+    """Bound for measured numbers, with their cases; an upper one, or the least."""
 
     text: str
     bound: float

@@ -89,13 +89,7 @@ def compare(
 
 
 class Remote:
-    """
-    Library in a process of its own.
-
-    :param name: of the library.
-    :param arm: fields of ``peer_worker.Arm``.
-    :raises AbsentPeerError: with the reason why it has nothing for the arm.
-    """
+    """Library in a process of its own; AbsentPeerError says why it has nothing for the arm."""
 
     def __init__(self, name: str, arm: dict[str, object]) -> None:
         self.name, (self.package, _) = name, MAKERS[name]

@@ -32,12 +32,7 @@ Slide = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class OddArm:
-    """
-    Arm with unusual limits.
-
-    :ivar limits: lower and upper limit by number of the joint; ±2.9 for the others.
-    :ivar reach: range of the targets along the slides of the base [m].
-    """
+    """Arm with unusual limits by number of the joint, and reach of targets along its base [m]."""
 
     name: str
     limits: dict[int, Limits]

@@ -51,13 +51,7 @@ FINGERS = {'panda_finger_joint1': 0.065, 'panda_finger_joint2': 0.065}
 
 @dataclass(frozen=True)
 class Problem:
-    """
-    Problem of the set.
-
-    :ivar objects: by name a box or a cylinder, and (4, 4) its pose [m].
-    :ivar start: (7,) [rad].
-    :ivar goal: (7,) [rad].
-    """
+    """Problem of the set: shapes and poses (4, 4) by name [m], start and goal (7,) [rad]."""
 
     scene: str
     objects: dict[str, tuple[iks.Box | iks.Cylinder | iks.Sphere, np.ndarray]]

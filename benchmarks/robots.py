@@ -76,11 +76,7 @@ SEVEN_JOINTS = ('iiwa7', 'sawyer', 'xarm7')
 
 @dataclass(frozen=True)
 class BenchRobot:
-    """
-    Chain of a robot description.
-
-    :ivar table_row: its row in TRAC-IK's published table; empty when it has none.
-    """
+    """Chain of a description, and its row in TRAC-IK's published table, or empty."""
 
     name: str
     path: Path

@@ -25,13 +25,7 @@ def use_one_core() -> None:
 
 @dataclass
 class Score:
-    """
-    Results of a solver.
-
-    :ivar seconds: time of each solve [s].
-    :ivar solved: whether the verifier accepted each answer.
-    :ivar rounds: mean time of a solve in each round [s].
-    """
+    """Results of a solver: time of each solve, whether accepted, mean time of each round [s]."""
 
     seconds: list[float] = field(default_factory=list)
     solved: list[bool] = field(default_factory=list)

@@ -36,14 +36,7 @@ _HOME = {
 
 @dataclass
 class Follower:
-    """
-    Solver on its way along a path.
-
-    :ivar solution: where it is (n,).
-    :ivar seconds: time of each solve [s].
-    :ivar rounds: mean time in each chunk [s].
-    :ivar motions: largest joint motion between consecutive solutions [rad].
-    """
+    """Solver on its way: solution (n,), times of solves and chunks [s], joint motions [rad]."""
 
     adapter: Adapter
     solution: np.ndarray

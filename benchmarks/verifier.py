@@ -18,13 +18,7 @@ LIMIT_SLACK = 1e-6
 
 @dataclass(frozen=True)
 class Problems:
-    """
-    Reachable targets with seeds.
-
-    :ivar truth: (N, n) the joint vectors that the targets were made of [rad] or [m].
-    :ivar targets: (N, 4, 4) T_base_tip.
-    :ivar seeds: (N, n) [rad] or [m].
-    """
+    """Reachable targets (N, 4, 4) T_base_tip, their joint vectors (N, n), and seeds (N, n)."""
 
     truth: np.ndarray
     targets: np.ndarray

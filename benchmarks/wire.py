@@ -271,11 +271,7 @@ _STOPPED = 1e-4  # velocity that counts as none [rad/s]
 
 
 class ServoWire(Wire):
-    """
-    The same wire, with a model of MoveIt Servo as the node.
-
-    :ivar jog: (n,) velocities that the client wants [rad/s]; None while it sends nothing.
-    """
+    """Wire with a model of MoveIt Servo as node; ``jog`` (n,) [rad/s] is None without commands."""
 
     def __init__(self, graph: GraphTime | None = None, **arguments: object) -> None:
         controller = {'allow_nonzero_velocity_at_trajectory_end': True}

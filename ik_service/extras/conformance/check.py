@@ -86,13 +86,7 @@ class NotSupportedError(IkServiceError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """
-    Outcome of a check.
-
-    :ivar note: figures of a check that passed; otherwise the reason in a sentence.
-    :ivar seconds: how long it took [s].
-    :ivar failure: the request and answer of a check that failed; None for others.
-    """
+    """Outcome of a check: figures or the reason as a note, time [s], and the failure, if any."""
 
     check: Check
     verdict: Verdict

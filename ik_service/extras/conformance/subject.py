@@ -226,13 +226,7 @@ class NoDescriptionError(IkServiceError):
 
 @dataclass(frozen=True)
 class Descriptions:
-    """
-    Description of the server's robot.
-
-    :ivar srdf: SRDF text; empty where there is none.
-    :ivar source: where the URDF comes from, in words.
-    :ivar partial: whether the URDF may be of one planning group only.
-    """
+    """Description of the server's robot, and its source in words; perhaps of one group only."""
 
     urdf: str
     srdf: str

@@ -37,13 +37,7 @@ _BOOLEAN = ('reached', 'free', 'position_reached', 'position_free')
 
 @dataclass(frozen=True)
 class Check:
-    """
-    Sample of the targets that were given up, searched for more thoroughly.
-
-    :ivar tried: targets that were given up, and searched for once more.
-    :ivar found: those of them that were reached then.
-    :ivar given_up: how many targets there are that were given up.
-    """
+    """Sample of given-up targets searched for once more: tried, found, and of how many."""
 
     tried: int
     found: int

@@ -45,11 +45,7 @@ _PATIENCE = 30.0  # without one, before workers are asked whether they are at wo
 
 
 class Work:
-    """
-    Solves of a batch, as they are sent to the workers.
-
-    :param sample: digest of some of them, as the client reads them.
-    """
+    """Solves of a batch for the workers, with a digest of some targets as the client reads."""
 
     def __init__(self, spec: ChainSpec, targets: BlockTargets, sample: str = '') -> None:
         self.spec = spec

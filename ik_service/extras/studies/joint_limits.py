@@ -39,15 +39,7 @@ _PENALTY_WEIGHTS = tuple(10.0**k for k in range(-4, 7))
 
 @dataclass(frozen=True)
 class Record:
-    """
-    Results of a method with a strategy, over all poses.
-
-    :ivar strategy: one of the ``joint_limits`` of :class:`~ik_service.IkOptions`.
-    :ivar penalty_weight: NaN for its default, and without a penalty.
-    :ivar success_percent: share of the poses that was reached; NaN for a refused combination.
-    :ivar within_limits_percent: share of the answers that lie within the limits.
-    :ivar mean_time: in the compiled solver [s].
-    """
+    """Results of a method with a strategy; shares [%], NaN where refused or without a penalty."""
 
     method: str
     strategy: str

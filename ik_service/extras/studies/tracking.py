@@ -50,13 +50,7 @@ _COMPENSATIONS = (1.0, 0.9, 0.0)  # with physics: exact, of a model that is a te
 
 @dataclass(frozen=True)
 class Circle:
-    """
-    A horizontal circle that starts and ends in a pose and keeps its orientation.
-
-    :ivar T_base_start: (4, 4) the pose; the centre lies at its −y side, in the base frame.
-    :ivar radius: [m].
-    :ivar duration: of one turn, at constant speed [s].
-    """
+    """Horizontal circle at the −y side of T_base_start, whose orientation it keeps [m, s]."""
 
     T_base_start: np.ndarray
     radius: float

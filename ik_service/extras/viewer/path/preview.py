@@ -25,13 +25,7 @@ _ROUNDING = 1e-9  # of the fraction
 
 @dataclass(frozen=True)
 class Preview:
-    """
-    Trajectory that a service has found for a path.
-
-    :ivar fraction: the part of the path that it covers, 0 to 1.
-    :ivar reason: why it ends there; empty where nothing was said.
-    :ivar tips: (k, 3) positions of the tip at the trajectory's points, in the base frame [m].
-    """
+    """Motion for a path or its first fraction, 0 to 1, with the reason, and tips (k, 3) [m]."""
 
     trajectory: JointTrajectory
     fraction: float

@@ -48,14 +48,7 @@ class Quantity:
 
 @dataclass(frozen=True)
 class ReachMap:
-    """
-    Reach and dexterity of an arm at N positions.
-
-    :ivar points: (N, 3) float32 [m].
-    :ivar is_reached: (N,) bool, whether the tip gets there.
-    :ivar spacing: distance of neighbours [m]; 0 where there is no grid.
-    :ivar spec: the chain that it was made with.
-    """
+    """Reach and dexterity at positions (N, 3) [m] of a grid with a spacing [m], 0 without one."""
 
     path: Path
     base_link: str

@@ -140,13 +140,7 @@ _LARGEST = 3.0  # size of an arm on an endless rail [m]
 
 @dataclass(frozen=True)
 class RobotView:
-    """
-    Robot to show.
-
-    :ivar size: approximate reach of its tip [m].
-    :ivar speeds: (n,) largest speeds of the chain's joints [rad/s] or [m/s].
-    :ivar remarks: parts of the description not used or not drawn as described, and why.
-    """
+    """Robot to show: reach [m], speeds (n,) of the chain's joints, and faults as remarks."""
 
     arm: Arm
     parts: tuple[Part, ...]
