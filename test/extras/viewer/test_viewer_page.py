@@ -18,17 +18,19 @@ from support.page.browser import (
     View,
     yellow_pixels,
 )
-from support.reach_maps import write_reach
+from support.reach_maps import one_joint_map
 
 pytest.importorskip('viser', reason="viser is not installed: pip install 'ik_service[viewer]'")
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
 pytest.importorskip('control_msgs', reason='control_msgs is needed for its types')
+pytest.importorskip('zarr', reason="zarr comes with the extra 'scale'")
 
 from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
 from support.harness import Bench, START_TIMEOUT, until
 
 import ik_service as iks
+from ik_service.extras.scale import ChainSpec
 from ik_service.extras.viewer.panel.joint_widgets import HOLD_TIME
 from ik_service.ros.common.conversions import pose_from_matrix
 
@@ -125,12 +127,12 @@ def scenario(ros_context, tmp_path_factory, chromium):
 
 def test_the_map_of_the_parameter_is_seen_until_it_is_hidden(bench, chromium, tmp_path):
     """Of a viewer without a node; before the scenario, whose page would make it slow."""
-    points = np.array([[x, y, z] for x in (-0.3, 0.0) for y in (-0.3, 0.3) for z in (0.8, 1.1)])
+    places = [(x, y, z) for x in (-0.3, 0.0) for y in (-0.15, 0.15) for z in (0.8, 1.1)]
+    points, ends = np.array(places), {'base_link': BASE, 'tip_link': TIP}
     # Half of the orientations on the one side, and all on the other.
-    reachable = np.where(points[:, 1] < 0.0, 0.5, 1.0)
-    ends = {'base_link': BASE, 'tip_link': TIP}
-    spacing = np.full(3, 0.3)
-    path = write_reach(tmp_path, points=points, spacing=spacing, reachable=reachable, **ends)
+    reached = np.column_stack([np.full(8, True), points[:, 1] > 0.0])
+    path = tmp_path / 'reach.zarr'
+    one_joint_map(spec=ChainSpec.of(URDF, **ends), positions=points, reached=reached).save(path)
     viewer = bench.start(VIEWER, ready=None, port=0, urdf=URDF, reach=str(path), **ends)
     view = View(chromium, viewer.wait_for(r'ready: (http\S+)', START_TIMEOUT)[1])
     view.close_notices()
