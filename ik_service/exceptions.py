@@ -14,8 +14,7 @@ import os
 
 from ik_service.common.quoting import safe_repr, truncate
 
-_ALIKE = 0.6
-"""Share of two names that has to be the same, so that one may be meant by the other."""
+_ALIKE = 0.6  # share of two names that has to be the same, so that one may be meant by the other
 
 
 class IkServiceError(Exception):

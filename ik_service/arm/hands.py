@@ -10,8 +10,7 @@ from ik_service.model.groups.planning_group import PlanningGroup
 from ik_service.model.joint import Joint
 from ik_service.robot import Robot
 
-_MOST_JOINTS = 12
-"""Joints of a hand, at most, since each is moved by a follower of its own."""
+_MOST_JOINTS = 12  # joints of a hand, at most, since each is moved by a follower of its own
 
 
 @dataclass(frozen=True)

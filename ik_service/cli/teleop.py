@@ -50,14 +50,9 @@ AXES: Mapping[str, int] = {
 
 AXIS_NAMES = ('x', 'y', 'z', 'about x', 'about y', 'about z')
 
-_TAP = 0.12
-"""Time for which a key that is pressed once counts [s]."""
-
-_REPEAT = 0.15
-"""Time between two repeats of a key that is held, at most [s]."""
-
-_DELAY = 0.8
-"""Time until the keyboard begins to repeat, at most [s]."""
+_TAP = 0.12  # time for which a key that is pressed once counts [s]
+_REPEAT = 0.15  # time between two repeats of a key that is held, at most [s]
+_DELAY = 0.8  # time until the keyboard begins to repeat, at most [s]
 
 
 @dataclass(frozen=True)
@@ -180,11 +175,8 @@ DEFAULT_AXES = 'x=1,y=0,z=4,yaw=3'
 DEFAULT_DEADMAN = 4
 """Button above the left trigger of most gamepads."""
 
-_DEAD_ZONE = 0.08
-"""Deflection of an axis below which it counts as centred."""
-
-_LONGEST = 0.25
-"""Time for which a message counts [s]; the driver repeats it more often."""
+_DEAD_ZONE = 0.08  # deflection of an axis below which it counts as centred
+_LONGEST = 0.25  # time for which a message counts [s]; the driver repeats it more often
 
 
 def parse_axes(text: str) -> dict[int, tuple[int, float]]:

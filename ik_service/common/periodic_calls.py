@@ -12,11 +12,8 @@ from typing import Protocol
 _SHORTEST = 0.98
 """Shortest time between two calls, in periods; less than 1, to make up for small delays."""
 
-_REST = 0.6
-"""Shortest time from the end of a call to the next one, in periods."""
-
-_PATIENCE = 0.2
-"""Time that the last call may take when they end [s]."""
+_REST = 0.6  # shortest time from the end of a call to the next one, in periods
+_PATIENCE = 0.2  # time that the last call may take when they end [s]
 
 
 class CallClock(Protocol):

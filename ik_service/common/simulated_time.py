@@ -21,8 +21,7 @@ SETTLED = 0.5
 _SPAN, _FEWEST = 0.25, 3
 """Real time from whose steps the rate is learnt [s], and the least number of steps for that."""
 
-_RECENT = 0.02
-"""Real time of whose steps the one that was delayed least counts [s]."""
+_RECENT = 0.02  # real time of whose steps the one that was delayed least counts [s]
 
 _SETTLES = 0.1
 """Real time within which the estimate comes to where the clock is [s], three steps at least."""

@@ -21,11 +21,8 @@ PATIENCE = 0.5
 TICK_LASTS = 'a tick has not ended'
 """Step of a tick."""
 
-_PERIOD = 0.1
-"""Time between two looks [s]."""
-
-_PAUSE = 10.0
-"""Time after which a lasting stall is reported again [s]."""
+_PERIOD = 0.1  # time between two looks [s]
+_PAUSE = 10.0  # time after which a lasting stall is reported again [s]
 
 _HINT = (
     'Where the innermost call is one of the middleware, it waits there for a lock: with Fast DDS '

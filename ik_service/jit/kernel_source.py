@@ -55,10 +55,8 @@ class _Source(NamedTuple):
 
 _sources: dict[str, _Source | None] = {}
 """Files that this process has read, by path; None where there is no source."""
-_declared: dict[type, set[str]] = {}
-"""Files of the variants and steps for a type, and of the type."""
-_contained: dict[type, Callable] = {}
-"""Step for a type."""
+_declared: dict[type, set[str]] = {}  # files of the variants and steps for a type, and of the type
+_contained: dict[type, Callable] = {}  # step for a type
 
 
 def read_sources(path: str) -> None:
@@ -231,8 +229,7 @@ def _name_of(path: str) -> str:
     return file.relative_to(_ROOT).as_posix() if file.is_relative_to(_ROOT) else file.name
 
 
-_fresh: list[str] = []
-"""Digests of the content of files that are not on disk yet."""
+_fresh: list[str] = []  # digests of the content of files that are not on disk yet
 
 
 @functools.cache

@@ -9,10 +9,8 @@ from xml.etree.ElementTree import Element
 
 from ik_service.common.quoting import named
 
-_ALIKE = 0.7
-"""Least likeness of names, as difflib measures it; ``@xzy`` and ``@xyz`` have 0.75."""
-_MOST_NAMES = 500
-"""Most names that are compared, which takes up to 0.1 s."""
+_ALIKE = 0.7  # least likeness of names, as difflib measures it; ``@xzy`` and ``@xyz`` have 0.75
+_MOST_NAMES = 500  # most names that are compared, which takes up to 0.1 s
 
 Format = Mapping[str, str]
 """Attributes, with a sign @, and child elements by the element; others are not looked into."""

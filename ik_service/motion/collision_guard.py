@@ -45,11 +45,8 @@ of a motion, and one for each end of the two lines that are divided.
 _FIRST_PATH = 2.0 * RESOLUTION
 """Path that has to be free for a motion to start, unless its goal is nearer [m]."""
 
-_BEYOND = 0.2
-"""Thickness of the bodies around the line from joint to joint and the tip [m]."""
-
-_ENDLESS = 1.0
-"""Length that a slide without limits counts for [m]."""
+_BEYOND = 0.2  # thickness of the bodies around the line from joint to joint and the tip [m]
+_ENDLESS = 1.0  # length that a slide without limits counts for [m]
 
 _ROUNDING = 1e-9
 """Share of a second's motion by which a rest position may lie beyond a joint limit."""

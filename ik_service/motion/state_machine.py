@@ -189,8 +189,7 @@ RECENT = 1.0
 _STANDS = 0.2
 """Distance of an arm that still stands where its last motion has ended, in those of noise."""
 
-_SAG = 2.0
-"""Distance from its last command at which an arm may stand, likewise: 0.05 rad or 6 mm."""
+_SAG = 2.0  # distance from its last command at which an arm may stand, likewise: 0.05 rad or 6 mm
 
 
 def start_place(
@@ -251,17 +250,10 @@ _SWITCHED_OFF = 'following is disabled; ~/enable with data: true enables it'
 _ON_A_TRAJECTORY = 'a trajectory is being executed; cancel it, or call ~/stop, first'
 
 
-_HELD = 1.0
-"""Time after the arrival of the arm for which commands go on [s]."""
-
-_LONGEST_WAIT = 1.0
-"""Time for which a target waits for the first joint state [s]."""
-
-_RETURN = 2.0
-"""Longest time in which commands return to an arm that is stuck [s]."""
-
-_BEHIND = 0.05
-"""Delay of commands behind a moving goal before it waits, as time at full speed [s]."""
+_HELD = 1.0  # time after the arrival of the arm for which commands go on [s]
+_LONGEST_WAIT = 1.0  # time for which a target waits for the first joint state [s]
+_RETURN = 2.0  # longest time in which commands return to an arm that is stuck [s]
+_BEHIND = 0.05  # delay of commands behind a moving goal before it waits, as time at full speed [s]
 
 
 class FollowerStateMachine:

@@ -132,14 +132,12 @@ Longest time that one step simulates, unless the period is long [s]: nothing lea
 process was suspended.
 """
 
-_GAP = 0.1
-"""Time without commands that separates two streams of them [s]."""
+_GAP = 0.1  # time without commands that separates two streams of them [s]
 
 _LONGEST_IGNORED = 2.5
 """Longest time for which the stream of commands that a reset interrupted is ignored [s]."""
 
-_NEAR = 0.05
-"""Distance to the arm below which a command is harmless [rad] or [m]."""
+_NEAR = 0.05  # distance to the arm below which a command is harmless [rad] or [m]
 
 JointCommand = tuple[Sequence[str], Sequence[float], Sequence[float]]
 

@@ -104,11 +104,8 @@ def check_start(robot: RobotModel, positions: Mapping[str, float], field: str) -
 _TIMEOUT = 0.1
 """Time after which the speed of a command that has no successor no longer counts [s]."""
 
-_WEIGHT = 0.2
-"""Weight of the last interval between two commands in the usual one."""
-
-_SPARE = 0.01
-"""Share of each distance that may be added to it."""
+_WEIGHT = 0.2  # weight of the last interval between two commands in the usual one
+_SPARE = 0.01  # share of each distance that may be added to it
 
 _MOST = 1.5
 """Largest distance until the next command, over that from the command before to the last."""

@@ -88,8 +88,7 @@ def _words(link: str) -> list[str]:
 
 _ARM_JOINTS = 3
 _FINGER_JOINTS = 2
-_COMPARED = 64
-"""Most candidates that are compared with each other: no robot has so many hands."""
+_COMPARED = 64  # most candidates that are compared with each other: no robot has so many hands
 
 
 def default_tip(model: RobotModel, base_link: str) -> str:

@@ -15,8 +15,7 @@ from ik_service.motion.command.joint_motion import JointMotion, shallow_copy
 from ik_service.motion.command.motion_kernels import FULL_SPEED
 from ik_service.motion.command.motion_limits import AVERAGED, clamped, largest, MotionLimits
 
-_SPACE = 256
-"""Points that are kept before the old ones are dropped."""
+_SPACE = 256  # points that are kept before the old ones are dropped
 
 _LARGEST, _ANY = 0.92, 1e12
 """
@@ -24,8 +23,7 @@ Share of the acceleration that is used at most: a little more than :data:`.motio
 Jerk, and time for a change, that greater ones count as [1/s²] or [s].
 """
 
-_LONGER = 10.0
-"""Ratio of the lengths of two ticks, at most, over which an acceleration goes on."""
+_LONGER = 10.0  # ratio of the lengths of two ticks, at most, over which an acceleration goes on
 
 _PATIENCE, _NOTHING = 4.0, 2e-10
 """Time constant of a return to the average, in ticks; distance that counts as none [s]."""

@@ -281,8 +281,7 @@ class FollowerCommand:
 _EARLY, _LATE = 0.5, 2.0
 """Shares of the period: nothing is commanded sooner; a tick that comes later is late."""
 
-_EVEN = 0.9
-"""Share of the period from which on a tick counts as even."""
+_EVEN = 0.9  # share of the period from which on a tick counts as even
 
 _ON_THE_GOAL = 1e-6
 """Distance from a goal that moves which counts as none, as time at full speed [s]."""

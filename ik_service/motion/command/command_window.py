@@ -43,17 +43,10 @@ from ik_service.paths.trajectory.joint_trajectory import (
     time_powers,
 )
 
-_ROUNDING = 1e-6
-"""Share by which a step may be beyond the limits of its speed and its change."""
-
-_COMING_BACK = 0.1
-"""Time constant with which a motion comes back to the commands [s]."""
-
-_LITTLE = 0.1
-"""Distance made up for in one step, as a share of acceleration times time squared."""
-
-_NO_MOTION = 1e-12
-"""Distance that counts as none [rad] or [m]."""
+_ROUNDING = 1e-6  # share by which a step may be beyond the limits of its speed and its change
+_COMING_BACK = 0.1  # time constant with which a motion comes back to the commands [s]
+_LITTLE = 0.1  # distance made up for in one step, as a share of acceleration times time squared
+_NO_MOTION = 1e-12  # distance that counts as none [rad] or [m]
 
 
 @dataclass(frozen=True)
@@ -161,8 +154,7 @@ def cubic_changes(
     )
 
 
-_LONGEST = 0.5
-"""Longest time in which a motion comes to where it rests [s]."""
+_LONGEST = 0.5  # longest time in which a motion comes to where it rests [s]
 
 _Points = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Times (k,) [s] above 0, positions (k, n) and velocities (k, n)."""
@@ -250,11 +242,8 @@ _LATENESS, _RESERVE, _CORRECTION = 0.3, 2.0, 0.1
 _LATER, _MOST = 3.0, 1.5
 """Reserve for ticks in a row, in ticks as late as the last ones; in periods, at most."""
 
-_GENTLE = 0.1
-"""Share of the acceleration that a change of the ratio takes."""
-
-_SLOWEST = 2.0
-"""Largest ratio."""
+_GENTLE = 0.1  # share of the acceleration that a change of the ratio takes
+_SLOWEST = 2.0  # largest ratio
 
 
 @dataclass(frozen=True)
@@ -317,14 +306,12 @@ command then arrives before the window is played any further than its commands a
 COAST = 0.05
 """Time for which a motion goes on without new commands [s], three periods at least."""
 
-_SPACING = 0.008
-"""Time between points of the past, at least [s]."""
+_SPACING = 0.008  # time between points of the past, at least [s]
 
 _NOTHING, _SAME = 1e-6, 1e-9
 """Lateness that counts as none [s]; difference of positions that does [rad or m]."""
 
-_NEAR = 1e-4
-"""Time between two points that is so short that one of them is enough [s]."""
+_NEAR = 1e-4  # time between two points that is so short that one of them is enough [s]
 
 _STANDS = 0.05
 """Distance from the end of the last motion at which a joint still stands there [rad] or [m]."""

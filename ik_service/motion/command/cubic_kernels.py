@@ -12,8 +12,7 @@ import numpy as np
 from ik_service.jit.compile import short_inlined_kernel, short_kernel
 from ik_service.jit.entry import entry_point
 
-_MOMENTS = 5
-"""Moments at which two motions are compared."""
+_MOMENTS = 5  # moments at which two motions are compared
 
 INSTANT = 0.25e-3
 """Time in which a change of the acceleration within the jerk is no leap [s]."""

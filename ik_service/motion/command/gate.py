@@ -32,11 +32,8 @@ from ik_service.motion.command.vector_kernels import (
     vector_kernels,
 )
 
-_POSITION = 1e-6
-"""Difference of positions that counts as rounding [rad] or [m]."""
-
-_SLOW = 0.1
-"""Share of a period by which sending may be slower without being noticed."""
+_POSITION = 1e-6  # difference of positions that counts as rounding [rad] or [m]
+_SLOW = 0.1  # share of a period by which sending may be slower without being noticed
 
 
 @dataclass(frozen=True)

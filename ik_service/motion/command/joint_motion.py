@@ -28,8 +28,7 @@ from ik_service.motion.command.motion_kernels import (
 )
 from ik_service.motion.command.motion_limits import bound_along, clamped, largest, MotionLimits
 
-_FASTEST = 1e9
-"""Velocity that greater ones count as [rad/s] or [m/s], so that no number overflows."""
+_FASTEST = 1e9  # velocity that greater ones count as [rad/s] or [m/s], so that no number overflows
 
 T = TypeVar('T')
 

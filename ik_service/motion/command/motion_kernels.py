@@ -93,8 +93,7 @@ def write_reachable(state, bounds, scaling, dt):
         state[LOW, i] = min(max(least, -below), state[HIGH, i])
 
 
-_JITTER = 0.02
-"""Share by which a tick may be shorter than the one before in normal operation."""
+_JITTER = 0.02  # share by which a tick may be shorter than the one before in normal operation
 
 
 @short_kernel

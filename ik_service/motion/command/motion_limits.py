@@ -22,8 +22,7 @@ from ik_service.motion.command.motion_kernels import (
 LONGEST_RAMP = 2.0
 """Time in which a command comes to rest from full speed, however gentle its acceleration [s]."""
 
-_LONGEST_WINDOW = 0.5
-"""Longest time over which commands are averaged to limit their jerk [s]."""
+_LONGEST_WINDOW = 0.5  # longest time over which commands are averaged to limit their jerk [s]
 
 AVERAGED = 0.9
 """Share of the acceleration of a motion that is averaged; the rest is room for uneven ticks."""

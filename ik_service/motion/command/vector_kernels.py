@@ -40,8 +40,7 @@ LONGEST_SLOWING = 2.5
 _GOING_ON = 0.5
 """Longest time for which an acceleration within a limited jerk goes on after a change [s]."""
 
-_LATE = 2.0
-"""Periods without a message after which joints may have slowed down by themselves."""
+_LATE = 2.0  # periods without a message after which joints may have slowed down by themselves
 
 _ROUNDING, _SLIGHT, _SHARE = 1e-9, 1e-6, 1e-6
 """Differences of positions [rad] or [m] and of velocities [rad/s] or [m/s], and share of these."""
@@ -56,8 +55,7 @@ the acceleration may change, times the square of a share's shortfall: a moving a
 changes as much faster in uneven steps. Time for which they are [s].
 """
 
-_INSTANT = 1e-9
-"""Shortest time that counts between two messages [s]."""
+_INSTANT = 1e-9  # shortest time that counts between two messages [s]
 
 
 @short_inlined_kernel

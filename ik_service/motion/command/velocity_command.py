@@ -30,8 +30,7 @@ Jerk that greater ones count as, in shares of the velocity limit [1/s²]; share,
 shares, that counts as rounding.
 """
 
-_SLOW = 0.1
-"""Share of the period by which sending may be late without being noticed by the arm."""
+_SLOW = 0.1  # share of the period by which sending may be late without being noticed by the arm
 
 
 class VelocityCommand:

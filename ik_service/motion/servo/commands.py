@@ -17,8 +17,7 @@ from ik_service.kinematics.pose_error import check_transform, frame_of
 
 UNITLESS, SPEED_UNITS = INPUT_TYPES = ('unitless', 'speed_units')
 
-_LARGEST_MARGIN = 0.25
-"""Share of a joint's range that a margin takes up at most."""
+_LARGEST_MARGIN = 0.25  # share of a joint's range that a margin takes up at most
 
 
 @dataclass(frozen=True)

@@ -58,11 +58,8 @@ LEAVING_SINGULARITY = ServoStatus(
 )
 
 
-_APPROACH = 5.0
-"""Speed towards a pose, in its distance a second [1/s]."""
-
-_ARRIVED = 1e-6
-"""Distance from a pose that counts as none [m, rad]."""
+_APPROACH = 5.0  # speed towards a pose, in its distance a second [1/s]
+_ARRIVED = 1e-6  # distance from a pose that counts as none [m, rad]
 
 
 class ServoGoal(MotionGoal):

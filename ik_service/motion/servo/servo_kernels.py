@@ -19,8 +19,7 @@ from ik_service.solvers.loop.linear_algebra import orthogonal_columns
 _BRAKING = 0.5
 """Share of the acceleration that is used before a joint limit; the rest is room for lag."""
 
-_NEXT_TO_NOTHING = 1e-9
-"""Share of the fastest joint's speed that is next to nothing."""
+_NEXT_TO_NOTHING = 1e-9  # share of the fastest joint's speed that is next to nothing
 
 
 @kernel
@@ -107,38 +106,29 @@ def _stopping_speed(distance, braking, dt):
 APPROACHING, HALTED, LEAVING = 1, 2, 4
 """Flags of a motion beside a singularity: parts of it are slowed down, left out, lead away."""
 
-_HORIZON = 0.1
-"""Time in which the motion away from a singularity shall be completed [s]."""
+_HORIZON = 0.1  # time in which the motion away from a singularity shall be completed [s]
 
 _SINGULAR = 1e-6
 """Ratio of singular values at which a joint motion is no longer distinguishable from rounding."""
 
-_NOTHING = 1e-9
-"""Ratio of singular values that only rounding leaves, also there."""
-
-_ASIDE = 1e-4
-"""Distance from the singularity at which the Jacobian is then taken [rad] or [m]."""
-
-_DIFFERENCE = 1e-3
-"""Joint motion over which the curvature is measured [rad] or [m]."""
+_NOTHING = 1e-9  # ratio of singular values that only rounding leaves, also there
+_ASIDE = 1e-4  # distance from the singularity at which the Jacobian is then taken [rad] or [m]
+_DIFFERENCE = 1e-3  # joint motion over which the curvature is measured [rad] or [m]
 
 _CURVED = 0.02
 """Curvature, as a share of the largest singular value [1/rad], that clearly leads away."""
 
-_NOTICED = 0.05
-"""Share of a twist that is worth a message."""
+_NOTICED = 0.05  # share of a twist that is worth a message
 
 _OUTER = 0.7
 """Share of a joint's range, from its middle, within which self-motions leave the joint alone."""
 
-_SELF_MOTION = 0.5
-"""Speed of self-motions, as a share of that of the fastest joint."""
+_SELF_MOTION = 0.5  # speed of self-motions, as a share of that of the fastest joint
 
 _EVASIVE = 0.05
 """Share of a joint's axis among the self-motions from which they can take over its motion."""
 
-_EVASIONS = 3
-"""Joints at their limits whose motion others take over, at most."""
+_EVASIONS = 3  # joints at their limits whose motion others take over, at most
 
 
 @kernel

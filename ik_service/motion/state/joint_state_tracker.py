@@ -18,8 +18,7 @@ Difference between a step and the step back, as a share of the step, up to which
 the same positions; at least half of the noise threshold.
 """
 
-_RETURNS_WITHIN = 0.25
-"""Time within which a joint has to come back from an impossible step [s]."""
+_RETURNS_WITHIN = 0.25  # time within which a joint has to come back from an impossible step [s]
 
 _RETURNS, _STEPS, _PERIOD = 8, 12, 1.0
 """
@@ -87,35 +86,22 @@ class ContradictionMonitor:
 SETTLING_TIME = 0.5
 """Time for which states have to be plausible and still before they are believed again [s]."""
 
-_MARGIN = 1.5
-"""Factor on the velocity limits: an arm may be pushed by hand, or overshoot."""
-
-_SLACK = 0.1
-"""Error of the time of joint states: bunched, delayed, or of several publishers [s]."""
-
-_NOISE = 0.1
-"""Error of a measured position that is not worth a stop [rad] or [m]."""
+_MARGIN = 1.5  # factor on the velocity limits: an arm may be pushed by hand, or overshoot
+_SLACK = 0.1  # error of the time of joint states: bunched, delayed, or of several publishers [s]
+_NOISE = 0.1  # error of a measured position that is not worth a stop [rad] or [m]
 
 _NOISE_SHARE = 0.1
 """Upper bound of the same, as the time that the joint takes for it at full speed [s]."""
 
-_STILL = 0.05
-"""Motion within the settling time that counts as none, as the time at full speed [s]."""
-
-_RECENT = 0.06
-"""Age of the states whose median is where the arm is [s]."""
-
-_SHORTEST = 0.005
-"""Time between states from which a speed can be estimated [s]."""
+_STILL = 0.05  # motion within the settling time that counts as none, as the time at full speed [s]
+_RECENT = 0.06  # age of the states whose median is where the arm is [s]
+_SHORTEST = 0.005  # time between states from which a speed can be estimated [s]
 
 FINE, FINE_LINEAR = 0.025, 0.003
 """Steps of rotary [rad] and sliding joints [m] that may be noise of their encoders."""
 
-_MEDIANS = 7
-"""States of which the median or the speed is taken, at most."""
-
-_FLIPS = 3
-"""Implausible steps back and forth after which there must be two sources of states."""
+_MEDIANS = 7  # states of which the median or the speed is taken, at most
+_FLIPS = 3  # implausible steps back and forth after which there must be two sources of states
 
 
 class PlausibilityMonitor:
@@ -248,20 +234,14 @@ _REST = 0.19
 _COUNTED = 0.1
 """Longest time between two states that counts in full: motion in a gap is not seen [s]."""
 
-_INTERVAL = 0.01
-"""Least time between states that are kept [s]."""
+_INTERVAL = 0.01  # least time between states that are kept [s]
 
 _SET_BACK = 1.0
 """Time by which states may be older than those before, unless the clock was set [s]."""
 
-_KEPT = 32
-"""States that are kept, at most."""
-
-_SWAY = 3.0
-"""Distance between two states of an arm at rest, in tolerances: noise and vibration."""
-
-_ENOUGH = 10
-"""States from which their noise can be estimated."""
+_KEPT = 32  # states that are kept, at most
+_SWAY = 3.0  # distance between two states of an arm at rest, in tolerances: noise and vibration
+_ENOUGH = 10  # states from which their noise can be estimated
 
 _DRIFT_OF_NOISE, _SWAY_OF_NOISE = 4.0, 6.0
 """Allowance for noise beyond that, in standard deviations: of the means, and of a state."""
@@ -352,8 +332,7 @@ Age up to which a state is where the arm is: in [s], and in intervals between tw
 a longer one [s] is a gap.
 """
 
-_AWAITED = 1.0
-"""Time for which a motion waits for states to start from, or for rest, at least [s]."""
+_AWAITED = 1.0  # time for which a motion waits for states to start from, or for rest, at least [s]
 
 _SUSPENDED = 0.1
 """Time without a tick after which the process, and not the source of states, was away [s]."""

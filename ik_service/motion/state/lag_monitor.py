@@ -17,14 +17,9 @@ from ik_service.motion.settings import FollowerSettings
 _LAGS, _CAUGHT_UP = 0.9, 0.5
 _OFF, _SETTLING_TIME = 0.05, 1.0
 
-_DISPLACED = 2.0
-"""Share of the lag limit at which something else must have moved the arm."""
-
-_MOVED_TIME = 0.2
-"""Time for which an arm at rest has to be found elsewhere to count as moved [s]."""
-
-_LEVER = 0.2
-"""Motion of a sliding joint that counts as much as a radian [m]."""
+_DISPLACED = 2.0  # share of the lag limit at which something else must have moved the arm
+_MOVED_TIME = 0.2  # time for which an arm at rest has to be found elsewhere to count as moved [s]
+_LEVER = 0.2  # motion of a sliding joint that counts as much as a radian [m]
 
 _PROGRESS = 0.004
 """Motion of a joint that does not stand still [rad], more than the noise of most encoders."""
@@ -35,8 +30,7 @@ _STANDING = 0.05
 _BRAKING, _LEAD = 0.7, 0.9
 """Shares of the acceleration and of the lead limit that commands plan with to stop in time."""
 
-_WAITS = 0.1
-"""Pace below which commands wait for a joint that stands still."""
+_WAITS = 0.1  # pace below which commands wait for a joint that stands still
 
 _STEEPEST = 50.0
 """Acceleration that is planned with at most, in shares of the velocity limit [1/s]."""

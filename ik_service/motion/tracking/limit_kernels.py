@@ -13,8 +13,7 @@ _FREE = 0.5
 _STRENGTH = 30.0
 """Weight of a joint about halfway from there to its limit; it grows beyond all bounds there."""
 
-_NEAREST = 0.999
-"""Share of the path from there to the limit that nearer ones count as."""
+_NEAREST = 0.999  # share of the path from there to the limit that nearer ones count as
 
 _DAMPING = 1e-6
 """Damping, as a share of the largest diagonal element: of singular values up to 0.1 %."""
@@ -22,8 +21,7 @@ _DAMPING = 1e-6
 _RESULT, _ERROR = 6, 7  # columns of the room, after the matrix
 
 
-_NARROWEST = 1e-4
-"""Half the range of a joint that narrower ones count as [rad] or [m]."""
+_NARROWEST = 1e-4  # half the range of a joint that narrower ones count as [rad] or [m]
 
 
 @short_kernel

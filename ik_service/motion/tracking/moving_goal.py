@@ -24,14 +24,12 @@ from ik_service.motion.command.motion_limits import (
 from ik_service.motion.goal import Step, Tick
 from ik_service.motion.tracking.target_velocity import TargetMotion
 
-_SHORTEST_AHEAD = 0.05
-"""Shortest time ahead for which the target is solved [s]."""
+_SHORTEST_AHEAD = 0.05  # shortest time ahead for which the target is solved [s]
 
 _LONGEST_BEHIND = 0.25
 """Longest time before its last pose for which a target is taken to be on the parabola [s]."""
 
-_SHARE = 0.9
-"""Share of the joints' speeds that a target may ask for; the rest is for catching up."""
+_SHARE = 0.9  # share of the joints' speeds that a target may ask for; the rest is for catching up
 
 Solve = Callable[[np.ndarray, np.ndarray], np.ndarray | None]
 """Of a pose (4, 4) and a seed (n,): the solution beside that (n,); None where there is none."""
@@ -155,8 +153,7 @@ def path_position(
 _ASIDE = 2e-3
 """Distance from the path of a goal up to which commands are on it, as time at full speed [s]."""
 
-_LOOKS = 3
-"""Steps in which the point on the path is found; it is almost straight."""
+_LOOKS = 3  # steps in which the point on the path is found; it is almost straight
 
 _USED_SHARE, _LEAST = 0.8, 0.1
 """Share of the acceleration that is used, and for going faster at least, where bends need it."""
@@ -164,8 +161,7 @@ _USED_SHARE, _LEAST = 0.8, 0.1
 _CATCHING_UP = 1.1
 """Speed along the path that is allowed whatever its bends are, as a share of the goal's."""
 
-_STILL = 1e-9
-"""Speed that counts as none, in shares of full speed."""
+_STILL = 1e-9  # speed that counts as none, in shares of full speed
 
 
 class GoalClock:

@@ -30,23 +30,15 @@ from ik_service.solvers.solver import Solver
 NEAR = 0.1
 """Motion of a joint from one target to the next that is no leap, at most [rad] or [m]."""
 
-_ASIDE = 0.5
-"""Distance of the solution from where the step leads, as a share of the step, at most."""
-
-_SLOW = 0.25
-"""Velocity limit, as a share of the highest, below which a joint is spared."""
-
-_HEAVIEST = 1e-3
-"""One over the weight that slower ones have."""
+_ASIDE = 0.5  # distance of the solution from where the step leads, as a share of the step, at most
+_SLOW = 0.25  # velocity limit, as a share of the highest, below which a joint is spared
+_HEAVIEST = 1e-3  # one over the weight that slower ones have
 
 _STRIDE = 0.02
 """Motion of a joint from one posture to the next on a path that spares slow ones [rad] or [m]."""
 
-_SOONER = 0.8
-"""Share of the time that such a path has to need at most."""
-
-_ROUNDING = 1e-4
-"""Distance that counts as none there [rad] or [m]."""
+_SOONER = 0.8  # share of the time that such a path has to need at most
+_ROUNDING = 1e-4  # distance that counts as none there [rad] or [m]
 
 
 class NextSolver:
@@ -153,8 +145,7 @@ def _ease(velocity: np.ndarray) -> np.ndarray:
 _CLEARLY_NEARER = 0.5
 """Share of the error below which the nearest pose of another configuration is preferred."""
 
-_AS_NEAR = 1e-3
-"""Error up to which the pose in the present configuration is near enough [m, rad]."""
+_AS_NEAR = 1e-3  # error up to which the pose in the present configuration is near enough [m, rad]
 
 
 class NearbySolver:

@@ -29,20 +29,14 @@ _STRIDE, _LONGEST_STRIDE = 0.1, 0.25
 _PROGRESS = 0.01
 """Motion of a joint by which each posture is nearer to the end of a led path, at least [rad]."""
 
-_MOST_LED = 60
-"""Postures of a straight path, at most."""
+_MOST_LED = 60  # postures of a straight path, at most
 
 _SEARCHED_STRIDE = 0.2
 """Motion of a joint from one posture to the next, as wanted while paths are searched for [rad]."""
 
-_NEARER = 0.3
-"""Share of the stride by which such a posture has to be nearer to where it is led."""
-
-_MOST_SEARCHED = 1500
-"""Postures that are tried in a search, at most."""
-
-_SHORTCUTS = 60
-"""Shortcuts that are tried on a path that was found."""
+_NEARER = 0.3  # share of the stride by which such a posture has to be nearer to where it is led
+_MOST_SEARCHED = 1500  # postures that are tried in a search, at most
+_SHORTCUTS = 60  # shortcuts that are tried on a path that was found
 
 
 def straight_path(
@@ -191,14 +185,12 @@ def _length(start: np.ndarray, points: np.ndarray) -> float:
 
 _POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 
-_TURN = 0.1
-"""Weight of turning beside moving, where the tip cannot keep its pose."""
+_TURN = 0.1  # weight of turning beside moving, where the tip cannot keep its pose
 
 _STARTS, _LOOKS = 24, 9
 """Searches for other configurations, where no path reaches the nearest one; looks at the path."""
 
-_SAME = 0.1
-"""Distance of postures that count as one configuration [rad] or [m]."""
+_SAME = 0.1  # distance of postures that count as one configuration [rad] or [m]
 
 
 @dataclass(frozen=True)

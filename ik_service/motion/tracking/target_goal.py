@@ -18,8 +18,7 @@ _SAME_POSITION = 1e-6
 _BEHIND = 0.15
 """Age of the target pose at the commands from which on they keep to its past path [s]."""
 
-_NEARLY_THERE = 0.06
-"""The same, up to when they go straight to where it is by now [s]."""
+_NEARLY_THERE = 0.06  # the same, up to when they go straight to where it is by now [s]
 
 
 class TargetGoal(MotionGoal):

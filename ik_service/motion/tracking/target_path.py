@@ -155,11 +155,8 @@ Time between the samples of the motion [s]; the number before and after one over
 smoothed; and the number ahead that are used.
 """
 
-_BEYOND = 0.1
-"""Time beyond the last posture up to which the motion is sampled [s]."""
-
-_NEAR = 2e-3
-"""Distance of the motion from the path, at most [rad] or [m]."""
+_BEYOND = 0.1  # time beyond the last posture up to which the motion is sampled [s]
+_NEAR = 2e-3  # distance of the motion from the path, at most [rad] or [m]
 
 _ASIDE, _LOST = 2e-3, 6e-3
 """
@@ -173,14 +170,9 @@ _SEARCH_STEPS, _BETWEEN = 5, 0.005
 _SHARE, _LEAST = 0.8, 0.1
 """Share of the acceleration that is used, and for a change of the rate at least."""
 
-_FULL = 0.98
-"""Share of the speeds that is used; the rest is for coming back to the motion."""
-
-_FASTEST = 4.0
-"""Speed along the path, at most, as a share of the target's."""
-
-_STILL = 3e-5
-"""Speed that counts as none, in shares of full speed."""
+_FULL = 0.98  # share of the speeds that is used; the rest is for coming back to the motion
+_FASTEST = 4.0  # speed along the path, at most, as a share of the target's
+_STILL = 3e-5  # speed that counts as none, in shares of full speed
 
 
 def _weights() -> np.ndarray:

@@ -26,14 +26,9 @@ from ik_service.jit.entry import entry_point
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.motion.tracking.target_kernels import fit_motion
 
-_COMPARED = 16
-"""Messages whose delays are compared."""
-
-_LONGEST_DELAY = 0.1
-"""Delay of a message where the clocks of both ends agree, at most [s]."""
-
-_UNSTEADY = 0.25
-"""Difference of two delays beyond which stamps are no times [s]."""
+_COMPARED = 16  # messages whose delays are compared
+_LONGEST_DELAY = 0.1  # delay of a message where the clocks of both ends agree, at most [s]
+_UNSTEADY = 0.25  # difference of two delays beyond which stamps are no times [s]
 
 
 class TargetTimes:
@@ -124,20 +119,17 @@ class TargetGaps:
 FASTEST, FASTEST_TURN = 2.0, 2.0 * np.pi
 """Speeds of a target beyond which it was put elsewhere [m/s], [rad/s]."""
 
-_LONGEST_GAP = 0.3
-"""Time between two targets that belong to one motion, at most [s]."""
+_LONGEST_GAP = 0.3  # time between two targets that belong to one motion, at most [s]
 
 _WINDOW, _LEAST, _MOST = 0.08, 4, 32
 """Age of the targets that are fitted [s]; how many they are, at least and at most."""
 
-_SHORTEST = 1e-3
-"""Time within which two targets count as one [s]."""
+_SHORTEST = 1e-3  # time within which two targets count as one [s]
 
 _MISFIT = 0.2
 """Distance from the fitted motion, as a share of the displacement, that is no motion any more."""
 
-_NOISE = 1e-7
-"""Displacement that counts as none [m], [rad]."""
+_NOISE = 1e-7  # displacement that counts as none [m], [rad]
 
 
 @dataclass(frozen=True)

@@ -60,14 +60,9 @@ def write_highest_squares(spacing, velocity, acceleration, limits, squares):
         squares[i] = low
 
 
-_INTERVALS = 1500
-"""Intervals that a trajectory is divided into, at least."""
-
-_MOST_PARTS = 400
-"""Parts that a segment is divided into, at most."""
-
-_HALVINGS = 12
-"""Halvings in which a rate is found."""
+_INTERVALS = 1500  # intervals that a trajectory is divided into, at least
+_MOST_PARTS = 400  # parts that a segment is divided into, at most
+_HALVINGS = 12  # halvings in which a rate is found
 
 _NOTHING = 1e-12
 

@@ -70,8 +70,7 @@ def _halves(control: np.ndarray) -> np.ndarray:
     return np.concatenate([first, second])
 
 
-_ROUNDING = 1e-3
-"""Share of a limit of velocity or acceleration by which a point may lie beyond it."""
+_ROUNDING = 1e-3  # share of a limit of velocity or acceleration by which a point may lie beyond it
 
 POSITION_ALLOWANCE = 1e-3
 """

@@ -42,8 +42,7 @@ from ik_service.ros.motion.followers import Followers
 LONGEST_AHEAD = 10.0
 """Largest time until a trajectory begins [s]; farther, and the clocks of two machines differ."""
 
-_MOST_NAMED = 5
-"""Joints at fault that a message names."""
+_MOST_NAMED = 5  # joints at fault that a message names
 
 
 def follower_for(followers: Followers, names: Sequence[str]) -> FollowerInterface:

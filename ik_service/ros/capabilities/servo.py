@@ -113,8 +113,7 @@ def pose_from(
     return pose_command(T_base_target, settings), ''
 
 
-_AHEAD = 0.1
-"""Largest lead of a sender's clock [s]."""
+_AHEAD = 0.1  # largest lead of a sender's clock [s]
 
 
 _HINT = '; the clocks of sender and node have to agree, and use_sim_time has to be the same'
@@ -123,8 +122,7 @@ _HINT = '; the clocks of sender and node have to agree, and use_sim_time has to 
 # Only the newest command counts, and best effort receives from publishers of either kind.
 _NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
-_INVALID_FOR = 1.0
-"""Time for which the status reports a command that was ignored [s]."""
+_INVALID_FOR = 1.0  # time for which the status reports a command that was ignored [s]
 
 _SWITCH = 'switch_command_type'
 _PAUSE = 'pause_servo'
@@ -152,8 +150,7 @@ _KINDS = (
     _Kind(ServoCommandType.Request.TWIST, TwistStamped, 'delta_twist_cmds', twist_from),
     _Kind(ServoCommandType.Request.POSE, PoseStamped, 'pose_target_cmds', pose_from),
 )
-_ANY = -1
-"""Number with which all kinds are listened to again."""
+_ANY = -1  # number with which all kinds are listened to again
 
 
 @dataclass

@@ -213,11 +213,8 @@ class AcceptedGoal:
             self.handle.publish_feedback(feedback)
 
 
-_PERIOD = 0.05
-"""Time between two feedbacks [s]."""
-
-_LONGEST_END = LONGEST_RAMP + 0.5
-"""Time within which the commands come to rest after an end [s]."""
+_PERIOD = 0.05  # time between two feedbacks [s]
+_LONGEST_END = LONGEST_RAMP + 0.5  # time within which the commands come to rest after an end [s]
 
 
 class TrajectoryActions(Capability):

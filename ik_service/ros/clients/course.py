@@ -29,8 +29,7 @@ _SETTLING = 0.3, 0.6, 1.2, 2.4, 4.8
 It is seen before it is connected, and requests in between are lost. A lost message of discovery
 comes again within 3 s.
 """
-_SLOWER = 10.0
-"""Number of longest turns after which a client counts as stuck."""
+_SLOWER = 10.0  # number of longest turns after which a client counts as stuck
 _TIMED_OUT = -6
 
 

@@ -32,16 +32,12 @@ from ik_service.ros.motion.parameters import (
 
 _NAME = 'ik_teleop'
 
-_GROUP = 'manipulator'
-"""A name of the default group, unless the node has other ``group_names``."""
+_GROUP = 'manipulator'  # a name of the default group, unless the node has other ``group_names``
 
 _UNITS = (COMMAND_IN_TYPE, SCALE_LINEAR, SCALE_ROTATIONAL, SCALE_JOINT)
 
-_SILENT = 1.0
-"""Time after which the last status tells nothing any more [s]."""
-
-_PATIENCE = 3.0
-"""Time that discovery takes, at most [s]."""
+_SILENT = 1.0  # time after which the last status tells nothing any more [s]
+_PATIENCE = 3.0  # time that discovery takes, at most [s]
 
 
 OnJoystick = Callable[[Sequence[float], Sequence[int]], None]

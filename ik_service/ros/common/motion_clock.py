@@ -14,8 +14,7 @@ from ik_service.common.simulated_time import SimulatedTime
 _POLL = 0.0025
 """Longest time between two readings of a simulated clock while something waits for it [s]."""
 
-_BEHIND = 0.05
-"""Largest lag of a controller's clock behind this one without simulated time [s]."""
+_BEHIND = 0.05  # largest lag of a controller's clock behind this one without simulated time [s]
 
 _PAUSED, _SLEEP = 0.5, 0.005
 """Real time after which a clock that stands is paused, and between two checks of it [s]."""

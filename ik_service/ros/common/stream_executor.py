@@ -33,11 +33,8 @@ from ik_service.ros.common.runtime import spinning
 
 T = TypeVar('T')
 
-_MOST_AT_ONCE = 16
-"""Messages of a subscription that are taken before those of the others."""
-
-_LEAVING = 0.1
-"""Time that a callback may take when its node leaves [s]."""
+_MOST_AT_ONCE = 16  # messages of a subscription that are taken before those of the others
+_LEAVING = 0.1  # time that a callback may take when its node leaves [s]
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,11 +244,8 @@ def _finish(step: Coroutine[Any, Any, object]) -> None:
         step.send(None)
 
 
-_REST = 1e-3
-"""Time for which joint states of several arms gather [s]."""
-
-_PATIENCE = 0.02
-"""Time for which targets wait for those of other arms, at most [s]."""
+_REST = 1e-3  # time for which joint states of several arms gather [s]
+_PATIENCE = 0.02  # time for which targets wait for those of other arms, at most [s]
 
 
 class SharedThreads:

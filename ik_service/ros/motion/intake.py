@@ -143,8 +143,7 @@ _ELSEWHERE = 0.005
 _MOST_SETS, _MOST_STRANGERS = 64, 200
 """Sets of names that are remembered, and names that are no joints, at most."""
 
-_MOST_NAMED = 3
-"""Joints that a message names."""
+_MOST_NAMED = 3  # joints that a message names
 
 
 class JointStateIntake:
@@ -235,8 +234,7 @@ class JointStateIntake:
         return then if (away > _ELSEWHERE).any() else None
 
 
-_TWIST_TIMEOUT = 0.1
-"""Time for which a velocity counts for the poses that come [s]."""
+_TWIST_TIMEOUT = 0.1  # time for which a velocity counts for the poses that come [s]
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,7 @@ _REPLACES = 'allow_trajectory_replacement'
 _BLENDS = 'positions_upsampling.enable'
 """Parameter that came with those that blend a trajectory into the active one."""
 
-_AGAIN = 5.0
-"""Time after which a controller is asked again, as its parameters can be changed [s]."""
+_AGAIN = 5.0  # time after which a controller is asked again, as its parameters can be changed [s]
 
 _PATIENCE = 3.0
 """Time within which a controller that has come has to answer [s]; motions wait for it so long."""

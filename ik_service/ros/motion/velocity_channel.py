@@ -12,11 +12,8 @@ from ik_service.motion.command.velocity_command import VelocityCommand
 from ik_service.motion.target_follower import TargetFollower
 from ik_service.ros.motion.command_channels import CommandChannel, CommandedGroup, multi_array
 
-_FRESH = 0.1
-"""Age up to which a joint state tells how far the arm is from its command [s]."""
-
-_REMEMBERED = 0.5
-"""Time for which commands are remembered, to compare joint states with them [s]."""
+_FRESH = 0.1  # age up to which a joint state tells how far the arm is from its command [s]
+_REMEMBERED = 0.5  # time for which commands are remembered, to compare joint states with them [s]
 
 
 class VelocityChannel(CommandChannel):

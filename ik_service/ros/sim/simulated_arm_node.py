@@ -58,8 +58,7 @@ from ik_service.sim.simulated_arm import check_start, SimulatedArm
 
 _PERIOD = 0.05  # between two checks of the hand [s]
 
-_REACHED = 1e-3
-"""Distance from the goal at which it is reached [m] or [rad]."""
+_REACHED = 1e-3  # distance from the goal at which it is reached [m] or [rad]
 
 _STALLED_SPEED, _STALLED_TIME = 1e-3, 1.0
 """A hand that is slower than this [m/s] or [rad/s] for so long [s] has stalled."""
@@ -159,8 +158,7 @@ def gripper_joint(robot: Robot) -> str:
     return next(iter(gripper_joints(hands).values()), '')
 
 
-_SLOW = 0.9
-"""Real-time factor below which the simulation is too slow."""
+_SLOW = 0.9  # real-time factor below which the simulation is too slow
 
 _PATIENCE = 2
 """Slow reports in a row before that is logged; starting programs make the first ones slow."""
