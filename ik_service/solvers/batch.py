@@ -361,7 +361,7 @@ class _Job:
         guessed: bool,
         test: CollisionTest | None,
     ) -> None:
-        self._solver = solver if test is None else solver.candidates
+        self._solver = solver if test is None else solver.candidates()
         self._rows = rows
         self._chained = chained
         self._guessed = guessed

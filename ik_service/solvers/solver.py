@@ -7,7 +7,6 @@ from dataclasses import fields, replace
 from functools import cached_property, lru_cache
 from importlib import import_module
 import math
-import threading
 from time import perf_counter, perf_counter_ns
 from typing import Any, NoReturn, Protocol, TYPE_CHECKING
 
@@ -166,7 +165,9 @@ class Solver:
         if collisions is not None:
             collision_test(collisions, chain)
         self._lists = self.options.prefer == 'nearest' and one and self._effort_is_free()
-        self._thread = threading.local()
+        # Of solves that are over, for the next ones; several at once have one each.
+        self._idle: list[tuple[Callable, Problem, Settings, Workspace]] = []
+        self._pausing: list[Solver] = []
 
     def _prepare_tree(self, tree: KinematicTree, spec: SolverSpec, guess: object) -> None:
         """Take the parts for trees, which are imported when there is one."""
@@ -202,14 +203,8 @@ class Solver:
         :raises OptionError: when the timeout is not valid.
         :raises SolverSpecError: when the step of a user's method cannot be compiled, or raises.
         """
-        thread = self._thread
-        try:
-            kernel, problem, settings, work = thread.prepared
-        except AttributeError:  # this thread's first solve, or answers are to be free
-            if collisions is None:
-                collisions = self.collisions
-            if collisions is None:
-                kernel, problem, settings, work = thread.prepared = self._prepare()
+        if collisions is None:
+            collisions = self.collisions
         if self._lists:
             listed = self._listed(target, seed, timeout, collisions)
             if listed is not None:
@@ -218,39 +213,50 @@ class Solver:
             return solve_free(self, target, seed, timeout, collisions)
         if self._tree is not None:
             target = self._tree.packed(target)
-        if self.guess is not None:
-            settings.nearness[0] = self._nearness(guessed=seed is None)
-        if seed is None:
-            seed = self.chain.middle if self.guess is None else self.start_for(target)
+        first = seed
+        if first is None:
+            first = self.chain.middle if self.guess is None else self.start_for(target)
         try:
             T = np.ascontiguousarray(target)
-            start = np.ascontiguousarray(seed)
+            start = np.ascontiguousarray(first)
         except Exception:  # ragged, or anything that an object raises that is asked for its array
-            self._refuse(target, seed)
+            self._refuse(target, first)
         if T.dtype is not _FLOAT or start.dtype is not _FLOAT:
             if isinstance(target, Task):
-                return self.with_tolerances.solve(target, seed, timeout)
+                return self.with_tolerances.solve(target, first, timeout)
             T = real_array(target, 'target')  # type: ignore[arg-type]
-            start = real_array(seed, 'seed')
+            start = real_array(first, 'seed')
         if T.ndim != 2 or start.ndim != 1:  # the kernel looks at their sizes
-            self._refuse(target, seed)
-        if timeout is not None:
-            settings.timeout[0] = nanoseconds(timeout)
-        trace = self._no_trace
-        if self._records:
-            trace = _room_for_trace(settings, self.chain.n)
+            self._refuse(target, first)
+        limit = None if timeout is None else nanoseconds(timeout)
+        trace, recorded = self._no_trace, None
         q: np.ndarray = self.chain.middle.copy()  # half the time of an empty one
+        idle = self._idle
         try:
+            parts = idle.pop()
+        except IndexError:  # the first solve, or more at once than ever
+            parts = self._prepare()
+        kernel, problem, settings, work = parts
+        try:
+            if limit is not None:
+                settings.timeout[0] = limit
+            if self.guess is not None:
+                settings.nearness[0] = self._nearness(guessed=seed is None)
+            if self._records:
+                trace = _room_for_trace(settings, self.chain.n)
             status, position_error, orientation_error, iterations, searches, elapsed = kernel(
                 problem, self.parameters, T, start, q, trace
             )
+            if self._records:
+                recorded = _read_trace(trace[: work.recorded[0]], self.chain.n)
         except Exception as error:
             raise step_error(self.name, error) from error
         finally:
-            if timeout is not None:
+            if limit is not None:
                 settings.timeout[0] = self._timeout
+            idle.append(parts)
         if status == search.FAULTY:
-            self._refuse(target, seed)
+            self._refuse(target, first)
         # Read-only; naming the argument would double the time.
         q.setflags(False)  # type: ignore[call-arg]
         # Made without the constructor: that of a frozen dataclass takes as long as an easy solve.
@@ -262,12 +268,10 @@ class Solver:
         result.iterations = iterations
         result.searches = searches
         result.solve_time = elapsed * 1e-9
-        result.trace = None
+        result.trace = recorded
         result.remark = self.remark
         if status and self.hint and result.status in HINTED:
             result.hint = self.hint
-        if self._records:
-            result.trace = _read_trace(trace[: work.recorded[0]], self.chain.n)
         result.__class__ = IkResult
         return result
 
@@ -363,16 +367,18 @@ class Solver:
         tree = KinematicTree.of_chain(self.chain)
         return Solver(tree, self.name, options, collisions=self.collisions)
 
-    @cached_property
     def candidates(self) -> Solver:
-        """The solver whose solves pause at every solution, to be taken up again."""
-        solver = type(self)(self.chain, self.name, self.options, self.guess)
-        solver.pauses = True
-        return solver
+        """Return a solver, for one thread, that pauses at every solution, to be taken up again."""
+        try:
+            return self._pausing.pop()
+        except IndexError:
+            solver = type(self)(self.chain, self.name, self.options, self.guess)
+            solver.pauses = True
+            return solver
 
     def progress(self) -> tuple[Settings, Workspace]:
-        """Return the settings and the workspace of this thread's last solve."""
-        _, _, settings, work = self._thread.prepared
+        """Return the settings and the workspace of the last solve of such a solver."""
+        _, _, settings, work = self._idle[-1]
         return settings, work
 
     @property
@@ -545,11 +551,12 @@ def solve_free(
     if isinstance(target, Task) and not isinstance(solver.chain, KinematicTree):
         solver = solver.with_tolerances
     test = collision_test(collisions, solver.chain)
-    solver = solver.candidates
-    results = [solver.solve(target, seed, timeout)]
+    pausing = solver.candidates()
+    results = [pausing.solve(target, seed, timeout)]
     if not results[0].success:
+        solver._pausing.append(pausing)
         return results[0]
-    settings, work = solver.progress()
+    settings, work = pausing.progress()
     limit = int(settings.timeout[0]) if timeout is None else nanoseconds(timeout)
     free, best, bodies, spent = False, results[0], None, 0
     work.kept[0] = nearest = math.inf
@@ -567,9 +574,10 @@ def solve_free(
             work.searched[0], work.spent[0] = results[-1].searches, spent
             if work.searched[0] >= settings.max_searches[0] or spent >= limit:
                 break
-            results.append(solver.solve(target, seed, timeout))
+            results.append(pausing.solve(target, seed, timeout))
     finally:
         work.searched[0] = work.spent[0] = 0
+        solver._pausing.append(pausing)
     return _answer(best, bodies, results, spent)
 
 
