@@ -131,20 +131,11 @@ class Arm:
         return groups
 
     def has_link(self, name: str) -> bool:
-        """
-        Return whether the robot has a link of that name.
-
-        :param name: the name.
-        """
+        """Return whether the robot has a link of that name."""
         return name in self._links
 
     def link_poses(self, positions: np.ndarray) -> dict[str, np.ndarray]:
-        """
-        Return the pose of every link in the frame of the root link.
-
-        :param positions: (m,) full posture [rad] or [m].
-        :returns: (4, 4) T_root_link [m] by link name.
-        """
+        """Return (4, 4) T_root_link [m] of every link by name, in a full posture (m,)."""
         return link_poses(self.robot, self.postures.by_name(positions))
 
     def pose_of(self, link: str, frame: str, positions: np.ndarray) -> np.ndarray:
@@ -160,12 +151,7 @@ class Arm:
         return inverse_transform(T_root_frame) @ self.link_frames.root_from_link(link, positions)
 
     def joints_that_move(self, links: Iterable[str]) -> np.ndarray:
-        """
-        Return which joints the poses of links in the frame of the root link depend on.
-
-        :param links: names of links.
-        :returns: indices of the joints in the full posture.
-        """
+        """Return the indices of the joints that the poses of links, from the root, depend on."""
         moving = [self.link_frames.moving(link) for link in links]
         return np.unique(np.concatenate([np.empty(0, np.intp), *moving]))
 

@@ -247,12 +247,7 @@ class TreePreparation:
         self._places = threading.Semaphore(MOST_TREE_REQUESTS)
 
     def begin(self, arm: Arm, settings: SolverSettings) -> None:
-        """
-        Begin the compilation, in a thread of its own.
-
-        :param arm: the arm.
-        :param settings: name and options of the solver.
-        """
+        """Begin the compilation for an arm and the settings of a solver, in a thread."""
         prepared = arm.group.tree_solvers[arm.group.tip_links, settings]
 
         def prepare() -> None:

@@ -73,11 +73,7 @@ def _shared(options: IkOptions) -> IkOptions:
 
 
 def without_chain_options(settings: SolverSettings) -> SolverSettings:
-    """
-    Return settings without the parts that hold for one chain only: postures and learned seeds.
-
-    :param settings: those of the node, which are meant for the default group.
-    """
+    """Return the node's settings without what holds for one chain: postures, learned seeds."""
     options = settings.options
     posture = options.objective == 'preferred_posture'
     if not (posture or options.seed_source != 'given' or options.element_displacements):
@@ -169,11 +165,7 @@ class ArmGroup:
         self.tree_solvers = Prepared(self._prepare_tree)
 
     def solver(self, settings: SolverSettings) -> PreparedSolver:
-        """
-        Return the solver for all tips of the group.
-
-        :param settings: name and options of the node's solver.
-        """
+        """Return the solver for all tips of the group, by the settings of the node's."""
         if len(self.tip_links) == 1:
             return self.chain_solvers['', settings]
         return self.tree_solvers[self.tip_links, settings]

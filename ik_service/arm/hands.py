@@ -46,11 +46,7 @@ def hands_of(robot: Robot, arm_joints: Collection[str]) -> tuple[Hand, ...]:
 
 
 def gripper_joints(hands: Iterable[Hand]) -> dict[str, str]:
-    """
-    Return the joint of each hand that one joint opens and closes, by the name of the hand.
-
-    :param hands: the hands of a robot.
-    """
+    """Return the joint of each hand that one joint opens and closes, by the name of the hand."""
     return {hand.name: hand.joint_names[0] for hand in hands if len(hand.joint_names) == 1}
 
 

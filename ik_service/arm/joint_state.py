@@ -150,12 +150,7 @@ class PostureSpace:
         return indices
 
     def complete(self, positions: np.ndarray) -> np.ndarray:
-        """
-        Put locked and mimic joints of a full posture where they have to be, in place.
-
-        :param positions: (m,) [rad] or [m], or (m, N) of many postures.
-        :returns: the same array.
-        """
+        """Put locked and mimic joints of postures (m,) or (m, N) in place, and return these."""
         for i, value in self._locked:
             positions[i] = value
         for i, source, multiplier, offset in self._mimics:
@@ -203,11 +198,7 @@ class PostureSpace:
         return self._near_zero.copy()
 
     def by_name(self, positions: np.ndarray) -> dict[str, float]:
-        """
-        Return a full posture by joint name.
-
-        :param positions: (m,) full posture [rad] or [m].
-        """
+        """Return a full posture (m,) [rad] or [m] by joint name."""
         return dict(zip(self.names, positions.tolist(), strict=True))
 
     def _look_up(self, names: tuple[str, ...]) -> np.ndarray:

@@ -160,12 +160,7 @@ def _only(bounds: Sequence[AnyBound]) -> AnyBound | None:
 
 
 def beyond(bound: Bound, T_base_link: np.ndarray) -> tuple[float, str]:
-    """
-    Return by how much a pose of a link is outside a constraint, and the unit.
-
-    :param bound: the constraint.
-    :param T_base_link: (4, 4) the pose.
-    """
+    """Return by how much (4, 4) T_base_link is outside a constraint, and the unit."""
     if isinstance(bound, OrientationBound):
         target = rigid_transform(bound.rotation, T_base_link[:3, 3])
         task = Task(target, None, None, (0.0, 0.0, 0.0), bound.tolerances, bound.parameterization)
@@ -204,12 +199,7 @@ def check_still(bound: Bound, T_base_link: np.ndarray) -> None:
 
 
 def combinations(alternatives: Sequence[Sequence[Tasks]]) -> list[Tasks]:
-    """
-    Return all choices of one alternative each, merged.
-
-    :param alternatives: alternatives for different links.
-    :raises ConstraintError: there are too many.
-    """
+    """Return all choices of one alternative each, merged; raises ConstraintError for too many."""
     count = math.prod(len(choices) for choices in alternatives)
     if count > _MOST_TASKS:
         raise ConstraintError(
@@ -248,11 +238,7 @@ class BoundTest:
         self._posture, self._indices = posture.copy(), indices
 
     def first_contact(self, q: np.ndarray) -> Bodies | None:
-        """
-        Return the field and the link of a constraint that does not hold; None where all hold.
-
-        :param q: (n,) [rad] or [m].
-        """
+        """Return field and link of a constraint that does not hold at q (n,); None for none."""
         posture = self._posture.copy()
         posture[self._indices] = q
         self._arm.postures.complete(posture)
@@ -263,13 +249,7 @@ class BoundTest:
         return None
 
     def colliding(self, Q: np.ndarray, threads: int = 1) -> np.ndarray:
-        """
-        Return at which of many joint vectors some constraint does not hold.
-
-        :param Q: (N, n) [rad] or [m].
-        :param threads: not used.
-        :returns: (N,) bool.
-        """
+        """Return at which (N,) of joint vectors (N, n) some constraint does not hold."""
         return np.array([self.first_contact(q) is not None for q in Q], bool)
 
 
@@ -284,22 +264,12 @@ class AllTests:
         self._tests = tests
 
     def first_contact(self, q: np.ndarray) -> Bodies | None:
-        """
-        Return the contact of the first test that finds one.
-
-        :param q: (n,) [rad] or [m].
-        """
+        """Return the contact of the first test that finds one at q (n,) [rad] or [m]."""
         found = (test.first_contact(q) for test in self._tests)
         return next((bodies for bodies in found if bodies is not None), None)
 
     def colliding(self, Q: np.ndarray, threads: int = 1) -> np.ndarray:
-        """
-        Return in which of many joint vectors some test finds something.
-
-        :param Q: (N, n) [rad] or [m].
-        :param threads: number of threads.
-        :returns: (N,) bool.
-        """
+        """Return in which (N,) of joint vectors (N, n) some test finds something."""
         found = np.zeros(len(Q), bool)
         for test in self._tests:
             left = ~found

@@ -198,11 +198,7 @@ class ArmLoader:
         self._thread.start()
 
     def submit(self, build: Callable[[], Arm]) -> None:
-        """
-        Build an arm as soon as possible.
-
-        :param build: builds it; replaces one that still waits.
-        """
+        """Build an arm as soon as possible, by a function, instead of one that still waits."""
         with self._news:
             self._waiting = build
             self._news.notify()

@@ -116,20 +116,12 @@ class MeasuredState:
         return (positions, oldest) if oldest > -math.inf else None
 
     def velocities(self, indices: np.ndarray) -> np.ndarray:
-        """
-        Return measured velocities (n,) [rad/s] or [m/s]; NaN where the last state gave none.
-
-        :param indices: (n,) indices of the joints in the full posture.
-        """
+        """Return measured velocities (n,) [rad/s] or [m/s]; NaN where the last state gave none."""
         with self._lock:
             return self._velocities[indices]
 
     def unmeasured(self, indices: np.ndarray) -> np.ndarray:
-        """
-        Return those of some joints that were never measured.
-
-        :param indices: indices of the joints in the full posture.
-        """
+        """Return those of some joints, by their indices, that were never measured."""
         return indices[self._arrivals[indices] == -math.inf]
 
     def left_out(self, indices: np.ndarray, age: float) -> np.ndarray:

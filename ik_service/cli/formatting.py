@@ -16,12 +16,7 @@ _FAR = 10.0  # a distance that is written in metres [m]
 
 
 def labelled(label: str, text: str) -> list[str]:
-    """
-    Return a text with a label before it, as lines of limited width.
-
-    :param label: in the first column of the first line.
-    :param text: in the second column.
-    """
+    """Return a text in a second column, after a label in the first line of the first one."""
     indent = ' ' * _LABEL
     wrapped = textwrap.wrap(
         text, _WIDTH - _LABEL, drop_whitespace=False, break_on_hyphens=False
@@ -68,12 +63,7 @@ def pose_text(T: np.ndarray, turned: bool = True, *free: str, digits: int = 4) -
 
 
 def effort_text(iterations: int, searches: int) -> str:
-    """
-    Return the effort of a solve.
-
-    :param iterations: over all searches.
-    :param searches: how many.
-    """
+    """Return the effort of a solve: iterations over all searches, and searches."""
     return (
         f'{iterations} iteration{"" if iterations == 1 else "s"} in '
         f'{searches} search{"" if searches == 1 else "es"}'
@@ -81,24 +71,14 @@ def effort_text(iterations: int, searches: int) -> str:
 
 
 def joint_value_text(value: float, slides: bool) -> tuple[str, str]:
-    """
-    Return a joint value in the unit of the URDF, and in degrees; the latter is empty for a length.
-
-    :param value: [rad] or [m].
-    :param slides: whether the joint is prismatic.
-    """
+    """Return a joint value in the unit of the URDF, and in degrees, empty for a slide."""
     if slides:
         return f'{number_text(value, 4)} m  ', ''
     return f'{number_text(value, 4)} rad', f'{number_text(math.degrees(value), 2)}°'
 
 
 def motion_text(value: float, slides: bool) -> str:
-    """
-    Return the motion of a joint with its sign, in degrees or metres.
-
-    :param value: [rad] or [m].
-    :param slides: whether the joint is prismatic.
-    """
+    """Return the motion of a joint with its sign, in degrees, or in metres of a slide."""
     number, digits, unit = (value, 4, ' m') if slides else (math.degrees(value), 2, '°')
     if abs(number) >= 1e5:
         return f'{number:+.3g}{unit}'
@@ -121,50 +101,29 @@ def limits_text(lower: float, upper: float, slides: bool) -> str:
 
 
 def distance_text(distance: float) -> str:
-    """
-    Return a distance in millimetres, or in metres from 10 m on.
-
-    :param distance: [m].
-    """
+    """Return a distance [m] in millimetres, or in metres from 10 m on."""
     return f'{distance:.4g} m' if distance >= _FAR else f'{size_text(distance * 1e3)} mm'
 
 
 def angle_text(angle: float) -> str:
-    """
-    Return an angle in degrees.
-
-    :param angle: [rad], 0 or more.
-    """
+    """Return an angle [rad], not negative, in degrees."""
     return f'{size_text(math.degrees(angle))}°'
 
 
 def time_text(seconds: float) -> str:
-    """
-    Return a time in seconds, milliseconds or microseconds.
-
-    :param seconds: [s].
-    """
+    """Return a time [s] in seconds, milliseconds or microseconds."""
     if seconds >= 1.0:
         return f'{seconds:.3g} s'
     return f'{seconds * 1e3:.3g} ms' if seconds >= 1e-3 else f'{seconds * 1e6:.3g} µs'
 
 
 def size_text(value: float) -> str:
-    """
-    Return a size with three digits, without an exponent from 0.001 to 100,000.
-
-    :param value: 0 or more.
-    """
+    """Return a size with three digits, without an exponent from 0.001 to 100,000."""
     if value == 0.0 or 1e-3 <= value < 1e5:
         return f'{value:.3g}' if value < 1000.0 else f'{value:.0f}'
     return f'{value:.2g}'
 
 
 def number_text(value: float, digits: int) -> str:
-    """
-    Return a rounded number; a zero has no sign.
-
-    :param value: the number.
-    :param digits: behind the point.
-    """
+    """Return a number rounded to digits behind the point; a zero has no sign."""
     return f'{round(value, digits) + 0.0:.{digits}f}'

@@ -131,11 +131,7 @@ KEYS_TEXT = """\
 
 
 def motion_text(motion: Motion | None, joints: tuple[str, ...]) -> str:
-    """
-    Return a motion in words.
-
-    :param motion: the motion; None for none.
-    """
+    """Return a motion in words; None is none."""
     if motion is None:
         return 'at rest'
     if motion.joint >= 0:
@@ -219,11 +215,7 @@ class Joystick:
         )
 
     def take(self, axes: Sequence[float], buttons: Sequence[int], now: float) -> None:
-        """
-        Take in a message of the driver.
-
-        :param axes: deflections, −1 to 1.
-        """
+        """Take in a message of the driver: the deflections, −1 to 1."""
         wanted = max((number for number, _ in self._axes.values()), default=-1)
         self.fault = ''
         if wanted >= len(axes):
@@ -394,11 +386,7 @@ class Session:
         self._shown_at = -float('inf')
 
     def on_joystick(self, axes: Sequence[float], buttons: Sequence[int]) -> None:
-        """
-        Take in a message of the joystick.
-
-        :param axes: deflections, −1 to 1.
-        """
+        """Take in a message of the joystick: the deflections, −1 to 1."""
         assert self._joystick is not None
         self._joystick.take(axes, buttons, time.monotonic())
 

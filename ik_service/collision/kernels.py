@@ -114,11 +114,7 @@ def separates_along_axes(pair, i):
 
 @inner_kernel
 def apart(pair):
-    """
-    Return whether two outlines are proven to be apart.
-
-    :param pair: (2, 17) the outlines.
-    """
+    """Return whether two outlines, pair (2, 17), are proven to be apart."""
     for i in range(2):
         if pair[i, 16] == 2.0:
             return separates(pair, pair[i, 6], pair[i, 7], pair[i, 8])

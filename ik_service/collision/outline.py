@@ -82,11 +82,7 @@ class Outline:
     surface: bytes = b''
 
     def grown(self, margin: float) -> Outline:
-        """
-        Return the outline of all that lies within a distance of the shape.
-
-        :param margin: the distance [m].
-        """
+        """Return the outline of all that lies within a distance [m] of the shape."""
         if margin == 0.0 or self.sizes[4] == PLANE:
             return self
         x, y, z, rounding, kind = self.sizes

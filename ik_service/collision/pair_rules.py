@@ -58,11 +58,7 @@ def model_digest(model: CheckedRobot) -> str:
 
 
 def load_pairs(digest: str) -> dict[frozenset[str], str] | None:
-    """
-    Return the pairs of a robot with their reasons; None where none are kept.
-
-    :param digest: as :func:`model_digest` returns it.
-    """
+    """Return the pairs, with reasons, kept under :func:`model_digest`; None for none."""
     path = _path(digest)
     with suppress(OSError, ValueError):
         data = None if path is None else read_checked(path)
@@ -72,11 +68,7 @@ def load_pairs(digest: str) -> dict[frozenset[str], str] | None:
 
 
 def save_pairs(digest: str, pairs: Mapping[frozenset[str], str]) -> None:
-    """
-    Keep the pairs of a robot, where possible.
-
-    :param digest: as :func:`model_digest` returns it.
-    """
+    """Keep the pairs of a robot under its :func:`model_digest`, where possible."""
     path = _path(digest)
     if path is not None:
         data = json.dumps([[*sorted(pair), reason] for pair, reason in pairs.items()]).encode()
@@ -112,12 +104,7 @@ Pairs = Mapping[frozenset[str], str]
 
 
 def given_pairs(semantics: Semantics, links: tuple[str, ...]) -> Pairs | None:
-    """
-    Return the pairs that an SRDF disables; None where it disables nothing.
-
-    :param semantics: the SRDF.
-    :param links: all links of the robot.
-    """
+    """Return the pairs of links that an SRDF disables; None where it disables nothing."""
     pairs = dict(semantics.disabled_pairs)
     for link in semantics.unchecked_links:
         for other in (other for other in links if other != link):
@@ -150,11 +137,7 @@ def known_pairs(model: CheckedRobot) -> Pairs:
 
 
 def home_contacts(model: CheckedRobot) -> tuple[tuple[str, str], ...]:
-    """
-    Return the pairs of links that are checked and collide at home.
-
-    :param model: the robot.
-    """
+    """Return the pairs of links that are checked and collide at home."""
     pairs = _colliding(model, model.arrays, model.home)
     links = {link: number for number, link in enumerate(model.robot.links)}
     ordered = (sorted(pair, key=links.__getitem__) for pair in pairs)
@@ -189,13 +172,7 @@ def _owners(model: CheckedRobot, i: int, j: int) -> frozenset[str]:
 
 
 def random_postures(model: CheckedRobot, count: int) -> np.ndarray:
-    """
-    Return random postures within the limits, the same ones each time.
-
-    :param model: the robot.
-    :param count: how many.
-    :returns: (count, m) [rad] or [m].
-    """
+    """Return random postures (count, m) within the limits, the same ones each time."""
     joints = [model.robot.joints[name] for name in model.joint_names]
     lower, upper = sampling_bounds(
         [joint.limits.lower for joint in joints],
@@ -277,11 +254,7 @@ _MOST = 100  # pairs of one reason that are named
 
 
 def left_out_text(checker: CollisionChecker) -> str:
-    """
-    Return which pairs of links are not checked with each other, and why; empty for none.
-
-    :param checker: the checker.
-    """
+    """Return which pairs of links are not checked with each other, and why; '' for none."""
     reasons: dict[str, list[str]] = {}
     for pair, reason in checker.disabled_pairs.items():
         reasons.setdefault(reason or 'by the SRDF', []).append(' – '.join(sorted(pair)))
@@ -289,11 +262,7 @@ def left_out_text(checker: CollisionChecker) -> str:
 
 
 def home_text(checker: CollisionChecker) -> str:
-    """
-    Return which pairs of links collide at home, and how to allow it; empty for none.
-
-    :param checker: the checker.
-    """
+    """Return which pairs of links collide at home, and how to allow it; '' for none."""
     pairs = checker.home_contacts
     if not pairs:
         return ''
@@ -307,12 +276,7 @@ def home_text(checker: CollisionChecker) -> str:
 
 
 def srdf_line(pair: Sequence[str], reason: str = 'Default') -> str:
-    """
-    Return the line of an SRDF that disables the checks of a pair of links.
-
-    :param pair: their names.
-    :param reason: why, for the reader.
-    """
+    """Return the line of an SRDF that disables the checks of a pair of links, with a reason."""
     from xml.sax.saxutils import quoteattr  # imports the network library
 
     a, b = (quoteattr(link) for link in pair)
@@ -320,11 +284,7 @@ def srdf_line(pair: Sequence[str], reason: str = 'Default') -> str:
 
 
 def srdf_lines(pairs: Mapping[frozenset[str], str]) -> list[str]:
-    """
-    Return the lines of an SRDF for pairs that are not checked.
-
-    :param pairs: the reasons by pair, such as those of a checker.
-    """
+    """Return the lines of an SRDF for pairs that are not checked, by pair with their reasons."""
     return [srdf_line(sorted(pair), reason) for pair, reason in pairs.items()]
 
 

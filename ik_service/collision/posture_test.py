@@ -31,12 +31,7 @@ class CheckStatistics:
         self._longest = 0.0
 
     def add(self, seconds: float, count: int = 1) -> None:
-        """
-        Count checks.
-
-        :param seconds: how long they took together.
-        :param count: how many they were.
-        """
+        """Count checks that together took some time [s]."""
         each = seconds / count
         with self._lock:
             self._count += count
@@ -199,11 +194,7 @@ class PostureTest:
         return scene.model.workspace.displacements(scene.robot, self._postures(Q))
 
     def levers(self) -> np.ndarray:
-        """
-        Return how far any point of these moves at most for a unit of each joint.
-
-        :returns: (n,) [m/rad], or 1 for a joint that slides.
-        """
+        """Return how far a unit of each joint moves any point at most (n,) [m/rad or 1]."""
         sizes = np.zeros(len(self._base()))
         own = _levers(self._scene().robot)
         sizes[: len(own)] = own

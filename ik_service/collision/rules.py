@@ -88,12 +88,7 @@ class AllowedCollisions(PicklableValue):
         return bool(self.names or self.defaults)
 
     def allows(self, first: str, second: str) -> bool | None:
-        """
-        Return whether two bodies may touch; None where nothing is said about them.
-
-        :param first: name of one.
-        :param second: name of the other.
-        """
+        """Return whether two bodies may touch; None where nothing is said about them."""
         i, j = self._index.get(first), self._index.get(second)
         if i is not None and j is not None and i != j:
             value = int(self.values[i, j])
@@ -137,11 +132,7 @@ class AllowedCollisions(PicklableValue):
         return AllowedCollisions(self.names, self.values, defaults)
 
     def without(self, names: Iterable[str]) -> AllowedCollisions:
-        """
-        Return a copy that says nothing about some names; itself where it says nothing now.
-
-        :param names: the names.
-        """
+        """Return a copy that says nothing about some names, or itself where it does not now."""
         gone = {*names} & {*self.names, *self.defaults}
         if not gone:
             return self
@@ -232,11 +223,7 @@ class LinkPadding(PicklableValue):
         return bool(self.padding or self.scale)
 
     def changes(self, link: str) -> bool:
-        """
-        Return whether a link is checked with another shape against objects of the world.
-
-        :param link: its name.
-        """
+        """Return whether a link is checked with another shape against objects of the world."""
         return link in self.padding or link in self.scale
 
     def with_link(
@@ -255,12 +242,7 @@ class LinkPadding(PicklableValue):
         )
 
     def scaled(self, link: str, solid: Solid) -> Solid:
-        """
-        Return the shapes of a link, or of objects attached to it, in their larger or smaller size.
-
-        :param link: name of the link.
-        :param solid: the shapes.
-        """
+        """Return the shapes of a link, or of objects attached to it, in their size for checks."""
         scale = self.scale.get(link, 1.0)
         if scale == 1.0:
             return solid

@@ -144,12 +144,7 @@ class Scene:
             raise CollisionObjectError(name, 'name', 'a link of the robot has this name')
 
     def first_contact(self, workspace: Workspace) -> Pair | None:
-        """
-        Return the names of two bodies that collide; None where nothing does.
-
-        :param workspace: the memory of this thread, with the posture.
-        :raises ArgumentError: a position is not finite.
-        """
+        """Return the names of two bodies that collide in a thread's posture; None for none."""
         return self._first_of(workspace, workspace.near_pairs(self.robot, self._world))
 
     def _first_of(self, workspace: Workspace, near: list[list[int]]) -> Pair | None:
@@ -167,22 +162,12 @@ class Scene:
         return None
 
     def contacts(self, workspace: Workspace) -> tuple[Pair, ...]:
-        """
-        Return the names of all pairs of bodies that collide, in the order of their parts.
-
-        :param workspace: the memory of this thread, with the posture.
-        :raises ArgumentError: a position is not finite.
-        """
+        """Return the names of all pairs of bodies that collide, in the order of their parts."""
         found = ((a.owner, b.owner) for a, b, _ in self._collisions(workspace))
         return tuple(dict.fromkeys(found))
 
     def contact_points(self, workspace: Workspace) -> tuple[ContactPoint, ...]:
-        """
-        Return a point for each pair of parts that collide, in the order of the parts.
-
-        :param workspace: the memory of this thread, with the posture.
-        :raises ArgumentError: a position is not finite.
-        """
+        """Return a point for each pair of parts that collide, in the order of the parts."""
         return tuple(
             ContactPoint(
                 a.owner,

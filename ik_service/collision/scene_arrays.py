@@ -133,11 +133,7 @@ class Buffers(NamedTuple):
 def robot_arrays(
     bodies: BodyArrays, parts: Sequence[Part], pairs: Iterable[tuple[int, int]]
 ) -> RobotArrays:
-    """
-    Return a robot as arrays.
-
-    :param pairs: indices of the parts that are checked with each other.
-    """
+    """Return a robot as arrays; pairs: indices of the parts that are checked with each other."""
     count = len(bodies.parents) + 1
     nothing = RobotArrays(
         *bodies,
@@ -196,12 +192,7 @@ def with_parts(
 
 
 def grown(robot: RobotArrays, margin: float) -> RobotArrays:
-    """
-    Return a robot whose parts hold all that lies within a distance of them.
-
-    :param robot: the robot.
-    :param margin: the distance [m].
-    """
+    """Return a robot whose parts hold all that lies within a distance (margin) of them [m]."""
     bodies, spheres, outlines, covers = (
         array.copy() for array in (robot.body_spheres, robot.spheres, robot.outlines, robot.covers)
     )
@@ -276,11 +267,7 @@ def line_joints(columns: np.ndarray, base: np.ndarray, levers: np.ndarray) -> Li
 
 
 def empty_buffers(bodies: int, parts: int, pairs: int) -> Buffers:
-    """
-    Return memory for one thread.
-
-    :param pairs: number of near pairs that there is space for.
-    """
+    """Return memory for one thread, with space for a number of near pairs."""
     return Buffers(
         frames=np.zeros((bodies, 12)),
         bodies=np.zeros((bodies, 4)),

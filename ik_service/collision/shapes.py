@@ -207,11 +207,7 @@ CoalContact = Any
 
 
 def load_coal() -> Any:  # noqa: ANN401 - a module without types
-    """
-    Return the module of Coal.
-
-    :raises MissingExtraError: it is not installed.
-    """
+    """Return the module of Coal; raises MissingExtraError if it is not installed."""
     try:
         import coal
     except ImportError as error:
@@ -220,11 +216,7 @@ def load_coal() -> Any:  # noqa: ANN401 - a module without types
 
 
 def coal_place(T: np.ndarray) -> CoalPlace:
-    """
-    Return a pose as Coal has it.
-
-    :param T: (4, 4).
-    """
+    """Return a pose (4, 4) as Coal has it."""
     return load_coal().Transform3s(T[:3, :3], T[:3, 3])
 
 

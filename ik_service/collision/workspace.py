@@ -85,12 +85,7 @@ class Workspace:
     def rows_with_near_pairs(
         self, robot: RobotArrays, world: WorldArrays, postures: np.ndarray
     ) -> np.ndarray:
-        """
-        Return in which postures something is near; the others are free of collisions.
-
-        :param postures: (N, m) positions of all independent joints [rad] or [m].
-        :returns: (N,) of bool.
-        """
+        """Return in which postures (N, m) something is near, (N,); others are free."""
         if robot.bodies.shape[0] > self._parts:
             self._grow(robot.bodies.shape[0], self._space)
         near = np.zeros(len(postures), bool)
@@ -136,24 +131,13 @@ class Workspace:
         return moved
 
     def place(self, i: int) -> CoalPlace:
-        """
-        Return where a part of the robot is that is near something.
-
-        :param i: its index.
-        """
+        """Return where a part of the robot is, by its index, that is near something."""
         place = self._places[i]
         place.setTransform(self._rotations[i], self._origins[i])
         return place
 
     def collides(self, a: Part, place_a: CoalPlace, b: Part, place_b: CoalPlace) -> bool:
-        """
-        Return whether two parts collide.
-
-        :param a: one part.
-        :param place_a: where it is.
-        :param b: the other part.
-        :param place_b: where it is.
-        """
+        """Return whether two parts collide, each at its place."""
         result = self._result
         result.clear()
         return self._collide(a.shape, place_a, b.shape, place_b, self._request, result) > 0

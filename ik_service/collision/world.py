@@ -125,12 +125,7 @@ class AttachedObject:
         return type(self), (self.name, self.shapes, self.link, self.touch_links, self.pose)
 
     def at(self, pose: ArrayLike) -> AttachedObject:
-        """
-        Return a copy elsewhere on its link.
-
-        :param pose: (4, 4) T_link_object [m].
-        :raises CollisionObjectError: it is no pose.
-        """
+        """Return a copy at (4, 4) T_link_object; raises CollisionObjectError if it is no pose."""
         return _at(self, pose)
 
 
@@ -162,36 +157,19 @@ class World(PicklableValue):
     def with_all(
         self, objects: Mapping[str, WorldObject], attached: Mapping[str, AttachedObject]
     ) -> World:
-        """
-        Return a copy with other objects in place of all.
-
-        :param objects: objects of the world by name.
-        :param attached: attached objects by name.
-        """
+        """Return a copy with other objects, and attached objects, by name in place of all."""
         return replace(self, objects=objects, attached=attached)
 
     def with_allowed(self, allowed: AllowedCollisions) -> World:
-        """
-        Return a copy with another matrix.
-
-        :param allowed: the matrix.
-        """
+        """Return a copy with another matrix of allowed collisions."""
         return self._copy(allowed=allowed)
 
     def with_padding(self, padding: LinkPadding) -> World:
-        """
-        Return a copy with other padding and scale.
-
-        :param padding: those of all links.
-        """
+        """Return a copy with other padding and scale of all links."""
         return self._copy(padding=padding)
 
     def with_colors(self, colors: Mapping[str, Color]) -> World:
-        """
-        Return a copy with other colours.
-
-        :param colors: those of all bodies that have one.
-        """
+        """Return a copy with other colours, of all bodies that have one."""
         return self._copy(colors=MappingProxyType(dict(colors)))
 
     def _copy(self, **changed: object) -> World:
@@ -228,12 +206,7 @@ class World(PicklableValue):
         return self._checked(self._copy(objects=objects, attached=_with(self.attached, new)), new)
 
     def without(self, name: str) -> World:
-        """
-        Return a copy without an object, be it attached or not.
-
-        :param name: its name.
-        :raises UnknownObjectError: there is none of that name.
-        """
+        """Return a copy without an object, attached or not; raises UnknownObjectError for none."""
         self._find(name)
         objects, attached = _without(self.objects, name), _without(self.attached, name)
         return self._copy(objects=objects, attached=attached)

@@ -53,13 +53,7 @@ def _from_objects(array: np.ndarray, argument: str) -> np.ndarray:
 
 
 def positive(value: ArrayLike, argument: str) -> float:
-    """
-    Return a finite number above 0.
-
-    :param value: the number.
-    :param argument: its name in the error.
-    :raises ArgumentError: it is none.
-    """
+    """Return a finite number above 0; raises ArgumentError for all else."""
     number = real_array(value, argument)
     if number.shape != () or not 0.0 < number < math.inf:
         raise ArgumentError(argument, f'has to be a finite number above 0, not {safe_repr(value)}')

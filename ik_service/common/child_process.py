@@ -88,11 +88,7 @@ class ChildProcess:
         return self._process.poll()
 
     def check(self) -> None:
-        """
-        Make sure that it still runs.
-
-        :raises ChildFailedError: it has ended.
-        """
+        """Make sure that it still runs; raises ChildFailedError."""
         code = self.exit_code
         if code is not None:
             self._reader.join(0.5)
@@ -125,11 +121,7 @@ class ChildProcess:
             )
 
     def send(self, number: signal.Signals) -> None:
-        """
-        Send a signal to the process and all that it started.
-
-        :param number: the signal.
-        """
+        """Send a signal to the process and all that it started."""
         with suppress(ProcessLookupError):  # it has already ended
             os.killpg(self._process.pid, number)
 

@@ -99,11 +99,6 @@ class FaultLogger:
 
 
 def refusal_logger(service: str, log: Callable[[str], object]) -> Callable[[str], None]:
-    """
-    Return a function that logs the refused requests of a service, given the reason.
-
-    :param service: name of the service.
-    :param log: writes a line.
-    """
+    """Return a function that logs the refused requests of a service, given the reason."""
     logger = FaultLogger(log)
     return lambda message: logger.report(f'{service} refused: {message}')

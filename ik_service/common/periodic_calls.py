@@ -38,11 +38,7 @@ class RealClock:
         return time.monotonic()
 
     def wait(self, moment: float) -> float:
-        """
-        Return how long to wait for a moment [s].
-
-        :param moment: on this clock [s].
-        """
+        """Return how long to wait for a moment [s]."""
         return moment - time.monotonic()
 
 
@@ -77,11 +73,7 @@ class PeriodicCalls:
         return self._thread.ident
 
     def begin(self, call: PeriodicCall) -> None:
-        """
-        Make a call at its rate from now on.
-
-        :param call: the call.
-        """
+        """Make a call at its rate from now on."""
         with self._changed:
             call.due = time.monotonic()
             call.moment = call.last = call.clock.now()
@@ -89,11 +81,7 @@ class PeriodicCalls:
             self._changed.notify_all()
 
     def end(self, call: PeriodicCall) -> None:
-        """
-        Make a call no more; one that is being made gets a little time to end.
-
-        :param call: the call.
-        """
+        """Make a call no more; one that is being made gets a little time to end."""
         with self._changed:
             if call in self._calls:
                 self._calls.remove(call)
@@ -101,11 +89,7 @@ class PeriodicCalls:
                 self._changed.wait_for(lambda: self._running is not call, _PATIENCE)
 
     def put_off(self, call: PeriodicCall, moment: float) -> None:
-        """
-        Change when a call is due next.
-
-        :param moment: the time on its clock [s].
-        """
+        """Change when a call is due next, on its clock [s]."""
         with self._changed:
             call.moment, call.due = moment, time.monotonic() + call.clock.wait(moment)
             self._changed.notify_all()

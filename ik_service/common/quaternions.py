@@ -133,11 +133,6 @@ def quaternions_xyzw_from_rotations(R: Floats) -> Floats:
 
 
 def quaternion_wxyz_from_rotation(R: Floats) -> Quaternion:
-    """
-    Return the unit quaternion of a rotation, scalar part first.
-
-    :param R: (3, 3) rotation matrix.
-    :returns: w ≥ 0, then x, y, z.
-    """
+    """Return the unit quaternion of R (3, 3): w ≥ 0, then x, y, z."""
     x, y, z, w = quaternion_xyzw_from_rotation(R)
     return w, x, y, z

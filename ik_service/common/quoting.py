@@ -10,20 +10,12 @@ MAX_LENGTH = 200
 
 
 def truncate(text: str) -> str:
-    """
-    Return a text as it is, or its beginning when it is long.
-
-    :param text: any text.
-    """
+    """Return a text as it is, or its beginning when it is long."""
     return text if len(text) <= MAX_LENGTH else f'{text[:MAX_LENGTH]}…'
 
 
 def quote(text: str) -> str:
-    """
-    Return a text in quotation marks, such as ``'shoulder'``; a long one is truncated.
-
-    :param text: any text.
-    """
+    """Return a text in quotation marks, such as ``'shoulder'``; a long one is truncated."""
     if len(text) <= MAX_LENGTH:
         return repr(text)
     return f'{text[:MAX_LENGTH]!r}… ({len(text)} characters)'
@@ -51,44 +43,26 @@ _MOST_NAMES = 40
 
 
 def named(kind: str, name: str) -> str:
-    """
-    Return an element as messages name it, such as ``joint 'shoulder'``; long names are cut.
-
-    :param kind: kind of the element, such as ``joint``.
-    :param name: its name.
-    """
+    """Return an element as messages name it, such as ``joint 'shoulder'``; long names are cut."""
     shown = name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + '…'
     return f'{kind} {shown!r}'
 
 
 def named_file(path: str) -> str:
-    """
-    Return a file as messages name it, such as ``file '/tmp/arm.urdf'``; of a long path the end.
-
-    :param path: its path.
-    """
+    """Return a file as messages name it: ``file '/tmp/arm.urdf'``; of a long path the end."""
     shown = path if len(path) <= _LONGEST_PATH else '…' + path[-_LONGEST_PATH:]
     return f'file {shown!r}'
 
 
 def listed(names: Iterable[str]) -> str:
-    """
-    Return names as messages list them, the first forty of them.
-
-    :param names: the names.
-    """
+    """Return names as messages list them, the first forty of them."""
     names = list(names)
     shown = [name[:_LONGEST_NAME] for name in names[:_MOST_NAMES]]
     return ', '.join(shown) + (', …' if len(names) > _MOST_NAMES else '')
 
 
 def suggested(name: str, valid: Iterable[str]) -> str:
-    """
-    Return the valid names that look most like a wrong one, as a part of a message.
-
-    :param name: the wrong name.
-    :param valid: the valid names.
-    """
+    """Return the valid names that look most like a wrong one, as a part of a message."""
     valid = list(valid)
     near = difflib.get_close_matches(name[:_LONGEST_NAME], valid, 3, 0.5)
     if near:

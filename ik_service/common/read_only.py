@@ -11,11 +11,7 @@ Value = TypeVar('Value')
 
 
 def read_only(value: Value) -> Value:
-    """
-    Return a read-only copy of a mapping, and of those in it; anything else as it is.
-
-    :param value: the mapping.
-    """
+    """Return a read-only copy of a mapping, and of those in it; anything else as it is."""
     if not isinstance(value, Mapping):
         return value
     return cast(Value, MappingProxyType({key: read_only(item) for key, item in value.items()}))

@@ -41,13 +41,7 @@ def open_regular(path: str | os.PathLike[str], limit: int) -> BinaryIO:
 
 
 def read_regular(path: str | os.PathLike[str], limit: int) -> bytes:
-    """
-    Read a whole file.
-
-    :param path: the file, or a link to it.
-    :param limit: its greatest length [byte].
-    :raises OSError: as :func:`open_regular`.
-    """
+    """Read a whole file of up to a limit [byte]; raises OSError as :func:`open_regular`."""
     with open_regular(path, limit) as file:
         data = file.read(limit + 1)
     if len(data) > limit:  # it has grown, or reported no length, as files under /proc do

@@ -35,12 +35,7 @@ def share_folder(name: str) -> Path:
 
 
 def urdf_path(arm: str) -> Path:
-    """
-    Return the URDF file of an arm that comes with the package.
-
-    :param arm: its name, such as ``panda``.
-    :raises UnknownArmError: there is no such arm; the message lists those there are.
-    """
+    """Return the URDF file of an arm that comes with the package; raises UnknownArmError."""
     folder = share_folder('urdf')
     path = folder / f'{arm}.urdf'
     if not path.is_file():
@@ -63,11 +58,7 @@ class NoRosError(IkServiceError):
 
 
 def require_ros() -> None:
-    """
-    Make sure that ROS 2 can be imported.
-
-    :raises NoRosError: it cannot.
-    """
+    """Make sure that ROS 2 can be imported; raises NoRosError if not."""
     try:
         import moveit_msgs.srv  # noqa: F401
         import rclpy  # noqa: F401

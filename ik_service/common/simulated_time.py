@@ -68,49 +68,27 @@ class SimulatedTime:
         return _BEYOND * self._step + 2.0 * self.lead
 
     def at(self, real: float) -> float:
-        """
-        Return the estimate [s].
-
-        :param real: a real time, not before that of the last reading [s].
-        """
+        """Return the estimate [s] at a real time, not before that of the last reading [s]."""
         since, then = self._anchor
         return max(min(then + self._speed * (real - since), self._most), then)
 
     def wait(self, moment: float, real: float) -> float:
-        """
-        Return the real time until a moment comes, if nothing changes [s]; inf for never.
-
-        :param moment: on the time of the estimate [s].
-        :param real: now, in real time [s].
-        """
+        """Return the real time from now until a moment of the estimate [s]; inf for never."""
         left = moment - self.at(real)
         if left <= 0.0:
             return 0.0
         return left / self._speed if moment <= self._most and self._speed > 0.0 else float('inf')
 
     def clock_at(self, moment: float) -> float:
-        """
-        Return the time of the clock at a moment [s].
-
-        :param moment: on the time of the estimate [s].
-        """
+        """Return the time of the clock at a moment of the estimate [s]."""
         return moment + self._shift
 
     def moment_of(self, clock: float) -> float:
-        """
-        Return when the clock shows a time, on the time of the estimate [s].
-
-        :param clock: a time on the clock [s].
-        """
+        """Return when the clock shows a time [s], on the time of the estimate [s]."""
         return clock - self._shift
 
     def read(self, real: float, clock: float) -> None:
-        """
-        Take in a reading of the clock.
-
-        :param real: when it was read, in real time [s].
-        :param clock: its reading [s]; 0 before its first message.
-        """
+        """Take in a reading of the clock [s], 0 before its first message, of a real time [s]."""
         if clock <= 0.0:
             return
         if not self._edges:

@@ -66,11 +66,7 @@ class StallWatch:
         self._thread.join(2.0 * _PERIOD)
 
     def begin(self, what: str) -> None:
-        """
-        Note that a step begins, instead of the one before.
-
-        :param what: the action not done while it lasts, as a sentence without its end.
-        """
+        """Note that a step begins, named by what is not done while it lasts."""
         self._step = what, time.monotonic()
 
     def end(self) -> None:

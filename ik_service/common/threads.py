@@ -27,11 +27,7 @@ class BackgroundWorkers:
         self._pool = ThreadPoolExecutor(threads, name, _give_way)
 
     def run(self, work: Callable[[], Answer]) -> Answer:
-        """
-        Return the result of some work, once a thread is free for it; or raise its error.
-
-        :param work: the work.
-        """
+        """Return the result of some work, once a thread is free for it; or raise its error."""
         return self._pool.submit(work).result()
 
 

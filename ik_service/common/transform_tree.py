@@ -127,11 +127,7 @@ class TransformTree:
         return T, min(stamps) if stamps else None
 
     def knows(self, frame: str) -> bool:
-        """
-        Return whether any transform names a frame.
-
-        :param frame: its name.
-        """
+        """Return whether any transform names a frame."""
         return frame in self._named
 
     def _forget(self, child: str) -> None:

@@ -19,13 +19,7 @@ _NEARLY_OPPOSITE = 1e-12  # a tilt from −z below this has no meaningful direct
 
 
 def rigid_transform(rotation: ArrayLike | None = None, position: ArrayLike = 0.0) -> Floats:
-    """
-    Return the matrix of a pose.
-
-    :param rotation: (3, 3) rotation matrix; None for the identity.
-    :param position: (3,) origin [m].
-    :returns: (4, 4).
-    """
+    """Return (4, 4) of a rotation (3, 3), None for the identity, and an origin (3,) [m]."""
     T = np.eye(4)
     if rotation is not None:
         T[:3, :3] = rotation
@@ -34,23 +28,12 @@ def rigid_transform(rotation: ArrayLike | None = None, position: ArrayLike = 0.0
 
 
 def transform_from_xyz_rpy(xyz: Sequence[float], rpy: Sequence[float]) -> Floats:
-    """
-    Return the transform of a URDF ``<origin>``.
-
-    :param xyz: (3,) position [m].
-    :param rpy: (3,) roll, pitch and yaw [rad].
-    :returns: (4, 4).
-    """
+    """Return (4, 4) of a URDF ``<origin>``: (3,) [m]; (3,) roll, pitch and yaw [rad]."""
     return rigid_transform(rotation_from_rpy(*rpy), xyz)
 
 
 def inverse_transform(T: Floats) -> Floats:
-    """
-    Return the inverse of a rigid transform.
-
-    :param T: (4, 4), its upper left block a rotation matrix.
-    :returns: (4, 4).
-    """
+    """Return the inverse (4, 4) of a rigid transform."""
     R = T[:3, :3].T
     return rigid_transform(R, -R @ T[:3, 3])
 
@@ -91,13 +74,7 @@ def rpy_from_rotation(R: Floats) -> tuple[float, float, float]:
 
 
 def rotation_about_axis(axis: ArrayLike, angle: float) -> Floats:
-    """
-    Return the rotation about an axis (Rodrigues' formula).
-
-    :param axis: (3,) unit vector.
-    :param angle: [rad].
-    :returns: (3, 3).
-    """
+    """Return the rotation (3, 3) about a unit axis by an angle [rad] (Rodrigues' formula)."""
     x, y, z = np.asarray(axis, float)
     K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     half = math.sin(angle / 2)

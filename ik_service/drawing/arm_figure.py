@@ -39,32 +39,19 @@ _LAMP = np.radians([-35.0, 30.0])  # azimuth and elevation from where the eye is
 
 
 def rgb(color: str) -> np.ndarray:
-    """
-    Return a colour as (3,) red, green and blue from 0 to 1.
-
-    :param color: as Matplotlib names it.
-    """
+    """Return a colour, as Matplotlib names it, as (3,) red, green and blue from 0 to 1."""
     from matplotlib.colors import to_rgb
 
     return np.array(to_rgb(color))
 
 
 def paler(color: np.ndarray, alpha: float) -> np.ndarray:
-    """
-    Return colours blended with white.
-
-    :param color: (…, 3).
-    :param alpha: 1 for the colours themselves, 0 for white.
-    """
+    """Return colours (…, 3) blended with white; alpha 1 leaves them, 0 is white."""
     return 1.0 - alpha * (1.0 - color)
 
 
 def light_of(axes: Axes3D) -> np.ndarray:
-    """
-    Return the direction (3,) to a lamp above the eye, on its left.
-
-    :param axes: 3-D axes with their view.
-    """
+    """Return the direction (3,) to a lamp above the eye, on its left, of 3-D axes."""
     azimuth, elevation = np.radians([axes.azim, axes.elev]) + _LAMP
     level = np.cos(elevation)
     return np.array([level * np.cos(azimuth), level * np.sin(azimuth), np.sin(elevation)])
@@ -229,11 +216,7 @@ class ArmView:
             _show_plane(self.axes, self._plane, points)
 
     def draw_shadow(self, q: np.ndarray) -> None:
-        """
-        Draw the shadow of a posture on the ground; nothing in a plane.
-
-        :param q: (n,) joint positions [rad] or [m].
-        """
+        """Draw the shadow of a posture (n,) on the ground; nothing in a plane."""
         if self._plane is None:
             draw_shadow(self.axes, self._chain, q, self._ground)
 
@@ -275,12 +258,7 @@ class ArmView:
         self.axes.plot(*(view @ origin[:, None]), **RING, label='target')
 
     def draw_line(self, points: np.ndarray, **style: Any) -> None:  # noqa: ANN401 (Matplotlib's)
-        """
-        Draw a line.
-
-        :param points: (k, 3) [m].
-        :param style: as Matplotlib's ``plot`` takes it.
-        """
+        """Draw a line through points (k, 3) [m], in Matplotlib's style."""
         self.axes.plot(*(self._view @ points.T), **style)
 
 

@@ -84,12 +84,7 @@ class SolidArm:
 
 
 def skeleton(chain: KinematicChain, q: np.ndarray) -> Skeleton:
-    """
-    Return an arm as a line from base to tip.
-
-    :param chain: the chain.
-    :param q: (n,) joint positions [rad] or [m].
-    """
+    """Return an arm in a posture (n,) as a line from base to tip."""
     positions = {**chain.locked, **dict(zip(chain.joint_names, map(float, q), strict=True))}
     poses = link_poses(chain.robot, positions)
     T_base_root = inverse_transform(poses[chain.base_link])

@@ -61,11 +61,7 @@ _STYLE: dict[Any, Any] = {
 
 
 def check_installed() -> None:
-    """
-    Check that Matplotlib is installed, before anything is computed for a figure.
-
-    :raises MissingExtraError: Matplotlib is not installed.
-    """
+    """Check that Matplotlib is installed, before anything is computed for a figure."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -94,29 +90,17 @@ def sheet(path: Path, width: float, height: float) -> Iterator[Figure]:
 
 
 def method_color(name: str) -> str:
-    """
-    Return the colour of a solver, the same in all figures.
-
-    :param name: one of :func:`~ik_service.solver_names`.
-    """
+    """Return the colour of a solver, the same in all figures."""
     return PALETTE[solver_names().index(name) % len(PALETTE)]
 
 
 def method_label(name: str) -> str:
-    """
-    Return the name of a solver with spaces in place of underscores.
-
-    :param name: such as ``levenberg_marquardt``.
-    """
+    """Return the name of a solver with spaces in place of underscores."""
     return name.replace('_', ' ')
 
 
 def plain_numbers(axis: Axis) -> None:
-    """
-    Write the ticks of a logarithmic axis as 0.1, 0.2, 0.5, 1 rather than as powers of 10.
-
-    :param axis: the axis.
-    """
+    """Write the ticks of a logarithmic axis as 0.1, 0.2, 0.5, 1 rather than as powers of 10."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))

@@ -53,11 +53,7 @@ def read_checked(path: Path) -> bytes | None:
 
 
 def write_checked(path: Path, payload: bytes) -> None:
-    """
-    Write a file atomically, with a digest of its content.
-
-    :raises OSError: it cannot be written; then nothing is left behind.
-    """
+    """Write a file atomically with a digest; after an OSError, nothing is left behind."""
     path.parent.mkdir(parents=True, exist_ok=True)  # it may have been deleted since
     _remove_half_written(path.parent)
     temporary = path.with_name(f'{path.name}.{uuid.uuid4().hex[:8]}.tmp')

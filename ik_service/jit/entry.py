@@ -63,23 +63,13 @@ def _type_of(argument: object) -> types.Type:
 
 
 def is_compiled(compiled: CompiledKernel, *arguments: object) -> bool:
-    """
-    Return whether this process has the machine code of a kernel for arguments of these types.
-
-    :param compiled: a :func:`kernel`.
-    :param arguments: examples of the arguments.
-    """
+    """Return whether this process has a kernel's machine code for such arguments."""
     dispatcher: Any = compiled
     return signature_of(arguments) in dispatcher.overloads
 
 
 def is_cached(compiled: CompiledKernel, *arguments: object) -> bool:
-    """
-    Return whether the machine code of a kernel for arguments of these types is on disk.
-
-    :param compiled: a :func:`kernel`.
-    :param arguments: examples of the arguments.
-    """
+    """Return whether a kernel's machine code for such arguments is on disk."""
     dispatcher: Any = compiled
     cache = dispatcher._cache
     if not isinstance(cache, KernelCache):

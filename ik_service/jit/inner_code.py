@@ -44,12 +44,7 @@ class _Lowering(NativeLowering):
     _name = 'lowering_to_intermediate_code'
 
     def run_pass(self, state: StateDict) -> bool:
-        """
-        Lower a function.
-
-        :param state: of Numba's compiler.
-        :returns: whether something has changed.
-        """
+        """Lower the function of the compiler's state; return whether something has changed."""
         context = state.targetctx
         library = _IntermediateCode(context.codegen(), state.func_id.func_qualname)
         state.library = library

@@ -81,11 +81,7 @@ class KernelCache(_Cache):
         return str(self._folder)
 
     def load_overload(self, sig: tuple, target_context: CPUContext) -> CompileResult | None:
-        """
-        Load the code compiled for these types of arguments.
-
-        :returns: Numba's compile result; None when there is none that can be trusted.
-        """
+        """Load the code for these types of arguments; None where none can be trusted."""
         if not self._enabled:
             return None
         if self._allocates:

@@ -60,11 +60,7 @@ _contained: dict[type, Callable] = {}  # step for a type
 
 
 def read_sources(path: str) -> None:
-    """
-    Read a source file, and all files of the package that it imports.
-
-    :param path: the file.
-    """
+    """Read a source file, and all files of the package that it imports."""
     if path not in _sources:
         _sources[path] = _source(path)
         for file in _imported(path):
@@ -104,12 +100,7 @@ def source_files(path: str, kinds: Iterable[type] = ()) -> set[str]:
 
 
 def declare_function(kind: type, function: Callable) -> None:
-    """
-    Declare that kernels for arguments of a type can contain a function.
-
-    :param kind: a NamedTuple type.
-    :param function: the Python function.
-    """
+    """Declare that kernels for arguments of a NamedTuple type can contain a function."""
     files = file_of(kind), file_of(function)
     for file in files:
         read_sources(file)
@@ -262,11 +253,7 @@ def _kept_path() -> Path | None:
 
 
 def code_of(kind: type) -> str | None:
-    """
-    Return the digest of all code that kernels contain for a type; None where there is none.
-
-    :param kind: a type that :func:`depend_on` has declared.
-    """
+    """Return the digest of all code that kernels contain for a declared type; None without."""
     digest = hashlib.sha256(
         f'{kind.__module__}.{kind.__qualname__} {kind.__annotations__}'.encode()
     )

@@ -206,13 +206,7 @@ def _split_zxz(R: np.ndarray) -> tuple[float, float, float, float]:
 
 
 def joint_motion(joint: Joint, value: float) -> np.ndarray:
-    """
-    Return the transform of a joint's motion along or about its own axis.
-
-    :param joint: a joint that moves.
-    :param value: how far [rad] or [m].
-    :returns: (4, 4).
-    """
+    """Return the transform (4, 4) of a joint that moves by a value [rad] or [m]."""
     if joint.type is JointType.PRISMATIC:
         return rigid_transform(position=value * joint.axis)
     return rigid_transform(rotation_about_axis(joint.axis, value))

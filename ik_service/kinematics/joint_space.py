@@ -234,11 +234,7 @@ def _middle(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
-    """
-    Return a contiguous read-only copy.
-
-    :param array: any array.
-    """
+    """Return a contiguous read-only copy."""
     array = np.array(array, order='C')
     array.setflags(write=False)
     return array

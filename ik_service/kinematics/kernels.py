@@ -181,31 +181,19 @@ def fill_speeds(chain, q, velocities, axes, frame, columns, speeds):
 
 @inner_kernel
 def has_lower(limit: float) -> bool:
-    """
-    Return whether a lower limit bounds the range to search.
-
-    :param limit: [rad] or [m].
-    """
+    """Return whether a lower limit [rad] or [m] bounds the range to search."""
     return limit >= -FARTHEST_LIMIT
 
 
 @inner_kernel
 def has_upper(limit: float) -> bool:
-    """
-    Return whether an upper limit bounds the range to search.
-
-    :param limit: [rad] or [m].
-    """
+    """Return whether an upper limit [rad] or [m] bounds the range to search."""
     return limit <= FARTHEST_LIMIT
 
 
 @inner_kernel
 def all_near(vector):
-    """
-    Return whether every element is finite and small enough to add angles to it precisely.
-
-    :param vector: (n,) [rad] or [m].
-    """
+    """Return whether all of (n,) is finite and small enough to add angles to it precisely."""
     for i in range(vector.shape[0]):
         if not abs(vector[i]) <= FAR:
             return False
@@ -214,11 +202,7 @@ def all_near(vector):
 
 @inner_kernel
 def all_finite(vector):
-    """
-    Return whether no element is NaN or infinite.
-
-    :param vector: (n,).
-    """
+    """Return whether no element of (n,) is NaN or infinite."""
     for i in range(vector.shape[0]):
         if not math.isfinite(vector[i]):
             return False
@@ -227,24 +211,14 @@ def all_finite(vector):
 
 @inner_kernel
 def copy_vector(source, target):
-    """
-    Copy a vector; written out because NumPy's assignment compiles to much more.
-
-    :param source: (n,).
-    :param target: (n,) out.
-    """
+    """Copy a vector (n,); written out because NumPy's assignment compiles to much more."""
     for i in range(source.shape[0]):
         target[i] = source[i]
 
 
 @inner_kernel
 def fill_vector(target, value):
-    """
-    Set all elements of a vector to a value.
-
-    :param target: (n,) out.
-    :param value: the value.
-    """
+    """Set all elements of a vector (n,) to a value."""
     for i in range(target.shape[0]):
         target[i] = value
 
@@ -257,10 +231,6 @@ _CLOCK_MONOTONIC = 1
 
 @inner_kernel
 def monotonic_ns(buffer):
-    """
-    Return the monotonic time [ns] in a kernel.
-
-    :param buffer: (2,) int64, overwritten.
-    """
+    """Return the monotonic time [ns] in a kernel; the buffer is (2,) int64."""
     _clock_gettime(_CLOCK_MONOTONIC, buffer.ctypes.data)
     return buffer[0] * 1_000_000_000 + buffer[1]

@@ -61,11 +61,7 @@ class LinkFrames:
         return found
 
     def stands_still(self, link: str) -> bool:
-        """
-        Return whether no joint moves a link in the frame of the root link.
-
-        :raises UnknownLinkError: there is no such link.
-        """
+        """Return whether no joint moves a link in the frame of the root link."""
         return not len(self.moving(link))
 
     def root_from_link(self, link: str, posture: np.ndarray) -> np.ndarray:

@@ -51,12 +51,7 @@ def _position(robot: RobotModel, name: str, positions: Mapping[str, float]) -> f
 
 
 def links_below(robot: RobotModel, link: str) -> Iterator[str]:
-    """
-    Yield all links below a link.
-
-    :param robot: the robot.
-    :param link: one of its links.
-    """
+    """Yield all links below a link."""
     pending = [link]
     while pending:
         for joint in robot.child_joints_of(pending.pop()):

@@ -113,11 +113,7 @@ def frame_error(frame, goal, error):
 
 @kernel
 def transform_fault(T):
-    """
-    Return 1 for NaN or infinity in a transform, 2 for its last row, 3 if not rigid, else 0.
-
-    :param T: (4, 4).
-    """
+    """Return 1 for NaN or infinity in T (4, 4), 2 for its last row, 3 if not rigid, else 0."""
     for i in range(4):
         for j in range(4):
             if not math.isfinite(T[i, j]):
@@ -212,10 +208,5 @@ def first_fault(transforms):
 
 
 def frame_of(T: np.ndarray) -> np.ndarray:
-    """
-    Return a transform as the 12 numbers that kernels take.
-
-    :param T: (4, 4).
-    :returns: (12,) x, y and z axes, then origin.
-    """
+    """Return T (4, 4) as the (12,) that kernels take: x, y and z axes, then origin."""
     return np.concatenate([T[:3, :3].T.ravel(), T[:3, 3]])

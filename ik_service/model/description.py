@@ -273,11 +273,7 @@ class RobotDescription(XmlDocument):
     """
 
     def elements_of_links(self, tag: str) -> Iterator[tuple[str, Element]]:
-        """
-        Yield each element of a kind with the name of its link, in document order.
-
-        :param tag: ``visual`` or ``collision``.
-        """
+        """Yield each ``visual`` or ``collision`` with the name of its link, in document order."""
         for link in self.root.iterfind('link'):
             name = link.get('name') or self.label(link)
             for element in link.iterfind(tag):
@@ -299,11 +295,7 @@ class RobotDescription(XmlDocument):
 
 
 def read_description(text: str) -> RobotDescription:
-    """
-    Read the text of a URDF.
-
-    :raises UrdfError: the text is malformed, hostile, or xacro.
-    """
+    """Read the text of a URDF; raises UrdfError if it is malformed, hostile, or xacro."""
     read = read_xml(text, UrdfError, 'a URDF', 'the robot description', _OWN)
     return RobotDescription(read.root, read.lines, read.parts, read.remarks)
 
@@ -313,20 +305,12 @@ _SINGLE_BYTE = re.compile(r'latin-?1|iso-8859-(1|2|9|15)|windows-125[0-8]|cp125[
 
 
 def is_xacro(path: str | os.PathLike[str]) -> bool:
-    """
-    Return whether a file is expanded by xacro before it is read, by its name.
-
-    :param path: the file.
-    """
+    """Return whether a file is expanded by xacro before it is read, by its name."""
     return os.fsdecode(path).endswith('.xacro')
 
 
 def is_xacro_text(text: str) -> bool:
-    """
-    Return whether a text has to be expanded by xacro before it is a URDF.
-
-    :param text: XML text.
-    """
+    """Return whether a text of XML has to be expanded by xacro before it is a URDF."""
     if '<xacro:' not in text:
         return False
     try:
@@ -416,11 +400,7 @@ def load_srdf_text(
 
 
 def takes_xacro_args(source: object) -> bool:
-    """
-    Return whether a source is the path of a xacro file.
-
-    :param source: path or XML text.
-    """
+    """Return whether a source, a path or XML text, is the path of a xacro file."""
     is_path = isinstance(source, os.PathLike) or (isinstance(source, str) and '<' not in source)
     return is_path and is_xacro(source)  # type: ignore[arg-type]
 

@@ -42,12 +42,7 @@ def part_names(name: str, joints: Container[str]) -> tuple[str, ...]:
 
 
 def is_inside_joint(link: str, joints: Container[str]) -> bool:
-    """
-    Return whether a link is one of the virtual ones between the parts of a joint.
-
-    :param link: name of the link.
-    :param joints: names of the robot's joints.
-    """
+    """Return whether a link is one of the virtual ones between the parts of a joint of these."""
     name, _, part = link.rpartition('/')
     return bool(part) and link.removesuffix('_link') in part_names(name, joints)
 
@@ -77,11 +72,7 @@ def planar_joints(
 def floating_joints(
     name: str, parent: str, child: str, T_parent_joint: NDArray[np.float64]
 ) -> list[Joint]:
-    """
-    Return the joints that stand for a floating joint.
-
-    :param T_parent_joint: (4, 4) pose of the joint frame in the parent link's frame [m].
-    """
+    """Return the joints that stand for a floating joint at (4, 4) T_parent_joint [m]."""
     parts = [
         ('trans_x', JointType.PRISMATIC, _X),
         ('trans_y', JointType.PRISMATIC, _Y),

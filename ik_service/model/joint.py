@@ -128,11 +128,7 @@ def resolve_mimics(joints: Mapping[str, Joint]) -> dict[str, Mimic]:
 
 
 def settled_mimics(joints: Iterable[Joint]) -> list[Joint]:
-    """
-    Return joints of which all that follow others can do so; the others are faulty, and fixed.
-
-    :param joints: the joints of a robot, with different names.
-    """
+    """Return joints of which all that follow others can do so; others are faulty, and fixed."""
     joints = list(joints)
     settled = {joint.name: joint for joint in joints}
     resolved: dict[str, Mimic] = {}

@@ -64,12 +64,7 @@ def load_joint_limits(source: str | os.PathLike[str]) -> MotionBounds:
 
 
 def parse_joint_limits(text: str) -> MotionBounds:
-    """
-    Read bounds on the motion of joints from YAML text.
-
-    :param text: the content of a ``joint_limits.yaml``.
-    :raises JointLimitsError: its content is invalid; names the joint.
-    """
+    """Read bounds from the text of a ``joint_limits.yaml``; raises JointLimitsError."""
     if len(text) > MAX_BYTES:
         raise JointLimitsError(f'longer than {MAX_BYTES} characters')
     try:

@@ -68,11 +68,7 @@ class MotionBounds:
     acceleration_scaling: float = 1.0
 
     def velocity(self, chain: NamedJoints) -> np.ndarray:
-        """
-        Return the highest speeds of joints (n,) [rad/s] or [m/s]; inf where there is none.
-
-        :param chain: the chain of the joints.
-        """
+        """Return the highest speeds of a chain's joints (n,) [rad/s] or [m/s]; inf for none."""
         return self._of(chain, 'velocity')
 
     def acceleration(self, chain: NamedJoints) -> np.ndarray:

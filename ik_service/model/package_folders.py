@@ -119,12 +119,7 @@ def holds_manifest(folder: Path) -> bool:
 
 
 def own_package(file: Path, text: str) -> tuple[Path, ...]:
-    """
-    Return the folder of the package that holds a URDF's file, where the text names packages.
-
-    :param file: the file.
-    :param text: the URDF.
-    """
+    """Return the folder of the package of a URDF's file, if its text names packages."""
     folders = (folder for folder in file.absolute().parents if holds_manifest(folder))
     own = next(folders, None)
     return () if own is None or 'package://' not in text else (own,)

@@ -174,11 +174,7 @@ class RobotModel:
         return robot
 
     def remarked(self, remarks: Iterable[str]) -> Self:
-        """
-        Return a copy with more remarks on its description.
-
-        :param remarks: a sentence each.
-        """
+        """Return a copy with more remarks, a sentence each, on its description."""
         return self._changed(_read_remarks=(*self._read_remarks, *remarks))
 
     def with_tool_frames(self, tools: Mapping[str, ToolFrame]) -> Self:
@@ -344,11 +340,7 @@ class RobotModel:
         return (*((joint, False) for joint in up), *((joint, True) for joint in reversed(down)))
 
     def faulty_joint(self, base_link: str, tip_link: str) -> Joint | None:
-        """
-        Return the first joint between two links that cannot be used; None where all can.
-
-        :raises UnknownLinkError: there is no such link.
-        """
+        """Return the first joint between two links that cannot be used; None where all can."""
         path = self.path(base_link, tip_link)
         return next((joint for joint, _ in path if joint.fault), None)
 

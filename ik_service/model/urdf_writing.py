@@ -19,11 +19,7 @@ from ik_service.model.robot_model import RobotModel
 
 
 def whole_urdf(robot: RobotModel) -> str:
-    """
-    Return the URDF text of a robot, with its tool frames as links on fixed joints.
-
-    :param robot: a robot that was read from a URDF.
-    """
+    """Return the URDF text of a robot, with its tool frames as links on fixed joints."""
     root = robot.description.copied_root()
     written = {(element.tag, element.get('name', '')) for element in root}
     added = [*_tool_joints(robot.joints.values(), written)]

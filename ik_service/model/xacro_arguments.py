@@ -27,11 +27,7 @@ class XacroArguments(dict[str, object]):
         return given if isinstance(given, cls) else cls(given or {})
 
     def check_asked(self) -> None:
-        """
-        Refuse arguments that no file has asked for.
-
-        :raises ArgumentError: naming the first of them.
-        """
+        """Refuse arguments that no file has asked for, by an ArgumentError for the first."""
         for reason in self._unasked():
             raise ArgumentError('xacro_args', reason)
 

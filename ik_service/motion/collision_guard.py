@@ -252,12 +252,7 @@ class CollisionGuard:
 
 
 def lever_lengths(chain: KinematicChain) -> np.ndarray:
-    """
-    Return how far a point of the arm moves at most for a unit of each joint.
-
-    :param chain: the chain; bodies reach 0.2 m beyond its tip at most.
-    :returns: (n,) [m/rad], or 1 for a joint that slides.
-    """
+    """Return how far a unit of each joint moves a point of the arm at most (n,) [m/rad or 1]."""
     joints, variables = chain.arrays.joints, chain.arrays.variables
     ends = np.abs(chain.search_limits()).max(axis=0)[variables]
     slides = np.abs(joints[:, 7])

@@ -92,11 +92,7 @@ class MotionGoal(ABC):
 
     @abstractmethod
     def step(self, tick: Tick) -> Step:
-        """
-        Return the set-point of the next command; called once for every command.
-
-        :param tick: the data known now.
-        """
+        """Return the set-point of the next command; called once for every command."""
 
     @abstractmethod
     def state(self, commanded: np.ndarray | None, resting: bool) -> FollowerState:
@@ -141,24 +137,12 @@ class MotionGoal(ABC):
         """Note that the last step was not done: the command came to rest, or was not sent."""
 
     def renew(self) -> bool:
-        """
-        Get ready for another start from where the arm is by then, after a fault.
-
-        :returns: whether that can be; otherwise the goal is dropped.
-        """
+        """Get ready to start again after a fault; return False if the goal has to be dropped."""
         return False
 
     def replaced(self, kind: str) -> None:
-        """
-        Note that another goal has replaced it.
-
-        :param kind: the kind of the other one.
-        """
+        """Note that a goal of some kind has replaced it."""
         self.ended(f'a newer {kind} has replaced it')
 
     def ended(self, reason: str) -> None:  # noqa: B027 - not all need to know
-        """
-        Note the end; called once.
-
-        :param reason: the reason for its end; empty when it has finished.
-        """
+        """Note the end, called once, and its reason; that is empty when the goal has finished."""

@@ -232,11 +232,7 @@ class TrajectoryGoal(MotionGoal):
         self._stopping = self._stopping or (stopped if reason else canceled)
 
     def preempt(self, reason: str) -> None:
-        """
-        Come to rest on the trajectory, within the limits, for a stop of all motion.
-
-        :param reason: the reason for the stop.
-        """
+        """Come to rest on the trajectory, within the limits, as all motion stops for a reason."""
         self._stopping = self._stopping or TrajectoryOutcome(TrajectoryEnd.PREEMPTED, reason)
 
     # The seam of following

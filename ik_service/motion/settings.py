@@ -110,12 +110,7 @@ class FollowerSettings:
             raise OptionError(name, f'has to be {wanted}, not {value!r}')
 
     def changed(self, settings: Mapping[str, float]) -> FollowerSettings:
-        """
-        Return these settings with others in place of some of them.
-
-        :param settings: values by name of the field.
-        :raises OptionError: naming the setting whose value cannot be.
-        """
+        """Return these settings with some changed, by field; raises OptionError for a value."""
         values: dict[str, Any] = dict(settings)  # some of them are truth values
         return replace(self, **values)
 

@@ -69,11 +69,7 @@ class GoalStore:
             self._note_claim(replaced)
 
     def clear(self, reason: str) -> None:
-        """
-        Forget the current goal and the dropped target.
-
-        :param reason: the reason for the goal's end; empty when it has finished.
-        """
+        """Forget goal and dropped target; the reason is empty when the goal has finished."""
         self.version += 1
         self._end(reason)
         self.dropped, self.reason, self.released = None, '', None
@@ -91,11 +87,7 @@ class GoalStore:
         self._end(reason)
 
     def has_expired(self, now: float, timeout: float) -> bool:
-        """
-        Return whether the current target has been followed for too long.
-
-        :param timeout: for how long a target may be followed [s]; 0 for ever.
-        """
+        """Return whether the target has been followed for longer than a time [s]; 0 for ever."""
         target = self.target
         if target is None:
             return False
@@ -138,11 +130,7 @@ class JointSharing:
         self._motions: list[Callable[[], FollowerStateMachine]] = []
 
     def join(self, motion: Callable[[], FollowerStateMachine]) -> None:
-        """
-        Add a follower.
-
-        :param motion: returns its motion, which may be replaced by another.
-        """
+        """Add a follower, by a function that returns its motion, which may be replaced."""
         with self.lock:
             self._motions.append(motion)
 

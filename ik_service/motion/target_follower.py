@@ -175,11 +175,7 @@ class TargetFollower:
 
     @property
     def motion(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """
-        Motion that steps of goals are for: (n,) positions and (n,) velocities; None at rest.
-
-        In [rad] or [m], and [rad/s] or [m/s].
-        """
+        """Positions (n,) and velocities (n,) that steps of goals are for; None at rest."""
         with self._lock:
             stream, limits = self._machine.stream, self._machine.limits
             if not stream.active or stream.at_rest:
@@ -388,30 +384,18 @@ class TargetFollower:
             raise TargetRefusedError(reason)
 
     def release(self, goal: MotionGoal) -> None:
-        """
-        Withdraw a goal; the commands come to rest, and then there are none.
-
-        :param goal: the goal; without effect when it is not the one that is followed.
-        """
+        """Withdraw a goal, if it is the one followed; the commands come to rest, and end."""
         with self._lock:
             if goal is self._goals.current:
                 self._machine.stop('it was withdrawn')
 
     def give_way(self, reason: str) -> None:
-        """
-        Come to rest, and drop the goal followed, as somebody else has commanded the arm before.
-
-        :param reason: who.
-        """
+        """Come to rest, and drop the goal, as somebody else has commanded the arm before."""
         with self._lock:
             self._machine.give_way(reason)
 
     def note_unmeasured(self, names: Sequence[str]) -> None:
-        """
-        Note the joints that no joint state has named so far.
-
-        :param names: the joints, for messages.
-        """
+        """Note the joints that no joint state has named so far, for messages."""
         self._machine.unmeasured = tuple(names)
 
     def stop(self) -> None:
@@ -478,11 +462,7 @@ class TargetFollower:
             return self._machine.tick(now)
 
     def mark_sent(self, delay: float) -> None:
-        """
-        Note that the command of the last tick was sent.
-
-        :param delay: from the tick to the end of sending [s].
-        """
+        """Note that the command of the last tick was sent, `delay` after the tick [s]."""
         with self._lock:
             self._machine.stream.mark_sent(delay, self._machine.period)
 

@@ -139,11 +139,7 @@ class JumpThresholds:
     prismatic: float = 0.0
 
     def bounds(self, chain: JointSpace) -> np.ndarray:
-        """
-        Return the largest step of every joint (n,) [rad] or [m]; inf for any.
-
-        :param chain: the chain.
-        """
+        """Return the largest step of every joint of a chain (n,) [rad] or [m]; inf for any."""
         kinds = [chain.robot.joints[name].type for name in chain.joint_names]
         slides = np.array([kind is JointType.PRISMATIC for kind in kinds])
         bounds = np.where(slides, self.prismatic, self.revolute)
@@ -404,11 +400,7 @@ class _Search:
                 return
 
     def run(self, timeout: float) -> tuple[CartesianPath, PathStatus]:
-        """
-        Return the path, and why the search ended.
-
-        :param timeout: time for the search [s].
-        """
+        """Return the path found within a time-out [s], and why the search ended."""
         result = solve_path(
             self._chain,
             self._poses,

@@ -87,19 +87,11 @@ class Engine(Protocol):
         ...
 
     def reset(self, position: np.ndarray) -> None:
-        """
-        Put the joints at rest at a position.
-
-        :param position: (m,) [rad] or [m].
-        """
+        """Put the joints at rest at a position (m,) [rad] or [m]."""
         ...
 
     def block(self, blocked: np.ndarray) -> None:
-        """
-        Block some joints, and release the others.
-
-        :param blocked: (m,) mask of the joints that no drive moves any more.
-        """
+        """Block the joints of a mask (m,), which no drive moves any more; release the others."""
         ...
 
 

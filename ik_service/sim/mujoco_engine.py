@@ -240,11 +240,7 @@ def _coupling(
 def _loads(
     model: MjModel, limits: DriveLimits, spread: np.ndarray, offset: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """
-    Return the largest loads of the drives in many postures, the same ones every time.
-
-    :returns: (m,) inertia [kg m²] or [kg], and (m,) effort against gravity [Nm] or [N].
-    """
+    """Return the largest loads in many fixed postures: (m,) inertia, (m,) gravity's effort."""
     data = mujoco.MjData(model)
     lower, upper = sampling_bounds(limits.lower, limits.upper)
     inertia, gravity = np.zeros(len(lower)), np.zeros(len(lower))

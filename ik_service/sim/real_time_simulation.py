@@ -103,12 +103,7 @@ class RealTimeFactor:
         self._busy = 0.0
 
     def add(self, simulated: float, busy: float) -> None:
-        """
-        Add a step of the simulation.
-
-        :param simulated: its length [s].
-        :param busy: time that it took to compute [s].
-        """
+        """Add a step of the simulation of some length [s], and the time that it took [s]."""
         self.simulated += simulated
         self._busy += busy
 
@@ -254,11 +249,7 @@ class RealTimeSimulation:
             self._obey(now)
 
     def advance(self, now: float, stamp: object) -> list[ArmState]:
-        """
-        Advance to a time.
-
-        :returns: the states that arrive now: none, one or several.
-        """
+        """Advance to a time; return the states that arrive now: none, one or several."""
         with self._lock:
             self._obey(now)
             self._run_until(now)

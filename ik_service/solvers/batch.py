@@ -108,20 +108,11 @@ class Rows(NamedTuple):
         return len(self.status)
 
     def take(self, chosen: slice | np.ndarray) -> Rows:
-        """
-        Return some of the rows.
-
-        :param chosen: a slice, for views; or indices or (N,) bool, for copies.
-        """
+        """Return some of the rows: of a slice, as views; of indices or (N,) bool, as copies."""
         return Rows(*[array[chosen] for array in self])
 
     def put(self, chosen: slice | np.ndarray, rows: Rows) -> None:
-        """
-        Copy the answers of other rows.
-
-        :param chosen: which of these rows take them.
-        :param rows: as many rows.
-        """
+        """Copy the answers of as many other rows to chosen ones of these."""
         for name in ('q', 'status', 'errors', 'counts', 'collision'):
             getattr(self, name)[chosen] = getattr(rows, name)
 
@@ -501,12 +492,7 @@ def _solve_free_rows(
 
 
 def _judge(answers: Rows, indices: np.ndarray, going: Rows, test: CollisionTest) -> np.ndarray:
-    """
-    Test solutions, and make those answers that are better than all found before.
-
-    :param indices: (k,) which of these are tested.
-    :returns: (k,) bool, which are to go on.
-    """
+    """Test solutions of rows (k,), and keep better answers; return (k,) which are to go on."""
     began = perf_counter_ns()
     colliding = test.colliding(going.q)
     going.states[:, _SPENT] += (perf_counter_ns() - began) // going.size

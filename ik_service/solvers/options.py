@@ -63,11 +63,7 @@ class Nearness(IntEnum):
 
 
 def names(members: Iterable[IntEnum]) -> tuple[str, ...]:
-    """
-    Return the names of choices as options spell them.
-
-    :param members: the choices.
-    """
+    """Return the names of choices as options spell them."""
     return tuple(member.name.lower() for member in members)
 
 
@@ -143,12 +139,7 @@ def check_choice(name: str, value: object, valid: tuple[str, ...], also: str = '
 
 
 def six_weights(weights: Iterable[float]) -> tuple[float, ...]:
-    """
-    Return six finite weights, none negative and not all zero, as a tuple of floats.
-
-    :param weights: (6,) linear before angular.
-    :raises OptionError: naming the option.
-    """
+    """Return six finite weights (6,), none negative and not all zero; raises OptionError."""
     values = _floats(weights)
     usable = len(values) == 6 and all(0.0 <= value < math.inf for value in values)
     if not usable or not any(values):
@@ -161,23 +152,14 @@ def six_weights(weights: Iterable[float]) -> tuple[float, ...]:
 
 
 def check_flag(name: str, value: object) -> bool:
-    """
-    Check that a value is True or False.
-
-    :returns: the value as a bool of Python.
-    :raises OptionError: naming the option.
-    """
+    """Check that a value is True or False, and return it; raises OptionError."""
     if not isinstance(value, (bool, np.bool_)):
         raise OptionError(name, f'has to be True or False, not {safe_repr(value)}')
     return bool(value)
 
 
 def finite_numbers(name: str, values: Iterable[float]) -> tuple[float, ...]:
-    """
-    Return any number of finite numbers as a tuple of floats.
-
-    :raises OptionError: naming the option.
-    """
+    """Return any number of finite numbers as a tuple of floats; raises OptionError."""
     numbers = _floats(values)
     if not numbers or not all(math.isfinite(number) for number in numbers):
         raise OptionError(name, f'has to be finite numbers, not {safe_repr(values)}')
@@ -415,11 +397,7 @@ def characteristic_length(chain: KinematicChain | KinematicTree, options: IkOpti
 
 
 def refuse_characteristic_length(options: IkOptions) -> None:
-    """
-    Check that none is given to a variant that compares rotations with distances as they are.
-
-    :raises OptionError: naming the variant that uses it.
-    """
+    """Check that a variant that takes distances as they are is given none."""
     if options.characteristic_length is not None:
         raise OptionError(
             'characteristic_length', "is not used by classical steps; take variant='accelerated'"

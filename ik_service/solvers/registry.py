@@ -313,22 +313,12 @@ def loaded_modules() -> tuple[str, ...]:
 
 
 def given(value: float | None, default: float) -> float:
-    """
-    Return a number of the options, or its default.
-
-    :param value: the option's value; None when it was left out.
-    :param default: the value that None stands for.
-    """
+    """Return a number of the options, or its default where that is None."""
     return default if value is None else float(value)
 
 
 def step_error(name: str, error: Exception) -> SolverSpecError:
-    """
-    Return the error for a step that does not compile, or that raised an exception.
-
-    :param name: the solver's name.
-    :param error: the exception.
-    """
+    """Return the error for a step of a solver that does not compile, or raised an exception."""
     if isinstance(error, NumbaError):
         return SolverSpecError(
             'step', f'that of {name} cannot be compiled by Numba: {_reason(error)}'

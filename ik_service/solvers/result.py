@@ -100,11 +100,7 @@ class IkResult:
 
 
 def outcome_text(result: IkResult, more: str = '') -> str:
-    """
-    Return the outcome of a solve in words.
-
-    :param more: follows its effort.
-    """
+    """Return the outcome of a solve in words; `more` follows its effort."""
     pose = offset_text(result.position_error, result.orientation_error)
     effort = (
         f'{_count(result.iterations, "iteration")} in {_count(result.searches, "search", "es")}'
@@ -137,12 +133,7 @@ def few_joints_hint(joints: int, weights: Sequence[float]) -> str:
 
 
 def offset_text(position_error: float, orientation_error: float) -> str:
-    """
-    Distance of a pose from its target in words, in mm and degrees.
-
-    :param position_error: [m].
-    :param orientation_error: [rad].
-    """
+    """Distance of a pose from its target [m, rad] in words, in mm and degrees."""
     distance = position_error * 1e3
     digits = '.0f' if 999.5 <= distance < 1e9 else '.3g'  # 4050 mm, and not 4.05e+03 mm
     length = f'{distance:{digits}} mm'

@@ -81,12 +81,7 @@ def _call(typing_context, address, vector, length):
 
 @inner_kernel
 def objective_value(objective, chain, settings, work, q):
-    """
-    Return the objective g; ``manipulability`` overwrites the scratch of ``work``.
-
-    :param objective: :class:`Objective`.
-    :param q: (n,), contiguous.
-    """
+    """Return the objective g at q (n,), contiguous; ``manipulability`` overwrites scratch."""
     kind = objective.kind
     if kind == ObjectiveKind.FUNCTION:
         # The stub of Numba counts the typing context among the arguments.
@@ -130,12 +125,7 @@ def _manipulability(rank, chain, settings, work, q):
 
 @inner_kernel
 def objective_gradient(objective, chain, settings, work, q, gradient):
-    """
-    Write the gradient of the objective.
-
-    :param objective: :class:`Objective`.
-    :param gradient: (n,) out; 0 for variables that are held.
-    """
+    """Write the gradient of the objective (n,); 0 for variables that are held."""
     kind = objective.kind
     varied = work.memory[work.memory.shape[0] - 1]
     copy_vector(q, varied)

@@ -93,11 +93,7 @@ _GRACE = 0.5  # for its end: it holds nothing that could be lost [s]
 
 @contextmanager
 def viewer_program(wanted: bool, robot: Mapping[str, str]) -> Iterator[ChildProcess | None]:
-    """
-    Run the viewer for a ``with`` block.
-
-    :returns: its process; None when it is not wanted or viser is not installed.
-    """
+    """Run the viewer for a ``with`` block: its process, or None where it is not to run."""
     if not wanted or find_spec('viser') is None:
         yield None
         return
@@ -110,11 +106,7 @@ def viewer_program(wanted: bool, robot: Mapping[str, str]) -> Iterator[ChildProc
 
 
 def announce(viewer: ChildProcess | None, wanted: bool) -> None:
-    """
-    Print the address of the viewer, or why there is none.
-
-    :param viewer: its process; None where it does not run.
-    """
+    """Print the address of the viewer, or why there is none."""
     if viewer is None:
         if wanted:
             say(f'Viewer    none: {MissingExtraError("viser", "viewer")}')

@@ -127,11 +127,7 @@ def square(T_start: np.ndarray, reaches: Reaches) -> tuple[str, list[Stop]] | No
 
 
 def postures(chain: KinematicChain, q_start: np.ndarray) -> tuple[str, list[Stop]]:
-    """
-    Return poses that any arm reaches: those of postures around a posture.
-
-    :param q_start: (n,) the posture [rad] or [m].
-    """
+    """Return poses that any arm reaches: those of postures around q_start (n,)."""
     stops = []
     for number in range(4):
         bend = np.where(np.arange(chain.n) % 4 == number, _BEND, -_BEND / 4)

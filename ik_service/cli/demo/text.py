@@ -72,20 +72,12 @@ def progress(text: str) -> None:
 
 
 def position_text(T: np.ndarray) -> str:
-    """
-    Return the position of a pose in columns of eight characters each [m].
-
-    :param T: (4, 4).
-    """
+    """Return the position of a pose (4, 4) in columns of eight characters each [m]."""
     return ''.join(f'{number_text(value, 3):>8}' for value in T[:3, 3])
 
 
 def joint_lines(chain: KinematicChain, positions: Mapping[str, float]) -> list[str]:
-    """
-    Return the joint values of a chain, a line each.
-
-    :param positions: joint values by name [rad] or [m].
-    """
+    """Return the joint values of a chain, given by name, a line each."""
     width = max(map(len, chain.joint_names))
     lines = []
     for name in chain.joint_names:

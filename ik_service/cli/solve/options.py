@@ -209,11 +209,7 @@ def our_arms() -> tuple[str, ...]:
 
 
 def number(text: str) -> float:
-    """
-    Read a number.
-
-    :raises ArgumentTypeError: it is none, or far beyond use.
-    """
+    """Read a number; raises ArgumentTypeError if it is none, or far beyond use."""
     try:
         value = float(text)
     except ValueError:

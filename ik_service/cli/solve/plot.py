@@ -306,11 +306,7 @@ class Posture(NamedTuple):
 
 
 def draw(path: Path, request: Request, outcomes: Sequence[Outcome]) -> None:
-    """
-    Draw the errors and the joints over the iterations, and the arm.
-
-    :raises OSError: the file cannot be written.
-    """
+    """Draw the errors and the joints over the iterations, and the arm."""
     colors = [PALETTE[0]] if len(outcomes) == 1 else [method_color(a.solver) for a in outcomes]
     with sheet(path, *_SIZE) as figure:
         left, middle, right = figure.subfigures(1, 3, squeeze=False, width_ratios=(1.0, 1.0, 1.2))[
@@ -381,11 +377,7 @@ _MOST_POINTS = 4000  # of a curve; more cannot be distinguished
 
 
 def draw_path(file: Path, request: PathRequest, path: PathResult) -> None:
-    """
-    Draw the joints over the path, the largest step at each pose, and the arm.
-
-    :raises OSError: the file cannot be written.
-    """
+    """Draw the joints over the path, the largest step at each pose, and the arm."""
     with sheet(file, *_SIZE) as figure:
         joints, right = figure.subfigures(1, 2, squeeze=False, width_ratios=(1.55, 1.0))[0]
         upper, lower = right.subfigures(2, 1, squeeze=False, height_ratios=(1.9, 1.0))[:, 0]

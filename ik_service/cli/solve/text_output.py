@@ -172,12 +172,7 @@ def _shown_iterations(search: np.ndarray) -> Iterator[tuple[int, int] | str]:
 
 
 def deviation_text(request: Request, position: float, orientation: float) -> str:
-    """
-    Return the errors of a pose, without those that the task leaves free.
-
-    :param position: position error [m].
-    :param orientation: orientation error [rad].
-    """
+    """Return the errors of a pose [m] and [rad], without those that the task leaves free."""
     parts = []
     if request.has_position:
         parts.append(distance_text(position))
@@ -238,11 +233,7 @@ def _comparison_row(request: Request, outcome: Outcome) -> tuple[str, ...]:
 
 
 def margin_text(value: float, lower: float, upper: float, slides: bool) -> tuple[str, str]:
-    """
-    Return the distance of a joint value from its nearer limit, in one unit or two.
-
-    :param value: [rad] or [m].
-    """
+    """Return the distance of a joint value from its nearer limit, in one unit or two."""
     margin = min(value - lower, upper - value)
     if margin == math.inf:
         return '', ''

@@ -177,11 +177,7 @@ class CollisionGeometry:
 
 
 def read_collision_geometry(description: RobotDescription) -> tuple[CollisionGeometry, ...]:
-    """
-    Read the shapes for collision checks, in document order.
-
-    :param description: the parsed text of the robot.
-    """
+    """Read the shapes for collision checks of a description, in document order."""
     found = []
     for link, element in description.elements_of_links('collision'):
         try:

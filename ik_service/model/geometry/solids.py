@@ -32,11 +32,7 @@ class Box:
         return x / 2, y / 2, z / 2
 
     def excess(self, point: np.ndarray) -> np.ndarray:
-        """
-        Return the shortest vector from the region to a point; 0 inside.
-
-        :param point: (3,) in the region's frame [m].
-        """
+        """Return the shortest vector from the region to a point (3,) [m]; 0 inside."""
         half = np.array(self.extents)
         return point - np.clip(point, -half, half)
 
@@ -61,11 +57,7 @@ class Sphere:
         return self.radius, self.radius, self.radius
 
     def excess(self, point: np.ndarray) -> np.ndarray:
-        """
-        Return the shortest vector from the region to a point; 0 inside.
-
-        :param point: (3,) in the region's frame [m].
-        """
+        """Return the shortest vector from the region to a point (3,) [m]; 0 inside."""
         return _beyond(point, self.radius)
 
 
@@ -92,11 +84,7 @@ class Cylinder:
         return self.radius, self.radius, self.height / 2
 
     def excess(self, point: np.ndarray) -> np.ndarray:
-        """
-        Return the shortest vector from the region to a point; 0 inside.
-
-        :param point: (3,) in the region's frame [m].
-        """
+        """Return the shortest vector from the region to a point (3,) [m]; 0 inside."""
         half = self.height / 2
         along = point[2] - min(max(point[2], -half), half)
         return np.append(_beyond(point[:2], self.radius), along)
@@ -129,13 +117,7 @@ def _beyond(point: np.ndarray, radius: float) -> np.ndarray:
 
 
 def length(value: float, field: str) -> float:
-    """
-    Return a length or an angle of at least 0; infinity is one.
-
-    :param value: the number.
-    :param field: its name in the error.
-    :raises ArgumentError: it is no number, NaN or negative.
-    """
+    """Return a length or an angle of at least 0, perhaps infinite; else raises ArgumentError."""
     array = real_array(value, field)
     if array.shape != () or not array >= 0.0:
         raise ArgumentError(field, f'has to be a number of at least 0, not {safe_repr(value)}')

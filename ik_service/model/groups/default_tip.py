@@ -58,11 +58,7 @@ def tip_rank(link: str) -> int:
 
 
 def serves(link: str) -> bool:
-    """
-    Return whether a link carries a sensor, drives the robot or the like, by its name.
-
-    :param link: name of the link.
-    """
+    """Return whether a link carries a sensor, drives the robot or the like, by its name."""
     return tip_rank(link) == _LAST
 
 

@@ -74,11 +74,7 @@ def direct_joints(model: RobotModel, group: GroupElements) -> frozenset[str]:
 
 
 def variables_of(model: RobotModel, joints: Iterable[str]) -> frozenset[str]:
-    """
-    Return the names of the joints that move others, or themselves, on their own.
-
-    :param joints: names of joints; fixed ones have none.
-    """
+    """Return the names of the joints that move others, or themselves, but for fixed ones."""
     return frozenset(model.resolve_mimic(name)[0] for name in joints if model.joints[name].movable)
 
 
@@ -88,11 +84,7 @@ def variables_between(model: RobotModel, base_link: str, tip_link: str) -> froze
 
 
 def last_movable_joints(model: RobotModel, joints: frozenset[str]) -> list[Joint]:
-    """
-    Return the movable joints of a group below which there is no other of them.
-
-    :returns: in document order.
-    """
+    """Return the movable joints of a group below which there is no other, in document order."""
     movable = [model.joints[name] for name in model.joints if _moves(model, name, joints)]
     parents = {above.name for joint in movable if (above := _movable_above(model, joint))}
     return [joint for joint in movable if joint.name not in parents]
@@ -110,11 +102,7 @@ def base_of(model: RobotModel, joints: frozenset[str]) -> str:
 
 
 def fixed_ends(model: RobotModel, link: str, joints: frozenset[str]) -> list[str]:
-    """
-    Return the links at the ends of the fixed joints of a group below a link.
-
-    :returns: the link itself where no fixed joint follows.
-    """
+    """Return the links at the ends of the fixed joints of a group below a link, or that link."""
     ends, pending = [], [link]
     while pending:
         at = pending.pop()
@@ -169,11 +157,7 @@ MAX_TIPS = 64
 def resolve_groups(
     model: RobotModel, semantics: Semantics, origin: str = 'srdf'
 ) -> dict[str, PlanningGroup]:
-    """
-    Return the planning groups of a robot, in the order in which they are written.
-
-    :param semantics: as checked by :mod:`ik_service.model.groups.srdf_check`.
-    """
+    """Return the groups of a robot in document order, from semantics that are checked."""
     return _Resolver(model, semantics, origin).groups()
 
 

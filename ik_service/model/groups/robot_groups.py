@@ -261,24 +261,14 @@ def default_tip(model: RobotModel, base_link: str, groups: Mapping[str, Planning
 
 
 def refused_groups(model: RobotModel, groups: Mapping[str, PlanningGroup]) -> list[PlanningGroup]:
-    """
-    Return the groups that a faulty joint keeps from being used.
-
-    :param model: the robot.
-    :param groups: its planning groups.
-    """
+    """Return the groups that a faulty joint keeps from being used."""
     joints = [joint for joint in model.joints.values() if joint.fault]
     faults = [f'{named("joint", joint.name)} {joint.fault}' for joint in joints]
     return [group for group in groups.values() if group.fault and group.fault in faults]
 
 
 def choice_remarks(model: RobotModel, groups: Mapping[str, PlanningGroup]) -> list[str]:
-    """
-    Return remarks on groups that faulty joints cost, and on the default that is chosen instead.
-
-    :param model: the robot.
-    :param groups: its planning groups, the default first.
-    """
+    """Return remarks on groups that faulty joints cost, and on the default chosen instead."""
     refused = refused_groups(model, groups)
     remarks = [f'{named("group", group.name)} is refused: {group.fault}' for group in refused]
     usable = [group.name for group in groups.values() if len(group.tip_links) == 1]

@@ -135,11 +135,7 @@ _Part = TypeVar('_Part')
 
 
 def read_srdf(text: str) -> XmlDocument:
-    """
-    Read the elements of an SRDF.
-
-    :raises SrdfError: the text is malformed or hostile.
-    """
+    """Read the elements of an SRDF; raises SrdfError if the text is malformed or hostile."""
     return read_xml(text, SrdfError, 'an SRDF', 'the SRDF')
 
 

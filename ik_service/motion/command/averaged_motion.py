@@ -43,12 +43,7 @@ class MovingAverage:
     """
 
     def __init__(self, q: np.ndarray, window: float) -> None:
-        """
-        Begin with a path that has rested for long.
-
-        :param q: (n,) where [rad] or [m].
-        :param window: length of the part that is averaged [s].
-        """
+        """Begin with a path that has rested for long at q (n,); the window is a time [s]."""
         self.window = window
         self._times = np.zeros(_SPACE)
         self._points = np.zeros((_SPACE, len(q)))
@@ -56,12 +51,7 @@ class MovingAverage:
         self._points[:2] = q
 
     def append(self, q: np.ndarray, dt: float) -> None:
-        """
-        Go on along a straight line.
-
-        :param q: (n,) to where [rad] or [m].
-        :param dt: how long that takes [s].
-        """
+        """Go on along a straight line to q (n,) [rad] or [m], in a time [s]."""
         if self._count == len(self._times):
             self._drop_old()
         self._times[self._count] = self._times[self._count - 1] + dt
@@ -82,12 +72,7 @@ class MovingAverage:
         return self._points[self._count - 1] + average
 
     def contract(self, centre: np.ndarray, share: float) -> None:
-        """
-        Draw the path together, as if it had been slower; its average moves likewise.
-
-        :param centre: (n,) the point that stays fixed [rad] or [m].
-        :param share: of the distances from there that is left, 0 to 1.
-        """
+        """Draw the path, and its average, towards a centre (n,): to a share of all distances."""
         self._points = centre + share * (self._points - centre)
 
     def _first(self) -> int:
@@ -135,12 +120,7 @@ class JerkLimitedMotion(JointMotion):
     """
 
     def __init__(self, q: np.ndarray, window: float) -> None:
-        """
-        Start at rest.
-
-        :param q: (n,) where [rad] or [m].
-        :param window: time over which is averaged [s], above 0.
-        """
+        """Start at rest at q (n,) [rad] or [m]; the window is above 0 [s]."""
         super().__init__(q)
         self.window = window
         self._inner = JointMotion(q)

@@ -78,12 +78,7 @@ class SendingTimes:
         self._unknown = False
 
     def expect(self, delay: float, period: float) -> None:
-        """
-        Expect that sending takes no less than it took lately.
-
-        :param delay: how long it took the last time [s].
-        :param period: time between two messages [s].
-        """
+        """Expect that sending takes no less than it took lately: the last time `delay` [s]."""
         self._delays.append(delay)
         least = min(min(self._delays), _LONG * period)
         self.expected = least if least > _SLOW * period else 0.0
@@ -154,11 +149,7 @@ class CommandGate:
         self.sent_at = now + self.times.expected
 
     def elapsed(self, now: float) -> float:
-        """
-        Return the time from the sending of the last command to that of one of this moment [s].
-
-        :param now: on the clock of :meth:`begin` [s].
-        """
+        """Return the time from the sending of the last command to that of one made now [s]."""
         return now + self.times.expected - self.sent_at
 
     def slow_down(self, share: float, late: float) -> float:
@@ -402,11 +393,7 @@ class CommandStream:
     def advance(
         self, step: Step, limits: MotionLimits, now: float, period: float, pace: float = 1.0
     ) -> FollowerCommand:
-        """
-        Return the next command, after :meth:`resume`.
-
-        :param pace: share of the full speed that is asked for, 0 to 1.
-        """
+        """Return the next command, after :meth:`resume`, at a pace of 0 to 1 times full speed."""
         motion, elapsed, self.obstacle = self._motion, self.gate.elapsed(now), ''
         assert motion is not None
         step = step if _is_sound(step, motion.q) else REST

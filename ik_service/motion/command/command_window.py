@@ -68,12 +68,7 @@ class CommandStep:
     dt: float
 
     def may_lead_to(self, q: np.ndarray, velocity: np.ndarray, limits: MotionLimits) -> bool:
-        """
-        Return whether a cubic may lead to a waypoint, as to speed and acceleration.
-
-        :param q: (n,) its positions [rad] or [m].
-        :param velocity: (n,) its velocities [rad/s] or [m/s].
-        """
+        """Return whether a cubic may lead to a waypoint (n,), as to its speed and acceleration."""
         rounding = _ROUNDING * limits.unit
         change = self.braking * limits.unit * (self.dt * (1.0 + _ROUNDING)) + rounding
         slow = np.abs(velocity) <= self.fastest + rounding
@@ -261,12 +256,7 @@ class StepClock:
     reserve: float = 0.0
 
     def ticked(self, elapsed: float, period: float) -> StepClock:
-        """
-        Return the clock after a tick; one that stalls by more than a period is ignored.
-
-        :param elapsed: time since the last tick [s], above 0.
-        :param period: time between two ticks that are in time [s].
-        """
+        """Return the clock after a tick [s]; one that stalls by more than a period is ignored."""
         late, dt = max(elapsed - period, 0.0), min(elapsed, period)
         if late > period:
             return self

@@ -104,12 +104,7 @@ class PositionGate:
         return self._state[Q].copy()
 
     def moving(self, joints: np.ndarray, period: float) -> bool:
-        """
-        Return whether joints are too fast to stop at once.
-
-        :param joints: (k,) their indices among the n.
-        :param period: time between two messages [s].
-        """
+        """Return whether joints (k,) are too fast to stop at once, within a period [s]."""
         state = self._state[:, joints]
         return bool((np.abs(state[MOVES]) > state[BRAKING] * period).any())
 
@@ -225,22 +220,12 @@ class CommandedJoints:
         return alone
 
     def put(self, indices: np.ndarray, q: np.ndarray, velocity: np.ndarray) -> None:
-        """
-        Put in a group's command.
-
-        :param indices: (n,) indices of its joints.
-        :param q: (n,) positions [rad] or [m].
-        :param velocity: (n,) velocities [rad/s] or [m/s].
-        """
+        """Put in a group's command: positions [rad] or [m] and velocities of joints, (n,) each."""
         self.q, self.velocity = self.q.copy(), self.velocity.copy()
         self.q[indices], self.velocity[indices] = q, velocity
 
     def end(self, user: int, indices: np.ndarray) -> None:
-        """
-        End the commands of a group; its joints are held as long as others move.
-
-        :param indices: (n,) indices of its joints.
-        """
+        """End the commands of a group (n,); its joints are held as long as others move."""
         self._users.discard(user)
         self.put(indices, self.q[indices], np.zeros(len(indices)))
 
@@ -302,12 +287,7 @@ class VelocityGate:
         return admitted[1]
 
     def mark_sent(self, delay: float, period: float) -> None:
-        """
-        Take note of when the last velocities were really sent.
-
-        :param delay: how long it took, from the tick to the end of sending [s].
-        :param period: time between two commands [s].
-        """
+        """Take note of the delay from the tick to the end of sending the last velocities [s]."""
         if delay > _SLOW * period:
             self._state[SENT_AT] += delay
 

@@ -56,12 +56,7 @@ class JointMotion:
     window = 0.0
 
     def __init__(self, q: np.ndarray) -> None:
-        """
-        Start at rest.
-
-        :param q: (n,) where [rad] or [m]; may lie outside the limits, and is brought inside
-            by the moves that follow.
-        """
+        """Start at rest at q (n,) [rad] or [m]; the moves bring it inside the limits."""
         self.q = np.array(q, dtype=np.float64)
         self.speed = np.zeros_like(self.q)
         self.braking = np.zeros_like(self.q)
@@ -84,11 +79,7 @@ class JointMotion:
         return self.q, self.speed
 
     def slow_down(self, share: float) -> None:
-        """
-        Slow down at once, as a motion that was not attended to.
-
-        :param share: of the speed that is left, 0 to 1.
-        """
+        """Slow down at once to a share of the speed, 0 to 1, as a motion not attended to."""
         self.speed = self.speed * share
 
     def bounds(self, limits: MotionLimits) -> MotionLimits:

@@ -164,11 +164,7 @@ def clamped(values: np.ndarray, low: np.ndarray | float, high: np.ndarray | floa
 
 
 def largest(sizes: np.ndarray) -> float:
-    """
-    Return the largest of values that are not negative; 0 of none.
-
-    :param sizes: (n,) values of any unit.
-    """
+    """Return the largest of values (n,) that are not negative; 0 of none."""
     return float(sizes.max(initial=0.0))
 
 

@@ -52,13 +52,7 @@ class CubicMotion:
 
     @classmethod
     def of(cls, times: np.ndarray, positions: np.ndarray, velocities: np.ndarray) -> CubicMotion:
-        """
-        Return the motion through points.
-
-        :param times: (k,) [s].
-        :param positions: (k, n) [rad] or [m].
-        :param velocities: (k, n) [rad/s] or [m/s].
-        """
+        """Return the motion through points: (k,) times [s], (k, n) positions and velocities."""
         return cls(np.ascontiguousarray(times, np.float64), np.array([positions, velocities]))
 
     def extremes(self, since: float) -> np.ndarray:
@@ -89,12 +83,7 @@ class CubicMotion:
 
 
 def resting(q: np.ndarray, since: float) -> CubicMotion:
-    """
-    Return the motion of joints at rest.
-
-    :param q: (n,) where they are [rad] or [m].
-    :param since: when it begins [s].
-    """
+    """Return the motion of joints at rest at q (n,) [rad] or [m], from a time on [s]."""
     return CubicMotion.of(np.array([since, since + 1.0]), np.array([q, q]), np.zeros((2, len(q))))
 
 

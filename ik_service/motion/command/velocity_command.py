@@ -123,11 +123,7 @@ class VelocityCommand:
         return np.where(self._smoothed, gentle, wanted)
 
     def mark_sent(self, delay: float, period: float) -> None:
-        """
-        Take note of when the last velocities were really sent.
-
-        :param delay: how long it took, from the tick to the end of sending [s].
-        """
+        """Take note of the delay from the tick to the end of sending the last velocities [s]."""
         if delay > _SLOW * period:
             self._sent_at += delay
 

@@ -154,11 +154,7 @@ class WindowedJoints(CommandedJoints):
         return averaged(planned, self.spans)
 
     def limits(self, user: int, indices: np.ndarray, limits: MotionLimits) -> MotionLimits:
-        """
-        Return bounds on the motion of all joints, of which those of a group are given.
-
-        :param indices: (n,) indices of its joints.
-        """
+        """Return bounds on the motion of all joints, of which those of a group (n,) are given."""
         known = self._bounds.get(user)
         if self._limits is None or known is None or known[1] is not limits:
             self._bounds.pop(user, None)

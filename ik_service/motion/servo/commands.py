@@ -202,13 +202,7 @@ def joint_command(
 
 
 def pose_command(T_base_target: np.ndarray, settings: ServoSettings) -> PoseCommand:
-    """
-    Return a pose to go to.
-
-    :param T_base_target: (4, 4) pose of the tip.
-    :param settings: the speeds.
-    :raises ArgumentError: it is no pose.
-    """
+    """Return a pose to go to, (4, 4) T_base_tip; raises ArgumentError where it is no pose."""
     T = check_transform(T_base_target, 'pose')
     return PoseCommand(frame_of(T), settings.linear, settings.rotational)
 

@@ -95,12 +95,7 @@ class ServoGoal(MotionGoal):
         return self._solver.condition
 
     def command(self, command: ServoCommand | None, until: float = np.inf) -> None:
-        """
-        Follow a command from now on.
-
-        :param command: the command; None to come to rest.
-        :param until: when it no longer counts, on the monotonic clock [s].
-        """
+        """Follow a command, None to come to rest, until some time on the monotonic clock [s]."""
         self._order = None if command is None else (command, until)
 
     def step(self, tick: Tick) -> Step:

@@ -77,11 +77,7 @@ class ServoScratch(NamedTuple):
 
 
 def scratch_for(chain: KinematicChain) -> ServoScratch:
-    """
-    Return memory for the kernels.
-
-    :param chain: the chain that they are called for.
-    """
+    """Return memory for the kernels that are called for a chain."""
     n, m = chain.n, len(chain.arrays.variables)
     shapes = ((m, 6), (12,), (n, 6), (6, n), (6, 6), (6,), (n,), (n,), (n,), (2, n))
     return ServoScratch(*(np.zeros(shape) for shape in shapes))

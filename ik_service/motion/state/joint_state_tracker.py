@@ -141,13 +141,7 @@ class PlausibilityMonitor:
         return bool(self.doubt) and self._flips >= _FLIPS
 
     def update(self, q: np.ndarray, now: float) -> bool:
-        """
-        Take in a measured state.
-
-        :param q: (n,) positions [rad] or [m].
-        :param now: when it was measured, on a monotonic clock [s].
-        :returns: whether it is believed.
-        """
+        """Take in a measured state (n,) of a time [s]; return whether it is believed."""
         fault = self._fault(q, now)
         if fault:
             self.doubt = fault
@@ -159,12 +153,7 @@ class PlausibilityMonitor:
         return not self.doubt
 
     def reach(self, passed: float) -> np.ndarray:
-        """
-        Return the largest steps that are plausible.
-
-        :param passed: time that they take [s].
-        :returns: (n,) [rad] or [m].
-        """
+        """Return the largest steps (n,) that are plausible in a time [s], in [rad] or [m]."""
         return self._speeds * (_MARGIN * max(passed, 0.0) + _SLACK) + self._noise
 
     def position(self) -> np.ndarray:
@@ -267,12 +256,7 @@ class RestMonitor:
         self.reason = ''
 
     def update(self, q: np.ndarray, now: float) -> None:
-        """
-        Take in a measured state.
-
-        :param q: (n,) positions [rad] or [m].
-        :param now: when it was measured, on a monotonic clock [s].
-        """
+        """Take in a measured state (n,) [rad] or [m] of a time on a monotonic clock [s]."""
         passed = now - self._kept_at
         if passed < -_SET_BACK:
             self._states.clear()
@@ -444,11 +428,7 @@ class JointStateTracker:
         return FollowerState.ARM_MOVES
 
     def rests(self, now: float, since: float) -> bool:
-        """
-        Return whether the arm is known to be at rest, so that a motion may start.
-
-        :param since: when a command was sent to it last [s]; −inf for never.
-        """
+        """Return whether the arm is known to rest, when it was commanded last at `since` [s]."""
         if self._received is not None and self._rest.rests(self._received, since):
             self.note_rest()
             return True
@@ -479,11 +459,7 @@ class JointStateTracker:
         return max(_FRESH, _INTERVALS * min(self._interval, _LONGEST_INTERVAL))
 
     def position(self) -> np.ndarray:
-        """
-        Return where the arm is (n,) [rad] or [m].
-
-        As :meth:`PlausibilityMonitor.position`.
-        """
+        """Return where the arm is (n,), as :meth:`PlausibilityMonitor.position`."""
         return self._plausibility.position()
 
     def speed(self, now: float) -> np.ndarray | None:
@@ -513,12 +489,7 @@ class JointStateTracker:
         return q + self._wraps
 
     def unwrapped(self, q: np.ndarray, reference: np.ndarray) -> np.ndarray:
-        """
-        Return positions whose continuous joints, which some drivers wrap, are near a reference.
-
-        :param q: (n,) positions [rad] or [m].
-        :param reference: (n,) positions whose turn is taken [rad] or [m].
-        """
+        """Return q (n,) with continuous joints on the turn that is nearest to a reference (n,)."""
         if not self._turns:
             return q
         return q + self._turn * np.round((reference - q) / self._divisor)

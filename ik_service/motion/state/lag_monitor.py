@@ -66,12 +66,7 @@ class _Joint:
         return self.distance - self.still_distance > _PROGRESS * self.lever
 
     def note(self, measured: float, measured_at: float) -> None:
-        """
-        Note where it was measured, after its distance.
-
-        :param measured: where [rad] or [m].
-        :param measured_at: when [s].
-        """
+        """Note where it was measured [rad] or [m], and when [s], after its distance."""
         step = _PROGRESS * self.lever
         # A joint that nothing asks to move makes no progress, and needs none.
         if not abs(measured - self.still) <= step or self.distance <= step:

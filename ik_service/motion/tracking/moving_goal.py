@@ -80,11 +80,7 @@ class MovingGoal:
         self._stops = -size / along if along < 0.0 else np.inf
 
     def shift(self, turns: np.ndarray) -> None:
-        """
-        Put joints on another turn.
-
-        :param turns: (n,) whole turns [rad], 0 for other joints.
-        """
+        """Put joints on another turn, by whole turns (n,) [rad], 0 for other joints."""
         self._q = self._q + turns
 
     def at(self, now: float, later: float = 0.0) -> tuple[np.ndarray, np.ndarray] | None:

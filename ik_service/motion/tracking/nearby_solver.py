@@ -65,12 +65,7 @@ class NextSolver:
             self._step = entry_point(least_weighted_step, chain.arrays, *examples)
 
     def solve(self, T_base_target: np.ndarray, last: np.ndarray) -> IkResult:
-        """
-        Return the result of the search beside the last solution.
-
-        :param T_base_target: (4, 4) pose of the tip.
-        :param last: (n,) the last solution [rad] or [m].
-        """
+        """Return the result of the search for a pose (4, 4) beside the last solution (n,)."""
         if self._redundant:
             sparing = self._sparing(T_base_target, last)
             if sparing is not None:
@@ -78,12 +73,7 @@ class NextSolver:
         return self.beside.solve(T_base_target, last)
 
     def position(self, T_base_target: np.ndarray, last: np.ndarray) -> np.ndarray | None:
-        """
-        Return the solution (n,) beside the last one; None when there is none.
-
-        :param T_base_target: (4, 4) pose of the tip.
-        :param last: (n,) the last solution [rad] or [m].
-        """
+        """Return the solution (n,) for a pose (4, 4) beside the last one (n,); None for none."""
         result = self.solve(T_base_target, last)
         return result.q if result.success else None
 
@@ -130,11 +120,7 @@ class NextSolver:
 
 
 def _ease(velocity: np.ndarray) -> np.ndarray:
-    """
-    Return one over the weights of joints (n,) that are far from their limits.
-
-    :param velocity: (n,) velocity limits [rad/s] or [m/s]; inf for none.
-    """
+    """Return one over the weights (n,) far from limits, by velocity limits (n,); inf for none."""
     moving = np.isfinite(velocity) & (velocity > 0.0)
     if not moving.any():
         return np.ones(len(velocity))

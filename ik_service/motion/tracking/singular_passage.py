@@ -123,12 +123,7 @@ class SelfMotionSearch:
         self._lower, self._upper = chain.sampling_bounds()
 
     def path(self, start: np.ndarray, ends: np.ndarray) -> np.ndarray | None:
-        """
-        Return postures (k, n) of a path to one of several ends; None where none is found.
-
-        :param start: (n,) where it begins [rad] or [m].
-        :param ends: (k, n).
-        """
+        """Return postures (k, n) from a start (n,) to one of ends (j, n); None without a path."""
         first = self._leader.solve(self._T, start)
         if not first.success or np.abs(first.q - start).max() > _LONGEST_STRIDE:
             return None

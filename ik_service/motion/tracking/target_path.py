@@ -93,27 +93,15 @@ class TimedPostures:
         self._end = kept.stop - kept.start
 
     def shift(self, turns: np.ndarray) -> None:
-        """
-        Add to the positions of all.
-
-        :param turns: (n,) the turns to add [rad] or [m].
-        """
+        """Add turns (n,) to the positions of all."""
         self._points[self._first : self._end] += turns
 
     def put_last_at(self, time: float) -> None:
-        """
-        Change when the target was at the last posture.
-
-        :param time: that time [s].
-        """
+        """Change when the target was at the last posture [s]."""
         self._times[self._end - 1] = time
 
     def pass_next(self, kept: float) -> None:
-        """
-        Count the next posture as passed.
-
-        :param kept: time before the one after it for which passed ones are kept [s].
-        """
+        """Count the next posture as passed; those `kept` [s] before the one after it are kept."""
         self._next += 1
         since = self._times[self._next] - kept
         while self._first + 1 < self._next and self._times[self._first + 1] < since:
@@ -368,12 +356,7 @@ class TargetPath:
         return self._own_clock.time is not None
 
     def restart(self, q: np.ndarray, at: float) -> None:
-        """
-        Forget the path; another one begins.
-
-        :param q: (n,) where the joints shall go [rad] or [m].
-        :param at: time of the target [s].
-        """
+        """Forget the path; another one begins at a posture (n,) and a time of the target [s]."""
         self._postures.clear()
         self._changing_until = -np.inf
         self.clock = None
@@ -400,11 +383,7 @@ class TargetPath:
             self._changing_until = at
 
     def shift(self, turns: np.ndarray) -> None:
-        """
-        Put joints on another turn.
-
-        :param turns: (n,) whole turns [rad], 0 for other joints.
-        """
+        """Put joints on another turn, by whole turns (n,) [rad], 0 for other joints."""
         self._postures.shift(turns)
 
     def end(self) -> np.ndarray | None:
@@ -417,11 +396,7 @@ class TargetPath:
         return postures.last_time - postures.next_time if len(postures) else 0.0
 
     def advance(self, q: np.ndarray, now: float) -> None:
-        """
-        Drop the postures passed, and leave the path when the joints are too far behind.
-
-        :param q: (n,) the last command [rad] or [m].
-        """
+        """Drop the postures passed by q (n,), and leave the path when too far behind."""
         postures = self._postures
         while len(postures) > 1 and self._is_next_passed(q):
             postures.pass_next(KEPT)
@@ -447,11 +422,7 @@ class TargetPath:
         self._own_clock.stop()
 
     def step(self, tick: Tick, goal: MovingGoal | None) -> Step:
-        """
-        Return the step along the path, or back to it.
-
-        :param goal: where the target goes on to; None when it rests at the end.
-        """
+        """Return the step along the path, or back to it; without a goal it rests at the end."""
         straight = self.ahead(tick.q)
         if self.changing:
             self.leave()
@@ -464,11 +435,7 @@ class TargetPath:
         return Step(straight) if step is None else step
 
     def ahead(self, q: np.ndarray) -> np.ndarray:
-        """
-        Return where to go next, the farthest posture straight ahead (n,) [rad] or [m].
-
-        :param q: (n,) the last command [rad] or [m].
-        """
+        """Return the farthest posture (n,) straight ahead of q (n,), where to go next."""
         _, points, nears = self._postures.ahead(_FARTHEST + 1)
         return points[self._look(points, q.copy(), _LOOKS, nears)].copy()
 

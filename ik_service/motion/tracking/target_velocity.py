@@ -91,12 +91,7 @@ class TargetGaps:
         self._last = -float('inf')
 
     def update(self, at: float, arrived: float | None) -> None:
-        """
-        Note that a target has arrived.
-
-        :param at: when the target was there, on a monotonic clock [s].
-        :param arrived: when it arrived [s]; None when that is not known.
-        """
+        """Note that a target of one time [s] arrived at another [s]; None when not known."""
         age = -1.0 if arrived is None else arrived - self._last
         self._last = at
         if 0.0 <= age <= 2.0 * LONGEST_AHEAD:

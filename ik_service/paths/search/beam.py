@@ -98,12 +98,7 @@ def _cheapest(columns, costs, q, bound):
 
 @inner_kernel
 def square(a, b):
-    """
-    Return the squared distance of two joint vectors.
-
-    :param a: (n,) [rad] or [m].
-    :param b: (n,) likewise.
-    """
+    """Return the squared distance of two joint vectors (n,) [rad] or [m]."""
     total = 0.0
     for i in range(a.shape[0]):
         total += (a[i] - b[i]) * (a[i] - b[i])
@@ -295,11 +290,7 @@ def _room(chain, strategy, parent, bound, q, s, motion):
 
 @inner_kernel
 def _nearer(chain, settings, work, strategy, parent, bound, trace, motion):
-    """
-    Move ``work.q`` by a self-motion to where it is least beyond the bound around the parent.
-
-    :returns: whether there is such a self-motion.
-    """
+    """Move ``work.q`` by a self-motion to where it is least beyond the bound; return if any."""
     for i in range(motion.shape[0]):
         lower, upper = _reach(chain, strategy, i, parent[i], bound)
         motion[i] = min(max(work.q[i], lower), upper) - work.q[i]
@@ -376,11 +367,7 @@ class Beam:
         return len(self.layers)
 
     def copy(self, problem: PathProblem | None = None) -> Beam:
-        """
-        Return a beam with the same layers, which can go on differently.
-
-        :param problem: the path that it goes on along; the same when left out.
-        """
+        """Return a beam with the same layers that can go on differently, along another problem."""
         other = copy.copy(self)
         other.layers = list(self.layers)
         other._costs, other._links = list(self._costs), list(self._links)
@@ -390,11 +377,7 @@ class Beam:
         return other
 
     def narrow(self, count: int) -> None:
-        """
-        Keep the first candidates of the last layer.
-
-        :param count: their number.
-        """
+        """Keep the first candidates of the last layer, as many as `count`."""
         for each in (self.layers, self._costs, self._links):
             each[-1] = each[-1][:count]
 
@@ -437,11 +420,7 @@ class Beam:
             link = len(self.layers[k]) - 1
 
     def cut(self, layers: int) -> None:
-        """
-        Drop the last layers.
-
-        :param layers: number of layers that are left.
-        """
+        """Drop the last layers, but for some."""
         for each in (self.layers, self._costs, self._links):
             del each[layers:]
 
@@ -521,12 +500,7 @@ class Beam:
         return path
 
     def cost(self, layer: int) -> np.ndarray:
-        """
-        Return the costs of the paths to the candidates of a layer.
-
-        :param layer: its number.
-        :returns: (k,): sums of squared steps.
-        """
+        """Return the costs (k,) of the paths to a layer's candidates: sums of squared steps."""
         return self._costs[layer]
 
 

@@ -366,11 +366,7 @@ class _PathSolver:
         return ending_at(problem, row, outcome.last)
 
     def _smooth(self, path: np.ndarray, ends: tuple[bool, bool], rows: tuple[int, ...]) -> None:
-        """
-        Take self-motions out of a path, in place.
-
-        :param path: (k, n) the path [rad] or [m].
-        """
+        """Take self-motions out of a path (k, n) [rad] or [m], in place."""
         for first, end in pairwise((0, *rows, len(path))):
             if end - first < 3:
                 continue

@@ -82,12 +82,7 @@ def converge(chain, settings, work, strategy, origin, bound, fine, trace):
 
 @inner_kernel
 def distance(a, b):
-    """
-    Return the largest difference of two joint vectors; inf for NaN.
-
-    :param a: (n,) [rad] or [m].
-    :param b: (n,) likewise.
-    """
+    """Return the largest difference of two joint vectors (n,) [rad] or [m]; inf for NaN."""
     largest = 0.0
     for i in range(a.shape[0]):
         difference = abs(a[i] - b[i])
@@ -200,11 +195,7 @@ class Deadline:
         return max(0.0, self._end - time.monotonic())
 
     def extend(self, seconds: float) -> None:
-        """
-        Add some time.
-
-        :param seconds: the time [s]; none where it is negative.
-        """
+        """Add some time [s]; none where it is negative."""
         self._end += max(0.0, seconds)
 
 
@@ -280,33 +271,19 @@ class PathProblem:
         return other
 
     def reversed(self, row: int) -> Self:
-        """
-        Return the path from a target back to the start.
-
-        :param row: number of the target.
-        """
+        """Return the path from the target of a row back to the start."""
         other = copy.copy(self)
         other.targets = np.ascontiguousarray(self.targets[row::-1])
         return other
 
     def part(self, first: int, end: int) -> Self:
-        """
-        Return a part of the path.
-
-        :param first: number of its first target.
-        :param end: number of the first target after it.
-        """
+        """Return the part of the path from a first target to before another one."""
         other = copy.copy(self)
         other.targets = self.targets[first:end]
         return other
 
     def loosened(self, factor: float, rows: int) -> Self:
-        """
-        Return the first part of the path with larger steps.
-
-        :param factor: how much larger they may be.
-        :param rows: number of its targets.
-        """
+        """Return the first rows of the path with steps larger by a factor."""
         other = copy.copy(self)
         other.targets = self.targets[:rows]
         other.max_step, other.bound = factor * self.max_step, factor * self.bound
@@ -336,21 +313,12 @@ class PathProblem:
         return problem
 
     def refuse_colliding(self, q: np.ndarray, flags: np.ndarray) -> None:
-        """
-        Clear the flags of joint vectors that collide.
-
-        :param q: (c, n) [rad] or [m].
-        :param flags: (c,) bool.
-        """
+        """Clear the flags (c,) of joint vectors (c, n) that collide."""
         if self._test is not None and flags.any():
             flags[flags] = ~np.asarray(self._test.colliding(q[flags]), bool)
 
     def contact(self, q: np.ndarray) -> tuple[str, str] | None:
-        """
-        Return two bodies that collide; None where nothing does.
-
-        :param q: (n,) [rad] or [m].
-        """
+        """Return two bodies that collide at q (n,) [rad] or [m]; None where nothing does."""
         return None if self._test is None else self._test.first_contact(q)
 
     def project(
@@ -374,12 +342,7 @@ class PathProblem:
         return reached
 
     def errors(self, q: np.ndarray) -> np.ndarray:
-        """
-        Return the errors of the first rows of the path.
-
-        :param q: (k, n) [rad] or [m].
-        :returns: (k, 2) position error [m] and orientation error [rad].
-        """
+        """Return the errors of the first rows (k, n) of the path, (k, 2) [m] and [rad]."""
         errors = np.empty((len(q), 2))
         self.run(row_errors, self._own, self.targets[: len(q)], np.ascontiguousarray(q), errors)
         return errors
@@ -405,12 +368,7 @@ class PathProblem:
         return q, status == _SUCCESS, errors
 
     def run(self, kernel: CompiledKernel, *arguments: object) -> Any:  # noqa: ANN401 - as it does
-        """
-        Call a kernel, always with arguments of the same types.
-
-        :param kernel: the kernel.
-        :param arguments: its arguments.
-        """
+        """Call a kernel, always with arguments of the same types."""
         entry = self._entries.get(kernel)
         if entry is None:
             began = time.monotonic()

@@ -82,12 +82,7 @@ class ClockRates:
     corners: np.ndarray
 
     def between(self, t: float, later: float) -> float:
-        """
-        Return the highest rate allowed throughout from one time to another.
-
-        :param t: time in the trajectory [s].
-        :param later: another one, not before it [s].
-        """
+        """Return the highest rate allowed throughout from one time to a later one [s]."""
         first, last = self.times.searchsorted((t, later))
         ends = np.interp((t, later), self.times, self.squares)
         return float(np.sqrt(min(*ends, self.squares[first:last].min(initial=1.0))))

@@ -112,11 +112,7 @@ class JerkLimits:
         return velocity, acceleration, jerk
 
     def along(self, slopes: np.ndarray) -> list[float]:
-        """
-        Return the largest ṡ, s̈ and s⃛ on a straight line.
-
-        :param slopes: (n,) derivatives of the joints by s.
-        """
+        """Return the largest ṡ, s̈ and s⃛ on a straight line, by the joints' slopes by s (n,)."""
         moving = slopes != 0.0
         return [float((limit[moving] / np.abs(slopes[moving])).min()) for limit in self.all]
 
@@ -183,11 +179,7 @@ class _Law:
         ]
 
     def inverse(self, s: np.ndarray) -> np.ndarray:
-        """
-        Return τ at some values of s, which include both ends, (k,).
-
-        :param s: (k,) the values, from 0 to the length.
-        """
+        """Return τ at some values of s (k,), which include both ends."""
         second = s > 0.5 * self._length
         distance = np.where(second, self._length - s, s) / (self._slope * self._ramp)
         low, high = np.zeros_like(s), np.ones_like(s)
@@ -330,11 +322,7 @@ class _Problem:
         return profile * (_SCALE / max(largest, math.cbrt(jerk) ** 2))
 
     def draw_in(self, excess: np.ndarray) -> None:
-        """
-        Draw in the limits where a motion exceeds them.
-
-        :param excess: (N, 4) shares of velocity, acceleration, jerk and torque.
-        """
+        """Draw in the limits by excess (N, 4): shares of velocity, acceleration, jerk, torque."""
         velocity, acceleration, jerk, torque = np.maximum(excess, 1.0).T[:, :, None, None, None]
         first, second, third = self._parts
         changing = self._forms[..., :3]
@@ -344,11 +332,7 @@ class _Problem:
         changing[:, :, third:] *= jerk
 
     def motion(self, profile: np.ndarray) -> Motion:
-        """
-        Return the motion with a profile, with points at the edges of the cells.
-
-        :param profile: (N + 2,) the profile.
-        """
+        """Return the motion with a profile (N + 2,), with points at the edges of the cells."""
         places = 0.5 * (1.0 + _NODES)
         slowness = [_rates(self._widths, profile, u)[0] ** -0.5 for u in places.tolist()]
         durations = 0.5 * self._widths * (_WEIGHTS @ np.array(slowness))

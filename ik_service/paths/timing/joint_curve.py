@@ -306,12 +306,7 @@ Bounds = tuple[np.ndarray, np.ndarray]
 
 
 def bounds_of_rows(chain: JointSpace, q: np.ndarray) -> Bounds:
-    """
-    Return the position limits that a path keeps: none for a joint whose rows are beyond them.
-
-    :param chain: the chain.
-    :param q: (N, n) the rows [rad] or [m].
-    """
+    """Return the position limits that a path (N, n) keeps: none where its rows are beyond them."""
     least, largest = q.min(axis=0), q.max(axis=0)
     lower = np.where(least < chain.lower - _BESIDE, -np.inf, np.minimum(chain.lower, least))
     upper = np.where(largest > chain.upper + _BESIDE, np.inf, np.maximum(chain.upper, largest))
@@ -319,12 +314,7 @@ def bounds_of_rows(chain: JointSpace, q: np.ndarray) -> Bounds:
 
 
 def within_limits(curve: JointCurve, bounds: Bounds) -> JointCurve:
-    """
-    Return a curve through the same rows that keeps position limits; the same one if it does.
-
-    :param curve: the curve, whose rows are within the limits.
-    :param bounds: the limits.
-    """
+    """Return a curve through the same rows that keeps position limits, which its rows do."""
     number = 0
     while (beyond := _beyond_limits(curve, bounds) & ~(curve.rests[:-1] & curve.rests[1:])).any():
         curve = eased(curve, beyond, bounds, number)

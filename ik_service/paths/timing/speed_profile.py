@@ -226,11 +226,7 @@ class _Limits:
         return times, curve.q, velocities, accelerations
 
     def excess(self, motion: Motion) -> np.ndarray:
-        """
-        Return the largest shares of the limits in every segment.
-
-        :returns: (k−1, 2) of velocity, and of acceleration.
-        """
+        """Return the largest shares of velocity and acceleration limits by segment, (k−1, 2)."""
         excess = np.empty((len(self.curve.h), 2))
         self._run(segment_excess, *motion, self.fastest, self.strongest, excess)
         if self.pace is not None:

@@ -70,11 +70,7 @@ class LinkSpeed:
             self._columns = [chain.joint_names.index(name) for name in self._chain.joint_names]
 
     def along(self, curve: JointCurve) -> np.ndarray:
-        """
-        Return the largest speed of the link in every segment, by the curve's parameter, (k−1,).
-
-        :param curve: the curve.
-        """
+        """Return the largest speed of the link in each segment, by the curve's parameter."""
         h = curve.h[:, None]
         swings = curve.start - curve.secants, curve.secants - curve.end
 
@@ -88,11 +84,7 @@ class LinkSpeed:
         return _largest(sample, h * np.abs([curve.secants, curve.start, curve.end]))
 
     def of(self, trajectory: JointTrajectory) -> np.ndarray:
-        """
-        Return the largest speed of the link in every segment of a trajectory, (k−1,) [m/s].
-
-        :param trajectory: the trajectory.
-        """
+        """Return the largest speed of the link in every segment of a trajectory, (k−1,) [m/s]."""
         h = np.diff(trajectory.times)[:, None]
         scaled = trajectory.coefficients * (h ** np.arange(6.0))[:, :, None]  # of 1 s each
 

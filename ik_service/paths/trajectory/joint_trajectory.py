@@ -59,11 +59,7 @@ def segment_coefficients(
 
 
 def time_powers(t: float) -> np.ndarray:
-    """
-    Return the rows (3, 6) whose product with coefficients is position, velocity, acceleration.
-
-    :param t: time since the start of the segment [s].
-    """
+    """Return rows (3, 6) that map coefficients to position, velocity, acceleration at t [s]."""
     t2, t3 = t * t, t * t * t
     return np.array(
         [

@@ -89,12 +89,7 @@ class Capability:
         """Take the followers of an arm that is in use from now on."""
 
     def configure(self, solver: SolverSettings, follower: FollowerSettings) -> None:
-        """
-        Take changed parameters.
-
-        :param solver: name and options of the node's solver.
-        :param follower: settings of the followers.
-        """
+        """Take a changed solver of the node, and changed settings of its followers."""
 
     def preempt(self, reason: str) -> None:
         """Stop the goals of actions, for the reason that is given."""

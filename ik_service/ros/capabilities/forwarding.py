@@ -95,11 +95,7 @@ class ControllerGoal:
         return feedback
 
     def attend(self, now: float, canceling: bool) -> TrajectoryOutcome | None:
-        """
-        Do the due work; return the outcome of the goal, None before its end.
-
-        :param canceling: whether it is to be canceled.
-        """
+        """Do the due work; return the outcome of the goal, None before its end."""
         outcome = self._rejection() or self._result() or self._loss(now)
         if outcome is None and canceling:
             if self._cancel_at is None:

@@ -96,11 +96,7 @@ def joints_from(message: JointJog, following: FollowerInterface, settings: Servo
 def pose_from(
     message: PoseStamped, following: FollowerInterface, settings: ServoSettings
 ) -> Noted:
-    """
-    Return the pose that a message asks for.
-
-    :raises IkServiceError: naming the field or the frame that cannot be.
-    """
+    """Return the pose that a message asks for; raises IkServiceError, naming field or frame."""
     base_link = following.chain.base_link
     T = matrix_from_pose(message.pose, 'pose')
     frame = message.header.frame_id or base_link

@@ -57,11 +57,7 @@ class ActionGoals(ABC):
 
     @abstractmethod
     def request(self, goal: Message) -> TrajectoryRequest:
-        """
-        Return the trajectory request of a goal.
-
-        :raises GoalRefusedError: it asks for nothing that can be done.
-        """
+        """Return the trajectory request of a goal; raises GoalRefusedError."""
 
     @abstractmethod
     def result(self, outcome: TrajectoryOutcome) -> Message:
@@ -69,11 +65,7 @@ class ActionGoals(ABC):
 
     @abstractmethod
     def feedback(self, playback: Playback, first: bool) -> Message | None:
-        """
-        Return feedback for a goal; None when there is nothing to say.
-
-        :param first: whether it is the first one.
-        """
+        """Return the first or a further feedback for a goal; None for nothing to say."""
 
 
 class FollowJointTrajectoryGoals(ActionGoals):
@@ -119,11 +111,7 @@ class ExecuteTrajectoryGoals(ActionGoals):
     action = ExecuteTrajectory
 
     def request(self, goal: Message) -> TrajectoryRequest:
-        """
-        Return the trajectory request of a goal; ``controller_names`` are ignored (one arm).
-
-        :raises GoalRefusedError: it asks for nothing that can be done.
-        """
+        """Return the trajectory request of a goal; ``controller_names`` are ignored (one arm)."""
         several = goal.trajectory.multi_dof_joint_trajectory
         if several.points or several.joint_names:
             raise GoalRefusedError(

@@ -70,22 +70,11 @@ class Calls(Protocol):
         ...
 
     def request(self, question: Question, frame: str, rows: np.ndarray) -> object:
-        """
-        Return a request, which is valid until the next one is made.
-
-        :param question: the batch request.
-        :param frame: the frame of the poses.
-        :param rows: (k,) their numbers.
-        """
+        """Return a request for rows (k,) of a question, valid until the next one is made."""
         ...
 
     def read(self, rows: np.ndarray, response: object) -> BlockAnswers:
-        """
-        Return the answers of a response.
-
-        :param rows: (k,) numbers of the poses that were asked for.
-        :param response: the response.
-        """
+        """Return the answers of a response to the question about rows (k,)."""
         ...
 
 

@@ -99,11 +99,7 @@ class Course:
             self._flying.clear()
 
     def fail(self, error: IkClientError) -> None:
-        """
-        End the batch.
-
-        :param error: why.
-        """
+        """End the batch because of an error."""
         self._batch.finish(error)
         self.stop()
 

@@ -98,11 +98,7 @@ class Question:
         return cls(rows, blocks, *_seeds(seeds, seed_joints, len(rows)), **others)  # type: ignore[arg-type]
 
     def seed(self, rows: np.ndarray) -> np.ndarray:
-        """
-        Return the seeds of some poses, one after the other, or the one for all.
-
-        :param rows: (k,) numbers of the poses.
-        """
+        """Return the seeds of some poses (k,), one after the other, or the one for all."""
         assert self.seeds is not None
         return self.seeds if self.seeds.ndim == 1 else self.seeds[rows].ravel()
 

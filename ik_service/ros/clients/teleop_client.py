@@ -87,12 +87,7 @@ class TeleopClient:
         self._twists.publish(message)
 
     def send_joint(self, joint: int, speed: float) -> None:
-        """
-        Publish the velocity of a joint; nothing where there is no such joint.
-
-        :param joint: its number, counted from 0.
-        :param speed: share of the full speed, −1 to 1.
-        """
+        """Publish a share of full speed, −1 to 1, of a joint by its number, if there is one."""
         if joint >= len(self.joints):
             return
         message = JointJog(joint_names=[self.joints[joint]], velocities=[self._joint * speed])

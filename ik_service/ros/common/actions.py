@@ -133,21 +133,13 @@ class DeferredActionServer(ActionServer):
         """
 
     def remove_future(self, future: Future) -> None:
-        """
-        Do nothing, as :meth:`add_future` does.
-
-        :param future: future result of a goal.
-        """
+        """Do nothing, as :meth:`add_future` does."""
 
     def notify_execute(self, goal_handle: ServerGoalHandle, execute_callback: object) -> None:
         """Do nothing, where rclpy would run a callback that waits for the end."""
 
     def finish(self, handle: ServerGoalHandle, end: Callable[[], object], result: object) -> None:
-        """
-        End a goal, and send its result.
-
-        :param end: brings it to its final state: a method of the handle.
-        """
+        """End a goal by a method of its handle, and send its result."""
 
         def ended(_: ServerGoalHandle) -> object:
             end()

@@ -28,11 +28,7 @@ def matrix_from_pose(pose: Pose, field: str = 'pose') -> np.ndarray:
 
 
 def matrix_from_transform(transform: Transform, field: str = 'transform') -> np.ndarray:
-    """
-    Return a transform message as a matrix; raises as :func:`matrix_from_pose` does.
-
-    :returns: (4, 4) transform, positions in [m].
-    """
+    """Return a transform message as a matrix (4, 4), as :func:`matrix_from_pose` does."""
     return _matrix(
         transform.translation, transform.rotation, f'{field}.translation', f'{field}.rotation'
     )
@@ -59,11 +55,7 @@ def matrices_from_poses(poses: np.ndarray) -> np.ndarray:
 
 
 def pose_from_matrix(T: np.ndarray) -> Pose:
-    """
-    Return a matrix as a pose message.
-
-    :param T: (4, 4) rigid transform [m].
-    """
+    """Return a rigid transform (4, 4) as a pose message."""
     x, y, z, w = quaternion_xyzw_from_rotation(T[:3, :3])
     px, py, pz = T[:3, 3].tolist()
     return Pose(

@@ -41,11 +41,7 @@ class CopyFilter:
         self._best_effort: OrderedDict[tuple[int, int], None] = OrderedDict()
 
     def counts(self, info: Mapping[str, int], reliable: bool) -> bool:
-        """
-        Return whether a message counts.
-
-        :param reliable: whether the reliable subscription has received it.
-        """
+        """Return whether a message of the reliable subscription, or of the other one, counts."""
         key = info.get('source_timestamp', 0), info.get('publication_sequence_number', 0)
         if not key[0]:
             return True

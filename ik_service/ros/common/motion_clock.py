@@ -76,11 +76,7 @@ class MotionClock:
             return real + self._shift if estimate is None else estimate.at(real)
 
     def wait(self, moment: float) -> float:
-        """
-        Return how long to wait in real time for a moment, or until it is to be asked again [s].
-
-        :param moment: on this clock [s].
-        """
+        """Return how long to wait in real time for a moment, or until to ask again [s]."""
         with self._lock:
             real = self._real()
             estimate = self._read(real)
@@ -111,11 +107,7 @@ class MotionClock:
         return self._system()  # the same as the clock's, in a tenth of the time
 
     def stamp_of(self, moment: float) -> int:
-        """
-        Return the time of the ROS graph [ns] for a moment of a motion.
-
-        :param moment: on this clock [s].
-        """
+        """Return the time of the ROS graph [ns] for a moment on this clock [s]."""
         with self._lock:
             estimate = self._simulated
             if estimate is not None:
@@ -124,11 +116,7 @@ class MotionClock:
             return graph + round(1e9 * (moment - self._shift - real))
 
     def moment_of(self, stamp: int) -> float:
-        """
-        Return when it is some time of the ROS graph, on this clock [s].
-
-        :param stamp: the time [ns].
-        """
+        """Return when it is a time of the ROS graph [ns], on this clock [s]."""
         with self._lock:
             if self._simulated is not None:
                 return self._simulated.moment_of(1e-9 * stamp)

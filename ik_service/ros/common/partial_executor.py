@@ -56,11 +56,7 @@ class PartialExecutor(Executor):
             self.spin_once()
 
     def spin_once(self, timeout_sec: float | TimeoutObject | None = None) -> None:
-        """
-        Wait for one callback and run it.
-
-        :param timeout_sec: how long to wait [s]; for ever by default.
-        """
+        """Wait for one callback, up to a time-out [s] or for ever, and run it."""
         with self._turn:
             if self._ended.is_set():
                 return

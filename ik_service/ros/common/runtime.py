@@ -228,12 +228,7 @@ them, and while it runs so do ros2 param list and ros2 param describe."""
 def shows_help(
     arguments: Sequence[str] | None, name: str, summary: str, page: str = 'node.md'
 ) -> bool:
-    """
-    Print the help of a program where it is asked for.
-
-    :param arguments: the command line after the program's name; that of the process for None.
-    :returns: whether it was asked for.
-    """
+    """Print the help of a program if its command line asks for that; return whether it does."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     own = words[: words.index('--ros-args')] if '--ros-args' in words else words
     if not {'-h', '--help'} & {*own}:

@@ -144,12 +144,7 @@ class StreamExecutor:
             self._guard.trigger()
 
     def shutdown(self, timeout_sec: float | None = None) -> bool:
-        """
-        Let the spinning thread end.
-
-        :param timeout_sec: how long to wait for it [s]; for ever by default.
-        :returns: whether it did so in time.
-        """
+        """Let the spinning thread end; return whether it did so in time [s]."""
         self._ended.set()
         self.wake()
         return self._idle.wait(timeout_sec)

@@ -123,12 +123,7 @@ def tf_frames(
 
 
 def transform_source(node: Node) -> TransformSource | None:
-    """
-    Listen to tf.
-
-    :returns: the transforms, which several nodes may look up; None where neither tf2_ros nor
-        tf2_msgs is installed.
-    """
+    """Listen to tf for several nodes; return None where tf2_ros or tf2_msgs is missing."""
     if importlib.util.find_spec('tf2_ros') is not None:
         return _Tf2Source(node)
     message = tf_message()

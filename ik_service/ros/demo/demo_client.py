@@ -79,13 +79,7 @@ class PlanClient:
         return self._scene.service_is_ready() and self._move.server_is_ready()
 
     def put_box(self, T_base_box: np.ndarray, size: tuple[float, float, float]) -> bool:
-        """
-        Put a box into the planning scene, instead of the one before.
-
-        :param T_base_box: (4, 4) pose of its middle [m].
-        :param size: along its axes [m].
-        :returns: whether the scene was taken.
-        """
+        """Put a box (its middle T (4, 4), its size) in place of the one before; return success."""
         box = CollisionObject(id=_BOX, pose=pose_from_matrix(T_base_box))
         box.header.frame_id = self._base_link
         box.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=list(size))]
@@ -276,11 +270,7 @@ class DemoClient:
         return matrix_from_pose(answer.pose_stamped[0].pose)
 
     def publish_target(self, T_base_tip: np.ndarray) -> None:
-        """
-        Publish a target.
-
-        :param T_base_tip: (4, 4) pose of the tip.
-        """
+        """Publish a target, (4, 4) T_base_tip."""
         message = self._stamped(T_base_tip)
         self._own_stamps.append(_stamp(message))
         self._target.publish(message)
@@ -292,19 +282,11 @@ class DemoClient:
             self._stop.call_async(Trigger.Request())
 
     def show_pause(self, reason: str) -> None:
-        """
-        Say why the demo is paused.
-
-        :param reason: why; empty when it goes on.
-        """
+        """Say why the demo is paused; an empty reason when it goes on."""
         self._pause.publish(String(data=reason))
 
     def next_state(self) -> ArmState:
-        """
-        Wait for the next joint state and return it.
-
-        :raises ServiceFailedError: none comes.
-        """
+        """Wait for the next joint state and return it; raises ServiceFailedError if none comes."""
         before = self._state
 
         def is_there() -> bool:

@@ -44,11 +44,7 @@ class TakeOver:
         self._own[name] = max(0, self._own[name] + times)
 
     def take_counts(self, values: Mapping[str, str]) -> None:
-        """
-        Note the counts of the node's diagnostics.
-
-        :param values: the values of its part ``motions``, by name.
-        """
+        """Note the counts of the part ``motions`` of the node's diagnostics, by name."""
         for name, reason in reversed(_COUNTS.items()):
             text = values.get(name, '')
             if text.isdecimal():

@@ -83,11 +83,7 @@ def marker_array(scene: MarkerScene, stamp: Time) -> MarkerArray:
 
 
 def no_markers(frame_id: str, stamp: Time) -> MarkerArray:
-    """
-    Return an array that deletes all markers.
-
-    :param frame_id: frame of the chain's base.
-    """
+    """Return an array that deletes all markers, in the frame of the chain's base."""
     array = marker_array(MarkerScene(frame_id, np.zeros(4)), stamp)
     for marker in array.markers:
         marker.action = Marker.DELETE
@@ -195,11 +191,7 @@ class ArmMarkerPublisher:
         self._checking = ExitStack()
 
     def switch(self, on: bool) -> None:
-        """
-        Begin or end publishing; the markers are deleted at the end.
-
-        :param on: whether to publish.
-        """
+        """Begin or end publishing; the markers are deleted at the end."""
         if on == self._on:
             return
         self._on = on

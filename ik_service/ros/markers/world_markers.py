@@ -62,11 +62,7 @@ class TriangleBudget:
     left: int
 
     def take(self, count: int) -> bool:
-        """
-        Take triangles if there are as many left.
-
-        :returns: whether they were taken.
-        """
+        """Take triangles if there are as many left; return whether they were taken."""
         if count > self.left:
             return False
         self.left -= count
@@ -331,12 +327,7 @@ class WorldMarkerPublisher:
         self._scene: WorldScene | None = None
 
     def update(self, measured: MeasuredState, anew: bool) -> None:
-        """
-        Publish when something has changed.
-
-        :param measured: the measured state of the arm.
-        :param anew: whether to publish in any case, as somebody has begun to listen.
-        """
+        """Publish changes; everything `anew` where somebody has begun to listen."""
         scene = self._present(measured)
         if scene is not self._scene or anew:
             self._scene = scene

@@ -40,11 +40,7 @@ def joint_command(
 
 
 def multi_array(values: np.ndarray) -> Float64MultiArray:
-    """
-    Return numbers as a ``std_msgs/Float64MultiArray``.
-
-    :param values: (m,) positions [rad] or [m], or velocities [rad/s] or [m/s].
-    """
+    """Return positions or velocities (m,) as a ``std_msgs/Float64MultiArray``."""
     return Float64MultiArray(data=number_array(values))
 
 
@@ -123,12 +119,7 @@ class CommandChannel(ABC):
     def message(
         self, command: FollowerCommand | None, follower: TargetFollower, now: float
     ) -> object | None:
-        """
-        Return the message for the next command.
-
-        :param command: the follower's command in this tick; None for none.
-        :returns: the message; None when there is nothing to send.
-        """
+        """Return the message for the command of this tick, or None; None for nothing to send."""
         if command is None:
             if not follower.active:
                 self._end()
@@ -162,11 +153,7 @@ class CommandChannel(ABC):
         """Forget the last message, which was not sent."""
 
     def mark_sent(self, delay: float, period: float) -> None:  # noqa: B027
-        """
-        Take note of when the last message was really sent.
-
-        :param delay: how long it took, from the tick to the end of sending [s].
-        """
+        """Take note of the delay from the tick to the end of sending the last message [s]."""
 
     @abstractmethod
     def encode(

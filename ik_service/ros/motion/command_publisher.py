@@ -161,11 +161,7 @@ class _Stream:
     last: int = 0
 
     def note(self, sent_at: int) -> None:
-        """
-        Note a command.
-
-        :param sent_at: when it was sent [ns].
-        """
+        """Note a command that was sent at a time [ns]."""
         if sent_at - self.last > _RECENT * 1e9:
             self.began = sent_at
         self.last = sent_at
@@ -272,11 +268,7 @@ class CommandPublisher:
         return serialized
 
     def publish(self, serialized: bytes) -> None:
-        """
-        Publish a command.
-
-        :param serialized: a message of :meth:`serialize`.
-        """
+        """Publish a message of :meth:`serialize`."""
         if self._watch is None:
             self._publisher.publish(serialized)
             return

@@ -115,11 +115,7 @@ class FollowerInterface:
             self.follower.note_unmeasured(self.missing_joints())
 
     def on_target(self, message: PoseStamped, waited: float = 0.0) -> None:
-        """
-        Take in a target; a bad one is ignored.
-
-        :param waited: how long it has waited in the queue [s].
-        """
+        """Take in a target that has waited in the queue [s]; a bad one is ignored."""
         if self.stopped:
             self._ignore(_REPLACED)
             return
@@ -244,11 +240,7 @@ class FollowerInterface:
         return 0 if self._channel is None else self._channel.refusals
 
     def follow_goal(self, goal: MotionGoal) -> None:
-        """
-        Move for a goal from now on.
-
-        :raises TargetRefusedError: it may not be followed now; the message says why.
-        """
+        """Move for a goal from now on; raises TargetRefusedError, which says why not."""
         if self.stopped:
             raise TargetRefusedError(_REPLACED)
         self.forward_state()  # an idle one may not have got the last ones
@@ -268,11 +260,7 @@ class FollowerInterface:
         self.follower.stop()
 
     def enable(self, enabled: bool) -> EnableAnswer:
-        """
-        Allow motion, or stop and refuse all targets.
-
-        :param enabled: whether motion is allowed.
-        """
+        """Allow motion, or stop and refuse all targets."""
         self.note_commanders()
         try:
             moves = self.follower.enable(enabled)

@@ -104,19 +104,11 @@ class Followers:
         yield from self._others
 
     def of(self, group: str) -> FollowerInterface | None:
-        """
-        Return the follower of a group; None when it is not followed.
-
-        :param group: name of the group; empty for the default one.
-        """
+        """Return the follower of a group, '' for the default one; None when it is not followed."""
         return self.others.get(group) if group else self.default
 
     def on_joint_states(self, message: JointState, waited: float = 0.0) -> None:
-        """
-        Take in a message of ``joint_states``; a bad one is ignored.
-
-        :param waited: how long it has waited in the queue [s].
-        """
+        """Take in ``joint_states`` that waited in the queue [s]; bad ones are ignored."""
         if self.states.take(message, waited):
             self.default.forward_state()
             if self._others:
@@ -128,12 +120,7 @@ class Followers:
             following.forward_state()
 
     def on_target(self, group: str, message: PoseStamped, waited: float = 0.0) -> None:
-        """
-        Take in a target; a bad one is ignored.
-
-        :param group: name of the group; empty for the default one.
-        :param waited: how long it has waited in the queue [s].
-        """
+        """Take in a target of a group, '' for the default one, that waited in the queue [s]."""
         following = self.of(group)
         if following is not None:
             if following is not self.default:
@@ -141,12 +128,7 @@ class Followers:
             following.on_target(message, waited)
 
     def on_twist(self, group: str, message: TwistStamped, waited: float = 0.0) -> None:
-        """
-        Take in the velocity of a target; a bad one is ignored.
-
-        :param group: name of the group; empty for the default one.
-        :param waited: how long it has waited in the queue [s].
-        """
+        """Take in the velocity of a group's target, as :meth:`on_target`."""
         following = self.of(group)
         if following is not None:
             following.on_twist(message, waited)
@@ -220,12 +202,7 @@ class Followers:
         return claims[0] if claims else _STOPPED if moving else 'nothing moves'
 
     def enable(self, enabled: bool) -> tuple[bool, str]:
-        """
-        Allow motion of all groups, or stop and refuse all targets.
-
-        :param enabled: whether motion is allowed.
-        :returns: whether that could be done, and a sentence about the effect.
-        """
+        """Allow motion, or stop and refuse all targets; return success and a sentence."""
         answers = {following.group.name: following.enable(enabled) for following in self}
         first, *others = answers.items()
         texts = [first[1].text]

@@ -86,12 +86,7 @@ class StampConverter:
         self.age = 0.0
 
     def measured_at(self, message: JointState, now: float, waited: float = 0.0) -> float | None:
-        """
-        Return when a joint state was measured.
-
-        :param waited: how long ago it arrived [s].
-        :returns: on the same clock [s]; None when it is not newer than the last one.
-        """
+        """Return when a joint state that waited [s] was measured [s]; None for one not newer."""
         stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
         self.fault, self.age = '', 0.0
         if stamp <= 0:
@@ -198,11 +193,7 @@ class JointStateIntake:
         return True
 
     def unmatched(self, missing: Sequence[str]) -> str:
-        """
-        Return a sentence about names in joint states that may be meant for joints without one.
-
-        :returns: the sentence; empty where no such name is like one of them.
-        """
+        """Return a sentence about names that may be meant for joints without a state; or ''."""
         pairs = [(nearest(name, self.strangers), name) for name in missing]
         meant = [f'{quote(stranger)} (is {name} meant?)' for stranger, name in pairs if stranger]
         if not meant:
@@ -279,12 +270,7 @@ class TargetIntake:
         self._twist_at = -np.inf
 
     def target(self, message: PoseStamped, waited: float = 0.0) -> Target:
-        """
-        Return the target that a message describes.
-
-        :param waited: how long the message has waited in the queue [s].
-        :raises RequestError: the pose or the frame of the message cannot be.
-        """
+        """Return the target of a message that waited in the queue [s]; raises RequestError."""
         T = matrix_from_pose(message.pose, 'pose')
         frame = self.frames().in_base(self._group.base_link, message.header.frame_id, T)
         arrived = self._clock() - waited

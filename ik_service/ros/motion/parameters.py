@@ -247,11 +247,7 @@ _NAMES = {
 
 
 def servo_settings(parameters: Parameters) -> ServoSettings:
-    """
-    Return the settings that the parameters stand for.
-
-    :raises OptionError: naming the parameter whose value cannot be.
-    """
+    """Return the settings of the parameters; raises OptionError, naming one that cannot be."""
     try:
         return ServoSettings(
             linear=parameters[SCALE_LINEAR],
@@ -268,11 +264,7 @@ def servo_settings(parameters: Parameters) -> ServoSettings:
 
 
 def check_servo(parameters: Parameters, arm: Arm) -> None:
-    """
-    Refuse an arm that does not go with the parameters of servoing.
-
-    :raises OptionError: naming the parameter that does not go with its joints.
-    """
+    """Refuse an arm that does not go with the parameters of servoing, by an OptionError."""
     if isinstance(arm.chain, KinematicChain):  # groups with several tips are not followed
         servo_settings(parameters).margins_of(arm.chain)
 
@@ -301,12 +293,7 @@ TRAJECTORY_PARAMETERS = (TRAJECTORY_ACTION, REPLACE_GOALS)
 
 
 def controller_action(node: Node, name: str) -> str:
-    """
-    Return the full name of the action of a controller.
-
-    :param name: the value of ``trajectory_action``; empty for none.
-    :raises OptionError: this is no name of an action.
-    """
+    """Return the full name of a controller's action, '' for none; raises OptionError."""
     if not name:
         return ''
     try:

@@ -61,11 +61,7 @@ class DiagnosticsPublisher:
     def publish(
         self, waiting_for: str, fault: DescriptionFault, followers: Followers | None
     ) -> None:
-        """
-        Publish the diagnostics.
-
-        :param followers: the followers of the arm in use; None without one.
-        """
+        """Publish the diagnostics; without an arm, there are no followers."""
         array = DiagnosticArray()
         array.header.stamp = self._node.get_clock().now().to_msg()
         array.status = [_description(waiting_for, fault, followers)]
@@ -181,12 +177,7 @@ def announce(
     parameters: NodeParameters,
     seconds: float,
 ) -> None:
-    """
-    Log that an arm is in use, and its limitations.
-
-    :param old: the arm before; None for the first one.
-    :param seconds: time since the node was made [s].
-    """
+    """Log that an arm is in use after a time [s], and its limitations; old: the one before."""
     arm, chain = followers.arm, followers.arm.chain
     what = f'{arm.robot.name}, {chain.base_link} to {chain.tip_link}, {chain.n} joints'
     if old is None:

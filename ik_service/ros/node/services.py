@@ -114,11 +114,7 @@ class Services:
     def add(
         self, services: Mapping[str, tuple[type, ServiceHandler]], late: Collection[str]
     ) -> None:
-        """
-        Add services, before there is an arm.
-
-        :param late: names of those that are offered once the kernels of paths are compiled.
-        """
+        """Add services; the late ones are offered once the kernels of paths are compiled."""
         self._handlers.update(services)
         for name in late:
             self._add_late(name, self.capability_group, SERVICE_QOS)
@@ -138,11 +134,7 @@ class Services:
         return {name: handler.statistics for name, (_, handler) in self._handlers.items()}
 
     def compile_with(self, compiled: Callable[[Any], object]) -> None:
-        """
-        Set the compiler of the kernels that only some requests need.
-
-        :param compiled: as :meth:`~ik_service.arm.compilation.Compiler.prepare`.
-        """
+        """Set the compiler of kernels for some requests, as ``Compiler.prepare``."""
         self._compile = self.ik.trees.compile = self.batches.preparation.compile = compiled
 
     def prepare(self, arm: Arm, solver: SolverSettings) -> None:

@@ -78,11 +78,7 @@ class MappingSpec:
     fields: tuple[MappingField, ...]
 
     def field_of(self, parameter: str) -> MappingField:
-        """
-        Return the field that a nested parameter gives.
-
-        :raises OptionError: there is no such field.
-        """
+        """Return the field that a nested parameter gives; raises OptionError for none."""
         entry, _, name = parameter.removeprefix(f'{self.name}.').rpartition('.')
         if not entry:
             example = f'{self.name}.{name or "name"}.{self.fields[0].name}'

@@ -79,11 +79,7 @@ class ParameterSpec(Generic[T]):
         return descriptor
 
     def check(self, value: object) -> None:
-        """
-        Check a value against the choices; ROS enforces types and the ranges of numbers.
-
-        :raises OptionError: it is none of them.
-        """
+        """Check a value against the choices; ROS enforces types and the ranges of numbers."""
         if self.choices and value not in self.choices:
             choices = ', '.join(choice or "''" for choice in self.choices)
             raise OptionError(self.name, f'has to be one of {choices}, not {quote(str(value))}')
@@ -119,11 +115,7 @@ def after_fields(
 
 
 def choices_of(descriptor: ParameterDescriptor) -> tuple[str, ...]:
-    """
-    Return the choices of a parameter, from the text of :meth:`ParameterSpec.descriptor`.
-
-    :returns: the choices but an empty one; none where it has no choices.
-    """
+    """Return the choices of a parameter, but an empty one, from the text of its descriptor."""
     constraints = descriptor.additional_constraints
     if not constraints.startswith(_CHOICES):
         return ()

@@ -221,11 +221,7 @@ class ParameterServices:
         return result
 
     def _check(self, parameter: Parameter) -> None:
-        """
-        Check that the node has a parameter, and its type.
-
-        :raises OptionError: the node has no such parameter, or the type is wrong.
-        """
+        """Refuse, by an OptionError, a parameter that is unknown or of another type."""
         name = parameter.name
         if not self._node.has_parameter(name):
             raise OptionError(truncate(name) or "''", no_such_parameter(name, self._names()))

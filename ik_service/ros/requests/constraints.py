@@ -118,11 +118,7 @@ def constrained_chain(
 def checked_constraints(
     constraints: Sequence[JointConstraint], robot: RobotModel
 ) -> list[tuple[float, float]]:
-    """
-    Return the lowest and highest position that each constraint allows [rad or m].
-
-    :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming the fault.
-    """
+    """Return the lowest and highest positions that constraints allow; raises RequestError."""
     if len(constraints) > _MOST_OF_JOINTS:
         raise _refused(
             f'joint_constraints has {len(constraints)} elements, more than the {_MOST} that are '

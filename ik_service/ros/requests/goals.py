@@ -56,11 +56,7 @@ class PoseGoal(NamedTuple):
         return self.pose.header.frame_id
 
     def matrix(self) -> np.ndarray:
-        """
-        Return the pose of the link as a matrix, (4, 4) [m].
-
-        :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming the field that is wrong.
-        """
+        """Return T_frame_link (4, 4) [m]; raises RequestError, naming a field that is wrong."""
         T = matrix_from_pose(self.pose.pose, self.field)
         return T if self.T_link_point is None else T @ inverse_transform(self.T_link_point)
 
@@ -77,12 +73,7 @@ class PoseGoal(NamedTuple):
 
 
 def group_of(arm: Arm, name: str) -> ArmGroup:
-    """
-    Return the planning group of a request.
-
-    :param name: its name; empty for the default group.
-    :raises RequestError: INVALID_GROUP_NAME, listing the groups.
-    """
+    """Return the group of a request, '' for the default; raises RequestError listing all."""
     if not name:
         return arm.group
     group = arm.groups.get(name)

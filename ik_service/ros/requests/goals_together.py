@@ -43,11 +43,7 @@ def goals_together(
 
 
 def joints_of(goals: Sequence[PoseGoal], arm: Arm, group: ArmGroup) -> set[str]:
-    """
-    Return the joints that a request may move: those of the group, and of the links it places.
-
-    :raises RequestError: INVALID_LINK_NAME for a link that the group does not have.
-    """
+    """Return the joints of the group and of the links placed; raises RequestError for a link."""
     links = [_link_of(goal, group) for goal in goals]
     sources = {arm.robot.resolve_mimic(name)[0] for name in _joints(arm, group.base_link, links)}
     return sources.union(group.chain.joint_names)

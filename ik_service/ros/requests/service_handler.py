@@ -90,11 +90,7 @@ class RequestStatistics:
         self.last_solve: SolveRecord | None = None
 
     def add(self, outcome: str, solve: SolveRecord | None = None) -> None:
-        """
-        Count a request.
-
-        :param solve: the solve; None when there was none.
-        """
+        """Count a request, with its solve if there was one."""
         with self._lock:
             self._outcomes[outcome] += 1
             if solve is not None:
@@ -144,12 +140,7 @@ class ServiceHandler:
         self._on_refused = context.on_refused
 
     def handle(self, request: Any, response: Any) -> Any:  # noqa: ANN401 - of any service
-        """
-        Fill in the response to a request and return it.
-
-        :param request: the request.
-        :param response: the response.
-        """
+        """Fill in the response to a request and return it."""
         raise NotImplementedError
 
     def _avoidance(
@@ -175,12 +166,7 @@ class ServiceHandler:
         return avoidance(self._collisions, measured.arm, state, answered, self._frames)
 
     def _answer_with_code(self, error_code: MoveItErrorCodes, answer: Callable[[], str]) -> None:
-        """
-        Answer a request, and fill in the error code: success, or why there is no answer.
-
-        :param error_code: the field of the answer.
-        :param answer: fills in the rest, and returns the message that goes with success.
-        """
+        """Answer a request with the message returned, and its code: success, or why not."""
         try:
             code, message = ErrorCode.SUCCESS, answer()
         except Exception as error:
@@ -202,11 +188,7 @@ class ServiceHandler:
 def write_solution(
     solution: RobotState, arm: Arm, posture: np.ndarray, stamp: TimeMessage
 ) -> None:
-    """
-    Write a full posture to the field of an answer.
-
-    :param posture: (m,) [rad] or [m].
-    """
+    """Write a full posture (m,) [rad] or [m] to the field of an answer."""
     joints = solution.joint_state
     joints.header.frame_id = arm.root_link
     joints.header.stamp = stamp
@@ -223,11 +205,7 @@ def write_code(error_code: MoveItErrorCodes, code: ErrorCode, message: str) -> N
 
 
 def require_arm(measured: MeasuredState | None) -> MeasuredState:
-    """
-    Return the measured state that a request is answered from.
-
-    :raises RequestError: FAILURE, as there is none yet.
-    """
+    """Return the measured state to answer from; raises RequestError (FAILURE) without one."""
     if measured is None:
         raise RequestError(ErrorCode.FAILURE, 'there is no robot description yet')
     return measured

@@ -32,11 +32,7 @@ _OUT_OF_PLANE = 1e-3  # largest deviation of a planar joint's pose from its plan
 
 
 def virtual_frames(robot: Robot) -> dict[str, str]:
-    """
-    Return the virtual joints that hold the robot's root link.
-
-    :returns: names of the joints by their parent frames.
-    """
+    """Return the virtual joints that hold the robot's root link, names by parent frames."""
     joints = robot.semantics.virtual_joints
     return {j.parent_frame: j.name for j in joints if j.child_link == robot.root_link}
 

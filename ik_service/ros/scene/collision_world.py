@@ -132,11 +132,7 @@ class CollisionWorld:
         return checker
 
     def prepared_checker(self, arm: Arm) -> CollisionChecker | None:
-        """
-        Return the checker of an arm, which may stand in an earlier world and not check all links.
-
-        :returns: None where there can be none.
-        """
+        """Return the checker of an arm, perhaps of an earlier world or of some links; or None."""
         return self._of(arm).checker
 
     @property
@@ -145,11 +141,7 @@ class CollisionWorld:
         return self.fault_of(None)
 
     def fault_of(self, arm: Arm | None) -> str:
-        """
-        Return the checks that cannot be made, and why; empty where all can be.
-
-        :param arm: the arm; the one in use by default.
-        """
+        """Return the checks that cannot be made for an arm, and why; empty where all can be."""
         return self._of(arm).fault
 
     def tests(self, arm: Arm) -> Tests:

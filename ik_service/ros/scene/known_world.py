@@ -141,11 +141,7 @@ class KnownWorld:
             return sorted(lost)
 
     def refresh(self, measured: MeasuredState) -> str:
-        """
-        Move the objects in frames of tf to the current poses of those.
-
-        :returns: why some stay where they were; empty where none does.
-        """
+        """Move the objects in frames of tf to the poses of those; say why some stay."""
         if not self._lock.acquire(blocking=False):
             return ''  # a large scene is being applied, for which no command may wait
         try:
@@ -154,11 +150,7 @@ class KnownWorld:
             self._lock.release()
 
     def drop_posture(self, measured: MeasuredState) -> None:
-        """
-        Drop the posture that a scene has given the robot once the arm has moved.
-
-        :param measured: the measured state.
-        """
+        """Drop the posture that a scene has given the robot once the arm has moved."""
         old = self.settings
         if old.posture is None or old.posture.counts(measured):
             return
@@ -180,11 +172,7 @@ class KnownWorld:
         return find_held(name, self.world, self.subframes)
 
     def subframes(self, name: str) -> Mapping[str, np.ndarray]:
-        """
-        Return the subframes of an object, (4, 4) T_object_subframe [m] by name.
-
-        :param name: name of the object; one that is not known has none.
-        """
+        """Return the subframes of an object, (4, 4) T_object_subframe [m] by name, if any."""
         return self._records.get(name, NO_RECORD).subframes
 
     @property

@@ -78,23 +78,14 @@ class Placing:
         return self.in_link(link, '', T)
 
     def check_link(self, link: str) -> None:
-        """
-        Refuse a link that there is not.
-
-        :raises UnknownLinkError: there is no such link.
-        :raises ArgumentError: there is no arm yet.
-        """
+        """Refuse a link that there is not, by an UnknownLinkError, or any without an arm."""
         if self._arm is None:
             raise ArgumentError('link_name', 'cannot be looked up, as there is no robot yet')
         if not self._arm.has_link(link):
             raise UnknownLinkError(link, self._arm.robot.links)
 
     def check_name(self, name: str) -> None:
-        """
-        Refuse a name of an object that is that of a link.
-
-        :raises ArgumentError: it is the name of a link.
-        """
+        """Refuse a name of an object that is that of a link, by an ArgumentError."""
         if self._arm is not None and self._arm.has_link(name):
             raise ArgumentError('id', 'is the name of a link of the robot')
 
@@ -119,11 +110,7 @@ _OPERATIONS = f'{ADD} (ADD), {REMOVE} (REMOVE), {APPEND} (APPEND)'
 
 
 def operation_of(message: CollisionObject) -> int:
-    """
-    Return the operation on an object.
-
-    :param message: the object; rclpy gives a byte as ``bytes``, our reader as a number.
-    """
+    """Return the operation on an object; rclpy gives a byte as ``bytes``, our reader a number."""
     value = message.operation
     return int.from_bytes(value, 'little') if isinstance(value, bytes) else int(value)
 

@@ -112,12 +112,7 @@ class MonitoredScenePublisher:
         self._next = 0.0
 
     def update(self, measured: MeasuredState, anew: bool) -> None:
-        """
-        Publish the changes.
-
-        :param measured: the measured state of the arm.
-        :param anew: whether to publish a whole scene, as somebody has begun to listen.
-        """
+        """Publish changes; a whole scene `anew` where somebody has begun to listen."""
         if anew:
             self._sent = ()
         began = time.monotonic()

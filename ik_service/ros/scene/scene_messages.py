@@ -103,11 +103,7 @@ class KnownScene:
         return scene
 
     def state(self, stamp: Time, attached: bool = True) -> RobotState:
-        """
-        Return the state of the robot in the scene.
-
-        :param attached: whether the attached objects belong to it.
-        """
+        """Return the state of the robot in the scene, with its attached objects or without."""
         state, arm = RobotState(), self.measured.arm
         write_solution(state, arm, self.settings.posture_of(self.measured), stamp)
         if attached:

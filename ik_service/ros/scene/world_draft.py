@@ -74,11 +74,7 @@ class ScenePosture:
         return not _are_same(self.posture, self.measured)
 
     def counts(self, measured: MeasuredState) -> bool:
-        """
-        Return whether the arm has not moved since the scene was applied.
-
-        :param measured: the measured state.
-        """
+        """Return whether the arm has not moved since the scene was applied."""
         return measured.arm is self.arm and _are_same(measured.posture(), self.measured)
 
 
@@ -97,11 +93,7 @@ class SceneSettings:
     posture: ScenePosture | None = None
 
     def posture_of(self, measured: MeasuredState) -> np.ndarray:
-        """
-        Return (m,) the full posture of the robot in the scene, a copy [rad] or [m].
-
-        :param measured: the measured state.
-        """
+        """Return the full posture (m,) of the robot in the scene, a copy [rad] or [m]."""
         if self.posture is not None and self.posture.counts(measured):
             return self.posture.posture.copy()
         return measured.posture()
@@ -139,20 +131,12 @@ class WorldDraft:
         self.placing = Placing(arm, posture, frames)
 
     def record(self, name: str) -> Record:
-        """
-        Return the record of an object.
-
-        :param name: its name; nothing is known of one that there is not.
-        """
+        """Return the record of an object; an empty one where there is none."""
         found = self.changed[name] if name in self.changed else self._records.get(name)
         return found or NO_RECORD
 
     def change(self, message: CollisionObject) -> None:
-        """
-        Add, append to, move or remove an object, or remove all.
-
-        :raises IkServiceError: the message is faulty.
-        """
+        """Add, append to, move or remove an object, or remove all; raises IkServiceError."""
         name, before = message.id, self.world
         self.placing.check_name(name)
         self.world = changed_world(before, message, self.placing)
@@ -167,11 +151,7 @@ class WorldDraft:
         self.remarks += zero_quaternions(message)
 
     def attach(self, message: AttachedCollisionObject) -> None:
-        """
-        Attach an object to a link, or detach it, or all.
-
-        :raises IkServiceError: the message is faulty.
-        """
+        """Attach an object to a link, or detach it, or all; raises IkServiceError."""
         body, before = message.object, self.world
         self.placing.check_name(body.id)
         self.world = attached_world(before, message, self.placing)

@@ -81,11 +81,7 @@ def outcome_of(
     notes: str,
     outside: list[str],
 ) -> Outcome:
-    """
-    Return the outcome of a solve.
-
-    :param posture: (m,) full posture of the start [rad] or [m]; becomes that of the solution.
-    """
+    """Return the outcome of a solve; the posture (m,) becomes that of the solution."""
     code, name = code_of(result.status), chosen.solver.name
     told = result.success or (code in _WITH_CLOSEST and bool(np.isfinite(result.q).all()))
     if told:
@@ -161,11 +157,7 @@ def chain_start(
 
 
 def check_whole(goals: Iterable[PoseGoal], settings: SolverSettings) -> None:
-    """
-    Refuse poses of attached objects where axes are free: a point beside the link would move.
-
-    :raises RequestError: INVALID_LINK_NAME.
-    """
+    """Refuse poses of attached objects where axes are free: a point beside the link would move."""
     for goal in goals:
         if goal.T_link_point is not None and 0.0 in settings.options.task_weights:
             raise RequestError(
@@ -242,11 +234,7 @@ class IkHandler(ServiceHandler):
         measured: MeasuredState,
         goals: list[PoseGoal] | None = None,
     ) -> Outcome:
-        """
-        Return the outcome of a request.
-
-        :raises RequestError: the request cannot be answered as it stands.
-        """
+        """Return the outcome of a request; raises RequestError where it has none as it stands."""
         arm = measured.arm
         group = group_of(arm, request.group_name)
         goals = goals or self.goals(request, measured)

@@ -58,11 +58,7 @@ class BatchRequest:
 
     @classmethod
     def of(cls, request: GetCartesianPath.Request) -> BatchRequest:
-        """
-        Return the poses and seeds of a request.
-
-        :raises RequestError: FAILURE for more than :data:`MOST_POSES`.
-        """
+        """Return the poses and seeds of a request; raises RequestError for too many."""
         count = len(request.waypoints)
         if count > MOST_POSES:
             raise RequestError(
@@ -91,11 +87,7 @@ class BatchRequest:
             joints.position = array.array('d', self.seeds[row].tobytes())
 
     def goals(self, row: int, common: PoseGoal) -> list[PoseGoal]:
-        """
-        Return the goals of the request with the pose of a row.
-
-        :param common: link and frame of all.
-        """
+        """Return the goals of the request with the pose of a row."""
         pose = PoseStamped(header=common.pose.header, pose=self.request.waypoints[row])
         return [PoseGoal(common.link, pose, f'waypoints[{row}]', common.T_link_point)]
 
@@ -200,12 +192,7 @@ class BatchAnswers:
         return self.codes == ErrorCode.SUCCESS
 
     def solve(self, rows: np.ndarray, postures: np.ndarray) -> None:
-        """
-        Take the full postures of poses that are solved.
-
-        :param rows: (k,) numbers of the poses.
-        :param postures: (k, m) [rad] or [m].
-        """
+        """Take the full postures (k, m) of poses (k,) that are solved."""
         self._postures[rows] = postures
         self.codes[rows] = ErrorCode.SUCCESS
         for row in rows.tolist():

@@ -120,11 +120,7 @@ def check_numbers(request: GetCartesianPath.Request) -> None:
 
 
 def thresholds_of(request: GetCartesianPath.Request) -> JumpThresholds:
-    """
-    Return the thresholds of a request; those of 0 or less mean none.
-
-    :param request: the request, which :func:`check_numbers` has accepted.
-    """
+    """Return the thresholds of a checked request; those of 0 or less mean none."""
     return JumpThresholds(
         max(0.0, request.jump_threshold),
         max(0.0, request.revolute_jump_threshold),
@@ -192,11 +188,7 @@ def scaling_of(
 
 
 def limited_link(request: GetCartesianPath.Request, measured: MeasuredState) -> str | None:
-    """
-    Return the link whose speed is limited; None for the one that moves.
-
-    :raises RequestError: INVALID_LINK_NAME.
-    """
+    """Return the link whose speed is limited, None for the moving one; raises RequestError."""
     name = request.cartesian_speed_limited_link
     if not name:
         return None

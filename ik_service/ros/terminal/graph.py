@@ -234,12 +234,7 @@ class Graph:
             print(f'{name} [{", ".join(found)}]' if types else name)
 
     def show_type(self, what: str, name: str) -> None:
-        """
-        Print the type of a topic, a service or an action.
-
-        :param what: as of :meth:`list_names`.
-        :raises CallFailedError: it is not on the graph.
-        """
+        """Print the type of a topic, a service or an action, as of :meth:`list_names`."""
         name, end = self._node.resolve_topic_name(name), time.monotonic() + _DISCOVERY
         types: Sequence[str] = ()
         while not types and time.monotonic() < end:
@@ -279,11 +274,7 @@ class Graph:
         return ends
 
     def describe_node(self, node: str) -> None:
-        """
-        Print the topics, services and actions of a node.
-
-        :raises CallFailedError: it is not on the graph.
-        """
+        """Print the topics, services and actions of a node; raises CallFailedError."""
         end, name = time.monotonic() + _DISCOVERY, self._node.resolve_topic_name(node)
         self._spin(_LOOK)
         while name not in self._nodes() and time.monotonic() < end:
@@ -311,21 +302,13 @@ class Graph:
         return [pair for pair in pairs if f'/{self._node.get_name()}/' not in pair[0]]
 
     def list_parameters(self, node: str) -> None:
-        """
-        Print the names of a node's parameters.
-
-        :raises CallFailedError: it is not there.
-        """
+        """Print the names of a node's parameters; raises CallFailedError."""
         answer = self._of_node(node, ListParameters, 'list_parameters', ListParameters.Request())
         for name in sorted(answer.result.names):
             print(f'  {name}')
 
     def get_parameter(self, node: str, name: str) -> None:
-        """
-        Print a parameter.
-
-        :raises CallFailedError: node or parameter is not there.
-        """
+        """Print a parameter; raises CallFailedError where it is not there."""
         request = GetParameters.Request(names=[name])
         values = self._of_node(node, GetParameters, 'get_parameters', request).values
         if not values or values[0].type == ParameterType.PARAMETER_NOT_SET:
@@ -390,12 +373,7 @@ class Graph:
 
 
 def rate_text(times: Sequence[float], now: float) -> str:
-    """
-    Return the rate at which messages came, as ``ros2 topic hz`` prints it.
-
-    :param times: when they came, in order, on one clock [s].
-    :param now: on the same clock [s].
-    """
+    """Return the rate of messages at times in order [s], as ``ros2 topic hz`` prints it."""
     if len(times) < 2 or now - times[-1] > _SILENCE:
         return 'no new messages'
     periods = np.diff(times)
@@ -419,11 +397,7 @@ def _profile_for(publishers: Sequence[Any]) -> QoSProfile:
 
 
 def parameter_value(text: str) -> object:
-    """
-    Return the value that a text stands for, as ``ros2 param set`` reads it.
-
-    :param text: YAML; a mapping, or invalid YAML, is text.
-    """
+    """Return the value of a text, as ``ros2 param set`` reads it: as YAML, or as it is."""
     try:
         value = yaml.safe_load(text)
     except yaml.YAMLError:
@@ -472,12 +446,7 @@ def find_type(name: str, folder: str) -> Any:  # noqa: ANN401 (a generated class
 
 
 def parsed(text: str) -> Mapping[str, object]:
-    """
-    Return the values of a message from YAML.
-
-    :param text: a mapping of fields; an empty text for none.
-    :raises ValueTextError: it is none.
-    """
+    """Return the fields of a message from YAML, '' for none; raises ValueTextError."""
     try:
         values = yaml.safe_load(text) if text.strip() else {}
     except yaml.YAMLError as error:
@@ -488,12 +457,7 @@ def parsed(text: str) -> Mapping[str, object]:
 
 
 def filled(message: Any, values: Mapping[str, object], where: str = '') -> Any:  # noqa: ANN401
-    """
-    Set fields of a message.
-
-    :param values: by name of the field; nested ones are mappings.
-    :raises ValueTextError: there is no such field, or a value is of another type.
-    """
+    """Set fields of a message by name, nested ones by mappings; raises ValueTextError."""
     types = message.get_fields_and_field_types()
     for name, value in values.items():
         label = f'{where}{name}'

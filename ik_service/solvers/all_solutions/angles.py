@@ -118,12 +118,7 @@ def _size(z):
 
 
 def fourier_waves(first: float = 0.0) -> np.ndarray:
-    """
-    Return the Fourier transform of samples, but for its scale: ten cosines, then ten sines.
-
-    :param first: angle of the first sample [rad].
-    :returns: (20, 20).
-    """
+    """Return (20, 20) ten cosines, ten sines of samples from an angle on, but for the scale."""
     angles = first + 2.0 * math.pi / SAMPLES * np.arange(SAMPLES)
     phases = np.outer(np.arange(DEGREE + 2), angles)
     return np.vstack([np.cos(phases), np.sin(phases)])

@@ -377,11 +377,7 @@ def _turn_inside(start, lower, upper, slack, first):
 
 @inner_kernel
 def wanted_wrist(arm):
-    """
-    Return where G has the point c, how far along the first axis, and its distance squared.
-
-    :param arm: :class:`ClosedForm` with G in its scratch.
-    """
+    """Return where G has the point c, how far along the first axis, and its distance squared."""
     G, o1 = arm.scratch, vector_at(arm.axes[0], 3)
     wrist = plus(vector_at(G, 9), 1.0, rotated(G, vector_at(arm.center, 0)))
     to_wrist = plus(wrist, -1.0, o1)
@@ -570,11 +566,7 @@ def closed_form_starts(arm, target, starts):
 
 @inner_kernel
 def reverse_joints(start):
-    """
-    Turn angles of the inverse of G into those of G.
-
-    :param start: (6,) in and out [rad].
-    """
+    """Turn angles (6,) of the inverse of G into those of G, in place."""
     for i in range(3):
         start[i], start[5 - i] = -start[5 - i], -start[i]
 

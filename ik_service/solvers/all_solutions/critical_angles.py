@@ -628,12 +628,7 @@ def _write_product(product, lane, before, behind, rest, square):
 
 @inner_kernel
 def _write_limit(arm, scratch, k, limit):
-    """
-    Write samples of the polynomial whose roots are where a joint of the wrist is at a limit.
-
-    :param k: 0, 1 or 2, the joint of the wrist.
-    :param limit: its angle [rad].
-    """
+    """Write samples of the polynomial with roots where wrist joint k is at a limit [rad]."""
     axes = arm.form.axes
     h4, h5, h6 = vector_at(axes[3], 0), vector_at(axes[4], 0), vector_at(axes[5], 0)
     first, second = (1, 0, 3)[k], (2, 0, 4)[k]

@@ -296,11 +296,7 @@ def _random_posture(chain, settings, work, found, count, related):
 
 @merged_kernel
 def _converge(chain, settings, work, strategy, trace):
-    """
-    Bring ``work.q`` to the target as precisely as can be.
-
-    :returns: the error that is left, the root of the squared twist; inf when it is not reached.
-    """
+    """Bring ``work.q`` to the target precisely; return the norm of the twist left, or inf."""
     reference = before = kept = math.inf
     found = False
     idle = 0

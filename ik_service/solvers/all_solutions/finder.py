@@ -37,11 +37,7 @@ _DEFAULTS = IkOptions()
 
 
 def needs_elimination(chain: KinematicChain) -> bool:
-    """
-    Return whether all solutions of a chain are found by elimination.
-
-    :param chain: the chain.
-    """
+    """Return whether all solutions of a chain are found by elimination."""
     plan = plan_for(chain, _DEFAULTS, DEFAULT_RESOLUTION)
     return closed_form_for(chain, _DEFAULTS, plan).kind == GENERAL
 
@@ -127,11 +123,7 @@ def list_solutions(
 
 
 def solution_finder(chain: KinematicChain) -> SolutionFinder:
-    """
-    Return the finder of all solutions with the defaults.
-
-    :param chain: the chain.
-    """
+    """Return the finder of all solutions of a chain with the defaults."""
     return _finder(chain, _DEFAULTS, DEFAULT_RESOLUTION, DEFAULT_MOST)
 
 

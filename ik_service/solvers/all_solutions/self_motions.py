@@ -186,11 +186,7 @@ class _SelfMotionFinder:
         self._finders: dict[tuple[int, int], SolutionFinder] = {}
 
     def find(self, T: np.ndarray) -> SelfMotions:
-        """
-        Return all solutions of a target.
-
-        :param T: (4, 4) T_base_tip.
-        """
+        """Return all solutions of a target, (4, 4) T_base_tip."""
         family = _Family(self._arm, np.ascontiguousarray(self._before @ T @ self._behind))
         angles, precise, proved = family.critical()
         if not precise.all():

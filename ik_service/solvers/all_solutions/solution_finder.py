@@ -285,11 +285,7 @@ class _ThreadsOwn:
             self._elimination = kernel, own, starts, given
 
     def eliminate(self, T: np.ndarray) -> None:
-        """
-        Write the starts of a general arm; does nothing for any other.
-
-        :param T: (4, 4) T_base_tip.
-        """
+        """Write the starts of a general arm for T_base_tip; does nothing for any other."""
         if self._elimination is not None:
             kernel, own, starts, given = self._elimination
             given[:] = kernel(own, T, starts)

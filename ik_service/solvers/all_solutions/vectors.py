@@ -72,11 +72,7 @@ def angle_about(axis, a, b):
 
 @inner_kernel
 def rotated(frame, v):
-    """
-    Return R v.
-
-    :param frame: (12,) columns of R, then a point.
-    """
+    """Return R v, where the frame is (12,): columns of R, then a point."""
     return (
         frame[0] * v[0] + frame[3] * v[1] + frame[6] * v[2],
         frame[1] * v[0] + frame[4] * v[1] + frame[7] * v[2],
@@ -86,11 +82,7 @@ def rotated(frame, v):
 
 @inner_kernel
 def rotated_back(frame, v):
-    """
-    Return Rᵀ v.
-
-    :param frame: (12,) columns of R, then a point.
-    """
+    """Return Rᵀ v, where the frame is (12,): columns of R, then a point."""
     return (
         frame[0] * v[0] + frame[1] * v[1] + frame[2] * v[2],
         frame[3] * v[0] + frame[4] * v[1] + frame[5] * v[2],

@@ -46,11 +46,7 @@ def record(trace, work, position_error, orientation_error, search):
 
 @inner_kernel
 def numerical_rows(chain, perturbation, work):
-    """
-    Write the numerical Jacobian Δe / Δq to ``work.rows``.
-
-    :param perturbation: Δq of each variable in turn [rad] or [m].
-    """
+    """Write the numerical Jacobian Δe / Δq to ``work.rows``, by a perturbation Δq [rad] or [m]."""
     for i in range(work.q.shape[0]):
         before = work.q[i]
         work.q[i] = before + perturbation

@@ -165,12 +165,7 @@ INTEGERS = 21
 
 
 def settings_views(floats: np.ndarray, integers: np.ndarray) -> Settings:
-    """
-    Return the settings as arrays, which are views of those of a problem.
-
-    :param floats: of the problem.
-    :param integers: of the problem.
-    """
+    """Return the settings as arrays, which are views of those of a problem."""
     return Settings(
         floats[0:2], floats[2:8], *(floats[i : i + 1] for i in range(8, 13)),
         *(integers[i : i + 1] for i in range(11)),
@@ -213,11 +208,7 @@ _cut_out = inlined_kernel(_cut)
 
 
 def views(problem: Problem) -> tuple[ChainArrays, Settings, Workspace]:
-    """
-    Return the parts of a problem by name, as arrays that are views of it.
-
-    :param problem: the problem.
-    """
+    """Return the parts of a problem by name, as arrays that are views of it."""
     chain, work = _cut(problem)
     return chain, settings_views(problem.floats, problem.integers), work
 
@@ -230,11 +221,7 @@ def open_problem(problem):
 
 
 def width(work):
-    """
-    Return the number of components of the error: 6, which the compiler knows.
-
-    :param work: :class:`Workspace`.
-    """
+    """Return the number of components of the error: 6, which the compiler knows."""
     return 6
 
 

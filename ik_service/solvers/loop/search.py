@@ -83,22 +83,14 @@ def uniform(state):
 
 @varied_kernel
 def random_start(chain, settings, work, radius):
-    """
-    Write a random posture within the limits to ``work.q``.
-
-    :param radius: largest distance of each variable from the seed [rad] or [m].
-    """
+    """Write a random posture within limits, and a radius about the seed, to ``work.q``."""
     for i in range(work.q.shape[0]):
         work.q[i] = random_position(chain, work, radius, i)
 
 
 @inner_kernel
 def random_position(chain, work, radius, i):
-    """
-    Return a random position of a variable within its limits.
-
-    :param radius: largest distance from the seed [rad] or [m].
-    """
+    """Return a random position of a variable within limits, and a radius about the seed."""
     start = work.start[i]
     lower = max(chain.lower[i], start - radius)
     upper = min(chain.upper[i], start + radius)
@@ -122,11 +114,7 @@ _SLIDING_DAMPING = 1e-9
 
 @inner_kernel
 def slide_ahead(chain, settings, work):
-    """
-    Move the variables that slide to where the error at ``work.q`` is least.
-
-    :returns: whether there are any; without them all is as it was.
-    """
+    """Move variables that slide to the least error at ``work.q``; return whether there are any."""
     fill_vector(work.fixed_at, math.nan)
     if not _any_slides(chain, work):
         return False

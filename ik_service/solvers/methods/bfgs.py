@@ -110,12 +110,7 @@ def _multiply(inverse, vector, product):
 
 @inner_kernel
 def _learn(inverse, gradient, before, step, change):
-    """
-    Update the estimate by the last step.
-
-    :param change: (n,) scratch.
-    :returns: whether the estimate holds more than the identity.
-    """
+    """Update the estimate by the last step; return whether it is more than the identity."""
     n = gradient.shape[0]
     for i in range(n):
         change[i] = gradient[i] - before[i]

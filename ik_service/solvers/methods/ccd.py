@@ -233,11 +233,7 @@ _LONGEST = 1.0
 
 
 def memory_rows(n: int) -> int:
-    """
-    Return the rows of memory that the extrapolation takes.
-
-    :param n: number of variables.
-    """
+    """Return the rows of memory that the extrapolation takes for n variables."""
     return _CHANGES + 3 * min(n, _CYCLES)
 
 

@@ -61,11 +61,7 @@ _LONGEST = 1.0
 
 @inlined_kernel
 def descend_by_two_points(square, chain, settings, work):
-    """
-    Write α D Jᵀ S² e to ``work.step``.
-
-    :param square: square of the characteristic length [m²].
-    """
+    """Write α D Jᵀ S² e to ``work.step``, by the characteristic length squared [m²]."""
     _write_direction(square, chain, work, _is_anew(settings, work))
     length = _two_point_length(work) if work.iteration[0] > 0 else 0.0
     if length == 0.0:

@@ -91,11 +91,7 @@ class RemoteSolver:
         self._set(Parameter(_NAME, value=name))
 
     def free_orientation(self, free: bool) -> None:
-        """
-        Ask for the position only, or for the task weights as they were before that.
-
-        :param free: whether the orientation is free.
-        """
+        """Ask for the position only, or for the task weights as they were before that."""
         weights = POSITION_WEIGHTS if free else self._full_weights
         self._set(Parameter(_WEIGHTS, value=list(weights)))
 
@@ -131,11 +127,7 @@ class RemoteSolver:
 
 
 def is_position_only(weights: Sequence[float]) -> bool:
-    """
-    Return whether task weights ask for a position and leave the orientation free.
-
-    :param weights: (6,) linear before angular.
-    """
+    """Return whether weights (6,) ask for a position and leave the orientation free."""
     return len(weights) == 6 and all(weights[:3]) and not any(weights[3:])
 
 
@@ -201,12 +193,7 @@ SOLVER = 'solver:'
 
 
 def menu_entries(solvers: Sequence[str], solver: str, position_only: bool) -> list[MenuEntry]:
-    """
-    Return the entries of the menu.
-
-    :param solvers: the methods to choose from; without any there is no choice.
-    :param position_only: whether the orientation is free.
-    """
+    """Return the entries of the menu; without methods to choose from there is no choice."""
     entries = [
         _entry(1, 'Home', HOME),
         _entry(2, 'Marker to the tip', TO_TIP),

@@ -197,11 +197,7 @@ def _inner_products(rows, damping, matrix):
 
 @inner_kernel
 def solve_definite(matrix, vector):
-    """
-    Solve a symmetric positive definite system by LDLᵀ, in place.
-
-    :param vector: (s,) right side, overwritten with the solution.
-    """
+    """Solve a symmetric positive definite system by LDLᵀ; the right side (s,) becomes x."""
     size = vector.shape[0]
     for i in range(size):
         pivot = matrix[i, i]

@@ -110,11 +110,7 @@ _cut_out = inlined_kernel(_cut)
 
 
 def tree_views(problem: TreeProblem) -> tuple[TreeArrays, Settings, Any]:
-    """
-    Return the parts of a problem by name, as arrays that are views of it.
-
-    :param problem: the problem.
-    """
+    """Return the parts of a problem by name, as arrays that are views of it."""
     tree, work = _cut(problem)
     return tree, settings_views(problem.floats, problem.integers), work
 

@@ -33,31 +33,19 @@ _WIDE = 9.0
 
 @inner_kernel
 def inset(tolerance, margin):
-    """
-    Return the tolerance of the search: less the margin where it is wide enough.
-
-    :param tolerance: [m] or [rad].
-    """
+    """Return the tolerance of the search [m] or [rad]: less the margin where it is wide enough."""
     return tolerance - margin if tolerance >= _WIDE * margin else tolerance
 
 
 @inner_kernel
 def beyond(value, tolerance):
-    """
-    Return the signed excess of a value over its tolerance on either side.
-
-    :param value: [m] or [rad].
-    """
+    """Return the signed excess of a value over its tolerance on either side [m] or [rad]."""
     return max(value - tolerance, 0.0) + min(value + tolerance, 0.0)
 
 
 @inner_kernel
 def counts(value, tolerance):
-    """
-    Return 1.0 where the derivative of :func:`beyond` is 1, or the tolerance 0, else 0.0.
-
-    :param value: [m] or [rad].
-    """
+    """Return 1.0 where the derivative of :func:`beyond` is 1, or the tolerance 0, else 0.0."""
     return 1.0 if tolerance == 0.0 or abs(value) > tolerance else 0.0
 
 
@@ -88,11 +76,7 @@ def _share_beyond(square, radius):
 
 @inner_kernel
 def region_derivative(goal, margin, x, y, z, matrix):
-    """
-    Write the derivative of :func:`region_excess` by the point.
-
-    :param matrix: (9,) out: 3 × 3, row by row.
-    """
+    """Write the derivative of :func:`region_excess` by the point, a matrix (9,) by rows."""
     fill_vector(matrix, 0.0)
     kind = goal[KIND]
     if kind == _BOX:

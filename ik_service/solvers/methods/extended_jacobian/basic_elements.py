@@ -59,11 +59,7 @@ class Elements(NamedTuple):
 
 @inner_kernel
 def start_frame(chain, state):
-    """
-    Write the x and y axes of the frame in which the first joint moves to ``state``.
-
-    :param state: (12,) scratch of :func:`element` and :func:`next_frame`.
-    """
+    """Write the x and y axes of the frame in which the first joint moves to ``state`` (12,)."""
     for i in range(6):
         state[i] = chain.base[i]
 
@@ -274,12 +270,7 @@ def extended_matrix(
 
 @kernel
 def _columns(chain, elements, q, axes, frame, state, columns):
-    """
-    Write the columns of all basic elements.
-
-    :param state: (12,) scratch.
-    :param columns: (m − 1, 2, 6) out.
-    """
+    """Write the columns (m − 1, 2, 6) of all basic elements; ``state`` (12,) is scratch."""
     last_frame(chain, q, axes, frame)
     start_frame(chain, state)
     for k in range(columns.shape[0]):

@@ -63,23 +63,14 @@ class ElementSystem(NamedTuple):
 
 
 def memory_needed(n: int, m: int) -> int:
-    """
-    Return how many numbers of a method's memory the system takes.
-
-    :param n: number of variables.
-    :param m: number of joints on the path.
-    """
+    """Return how many numbers the system takes, for n variables and m joints on the path."""
     b = _TASK + 2 * m - n
     return 5 * m + (m + b + 1) * b
 
 
 @inner_kernel
 def solve_elements(elements: Elements, chain, work):
-    """
-    Write the solution x to ``work.step``.
-
-    :returns: whether the problem has one solution; if not, the step is of no use.
-    """
+    """Write the solution x to ``work.step``; return whether there is exactly one."""
     system = _open(work)
     size = _fill(system, elements, chain, work)
     _turn_task(system)

@@ -21,11 +21,7 @@ _SETTLED = 1e-6
 
 
 def memory_rows(n: int) -> int:
-    """
-    Return the rows of memory needed: matrix, two vectors, null space, objective.
-
-    :param n: number of variables of the chain.
-    """
+    """Return the rows needed for n variables: matrix, two vectors, null space, objective."""
     return n + 2 + n + MEMORY_ROWS
 
 
