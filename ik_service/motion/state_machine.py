@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 import threading
 
@@ -127,10 +127,10 @@ class JointSharing:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self._motions: list[Callable[[], FollowerStateMachine]] = []
+        self._motions: list[FollowerStateMachine] = []
 
-    def join(self, motion: Callable[[], FollowerStateMachine]) -> None:
-        """Add a follower, by a function that returns its motion, which may be replaced."""
+    def join(self, motion: FollowerStateMachine) -> None:
+        """Add a follower."""
         with self.lock:
             self._motions.append(motion)
 
@@ -164,8 +164,7 @@ class JointSharing:
 
     def _rivals(self, motion: FollowerStateMachine) -> Iterator[tuple[FollowerStateMachine, str]]:
         """Yield the motions that share joints with one, each with the first of these joints."""
-        for find in self._motions:
-            other = find()
+        for other in self._motions:
             shared = [joint for joint in motion.joints if joint in other.joints]
             if shared and other is not motion:
                 yield other, shared[0]
@@ -271,14 +270,13 @@ class FollowerStateMachine:
         self,
         chain: KinematicChain,
         settings: FollowerSettings,
-        goals: GoalStore,
         sharing: JointSharing,
         collisions: CollisionTest,
         group: str = '',
         bounds: MotionBounds | None = None,
     ) -> None:
         self.chain = chain
-        self.goals = goals
+        self.goals = GoalStore()
         self.group = group
         self.joints = chain.joint_names
         self._sharing = sharing

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ik_service.common.fault_logger import FaultLogger
-from ik_service.exceptions import TargetRefusedError
+from ik_service.exceptions import ArgumentError, TargetRefusedError
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.motion.collision_guard import CollisionTest, NoCollisionTest
@@ -25,7 +25,7 @@ from ik_service.motion.command.command_stream import FollowerCommand
 from ik_service.motion.command.motion_limits import MotionLimits
 from ik_service.motion.goal import MotionGoal
 from ik_service.motion.settings import FollowerSettings, FollowerState
-from ik_service.motion.state_machine import FollowerStateMachine, GoalStore, JointSharing
+from ik_service.motion.state_machine import FollowerStateMachine, JointSharing
 from ik_service.motion.tracking.moving_goal import MovingGoal
 from ik_service.motion.tracking.nearby_solver import NearbySolver
 from ik_service.motion.tracking.singular_passage import PosturePath, SingularPassage
@@ -66,27 +66,20 @@ class TargetFollower:
     ) -> None:
         self._sharing = sharing or JointSharing()
         self._lock = self._sharing.lock
-        self._group = group
-        self._goals = GoalStore()
         self._solver = NearbySolver(solver)
         self._passage = SingularPassage(solver, self._solver)
         self._velocity, self._path = TargetVelocity(), TargetPath()
         self.configuration_changes = 0
-        self._collisions = collisions or NoCollisionTest()
-        self._bounds = bounds
-        self._machine = self._new_machine(FollowerSettings().changed(settings))
-        self._sharing.join(lambda: self._machine)
-
-    def _new_machine(self, settings: FollowerSettings) -> FollowerStateMachine:
-        return FollowerStateMachine(
-            self._solver.chain,
-            settings,
-            self._goals,
+        self._machine = FollowerStateMachine(
+            solver.chain,
+            FollowerSettings().changed(settings),
             self._sharing,
-            self._collisions,
-            self._group,
-            self._bounds,
+            collisions or NoCollisionTest(),
+            group,
+            bounds,
         )
+        self._goals = self._machine.goals
+        self._sharing.join(self._machine)
 
     # State
 
@@ -431,22 +424,18 @@ class TargetFollower:
         """
         Change the solver or settings while following, without a jump.
 
-        :param solver: another solver. With another chain all else is forgotten as well: state,
-            command, target and test of collisions belong to the chain.
+        :param solver: another solver for the same chain.
         :param settings: fields of :class:`FollowerSettings`.
+        :raises ArgumentError: the solver is for another chain.
         :raises OptionError: naming the setting whose value cannot be; nothing is changed then.
         """
+        if solver is not None and solver.chain is not self._solver.chain:
+            raise ArgumentError('solver', 'has to be for the chain that is followed with')
         nearby = None if solver is None else NearbySolver(solver)
         passage = None if solver is None or nearby is None else SingularPassage(solver, nearby)
         with self._lock:
-            settings_now = self._machine.settings.changed(settings)
-            before, self._solver = self._solver, nearby or self._solver
-            self._passage = passage or self._passage
-            if self._solver.chain is not before.chain:
-                self._goals.clear('the robot was replaced')
-                self._collisions = NoCollisionTest()
-                self._machine = self._new_machine(settings_now)
-            self._machine.configure(settings_now)
+            self._machine.configure(self._machine.settings.changed(settings))
+            self._solver, self._passage = nearby or self._solver, passage or self._passage
 
     # Outputs
 

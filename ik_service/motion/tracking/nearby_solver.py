@@ -194,7 +194,9 @@ class NearbySolver:
             one whose tip is nearest to the target is taken.
         :raises ArgumentError: when one of them has another shape or is not finite.
         """
-        seed = min(seeds, key=lambda q: self._distance(q, T_base_target))
+        seed = seeds[0]
+        if len(seeds) > 1:
+            seed = min(seeds, key=lambda q: self._distance(q, T_base_target))
         beside = self.beside.solve(T_base_target, seed)
         if beside.success:
             return self.next.sooner(beside, T_base_target, seed)

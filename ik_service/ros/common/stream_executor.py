@@ -250,7 +250,6 @@ class SharedThreads:
     With threads of their own, the nodes would mostly hand Python's global lock to each other. They
     have to run for as long as one of the nodes does.
 
-    :param context: ROS context of the nodes; None for the default one.
     :ivar commands: makes the calls for the commands of all nodes.
     :ivar checks: makes the calls for markers, which may take longer.
     :ivar states: takes the joint states for all nodes.
@@ -258,9 +257,9 @@ class SharedThreads:
         once, would keep the interpreter from the commands.
     """
 
-    def __init__(self, context: Context | None = None) -> None:
+    def __init__(self) -> None:
         self.commands, self.checks = PeriodicCalls(), PeriodicCalls()
-        self.states = StreamExecutor(context or get_default_context(), _REST)
+        self.states = StreamExecutor(get_default_context(), _REST)
         self.turn = threading.Lock()
 
     @contextmanager

@@ -136,7 +136,7 @@ class FollowerInterface:
             self._ignore(str(error))
             return
         self.ignored_targets.clear()
-        now = Time(nanoseconds=self._context.clock())
+        now = Time(nanoseconds=self.clock.graph_time())
         self.last_solve = SolveRecord(now, self.topic, self.follower.method, result)
         held = self.held_joints(result.q)
         if held:

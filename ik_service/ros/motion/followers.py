@@ -71,7 +71,7 @@ class Followers:
         self.measured = measured
         self._warn = warn
         self.arm: Arm = measured.arm
-        self.states = JointStateIntake(measured, context.clock, warn, context.motion_clock)
+        self.states = JointStateIntake(measured, context.motion_clock, warn)
         self._settings = settings
         self.clock = context.motion_clock
         self._jumps = self.clock.jumps

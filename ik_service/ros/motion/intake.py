@@ -30,7 +30,6 @@ class NodeContext:
     """
     Access to the graph for the follower, through its node.
 
-    :ivar clock: returns the node's time [ns], which may be simulated.
     :ivar state_publishers: returns the names of the nodes that publish joint states.
     :ivar monitor: monitor of other publishers of commands; None without one.
     :ivar frames: frames besides the links of the robot.
@@ -38,7 +37,6 @@ class NodeContext:
     :ivar motion_clock: the clock of everything that moves the arm.
     """
 
-    clock: Callable[[], int]
     state_publishers: Callable[[], list[str]] = list
     monitor: CommandMonitor | None = None
     frames: Frames = field(default_factory=Frames)
@@ -145,8 +143,7 @@ class JointStateIntake:
     """
     Intake of joint states into the measured state of an arm.
 
-    :param clock: the node's time [ns], which may be simulated.
-    :param motion_clock: the motion clock; None for the real time.
+    :param clock: the motion clock.
     :ivar measured: the measured state.
     :ivar stamps: converter of the stamps, with the faults that it has noticed.
     :ivar ignored: log of the joint states that were ignored.
@@ -156,13 +153,11 @@ class JointStateIntake:
     def __init__(
         self,
         measured: MeasuredState,
-        clock: Callable[[], int],
+        clock: MotionClock,
         warn: Callable[[str], object],
-        motion_clock: MotionClock | None = None,
     ) -> None:
-        self._motion_clock = motion_clock or MotionClock()
-        self.measured = measured
-        self.stamps = StampConverter(clock)
+        self.measured, self._clock = measured, clock
+        self.stamps = StampConverter(clock.graph_time)
         self.ignored = FaultLogger(warn, recovered='joint states are good again')
         self._taken: tuple[JointState, float] | None = None
         self._seen: set[tuple[str, ...]] = set()
@@ -178,7 +173,7 @@ class JointStateIntake:
         :param waited: how long it has waited in the queue [s].
         :returns: whether it tells something new.
         """
-        now = self.stamps.measured_at(message, self._motion_clock.now(), waited)
+        now = self.stamps.measured_at(message, self._clock.now(), waited)
         now = self._same_time(message) if now is None else now
         if now is None:
             return False
@@ -250,21 +245,12 @@ class TargetIntake:
     Intake of the poses and velocities of the target of one group.
 
     :param measured: the measured state of the arm, for frames that move with it.
-    :param context: access to the frames and to the node's time.
-    :param clock: the motion clock [s]; None for that of the context.
+    :param context: access to the frames and to the clock.
     """
 
-    def __init__(
-        self,
-        measured: MeasuredState,
-        group: ArmGroup,
-        context: NodeContext,
-        clock: Callable[[], float] | None = None,
-    ) -> None:
-        self._measured = measured
-        self._group = group
-        self._context = context
-        self._clock = clock or context.motion_clock.now
+    def __init__(self, measured: MeasuredState, group: ArmGroup, context: NodeContext) -> None:
+        self._measured, self._group, self._context = measured, group, context
+        self._clock = context.motion_clock
         self._times = TargetTimes()
         self._twist = np.zeros(6)
         self._twist_at = -np.inf
@@ -273,7 +259,7 @@ class TargetIntake:
         """Return the target of a message that waited in the queue [s]; raises RequestError."""
         T = matrix_from_pose(message.pose, 'pose')
         frame = self.frames().in_base(self._group.base_link, message.header.frame_id, T)
-        arrived = self._clock() - waited
+        arrived = self._clock.now() - waited
         known = abs(arrived - self._twist_at) <= _TWIST_TIMEOUT
         at = self._times.time_of(self._stamp(message.header), arrived)
         return Target(frame, at, self._twist if known else None, arrived)
@@ -303,7 +289,7 @@ class TargetIntake:
         if T_base_frame is not None:
             R = T_base_frame[:3, :3]
             twist = np.concatenate([R @ twist[:3], R @ twist[3:]])
-        self._twist, self._twist_at = twist, self._clock() - waited
+        self._twist, self._twist_at = twist, self._clock.now() - waited
 
     def frames(self) -> FrameResolver:
         """Return the frames of the robot as it is measured now, and of its surroundings."""
@@ -313,4 +299,5 @@ class TargetIntake:
     def _stamp(self, header: Header) -> float | None:
         """Return the stamp of a message on the monotonic clock [s]; None without one."""
         stamp = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
-        return self._clock() - 1e-9 * (self._context.clock() - stamp) if stamp > 0 else None
+        age = 1e-9 * (self._clock.graph_time() - stamp)
+        return self._clock.now() - age if stamp > 0 else None

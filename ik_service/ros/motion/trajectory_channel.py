@@ -9,7 +9,6 @@ import time
 from builtin_interfaces.msg import Duration, Time
 from rcl_interfaces.msg import ParameterType, ParameterValue
 from rcl_interfaces.srv import GetParameters
-from rclpy.callback_groups import CallbackGroup
 from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.task import Future
@@ -64,10 +63,9 @@ class ControllerVersion:
         topic: str,
         say: Callable[[str], object],
         wanted: str = 'auto',
-        group: CallbackGroup | None = None,
     ) -> None:
         self._node, self._name, self._say = node, node.resolve_topic_name(topic), say
-        self._wanted, self._group = wanted, group
+        self._wanted = wanted
         self._asked: dict[str, _Asked] = {}
         self._count = 1  # of subscriptions at the last look; one is the node's own
         self._said = False
@@ -117,9 +115,7 @@ class ControllerVersion:
     def _prepared(self, name: str) -> _Asked | None:
         """Get ready to ask a node; None where that is not allowed, and nobody is asked then."""
         try:
-            client = self._node.create_client(
-                GetParameters, f'{name}/get_parameters', callback_group=self._group
-            )
+            client = self._node.create_client(GetParameters, f'{name}/get_parameters')
         except Exception as error:  # of the middleware, such as by a security policy
             self._wanted = 'replaces'
             self._say(f'{name} cannot be asked whether it blends trajectories: {error}')

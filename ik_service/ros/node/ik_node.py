@@ -166,7 +166,6 @@ class IkNode(NodeWithActions):
             log.info,
         )
         self._around = NodeContext(
-            self._commands.clock.graph_time,
             lambda: publishers_of(self, 'joint_states'),
             self._commands.monitor,
             self._frames,

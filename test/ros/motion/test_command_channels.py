@@ -306,7 +306,7 @@ class Graph:
     def count_subscribers(self, topic):
         return len(self.get_subscriptions_info_by_topic(topic))
 
-    def create_client(self, kind, service, callback_group=None):
+    def create_client(self, kind, service):
         if self.refused:
             raise RuntimeError('not allowed')
         name = service.removesuffix('/get_parameters')

@@ -1,7 +1,6 @@
 """Followers of planning groups: which are followed, at what cost, and over real DDS."""
 
 import math
-import time
 from types import SimpleNamespace
 
 from geometry_msgs.msg import PoseStamped
@@ -82,7 +81,7 @@ class Bodies:
             FollowerSettings(),
             self.output,
             self.warnings.append,
-            NodeContext(time.time_ns, motion_clock=clock),
+            NodeContext(motion_clock=clock),
         )
         self.q = dict.fromkeys(self.arm.postures.names, 0.1)
 
@@ -166,7 +165,7 @@ def test_joint_limits_of_the_arm_hold_for_all_its_followers():
     bounds = MotionBounds({names[1]: JointBounds(velocity=0.25, acceleration=0.5, jerk=5.0)})
     arm = build_arm(URDF, ArmSettings(bounds=bounds), srdf=srdf('left_arm', 'right_arm'))
     around = MeasuredState(arm), SolverSettings(), FollowerSettings(), body.output, print
-    limits = Followers(*around, NodeContext(time.time_ns)).others['right_arm'].follower.limits
+    limits = Followers(*around, NodeContext()).others['right_arm'].follower.limits
     assert limits.velocity_now[1] == 0.25
     assert limits.acceleration_now[1] <= 0.5
     assert limits.window == pytest.approx(0.2)

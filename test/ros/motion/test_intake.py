@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 from sensor_msgs.msg import JointState
 
+from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.motion.intake import JointStateIntake, queue_delay, StampConverter
 
 
@@ -22,7 +23,7 @@ class Measured:
 
 @pytest.fixture
 def intake():
-    return JointStateIntake(Measured(), time.time_ns, lambda text: None)
+    return JointStateIntake(Measured(), MotionClock(), lambda text: None)
 
 
 def state(stamp, *positions, names=('a', 'b')):

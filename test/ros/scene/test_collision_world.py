@@ -2,7 +2,6 @@
 
 import math
 import sys
-import time
 from unittest import mock
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -290,7 +289,7 @@ def followers_of(measured, world, **settings):
         FollowerSettings(**settings),
         mock.MagicMock(),
         print,
-        NodeContext(time.time_ns, collisions=world),
+        NodeContext(collisions=world),
     )
 
 

@@ -213,7 +213,7 @@ class Wire:
             self.settings,
             self,  # type: ignore[arg-type]
             self.warnings.append,
-            NodeContext(lambda: round(1e9 * self.graph.shown), motion_clock=self.clock),
+            NodeContext(motion_clock=self.clock),
         )
         self._moment, self.killed = -np.inf, False
 
