@@ -1,7 +1,8 @@
 """
 Entry points of the console programs, with the error messages and exit codes that they share.
 
-A program's own modules take up to two seconds to import. That happens in :func:`_run`, where
+Each takes the command line after its name, that of the process by default, and returns the exit
+code. A program's own modules take up to two seconds to import. That happens in :func:`_run`, where
 Ctrl-C and errors are already handled; this module imports next to nothing.
 """
 
@@ -24,7 +25,6 @@ def ik_conformance(arguments: Sequence[str] | None = None) -> int:
     """
     Run ``ik_conformance``: checks of any compute_ik and compute_fk server on the ROS graph.
 
-    :param arguments: the command line after the program's name; that of the process by default.
     :returns: the exit code: 0 no check has failed, 1 one has, 2 a wrong command or no server,
         130 Ctrl-C.
     """
@@ -35,7 +35,6 @@ def ik_demo(arguments: Sequence[str] | None = None) -> int:
     """
     Run ``ik_demo``: IK node, simulated arm, page and client in one terminal.
 
-    :param arguments: the command line after the program's name; that of the process by default.
     :returns: the exit code: 0 every target was reached or, without ``--once``, Ctrl-C; 1 a failure
         or a target that was not reached; 130 Ctrl-C before the end of ``--once``.
     """
@@ -50,7 +49,6 @@ def ik_place(arguments: Sequence[str] | None = None) -> int:
     """
     Run ``ik_place``: places for the base of an arm from which it reaches given poses.
 
-    :param arguments: the command line after the program's name; that of the process by default.
     :returns: the exit code: 0 all poses are reached, 1 not all, 2 a wrong command, 130 Ctrl-C.
     """
     hint = '\n(ik_place --help explains it, with examples)'
@@ -61,7 +59,6 @@ def ik_ros(arguments: Sequence[str] | None = None) -> int:
     """
     Run ``ik_ros``: calls of ROS 2 from a terminal, in the words of ros2cli.
 
-    :param arguments: the command line after the program's name; that of the process by default.
     :returns: the exit code: 0 done, 1 a failure, 130 Ctrl-C.
     :raises SystemExit: the command line is wrong (2), or asked for help (0).
     """
@@ -73,7 +70,6 @@ def ik_solve(arguments: Sequence[str] | None = None) -> int:
     """
     Run ``ik_solve``: the inverse kinematics of one pose, for any arm.
 
-    :param arguments: the command line after the program's name; that of the process by default.
     :returns: the exit code: 0 solved, 1 not solved, 2 a wrong command, 130 Ctrl-C.
     """
     hint = '\n(ik_solve --help explains it, with examples)'
@@ -84,7 +80,6 @@ def ik_study(arguments: Sequence[str] | None = None) -> int:
     """
     Run ``ik_study``: figures of the methods, and the numbers behind them.
 
-    :param arguments: the command line after the program's name; that of the process by default.
     :returns: the exit code: 0 done, 1 a study failed, 2 a wrong command, 130 Ctrl-C.
     """
     return _run('ik_study', 'ik_service.extras.studies.program', arguments)
@@ -94,7 +89,6 @@ def ik_teleop(arguments: Sequence[str] | None = None) -> int:
     """
     Run ``ik_teleop``: an arm driven by hand, with the keyboard or a joystick.
 
-    :param arguments: the command line after the program's name; that of the process by default.
     :returns: the exit code: 0 ended by q or Ctrl-C, 1 a failure.
     :raises SystemExit: the command line is wrong (2), or asked for help (0).
     """
@@ -107,7 +101,6 @@ def ik_train(arguments: Sequence[str] | None = None) -> int:
     """
     Run ``ik_train``: training of learned starting postures for an arm.
 
-    :param arguments: the command line after the program's name; that of the process by default.
     :returns: the exit code: 0 saved, 1 a failure, 130 Ctrl-C.
     :raises SystemExit: the command line is wrong (2), or asked for help (0).
     """

@@ -12,7 +12,7 @@ from support.solve_helpers import request_of
 from ik_service import IkOptions, Robot
 from ik_service.cli.solve.arguments import parse
 from ik_service.cli.solve.options import OPTION_NAMES, option_texts, read_settings, UsageError
-from ik_service.cli.solve.request import random_posture, rotation_from_quaternion
+from ik_service.cli.solve.request import rotation_from_quaternion
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import (
     ArgumentError,
@@ -64,7 +64,7 @@ def test_random_postures_keep_limits_on_one_side_or_far_away(limits):
     lower, upper = limits
     robot = Robot.from_urdf(robot_xml(['a', 'b'], [joint_xml('j', 'continuous', 'a', 'b')]))
     chain = robot.chain().with_limits([lower], [upper])
-    postures = np.array([random_posture(chain, seed) for seed in range(20)])
+    postures = chain.random_postures(20)
     assert all(within_limits(chain, q) for q in postures)
     assert np.ptp(postures) > 0.5
     assert np.abs(postures).max() < 10.0

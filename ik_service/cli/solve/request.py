@@ -186,7 +186,7 @@ def _target(arguments: Namespace, chain: KinematicChain) -> tuple[np.ndarray, st
     if arguments.joints is not None:
         return chain.forward(_vector(arguments.joints, chain, 'joints')), 'joints'
     if arguments.random is not None:
-        return chain.forward(random_posture(chain, arguments.random)), 'random'
+        return chain.forward(chain.random_postures(1, arguments.random)[0]), 'random'
     R = None
     if arguments.rpy is not None:
         R = rotation_from_rpy(*map(math.radians, arguments.rpy))
@@ -210,17 +210,6 @@ def rotation_from_quaternion(quaternion: Sequence[float], argument: str) -> np.n
         wanted = ' '.join(f'{value:.6g}' for value in unit)
         raise ArgumentError(argument, f'has the norm {norm:g}, but a rotation has 1: {wanted}')
     return rotation_from_quaternion_xyzw(*unit)
-
-
-def random_posture(chain: KinematicChain, seed: int) -> np.ndarray:
-    """
-    Return a random posture within the limits; joints without limits lie within ±π.
-
-    :param seed: of the random numbers: the same one gives the same posture.
-    :returns: (n,) [rad] or [m].
-    """
-    lower, upper = chain.sampling_bounds()
-    return np.random.default_rng(seed).uniform(lower, upper)
 
 
 def _vector(values: Sequence[float], chain: KinematicChain, name: str) -> np.ndarray:

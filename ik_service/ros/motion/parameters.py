@@ -16,7 +16,12 @@ from ik_service.exceptions import OptionError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.motion.servo.commands import INPUT_TYPES, ServoSettings, UNITLESS
 from ik_service.motion.settings import FollowerSettings
-from ik_service.ros.parameters.parameter_declaration import after_fields, ParameterSpec, Value
+from ik_service.ros.parameters.parameter_declaration import (
+    after_fields,
+    of_field,
+    ParameterSpec,
+    Value,
+)
 
 T = TypeVar('T', bound=Value)
 
@@ -83,94 +88,64 @@ AVOID_COLLISIONS = ParameterSpec(
     'target. Where collisions cannot be checked, nothing is followed then',
 )
 _FOLLOWER: dict[str, ParameterSpec] = {
-    'rate': ParameterSpec(
-        'publish_rate', 100.0, 'Commands a second while following [Hz]', (1.0, 1000.0)
-    ),
-    'velocity_scaling': ParameterSpec(
-        'velocity_scaling',
-        0.5,
+    'rate': of_field('Commands a second while following [Hz]', (1.0, 1000.0), name='publish_rate'),
+    'velocity_scaling': of_field(
         "Share of the joints' velocity limits that commands use; 0 holds the arm",
         (0.0, 1.0),
+        default=0.5,
     ),
-    'acceleration_time': ParameterSpec(
-        'acceleration_time',
-        FollowerSettings.acceleration_time,
-        'Time from rest to full speed [s]; 0 for no limit of acceleration',
-        (0.0, 10.0),
+    'acceleration_time': of_field(
+        'Time from rest to full speed [s]; 0 for no limit of acceleration', (0.0, 10.0)
     ),
-    'state_timeout': ParameterSpec(
-        'state_timeout',
-        FollowerSettings.state_timeout,
-        'Age of the joint states at which following stops [s]',
-        (0.01, 60.0),
+    'state_timeout': of_field(
+        'Age of the joint states at which following stops [s]', (0.01, 60.0)
     ),
-    'target_timeout': ParameterSpec(
-        'target_timeout',
-        FollowerSettings.target_timeout,
-        'Age at which a target is dropped [s]; 0: it is followed until the next one',
-        (0.0, 3600.0),
+    'target_timeout': of_field(
+        'Age at which a target is dropped [s]; 0: it is followed until the next one', (0.0, 3600.0)
     ),
-    'lag_limit': ParameterSpec(
-        'lag_limit',
-        FollowerSettings.lag_limit,
+    'lag_limit': of_field(
         'How far the arm may fall behind the commands before they wait for it, as the time that '
         'it needs at full speed [s]',
         (0.01, 10.0),
     ),
-    'resume': ParameterSpec(
-        'resume',
-        FollowerSettings.resume,
+    'resume': of_field(
         'Go on to the old target when joint states were away or wrong, or something else has '
-        'moved the arm; false: drop it, and wait for a new one or ~/enable',
+        'moved the arm; false: drop it, and wait for a new one or ~/enable'
     ),
-    'exclusive': ParameterSpec(
-        'exclusive',
-        FollowerSettings.exclusive,
-        'Start no motion while another node publishes commands',
-    ),
-    'hold': ParameterSpec(
-        'hold',
-        FollowerSettings.hold,
+    'exclusive': of_field('Start no motion while another node publishes commands'),
+    'hold': of_field(
         'Go on sending commands when the arm has arrived; false: end them 1 s later, so that '
-        'another controller can take over',
+        'another controller can take over'
     ),
-    'moved_limit': ParameterSpec(
-        'moved_limit',
-        FollowerSettings.moved_limit,
+    'moved_limit': of_field(
         'How far from its command an arm at rest may be found before it counts as moved by '
         'something else, and the commands end [rad]; sliding joints a fifth of it [m]',
         (0.001, 10.0),
     ),
-    'lead_limit': ParameterSpec(
-        'lead_limit',
-        FollowerSettings.lead_limit,
+    'lead_limit': of_field(
         'How far commands may be ahead of a joint that stands still [rad]; sliding joints a fifth '
         'of it [m]',
         (0.001, 10.0),
     ),
-    'stuck_timeout': ParameterSpec(
-        'stuck_timeout',
-        FollowerSettings.stuck_timeout,
+    'stuck_timeout': of_field(
         'Time after which a joint that stands still away from its command ends the motion [s]',
         (0.1, 3600.0),
     ),
     'avoid_collisions': AVOID_COLLISIONS,
-    'feed_forward': ParameterSpec(
-        'follow.feed_forward',
-        FollowerSettings.feed_forward,
+    'feed_forward': of_field(
         'Follow a moving target at where it is by now, by its velocity; false: go to its last '
         'pose, always able to stop there',
+        name='follow.feed_forward',
     ),
-    'branch_time': ParameterSpec(
-        'follow.branch_time',
-        FollowerSettings.branch_time,
+    'branch_time': of_field(
         'Time for which joints that follow a moving target stay in their configuration though it '
         'cannot be reached there, where nothing leads to another one with the tip in place [s]',
         (0.0, 60.0),
+        name='follow.branch_time',
     ),
 }
 
-FOLLOWER_PARAMETERS = after_fields(_FOLLOWER)
+FOLLOWER_PARAMETERS = after_fields(FollowerSettings, _FOLLOWER)
 
 
 SCALE_LINEAR = ParameterSpec(

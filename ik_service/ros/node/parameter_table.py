@@ -19,7 +19,7 @@ from ik_service.ros.motion.parameters import (
     TRAJECTORY_REPLACEMENT,
 )
 from ik_service.ros.parameters.mapping_parameters import Entries, MappingField, MappingSpec
-from ik_service.ros.parameters.parameter_declaration import after_fields, ParameterSpec
+from ik_service.ros.parameters.parameter_declaration import after_fields, of_field, ParameterSpec
 from ik_service.ros.scene.collision_world import REQUIRE_COLLISION_CHECKING
 from ik_service.solvers.options import (
     EXTENSIONS,
@@ -213,119 +213,79 @@ SOLVER_NAME = ParameterSpec(
 )
 
 _SOLVER: dict[str, ParameterSpec] = {
-    'position_tolerance': ParameterSpec(
-        '', 1e-5, 'Distance that counts as reached [m]', (1e-12, 1.0)
-    ),
-    'orientation_tolerance': ParameterSpec(
-        '', 1e-5, 'Rotation that counts as reached [rad]', (1e-12, 3.2)
-    ),
-    'task_weights': ParameterSpec(
-        '',
-        [1.0] * 6,
+    'position_tolerance': of_field('Distance that counts as reached [m]', (1e-12, 1.0)),
+    'orientation_tolerance': of_field('Rotation that counts as reached [rad]', (1e-12, 3.2)),
+    'task_weights': of_field(
         'Weights of the error in x, y, z and about x, y, z of the base frame; 0 frees an axis, so '
-        'position only is [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]',
+        'position only is [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]'
     ),
-    'max_iterations': ParameterSpec('', 0, 'Steps of one search, at most', (0, 1_000_000), none=0),
-    'max_searches': ParameterSpec(
-        '',
-        0,
-        'Searches, at most: the first from the seed, the others restarts',
-        (0, 1_000_000),
-        none=0,
+    'max_iterations': of_field('Steps of one search, at most', (0, 1_000_000), none=0),
+    'max_searches': of_field(
+        'Searches, at most: the first from the seed, the others restarts', (0, 1_000_000), none=0
     ),
-    'timeout': ParameterSpec(
-        '', 0.05, 'Time for a solve [s], where a request says 0', (1e-6, 60.0)
+    'timeout': of_field(
+        'Time for a solve [s], where a request says 0', (1e-6, 60.0), default=0.05
     ),
-    'joint_limits': ParameterSpec(
-        '',
-        IkOptions.joint_limits,
-        'How the joint limits are kept',
-        choices=JOINT_LIMIT_STRATEGIES,
-    ),
-    'step_gain': ParameterSpec('', 0.0, 'Share of each step that is taken', (0.0, 1e3), none=0.0),
-    'damping': ParameterSpec('', -1.0, "The method's damping", (-1.0, 1e6), none=-1.0),
-    'prefer': ParameterSpec(
-        '',
-        IkOptions.prefer,
+    'joint_limits': of_field('How the joint limits are kept', choices=JOINT_LIMIT_STRATEGIES),
+    'step_gain': of_field('Share of each step that is taken', (0.0, 1e3), none=0.0),
+    'damping': of_field("The method's damping", (-1.0, 1e6), none=-1.0),
+    'prefer': of_field(
         'first: the first solution found; nearest: the one nearest to the seed, found at once for '
         'arms of six revolute joints, else by searching until the time-out',
         choices=PREFERENCES,
     ),
-    'max_joint_motion': ParameterSpec(
-        '',
-        0.0,
+    'max_joint_motion': of_field(
         'Bound on the motion of every joint from the seed [rad or m]: no answer lies beyond it, '
         'also of a target that is followed, which has to lie that near; 0: no bound',
         (0.0, 1e3),
         none=0.0,
     ),
-    'random_seed': ParameterSpec(
-        '', 0, 'Seed of the restarts: the same request gives the same answer', (0, 2**63 - 1)
+    'random_seed': of_field(
+        'Seed of the restarts: the same request gives the same answer', (0, 2**63 - 1)
     ),
-    'penalty_weight': ParameterSpec(
-        '', 0.0, 'Weight of joint_limits: penalty', (0.0, 1e9), none=0.0
-    ),
-    'jacobian': ParameterSpec(
-        '',
-        IkOptions.jacobian,
+    'penalty_weight': of_field('Weight of joint_limits: penalty', (0.0, 1e9), none=0.0),
+    'jacobian': of_field(
         'geometric: from the joint axes; numerical: by moving each joint a little',
         choices=JACOBIANS,
     ),
-    'perturbation': ParameterSpec(
-        '', 0.0, 'How far the numerical Jacobian moves a joint [rad or m]', (0.0, 1.0), none=0.0
+    'perturbation': of_field(
+        'How far the numerical Jacobian moves a joint [rad or m]', (0.0, 1.0), none=0.0
     ),
-    'extension': ParameterSpec(
-        '', '', 'Rows that extended_jacobian adds', choices=('', *EXTENSIONS), none=''
-    ),
-    'element_weight': ParameterSpec('', 0.0, 'Weight of the basic elements', (0.0, 1e9), none=0.0),
-    'element_displacements': ParameterSpec(
-        '',
-        '',
+    'extension': of_field('Rows that extended_jacobian adds', choices=('', *EXTENSIONS), none=''),
+    'element_weight': of_field('Weight of the basic elements', (0.0, 1e9), none=0.0),
+    'element_displacements': of_field(
         "What each basic element shall do in a step [m and rad], such as '0.01, 0, -0.02'",
         none='',
         numbers=True,
     ),
-    'characteristic_length': ParameterSpec(
-        '',
-        0.0,
+    'characteristic_length': of_field(
         'Length that weighs as much as a radian in the basic elements, and in accelerated '
         'variants of methods [m]',
         (0.0, 1e3),
         none=0.0,
     ),
-    'objective': ParameterSpec(
-        '',
-        '',
+    'objective': of_field(
         'What motions that do not move the tip improve; empty: nothing',
         choices=('', *OBJECTIVES),
         none='',
     ),
-    'null_space_gain': ParameterSpec(
-        '', -1.0, "Share of the objective's slope that a step goes down", (-1.0, 1e6), none=-1.0
+    'null_space_gain': of_field(
+        "Share of the objective's slope that a step goes down", (-1.0, 1e6), none=-1.0
     ),
-    'preferred_posture': ParameterSpec(
-        '',
-        '',
+    'preferred_posture': of_field(
         "Posture of the objective preferred_posture [rad or m], such as '0, -0.5, 1.2'",
         none='',
         numbers=True,
     ),
-    'seed_source': ParameterSpec(
-        '',
-        IkOptions.seed_source,
+    'seed_source': of_field(
         'Where a solve without a seed starts: given: at the joint states, or mid-range; '
         'table: at a guess from the table that ik_train has made',
         choices=SEED_SOURCES,
     ),
-    'seed_file': ParameterSpec(
-        '',
-        '',
-        'File that ik_train has written; empty: the one beside the robot description',
-        none='',
+    'seed_file': of_field(
+        'File that ik_train has written; empty: the one beside the robot description', none=''
     ),
-    'variant': ParameterSpec(
-        '',
-        '',
+    'variant': of_field(
         'Of the methods transpose and ccd: accelerated, or classical as in textbooks; empty: '
         'accelerated, except with step_gain',
         choices=('', *VARIANTS),
@@ -364,7 +324,7 @@ NODE_PARAMETERS = (
     REQUIRE_COLLISION_CHECKING,
     *SERVO_PARAMETERS,
 )
-SOLVER_PARAMETERS = after_fields(_SOLVER, SOLVER_PREFIX)
+SOLVER_PARAMETERS = after_fields(IkOptions, _SOLVER, SOLVER_PREFIX)
 PARAMETERS: dict[str, ParameterSpec] = {
     spec.name: spec
     for group in (

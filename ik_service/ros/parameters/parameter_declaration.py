@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import cast, Generic, TypeVar
+from typing import Any, cast, Generic, TypeVar
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
@@ -104,14 +104,37 @@ class ParameterValues:
         return ParameterValues({**self._values, **changed})
 
 
+def of_field(
+    description: str,
+    bounds: tuple[float, float] | None = None,
+    name: str = '',
+    default: Any = None,  # noqa: ANN401 - of any type
+    **rest: Any,  # noqa: ANN401
+) -> ParameterSpec[Any]:
+    """Return the specification for a field of settings, whose name and default it has as well."""
+    return ParameterSpec(name, default, description, bounds, **rest)
+
+
 def after_fields(
-    specs: Mapping[str, ParameterSpec], prefix: str = ''
+    settings: type, specs: Mapping[str, ParameterSpec], prefix: str = ''
 ) -> tuple[ParameterSpec, ...]:
-    """Return specifications, each named after its field unless it has a name."""
+    """Return specifications, each with name and default of its field unless it has its own."""
     return tuple(
-        replace(spec, name=spec.name or f'{prefix}{field}', field=field)
+        replace(
+            spec,
+            name=spec.name or f'{prefix}{field}',
+            default=_default(getattr(settings, field), spec),
+            field=field,
+        )
         for field, spec in specs.items()
     )
+
+
+def _default(value: object, spec: ParameterSpec) -> object:
+    """Return the default of a parameter whose field has a value by default."""
+    if spec.default is not None:
+        return spec.default
+    return spec.none if value is None else [*value] if isinstance(value, tuple) else value
 
 
 def choices_of(descriptor: ParameterDescriptor) -> tuple[str, ...]:
