@@ -161,12 +161,7 @@ if TYPE_CHECKING:
     from ik_service.motion.target_follower import TargetFollower
     from ik_service.paths.cartesian_path import straight_lines
     from ik_service.paths.search.path_solver import PathOptions, solve_path
-    from ik_service.paths.search.result import (
-        PathEnd,
-        PathResult,
-        PathStatus,
-        Reconfiguration,
-    )
+    from ik_service.paths.search.result import PathEnd, PathResult, PathStatus, Reconfiguration
     from ik_service.paths.timing.timing import time_path
     from ik_service.paths.timing.timing_limits import TimingLimits
     from ik_service.paths.trajectory.joint_trajectory import JointTrajectory

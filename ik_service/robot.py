@@ -258,10 +258,7 @@ class Robot(RobotModel):
         return KinematicChain(self, base, tip, locked)
 
     def tree(
-        self,
-        base_link: str | None,
-        tips: Iterable[Tip],
-        locked: Mapping[str, float] | None = None,
+        self, base_link: str | None, tips: Iterable[Tip], locked: Mapping[str, float] | None = None
     ) -> KinematicTree:
         """
         Return the kinematic tree of several tips, over the union of the joints that move them.

@@ -22,12 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ik_service.collision.scene_arrays import (
-    BodyArrays,
-    robot_arrays,
-    RobotArrays,
-    world_arrays,
-)
+from ik_service.collision.scene_arrays import BodyArrays, robot_arrays, RobotArrays, world_arrays
 from ik_service.jit.cached_files import cache_folder, read_checked, write_checked
 from ik_service.jit.kernel_source import read_sources, source_digest
 from ik_service.kinematics.joint_space import sampling_bounds

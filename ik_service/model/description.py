@@ -26,12 +26,7 @@ from xml.parsers import expat
 
 from ik_service.common.quoting import named, named_file
 from ik_service.common.regular_file import read_regular
-from ik_service.exceptions import (
-    ArgumentError,
-    RobotDescriptionError,
-    SrdfError,
-    UrdfError,
-)
+from ik_service.exceptions import ArgumentError, RobotDescriptionError, SrdfError, UrdfError
 
 MAX_BYTES = 16 * 2**20
 """Longest robot description that is read [byte]."""

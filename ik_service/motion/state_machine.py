@@ -565,13 +565,7 @@ class FollowerStateMachine:
         self._lose(state, reason, resumes)
         return self._come_to_rest(now)
 
-    def _tick(
-        self,
-        commanded: np.ndarray,
-        measured: np.ndarray,
-        now: float,
-        late: bool,
-    ) -> Tick:
+    def _tick(self, commanded: np.ndarray, measured: np.ndarray, now: float, late: bool) -> Tick:
         """Return the data from which a goal computes its next step."""
         stream, limits = self.stream, self._goal_limits
         dt = min(stream.gate.elapsed(now), self.period)

@@ -345,12 +345,7 @@ class _Job:
     """Arrays of a batch, and the threads that fill them."""
 
     def __init__(
-        self,
-        solver: Solver,
-        rows: Rows,
-        chained: bool,
-        guessed: bool,
-        test: CollisionTest | None,
+        self, solver: Solver, rows: Rows, chained: bool, guessed: bool, test: CollisionTest | None
     ) -> None:
         self._solver = solver if test is None else solver.candidates()
         self._rows = rows
@@ -453,11 +448,7 @@ def _chunks(total: int, threads: int) -> Iterator[tuple[int, int]]:
 
 
 def _solve_free_rows(
-    rows: Rows,
-    solver: Solver,
-    problem: Problem,
-    test: CollisionTest,
-    stopped: Callable[[], bool],
+    rows: Rows, solver: Solver, problem: Problem, test: CollisionTest, stopped: Callable[[], bool]
 ) -> int:
     """
     Solve rows from the first on, each as :func:`~ik_service.solvers.solver.solve_free`.

@@ -425,9 +425,7 @@ def _draw_joint(
     axes.set_ylim(low - spare, high + spare)
     axes.dataLim.intervaly = (low - spare, high + spare)
     draw_limits(
-        axes,
-        lower if low - lower < near else -np.inf,
-        upper if upper - high < near else np.inf,
+        axes, lower if low - lower < near else -np.inf, upper if upper - high < near else np.inf
     )
 
 

@@ -15,12 +15,7 @@ from typing import TypeVar
 from ik_service.common.quoting import listed, named, suggested
 from ik_service.model.expanded_joints import FLOATING_PARTS, part_names, PLANAR_PARTS
 from ik_service.model.groups.group_resolution import joints_of_groups
-from ik_service.model.groups.srdf import (
-    EndEffector,
-    GroupElements,
-    Positions,
-    Semantics,
-)
+from ik_service.model.groups.srdf import EndEffector, GroupElements, Positions, Semantics
 from ik_service.model.robot_model import RobotModel
 
 _Part = TypeVar('_Part')

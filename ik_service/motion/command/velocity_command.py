@@ -152,12 +152,7 @@ class VelocityCommand:
 
 
 def _next_rate(
-    away: np.ndarray,
-    rate: np.ndarray,
-    most: np.ndarray,
-    jerk: np.ndarray,
-    dt: float,
-    last: float,
+    away: np.ndarray, rate: np.ndarray, most: np.ndarray, jerk: np.ndarray, dt: float, last: float
 ) -> np.ndarray:
     """
     Return the rate (n,) at which a distance gets less, so that the rate, too, is 0 at its end.

@@ -185,8 +185,7 @@ def joint_command(
     unknown = [name for name in velocities if name not in names]
     if unknown:
         raise ArgumentError(
-            'joint_names',
-            f'{quote(unknown[0])} is none of the moved joints: {", ".join(names)}',
+            'joint_names', f'{quote(unknown[0])} is none of the moved joints: {", ".join(names)}'
         )
     given = tuple(velocities)
     values = real_array([velocities[name] for name in given], 'velocities')

@@ -49,8 +49,7 @@ NEAR_SINGULARITY = ServoStatus(
     'close to a singularity: motion towards it slows down',
 )
 AT_SINGULARITY = ServoStatus(
-    ServoCode.HALT_FOR_SINGULARITY,
-    'at a singularity: the component towards it is removed',
+    ServoCode.HALT_FOR_SINGULARITY, 'at a singularity: the component towards it is removed'
 )
 LEAVING_SINGULARITY = ServoStatus(
     ServoCode.DECELERATE_FOR_LEAVING_SINGULARITY,

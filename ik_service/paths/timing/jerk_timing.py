@@ -477,12 +477,7 @@ class _Piece:
         q, q1, q2, q3 = _derivatives(terms, own[:, :, None])
         slowest = np.zeros_like(s) if self._pace is None else s1 / self._pace[owners]
         s1, s2, s3 = (values[:, :, None] for values in (s1, s2, s3))
-        derivatives = [
-            q,
-            q1 * s1,
-            q2 * s1**2 + q1 * s2,
-            q3 * s1**3 + 3.0 * q2 * s1 * s2 + q1 * s3,
-        ]
+        derivatives = [q, q1 * s1, q2 * s1**2 + q1 * s2, q3 * s1**3 + 3.0 * q2 * s1 * s2 + q1 * s3]
         return _Problem(cells, derivatives, self._limits, slowest)
 
 

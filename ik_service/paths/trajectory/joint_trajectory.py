@@ -157,13 +157,11 @@ class JointTrajectory:
         other = [name for name in self.joint_names if name not in names]
         if missing:
             raise TrajectoryError(
-                f'does not name the joint, but {listed(self.joint_names)}',
-                joint=missing[0],
+                f'does not name the joint, but {listed(self.joint_names)}', joint=missing[0]
             )
         if other:
             raise TrajectoryError(
-                f'is for another joint too; those of the arm are {listed(names)}',
-                joint=other[0],
+                f'is for another joint too; those of the arm are {listed(names)}', joint=other[0]
             )
         if names == self.joint_names:
             return self

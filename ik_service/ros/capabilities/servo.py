@@ -346,8 +346,7 @@ class ServoInterface(Capability):
         age = 1e-9 * (self._node.get_clock().now().nanoseconds - sent)
         if age >= timeout:
             raise ArgumentError(
-                'header.stamp',
-                f'is {age:.3g} s old; commands are valid for {timeout:g} s{_HINT}',
+                'header.stamp', f'is {age:.3g} s old; commands are valid for {timeout:g} s{_HINT}'
             )
         if age < -_AHEAD:
             raise ArgumentError('header.stamp', f'lies {-age:.3g} s in the future{_HINT}')

@@ -353,11 +353,7 @@ class TrajectoryActions(Capability):
         )
 
     def _begun(
-        self,
-        request: TrajectoryRequest,
-        name: str,
-        news: Callable[[], object],
-        replacing: bool,
+        self, request: TrajectoryRequest, name: str, news: Callable[[], object], replacing: bool
     ) -> Playback:
         """Return the playback of a request, which has begun."""
         followers = self._followers()

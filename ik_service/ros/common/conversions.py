@@ -58,10 +58,7 @@ def pose_from_matrix(T: np.ndarray) -> Pose:
     """Return a rigid transform (4, 4) as a pose message."""
     x, y, z, w = quaternion_xyzw_from_rotation(T[:3, :3])
     px, py, pz = T[:3, 3].tolist()
-    return Pose(
-        position=Point(x=px, y=py, z=pz),
-        orientation=Quaternion(x=x, y=y, z=z, w=w),
-    )
+    return Pose(position=Point(x=px, y=py, z=pz), orientation=Quaternion(x=x, y=y, z=z, w=w))
 
 
 def _matrix(position: Point, orientation: Quaternion, where: str, how: str) -> np.ndarray:

@@ -26,9 +26,7 @@ DEFAULT_TIMEOUT = 1.0
 # Best effort, which receives from publishers of either kind.
 _TF_QOS = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 TF_STATIC_QOS = QoSProfile(
-    depth=100,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+    depth=100, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
 )
 """Of ``/tf_static``: late subscribers get earlier messages."""
 

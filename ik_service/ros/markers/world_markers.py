@@ -228,10 +228,7 @@ def _objects(scene: WorldScene) -> Iterator[_Part]:
 
 
 def _shapes(
-    parts: Sequence[_Part],
-    colliding: frozenset[str],
-    colors: Mapping[str, Color],
-    stamp: Time,
+    parts: Sequence[_Part], colliding: frozenset[str], colors: Mapping[str, Color], stamp: Time
 ) -> tuple[list[Marker], list[str]]:
     """Return the markers, and the names of the bodies with a mesh that is shown as a box."""
     markers: list[Marker] = []
@@ -351,12 +348,7 @@ class WorldMarkerPublisher:
         return self._make(*around, contacts)
 
     def _make(
-        self,
-        arm: Arm,
-        checker: CollisionChecker | None,
-        fault: str,
-        world: World,
-        contacts: Pairs,
+        self, arm: Arm, checker: CollisionChecker | None, fault: str, world: World, contacts: Pairs
     ) -> WorldScene:
         if arm is not self._arm:
             self._arm, self._geometry = arm, _link_shapes(arm)

@@ -32,10 +32,8 @@ def joint_command(
         make one, which takes as long as all the rest.
     """
     message = JointState(name=list(names)) if used is None else used
-    message.position, message.velocity = (
-        number_array(command.q),
-        number_array(command.velocity),
-    )
+    message.position = number_array(command.q)
+    message.velocity = number_array(command.velocity)
     return message
 
 

@@ -151,10 +151,7 @@ class JointStateIntake:
     """
 
     def __init__(
-        self,
-        measured: MeasuredState,
-        clock: MotionClock,
-        warn: Callable[[str], object],
+        self, measured: MeasuredState, clock: MotionClock, warn: Callable[[str], object]
     ) -> None:
         self.measured, self._clock = measured, clock
         self.stamps = StampConverter(clock.graph_time)

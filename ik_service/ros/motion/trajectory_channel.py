@@ -58,11 +58,7 @@ class ControllerVersion:
     """
 
     def __init__(
-        self,
-        node: Node,
-        topic: str,
-        say: Callable[[str], object],
-        wanted: str = 'auto',
+        self, node: Node, topic: str, say: Callable[[str], object], wanted: str = 'auto'
     ) -> None:
         self._node, self._name, self._say = node, node.resolve_topic_name(topic), say
         self._wanted = wanted

@@ -10,10 +10,7 @@ import traceback
 from typing import Unpack
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
-from rclpy.callback_groups import (
-    MutuallyExclusiveCallbackGroup,
-    ReentrantCallbackGroup,
-)
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
@@ -34,9 +31,7 @@ from ik_service.ros.common.actions import NodeWithActions
 from ik_service.ros.common.node_options import NodeOptions
 from ik_service.ros.common.publishers import not_received, publishers_of
 from ik_service.ros.common.response_retry import retry_dropped_responses
-from ik_service.ros.common.stream_executor import (
-    SharedThreads,
-)
+from ik_service.ros.common.stream_executor import SharedThreads
 from ik_service.ros.common.tf_listener import tf_frames, TransformSource
 from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
 from ik_service.ros.motion.command_publisher import CommandPublisher
@@ -95,10 +90,7 @@ class IkNode(NodeWithActions):
         self._change_group = ReentrantCallbackGroup()
         self._state_group = MutuallyExclusiveCallbackGroup()
         ParameterServices(
-            self,
-            ReentrantCallbackGroup(),
-            self._change_group,
-            self.parameters.replaced_in_texts,
+            self, ReentrantCallbackGroup(), self._change_group, self.parameters.replaced_in_texts
         )
         self._followers: Followers | None = None
         self._fault = DescriptionFault()

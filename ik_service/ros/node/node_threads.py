@@ -30,10 +30,7 @@ class NodeThreads:
     """
 
     def __init__(
-        self,
-        node: Node,
-        shared: SharedThreads | None,
-        on_error: Callable[[Exception], None],
+        self, node: Node, shared: SharedThreads | None, on_error: Callable[[Exception], None]
     ) -> None:
         self._node = node
         self._shared = shared

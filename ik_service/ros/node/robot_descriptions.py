@@ -191,10 +191,7 @@ class RobotDescriptions:
         urdf, srdf = sources
         given = XacroArguments(self._xacro_args)
         robot = read_robot(
-            urdf,
-            xacro_args=given,
-            expand_text=self._given[0],
-            package_dirs=self._package_dirs,
+            urdf, xacro_args=given, expand_text=self._given[0], package_dirs=self._package_dirs
         )
         try:
             described = with_semantics(robot, srdf, xacro_args=given)

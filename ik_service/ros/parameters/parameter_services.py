@@ -194,9 +194,7 @@ class ParameterServices:
         return response
 
     def _set_together(
-        self,
-        request: SetParametersAtomically.Request,
-        response: SetParametersAtomically.Response,
+        self, request: SetParametersAtomically.Request, response: SetParametersAtomically.Response
     ) -> SetParametersAtomically.Response:
         messages = request.parameters
         response.result = _too_many(messages) if len(messages) > MOST else self._put(messages)

@@ -17,12 +17,7 @@ from shape_msgs.msg import SolidPrimitive
 
 from ik_service.arm.arm import Arm
 from ik_service.arm.group import ArmGroup
-from ik_service.arm.link_constraints import (
-    Bound,
-    check_still,
-    OrientationBound,
-    PositionBound,
-)
+from ik_service.arm.link_constraints import Bound, check_still, OrientationBound, PositionBound
 from ik_service.collision.shapes import Cone
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, ConstraintError

@@ -7,10 +7,7 @@ import math
 from typing import NamedTuple
 
 from geometry_msgs.msg import PoseStamped
-from moveit_msgs.msg import (
-    PositionIKRequest,
-    RobotState,
-)
+from moveit_msgs.msg import PositionIKRequest, RobotState
 import numpy as np
 
 from ik_service.arm.arm import Arm
@@ -81,8 +78,7 @@ def group_of(arm: Arm, name: str) -> ArmGroup:
         return group
     if name in arm.faults:
         raise RequestError(
-            ErrorCode.INVALID_GROUP_NAME,
-            f'no solver for group {quote(name)}: {arm.faults[name]}',
+            ErrorCode.INVALID_GROUP_NAME, f'no solver for group {quote(name)}: {arm.faults[name]}'
         )
     raise RequestError(
         ErrorCode.INVALID_GROUP_NAME,

@@ -258,10 +258,7 @@ def _overlay(
 
 
 def _known_positions(
-    postures: PostureSpace,
-    names: Sequence[str],
-    values: Sequence[float],
-    used: np.ndarray | None,
+    postures: PostureSpace, names: Sequence[str], values: Sequence[float], used: np.ndarray | None
 ) -> tuple[Sequence[str], Sequence[float]]:
     """Return a joint state without the joints at NaN that do not matter; all where one does."""
     if used is None:

@@ -159,8 +159,7 @@ def attached_world(world: World, message: AttachedCollisionObject, placing: Plac
         return _detached(world, message, placing)
     if operation not in (ADD, APPEND):
         raise ArgumentError(
-            'object.operation',
-            f'is {operation}; of an attached object it has to be {_OPERATIONS}',
+            'object.operation', f'is {operation}; of an attached object it has to be {_OPERATIONS}'
         )
     placing.check_link(message.link_name)
     if operation == APPEND and name in world.attached:

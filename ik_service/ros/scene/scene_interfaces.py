@@ -185,11 +185,7 @@ class WorldTopics:
         )
 
     def _subscribe(
-        self,
-        kind: type,
-        topic: str,
-        name_of: Callable[..., str],
-        take: Callable[..., list[str]],
+        self, kind: type, topic: str, name_of: Callable[..., str], take: Callable[..., list[str]]
     ) -> None:
         def on_message(data: bytes, _: Mapping[str, int]) -> None:
             name = ''

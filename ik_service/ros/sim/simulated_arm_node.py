@@ -358,11 +358,7 @@ class SimulatedArmNode(NodeWithActions):
             check_start(robot, positions, INITIAL_POSITIONS.name)
         engine = settings[ENGINE]
         arm = SimulatedArm(
-            robot,
-            positions,
-            settings[TIME_CONSTANT],
-            engine,
-            settings[GRAVITY_COMPENSATION],
+            robot, positions, settings[TIME_CONSTANT], engine, settings[GRAVITY_COMPENSATION]
         )
         self._simulation.set_arm(arm)
         self._gripper.take(robot)
@@ -439,8 +435,7 @@ class SimulatedArmNode(NodeWithActions):
 
     def _on_error(self, error: Exception) -> None:
         self.get_logger().error(
-            f'error in the simulation: {type(error).__name__}: {error}',
-            throttle_duration_sec=5.0,
+            f'error in the simulation: {type(error).__name__}: {error}', throttle_duration_sec=5.0
         )
 
 

@@ -214,11 +214,7 @@ def command_of(entries: Sequence[MenuEntry], number: int) -> str:
 
 def _entry(number: int, title: str, command: str = '', parent: int = 0) -> MenuEntry:
     return MenuEntry(
-        id=number,
-        parent_id=parent,
-        title=title,
-        command=command,
-        command_type=MenuEntry.FEEDBACK,
+        id=number, parent_id=parent, title=title, command=command, command_type=MenuEntry.FEEDBACK
     )
 
 
@@ -324,10 +320,7 @@ class TargetMarkerNode(Node):
         future.add_done_callback(lambda answer: self._on_tip(links, answer, then))
 
     def _on_tip(
-        self,
-        links: tuple[str, str],
-        answer: Future,
-        then: Callable[[tuple[str, str], Pose], None],
+        self, links: tuple[str, str], answer: Future, then: Callable[[tuple[str, str], Pose], None]
     ) -> None:
         response = answer.result()
         text = getattr(response.error_code, 'message', '')
