@@ -26,8 +26,7 @@ from ik_service.collision.world import WorldObject
 from ik_service.common.resources import urdf_path
 
 PANDA = BenchRobot('panda', urdf_path('panda'), 'panda_link0', 'panda_hand_tcp')
-READY = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)
-"""Posture that objects leave free [rad]."""
+READY = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)  # posture that objects leave free [rad]
 REPEATS = 5
 
 

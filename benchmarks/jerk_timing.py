@@ -39,8 +39,7 @@ _PROGRAMS, _SETTLED, _IDLE = 60, 2e-4, 3
 _FINE = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, 1_000_001))  # to invert the law s(τ)
 _TIMES = 5  # a path is timed as often, for the median
 
-Limits = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""(n,) velocities, accelerations and jerks."""
+Limits = tuple[np.ndarray, np.ndarray, np.ndarray]  # (n,) velocities, accelerations and jerks
 
 
 def main() -> None:

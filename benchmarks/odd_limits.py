@@ -26,8 +26,7 @@ _AXES = ('0 0 1', '0 1 0', '0 1 0', '1 0 0', '0 1 0', '1 0 0')
 _READS = 50
 
 Limits = tuple[str, str]
-Slide = tuple[str, str, str, str]
-"""Type, axis, lower and upper limit of a joint below the arm."""
+Slide = tuple[str, str, str, str]  # type, axis, lower and upper limit of a joint below the arm
 
 
 @dataclass(frozen=True)

@@ -26,17 +26,13 @@ import numpy as np
 Solve = Callable[[np.ndarray, np.ndarray], 'np.ndarray | None']
 """From T_base_tip (4, 4) and a seed (n,) to a joint vector (n,); None for none."""
 
-Collides = Callable[[np.ndarray], bool]
-"""Whether a posture (n,) collides."""
+Collides = Callable[[np.ndarray], bool]  # whether a posture (n,) collides
 
 ATTEMPTS = 10
 """Starts of a local method: the seed, then joint vectors drawn within the limits (as DimOS)."""
 
-ITERATIONS = 100
-"""Steps of a local method from each start."""
-
-TOLERANCE = 1e-5
-"""Largest error in each of the six components of the twist [m] or [rad]."""
+ITERATIONS = 100  # steps of a local method from each start
+TOLERANCE = 1e-5  # largest error in each of the six components of the twist [m] or [rad]
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,7 @@ solved and unsolved problems alike. “× ours” is the ratio of a solver's mea
 that of the default method of this project; the two solve the same problems directly after each
 other. The tables give the median and the quartiles over the rounds.
 """
-LOST = '{lost}'
-"""Placeholder of the cases in which a library of that table does better."""
+LOST = '{lost}'  # placeholder of the cases in which a library of that table does better
 
 TEXTS = {
     'solvers': """\

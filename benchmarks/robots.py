@@ -20,8 +20,7 @@ Joint = tuple
 
 SHARED = Path(__file__).resolve().parents[2] / 'shared' / 'robots'
 
-MAIN = ('panda', 'ur5', 'ur5_2pi', 'iiwa14')
-"""The arms on which peers are compared."""
+MAIN = ('panda', 'ur5', 'ur5_2pi', 'iiwa14')  # the arms on which peers are compared
 
 _SHORT_NAMES = {'franka_panda': 'panda', 'kuka_iiwa14': 'iiwa14'}
 _OWN = {'panda': ('panda_link0', 'panda_link8'), 'ur5e': ('base_link', 'tool0')}

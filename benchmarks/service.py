@@ -42,8 +42,7 @@ _PATIENCE = 10.0  # with an answer [s]
 _ROUND = 100  # calls of which each has a median
 _HEAD_START = 8.0  # for the clients to find the servers [s]
 
-PAUSE = 0.3
-"""Between two windows [s]: what is under way has to come in."""
+PAUSE = 0.3  # between two windows [s]: what is under way has to come in
 
 
 def main() -> None:

@@ -9,8 +9,7 @@ import numpy as np
 import pinocchio as pin
 from robots import BenchRobot
 
-TOLERANCE = 1e-5
-"""Largest error in each of the six components of the twist [m] or [rad]."""
+TOLERANCE = 1e-5  # largest error in each of the six components of the twist [m] or [rad]
 
 LIMIT_SLACK = 1e-6
 """Distance beyond a joint limit that still counts as within [rad] or [m], for single floats."""

@@ -14,8 +14,7 @@ from ik_service.common.quoting import quote, safe_repr, suggested
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.bringup import Connection, NODE_NAME
 
-SIMULATED = ('joint_command', 'joint_trajectory')
-"""Command interfaces that a simulated arm takes."""
+SIMULATED = ('joint_command', 'joint_trajectory')  # command interfaces that a simulated arm takes
 
 
 class CellError(IkServiceError, ValueError):

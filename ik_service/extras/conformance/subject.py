@@ -33,11 +33,8 @@ from ik_service.ros.common.qos import DESCRIPTION_QOS
 
 LIMIT_TOLERANCE = 1e-6  # by which a solution may exceed a joint limit [rad] or [m]
 
-Posture = Mapping[str, float]
-"""Position of every movable joint of the robot by name [rad] or [m]."""
-
-Poses = Mapping[str, np.ndarray]
-"""(4, 4) T_root_link by name of the link."""
+Posture = Mapping[str, float]  # position of every movable joint of the robot by name [rad] or [m]
+Poses = Mapping[str, np.ndarray]  # (4, 4) T_root_link by name of the link
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, MissingExtraError
 from ik_service.kinematics.chain import KinematicChain
 
-GRAVITY = (0.0, 0.0, -9.81)
-"""Gravity on a robot that stands upright [m/s²]."""
+GRAVITY = (0.0, 0.0, -9.81)  # gravity on a robot that stands upright [m/s²]
 
 
 class RigidBodyTorques:

@@ -25,8 +25,7 @@ from ik_service.exceptions import ArgumentError, SeedFileError
 from ik_service.extras.learning.table import FULL_POSE, manipulable_postures, TableGuess
 from ik_service.kinematics.chain import KinematicChain
 
-LONGEST = 256 * 2**20
-"""Longest seed file that is read [byte]."""
+LONGEST = 256 * 2**20  # longest seed file that is read [byte]
 
 _FORMAT = 1
 _KIND = 'table'

@@ -18,10 +18,8 @@ from ik_service.extras.planning.shortening import Timing
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
-SPACING = 0.05
-"""Largest difference of a joint from row to row of a path [rad] or [m]."""
-REACH = 1.5
-"""Longest branch that is grown at once, before it is projected: likewise."""
+SPACING = 0.05  # largest difference of a joint from row to row of a path [rad] or [m]
+REACH = 1.5  # longest branch that is grown at once, before it is projected: likewise
 _STRETCH = 2.5  # of a projected branch from row to row; more is a leap to another part
 _SAMPLES = 32  # projected at once
 _NODES_EVERY = 6  # rows of a branch

@@ -16,10 +16,8 @@ from ik_service.paths.timing.timing import time_path, TOLERANCE
 from ik_service.paths.timing.timing_limits import TimingLimits
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
-TRIES = 40
-"""Shortcuts that are tried, at most."""
-PATIENCE = 8
-"""Shortcuts in a row that do not help, after which no more are tried."""
+TRIES = 40  # shortcuts that are tried, at most
+PATIENCE = 8  # shortcuts in a row that do not help, after which no more are tried
 _GAIN = 0.98  # length of a shortcut as a share of the part it replaces, at most
 
 LineTest = Callable[[np.ndarray], bool]

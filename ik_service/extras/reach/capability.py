@@ -19,8 +19,7 @@ from ik_service.extras.scale.chain_spec import ChainSpec
 _SHIFT = 1e-3  # by how much of the spacing positions of two grids may differ
 
 KIND = 'capability map'
-FORMAT = 2
-"""Version of the layout."""
+FORMAT = 2  # version of the layout
 
 _UNITS = {
     'positions': 'm',

@@ -10,8 +10,7 @@ from ik_service.common.quaternions import rotation_from_quaternion_xyzw
 from ik_service.exceptions import ArgumentError, ChainError
 from ik_service.kinematics.chain import KinematicChain
 
-MOST_POSITIONS = 20_000_000
-"""Positions of a grid, at most: they are held in memory."""
+MOST_POSITIONS = 20_000_000  # positions of a grid, at most: they are held in memory
 
 _POSTURES = 20_000  # random ones that show how far the arm reaches
 _MARGIN = 0.05  # around where they put the tip, of the largest side

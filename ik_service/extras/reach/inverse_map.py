@@ -23,8 +23,7 @@ from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.kinematics.pose_error import check_transform
 
 KIND = 'inverse map'
-FORMAT = 2
-"""Version of the layout."""
+FORMAT = 2  # version of the layout
 
 _UNITS = {'origin': 'm', 'rotations': '1', 'quality': '1'}
 

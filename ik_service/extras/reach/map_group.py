@@ -24,8 +24,7 @@ _CHUNK = 1_000_000  # rows of a chunk, divided by the width of a row
 _MAKER = 'of ik_service'
 
 Content = TypeVar('Content')
-Reader = Callable[[str], np.ndarray]
-"""Returns the numbers of an array, by its name."""
+Reader = Callable[[str], np.ndarray]  # returns the numbers of an array, by its name
 
 
 def write_group(

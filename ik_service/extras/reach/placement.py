@@ -33,11 +33,8 @@ _RADIUS = 0.3  # of a tool: a point so far from the tip tells how orientations d
 
 _ROUNDS = (1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.25, 0.25, 0.125, 0.125)  # shares of the first step
 
-CANDIDATES = 10_000
-"""Places that are compared, where no spacing is given."""
-
-HEADINGS = 8
-"""Headings of a full turn that are compared at a position."""
+CANDIDATES = 10_000  # places that are compared, where no spacing is given
+HEADINGS = 8  # headings of a full turn that are compared at a position
 
 _SOLVES = 400_000  # of inverse kinematics to compare places; beyond, fewer poses are compared
 _LEAST_POSES, _MOST_POSES = 8, 100  # that are compared then

@@ -9,8 +9,7 @@ import numpy as np
 from ik_service.extras.reach.reach_kernels import fill_products
 from ik_service.kinematics.chain import KinematicChain
 
-LARGEST_MARGIN = 0.5
-"""Distance of a joint in mid-range from its limits, as a share of its range."""
+LARGEST_MARGIN = 0.5  # distance of a joint in mid-range from its limits, as a share of its range
 
 _SAMPLE = 2000  # random postures that show the rank, and the largest manipulability
 _NEGLIGIBLE = 1e-6  # a singular value below this share of the largest is none

@@ -12,11 +12,8 @@ from ik_service.common.arguments import real_array
 from ik_service.common.transforms import rotation_from_rpy
 from ik_service.exceptions import ArgumentError
 
-FULL_TURN = (-math.pi, math.pi)
-"""Headings of a base that may face any direction [rad]."""
-
-MOST_PLACES = 5_000_000
-"""Places of a grid, at most."""
+FULL_TURN = (-math.pi, math.pi)  # headings of a base that may face any direction [rad]
+MOST_PLACES = 5_000_000  # places of a grid, at most
 
 _AXES = ('x', 'y', 'z', 'yaw')
 _FULL = 2.0 * math.pi - 1e-9  # a range of headings from here on closes the circle

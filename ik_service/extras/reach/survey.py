@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 
 SEARCHES = 20
 """Searches for a target, where the options of the specification leave that open."""
-THOROUGH_SEARCHES = 200
-"""Searches for a target of the sample; as many as the default solver makes."""
+THOROUGH_SEARCHES = 200  # searches for a target of the sample; as many as the default solver makes
 
 Progress = bool | Callable[[str, int, int], object]
 """Whether to show bars; or a function of the kind of solves, the number done, and all of them."""
@@ -51,8 +50,7 @@ _PATIENCE = 60.0  # with a solve, at least: a busy machine must not change the m
 
 _ROWS = 200_000  # that are read at a time
 
-MOST_POSES = 200_000_000
-"""Poses of a map, at most: the data of each take some bytes of memory."""
+MOST_POSES = 200_000_000  # poses of a map, at most: the data of each take some bytes of memory
 
 
 @dataclass(frozen=True)

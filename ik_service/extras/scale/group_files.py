@@ -16,8 +16,7 @@ import uuid
 
 from ik_service.exceptions import MissingExtraError, StoreError
 
-SETTINGS = 'zarr.json'
-"""Name of the file that a group, and each of its arrays, has."""
+SETTINGS = 'zarr.json'  # name of the file that a group, and each of its arrays, has
 
 FAULTS = (
     ValueError, KeyError, TypeError, AttributeError, IndexError, RuntimeError, OverflowError,

@@ -32,11 +32,8 @@ if TYPE_CHECKING:
     from zarr import Array, Group
 
 
-FORMAT = 3
-"""Version of the layout."""
-
-KIND = 'answers of ik_service.extras.scale'
-"""Content that a group declares."""
+FORMAT = 3  # version of the layout
+KIND = 'answers of ik_service.extras.scale'  # content that a group declares
 
 _TEXTS = ('spec', 'targets', 'chain', 'id')
 _DETAILS = (*_TEXTS, 'joint_names', 'chunk')

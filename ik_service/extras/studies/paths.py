@@ -24,8 +24,7 @@ from ik_service.solvers.registry import DEFAULT_SOLVER
 SUMMARY = 'whole paths of the Panda: jumps from pose to pose, and of solve_path'
 
 WHOLE = 'solve_path'
-JUMP = 0.1
-"""Motion of a joint from one pose to the next that is a jump [rad] or [m]."""
+JUMP = 0.1  # motion of a joint from one pose to the next that is a jump [rad] or [m]
 
 _ARM = 'panda'
 _RANDOM_SEED = 1

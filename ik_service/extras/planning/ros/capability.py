@@ -36,8 +36,7 @@ from ik_service.ros.requests.service_handler import (
 )
 from ik_service.ros.services.line_request import write_trajectory
 
-THREADS = 2
-"""Plans that are worked on at once."""
+THREADS = 2  # plans that are worked on at once
 
 
 class PlanHandler(ServiceHandler):
@@ -95,8 +94,7 @@ class PlannersHandler(ServiceHandler):
 
 NAME = 'move_action'
 _PLANS, _PLANNERS = 'plan_kinematic_path', 'query_planner_interface'
-MOST_GOALS = 16
-"""Goals that are worked on or wait, at most; more are refused."""
+MOST_GOALS = 16  # goals that are worked on or wait, at most; more are refused
 
 _PERIOD = 0.05  # between two checks of a running motion [s]
 _LONGEST_END = LONGEST_RAMP + 0.5  # within which the commands come to rest after an end [s]

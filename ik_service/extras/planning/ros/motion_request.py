@@ -36,10 +36,8 @@ from ik_service.ros.requests.service_handler import (
 )
 from ik_service.solvers.task import Task
 
-DEFAULT_TIME = 5.0
-"""Time for a plan where a request gives none [s], as with MoveIt."""
-MOST_GOALS = 64
-"""Alternative goals of a request, at most."""
+DEFAULT_TIME = 5.0  # time for a plan where a request gives none [s], as with MoveIt
+MOST_GOALS = 64  # alternative goals of a request, at most
 
 _ONLY_HAND = ('hand', 'gripper')
 """Names by which the only hand of a robot is known, besides that of its group."""

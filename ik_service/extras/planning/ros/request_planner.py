@@ -120,8 +120,7 @@ def goal_scene(
     return GoalScene(diff, collisions, measured) if any(map(len, given)) else None
 
 
-LONGEST = 2.0**31 - 1.0
-"""Longest motion that fits into a message of ROS [s]."""
+LONGEST = 2.0**31 - 1.0  # longest motion that fits into a message of ROS [s]
 
 CODES = {
     PlanStatus.NO_PLAN: ErrorCode.PLANNING_FAILED,

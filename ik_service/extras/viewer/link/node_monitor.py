@@ -37,11 +37,8 @@ from ik_service.ros.node.parameter_table import TOOL_FRAMES
 DIAGNOSTICS_TIMEOUT = 3.5
 """Silence after which a node that publishes diagnostics once a second counts as gone [s]."""
 
-CHANGE_TIMEOUT = 1.0
-"""Time that a change of parameters may take until the node counts as busy [s]."""
-
-STATES_TIMEOUT = 1.0
-"""Age of the joint states from which on the arm counts as silent [s]."""
+CHANGE_TIMEOUT = 1.0  # time that a change of parameters may take until the node counts as busy [s]
+STATES_TIMEOUT = 1.0  # age of the joint states from which on the arm counts as silent [s]
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from typing import Any
 
 from ik_service.exceptions import IkServiceError
 
-Post = Callable[..., None]
-"""Method :meth:`TaskQueue.post`."""
+Post = Callable[..., None]  # method :meth:`TaskQueue.post`
 
 
 class TaskQueue:

@@ -16,8 +16,7 @@ from ik_service.extras.viewer.panel.measures import JointPosition
 from ik_service.extras.viewer.panel.widgets import on_choice, on_input, set_properties, set_value
 from ik_service.kinematics.joint_space import sampling_bounds
 
-HOLD_TIME = 3.0
-"""Time that the sliders keep their positions after somebody has moved one [s]."""
+HOLD_TIME = 3.0  # time that the sliders keep their positions after somebody has moved one [s]
 
 
 OnMove = Callable[[dict[str, float]], object]
@@ -106,8 +105,7 @@ def _tenths(value: float, towards: Callable[[float], int]) -> float:
     return towards(round(10.0 * value, 6)) / 10.0
 
 
-NONE = '–'
-"""Choice that stands for no state: something else was asked for."""
+NONE = '–'  # choice that stands for no state: something else was asked for
 
 MID_RANGE = 'home (mid-range)'
 """Choice that stands for the middle of the joint limits, where no state is called home."""

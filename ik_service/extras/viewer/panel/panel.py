@@ -27,14 +27,12 @@ from ik_service.extras.viewer.panel.panel_html import (
 from ik_service.extras.viewer.panel.solver_form import SolverForm
 from ik_service.extras.viewer.panel.widgets import on_choice, on_click, set_properties
 
-SPAN = 20.0
-"""Length of the history [s]."""
+SPAN = 20.0  # length of the history [s]
 
 FLOOR = 1e-3
 """Value that smaller errors are shown as [mm] and [°]: a logarithmic axis needs an end."""
 
-CEILING = 1e4
-"""Value that larger errors are shown as, at the upper end of the axis [mm] and [°]."""
+CEILING = 1e4  # value that larger errors are shown as, at the upper end of the axis [mm] and [°]
 
 _BELOW = FLOOR / 10.0  # NaN would be drawn
 _NUDGE = 1e-6  # [s]

@@ -13,8 +13,7 @@ from ik_service.common.transforms import rigid_transform, rotation_about_axis
 from ik_service.exceptions import ArgumentError, IkServiceError
 from ik_service.kinematics.pose_error import check_transforms, pose_error
 
-MOST_POINTS = 99
-"""Largest number of waypoints."""
+MOST_POINTS = 99  # largest number of waypoints
 
 _SAG = 2e-4  # largest distance of a circle from the chords that it is passed on as [m]
 _FEWEST_CHORDS, _MOST_CHORDS = 36, 360
@@ -155,8 +154,7 @@ def _between(start: np.ndarray, end: np.ndarray, share: float) -> np.ndarray:
 
 
 NAME = 'waypoints.json'
-LONGEST = 2**20
-"""Longest file that is read [byte]."""
+LONGEST = 2**20  # longest file that is read [byte]
 
 _FARTHEST = 1e6  # bound of a plausible coordinate [m]
 

@@ -19,11 +19,8 @@ from ik_service.extras.viewer.panel.widgets import on_click
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import check_transforms
 
-LONGEST = 64 * 2**20
-"""Longest file that is read [byte]."""
-
-MOST_PLACES = 20
-"""Places that are shown, at most; the best ones."""
+LONGEST = 64 * 2**20  # longest file that is read [byte]
+MOST_PLACES = 20  # places that are shown, at most; the best ones
 
 _FARTHEST = 1e6  # bound of a plausible coordinate [m]
 

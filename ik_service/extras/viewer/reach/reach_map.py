@@ -26,8 +26,7 @@ from ik_service.solvers.options import IkOptions
 _FARTHEST = 1e6  # bound of a plausible coordinate [m]
 
 
-MOST_POINTS = 5_000_000
-"""Most positions of a map that is shown: a browser has to hold them."""
+MOST_POINTS = 5_000_000  # most positions of a map that is shown: a browser has to hold them
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from ik_service.model.geometry.mesh_files import collada_unit, MeshError, MeshFi
 Color = tuple[float, float, float]
 
 
-LARGEST_FILE = 100 * 2**20
-"""Longest mesh file that is read [byte]."""
+LARGEST_FILE = 100 * 2**20  # longest mesh file that is read [byte]
 LARGEST_SUM = 500 * 2**20
 """Length of all mesh files of a robot together, above which further ones are not read [byte]."""
 

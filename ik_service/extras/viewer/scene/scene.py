@@ -64,8 +64,7 @@ _VIEW_DIRECTION = np.array([0.80, -0.95, 0.42])  # from the arm to the camera
 
 _DISTANCE = 3.0  # of the camera, as a multiple of the reach: the gizmo at full reach is seen
 
-FIELD_OF_VIEW = 0.62
-"""Vertical field of view of the camera [rad]."""
+FIELD_OF_VIEW = 0.62  # vertical field of view of the camera [rad]
 
 
 class RobotScene:

@@ -21,8 +21,7 @@ from urllib.parse import parse_qsl
 _HOST = re.compile(r'(\[[0-9a-f:.]{2,45}\]|[a-z0-9](?:[a-z0-9._-]{0,252}))(?::([0-9]{1,5}))?')
 _ORIGIN = re.compile(r'(https?)://(.+)')
 _STANDARD_PORTS = {'http': '80', 'https': '443'}
-EVERYWHERE = ('', '0.0.0.0', '::')
-"""Hosts that stand for all addresses of this machine."""
+EVERYWHERE = ('', '0.0.0.0', '::')  # hosts that stand for all addresses of this machine
 _LOOPBACK = ('localhost', '127.0.0.1', '[::1]')
 _TOKEN = 'token'  # key in the query of the page's address
 _SHOWN = 100  # characters of a header that a refusal repeats

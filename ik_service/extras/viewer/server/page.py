@@ -36,8 +36,7 @@ except ImportError as error:
 
 _Serve = Callable[[ServerConnection, HttpRequest], Response | None]
 
-TITLE = 'ik_service'
-"""Title of the page in a browser."""
+TITLE = 'ik_service'  # title of the page in a browser
 
 # viser takes its scheme from its server, and this global overrides that for one browser. The sky
 # is behind the scene, whose background is transparent; only the scene's canvas names its engine.

@@ -15,14 +15,12 @@ from ik_service.extras.viewer.link.viewer_node import NEWEST_QOS, ViewerNode
 
 SCALES = ('scale.linear', 'scale.rotational', 'scale.joint')
 UNITS = 'command_in_type'
-PARAMETERS = (UNITS, *SCALES)
-"""Parameters of the node that commands depend on."""
+PARAMETERS = (UNITS, *SCALES)  # parameters of the node that commands depend on
 
 _DEFAULT_SCALES = (0.4, 0.8, 0.5)  # MoveIt Servo's [m/s], [rad/s], [rad/s] or [m/s]
 _SPEED_UNITS = 'speed_units'
 
-AXES = ('x', 'y', 'z')
-"""Names of the axes."""
+AXES = ('x', 'y', 'z')  # names of the axes
 
 
 @dataclass(frozen=True)

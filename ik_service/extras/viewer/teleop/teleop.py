@@ -24,14 +24,9 @@ from ik_service.extras.viewer.teleop.servo_link import (
 )
 from ik_service.kinematics.chain import KinematicChain
 
-HOLD_RATE = 10.0
-"""Rate at which a page says that a button is held [Hz]."""
-
-GRACE = 0.3
-"""Time after the last such message from which on the button counts as released [s]."""
-
-NUDGE = 0.25
-"""Time that one click moves the arm [s]."""
+HOLD_RATE = 10.0  # rate at which a page says that a button is held [Hz]
+GRACE = 0.3  # time after the last such message from which on the button counts as released [s]
+NUDGE = 0.25  # time that one click moves the arm [s]
 
 _PERIOD = 0.03  # of the commands; the node stops the arm without one for 0.1 s [s]
 _NOBODY = -1
