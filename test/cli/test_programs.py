@@ -1,13 +1,14 @@
 """Entry points of the console programs, folders of packages, and Ctrl-C."""
 
 from argparse import Namespace
+import os
 import subprocess
 import sys
 
 import pytest
 
 from ik_service.cli import programs
-from ik_service.cli.solve.options import write_files
+from ik_service.cli.solve.options import UsageError, write_files
 
 PROGRAMS = (
     'ik_conformance',
@@ -77,6 +78,10 @@ def test_files_are_written_whole_or_not_at_all(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         write_files(Namespace(output=file, json=False), {'output': ('Joints', interrupted)})
     assert [path.read_text() for path in tmp_path.iterdir()] == ['before']
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(UsageError, match='it is no regular file'):
+        write_files(Namespace(output=file, json=False), {'output': ('Joints', interrupted)})
 
 
 def test_the_entry_points_import_neither_numpy_nor_ros():

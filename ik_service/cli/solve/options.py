@@ -256,7 +256,9 @@ def write_files(
         whole = file.resolve()  # a link stays one
         part = whole.with_name(f'.{whole.stem}.{os.getpid()}{whole.suffix}')
         try:
-            if file.exists() and not os.access(file, os.W_OK):
+            if whole.exists() and not whole.is_file():  # it would no longer be what it is
+                raise OSError(errno.EINVAL, 'it is no regular file')
+            if whole.exists() and not os.access(whole, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             write(part)
             part.replace(whole)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+import os
 from pathlib import Path
 import time
 from time import thread_time
@@ -93,10 +94,12 @@ def main(arguments: Sequence[str]) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
-        _, chain = read_chain(options)
+        urdf, chain = read_chain(options)
     except UsageError as error:
         parser.error(str(error))
     path = default_path(chain) if options.output is None else options.output.expanduser()
+    if os.path.realpath(path) == os.path.realpath(urdf):
+        parser.error(f'--output: {path} is the file of the robot')
     print(f'Chain     {chain.robot.name}: {chain.n} joints, {chain.base_link} → {chain.tip_link}')
     print(f'Training  a table from {options.samples:,} random postures', flush=True)
     began = time.perf_counter()

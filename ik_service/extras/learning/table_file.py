@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+import errno
 import os
 from pathlib import Path
 import shlex
@@ -156,8 +157,8 @@ def _description(chain: KinematicChain) -> dict[str, np.ndarray]:
 def _replaced_file(path: Path) -> Iterator[BinaryIO]:
     """Open a file that takes the place of ``path``, once it is written whole."""
     try:
-        if path.is_dir():
-            raise IsADirectoryError(0, 'it is a folder')
+        if path.exists() and not path.is_file():  # it would no longer be what it is
+            raise OSError(errno.EINVAL, 'it is no regular file')
         handle, name = tempfile.mkstemp(prefix=f'.{path.name}.', dir=path.parent)
     except OSError as error:
         raise _unwritable(path, error) from error

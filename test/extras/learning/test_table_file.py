@@ -178,6 +178,17 @@ def test_unwritable_file_is_reported_at_once(chain, urdf, tmp_path, monkeypatch,
     assert sorted(tmp_path.iterdir()) == [urdf]
 
 
+def test_a_table_replaces_neither_the_description_nor_a_device(chain, urdf, tmp_path, capsys):
+    os.mkfifo(tmp_path / 'pipe')
+    with pytest.raises(SeedFileError, match='it is no regular file'):
+        train_table(chain, 100, tmp_path / 'pipe')
+    before = urdf.read_bytes()
+    with pytest.raises(SystemExit):
+        ik_train([str(urdf), '--output', str(urdf)])
+    assert 'is the file of the robot' in capsys.readouterr().err
+    assert urdf.read_bytes() == before
+
+
 def test_failed_write_keeps_the_old_file_and_leaves_no_other(chain, saved, tmp_path, monkeypatch):
     before = sorted(tmp_path.iterdir()), saved.read_bytes()
     monkeypatch.setattr(np, 'savez_compressed', lambda file, **_: file.write(b'%d' % (1 / 0)))
