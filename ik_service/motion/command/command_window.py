@@ -46,6 +46,7 @@ from ik_service.paths.trajectory.joint_trajectory import (
 _ROUNDING = 1e-6  # share by which a step may be beyond the limits of its speed and its change
 _COMING_BACK = 0.1  # time constant with which a motion comes back to the commands [s]
 _LITTLE = 0.1  # distance made up for in one step, as a share of acceleration times time squared
+_UNLIMITED = 1e9  # acceleration for an infinite one, which makes NaN of a speed of 0
 _NO_MOTION = 1e-12  # distance that counts as none [rad] or [m]
 
 
@@ -120,7 +121,7 @@ class CommandStep:
         A joint that cannot rest inside its limits so gently brakes as sharply as it has to.
         """
         v, dt = self.velocity, self.dt
-        braking = np.maximum(self.braking * limits.unit, 1e-9)
+        braking = clamped(self.braking * limits.unit, 1e-9, _UNLIMITED)
         room = np.where(v > 0.0, limits.upper - self.q, self.q - limits.lower)
         needed = np.maximum(braking, v * v / (2.0 * np.maximum(room, _NO_MOTION)))
         gentle = clamped(speeds, v - needed * dt, v + needed * dt)

@@ -23,7 +23,7 @@ from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.periodic_calls import PeriodicCall, PeriodicCalls
 from ik_service.common.stall_watch import StallWatch, TICK_LASTS
-from ik_service.exceptions import IkServiceError
+from ik_service.exceptions import IkServiceError, OptionError
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.capabilities.capability import Capability, MakeCapability, NodeParts
 from ik_service.ros.capabilities.loading import BUILT_IN, make_capabilities
@@ -47,7 +47,7 @@ from ik_service.ros.motion.target_topics import TargetTopics
 from ik_service.ros.node.diagnostics import announce, DiagnosticsPublisher
 from ik_service.ros.node.node_threads import NodeThreads
 from ik_service.ros.node.parameter_table import PUBLISH_MARKERS, TF_TIMEOUT
-from ik_service.ros.node.parameters import NodeParameters
+from ik_service.ros.node.parameters import NodeParameters, USE_SIM_TIME
 from ik_service.ros.node.robot_descriptions import RobotDescriptions
 from ik_service.ros.node.services import Services
 from ik_service.ros.parameters.parameter_services import ParameterServices
@@ -119,6 +119,7 @@ class IkNode(NodeWithActions):
         self._threads = NodeThreads(self, shared, self._on_error)
         self.parameters.when_changed(self._apply, self._prepare)
         self.parameters.when_arm_changed(self._check_arm, self._descriptions.rebuild)
+        self.parameters.when_clock_changed(self._check_clock)
         retry_dropped_responses(self)
 
     def _make_commands(self, commands: PeriodicCalls | None, checks: PeriodicCalls | None) -> None:
@@ -374,6 +375,13 @@ class IkNode(NodeWithActions):
         """Refuse, by an exception, settings that do not go with the robot in use."""
         if self._followers is not None:
             Arm(self._followers.arm.described, settings)
+
+    def _check_clock(self, simulated: object) -> None:
+        """Refuse, by an exception, another clock while commands are timed by the present one."""
+        commands = any(following.active for following in self._followers or ())
+        if commands and simulated != self._commands.clock.simulated:
+            reason = 'cannot change while commands are sent, which are timed by it'
+            raise OptionError(USE_SIM_TIME, reason)
 
     def _check_capabilities(self, arm: Arm) -> None:
         """Refuse, by an exception, an arm that does not go with the parameters of capabilities."""

@@ -55,6 +55,9 @@ T = TypeVar('T', bound=Value)
 Apply = Callable[[SolverSettings, FollowerSettings], None]
 Prepare = Callable[[SolverSettings], None]
 
+USE_SIM_TIME = 'use_sim_time'
+"""Parameter of rclpy, which has every node."""
+
 _MAPPINGS = (TOOL_FRAMES, GROUPS)
 
 
@@ -80,6 +83,7 @@ class NodeParameters:
         self.lock = threading.Lock()
         self._apply: Apply = lambda solver, follower: None
         self._prepare: Prepare = lambda solver: None
+        self._check_clock: Callable[[object], object] = lambda simulated: None
         self._check_arm: Callable[[ArmSettings], object] = lambda arm: None
         self._rebuild: Callable[[], object] = lambda: None
         node.add_on_set_parameters_callback(self._on_set)
@@ -132,6 +136,15 @@ class NodeParameters:
         self._apply = apply
         self._prepare = prepare
 
+    def when_clock_changed(self, check: Callable[[object], object]) -> None:
+        """
+        Set the callback of changes of ``use_sim_time``.
+
+        :param check: called with the value before it is accepted; raising an
+            :class:`~ik_service.exceptions.IkServiceError` refuses it, with the reason.
+        """
+        self._check_clock = check
+
     def when_arm_changed(
         self, check: Callable[[ArmSettings], object], rebuild: Callable[[], object]
     ) -> None:
@@ -148,6 +161,9 @@ class NodeParameters:
     def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
         changed = {p.name: p.value for p in parameters if _is_ours(p.name)}
         try:
+            for parameter in parameters:
+                if parameter.name == USE_SIM_TIME:
+                    self._check_clock(parameter.value)
             self._prepare(self._changed(changed)[1])
             with self.lock:
                 self._change(changed)

@@ -6,6 +6,7 @@ import pytest
 from ik_service.motion.command.command_window import (
     AHEAD,
     COAST,
+    CommandStep,
     CommandWindow,
     HISTORY,
     motion_to,
@@ -95,6 +96,12 @@ def test_without_a_limit_of_acceleration_an_arm_comes_to_rest_within_a_period():
     limits = MotionLimits(LIMITS.lower, LIMITS.upper, LIMITS.velocity, 0.5, np.inf)
     times, _, _ = motion_to_rest(np.zeros(2), np.ones(2), limits, limits.braking, 0.0, PERIOD)
     assert times[-1] == pytest.approx(PERIOD)
+    rest, goal = np.zeros(2), np.array([0.5, 0.0])
+    step = CommandStep(rest, rest, limits.braking, limits.velocity_now, PERIOD)
+    with np.errstate(invalid='raise'):
+        q, velocity = step.towards(goal, rest, limits, slowly=False)
+    assert np.abs(velocity).max() == pytest.approx(FASTEST)
+    assert q[1] == velocity[1] == 0.0
 
 
 TICK, BRAKING = 0.01, 5.0

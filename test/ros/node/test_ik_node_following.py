@@ -31,6 +31,8 @@ def test_following_a_target(bench, arm):
     targets.publish(target(T, 'panda_link0'))
     status(diagnostics, 'following', state='REACHED')
     np.testing.assert_allclose(arm.chain.forward(machine.q), T, atol=1e-4)
+    (refused,) = bench.set_parameters('ik_service', use_sim_time=True)
+    assert refused.reason.startswith('use_sim_time: cannot change while commands are sent')
     status(
         diagnostics,
         'last solve',
