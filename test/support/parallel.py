@@ -39,33 +39,41 @@ from ik_service.common.resources import urdf_path
 chain = iks.Robot.from_urdf(urdf_path('panda')).chain()
 CartesianPathKernels(chain).warm_up()
 BatchKernels(iks.Solver(chain)).warm_up()
-for name in iks.solver_names() if 'all' in sys.argv else ():
-    iks.Solver(chain, name).warm_up()
+if 'all' in sys.argv:
+    for name in iks.solver_names():
+        iks.Solver(chain, name).warm_up()
+    BatchKernels(iks.Solver(chain, 'transpose')).warm_up()
 """,
     """
 from contextlib import suppress
 import sys
 import ik_service as iks
-from ik_service.arm import compilation
 from ik_service.collision.world import World, WorldObject
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import MissingExtraError
+from ik_service.kinematics.tree import KinematicTree
 from ik_service.motion.servo import velocity_solver
 from ik_service.motion.target_follower import TargetFollower
+from ik_service.paths.preparation import PathKernels
 robot = iks.Robot.from_urdf(urdf_path('panda'))
 with suppress(MissingExtraError):
     world = World().with_object(WorldObject('box', iks.Box((1.0, 1.0, 1.0))))
     iks.CollisionChecker(robot, missing_meshes='skip').with_world(world).contacts({})
 velocity_solver.warm_up()
-sys.argv[1:] = ['--tree', 'levenberg_marquardt']
-compilation.main()
+chain = robot.chain('panda_link0', 'panda_link8')
+tree = KinematicTree.of_chain(chain)
+iks.Solver(tree).warm_up()
+if 'all' in sys.argv:
+    PathKernels(tree).warm_up()
+    poses = tree.forward(tree.middle)
+    iks.solve_ik_batch(tree, {tip: T[None] for tip, T in poses.items()})
 # What this shares with the first program is compiled there by now.
-TargetFollower(iks.Solver(robot.chain('panda_link0', 'panda_link8')), rate=100.0)
+TargetFollower(iks.Solver(chain), rate=100.0)
 """,
 )
 """
 Programs that compile once what several workers and their nodes would compile at once; for a run of
-all tests every method, in one process, where each after the first takes half the time.
+all tests every method. In one process each after the first takes half the time.
 """
 
 _FOLDER = 'folder_of_locks'
