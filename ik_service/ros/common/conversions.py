@@ -13,7 +13,7 @@ from ik_service.common.quaternions import (
     transform_from_xyz_quaternion_xyzw,
     UNIT_TOLERANCE,
 )
-from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.errors import invalid_goal
 
 
 def matrix_from_pose(pose: Pose, field: str = 'pose') -> np.ndarray:
@@ -79,10 +79,9 @@ def _normalized(
     """Normalise a quaternion that is far from unit length, such as a hand-typed 0.7, 0.7."""
     unit, norm = normalized_quaternion(quaternion)
     if norm == 0.0:
-        raise RequestError(
-            ErrorCode.INVALID_GOAL_CONSTRAINTS,
+        raise invalid_goal(
             f'{field} is the zero quaternion, which is no rotation; "no rotation" is '
-            'x 0, y 0, z 0, w 1',
+            'x 0, y 0, z 0, w 1'
         )
     return unit
 
@@ -90,7 +89,4 @@ def _normalized(
 def _refuse_not_finite(field: str, **numbers: float) -> None:
     for name, value in numbers.items():
         if not math.isfinite(value):
-            raise RequestError(
-                ErrorCode.INVALID_GOAL_CONSTRAINTS,
-                f'{field}.{name} is {value}; it has to be a finite number',
-            )
+            raise invalid_goal(f'{field}.{name} is {value}; it has to be a finite number')

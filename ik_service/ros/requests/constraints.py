@@ -27,7 +27,7 @@ from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 from ik_service.model.joint import JointType
 from ik_service.model.robot_model import RobotModel
 from ik_service.ros.common.conversions import matrix_from_pose, pose_from_matrix
-from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.errors import invalid_goal, RequestError
 
 _KINDS = {
     SolidPrimitive.BOX: ('box', 3),
@@ -91,7 +91,9 @@ def constrained_chain(
     :raises RequestError: INVALID_GOAL_CONSTRAINTS, naming the unsupported or invalid one.
     """
     if joint_limits == 'ignore':
-        raise _refused("joint_constraints need joint limits, but solver.joint_limits is 'ignore'")
+        raise invalid_goal(
+            "joint_constraints need joint limits, but solver.joint_limits is 'ignore'"
+        )
     lower, upper = chain.lower.copy(), chain.upper.copy()
     intervals = checked_constraints(constraints, chain.robot)
     for number, (constraint, (low, high)) in enumerate(zip(constraints, intervals, strict=True)):
@@ -115,7 +117,7 @@ def checked_constraints(
 ) -> list[tuple[float, float]]:
     """Return the lowest and highest positions that constraints allow; raises RequestError."""
     if len(constraints) > _MOST_OF_JOINTS:
-        raise _refused(
+        raise invalid_goal(
             f'joint_constraints has {len(constraints)} elements, more than the {_MOST} that are '
             'looked at'
         )
@@ -130,12 +132,12 @@ def _interval(constraint: JointConstraint, robot: RobotModel, field: str) -> tup
     name = constraint.joint_name
     joint = robot.joints.get(name)
     if joint is None or not joint.movable:
-        raise _refused(f'{field}.joint_name: the robot has no movable joint {quote(name)}')
+        raise invalid_goal(f'{field}.joint_name: the robot has no movable joint {quote(name)}')
     if not math.isfinite(constraint.position):
-        raise _refused(f'{field}.position is {constraint.position}; it has to be finite')
+        raise invalid_goal(f'{field}.position is {constraint.position}; it has to be finite')
     for tolerance in ('tolerance_above', 'tolerance_below'):
         if not getattr(constraint, tolerance) >= 0.0:
-            raise _refused(
+            raise invalid_goal(
                 f'{field}.{tolerance} is {getattr(constraint, tolerance)}; '
                 'it has to be 0 or more [rad or m]'
             )
@@ -156,7 +158,7 @@ def _turns_to(chain: KinematicChain | KinematicTree, i: int, middle: float, seed
 
 def _check_holds(name: str, low: float, high: float, position: float) -> None:
     if not low <= position <= high:
-        raise _refused(
+        raise invalid_goal(
             f'joint {name!r} is not moved by this chain, and its position {position:g} '
             f'is not within the {low:g} … {high:g} of its constraint'
         )
@@ -171,15 +173,11 @@ def _nothing_left(
 ) -> RequestError:
     """Return the error for a constraint that leaves a joint no position."""
     alone = before == (chain.lower[i], chain.upper[i])
-    return _refused(
+    return invalid_goal(
         f'joint_constraints[{number}] allows {allowed[0]:g} … {allowed[1]:g} for joint '
         f'{chain.joint_names[i]!r}, but {"its limits" if alone else "others"} only '
         f'{before[0]:g} … {before[1]:g}'
     )
-
-
-def _refused(message: str) -> RequestError:
-    return RequestError(ErrorCode.INVALID_GOAL_CONSTRAINTS, message)
 
 
 ToBase = Callable[[str, np.ndarray], np.ndarray]
@@ -204,7 +202,7 @@ def bounds_of(constraints: Constraints, arm: Arm, to_base: ToBase) -> list[Bound
         FRAME_TRANSFORM_FAILURE for an unknown frame.
     """
     if constraints.visibility_constraints:
-        raise _refused(
+        raise invalid_goal(
             'visibility_constraints are not supported; joint_constraints, position_constraints '
             'and orientation_constraints are'
         )
@@ -236,14 +234,14 @@ def moved_bounds(
         try:
             check_still(bound, arm.pose_of(bound.link, group.base_link, posture))
         except ConstraintError as error:
-            raise _refused(str(error)) from error
+            raise invalid_goal(str(error)) from error
     return moved
 
 
 def _numbered(constraints: Constraints, kind: str) -> Iterator[tuple[str, PositionConstraint]]:
     messages = getattr(constraints, kind)
     if len(messages) > _MOST:
-        raise _refused(
+        raise invalid_goal(
             f'{kind} has {len(messages)} elements, more than the {_MOST} that are looked at'
         )
     for number, message in enumerate(messages):
@@ -252,7 +250,7 @@ def _numbered(constraints: Constraints, kind: str) -> Iterator[tuple[str, Positi
 
 def _check_link(arm: Arm, link: str, field: str) -> None:
     if not arm.has_link(link):
-        raise _refused(f'{field}.link_name: the robot has no link {quote(link)}')
+        raise invalid_goal(f'{field}.link_name: the robot has no link {quote(link)}')
 
 
 def _orientation_bound(
@@ -260,7 +258,7 @@ def _orientation_bound(
 ) -> OrientationBound:
     parameterization = _PARAMETERIZATIONS.get(constraint.parameterization)
     if parameterization is None:
-        raise _refused(
+        raise invalid_goal(
             f'{field}.parameterization is {constraint.parameterization}; it has to be '
             '0 (XYZ_EULER_ANGLES) or 1 (ROTATION_VECTOR)'
         )
@@ -269,7 +267,7 @@ def _orientation_bound(
         name = f'absolute_{axis}_axis_tolerance'
         value = getattr(constraint, name)
         if not value >= 0.0:
-            raise _refused(f'{field}.{name} is {value}; it has to be 0 or more [rad]')
+            raise invalid_goal(f'{field}.{name} is {value}; it has to be 0 or more [rad]')
         tolerances.append(value)
     T = matrix_from_pose(Pose(orientation=constraint.orientation), field)
     rotation = to_base(constraint.header.frame_id, T)[:3, :3]
@@ -281,13 +279,13 @@ def _position_bound(constraint: PositionConstraint, field: str, to_base: ToBase)
     offset = constraint.target_point_offset
     point = np.array([offset.x, offset.y, offset.z])
     if not np.isfinite(point).all():
-        raise _refused(f'{field}.target_point_offset is not finite')
+        raise invalid_goal(f'{field}.target_point_offset is not finite')
     volume, within = constraint.constraint_region, f'{field}.constraint_region'
     if volume.meshes:
-        raise _refused(f'{within}.meshes are not supported; box, sphere and cylinder are')
+        raise invalid_goal(f'{within}.meshes are not supported; box, sphere and cylinder are')
     count = len(volume.primitives)
     if not 1 <= count <= _MOST or len(volume.primitive_poses) != count:
-        raise _refused(
+        raise invalid_goal(
             f'{within} has {count} primitives and {len(volume.primitive_poses)} primitive_poses; '
             f'there has to be a pose for each, and at least one and at most {_MOST} of them'
         )
@@ -298,7 +296,7 @@ def _position_bound(constraint: PositionConstraint, field: str, to_base: ToBase)
         try:
             region = solid_primitive(shape, f'{within}.primitives[{number}]', _REGIONS)
         except ArgumentError as error:
-            raise _refused(str(error)) from error
+            raise invalid_goal(str(error)) from error
         assert not isinstance(region, Cone)  # which is none of the types asked for
         T = matrix_from_pose(pose, f'{within}.primitive_poses[{number}]')
         regions.append((region, to_base(constraint.header.frame_id, T)))

@@ -41,3 +41,18 @@ class RequestError(IkServiceError):
     def __init__(self, code: ErrorCode, message: str) -> None:
         super().__init__(message)
         self.code = code
+
+
+def invalid_goal(message: str) -> RequestError:
+    """Return the error for a goal that cannot be, or is not supported."""
+    return RequestError(ErrorCode.INVALID_GOAL_CONSTRAINTS, message)
+
+
+def invalid_link(message: str) -> RequestError:
+    """Return the error for a link that cannot be placed, or poses and links that do not match."""
+    return RequestError(ErrorCode.INVALID_LINK_NAME, message)
+
+
+def invalid_state(message: str) -> RequestError:
+    """Return the error for a state that the robot cannot have."""
+    return RequestError(ErrorCode.INVALID_ROBOT_STATE, message)

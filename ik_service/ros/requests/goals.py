@@ -17,7 +17,7 @@ from ik_service.common.quoting import listed, quote
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.conversions import matrix_from_pose
-from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.errors import ErrorCode, invalid_link, RequestError
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.service_handler import start_posture
 from ik_service.ros.scene.avoidance import fault_of_attached, world_of_state
@@ -112,28 +112,23 @@ def _goals_as_given(request: PositionIKRequest) -> list[PoseGoal]:
     if len(poses) == 1 and not links:
         return [PoseGoal('', poses[0], 'pose_stamped_vector[0].pose')]
     if len(links) != len(poses):
-        raise bad_links(
+        raise invalid_link(
             f'pose_stamped_vector has {len(poses)} poses, but ik_link_names has '
             f'{len(links) or "no"} link{"" if len(links) == 1 else "s"}; each pose needs one'
         )
     if len(poses) > _MOST_POSES:
-        raise bad_links(
+        raise invalid_link(
             f'ik_link_names has {len(links)} links; at most {_MOST_POSES} are placed together'
         )
     for number, link in enumerate(links):
         if link in links[:number] and not link:
-            raise bad_links('ik_link_names has several empty names; each pose needs a link')
+            raise invalid_link('ik_link_names has several empty names; each pose needs a link')
         if link in links[:number]:
-            raise bad_links(f'ik_link_names names {quote(link)} twice')
+            raise invalid_link(f'ik_link_names names {quote(link)} twice')
     return [
         PoseGoal(link, pose, f'pose_stamped_vector[{number}].pose')
         for number, (link, pose) in enumerate(zip(links, poses, strict=True))
     ]
-
-
-def bad_links(message: str) -> RequestError:
-    """Return the error of links and poses that do not go together."""
-    return RequestError(ErrorCode.INVALID_LINK_NAME, message)
 
 
 _NONE = np.empty(0, dtype=np.intp)

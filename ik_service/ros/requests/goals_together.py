@@ -11,7 +11,8 @@ from ik_service.arm.group import ArmGroup
 from ik_service.common.quoting import listed, quote
 from ik_service.kinematics.tree import Tip
 from ik_service.ros.requests.constraints import ToBase
-from ik_service.ros.requests.goals import bad_links, PoseGoal
+from ik_service.ros.requests.errors import invalid_link
+from ik_service.ros.requests.goals import PoseGoal
 
 
 def goals_together(
@@ -53,13 +54,13 @@ def _link_of(goal: PoseGoal, group: ArmGroup) -> str:
     """Return the link that a pose places."""
     if goal.link:
         if goal.link not in group.links:
-            raise bad_links(
+            raise invalid_link(
                 f'link {quote(goal.link)} of ik_link_names is none of group {group.name!r}; '
                 f'valid: {listed(group.links)}'
             )
         return goal.link
     if len(group.tip_links) > 1:
-        raise bad_links(
+        raise invalid_link(
             f'group {group.name!r} places several links; name the one to be placed in '
             f'ik_link_name: {listed(group.tip_links)}'
         )

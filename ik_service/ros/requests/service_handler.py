@@ -23,7 +23,7 @@ from ik_service.arm.joint_state import check_lengths, PostureSpace
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.threads import BackgroundWorkers
 from ik_service.exceptions import ArgumentError, UnknownJointError
-from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.errors import ErrorCode, invalid_state, RequestError
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.virtual_joints import read_multi_dof
@@ -239,9 +239,9 @@ def start_posture(
             _, more = read_multi_dof(measured.arm, state.multi_dof_joint_state, posture)
             given = np.union1d(given, np.array(more, dtype=given.dtype))
     except ArgumentError as error:
-        raise _invalid_state(f'{field}.{error}') from error
+        raise invalid_state(f'{field}.{error}') from error
     except UnknownJointError as error:
-        raise _invalid_state(f'{field}.joint_state: {error}') from error
+        raise invalid_state(f'{field}.joint_state: {error}') from error
     return postures.complete(posture), given
 
 
@@ -343,10 +343,6 @@ def followed_note(arm: Arm, state: RobotState, posture: np.ndarray) -> list[str]
     ]
     what = 'given elsewhere than where they follow other joints to (<mimic>), and not used'
     return [f'{what}: {", ".join(elsewhere)}'] if elsewhere else []
-
-
-def _invalid_state(message: str) -> RequestError:
-    return RequestError(ErrorCode.INVALID_ROBOT_STATE, message)
 
 
 THREADS = 2

@@ -14,7 +14,7 @@ from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.posture_test import PostureTest
 from ik_service.collision.world import World
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.errors import ErrorCode, invalid_state, RequestError
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.scene.collision_world import REQUIRE_COLLISION_CHECKING, Tests
 from ik_service.ros.scene.object_changes import attached_world, Placing
@@ -137,7 +137,7 @@ def world_of_state(
     attached = state.attached_collision_objects
     joints = state.joint_state.name or state.multi_dof_joint_state.joint_names
     if len(attached) > MOST_ATTACHED:
-        raise _invalid(
+        raise invalid_state(
             f'{field}.{_ATTACHED} has {len(attached)} objects, more than {MOST_ATTACHED}'
         )
     if joints and not state.is_diff and world.attached:
@@ -153,8 +153,4 @@ def world_of_state(
 
 def fault_of_attached(field: str, number: int, error: IkServiceError) -> RequestError:
     """Return the error for an attached object of a request that is faulty."""
-    return _invalid(f'{field}.{_ATTACHED}[{number}]: {error}')
-
-
-def _invalid(message: str) -> RequestError:
-    return RequestError(ErrorCode.INVALID_ROBOT_STATE, message)
+    return invalid_state(f'{field}.{_ATTACHED}[{number}]: {error}')

@@ -66,17 +66,6 @@ class Placing:
         near, T_near_frame = self._frames.locate(self._arm, frame_id.lstrip('/'))
         return self._between(link or self._arm.root_link, near) @ T_near_frame @ T
 
-    def from_root(self, link: str, T: np.ndarray) -> np.ndarray:
-        """
-        Return a pose that is given in the frame of the root link in that of a link.
-
-        :param T: (4, 4) T_root_pose [m].
-        :returns: (4, 4) T_link_pose [m].
-        :raises UnknownLinkError: there is no such link.
-        :raises ArgumentError: there is no arm yet.
-        """
-        return self.in_link(link, '', T)
-
     def check_link(self, link: str) -> None:
         """Refuse a link that there is not, by an UnknownLinkError, or any without an arm."""
         if self._arm is None:
@@ -169,7 +158,7 @@ def attached_world(world: World, message: AttachedCollisionObject, placing: Plac
     if shapes:
         pose = placing.in_link(message.link_name, message.object.header.frame_id, T)
     elif name in world.objects:
-        pose = placing.from_root(message.link_name, world.objects[name].pose)
+        pose = placing.in_link(message.link_name, '', world.objects[name].pose)
         body = world.objects[name].solid
     else:
         reason = f'has no shapes, and the world has no object {quote(name)} to be attached'

@@ -30,7 +30,7 @@ from ik_service.paths.timing.timing import time_path
 from ik_service.paths.timing.timing_limits import TimingLimits
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.requests.constraints import bounds_of, constrained_chain, moved_bounds
-from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.errors import ErrorCode, invalid_link, RequestError
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.goals import held_with
@@ -312,9 +312,7 @@ class CartesianPathHandler(BackgroundHandler):
                 jerk=arm_bounds.jerk(chain),
             )
         except ArgumentError as error:
-            raise RequestError(
-                ErrorCode.INVALID_LINK_NAME, f'cartesian_speed_limited_link: {error}'
-            ) from error
+            raise invalid_link(f'cartesian_speed_limited_link: {error}') from error
         except TrajectoryError as error:
             raise RequestError(ErrorCode.FAILURE, f'the path {error}') from error
         if not trajectory.duration <= LONGEST:

@@ -11,7 +11,7 @@ import numpy as np
 from ik_service.arm.arm import Arm
 from ik_service.common.quoting import quote
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.errors import invalid_link
 from ik_service.ros.requests.goals import Held, held_with
 from ik_service.ros.requests.service_handler import (
     assumed_note,
@@ -72,9 +72,8 @@ class FkHandler(ServiceHandler):
         unknown = [link for link in request.fk_link_names if link not in places]
         if unknown:
             more = f' and {len(unknown) - _SHOWN} more' if len(unknown) > _SHOWN else ''
-            raise RequestError(
-                ErrorCode.INVALID_LINK_NAME,
-                f'the robot has no link: {", ".join(map(quote, unknown[:_SHOWN]))}{more}',
+            raise invalid_link(
+                f'the robot has no link: {", ".join(map(quote, unknown[:_SHOWN]))}{more}'
             )
         notes = (
             *frames.notes,
@@ -91,11 +90,8 @@ def _place(arm: Arm, name: str, held: Held) -> tuple[str, np.ndarray] | None:
 
 def _check_links(names: Sequence[str]) -> None:
     if not names:
-        raise RequestError(
-            ErrorCode.INVALID_LINK_NAME, 'fk_link_names is empty; name at least one link'
-        )
+        raise invalid_link('fk_link_names is empty; name at least one link')
     if len(names) > _MOST_LINKS:
-        raise RequestError(
-            ErrorCode.INVALID_LINK_NAME,
-            f'fk_link_names has {len(names)} links; ask for at most {_MOST_LINKS} at once',
+        raise invalid_link(
+            f'fk_link_names has {len(names)} links; ask for at most {_MOST_LINKS} at once'
         )

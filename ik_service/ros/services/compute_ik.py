@@ -18,7 +18,7 @@ from ik_service.arm.task_solving import moving_only, solve_tasks
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ChainError, CompilationError, ConstraintError
 from ik_service.ros.requests.constraints import bounds_of, constrained_chain, moved_bounds
-from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.errors import ErrorCode, invalid_goal, invalid_link, RequestError
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.goals import group_of, held_with, pose_goals, PoseGoal
@@ -139,7 +139,7 @@ def chain_start(
     try:
         chosen = group.chain_solvers[goal.link, settings]
     except ChainError as error:
-        raise RequestError(ErrorCode.INVALID_LINK_NAME, f'ik_link_name: {error}') from error
+        raise invalid_link(f'ik_link_name: {error}') from error
     posture, given = start_posture(measured, request.robot_state, chosen.indices)
     # Before frames are looked up, so that they are where the answer says that they are.
     outside = bring_inside(measured.arm, chosen, posture, given, told=True)
@@ -160,10 +160,9 @@ def check_whole(goals: Iterable[PoseGoal], settings: SolverSettings) -> None:
     """Refuse poses of attached objects where axes are free: a point beside the link would move."""
     for goal in goals:
         if goal.T_link_point is not None and 0.0 in settings.options.task_weights:
-            raise RequestError(
-                ErrorCode.INVALID_LINK_NAME,
+            raise invalid_link(
                 f'{quote(goal.link)} carries the object that {goal.field} is for, which needs '
-                'solver.task_weights without 0',
+                'solver.task_weights without 0'
             )
 
 
@@ -309,9 +308,9 @@ class IkHandler(ServiceHandler):
                 avoided.test,
             )
         except ConstraintError as error:
-            raise RequestError(ErrorCode.INVALID_GOAL_CONSTRAINTS, str(error)) from error
+            raise invalid_goal(str(error)) from error
         except ChainError as error:
-            raise RequestError(ErrorCode.INVALID_LINK_NAME, str(error)) from error
+            raise invalid_link(str(error)) from error
         except CompilationError as error:
             raise RequestError(ErrorCode.FAILURE, str(error)) from error
         chosen = found.prepared
@@ -328,9 +327,8 @@ def _timeout(request: PositionIKRequest) -> float:
     """Return the time that a request gives [s]; 0 for the default."""
     seconds = request.timeout.sec + 1e-9 * request.timeout.nanosec
     if seconds < 0.0:
-        raise RequestError(
-            ErrorCode.INVALID_GOAL_CONSTRAINTS,
-            f'timeout is {seconds:g} s; it has to be positive, or 0 for the default',
+        raise invalid_goal(
+            f'timeout is {seconds:g} s; it has to be positive, or 0 for the default'
         )
     return seconds
 

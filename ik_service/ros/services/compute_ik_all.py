@@ -8,7 +8,7 @@ import numpy as np
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.exceptions import ArgumentError, IncompleteSolutionsError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.errors import ErrorCode, invalid_goal, invalid_link, RequestError
 from ik_service.ros.requests.goals import group_of, PoseGoal
 from ik_service.ros.scene.avoidance import Avoidance
 from ik_service.ros.services.compute_ik import chain_start, constrained_solver, places_links
@@ -75,9 +75,8 @@ class AllSolutionsHandler(IkRowsHandler):
         self, request: GetCartesianPath.Request, measured: MeasuredState
     ) -> tuple[PoseGoal, BatchRequest]:
         if len(request.waypoints) != 1:
-            raise RequestError(
-                ErrorCode.INVALID_GOAL_CONSTRAINTS,
-                f'waypoints has {len(request.waypoints)} poses; the solutions of one are listed',
+            raise invalid_goal(
+                f'waypoints has {len(request.waypoints)} poses; the solutions of one are listed'
             )
         batch = BatchRequest.of(request)
         common = self._ik.goals(batch.question, measured)[0]
@@ -97,7 +96,7 @@ class AllSolutionsHandler(IkRowsHandler):
                 chain, T, seed, options, resolution or DEFAULT_RESOLUTION
             )
         except ArgumentError as error:
-            raise RequestError(ErrorCode.INVALID_GOAL_CONSTRAINTS, f'max_step: {error}') from error
+            raise invalid_goal(f'max_step: {error}') from error
         except IncompleteSolutionsError as error:
             found, proved, why = np.asarray(error.partial), False, error.reason
         if not len(found):
@@ -112,14 +111,10 @@ def _check_one_link(batch: BatchRequest, goal: PoseGoal, several: bool) -> None:
         return
     constraints = batch.question.constraints
     if constraints.position_constraints or constraints.orientation_constraints:
-        raise RequestError(
-            ErrorCode.INVALID_GOAL_CONSTRAINTS,
-            'compute_ik_all supports constraints of joints only',
-        )
-    raise RequestError(
-        ErrorCode.INVALID_LINK_NAME,
+        raise invalid_goal('compute_ik_all supports constraints of joints only')
+    raise invalid_link(
         f'compute_ik_all places one link; the group of {goal.link!r} has several tips, or '
-        'visibility is constrained',
+        'visibility is constrained'
     )
 
 

@@ -22,7 +22,7 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.paths.cartesian_path import CartesianPath, JumpThresholds, LEAST_ROWS, MOST_POSES
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.common.conversions import matrix_from_pose
-from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.errors import ErrorCode, invalid_goal, invalid_link, RequestError
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.goals import group_of, Held
 
@@ -78,7 +78,7 @@ def moved_point(
     if found is not None:
         link, T_link_point = found
     if not link and len(group.tip_links) > 1:
-        raise _bad_link(
+        raise invalid_link(
             f'group {group.name!r} places several links; name the one to be moved in link_name: '
             f'{listed(group.tip_links)}'
         )
@@ -86,7 +86,7 @@ def moved_point(
     try:
         prepared = group.chain_solvers[link, settings]
     except ChainError as error:
-        raise _bad_link(f'link_name: {error}') from error
+        raise invalid_link(f'link_name: {error}') from error
     return MovedPoint(group, request.link_name or link, T_link_point, prepared)
 
 
@@ -110,13 +110,13 @@ def check_numbers(request: GetCartesianPath.Request) -> None:
     for name in _NUMBERS:
         value = getattr(request, name)
         if math.isnan(value):
-            raise _refused(f'{name} is {value}; it has to be a number')
+            raise invalid_goal(f'{name} is {value}; it has to be a number')
         if name.endswith('factor') and value < 0.0:
-            raise _refused(
+            raise invalid_goal(
                 f'{name} is {value:g}; it has to be from 0 to 1, where 0 is the default'
             )
         if name == 'max_cartesian_speed' and value < 0.0:
-            raise _refused(f'{name} is {value:g}; it has to be above 0 [m/s], or 0 for none')
+            raise invalid_goal(f'{name} is {value:g}; it has to be above 0 [m/s], or 0 for none')
 
 
 def thresholds_of(request: GetCartesianPath.Request) -> JumpThresholds:
@@ -193,16 +193,8 @@ def limited_link(request: GetCartesianPath.Request, measured: MeasuredState) -> 
     if not name:
         return None
     if not measured.arm.has_link(name):
-        raise _bad_link(f'cartesian_speed_limited_link: the robot has no link {quote(name)}')
+        raise invalid_link(f'cartesian_speed_limited_link: the robot has no link {quote(name)}')
     return name
-
-
-def _bad_link(message: str) -> RequestError:
-    return RequestError(ErrorCode.INVALID_LINK_NAME, message)
-
-
-def _refused(message: str) -> RequestError:
-    return RequestError(ErrorCode.INVALID_GOAL_CONSTRAINTS, message)
 
 
 def group_trajectory(

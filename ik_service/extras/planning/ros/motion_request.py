@@ -24,7 +24,7 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.geometry.solids import Sphere
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.requests.constraints import bounds_of, constrained_chain, moved_bounds
-from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.errors import ErrorCode, invalid_goal, RequestError
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.goals import group_of
@@ -143,18 +143,18 @@ def _check_fields(request: MotionPlanRequest) -> None:
     for name in _NUMBERS:
         value = getattr(request, name)
         if math.isnan(value) or value < 0.0:
-            raise _refused(f'{name} is {value}; it has to be 0, for the default, or above')
+            raise invalid_goal(f'{name} is {value}; it has to be 0, for the default, or above')
     if not request.goal_constraints:
-        raise _refused('goal_constraints are none; there has to be one goal at least')
+        raise invalid_goal('goal_constraints are none; there has to be one goal at least')
     if len(request.goal_constraints) > MOST_GOALS:
-        raise _refused(
+        raise invalid_goal(
             f'goal_constraints has {len(request.goal_constraints)} elements, more than the '
             f'{MOST_GOALS} that are looked at'
         )
     for name in ('trajectory_constraints', 'reference_trajectories'):
         given = getattr(request, name)
         if len(given.constraints if name == 'trajectory_constraints' else given):
-            raise _refused(f'{name} are not supported')
+            raise invalid_goal(f'{name} are not supported')
 
 
 def _pipeline(request: MotionPlanRequest, notes: list[str]) -> str:
@@ -232,7 +232,7 @@ class _Reader:
         with _named(field):
             bounds = self._bounds(constraints)
             if not bounds and not constraints.joint_constraints:
-                raise _refused('has no constraints; a goal has to have one at least')
+                raise invalid_goal('has no constraints; a goal has to have one at least')
             if not bounds:
                 return [self._joint_goal(chain, constraints)]
             link, offsets = self._only_link(bounds)
@@ -271,7 +271,7 @@ class _Reader:
         try:
             chain = self._group.chain_solvers[link, self._settings].chain
         except ChainError as error:
-            raise _refused(f'{field}: {error}') from error
+            raise invalid_goal(f'{field}: {error}') from error
         assert isinstance(chain, KinematicChain)  # to one link
         return chain
 
@@ -282,7 +282,7 @@ class _Reader:
         attached = dict(self._arm.link_frames.beside(link))
         for bound in bounds:
             if bound.link not in attached:
-                raise _refused(
+                raise invalid_goal(
                     f'{bound.field} is for {quote(bound.link)}, and {bounds[0].field} for '
                     f'{quote(link)}, which moves against it; one link of a goal is placed'
                 )
@@ -290,7 +290,7 @@ class _Reader:
         for kind in {*kinds}:
             if kinds.count(kind) > 1:
                 fields = [bound.field for bound in bounds if isinstance(bound, kind)]
-                raise _refused(
+                raise invalid_goal(
                     f'{fields[0]} and {fields[1]} are both for {quote(link)}, or a link rigidly '
                     'attached to it; one of a kind is supported for a goal'
                 )
@@ -349,7 +349,7 @@ def _within(chain: KinematicChain, other: KinematicChain) -> KinematicChain:
     try:
         return chain.with_limits(lower, upper)
     except ChainError as error:
-        raise _refused(f'contradicts path_constraints: {error}') from error
+        raise invalid_goal(f'contradicts path_constraints: {error}') from error
 
 
 _ROUNDING = 1e-9  # of the start, which may be at a limit [rad] or [m]
@@ -369,8 +369,4 @@ class _named:  # noqa: N801 - a context manager, used as a statement
         if isinstance(error, RequestError):
             raise RequestError(error.code, f'{self._field}: {error}') from error
         if isinstance(error, ArgumentError):
-            raise _refused(f'{self._field}: {error}') from error
-
-
-def _refused(message: str) -> RequestError:
-    return RequestError(ErrorCode.INVALID_GOAL_CONSTRAINTS, message)
+            raise invalid_goal(f'{self._field}: {error}') from error

@@ -27,7 +27,7 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.motion.settings import FollowerSettings
 from ik_service.paths.timing.timing_limits import TimingLimits
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
-from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.requests.errors import ErrorCode, invalid_link, RequestError
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.scene.avoidance import avoidance, CheckedWorld
 from ik_service.ros.scene.collision_world import CollisionWorld, Tests
@@ -234,9 +234,8 @@ class RequestPlanner:
             raise RequestError(ErrorCode.FAILURE, 'the parameter velocity_scaling is 0')
         link = request.cartesian_speed_limited_link
         if link and not arm.has_link(link):
-            raise RequestError(
-                ErrorCode.INVALID_LINK_NAME,
-                f'cartesian_speed_limited_link: the robot has no link {quote(link)}',
+            raise invalid_link(
+                f'cartesian_speed_limited_link: the robot has no link {quote(link)}'
             )
         speed = request.max_cartesian_speed
         return plan_motion(
