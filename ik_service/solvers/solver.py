@@ -393,7 +393,7 @@ class Solver:
 
     def problem(self, guessed: bool = False) -> Problem:
         """
-        Return a new problem with this solver's settings; each thread needs its own.
+        Return a new problem with this solver's settings; solves at the same time need one each.
 
         :param guessed: whether the seeds are guesses.
         """

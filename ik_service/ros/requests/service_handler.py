@@ -306,43 +306,42 @@ def resolver_of(
     return FrameResolver(measured, posture, frames, virtual)
 
 
-def assumed_note(
-    measured: MeasuredState, used: np.ndarray, given: np.ndarray, place: str = 'given'
-) -> list[str]:
-    """
-    Return the remark on joints whose position is neither measured nor given; empty for none.
-
-    :param used: indices of the joints that count, in the full posture.
-    :param given: indices of those that the request gave.
-    :param place: where they could be given, in words.
-    """
-    unmeasured = measured.unmeasured(used).tolist()
-    if not unmeasured:
-        return []
-    named, names = set(given.tolist()), measured.arm.postures.names
-    missing = ', '.join(names[i] for i in unmeasured if i not in named)
-    return [f'neither measured nor {place}, so taken at mid-range: {missing}'] if missing else []
-
-
 _APART = 1e-3
 """Distance from where it follows to at which the position given for a joint is wrong [rad, m]."""
 
 
-def followed_note(arm: Arm, state: RobotState, posture: np.ndarray) -> list[str]:
+def start_notes(
+    measured: MeasuredState,
+    state: RobotState,
+    posture: np.ndarray,
+    used: np.ndarray,
+    given: np.ndarray,
+    place: str = 'given',
+) -> list[str]:
     """
-    Return the remark on mimic joints that the request puts elsewhere; empty for none.
+    Return remarks on joints that are neither measured nor given, and on mimics given elsewhere.
 
     :param state: the robot state of the request, which :func:`start_posture` has accepted.
     :param posture: (m,) the posture in use [rad] or [m].
+    :param used: indices of the joints that count, in the full posture.
+    :param given: indices of those that the request gave.
+    :param place: where they could be given, in words.
     """
-    joints, followers = state.joint_state, arm.postures.followers
+    notes, postures, joints = [], measured.arm.postures, state.joint_state
+    assumed = set(measured.unmeasured(used).tolist()).difference(given.tolist())
+    if assumed:
+        missing = ', '.join(postures.names[i] for i in used.tolist() if i in assumed)
+        notes.append(f'neither measured nor {place}, so taken at mid-range: {missing}')
+    followers = postures.followers
     elsewhere = [
         f'{name} at {value:.6g}'
         for name, value in zip(joints.name, joints.position, strict=True)
         if name in followers and abs(posture[followers[name]] - value) > _APART
     ]
-    what = 'given elsewhere than where they follow other joints to (<mimic>), and not used'
-    return [f'{what}: {", ".join(elsewhere)}'] if elsewhere else []
+    if elsewhere:
+        what = 'given elsewhere than where they follow other joints to (<mimic>), and not used'
+        notes.append(f'{what}: {", ".join(elsewhere)}')
+    return notes
 
 
 THREADS = 2

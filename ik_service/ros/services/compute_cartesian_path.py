@@ -35,12 +35,11 @@ from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.goals import held_with
 from ik_service.ros.requests.service_handler import (
-    assumed_note,
     BackgroundHandler,
     bring_inside,
-    followed_note,
     resolver_of,
     ServiceContext,
+    start_notes,
     start_posture,
     write_solution,
 )
@@ -166,9 +165,9 @@ def path_start(
     posture[indices] = q
     arm.postures.complete(posture)
     notes = [f'brought inside their limits: {", ".join(outside)}'] if outside else []
-    notes += followed_note(arm, request.start_state, posture)
-    notes += assumed_note(measured, indices, given, 'in start_state')
-    return PathStart(posture, resolver_of(measured, request.start_state, posture, frames), notes)
+    state = request.start_state
+    notes += start_notes(measured, state, posture, indices, given, 'in start_state')
+    return PathStart(posture, resolver_of(measured, state, posture, frames), notes)
 
 
 TIMEOUT = 5.0

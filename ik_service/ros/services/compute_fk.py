@@ -14,11 +14,10 @@ from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.requests.errors import invalid_link
 from ik_service.ros.requests.goals import Held, held_with
 from ik_service.ros.requests.service_handler import (
-    assumed_note,
-    followed_note,
     require_arm,
     resolver_of,
     ServiceHandler,
+    start_notes,
     start_posture,
 )
 
@@ -75,12 +74,8 @@ class FkHandler(ServiceHandler):
             raise invalid_link(
                 f'the robot has no link: {", ".join(map(quote, unknown[:_SHOWN]))}{more}'
             )
-        notes = (
-            *frames.notes,
-            *assumed_note(measured, used, given),
-            *followed_note(arm, request.robot_state, posture),
-        )
-        return '; '.join(notes)
+        remarks = start_notes(measured, request.robot_state, posture, used, given)
+        return '; '.join([*frames.notes, *remarks])
 
 
 def _place(arm: Arm, name: str, held: Held) -> tuple[str, np.ndarray] | None:

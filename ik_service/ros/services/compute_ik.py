@@ -24,15 +24,14 @@ from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.goals import group_of, held_with, pose_goals, PoseGoal
 from ik_service.ros.requests.goals_together import goals_together, joints_of
 from ik_service.ros.requests.service_handler import (
-    assumed_note,
     bring_inside,
-    followed_note,
     RequestStatistics,
     require_arm,
     resolver_of,
     ServiceContext,
     ServiceHandler,
     SolveRecord,
+    start_notes,
     start_posture,
     write_code,
     write_solution,
@@ -140,20 +139,13 @@ def chain_start(
         chosen = group.chain_solvers[goal.link, settings]
     except ChainError as error:
         raise invalid_link(f'ik_link_name: {error}') from error
-    posture, given = start_posture(measured, request.robot_state, chosen.indices)
+    state = request.robot_state
+    posture, given = start_posture(measured, state, chosen.indices)
     # Before frames are looked up, so that they are where the answer says that they are.
     outside = bring_inside(measured.arm, chosen, posture, given, told=True)
-    notes = assumed_note(measured, chosen.indices, given, 'in the seed')
-    notes += followed_note(measured.arm, request.robot_state, posture)
-    return ChainStart(
-        group,
-        chosen,
-        posture,
-        given,
-        outside,
-        resolver_of(measured, request.robot_state, posture, frames),
-        notes,
-    )
+    notes = start_notes(measured, state, posture, chosen.indices, given, 'in the seed')
+    resolver = resolver_of(measured, state, posture, frames)
+    return ChainStart(group, chosen, posture, given, outside, resolver, notes)
 
 
 def check_whole(goals: Iterable[PoseGoal], settings: SolverSettings) -> None:
@@ -313,10 +305,9 @@ class IkHandler(ServiceHandler):
             raise invalid_link(str(error)) from error
         except CompilationError as error:
             raise RequestError(ErrorCode.FAILURE, str(error)) from error
-        chosen = found.prepared
-        start_notes = assumed_note(measured, chosen.indices, given, 'in the seed')
-        start_notes += followed_note(arm, request.robot_state, posture)
-        notes = _notes(goals, seconds, start_notes)
+        chosen, state = found.prepared, request.robot_state
+        remarks = start_notes(measured, state, posture, chosen.indices, given, 'in the seed')
+        notes = _notes(goals, seconds, remarks)
         if found.loosened and found.result.success:
             notes += '; not the pose itself, but one within the tolerances of the constraints'
         notes += ''.join(f'; {note}' for note in (*frames.notes, *avoided.notes))

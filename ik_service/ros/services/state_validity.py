@@ -24,11 +24,10 @@ from ik_service.ros.requests.constraints import bounds_of, checked_constraints
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.goals import group_of
 from ik_service.ros.requests.service_handler import (
-    assumed_note,
-    followed_note,
     require_arm,
     resolver_of,
     ServiceHandler,
+    start_notes,
     start_posture,
 )
 from ik_service.ros.scene.avoidance import avoidance
@@ -150,8 +149,7 @@ class ValidityHandler(ServiceHandler):
         response.constraint_result = results
         held = all(result.result for result in results)
         response.valid = held and not points and not outside
-        notes += assumed_note(measured, checked, given)
-        notes += followed_note(arm, request.robot_state, posture)
+        notes += start_notes(measured, request.robot_state, posture, checked, given)
         for note in notes:
             self._on_refused(note)
 

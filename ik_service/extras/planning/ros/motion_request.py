@@ -28,12 +28,7 @@ from ik_service.ros.requests.errors import ErrorCode, invalid_goal, RequestError
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.goals import group_of
-from ik_service.ros.requests.service_handler import (
-    assumed_note,
-    followed_note,
-    resolver_of,
-    start_posture,
-)
+from ik_service.ros.requests.service_handler import resolver_of, start_notes, start_posture
 from ik_service.solvers.task import Task
 
 DEFAULT_TIME = 5.0  # time for a plan where a request gives none [s], as with MoveIt
@@ -103,8 +98,8 @@ def motion_problem(
             'are planned for groups that place one',
         )
     posture, given = start_posture(measured, request.start_state, group.indices, 'start_state')
-    notes += followed_note(arm, request.start_state, posture)
-    notes += assumed_note(measured, group.indices, given, 'in start_state')
+    state, indices = request.start_state, group.indices
+    notes += start_notes(measured, state, posture, indices, given, 'in start_state')
     resolver = resolver_of(measured, request.start_state, posture, frames)
     start = posture[group.indices].copy()
     reader = _Reader(arm, group, posture, resolver, settings)
