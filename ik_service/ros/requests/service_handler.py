@@ -124,6 +124,8 @@ class ServiceHandler:
     """
     Base of the handlers, which answer the requests of a service without a node.
 
+    Safe to call from several threads at once; nothing raises out of :meth:`handle`.
+
     :param context: the parts of the node.
     :ivar measured: the measured state, and with it the arm, that requests are answered for; None
         before there is one.
@@ -141,6 +143,20 @@ class ServiceHandler:
 
     def handle(self, request: Any, response: Any) -> Any:  # noqa: ANN401 - of any service
         """Fill in the response to a request and return it."""
+
+        def answer() -> str:
+            measured = require_arm(self.measured)
+            return self._run(lambda: self._answer(request, measured, response))
+
+        self._answer_with_code(response.error_code, answer)
+        return response
+
+    def _run(self, work: Callable[[], str]) -> str:
+        """Return the message of the work of an answer."""
+        return work()
+
+    def _answer(self, request: Any, measured: MeasuredState, response: Any) -> str:  # noqa: ANN401
+        """Fill in the answer and return the message that goes with success."""
         raise NotImplementedError
 
     def _avoidance(
@@ -361,23 +377,6 @@ class BackgroundHandler(ServiceHandler):
         super().__init__(context)
         self._workers = BackgroundWorkers(self.work, THREADS)
 
-    def handle(
-        self, request: GetCartesianPath.Request, response: GetCartesianPath.Response
-    ) -> GetCartesianPath.Response:
-        """Fill in the response to a request and return it."""
-
-        def answer() -> str:
-            measured = require_arm(self.measured)
-            return self._workers.run(lambda: self._answer(request, measured, response))
-
-        self._answer_with_code(response.error_code, answer)
-        return response
-
-    def _answer(
-        self,
-        request: GetCartesianPath.Request,
-        measured: MeasuredState,
-        response: GetCartesianPath.Response,
-    ) -> str:
-        """Fill in the answer and return the message that goes with success."""
-        raise NotImplementedError
+    def _run(self, work: Callable[[], str]) -> str:
+        """Return the message of the work of an answer, which is done in another thread."""
+        return self._workers.run(work)

@@ -38,8 +38,6 @@ class ApplySceneHandler(ServiceHandler):
 
     A scene is taken as a whole or not at all, and every request that follows the answer sees it.
     The answer has no field for a reason, which is logged.
-
-    Its parameters are those of :class:`~ik_service.ros.requests.service_handler.ServiceHandler`.
     """
 
     def handle(
@@ -68,11 +66,7 @@ class ApplySceneHandler(ServiceHandler):
 
 
 class GetSceneHandler(ServiceHandler):
-    """
-    Handler of ``get_planning_scene``.
-
-    Its parameters are those of :class:`~ik_service.ros.requests.service_handler.ServiceHandler`.
-    """
+    """Handler of ``get_planning_scene``."""
 
     def handle(
         self, request: GetPlanningScene.Request, response: GetPlanningScene.Response

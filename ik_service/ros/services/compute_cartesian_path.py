@@ -182,9 +182,6 @@ class CartesianPathHandler(BackgroundHandler):
     """
     Handler of ``compute_cartesian_path``, which answers as MoveIt does, but with reasons.
 
-    Safe to call from several threads at once; nothing raises out of :meth:`handle`. The work is
-    done in threads of its own, which yield to others.
-
     :param settings: name and options of the solver, of which those count that paths use.
     :param motion: settings of the followers, of which the limits of the motion count.
     :ivar settings: may be replaced at any time.

@@ -9,12 +9,12 @@ from moveit_msgs.srv import GetPositionFK
 import numpy as np
 
 from ik_service.arm.arm import Arm
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.quoting import quote
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.requests.errors import invalid_link
 from ik_service.ros.requests.goals import Held, held_with
 from ik_service.ros.requests.service_handler import (
-    require_arm,
     resolver_of,
     ServiceHandler,
     start_notes,
@@ -26,26 +26,15 @@ _SHOWN = 10  # unknown links that are named in the message
 
 
 class FkHandler(ServiceHandler):
-    """
-    Handler of ``compute_fk``, which answers with the poses of any links and attached objects.
+    """Handler of ``compute_fk``: the poses of any links and attached objects."""
 
-    Safe to call from several threads at once; nothing raises out of :meth:`handle`.
-    """
-
-    def handle(
-        self, request: GetPositionFK.Request, response: GetPositionFK.Response
-    ) -> GetPositionFK.Response:
-        """Fill in the response to a request and return it."""
-        self._answer_with_code(response.error_code, lambda: self._compute(request, response))
-        return response
-
-    def _compute(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> str:
-        """
-        Fill in the poses and return the message.
-
-        :raises RequestError: also when some links are unknown, after the others were filled in.
-        """
-        measured = require_arm(self.measured)
+    def _answer(
+        self,
+        request: GetPositionFK.Request,
+        measured: MeasuredState,
+        response: GetPositionFK.Response,
+    ) -> str:
+        """Fill in the poses; an error names unknown links after the others were filled in."""
         arm = measured.arm
         _check_links(request.fk_link_names)
         held = held_with(request.robot_state, self._collisions.known, measured, self._frames)

@@ -187,8 +187,6 @@ class IkHandler(ServiceHandler):
     """
     Handler of ``compute_ik``, which answers as MoveIt does, but with reasons.
 
-    Safe to call from several threads at once; nothing raises out of :meth:`handle`.
-
     :param settings: name and options of the solver.
     :ivar settings: may be replaced at any time.
     :ivar trees: compilation for requests with several poses or tolerances.

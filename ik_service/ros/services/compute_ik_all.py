@@ -32,8 +32,6 @@ class AllSolutionsHandler(IkRowsHandler):
     ``fraction`` is 1 where these are all, as far as the search can say, and 0 where its time or
     the number of solutions ended it. ``max_step`` is the resolution of self-motions [rad] or [m].
 
-    Safe to call from several threads at once; nothing raises out of :meth:`handle`.
-
     :param ik: handler of ``compute_ik``, with whose settings and world it solves.
     """
 

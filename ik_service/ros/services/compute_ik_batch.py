@@ -252,9 +252,6 @@ class BatchHandler(IkRowsHandler):
     """
     Handler of ``compute_ik_batch``, which answers every pose as ``compute_ik`` does.
 
-    Safe to call from several threads at once; nothing raises out of :meth:`handle`. The work is
-    done in threads of its own, which yield to others.
-
     :ivar preparation: compilation of the kernels.
     """
 

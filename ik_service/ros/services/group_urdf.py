@@ -4,40 +4,35 @@ from __future__ import annotations
 
 from moveit_msgs.srv import GetGroupUrdf
 
+from ik_service.arm.arm import Arm
+from ik_service.arm.measured_state import MeasuredState
 from ik_service.model.groups.planning_group import PlanningGroup
 from ik_service.model.urdf_writing import partial_urdf, whole_urdf
 from ik_service.robot import Robot
 from ik_service.ros.requests.goals import group_of
-from ik_service.ros.requests.service_handler import require_arm, ServiceHandler
+from ik_service.ros.requests.service_handler import ServiceHandler
 
 
 class UrdfHandler(ServiceHandler):
-    """
-    Handler of ``get_urdf``: links and joints of a planning group; all of the robot without one.
+    """Handler of ``get_urdf``: links and joints of a planning group, or of the whole robot."""
 
-    Safe to call from several threads at once; nothing raises out of :meth:`handle`.
-    """
+    def _answer(
+        self,
+        request: GetGroupUrdf.Request,
+        measured: MeasuredState,
+        response: GetGroupUrdf.Response,
+    ) -> str:
+        response.urdf_string = _urdf(measured.arm, request.group_name)
+        return ''
 
-    def handle(
-        self, request: GetGroupUrdf.Request, response: GetGroupUrdf.Response
-    ) -> GetGroupUrdf.Response:
-        """Fill in the response to a request and return it."""
 
-        def answer() -> str:
-            response.urdf_string = self._urdf(request.group_name)
-            return ''
-
-        self._answer_with_code(response.error_code, answer)
-        return response
-
-    def _urdf(self, name: str) -> str:
-        arm = require_arm(self.measured).arm
-        if not name:
-            return whole_urdf(arm.robot)
-        if name in arm.faults:
-            return _urdf_of_joints(arm.robot, arm.robot.groups[name])
-        group = group_of(arm, name)
-        return partial_urdf(arm.robot, name, group.base_link, group.tip_links)
+def _urdf(arm: Arm, name: str) -> str:
+    if not name:
+        return whole_urdf(arm.robot)
+    if name in arm.faults:
+        return _urdf_of_joints(arm.robot, arm.robot.groups[name])
+    group = group_of(arm, name)
+    return partial_urdf(arm.robot, name, group.base_link, group.tip_links)
 
 
 def _urdf_of_joints(robot: Robot, group: PlanningGroup) -> str:

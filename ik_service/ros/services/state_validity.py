@@ -109,8 +109,7 @@ class ValidityHandler(ServiceHandler):
     Handler of ``check_state_validity``.
 
     As the answer has no field for a reason, a faulty request is answered with "not valid", and
-    the reason is logged. Safe to call from several threads at once; nothing raises out of
-    :meth:`handle`.
+    the reason is logged.
     """
 
     def handle(

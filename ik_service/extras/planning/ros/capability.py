@@ -43,8 +43,7 @@ class PlanHandler(ServiceHandler):
     """
     Handler of ``plan_kinematic_path``, which answers as MoveIt does, but with reasons.
 
-    Safe to call from several threads at once; nothing raises out of :meth:`handle`. The work is
-    done in threads of its own, which yield to others.
+    The work is done in threads of its own, which yield to others.
 
     :param planner: plans the motions.
     """
