@@ -63,13 +63,11 @@ class Arm:
     :ivar chain: the chain of the default group.
     :ivar groups: the groups by name, the default first; some names may mean the same group.
     :ivar faults: why no inverse kinematics is done for the other groups, by name.
-    :ivar hands: its hands.
     :ivar postures: the robot's full postures.
     :ivar link_frames: poses of single links.
     :ivar indices: (n,) where the joints of the default group stand in a full posture.
     :ivar rest: (m,) full posture [rad] or [m], read-only: the chain's joints in the middle of
         their limits, the others at 0 or at the limit nearest to it.
-    :param robot: the robot.
     :param settings: which of its links and joints make the arm.
     :raises ChainError: the links make no chain.
     :raises UnknownLinkError: there is no such link.
@@ -114,7 +112,6 @@ class Arm:
         """
         Return the named states of a group, and those of others that go with its joints.
 
-        :param group: the group.
         :returns: position [rad] or [m] by joint, by name of the state; of the group's joints only.
         """
         names = group.chain.joint_names

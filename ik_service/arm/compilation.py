@@ -260,7 +260,6 @@ class TreePreparation:
         """
         Return when a solver is compiled; at once where it is not that of a tree.
 
-        :param solver: the solver.
         :raises CompilationError: it could not be compiled, or too many others wait.
         """
         if solver.name in self._compiled or not isinstance(solver.chain, KinematicTree):

@@ -108,7 +108,6 @@ class ArmGroup:
     """
     Links that are placed together, and the joints between them and a base. Safe to share.
 
-    :param robot: the robot.
     :param name: the group's name.
     :param base_link: link in whose frame it is solved.
     :param tip_links: links that it places, one for a chain.

@@ -33,7 +33,6 @@ def hands_of(robot: Robot, arm_joints: Collection[str]) -> tuple[Hand, ...]:
     A group is a hand when its joints move and no tip is placed with them, or when the SRDF names
     it as that of an end effector, and when each of its joints has limits and no arm moves it.
 
-    :param robot: the robot.
     :param arm_joints: joints that are moved by the arm, or by nobody.
     """
     ends = {end.group for end in robot.semantics.end_effectors}

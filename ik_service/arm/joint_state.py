@@ -82,7 +82,6 @@ class PostureSpace:
 
     :ivar names: the m movable joints in document order, mimic joints among them.
     :ivar followers: indices of the mimic joints by name.
-    :param robot: the robot.
     :param locked: joints that do not move, and where [rad] or [m].
     :raises UnknownJointError: there is no such joint to lock.
     """

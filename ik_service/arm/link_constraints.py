@@ -39,7 +39,6 @@ class OrientationBound:
     Tolerances of the orientation of a link.
 
     :ivar field: field of the request, for messages.
-    :ivar link: the link.
     :ivar rotation: (3, 3) R_base_link that the tolerances are about.
     :ivar tolerances: about x, y and z of that orientation [rad].
     :ivar parameterization: 'rotation_vector' or 'euler_xyz'.
@@ -58,7 +57,6 @@ class PositionBound:
     Regions in one of which a point of a link has to be.
 
     :ivar field: field of the request, for messages.
-    :ivar link: the link.
     :ivar point: (3,) the point in the link's frame [m].
     :ivar regions: shapes and their poses (4, 4) T_base_shape.
     """
@@ -219,7 +217,6 @@ class BoundTest:
     """
     Test of constraints on links, which a path search takes like a test of collisions.
 
-    :param arm: the arm.
     :param base_link: link in whose frame the constraints are given.
     :param bounds: the constraints.
     :param posture: (m,) full posture [rad] or [m], where the other joints are.
@@ -254,11 +251,7 @@ class BoundTest:
 
 
 class AllTests:
-    """
-    Several tests as one.
-
-    :param tests: the tests.
-    """
+    """Several tests as one."""
 
     def __init__(self, tests: Sequence[CollisionTest]) -> None:
         self._tests = tests

@@ -106,7 +106,6 @@ def with_semantics(
     """
     Return a robot with the planning groups of a semantic description.
 
-    :param robot: the robot.
     :param srdf: where the groups are described; empty for nowhere: the robot stays as it is.
     :param trusted: as for :func:`read_robot`.
     :param xacro_args: as for :func:`read_robot`.

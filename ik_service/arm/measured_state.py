@@ -22,8 +22,6 @@ class MeasuredState:
     Several publishers may each send a part of the joints, such as an arm and its gripper; joints
     that the robot does not have are left out, and those never measured are at rest.
 
-    :ivar arm: the arm.
-    :param arm: the arm.
     :param previous: measurements of the arm before; those of joints by the same name are kept.
     """
 

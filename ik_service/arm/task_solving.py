@@ -95,7 +95,6 @@ def moving_only(solver: Solver, moving: Container[str], q: np.ndarray) -> Solver
     """
     Return a solver in which only some joints move.
 
-    :param solver: the solver.
     :param moving: names of the joints that move.
     :param q: (n,) where the others stay [rad] or [m], or at the limit nearest to that.
     """

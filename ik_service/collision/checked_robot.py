@@ -37,7 +37,6 @@ class RigidBodies:
     """
     Rigid bodies of a robot.
 
-    :param robot: the robot.
     :param joint_names: names of all independent joints, in the order of the joint vectors.
     :ivar count: number of bodies.
     :ivar arrays: their constants.
@@ -179,7 +178,6 @@ def robot_parts(
     """
     Return the collision geometry of a robot.
 
-    :param robot: the robot.
     :param bodies: its rigid bodies.
     :param skip_faulty: whether unusable parts are left out.
     :returns: the parts in document order; by link why something of it is left out; and by link
@@ -259,7 +257,6 @@ class CheckedRobot:
 
     :param skip_faulty: whether geometry that cannot be used is left out.
     :raises CollisionGeometryError: geometry cannot be used, and must not be left out.
-    :ivar robot: the robot.
     :ivar chain_joints: names of the variables of the default chain; empty without one.
     :ivar joint_names: names of all independent joints, those first.
     :ivar movable_joints: names of all movable joints in document order.

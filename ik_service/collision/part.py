@@ -23,7 +23,6 @@ class Part:
     :ivar owner: name of the link or object that it belongs to.
     :ivar kind: ``link``, ``attached`` or ``object``.
     :ivar shape: as Coal has it.
-    :ivar shape_outline: its outline.
     :ivar body: index of the rigid body that it moves with; 0 for a part that never moves.
     :ivar T_body_part: (4, 4) its pose in the frame of that body [m].
     :ivar meets_world: whether it is checked against objects of the world.

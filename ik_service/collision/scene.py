@@ -119,7 +119,6 @@ class Scene:
     Robot and one snapshot of the world, prepared when it is first checked. Immutable.
 
     :param model: the robot.
-    :param world: the world.
     :param before: another scene of the robot; data prepared of the same objects are taken over.
     :raises UnknownLinkError: an object is attached to a link that there is not.
     :raises CollisionObjectError: an object has the name of a link.

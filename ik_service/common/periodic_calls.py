@@ -130,7 +130,6 @@ class PeriodicCall:
     :param on_error: called with the error of ``call``; the calls go on.
     :param clock: its clock; None for the monotonic one.
     :param thread: makes it, with the calls of others; None for a thread of its own.
-    :ivar clock: its clock.
     :ivar moment: when it is due next, on its clock [s].
     :ivar due: when to check for that next, on the monotonic clock [s].
     :ivar last: when it was made last, or began, on its clock [s].

@@ -95,7 +95,6 @@ def draw_arm(
     Draw an arm in space: links as tubes, rotary joints as drums, sliding ones as blocks, its tip.
 
     :param axes: 3-D axes, best after :func:`show_space`: the light follows their view.
-    :param chain: the chain.
     :param q: (n,) joint positions [rad] or [m].
     :param color: colour of the links; the joints are a darker shade of it.
     :param alpha: 1 for a solid arm; less for a paler one, which stays opaque.
@@ -148,7 +147,6 @@ def draw_shadow(axes: Axes3D, chain: KinematicChain, q: np.ndarray, height: floa
     Draw the shadow that an arm casts on the ground from above; it distinguishes depth from height.
 
     :param axes: 3-D axes.
-    :param chain: the chain.
     :param q: (n,) joint positions [rad] or [m].
     :param height: of the ground in the base frame [m].
     """

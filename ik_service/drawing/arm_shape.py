@@ -114,7 +114,6 @@ def plane_of(chain: KinematicChain) -> np.ndarray | None:
     """
     Return the plane in which a planar arm moves.
 
-    :param chain: the chain.
     :returns: (2, 3) unit vectors of the base frame that lie to the right and up in a picture, or
         None when the arm moves in space.
     """
@@ -139,7 +138,6 @@ def solid_arm(chain: KinematicChain, q: np.ndarray) -> SolidArm:
     """
     Return an arm as solids: links as tubes, rotary joints as drums, sliding ones as blocks.
 
-    :param chain: the chain.
     :param q: (n,) joint positions [rad] or [m].
     """
     shape = skeleton(chain, q)

@@ -63,7 +63,6 @@ def kernel(function: Callable) -> CompiledKernel:
     does not compile, and passing arrays about costs nothing. Without a folder to cache them in,
     they are compiled anew in each process.
 
-    :param function: the function.
     :returns: the compiled function, specialised on its first call.
     """
     return _compiled(function, nogil=True, **_OPTIONS)
@@ -76,7 +75,6 @@ def short_kernel(function: Callable) -> CompiledKernel:
     For calls that take a microsecond in a thread that must not be late: others would get the GIL
     meanwhile, and keep it for milliseconds.
 
-    :param function: the function.
     :returns: the compiled function, specialised on its first call.
     """
     return _compiled(function, **_EXACT)
@@ -88,7 +86,6 @@ def vector_kernel(function: Callable) -> CompiledKernel:
 
     For those that do the same to many numbers, as to all roots of a polynomial.
 
-    :param function: the function.
     :returns: the compiled function, specialised on its first call.
     """
     return _compiled(function, vectorize=True, nogil=True, **_OPTIONS)
@@ -152,7 +149,6 @@ def inner_kernel(function: Callable) -> Callable:
     """
     Compile a function that only kernels call.
 
-    :param function: the function.
     :returns: the compiled function.
     """
     return numba.njit(function, **_INNER)
@@ -165,7 +161,6 @@ def inlined_kernel(function: Callable) -> Callable:
     That saves handing over its arguments, which for many arrays takes longer than a step of an
     arm, and costs compilation time at every call.
 
-    :param function: the function.
     :returns: the compiled function.
     """
     return numba.njit(function, **_INLINED)
@@ -175,7 +170,6 @@ def short_inlined_kernel(function: Callable) -> Callable:
     """
     Compile a function into every :func:`short_kernel` that calls it.
 
-    :param function: the function.
     :returns: the compiled function.
     """
     return numba.njit(function, **_EXACT_INLINED)
@@ -244,7 +238,6 @@ def merged_kernel(function: Callable) -> Callable:
     Its callees are compiled once for all kernels that it is part of. Numba 0.58 would take longer
     to merge the functions than to do everything else, so there they stay apart.
 
-    :param function: the function.
     :returns: the function, for kernels.
     """
     if numba.version_info.short < (0, 59):

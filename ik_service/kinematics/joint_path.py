@@ -58,7 +58,6 @@ class JointMotion:
     """
     Moving joint of a path: a rotation about, or a translation along, z of its own frame.
 
-    :ivar joint: the joint.
     :ivar variable: name of the joint whose position moves it: itself, or the one it mimics.
     :ivar scale: motion per unit of the variable; negative where the path runs from child to
         parent or the mimic multiplier is negative.
@@ -98,7 +97,6 @@ def joint_path(
     Fixed and locked joints, origins, offsets and the turn that brings z onto the joint's axis all
     end up in the constant transforms between the motions.
 
-    :param robot: the robot.
     :param base_link: link where the path starts.
     :param tip_link: link where it ends.
     :param locked: positions of joints that do not move [rad] or [m].
@@ -186,7 +184,6 @@ def kernel_frame_angles(path: JointPath) -> np.ndarray:
     """
     Return the angles about the joints' axes from the kernels' frames to those of the path.
 
-    :param path: the path.
     :returns: (m,) for each joint, from the frame in which it moves in the kernels, to the frame in
         which :class:`JointMotion` has it move [rad].
     """

@@ -21,7 +21,6 @@ class LinkFrames:
     A full posture has the positions of all movable joints, mimic joints among them, in document
     order.
 
-    :param robot: the robot.
     :param locked: names of the joints that do not move.
     """
 

@@ -16,7 +16,6 @@ def link_poses(robot: RobotModel, positions: Mapping[str, float]) -> dict[str, n
     """
     Return the poses of all links: forward kinematics of the whole robot.
 
-    :param robot: the robot.
     :param positions: joint positions by name [rad] or [m]. Joints that mimic others follow them,
         whatever is given for them; a joint left out is at 0, or at the limit next to 0.
     :returns: (4, 4) T_root_link by link name.
@@ -63,7 +62,6 @@ def attached_links(robot: RobotModel, link: str) -> dict[str, np.ndarray]:
     """
     Return the links that are rigidly attached to a link, itself among them.
 
-    :param robot: the robot.
     :param link: one of its links.
     :returns: (4, 4) T_link_other [m] of each by its name.
     """

@@ -17,7 +17,6 @@ def tip_poses(chain: KinematicChain, q: ArrayLike) -> np.ndarray:
     """
     Return the poses of the tip in many postures.
 
-    :param chain: the chain.
     :param q: (N, n) joint positions [rad] or [m].
     :returns: (N, 4, 4) T_base_tip [m].
     :raises ArgumentError: q has another shape or is not finite.
@@ -33,7 +32,6 @@ def tip_speeds(chain: KinematicChain, q: ArrayLike, velocities: ArrayLike) -> np
     """
     Return the speed of the origin of the tip in many postures, each with its joint velocities.
 
-    :param chain: the chain.
     :param q: (N, n) joint positions [rad] or [m].
     :param velocities: (N, n) joint velocities [rad/s] or [m/s].
     :returns: (N,) [m/s]: of each row the norm of the first three rows of J q̇.

@@ -35,7 +35,6 @@ def fitted(
     Return a trajectory as an arm can move along it, after all checks.
 
     :param trajectory: a trajectory of the joints of the chain, in any order.
-    :param chain: the chain.
     :param place: (n,) its position, or its last command [rad] or [m].
     :param limits: limits of its joints; None for those of the robot, which has none of
         accelerations (:class:`~ik_service.model.motion_bounds.MotionBounds` may have).
@@ -178,7 +177,6 @@ class TrajectoryGoal(MotionGoal):
         is measured; those are not compared. Must not block.
     :param joins: whether it goes on from the motion of the commands, which its start continues.
     :param on_end: called once after the end, while the follower's lock is held; must not block.
-    :ivar trajectory: the trajectory.
     :ivar outcome: how it has ended; None before.
     :ivar progress: where it is; None before the first step.
     """
@@ -371,7 +369,6 @@ class TrajectoryGoal(MotionGoal):
         """
         Return the lowest and the highest change of the rate in a second [1/s].
 
-        :param rate: the rate.
         :param share: of the accelerations that may be used to go on or faster.
         """
         _, velocity, acceleration = self._motion

@@ -172,9 +172,7 @@ def first_jump(chain: JointSpace, q: np.ndarray, thresholds: JumpThresholds) -> 
     """
     Return the first jump of a path; None where there is none.
 
-    :param chain: the chain.
     :param q: (N, n) rows [rad] or [m].
-    :param thresholds: the thresholds.
     """
     steps = np.abs(np.diff(q, axis=0))
     above = steps > thresholds.bounds(chain)
@@ -204,7 +202,6 @@ def distance_beside_lines(
     """
     Return how far a point of the tip is from the lines between the points of a trajectory.
 
-    :param chain: the chain.
     :param trajectory: the trajectory, which its polynomials lead from point to point.
     :param T_tip_point: (4, 4) the point, in the frame of the tip [m].
     :returns: the largest distance found at seven points between any two points [m].
@@ -323,7 +320,6 @@ def cartesian_path(
 
     The rows are as close as the motion needs to stay on the lines between them.
 
-    :param chain: the chain.
     :param start: (n,) where it starts [rad] or [m], within the limits.
     :param waypoints: (k, 4, 4) T_base_point of the waypoints.
     :param settings: settings of the search.

@@ -101,7 +101,6 @@ class CartesianPathKernels(PathKernels):
     """
     Kernels of straight paths: of the search and of the timing.
 
-    :param chain: a chain.
     :param eliminates: whether to prepare the elimination also where the chain does not need it.
     """
 

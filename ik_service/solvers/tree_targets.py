@@ -19,11 +19,7 @@ _FLOAT = np.dtype(np.float64)
 
 
 class TreeTargets:
-    """
-    Targets of a tree.
-
-    :param tree: the tree.
-    """
+    """Targets of a tree."""
 
     def __init__(self, tree: KinematicTree) -> None:
         self._tips = tree.tips
@@ -135,7 +131,6 @@ def check_tree_solver(spec: SolverSpec, options: IkOptions) -> None:
     Check that a method solves trees, and that no option is given that is for chains.
 
     :param spec: the method.
-    :param options: the options.
     :raises OptionError: naming the methods that do, or the option.
     """
     if not spec.trees:

@@ -65,7 +65,6 @@ def complete_inertias(robot: RobotModel) -> CompletedInertias:
     """
     Return a robot's description with a mass for every part that moves.
 
-    :param robot: the robot.
     :raises UrdfError: a mass, a tensor or a size is not a number; the error names the link.
     """
     root = _bodies(robot)

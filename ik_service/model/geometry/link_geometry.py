@@ -54,7 +54,6 @@ def parsed_element(element: Element) -> tuple[Geometry, np.ndarray]:
     """
     Return the shape of a ``<visual>`` or ``<collision>``, and its pose.
 
-    :param element: the element.
     :returns: the shape, and (4, 4) T_link_shape [m].
     :raises NoExtentError: the shape has no extent along some direction.
     :raises ValueError: the element is faulty.
@@ -69,7 +68,6 @@ def numbers(element: Element, attribute: str, default: str | None = None) -> lis
     """
     Return the numbers of an attribute, which blanks part.
 
-    :param element: the element.
     :param attribute: the name of the attribute.
     :param default: the value for a missing one; without it a missing one is an error.
     :raises ValueError: it is missing, or something in it is no number.

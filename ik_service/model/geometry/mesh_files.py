@@ -40,7 +40,6 @@ class MeshError(IkServiceError):
     :param mesh: its name or path.
     :param fault: its fault, the end of a sentence that begins with its name.
     :ivar mesh: its name or path.
-    :ivar fault: its fault.
     """
 
     def __init__(self, mesh: str | Path, fault: str) -> None:
@@ -57,7 +56,6 @@ class _MeshFolder:
     """
     Folder that meshes are read from.
 
-    :ivar path: its path.
     :ivar roots: real paths that its files may have once links are followed.
     """
 

@@ -51,7 +51,6 @@ class EndEffector:
     """
     End effector of a robot.
 
-    :ivar name: its name.
     :ivar parent_link: link that carries it.
     :ivar group: group of its own joints.
     :ivar parent_group: group that moves it; empty where it is not said.
@@ -68,10 +67,7 @@ class VirtualJoint:
     """
     Joint between a frame of the world and a link of the robot.
 
-    :ivar name: its name.
     :ivar type: ``fixed``, ``planar`` or ``floating``.
-    :ivar parent_frame: the frame.
-    :ivar child_link: the link.
     """
 
     name: str

@@ -34,7 +34,6 @@ class ServoStatus:
     """
     Reason for which the arm does not follow a command in full.
 
-    :ivar code: the code.
     :ivar message: a sentence.
     """
 
@@ -68,7 +67,6 @@ class ServoGoal(MotionGoal):
     :meth:`command` may be called from any thread at any time; everything else as the follower
     does it.
 
-    :param chain: the chain.
     :param settings: margins and thresholds; the scales have gone into the commands.
     :ivar status: the reason for which the arm does not follow the last command in full.
     :ivar condition: condition number of the Jacobian when a twist was last followed.

@@ -42,7 +42,6 @@ class _Joint:
     A joint that may move, and when it last did.
 
     :ivar index: its position in the chain.
-    :ivar name: its name.
     :ivar speed: its velocity limit [rad/s] or [m/s].
     :ivar lever: motion that counts as a radian: 1 rad, or a length [m].
     :ivar distance: how far it is from its command [rad] or [m].

@@ -94,7 +94,6 @@ class ClockRates:
         Return where a clock is after a while (time [s] and rate), as fast as it may be until then.
 
         :param t: its time [s].
-        :param rate: its rate.
         :param slower: lowest change of the rate in a second [1/s].
         :param wanted: highest rate that is of use.
         :param dt: the while [s].
@@ -131,11 +130,7 @@ class ClockRates:
 
 
 class ClockGrid:
-    """
-    Division of a trajectory into intervals, with its velocities and accelerations there.
-
-    :param trajectory: the trajectory.
-    """
+    """Division of a trajectory into intervals, with its velocities and accelerations there."""
 
     def __init__(self, trajectory: JointTrajectory) -> None:
         spans = np.diff(trajectory.times)

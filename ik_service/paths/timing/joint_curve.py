@@ -76,7 +76,6 @@ def joint_curve(
     """
     Return the curve through the rows of a joint path.
 
-    :param chain: the chain.
     :param q: (N, n) the rows [rad] or [m].
     :param speeds: (n,) largest speeds; 0 for a joint that does not move.
     :param targets: (N, 4, 4) poses from each of which the tip moves straight to the next; None
@@ -330,7 +329,6 @@ def eased(curve: JointCurve, beyond: np.ndarray, bounds: Bounds, number: int = 0
     parted there before; between two such rests a curve is straight. In later rounds it rests
     in ever more segments around them, so that there are few rounds.
 
-    :param curve: the curve.
     :param beyond: (k−1,) bool: the segments in which it leaves the limits.
     :param bounds: the limits.
     :param number: of the round, from 0.

@@ -22,7 +22,6 @@ def toppra_profile(curve: JointCurve, accelerations: np.ndarray, caps: np.ndarra
     """
     Return the largest x = ṡ² at every row of a curve, from one row of rest to the next.
 
-    :param curve: the curve.
     :param accelerations: (k−1, n) limits of acceleration in each segment; inf for none.
     :param caps: (k,) upper bounds of x.
     :returns: (k,).

@@ -116,7 +116,6 @@ def check_limits(trajectory: JointTrajectory, limits: TrajectoryLimits, first: i
     Velocities jump at the points of a trajectory that has none of its own; such accelerations are
     not judged.
 
-    :param trajectory: the trajectory.
     :param limits: limits of its joints, in its order.
     :param first: number of its first point in messages.
     :raises TrajectoryError: naming the first point, and the joint, where it does not; between two

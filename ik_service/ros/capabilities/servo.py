@@ -131,7 +131,6 @@ class _Kind:
 
     :ivar number: its number in ``moveit_msgs/srv/ServoCommandType``.
     :ivar message: type of its messages.
-    :ivar topic: their topic.
     :ivar convert: makes commands of them.
     """
 

@@ -75,7 +75,6 @@ class Question:
         """
         Return the request for the solutions of a batch.
 
-        :param poses: the poses.
         :param frame: frame of matrices, and of messages that name none.
         :param seeds: as the attribute.
         :param seed_joints: likewise.

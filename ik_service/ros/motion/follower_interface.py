@@ -54,12 +54,9 @@ class FollowerInterface:
 
     :param group: the group; it has one tip.
     :param sharing: the followers of the arm; those that share joints exclude each other.
-    :ivar group: the group.
-    :ivar chain: its chain.
     :ivar label: what it does, in words, for logs.
     :ivar states: the intake of joint states.
     :ivar measured: the measured state of the arm.
-    :ivar follower: the follower.
     :ivar topic: name of the topic of its targets.
     :ivar clock: the motion clock.
     :ivar ignored_targets: log of the targets that were ignored.

@@ -51,7 +51,6 @@ class Followers:
     Of groups that share joints only one moves at a time. Safe to share between threads.
 
     :ivar measured: the measured state.
-    :ivar arm: the arm.
     :ivar states: intake of the joint states.
     :ivar clock: the motion clock.
     :ivar default: follower of the default group.

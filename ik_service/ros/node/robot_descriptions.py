@@ -50,8 +50,6 @@ class RobotDescriptions:
     give. When parameters that shape the arm change, it is built again from the descriptions in
     use, which are not read again.
 
-    :param node: the node.
-    :param parameters: its parameters.
     :param loader: builds the arms.
     :param checks: called with an arm before it is used; refuse it by an exception.
     :raises OptionError: the arguments for xacro cannot be read.

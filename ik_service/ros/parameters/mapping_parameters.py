@@ -53,7 +53,6 @@ class MappingField:
     """
     Field of the entries of a mapping.
 
-    :ivar name: its name.
     :ivar kind: its type; a whole number is a number too.
     :ivar description: its meaning, with the unit in brackets.
     :ivar required: whether an entry without it is refused.

@@ -39,7 +39,6 @@ class ParameterSpec(Generic[T]):
     """
     Specification of a parameter.
 
-    :ivar name: its name.
     :ivar default: its default; the type is that of the parameter.
     :ivar description: its meaning, with the unit in brackets.
     :ivar bounds: its lowest and highest value.

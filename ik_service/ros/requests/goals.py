@@ -37,7 +37,6 @@ class PoseGoal(NamedTuple):
     Pose that a request asks for.
 
     :ivar link: the link; empty for the group's tip.
-    :ivar pose: the pose.
     :ivar field: where the pose stands in the request, for messages.
     :ivar T_link_point: (4, 4) point of the link the pose is for [m]; None for the link itself.
     """

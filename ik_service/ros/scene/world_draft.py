@@ -61,7 +61,6 @@ class ScenePosture:
 
     :ivar posture: (m,) full posture [rad] or [m].
     :ivar measured: (m,) where the arm was measured when the scene was applied.
-    :ivar arm: the arm.
     """
 
     posture: np.ndarray
@@ -83,7 +82,6 @@ class SceneSettings:
     """
     Settings of a scene besides its bodies and their rules.
 
-    :ivar name: its name.
     :ivar fixed: (4, 4) T_root_frame [m] of frames that count where tf knows none of that name.
     :ivar posture: where it has the robot; None for where that is measured.
     """

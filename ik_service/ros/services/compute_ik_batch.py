@@ -46,7 +46,6 @@ class BatchRequest:
     Poses and seeds of a request.
 
     :ivar question: settings of all poses, with the seed of the first row that has a valid one.
-    :ivar request: the request.
     :ivar poses: (N, 7) positions [m] and quaternions (x, y, z, w) as given.
     :ivar seeds: (N, k) a seed for each pose [rad] or [m]; None where one is for all.
     """

@@ -226,7 +226,6 @@ class PlayedTrajectory:
     """
     Trajectory with the time at which it begins.
 
-    :ivar trajectory: the trajectory.
     :ivar start: when it begins, on the monotonic clock [s].
     """
 

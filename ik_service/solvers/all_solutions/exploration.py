@@ -50,7 +50,6 @@ def distance_within(wrap, a, b, bound):
     :param wrap: (n,) turn of each variable that does not count [rad]; 0 for none.
     :param a: (n,) [rad] or [m].
     :param b: (n,).
-    :param bound: the bound.
     """
     largest = 0.0
     for i in range(a.shape[0]):

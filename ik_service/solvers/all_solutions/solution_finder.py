@@ -58,7 +58,6 @@ def plan_for(chain: KinematicChain, options: IkOptions, resolution: float) -> Pl
     """
     Return the plan for a chain.
 
-    :param chain: the chain.
     :param options: ``task_weights``, ``joint_limits`` and ``max_joint_motion`` count.
     :param resolution: of self-motions [rad] or [m].
     """
@@ -91,7 +90,6 @@ def closed_form_for(chain: KinematicChain, options: IkOptions, plan: Plan) -> Cl
     """
     Return the form of a chain; of the kind ``NO_FORM`` where it does not fit the task.
 
-    :param chain: the chain.
     :param options: ``task_weights`` count.
     :param plan: the plan for the chain.
     """
@@ -163,7 +161,6 @@ class SolutionFinder:
     """
     Search for all solutions, prepared for a chain; several threads may use one.
 
-    :param chain: the chain.
     :param options: see :func:`solve_ik_all`, as the others are.
     :param new_problem: returns a problem of the search loop, with the options.
     :param resolution: of self-motions [rad] or [m].

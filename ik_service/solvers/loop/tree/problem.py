@@ -130,7 +130,6 @@ def allocate_tree(tree: KinematicTree, memory: int = 0, limited: bool = True) ->
     """
     Allocate a problem, with the tree filled in.
 
-    :param tree: the tree.
     :param memory: rows of n numbers that the method keeps.
     :param limited: whether the limits of the joints count.
     :returns: the problem, for one thread; its settings are to be set yet.
