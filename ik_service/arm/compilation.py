@@ -37,18 +37,13 @@ from ik_service.solvers.batch import BatchKernels
 from ik_service.solvers.registry import load_solvers, loaded_modules
 from ik_service.solvers.solver import Solver
 
-DONE = 'compiled'
-"""Last line of the process's output."""
+DONE = 'compiled'  # last line of the process's output
 _MODULE = 'ik_service.arm.compilation'
 _TREE, _PATHS, _BATCH, _ELIMINATION = '--tree', '--paths', '--batch', '--elimination'
 _COLLISIONS = '--collisions'
 _PATIENCE = 600.0  # time for the compiler [s]
-MOST_WAITING = 4
-"""Solvers that are compiled or wait for it, at most."""
-
-
-Compiled = Solver | CartesianPathKernels | BatchKernels
-"""Anything that can be compiled."""
+MOST_WAITING = 4  # solvers that are compiled or wait for it, at most
+Compiled = Solver | CartesianPathKernels | BatchKernels  # anything that can be compiled
 
 
 _TURN = threading.Lock()

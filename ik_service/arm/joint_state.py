@@ -12,11 +12,8 @@ from ik_service.exceptions import ArgumentError, UnknownJointError
 from ik_service.model.joint import JointLimits
 from ik_service.model.robot_model import RobotModel
 
-FARTHEST = 1e6
-"""Largest joint position [rad or m]; beyond, its pose would lose its precision."""
-
-MOST_NAMES = 10_000
-"""Joints that a message may name; a robot has far fewer."""
+FARTHEST = 1e6  # largest joint position [rad or m]; beyond, its pose would lose its precision
+MOST_NAMES = 10_000  # joints that a message may name; a robot has far fewer
 
 
 def check_lengths(names: Sequence[str], values: Sequence[float], what: str) -> None:

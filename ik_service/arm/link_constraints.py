@@ -71,8 +71,7 @@ AttachedTo = Callable[[str], Mapping[str, np.ndarray]]
 """Of a link: those rigidly attached to it, with (4, 4) T_link_other [m] of each."""
 Bound = OrientationBound | PositionBound
 AnyBound = TypeVar('AnyBound', OrientationBound, PositionBound)
-Tasks = Mapping[Tip, np.ndarray | Task]
-"""Poses and tasks by the link that they place."""
+Tasks = Mapping[Tip, np.ndarray | Task]  # poses and tasks by the link that they place
 
 
 def tasks_beside(

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from ik_service.ros.clients.teleop_client import TeleopClient
 
 
-SPEEDS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
-"""Shares of the full speed to choose from."""
+SPEEDS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)  # shares of the full speed to choose from
 
 DEFAULT_SPEED = 0.2
 
@@ -168,8 +167,7 @@ AXIS_WORDS = ('x', 'y', 'z', 'roll', 'pitch', 'yaw')
 DEFAULT_AXES = 'x=1,y=0,z=4,yaw=3'
 """Both sticks of a gamepad, as the driver ``joy`` numbers them: left x and y, right z and yaw."""
 
-DEFAULT_DEADMAN = 4
-"""Button above the left trigger of most gamepads."""
+DEFAULT_DEADMAN = 4  # button above the left trigger of most gamepads
 
 _DEAD_ZONE = 0.08  # deflection of an axis below which it counts as centred
 _LONGEST = 0.25  # time for which a message counts [s]; the driver repeats it more often

@@ -75,10 +75,8 @@ class RigidBodies:
             array.setflags(write=False)
 
 
-LARGEST_FILE = 100 * 2**20
-"""Longest mesh file that is read [byte]."""
-LARGEST_SUM = 500 * 2**20
-"""Length of all mesh files of a robot together [byte]."""
+LARGEST_FILE = 100 * 2**20  # longest mesh file that is read [byte]
+LARGEST_SUM = 500 * 2**20  # length of all mesh files of a robot together [byte]
 
 _GLTF = ('.glb', '.gltf')
 _FORMATS = ('.stl', '.obj', '.dae', '.ply', '.off', *_GLTF)

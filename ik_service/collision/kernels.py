@@ -449,8 +449,7 @@ def near_pair_overlaps(robot, world, buffers):
     return False
 
 
-FREE, OVERLAP = -1, -2
-"""Outcomes of :func:`near_on_line` that need no further look."""
+FREE, OVERLAP = -1, -2  # outcomes of :func:`near_on_line` that need no further look
 
 
 @kernel

@@ -80,8 +80,7 @@ def _path(digest: str) -> Path | None:
 
 
 read_sources(__file__)
-POSTURES = 1000
-"""Random postures that are checked."""
+POSTURES = 1000  # random postures that are checked
 NEARLY_ALWAYS = 0.95
 """
 Share of them in which a pair has to collide to be left out, MoveIt's own: geometry that overlaps

@@ -16,10 +16,8 @@ from ik_service.common.read_only import PicklableValue, read_only
 from ik_service.exceptions import ArgumentError
 from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 
-MOST_NAMES = 2_000
-"""Names of a matrix, at most; it has their square of entries."""
-LONGEST_NAME = 1_000
-"""Characters of a name, at most."""
+MOST_NAMES = 2_000  # names of a matrix, at most; it has their square of entries
+LONGEST_NAME = 1_000  # characters of a name, at most
 
 _UNSET, _CHECKED, _ALLOWED = -1, 0, 1
 
@@ -169,8 +167,7 @@ class AllowedCollisions(PicklableValue):
         return {name: i for i, name in enumerate(self.names)}
 
 
-NOTHING_ALLOWED = AllowedCollisions()
-"""The matrix that says nothing: the robot's own pairs count."""
+NOTHING_ALLOWED = AllowedCollisions()  # the matrix that says nothing: the robot's own pairs count
 
 
 def _check_names(names: Sequence[str], argument: str) -> None:
@@ -188,10 +185,8 @@ def _check_names(names: Sequence[str], argument: str) -> None:
         seen.add(name)
 
 
-LARGEST = 1_000.0
-"""Largest padding [m] and scale."""
-SMALLEST_SCALE = 1e-3
-"""Smallest scale; a link of no size would be checked with nothing."""
+LARGEST = 1_000.0  # largest padding [m] and scale
+SMALLEST_SCALE = 1e-3  # smallest scale; a link of no size would be checked with nothing
 
 
 @dataclass(frozen=True)
@@ -249,8 +244,7 @@ class LinkPadding(PicklableValue):
         return Solid(tuple((_scaled(shape, scale), T) for shape, T in solid.shapes))
 
 
-NO_PADDING = LinkPadding()
-"""All links as they are."""
+NO_PADDING = LinkPadding()  # all links as they are
 
 
 def _scaled(shape: Shape, scale: float) -> Shape:

@@ -16,12 +16,9 @@ from ik_service.exceptions import ArgumentError, CollisionObjectError, MissingEx
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.model.geometry.solids import Box, Capsule, Cylinder, length, Sphere
 
-MOST_TRIANGLES = 1_000_000
-"""Triangles of a mesh, at most."""
-MOST_SHAPES = 1_000
-"""Shapes of an object, at most."""
-FARTHEST = 1e6
-"""Largest length and coordinate [m]."""
+MOST_TRIANGLES = 1_000_000  # triangles of a mesh, at most
+MOST_SHAPES = 1_000  # shapes of an object, at most
+FARTHEST = 1e6  # largest length and coordinate [m]
 
 
 @dataclass(frozen=True)
@@ -107,8 +104,7 @@ def _with_area(corners: np.ndarray, triangles: np.ndarray) -> np.ndarray:
 
 
 Shape = Box | Sphere | Cylinder | Capsule | Cone | Plane | Mesh
-PlacedShape = tuple[Shape, np.ndarray]
-"""A shape and (4, 4) T_object_shape [m]."""
+PlacedShape = tuple[Shape, np.ndarray]  # a shape and (4, 4) T_object_shape [m]
 
 
 def placed_shapes(name: str, shapes: object) -> tuple[PlacedShape, ...]:
@@ -198,12 +194,9 @@ def _rows_of_three(array: np.ndarray, name: str) -> np.ndarray:
     return array
 
 
-CoalShape = Any
-"""A ``coal.CollisionGeometry``; Coal has no types."""
-CoalPlace = Any
-"""A ``coal.Transform3s``."""
-CoalContact = Any
-"""A ``coal.Contact``."""
+CoalShape = Any  # a ``coal.CollisionGeometry``; Coal has no types
+CoalPlace = Any  # a ``coal.Transform3s``
+CoalContact = Any  # a ``coal.Contact``
 
 
 def load_coal() -> Any:  # noqa: ANN401 - a module without types

@@ -24,8 +24,7 @@ from ik_service.exceptions import ArgumentError
 from ik_service.jit.entry import entry_point
 
 ALL_PAIRS = 2**62
-CoalRequest = Any
-"""A ``coal.CollisionRequest``."""
+CoalRequest = Any  # a ``coal.CollisionRequest``
 
 _MOST_MARGINS = 256  # that requests are kept for
 _SPACE = 64  # near pairs that there is space for at first

@@ -24,13 +24,9 @@ from ik_service.common.quoting import safe_repr
 from ik_service.common.read_only import PicklableValue
 from ik_service.exceptions import CollisionObjectError, UnknownObjectError
 
-MOST_OBJECTS = 10_000
-"""Objects of a world, at most; attached ones and others together."""
-MOST_TRIANGLES = 5_000_000
-"""Triangles of all meshes of a world, at most."""
-
-Color = tuple[float, float, float, float]
-"""Red, green, blue and opacity, each from 0 to 1."""
+MOST_OBJECTS = 10_000  # objects of a world, at most; attached ones and others together
+MOST_TRIANGLES = 5_000_000  # triangles of all meshes of a world, at most
+Color = tuple[float, float, float, float]  # red, green, blue and opacity, each from 0 to 1
 
 _Object = TypeVar('_Object', 'WorldObject', 'AttachedObject')
 

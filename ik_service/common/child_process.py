@@ -16,8 +16,7 @@ import time
 
 from ik_service.exceptions import IkServiceError
 
-KEPT_LINES = 2000
-"""Lines of output that are kept; the oldest are dropped."""
+KEPT_LINES = 2000  # lines of output that are kept; the oldest are dropped
 
 
 class ChildFailedError(IkServiceError):

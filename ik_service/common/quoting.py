@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 import difflib
 
-MAX_LENGTH = 200
-"""Characters of foreign text that a message repeats, at most."""
+MAX_LENGTH = 200  # characters of foreign text that a message repeats, at most
 
 
 def truncate(text: str) -> str:

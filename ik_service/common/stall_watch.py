@@ -15,11 +15,8 @@ import time
 import traceback
 from typing import TextIO
 
-PATIENCE = 0.5
-"""Time after which a step that has not ended, or was not begun, is reported [s]."""
-
-TICK_LASTS = 'a tick has not ended'
-"""Step of a tick."""
+PATIENCE = 0.5  # time after which a step that has not ended, or was not begun, is reported [s]
+TICK_LASTS = 'a tick has not ended'  # step of a tick
 
 _PERIOD = 0.1  # time between two looks [s]
 _PAUSE = 10.0  # time after which a lasting stall is reported again [s]

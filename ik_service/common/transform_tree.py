@@ -21,11 +21,8 @@ from ik_service.exceptions import ArgumentError, NoTransformError
 MOST_FRAMES = 10_000
 """Static and moving frames that are kept; of more, those longest without news are dropped."""
 
-DEEPEST = 1000
-"""Frames above each other that are followed, as in tf2."""
-
-LONGEST_NAME = 1000
-"""Characters of a frame's name, at most."""
+DEEPEST = 1000  # frames above each other that are followed, as in tf2
+LONGEST_NAME = 1000  # characters of a frame's name, at most
 
 _CLOCK_STEP = 100_000_000  # how far a stamp may be ahead before its clock was set back [ns]
 

@@ -29,8 +29,7 @@ Limit beyond which there is none [rad] or [m]: no rail that carries an arm is lo
 is reached by 32 turns that one does not reach. An arm on a rail of this length needs 1.5 times the
 searches that it needs on one of 3 m, and on one of ten times the length 2.5 times.
 """
-SPREAD = np.pi
-"""Distance from 0 to which postures of joints without limits are drawn [rad] or [m]."""
+SPREAD = np.pi  # distance from 0 to which postures of joints without limits are drawn [rad] or [m]
 FAR = 1e6
 """Farther out [rad], an angle that is added to another loses more than 1e-10 rad by rounding."""
 
@@ -258,8 +257,7 @@ def sampled_range(space: JointSpace) -> tuple[np.ndarray, np.ndarray]:
     return lower, upper
 
 
-FALLBACK_SPEED = 1.0
-"""Speed of a rotary joint for which the URDF names no velocity limit [rad/s]."""
+FALLBACK_SPEED = 1.0  # speed of a rotary joint for which the URDF names no velocity limit [rad/s]
 
 FALLBACK_LINEAR_SPEED = 0.1
 """Speed of a prismatic joint for which the URDF names no velocity limit [m/s]."""

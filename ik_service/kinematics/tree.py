@@ -47,8 +47,7 @@ class TreeArrays(NamedTuple):
     turn: np.ndarray
 
 
-MOST_TIPS = 64
-"""Tips of a tree, at most."""
+MOST_TIPS = 64  # tips of a tree, at most
 
 Tip = str | tuple[str, str]
 """

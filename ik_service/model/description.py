@@ -28,14 +28,10 @@ from ik_service.common.quoting import named, named_file
 from ik_service.common.regular_file import read_regular
 from ik_service.exceptions import ArgumentError, RobotDescriptionError, SrdfError, UrdfError
 
-MAX_BYTES = 16 * 2**20
-"""Longest robot description that is read [byte]."""
-MAX_DEPTH = 200
-"""Deepest nesting of XML elements; a URDF needs about six levels."""
-MAX_ITEMS = 200_000
-"""Most XML elements and attributes together."""
-MAX_TAG_BYTES = 2**18
-"""Longest single tag or comment [byte]."""
+MAX_BYTES = 16 * 2**20  # longest robot description that is read [byte]
+MAX_DEPTH = 200  # deepest nesting of XML elements; a URDF needs about six levels
+MAX_ITEMS = 200_000  # most XML elements and attributes together
+MAX_TAG_BYTES = 2**18  # longest single tag or comment [byte]
 
 NEEDS_XACRO = 'expand the file with xacro first, or give the path of a file called *.xacro'
 """Part of the message about a text that is a program of xacro."""

@@ -26,8 +26,7 @@ from ik_service.common.transforms import rotation_from_z_to
 from ik_service.model.joint import Joint, JointType
 
 _X, _Y, _Z = np.eye(3)
-PLANAR_PARTS = ('x', 'y', 'theta')
-"""Names of a planar joint's parts, after its own and a slash."""
+PLANAR_PARTS = ('x', 'y', 'theta')  # names of a planar joint's parts, after its own and a slash
 FLOATING_PARTS = ('trans_x', 'trans_y', 'trans_z', 'rot_z', 'rot_y', 'rot_x')
 """Names of a floating joint's parts, after its own and a slash."""
 

@@ -66,8 +66,7 @@ class JointLimits:
     jerk: float = math.inf
 
 
-STILL = JointLimits(lower=0.0, upper=0.0, velocity=0.0)
-"""Limits of a joint that does not move."""
+STILL = JointLimits(lower=0.0, upper=0.0, velocity=0.0)  # limits of a joint that does not move
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,7 @@ from ik_service.common.regular_file import read_regular
 from ik_service.exceptions import JointLimitsError
 from ik_service.model.motion_bounds import JointBounds, MotionBounds
 
-MAX_BYTES = 1_000_000
-"""Greatest length of a file [byte]."""
+MAX_BYTES = 1_000_000  # greatest length of a file [byte]
 
 _KINDS = ('velocity', 'acceleration', 'deceleration', 'jerk')
 _IGNORED = (

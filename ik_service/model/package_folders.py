@@ -18,8 +18,7 @@ import re
 
 from ik_service.common.regular_file import read_regular
 
-MANIFEST = 'package.xml'
-"""Name of the file that makes a folder a package."""
+MANIFEST = 'package.xml'  # name of the file that makes a folder a package
 
 _LONGEST_MANIFEST = 2**18  # [byte]: a hundred times the usual length
 _MOST_ENTRIES = 4096  # of a folder that is searched: enough for any workspace, quick for a mirror

@@ -12,11 +12,8 @@ from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.exceptions import ToolFrameError
 from ik_service.model.joint import Joint, JointLimits, JointType
 
-MOST_TOOLS = 1000
-"""Tool frames that a robot may get at once."""
-
-LONGEST_NAME = 200
-"""Characters of a tool frame's name, at most."""
+MOST_TOOLS = 1000  # tool frames that a robot may get at once
+LONGEST_NAME = 200  # characters of a tool frame's name, at most
 
 _FARTHEST = 1e6  # [m] or [rad]
 

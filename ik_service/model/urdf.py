@@ -26,8 +26,7 @@ from ik_service.model.description import RobotDescription
 from ik_service.model.expanded_joints import floating_joints, planar_joints
 from ik_service.model.joint import Joint, JointLimits, JointType, Mimic, settled_mimics, STILL
 
-MAX_LINKS = 2048
-"""Most links, and most joints."""
+MAX_LINKS = 2048  # most links, and most joints
 
 _UNNAMED = 'unnamed'
 _SHORTEST_AXIS = 1e-9

@@ -23,10 +23,8 @@ from ik_service.exceptions import ArgumentError, MissingExtraError, OptionError,
 from ik_service.model import xacro_program
 from ik_service.model.xacro_arguments import XacroArguments
 
-MAX_SECONDS = 20.0
-"""Longest time that an expansion may take [s]."""
-MAX_MEMORY = 2 * 2**30
-"""Most address space that an expansion may take [byte]."""
+MAX_SECONDS = 20.0  # longest time that an expansion may take [s]
+MAX_MEMORY = 2 * 2**30  # most address space that an expansion may take [byte]
 
 _LONGEST_MESSAGE = 1000
 
@@ -153,8 +151,7 @@ def _texts(arguments: Mapping[str, object]) -> dict[str, str]:
     return {name: str(value) for name, value in arguments.items()}
 
 
-LONGEST_TEXT = 10_000
-"""Characters of the text, at most."""
+LONGEST_TEXT = 10_000  # characters of the text, at most
 
 XACRO_HELP = "arguments of a xacro file, in one text: 'ur_type:=ur5e name:=arm'"
 """Help text of the option ``--xacro-args`` of programs."""

@@ -33,8 +33,7 @@ from ik_service.motion.command.motion_limits import bound_along, MotionLimits, s
 RESOLUTION = 0.025
 """Motion of any point of the arm between two postures that are checked, at most [m]."""
 
-MOST_CHECKS = 10
-"""Postures that are checked in a tick, at most."""
+MOST_CHECKS = 10  # postures that are checked in a tick, at most
 
 _LONGEST_PATH = (MOST_CHECKS - 3) * RESOLUTION
 """

@@ -66,8 +66,7 @@ class Step:
         return self.goal is not None or self.velocity is not None
 
 
-REST = Step()
-"""Step that leads to rest."""
+REST = Step()  # step that leads to rest
 
 
 class MotionGoal(ABC):

@@ -20,8 +20,7 @@ from ik_service.paths.trajectory.limit_check import check_limits, TrajectoryLimi
 START_TOLERANCE = (0.05, 0.01)
 """Largest distance of a trajectory's start from the arm: rotary joints [rad], prismatic [m]."""
 
-GOAL_TOLERANCE = (0.02, 0.005)
-"""Goal tolerance where none is given [rad], [m]."""
+GOAL_TOLERANCE = (0.02, 0.005)  # goal tolerance where none is given [rad], [m]
 
 
 def fitted(
@@ -72,8 +71,7 @@ def per_joint(chain: KinematicChain, sizes: tuple[float, float]) -> np.ndarray:
     return np.array([sizes[kind is JointType.PRISMATIC] for kind in kinds])
 
 
-GOAL_TIME = 5.0
-"""Time after its end in which the arm has to arrive, where none is given [s]."""
+GOAL_TIME = 5.0  # time after its end in which the arm has to arrive, where none is given [s]
 
 
 class TrajectoryEnd(Enum):

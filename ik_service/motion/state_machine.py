@@ -170,8 +170,7 @@ class JointSharing:
                 yield other, shared[0]
 
 
-RECENT = 1.0
-"""Age up to which the last command predicts the motion of the arm [s]."""
+RECENT = 1.0  # age up to which the last command predicts the motion of the arm [s]
 
 _STANDS = 0.2
 """Distance of an arm that still stands where its last motion has ended, in those of noise."""

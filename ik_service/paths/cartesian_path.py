@@ -33,8 +33,7 @@ from ik_service.solvers.collision_test import CollisionTest
 
 TURN_PER_METRE = 3.5
 """Rotation in a step [rad] for each metre of its largest length, as with MoveIt."""
-MOST_POSES = 20_000
-"""Poses of a path, at most."""
+MOST_POSES = 20_000  # poses of a path, at most
 _SMALLEST = 1e-9  # length [m] and angle [rad] of a line that has none
 
 

@@ -28,14 +28,9 @@ if TYPE_CHECKING:
     from mujoco import MjModel, MjSpec
 
 
-FULL_EFFORT_TIME = 0.01
-"""Lag at top speed from which on the full effort is used [s]."""
-
-ROTOR_TIME = 0.01
-"""Time that a rotor without a load needs to top speed at full effort [s]."""
-
-FRICTION_SHARE = 0.01
-"""Share of the effort that friction takes at top speed."""
+FULL_EFFORT_TIME = 0.01  # lag at top speed from which on the full effort is used [s]
+ROTOR_TIME = 0.01  # time that a rotor without a load needs to top speed at full effort [s]
+FRICTION_SHARE = 0.01  # share of the effort that friction takes at top speed
 
 _STARTING_TIME = 0.1  # to top speed, for drives of unknown strength [s]
 _RESERVE = 2.0  # of drives of unknown strength, against gravity
@@ -89,8 +84,7 @@ def sufficient_effort(speed: np.ndarray, inertia: np.ndarray, gravity: np.ndarra
     return _RESERVE * gravity + inertia * speed / _STARTING_TIME
 
 
-TIME_STEP = 0.001
-"""Length of a step of the physics, and of the servos [s]."""
+TIME_STEP = 0.001  # length of a step of the physics, and of the servos [s]
 
 _FALLBACK_SPEED = 1.0  # of a joint without a velocity limit [rad/s]
 _FALLBACK_LINEAR_SPEED = 0.1  # [m/s]
@@ -317,8 +311,7 @@ def _inertia_remarks(completed: CompletedInertias) -> Iterator[str]:
             yield f'{what}: {listed(links)}'
 
 
-SMOOTHING = 0.005
-"""Time constant of the accelerations that are fed forward [s]."""
+SMOOTHING = 0.005  # time constant of the accelerations that are fed forward [s]
 
 _SMOOTHING_SHARE = -math.expm1(-TIME_STEP / SMOOTHING)
 

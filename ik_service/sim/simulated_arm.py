@@ -19,8 +19,7 @@ from ik_service.sim.engine import DriveLimits, Engine, FirstOrderEngine
 
 # How far the given position of a mimic joint may be from where it follows to [rad] or [m].
 DEFAULT_ENGINE = 'first_order'
-ENGINES = (DEFAULT_ENGINE, 'mujoco')
-"""Names of the engines: without mass, and with physics."""
+ENGINES = (DEFAULT_ENGINE, 'mujoco')  # names of the engines: without mass, and with physics
 
 
 def make_engine(

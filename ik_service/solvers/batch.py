@@ -31,8 +31,7 @@ from ik_service.solvers.result import HINTED, IkResult, IkStatus, outcome_text
 from ik_service.solvers.solver import prepared, Solver
 from ik_service.solvers.task import BatchTargets, Task
 
-LARGEST_ROUND = 256
-"""Rows that are solved and tested together: between rounds, a batch can end."""
+LARGEST_ROUND = 256  # rows that are solved and tested together: between rounds, a batch can end
 _MOST_THREADS = 1024  # far above the cores of any machine
 # Time after which a thread comes back from the kernels between two targets: only then can Ctrl-C,
 # or a failure elsewhere, end the batch [ns].

@@ -16,8 +16,7 @@ from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.joint_space import JointSpace
 
-Bodies: TypeAlias = tuple[str, str]
-"""Names of two bodies."""
+Bodies: TypeAlias = tuple[str, str]  # names of two bodies
 
 
 class CollisionTest(Protocol):

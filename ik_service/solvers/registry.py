@@ -26,8 +26,7 @@ _BY_METHOD = {
     LimitStrategy.PENALTY: LimitStrategy.PENALTY_IN_COST,
 }
 _DEFAULTS = IkOptions()
-REGISTERED: dict[str, SolverSpec] = {}
-"""Solvers of users, by name."""
+REGISTERED: dict[str, SolverSpec] = {}  # solvers of users, by name
 LOADED_MODULES: dict[str, None] = {}
 """Names of the modules that have been imported for their solvers, in order."""
 _FUNCTIONS = {

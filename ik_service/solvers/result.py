@@ -27,8 +27,7 @@ class IkStatus(Enum):
         return list(IkStatus).index(self)
 
 
-HINTED = (IkStatus.NO_SOLUTION, IkStatus.TIMED_OUT)
-"""Outcomes that another task may change."""
+HINTED = (IkStatus.NO_SOLUTION, IkStatus.TIMED_OUT)  # outcomes that another task may change
 
 
 @dataclass(frozen=True)

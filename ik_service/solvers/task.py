@@ -22,8 +22,7 @@ from ik_service.model.geometry.solids import lengths, Region
 
 PARAMETERIZATIONS = ('rotation_vector', 'euler_xyz')
 """Angles that tolerances of the orientation can be about, in the order of their numbers."""
-BLOCK_ROWS = 11
-"""Rows of four numbers in which a kernel takes the target of a tip."""
+BLOCK_ROWS = 11  # rows of four numbers in which a kernel takes the target of a tip
 _GIMBAL_LOCK = 1e-9
 
 

@@ -27,8 +27,7 @@ from ik_service.ros.demo.take_over import MOTIONS, STOPPED
 POSITION_TOLERANCE = 1e-3
 """Position error of the measured pose up to which a target counts as reached [m]."""
 
-ORIENTATION_TOLERANCE = np.radians(0.5)
-"""Orientation error up to which it does [rad]."""
+ORIENTATION_TOLERANCE = np.radians(0.5)  # orientation error up to which it does [rad]
 
 _PATIENCE = 20.0  # with a target [s]
 _AT_REST = 2e-3  # speed of the fastest joint [rad/s] or [m/s]

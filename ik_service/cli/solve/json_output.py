@@ -17,8 +17,7 @@ from ik_service.cli.solve.request import Request
 from ik_service.common.quaternions import quaternion_xyzw_from_rotation
 from ik_service.solvers.result import IkTrace
 
-FORMAT = 1
-"""Number of the format; it grows when a name or a meaning in it changes."""
+FORMAT = 1  # number of the format; it grows when a name or a meaning in it changes
 
 
 def json_text(request: Request, outcomes: Sequence[Outcome | Refusal], traced: bool) -> str:

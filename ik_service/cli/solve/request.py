@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from ik_service.collision.checker import CollisionChecker
 
 
-POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
-"""Task weights that leave the orientation free."""
+POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)  # task weights that leave the orientation free
 _MOST_REMARKS = 10  # more would push the answer off the screen
 
 

@@ -22,8 +22,7 @@ import numpy as np
 
 from ik_service.common.quaternions import normalized_quaternion, rotation_from_quaternion_xyzw
 
-MOST_TRIANGLES = 2_000_000
-"""Triangles of a file, at most; as many as an STL file of 100 MiB holds."""
+MOST_TRIANGLES = 2_000_000  # triangles of a file, at most; as many as an STL file of 100 MiB holds
 
 _MAGIC, _JSON, _BIN = b'glTF', b'JSON', b'BIN\0'  # of a binary file, and of its chunks
 _POINTS, _TRIANGLES, _STRIP, _FAN = 0, 4, 5, 6  # modes of primitives; 1 to 3 are lines

@@ -29,8 +29,7 @@ Arms are light tubes around heavy drives, together about as dense as water: with
 our UR5e weigh 0.97, those of our Panda 1.30 of the masses in their descriptions.
 """
 
-NOMINAL_MASS = 0.1
-"""Mass of a part that moves and has neither inertia nor shape, as a ball [kg]."""
+NOMINAL_MASS = 0.1  # mass of a part that moves and has neither inertia nor shape, as a ball [kg]
 
 _KEPT = ('link', 'joint', 'mujoco')
 _SIZES = {

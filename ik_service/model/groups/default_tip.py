@@ -42,8 +42,7 @@ _SERVING = (
 )  # fmt: skip
 """Words of links that serve the robot, and are not placed."""
 
-ORDINARY = len(_BEST)
-"""Rank of a link whose name says nothing."""
+ORDINARY = len(_BEST)  # rank of a link whose name says nothing
 _LAST = ORDINARY + 1
 
 

@@ -150,8 +150,7 @@ def _top_of_fixed(model: RobotModel, link: str, joints: frozenset[str]) -> str:
     return link
 
 
-MAX_TIPS = 64
-"""Most branches of a group; one with more has a fault."""
+MAX_TIPS = 64  # most branches of a group; one with more has a fault
 
 
 def resolve_groups(

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from ik_service.common.read_only import PicklableValue, read_only
 
-ORIGINS = ('srdf', 'parameter', 'known name', 'default')
-"""Sources of planning groups."""
+ORIGINS = ('srdf', 'parameter', 'known name', 'default')  # sources of planning groups
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,7 @@ from ik_service.model.groups.planning_group import PlanningGroup
 from ik_service.model.groups.srdf import EndEffector, GroupElements, Positions, Semantics
 from ik_service.model.robot_model import RobotModel
 
-DEFAULT_GROUP = 'manipulator'
-"""Name of the group of a robot about which nothing else is known."""
+DEFAULT_GROUP = 'manipulator'  # name of the group of a robot about which nothing else is known
 
 _ARM_JOINTS = 3
 

@@ -281,11 +281,8 @@ class StepClock:
         return replace(self, ratio=max(ratio, 1.0))  # shorter steps would brake more sharply
 
 
-HISTORY = 0.05
-"""Length of a window's past [s]: the lag that a controller's clock may have."""
-
-AHEAD = 0.1
-"""Shortest length of a window's future [s]."""
+HISTORY = 0.05  # length of a window's past [s]: the lag that a controller's clock may have
+AHEAD = 0.1  # shortest length of a window's future [s]
 
 DELAY, MARGIN = 1.5, 0.005
 """
@@ -294,8 +291,7 @@ ticks are late. The next
 command then arrives before the window is played any further than its commands are final.
 """
 
-COAST = 0.05
-"""Time for which a motion goes on without new commands [s], three periods at least."""
+COAST = 0.05  # time for which a motion goes on without new commands [s], three periods at least
 
 _SPACING = 0.008  # time between points of the past, at least [s]
 

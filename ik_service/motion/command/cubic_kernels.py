@@ -14,8 +14,7 @@ from ik_service.jit.entry import entry_point
 
 _MOMENTS = 5  # moments at which two motions are compared
 
-INSTANT = 0.25e-3
-"""Time in which a change of the acceleration within the jerk is no leap [s]."""
+INSTANT = 0.25e-3  # time in which a change of the acceleration within the jerk is no leap [s]
 
 
 @short_inlined_kernel

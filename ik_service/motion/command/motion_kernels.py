@@ -18,8 +18,7 @@ import numpy as np
 from ik_service.jit.compile import short_inlined_kernel, short_kernel
 from ik_service.jit.entry import entry_point
 
-FULL_SPEED = 1.0 - 1e-9
-"""Share of a bound that is used; the rest is room for rounding."""
+FULL_SPEED = 1.0 - 1e-9  # share of a bound that is used; the rest is room for rounding
 
 SHORTEST_TICK = 5e-4
 """Half a period of the fastest rate [s]: within it a command that has arrived can be at rest."""

@@ -18,8 +18,7 @@ from ik_service.motion.command.cubic_kernels import cubic_kernels, INSTANT
 from ik_service.motion.command.gate import JointBounds
 from ik_service.motion.command.vector_kernels import LONGEST_SLOWING
 
-TAKEN_UP = 0.004
-"""Time after sending within which a controller takes up a trajectory [s]."""
+TAKEN_UP = 0.004  # time after sending within which a controller takes up a trajectory [s]
 
 CYCLE = 0.002
 """Time in which a change of speed within the acceleration is no leap: a controller's cycle [s]."""

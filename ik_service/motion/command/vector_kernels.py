@@ -24,8 +24,7 @@ was another one than asked for because of the jerk.
 """
 ROWS_OF_STATE = 16
 
-LOWER, UPPER, VELOCITY, ACCELERATION, JERK = range(5)
-"""Rows of the bounds on the motion."""
+LOWER, UPPER, VELOCITY, ACCELERATION, JERK = range(5)  # rows of the bounds on the motion
 ROWS_OF_BOUNDS = 5
 
 GOOD, NOT_FINITE, OUTSIDE, TOO_FAST, TOO_SUDDEN, TOO_JERKY, SHOWN = range(7)

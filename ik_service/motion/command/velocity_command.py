@@ -12,14 +12,9 @@ import numpy as np
 
 from ik_service.motion.command.motion_limits import clamped, MotionLimits
 
-GAIN = 4.0
-"""Share of the measured error that is corrected in a second [1/s]."""
-
-CORRECTION = 0.2
-"""Largest correction, as a share of the highest speed that is allowed."""
-
-FAREWELL = 0.5
-"""Time for which zeros are repeated at the end [s]."""
+GAIN = 4.0  # share of the measured error that is corrected in a second [1/s]
+CORRECTION = 0.2  # largest correction, as a share of the highest speed that is allowed
+FAREWELL = 0.5  # time for which zeros are repeated at the end [s]
 
 _SHARE = 0.1
 """Share of the acceleration and of the jerk that is left for changes of the correction."""

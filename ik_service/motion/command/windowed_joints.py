@@ -20,11 +20,8 @@ How late the motion is executed [s]: to the next window, and one that comes a li
 from the beginning of a window to its first point [s]: the longer, the less changes a late window.
 """
 
-INTERVAL = 0.05
-"""Time between two windows [s], a period of the commands at least."""
-
-BLENDED_HISTORY = LAG + 0.01
-"""Length of a window's past [s]."""
+INTERVAL = 0.05  # time between two windows [s], a period of the commands at least
+BLENDED_HISTORY = LAG + 0.01  # length of a window's past [s]
 
 
 class BlendedWindows:

@@ -82,8 +82,7 @@ class ServoSettings:
         return np.minimum(self.margins, _LARGEST_MARGIN * (upper - lower))
 
 
-HIGHEST = 1e3
-"""Size of a number from which it can be no command."""
+HIGHEST = 1e3  # size of a number from which it can be no command
 
 _AXES = ('linear.x', 'linear.y', 'linear.z', 'angular.x', 'angular.y', 'angular.z')
 

@@ -175,5 +175,4 @@ _SINGULARITIES = (
     (LEAVING, LEAVING_SINGULARITY),
 )
 
-ServoAim = ServoGoal
-"""Former name, which programs of users import."""
+ServoAim = ServoGoal  # former name, which programs of users import

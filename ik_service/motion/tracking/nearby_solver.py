@@ -27,8 +27,7 @@ from ik_service.solvers.registry import DEFAULT_SOLVER
 from ik_service.solvers.result import IkResult
 from ik_service.solvers.solver import Solver
 
-NEAR = 0.1
-"""Motion of a joint from one target to the next that is no leap, at most [rad] or [m]."""
+NEAR = 0.1  # motion of a joint from one target to the next that is no leap, at most [rad] or [m]
 
 _ASIDE = 0.5  # distance of the solution from where the step leads, as a share of the step, at most
 _SLOW = 0.25  # velocity limit, as a share of the highest, below which a joint is spared

@@ -58,8 +58,7 @@ def fit_motion(times, offsets, quadratic, noise, most, motion):
             motion[:, 3 * part : 3 * part + 3] = 0.0
 
 
-VELOCITY, ACCELERATION = range(2)
-"""Rows of the bounds of a motion."""
+VELOCITY, ACCELERATION = range(2)  # rows of the bounds of a motion
 
 
 @short_kernel

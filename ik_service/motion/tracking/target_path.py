@@ -134,8 +134,7 @@ class TimedPostures:
         return TimedRows(self._times[chosen], self._points[chosen], self._nears[chosen])
 
 
-KEPT = 0.15
-"""Time for which passed postures are needed [s]."""
+KEPT = 0.15  # time for which passed postures are needed [s]
 
 _SPACING, _HALF, _AHEAD = 0.02, 3, 40
 """

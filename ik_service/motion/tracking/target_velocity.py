@@ -68,8 +68,7 @@ class TargetTimes:
         return min(stamp if agree else stamp + shortest, arrived)
 
 
-LONGEST_AHEAD = 0.12
-"""Time for which a target is believed to go on, at most [s]."""
+LONGEST_AHEAD = 0.12  # time for which a target is believed to go on, at most [s]
 
 _INTERVALS = 2.2
 """
@@ -149,8 +148,7 @@ class TargetMotion:
         return not self.velocity.any()
 
 
-AT_REST = TargetMotion()
-"""Target that does not move."""
+AT_REST = TargetMotion()  # target that does not move
 
 
 class TargetVelocity:

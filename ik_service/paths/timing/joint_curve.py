@@ -291,8 +291,7 @@ def _deviations(q: np.ndarray, s: np.ndarray) -> np.ndarray:
     return away
 
 
-ROUNDING = 1e-10
-"""Excess over a limit that counts as on it [rad] or [m]."""
+ROUNDING = 1e-10  # excess over a limit that counts as on it [rad] or [m]
 
 _BESIDE = 1e-6  # how far beyond a limit rows may lie that are meant to be within
 # Slope of a joint towards its limit, by the distance and the length of a segment: up to 2.5 a

@@ -89,13 +89,11 @@ def _acceleration_constraint(constraint: Any, limits: np.ndarray) -> Any:  # noq
     return made
 
 
-TIMINGS = ('auto', 'built_in', 'toppra')
-"""Timings to choose from; 'auto' is 'built_in'."""
+TIMINGS = ('auto', 'built_in', 'toppra')  # timings to choose from; 'auto' is 'built_in'
 
 Motion = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """(k,) times, and (k, n) positions, velocities and accelerations."""
-Pace = np.ndarray | None
-"""(k−1,) largest ṡ in the segments; None for no bound."""
+Pace = np.ndarray | None  # (k−1,) largest ṡ in the segments; None for no bound
 
 # Largest velocity and acceleration of a motion from rest to rest by a polynomial of degree 5, of
 # length and duration 1.

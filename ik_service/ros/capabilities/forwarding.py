@@ -28,8 +28,7 @@ from ik_service.ros.common.actions import ThreadSafeActionClient
 from ik_service.ros.motion.follower_interface import FollowerInterface
 from ik_service.ros.motion.followers import Followers
 
-PATIENCE = 3.0
-"""Time without the controller's action after which a trajectory fails [s]."""
+PATIENCE = 3.0  # time without the controller's action after which a trajectory fails [s]
 
 _RETRY = 2.0
 """Time after which a controller that does not agree to cancel is asked again [s]; and for the

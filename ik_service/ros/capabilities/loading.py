@@ -16,8 +16,7 @@ from ik_service.ros.capabilities.scene import SceneCapability
 from ik_service.ros.capabilities.servo import ServoInterface
 from ik_service.ros.capabilities.trajectory_actions import TrajectoryActions
 
-GROUP = 'ik_service.capabilities'
-"""Group of the entry points."""
+GROUP = 'ik_service.capabilities'  # group of the entry points
 
 BUILT_IN: tuple[MakeCapability, ...] = (TrajectoryActions, ServoInterface, SceneCapability)
 """Capabilities of this package."""

@@ -44,8 +44,7 @@ from ik_service.ros.motion.follower_interface import FollowerInterface
 from ik_service.ros.motion.followers import Followers
 from ik_service.ros.motion.parameters import check_servo, servo_settings
 
-Noted = tuple[ServoCommand, str]
-"""A command, and a remark about it; empty for none."""
+Noted = tuple[ServoCommand, str]  # a command, and a remark about it; empty for none
 
 _DISPLACEMENTS = 'displacements are ignored, as MoveIt Servo does; velocities count'
 

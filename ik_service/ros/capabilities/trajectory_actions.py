@@ -40,8 +40,7 @@ from ik_service.ros.common.actions import DeferredActionServer, ThreadSafeAction
 from ik_service.ros.motion.follower_interface import FollowerInterface
 from ik_service.ros.motion.parameters import controller_action, REPLACE_GOALS, TRAJECTORY_ACTION
 
-Message = Any
-"""Message of an action; rclpy has no types for them."""
+Message = Any  # message of an action; rclpy has no types for them
 
 
 class ActionGoals(ABC):

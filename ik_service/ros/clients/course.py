@@ -18,8 +18,7 @@ from ik_service.ros.clients.calls import Calls
 from ik_service.ros.clients.ik_batch import IkBatch
 from ik_service.ros.clients.question import IkClientError, NoServerError, Question
 
-MOST_TRIES = 3
-"""Number of times that an unanswered call is made."""
+MOST_TRIES = 3  # number of times that an unanswered call is made
 _TURN = 0.1  # time from a request to its response for which the blocks are made [s]
 _SMALLEST, _FIRST = 16, 100  # poses of a block
 _HEAD_START = 1.0  # of the service that is preferred, where the other is found first [s]

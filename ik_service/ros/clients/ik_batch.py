@@ -15,8 +15,7 @@ from rclpy.task import Future
 from ik_service.exceptions import ArgumentError
 from ik_service.ros.clients.question import BatchCancelledError, IkClientError
 
-UNANSWERED = 0
-"""Error code of a pose before its answer has come."""
+UNANSWERED = 0  # error code of a pose before its answer has come
 PREEMPTED, SUCCESS = -7, 1
 
 

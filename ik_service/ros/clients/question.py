@@ -37,8 +37,7 @@ class NoServerError(IkClientError):
 
 _RIGID = 1e-3  # how far from the identity R Rᵀ may be
 
-Poses = ArrayLike | Sequence[PoseStamped]
-"""(N, 4, 4) matrices, or messages."""
+Poses = ArrayLike | Sequence[PoseStamped]  # (N, 4, 4) matrices, or messages
 
 
 @dataclass(frozen=True)

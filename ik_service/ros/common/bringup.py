@@ -71,8 +71,7 @@ CONTROL_ARGUMENTS = {
 ARGUMENTS = {**ROBOT_ARGUMENTS, **CONTROL_ARGUMENTS}
 """Arguments of ik_service.launch.py that are empty by default."""
 
-STATE_PUBLISHER = 'robot_state_publisher'
-"""Argument of ik_service.launch.py that is true or false."""
+STATE_PUBLISHER = 'robot_state_publisher'  # argument of ik_service.launch.py that is true or false
 
 CONTROLLER_TOPICS = {
     'joint_command': '',

@@ -21,8 +21,7 @@ from rclpy.serialization import deserialize_message
 
 from ik_service.exceptions import ArgumentError
 
-MOST_ELEMENTS = 200_000
-"""Elements of a message that become Python objects."""
+MOST_ELEMENTS = 200_000  # elements of a message that become Python objects
 
 _NUMBERS = {
     'boolean': '?', 'octet': 'B', 'int8': 'b', 'uint8': 'B', 'int16': 'h', 'uint16': 'H',

@@ -20,8 +20,7 @@ from ik_service.exceptions import ArgumentError, NoTransformError
 from ik_service.ros.common.conversions import matrix_from_transform
 from ik_service.ros.requests.errors import ErrorCode, RequestError
 
-DEFAULT_TIMEOUT = 1.0
-"""Age beyond which a transform is not used [s]."""
+DEFAULT_TIMEOUT = 1.0  # age beyond which a transform is not used [s]
 
 # Best effort, which receives from publishers of either kind.
 _TF_QOS = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 PAUSE_TOPIC = 'ik_demo/pause'
 """Topic on which the demo says why it is paused; an empty text while it is not."""
-RESUME_SERVICE = 'ik_demo/resume'
-"""Service with which it goes on."""
+RESUME_SERVICE = 'ik_demo/resume'  # service with which it goes on
 
 STOPPED = 'the arm was stopped'
 TARGET = 'another client has published a target'

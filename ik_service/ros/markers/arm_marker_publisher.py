@@ -153,8 +153,7 @@ def _cube(side: float) -> Vector3:
     return Vector3(x=side, y=side, z=side)
 
 
-TRAIL_LENGTH = 400
-"""Largest number of points of the trail."""
+TRAIL_LENGTH = 400  # largest number of points of the trail
 
 _RATE = 25.0  # of the checks whether something has changed [Hz]
 _SPACING = 0.004  # of the trail's points, as a share of the arm's size

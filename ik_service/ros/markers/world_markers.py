@@ -41,12 +41,10 @@ from ik_service.ros.common.qos import MARKERS_QOS
 from ik_service.ros.markers.marker_messages import color_message, locked_marker, point
 from ik_service.ros.scene.collision_world import CollisionWorld
 
-AnyShape = Shape | Geometry
-"""Shape of an object, or of a link as the URDF describes it."""
+AnyShape = Shape | Geometry  # shape of an object, or of a link as the URDF describes it
 _Triangulated = Capsule | Cone | Mesh
 
-PLATE = (4.0, 4.0, 0.002)
-"""Size of the plate that a plane is drawn as [m]."""
+PLATE = (4.0, 4.0, 0.002)  # size of the plate that a plane is drawn as [m]
 
 _THINNEST = 1e-6  # side of a flat box: viewers refuse 0 [m]
 
@@ -142,14 +140,12 @@ OBJECTS, ATTACHED, LINKS = 'objects', 'attached', 'colliding_links'
 CONTACTS, REMARKS = 'contacts', 'remarks'
 """Namespaces of texts: a pair of bodies in contact each, and remarks on things not shown."""
 
-MOST_SHAPES = 500
-"""Largest number of shapes that are shown."""
+MOST_SHAPES = 500  # largest number of shapes that are shown
 
 MOST_TRIANGLES = 5000
 """Largest number of triangles of all shapes together; meshes beyond it are shown as boxes."""
 
-MOST_CONTACTS = 20
-"""Largest number of pairs in contact that are named."""
+MOST_CONTACTS = 20  # largest number of pairs in contact that are named
 
 _COLORS = {OBJECTS: (0.77, 0.68, 0.54), ATTACHED: (0.36, 0.55, 0.62)}
 _COLLIDING_COLOR, _REMARK_COLOR = (0.88, 0.16, 0.13), (0.90, 0.47, 0.0)

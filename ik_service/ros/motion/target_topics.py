@@ -22,8 +22,7 @@ from ik_service.ros.motion.follower_interface import TARGET_TOPIC
 TWIST_TOPIC = 'target_twist'
 """Topic of the velocities of the targets of the default group, and last part of the others'."""
 
-MOST_FOLLOWED = 32
-"""Groups besides the default one that are followed, at most."""
+MOST_FOLLOWED = 32  # groups besides the default one that are followed, at most
 
 _TOKEN = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
 

@@ -31,8 +31,7 @@ from ik_service.common.quoting import quote, safe_repr, truncate
 from ik_service.exceptions import OptionError
 from ik_service.ros.parameters.parameter_services import wrong_type
 
-LONGEST_TEXT = 200_000
-"""Characters of the text of a mapping, at most."""
+LONGEST_TEXT = 200_000  # characters of the text of a mapping, at most
 
 _LOADER = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 _DEEPEST = 3  # collections in each other: names, fields, list of numbers

@@ -107,8 +107,7 @@ def _with_point(value: object) -> str:
     return f'{number[1]}{point}e{number[3] or "+"}{number[4]}'
 
 
-MOST = 1000
-"""Parameters that one request may name; more are refused at once."""
+MOST = 1000  # parameters that one request may name; more are refused at once
 
 Replace = Callable[[Sequence[Parameter]], Sequence[Parameter]]
 

@@ -21,12 +21,10 @@ Of the robot's links, root first, and a frame: a link and (4, 4) T_link_frame, a
 Raises :class:`~ik_service.exceptions.NoTransformError` where tf knows no transform between them.
 """
 
-MOST_REGISTERED = 20_000
-"""Frames that may be registered."""
+MOST_REGISTERED = 20_000  # frames that may be registered
 
 _LONGEST_FRAME = 1000  # characters of a frame that is looked up
-NOT_GIVEN: Mapping[str, np.ndarray] = {}
-"""No positions of virtual joints."""
+NOT_GIVEN: Mapping[str, np.ndarray] = {}  # no positions of virtual joints
 
 
 class Frames:

@@ -360,8 +360,7 @@ def start_notes(
     return notes
 
 
-THREADS = 2
-"""Requests of a service that are worked on at once."""
+THREADS = 2  # requests of a service that are worked on at once
 
 
 class BackgroundHandler(ServiceHandler):

@@ -25,8 +25,7 @@ from ik_service.robot import Robot
 from ik_service.ros.common.conversions import matrix_from_transform
 from ik_service.ros.requests.errors import RequestError
 
-MOST_JOINTS = 1000
-"""Joints with several degrees of freedom that a state may name."""
+MOST_JOINTS = 1000  # joints with several degrees of freedom that a state may name
 
 _OUT_OF_PLANE = 1e-3  # largest deviation of a planar joint's pose from its plane [m] and [rad]
 

@@ -19,8 +19,7 @@ from ik_service.ros.requests.frames import Frames
 from ik_service.ros.scene.collision_world import REQUIRE_COLLISION_CHECKING, Tests
 from ik_service.ros.scene.object_changes import attached_world, Placing
 
-MOST_ATTACHED = 100
-"""Objects that a request may attach."""
+MOST_ATTACHED = 100  # objects that a request may attach
 _MOST_TESTS = 64
 _ATTACHED = 'attached_collision_objects'
 
@@ -81,8 +80,7 @@ class Avoidance:
         return test
 
 
-UNCHECKED = Avoidance()
-"""No collision checks."""
+UNCHECKED = Avoidance()  # no collision checks
 
 
 def avoidance(

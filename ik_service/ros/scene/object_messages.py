@@ -17,8 +17,7 @@ from ik_service.exceptions import ArgumentError
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.requests.constraints import solid_primitive
 
-MOST_SUBFRAMES = 100
-"""Subframes of an object, at most."""
+MOST_SUBFRAMES = 100  # subframes of an object, at most
 
 
 def object_of(message: CollisionObject) -> tuple[np.ndarray, list[PlacedShape]]:

@@ -35,8 +35,7 @@ from ik_service.ros.requests.virtual_joints import read_multi_dof
 from ik_service.ros.scene.object_changes import operation_of, REMOVE
 from ik_service.ros.scene.world_draft import ScenePosture, SceneSettings, WorldDraft
 
-MOST_TRANSFORMS = 1_000
-"""Fixed frames of a scene, at most."""
+MOST_TRANSFORMS = 1_000  # fixed frames of a scene, at most
 
 
 def apply_scene(scene: PlanningScene, draft: WorldDraft) -> list[str]:

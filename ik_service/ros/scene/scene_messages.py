@@ -41,8 +41,7 @@ from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.requests.service_handler import write_solution
 from ik_service.ros.scene.world_draft import NO_RECORD, Record, SceneSettings
 
-ALL = (1 << 10) - 1
-"""Every component of a scene."""
+ALL = (1 << 10) - 1  # every component of a scene
 _C = PlanningSceneComponents
 
 

@@ -170,12 +170,9 @@ def path_start(
     return PathStart(posture, resolver_of(measured, state, posture, frames), notes)
 
 
-TIMEOUT = 5.0
-"""Time for the search of a request [s]."""
-LONGEST = 2.0**31 - 1.0
-"""Longest motion that fits into a message of ROS [s]."""
-TIMING = 'built_in'
-"""Timing method of paths."""
+TIMEOUT = 5.0  # time for the search of a request [s]
+LONGEST = 2.0**31 - 1.0  # longest motion that fits into a message of ROS [s]
+TIMING = 'built_in'  # timing method of paths
 
 
 class CartesianPathHandler(BackgroundHandler):

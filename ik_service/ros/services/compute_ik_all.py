@@ -20,8 +20,7 @@ from ik_service.solvers.all_solutions.finder import (
 )
 from ik_service.solvers.options import IkOptions
 
-LONGEST_SEARCH = 2.0
-"""Time after which a search ends with the solutions found [s]."""
+LONGEST_SEARCH = 2.0  # time after which a search ends with the solutions found [s]
 
 
 class AllSolutionsHandler(IkRowsHandler):

@@ -35,8 +35,7 @@ from ik_service.ros.services.compute_ik import (
 from ik_service.solvers.batch import IkBatchResult, solve_ik_batch
 from ik_service.solvers.result import IkStatus
 
-MOST_POSES = 10_000
-"""Poses of a request."""
+MOST_POSES = 10_000  # poses of a request
 _FARTHEST_POSE = 1e6  # beyond, the matrix of a pose loses its precision [m]
 
 
@@ -243,8 +242,7 @@ class IkRowsHandler(BackgroundHandler):
         self._ik = ik
 
 
-LONGEST_CALL = 2.0
-"""Time after which no further pose of a call is begun [s]."""
+LONGEST_CALL = 2.0  # time after which no further pose of a call is begun [s]
 
 
 class BatchHandler(IkRowsHandler):

@@ -94,8 +94,7 @@ def _result(holds: bool, distance: float, weight: float) -> ConstraintEvalResult
     return ConstraintEvalResult(result=bool(holds), distance=float(factor * distance))
 
 
-MOST_CONTACTS = 1000
-"""Contacts of an answer, at most."""
+MOST_CONTACTS = 1000  # contacts of an answer, at most
 
 _TYPES = {
     LINK: ContactInformation.ROBOT_LINK,

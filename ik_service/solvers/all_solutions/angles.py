@@ -15,12 +15,9 @@ import numpy as np
 
 from ik_service.jit.compile import inner_kernel
 
-DEGREE = 8
-"""Degree of the trigonometric polynomials of which samples are taken, at most."""
-ROOTS = 2 * DEGREE
-"""Roots that :func:`find_roots` finds."""
-SAMPLES = 20
-"""Number of samples; those beyond 17 show how precise they are."""
+DEGREE = 8  # degree of the trigonometric polynomials of which samples are taken, at most
+ROOTS = 2 * DEGREE  # roots that :func:`find_roots` finds
+SAMPLES = 20  # number of samples; those beyond 17 show how precise they are
 ROUNDING = 2e-14
 """Error of a polynomial that is computed from samples, as a share of its largest coefficient."""
 # How far beyond its range a cosine may lie, and how far from the unit circle a root: a value that

@@ -45,8 +45,7 @@ from ik_service.solvers.all_solutions.vectors import (
 NO_FORM, SPHERICAL_WRIST, THREE_PARALLEL, GENERAL = range(4)
 # The first two axes of an arm with a spherical wrist.
 SKEW, INTERSECTING, PARALLEL = range(3)
-MOST_STARTS = 16
-"""Number of solutions of any arm of six revolute joints, at most."""
+MOST_STARTS = 16  # number of solutions of any arm of six revolute joints, at most
 
 
 class ClosedForm(NamedTuple):

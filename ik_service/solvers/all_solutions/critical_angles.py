@@ -52,8 +52,7 @@ from ik_service.solvers.all_solutions.vectors import (
 
 SHEETS = 8
 """Postures for each angle of the parameter, one for each choice of signs in the closed form."""
-MOST_ANGLES = 2 + 2 * 4 + 2 * 2 * 4 + (1 + 3 * 2) * ROOTS
-"""Number of angles, at most."""
+MOST_ANGLES = 2 + 2 * 4 + 2 * 2 * 4 + (1 + 3 * 2) * ROOTS  # number of angles, at most
 FIRST_SAMPLE = 0.1
 """Angle of the first sample [rad]: those that people choose, such as 0, are not among them."""
 # Distance of angles that are one: roots that meet are that precise [rad].

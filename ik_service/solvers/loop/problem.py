@@ -160,8 +160,7 @@ class Problem(NamedTuple):
 
 # Numbers of `floats`, of `integers` and rows of `vectors` and `sixes` that every problem has.
 _FLOATS, _VECTORS, _SIXES = 89, 18, 6
-INTEGERS = 21
-"""Numbers of ``integers``, which those of a tree share."""
+INTEGERS = 21  # numbers of ``integers``, which those of a tree share
 
 
 def settings_views(floats: np.ndarray, integers: np.ndarray) -> Settings:

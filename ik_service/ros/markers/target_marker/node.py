@@ -188,8 +188,7 @@ def _ball(size: float) -> InteractiveMarkerControl:
 HOME = 'home'
 TO_TIP = 'to_tip'
 POSITION_ONLY = 'position_only'
-SOLVER = 'solver:'
-"""Commands of the entries; the last is followed by a solver's name."""
+SOLVER = 'solver:'  # commands of the entries; the last is followed by a solver's name
 
 
 def menu_entries(solvers: Sequence[str], solver: str, position_only: bool) -> list[MenuEntry]:

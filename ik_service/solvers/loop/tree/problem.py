@@ -38,8 +38,7 @@ from ik_service.solvers.loop.problem import (
 
 TARGET, REGION, POINT, EXTENTS, TOLERANCES = 12, 21, 30, 33, 36
 KIND, TURNING, END, GOAL_SIZE = 39, 40, 41, 43
-EXACT, ROTATION_VECTOR, EULER_XYZ, FREE = range(4)
-"""Kinds of orientation."""
+EXACT, ROTATION_VECTOR, EULER_XYZ, FREE = range(4)  # kinds of orientation
 
 
 class TreeProblem(NamedTuple):
