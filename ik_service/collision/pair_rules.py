@@ -252,7 +252,15 @@ def left_out_text(checker: CollisionChecker) -> str:
     reasons: dict[str, list[str]] = {}
     for pair, reason in checker.disabled_pairs.items():
         reasons.setdefault(reason or 'by the SRDF', []).append(' – '.join(sorted(pair)))
-    return '; '.join(f'{reason}: {_listed(pairs)}' for reason, pairs in reasons.items())
+    description = checker.robot.description
+    seen, solid = (
+        dict.fromkeys(link for link, _ in description.elements_of_links(tag))
+        for tag in ('visual', 'collision')
+    )
+    bare = [link for link in seen if link not in solid]
+    if bare:
+        reasons['visible, but without a collision shape'] = bare
+    return '; '.join(f'{reason}: {_listed(links)}' for reason, links in reasons.items())
 
 
 def home_text(checker: CollisionChecker) -> str:

@@ -152,6 +152,14 @@ def test_a_collision_at_home_is_checked_for_and_told():
     assert home_text(allowed) == ''
 
 
+def test_links_that_are_seen_but_have_no_collision_shape_are_told():
+    text = folding_arm_xml()
+    for tag in ('<collision>', '</collision>'):
+        text = text.replace(tag, tag.replace('collision', 'visual'), 1)
+    told = left_out_text(CollisionChecker(Robot.from_urdf(text)))
+    assert told == 'adjacent: inner – outer; visible, but without a collision shape: post'
+
+
 def test_links_that_one_joint_moves_against_each_other_are_left_out():
     """The fingers of a gripper touch when it is closed, at 0; their tips stand on them."""
     finger = solid('<box size="0.1 0.02 0.02"/>', '0.05 0 0')
