@@ -22,12 +22,9 @@ import numpy as np
 from ik_service.jit.compile import inner_kernel, vector_kernel
 from ik_service.solvers.all_solutions.angles import (
     DEGREE,
-    find_roots,
-    root_error,
     ROOTS,
     ROUNDING,
     SAMPLES,
-    second_degree_roots,
     write_coefficients,
 )
 from ik_service.solvers.all_solutions.closed_forms import (
@@ -39,6 +36,12 @@ from ik_service.solvers.all_solutions.closed_forms import (
     third_angles,
     wanted_wrist,
     write_pair,
+)
+from ik_service.solvers.all_solutions.real_roots import (
+    Cells,
+    MOST_ROOTS,
+    new_cells,
+    write_real_roots,
 )
 from ik_service.solvers.all_solutions.vectors import (
     cross,
@@ -52,27 +55,26 @@ from ik_service.solvers.all_solutions.vectors import (
 
 SHEETS = 8
 """Postures for each angle of the parameter, one for each choice of signs in the closed form."""
-MOST_ANGLES = 2 + 2 * 4 + 2 * 2 * 4 + (1 + 3 * 2) * ROOTS  # number of angles, at most
+MOST_ANGLES = 2 + 2 * 4 + (2 * 2 + 1 + 3 * 2) * MOST_ROOTS  # number of angles, at most
 FIRST_SAMPLE = 0.1
 """Angle of the first sample [rad]: those that people choose, such as 0, are not among them."""
 # Distance of angles that are one: roots that meet are that precise [rad].
 _SAME = 1e-7
-# How far beyond a limit a joint still is on it, and how far roots may be off [rad].
-_ON_LIMIT = 1e-9
-_COARSE = 1e-4
+# How far beyond a limit a joint is still on it, and is looked at; how far roots may be off [rad].
+_ON_LIMIT, _COARSE, _ROOM = 1e-9, 1e-4, 1e-3
 # Iterations of Newton's method on a root, at most, the distance from a limit at which it ends, and
 # the step for its slopes [rad].
-_IMPROVEMENTS = 2
+_IMPROVEMENTS = 4
 _PRECISE = 1e-11
 _STEP = 1e-6
-# Distance from the unit circle up to which a root may be an angle: one more than needed only costs
-# an evaluation. Up to the other one, it may be if it is not precise.
-_NEAR_CIRCLE = 1e-3
-_NEARBY = 0.05
-# Error of a root from which on it is not precise.
+# Error of a root from which on it is not precise, which does not matter where no posture has its
+# joint that near to the limit [rad].
 _IMPRECISE = 1e-6
-# Share of the largest coefficient that the one beyond the last, zero but for rounding, may have.
+_NEAR_LIMIT = 1e-2
+# Share of the largest coefficient that the one beyond the last, zero but for rounding, may have;
+# error of the values, as a multiple of that one, and as a share of the largest one, at least.
 _NOISE = 1e-7
+_NOISES, _LEAST_ERROR = 10.0, 2e-16
 # Amplitude of a squared distance, relative to its mean, below which it does not vary.
 _CONSTANT = 1e-9
 
@@ -115,7 +117,7 @@ class Scratch(NamedTuple):
     :ivar scales: (20,) common denominator.
     :ivar samples: (20,) values of a polynomial.
     :ivar coefficients: (2, 17) its coefficients.
-    :ivar roots: (8, 16) its roots.
+    :ivar cells: cells of a turn, to find its roots in.
     """
 
     target: np.ndarray
@@ -128,7 +130,7 @@ class Scratch(NamedTuple):
     scales: np.ndarray
     samples: np.ndarray
     coefficients: np.ndarray
-    roots: np.ndarray
+    cells: Cells
 
 
 def new_scratch() -> Scratch:
@@ -144,7 +146,7 @@ def new_scratch() -> Scratch:
         scales=np.zeros(SAMPLES),
         samples=np.zeros(SAMPLES),
         coefficients=np.zeros((2, ROOTS + 1)),
-        roots=np.zeros((8, ROOTS)),
+        cells=new_cells(),
     )
 
 
@@ -168,17 +170,23 @@ def write_critical_angles(arm, scratch, motion, angles, precise):
     _write_products(arm, scratch)
     _write_meetings(arm, scratch)
     # Its roots are precise, but those that meet, as they do where the shoulder is spherical, too.
-    count, complete, _ = _polynomial_angles(arm, scratch, angles, count)
+    largest, noise = _write_polynomial(arm, scratch)
+    clean = noise < _NOISE * largest
+    count, complete = _polynomial_angles(scratch, _LEAST_ERROR * largest, angles, count)
     for k in range(3):
         for side in range(2):
             precise[k, side] = True
             if _limited(arm, 3 + k):
                 limit = arm.lower[3 + k] if side == 0 else arm.upper[3 + k]
                 _write_limit(arm, scratch, k, limit)
-                end, clean, accurate = _polynomial_angles(arm, scratch, angles, count)
-                precise[k, side] = clean and accurate
-                count = end if precise[k, side] else count
-    return count, complete
+                largest, noise = _write_polynomial(arm, scratch)
+                precise[k, side] = noise < _NOISE * largest
+                if precise[k, side]:
+                    error = ROUNDING * largest + _NOISES * noise
+                    count, precise[k, side] = _limit_angles(
+                        arm, scratch, motion, error, 3 + k, limit, angles, count
+                    )
+    return count, clean and complete
 
 
 @vector_kernel
@@ -200,8 +208,8 @@ def write_intervals(arm, scratch, motion, count, angles, within):
     for k in range(1, count - 1):
         for sheet in range(SHEETS):
             if within[k - 1, sheet] != within[k, sheet]:
-                room = 0.25 * min(angles[k] - angles[k - 1], angles[k + 1] - angles[k])
-                angles[k] = _improved(arm, scratch, motion, angles[k], sheet, min(room, _COARSE))
+                room = 0.5 * min(angles[k] - angles[k - 1], angles[k + 1] - angles[k])
+                angles[k] = _improved(arm, scratch, motion, angles[k], sheet, min(room, _ROOM))
                 break
     return count
 
@@ -431,7 +439,7 @@ def _shoulder_angles(arm, scratch, angles, count):
             # elbow's angle.
             p = _difference((mean - k0, c, s), ds, square, ks)
             q = _difference(square, kc, (mean - k0, c, s), dc)
-            count = _unit_angles(p, q, kc * ds - ks * dc, angles, count)
+            count = _unit_angles(scratch, p, q, kc * ds - ks * dc, angles, count)
     return count
 
 
@@ -446,17 +454,18 @@ def _difference(a, factor, b, other):
 
 
 @inner_kernel
-def _unit_angles(p, q, length, angles, count):
+def _unit_angles(scratch, p, q, length, angles, count):
     """Write the angles at which the squares of two polynomials of degree 1 add up to another."""
     cc, ss = p[1] * p[1] + q[1] * q[1], p[2] * p[2] + q[2] * q[2]
-    return count + second_degree_roots(
-        p[0] * p[0] + q[0] * q[0] + 0.5 * (cc + ss) - length * length,
-        2.0 * (p[0] * p[1] + q[0] * q[1]),
-        2.0 * (p[0] * p[2] + q[0] * q[2]),
-        0.5 * (cc - ss),
-        p[1] * p[2] + q[1] * q[2],
-        angles[count : count + 4],
-    )
+    polynomial = scratch.cells.polynomial
+    for m in range(DEGREE + 1):
+        polynomial[0, m] = polynomial[1, m] = 0.0
+    polynomial[0, 0] = p[0] * p[0] + q[0] * q[0] + 0.5 * (cc + ss) - length * length
+    polynomial[0, 1] = 2.0 * (p[0] * p[1] + q[0] * q[1])
+    polynomial[1, 1] = 2.0 * (p[0] * p[2] + q[0] * q[2])
+    polynomial[0, 2], polynomial[1, 2] = 0.5 * (cc - ss), p[1] * p[2] + q[1] * q[2]
+    error = ROUNDING * (abs(polynomial[0, 0]) + 2.0 * length * length)
+    return _polynomial_angles(scratch, error, angles, count)[0]
 
 
 # Numbers p + q y, where y is the sine of the elbow's angle from where it is stretched, are pairs
@@ -662,22 +671,49 @@ def _write_meetings(arm, scratch):
 
 
 @inner_kernel
-def _polynomial_angles(arm, scratch, angles, count):
+def _write_polynomial(arm, scratch):
     """
-    Write the roots of a trigonometric polynomial from its samples.
+    Write a trigonometric polynomial from its samples.
 
-    :returns: the number of angles with these, whether the coefficients are more than rounding, and
-        whether the roots are precise.
+    :returns: the largest of its coefficients, and their error.
     """
     largest, noise = write_coefficients(arm.waves, scratch.samples, scratch.coefficients)
-    find_roots(scratch.coefficients, scratch.roots)
-    error = 0.0
-    for k in range(ROOTS):
-        x, y = scratch.roots[0, k], scratch.roots[1, k]
-        distance = abs(math.hypot(x, y) - 1.0)
-        if distance < _NEARBY:
-            error = max(error, root_error(scratch.roots, k, ROUNDING * largest))
-        if distance < _NEAR_CIRCLE:
-            angles[count] = math.atan2(y, x)
-            count += 1
-    return count, noise < _NOISE * largest, error < _IMPRECISE
+    polynomial = scratch.cells.polynomial
+    for m in range(DEGREE + 1):
+        factor = 1.0 if m == 0 else 2.0
+        polynomial[0, m] = factor * scratch.coefficients[0, DEGREE + m]
+        polynomial[1, m] = -factor * scratch.coefficients[1, DEGREE + m]
+    return largest, noise
+
+
+@inner_kernel
+def _polynomial_angles(scratch, error, angles, count):
+    """Write the roots of the polynomial; returns the number of angles, and whether all are."""
+    found, complete = write_real_roots(scratch.cells, error)
+    for k in range(found):
+        angles[count + k] = scratch.cells.roots[k, 0]
+    return count + found, complete
+
+
+@inner_kernel
+def _limit_angles(arm, scratch, motion, error, joint, limit, angles, count):
+    """
+    Write the roots of the polynomial at which a posture may meet a limit.
+
+    :returns: the number of angles with these, and whether they are all there and precise.
+    """
+    found, complete = write_real_roots(scratch.cells, error)
+    roots, first = scratch.cells.roots, count
+    for k in range(found):
+        value, off = roots[k, 0], roots[k, 1]
+        if off > _IMPRECISE:
+            if off > _COARSE:
+                return first, False
+            # The denominators have common roots, too.
+            for sheet in range(SHEETS):
+                there = _write_posture(arm, scratch, motion, value, sheet)
+                if there and abs(scratch.starts[sheet, joint] - limit) < _NEAR_LIMIT:
+                    return first, False
+        angles[count] = value
+        count += 1
+    return count if complete else first, complete
