@@ -39,6 +39,7 @@ from ik_service.solvers.all_solutions.vectors import (
     rotated_back,
     turned,
     turned_about,
+    turned_by,
     vector_at,
 )
 
@@ -511,7 +512,8 @@ def _wrist_angles(arm, starts, count):
     """Complete a start by the angles of the wrist, and a second one by its other solution."""
     axes, G, roots = arm.axes, arm.scratch, arm.scratch[16:20]
     h4, h5, h6 = vector_at(axes[3], 0), vector_at(axes[4], 0), vector_at(axes[5], 0)
-    wanted = _before_wrist(axes, starts[count], rotated(G, h6))
+    side = perpendicular(h6)
+    wanted, sideways = _before_wrist(axes, starts[count], rotated(G, h6), rotated(G, side))
     along = dot(h5, h6)
     made = first_degree_roots(
         dot(h4, h6) - along * dot(h4, h5),
@@ -519,24 +521,24 @@ def _wrist_angles(arm, starts, count):
         dot(h4, wanted) - along * dot(h4, h5),
         roots,
     )
-    side = perpendicular(h6)
     for k in range(made):
-        start = starts[count + k]
+        start, c, s = starts[count + k], math.cos(roots[k]), math.sin(roots[k])
         for i in range(3):
             start[i] = starts[count, i]
-        start[3] = angle_about(h4, turned(h6, h5, roots[k]), wanted)
+        start[3] = angle_about(h4, turned_by(h6, h5, c, s), wanted)
         start[4] = roots[k]
-        left = turned(_before_wrist(axes, start, rotated(G, side)), h4, -start[3])
-        start[5] = angle_about(h6, side, turned(left, h5, -start[4]))
+        left = turned(sideways, h4, -start[3])
+        start[5] = angle_about(h6, side, turned_by(left, h5, c, -s))
     return made
 
 
 @inner_kernel
-def _before_wrist(axes, start, v):
-    """Return a vector turned back by the first three axes."""
+def _before_wrist(axes, start, v, w):
+    """Return two vectors turned back by the first three axes."""
     for i in range(3):
-        v = turned(v, vector_at(axes[i], 0), -start[i])
-    return v
+        axis, c, s = vector_at(axes[i], 0), math.cos(start[i]), math.sin(start[i])
+        v, w = turned_by(v, axis, c, -s), turned_by(w, axis, c, -s)
+    return v, w
 
 
 @inner_kernel

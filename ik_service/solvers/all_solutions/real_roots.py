@@ -55,10 +55,12 @@ class Cells(NamedTuple):
 def _waves() -> np.ndarray:
     m, ends = np.arange(DEGREE + 1)[:, None], 2.0 * math.pi / CELLS * np.arange(CELLS)
     c, s = (wave(m * (ends + math.pi / CELLS)) for wave in (np.cos, np.sin))
-    pairs = (c, s), (-m * s, m * c)
-    pairs += tuple((-(m**2) * c, -(m**2) * s) for c, s in pairs)
-    pairs += (m**4 * c, m**4 * s), (np.cos(m * ends), np.sin(m * ends))
-    return np.array([np.vstack(pair) for pair in pairs])
+    values, slopes = np.vstack([c, s]), np.vstack([-m * s, m * c])
+    squares = np.vstack([m, m]) ** 2
+    first = np.vstack([np.cos(m * ends), np.sin(m * ends)])
+    return np.array(
+        [values, slopes, -squares * values, -squares * slopes, squares**2 * values, first]
+    )
 
 
 _WAVES = _waves()

@@ -54,6 +54,7 @@ from ik_service.solvers.all_solutions.critical_angles import (
 from ik_service.solvers.all_solutions.finder import solution_finder
 from ik_service.solvers.all_solutions.solution_finder import SolutionFinder
 
+_EACH_SHEET = np.arange(SHEETS + 1)
 # Postures that the closed form is compared with, and the difference up to which it is exact [rad].
 _POSTURES = 5
 _EXACT = 1e-7
@@ -200,11 +201,12 @@ class _SelfMotionFinder:
         padded = np.zeros((len(within) + 2, SHEETS), bool)
         padded[1:-1] = within
         sheets, ends = np.nonzero((padded[1:] != padded[:-1]).T)
-        intervals, sheets = frozen(edges[ends].reshape(-1, 2)), sheets[::2]
-        firsts = [*np.flatnonzero(np.diff(sheets, prepend=-1)).tolist(), len(sheets)]
+        intervals = frozen(edges[ends].reshape(-1, 2))
+        firsts = sheets[::2].searchsorted(_EACH_SHEET).tolist()
         branches = tuple(
-            SolutionBranch(intervals[first:end], int(sheets[first]), family)
-            for first, end in pairwise(firsts)
+            SolutionBranch(intervals[first:end], sheet, family)
+            for sheet, (first, end) in enumerate(pairwise(firsts))
+            if first < end
         )
         return SelfMotions(self._arm.parameter, branches, bool(proved))
 

@@ -43,8 +43,13 @@ def times(factor, v):
 
 @inner_kernel
 def turned(v, axis, angle):
-    """Return a vector turned about an axis through the origin (Rodrigues)."""
-    c, s = math.cos(angle), math.sin(angle)
+    """Return a vector turned about an axis through the origin."""
+    return turned_by(v, axis, math.cos(angle), math.sin(angle))
+
+
+@inner_kernel
+def turned_by(v, axis, c, s):
+    """Return a vector turned by an angle of which cosine and sine are given (Rodrigues)."""
     k = cross(axis, v)
     along = (1.0 - c) * dot(axis, v)
     return (
