@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+import math
 
 import numpy as np
 
@@ -146,8 +147,8 @@ class ServoGoal(MotionGoal):
     def _twist_towards(self, command: PoseCommand, q: np.ndarray) -> np.ndarray | None:
         """Return the twist (6,) that leads straight to a pose; None at the pose."""
         frame_error(frame_of(self._chain.forward(q)), command.frame, self._error)
-        linear = float(np.linalg.norm(self._error[:3]))
-        angular = float(np.linalg.norm(self._error[3:]))
+        linear = math.hypot(*self._error[:3])
+        angular = math.hypot(*self._error[3:])
         if max(linear, angular) < _ARRIVED:
             return None
         rates = [_APPROACH]

@@ -209,7 +209,7 @@ class NearbySolver:
         return replace(here if stay else there, status=anywhere.status)
 
     def _distance(self, q: np.ndarray, T_base_target: np.ndarray) -> float:
-        return float(np.linalg.norm(pose_error(self.chain.forward(q), T_base_target)))
+        return math.hypot(*pose_error(self.chain.forward(q), T_base_target))
 
 
 def _error(result: IkResult) -> float:

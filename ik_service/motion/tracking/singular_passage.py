@@ -12,6 +12,7 @@ whose path the tip swings least.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+import math
 
 import numpy as np
 
@@ -278,8 +279,8 @@ class SingularPassage:
             other,
             status=IkStatus.NO_SOLUTION,
             q=q,
-            position_error=float(np.linalg.norm(error[:3])),
-            orientation_error=float(np.linalg.norm(error[3:])),
+            position_error=math.hypot(*error[:3]),
+            orientation_error=math.hypot(*error[3:]),
         )
         return PosturePath(least, q[None])
 

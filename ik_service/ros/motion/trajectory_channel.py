@@ -30,10 +30,7 @@ _BLENDS = 'positions_upsampling.enable'
 """Parameter that came with those that blend a trajectory into the active one."""
 
 _AGAIN = 5.0  # time after which a controller is asked again, as its parameters can be changed [s]
-
-_PATIENCE = 3.0
-"""Time within which a controller that has come has to answer [s]; motions wait for it so long."""
-
+_PATIENCE = 3.0  # for which motions wait for the answer of a controller that has come [s]
 _UNKNOWN = '_NODE_NAME_UNKNOWN_'
 
 

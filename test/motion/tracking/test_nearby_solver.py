@@ -32,6 +32,13 @@ def test_takes_the_seed_whose_tip_is_nearest(panda, nearby):
         assert np.abs(nearby.solve(target, seeds).q - far).max() < 0.2
 
 
+def test_a_target_farther_than_numbers_can_tell_is_out_of_reach_without_a_warning(nearby, recwarn):
+    target = np.eye(4)
+    target[0, 3] = 1e308
+    assert nearby.solve(target, [READY, READY + 0.1]).status is iks.IkStatus.UNREACHABLE
+    assert not recwarn.list
+
+
 def test_finds_a_solution_elsewhere_when_there_is_none_beside_the_seed(panda, nearby):
     random = np.random.default_rng(4)
     for _ in range(50):
