@@ -18,9 +18,10 @@ the lock as well. Those marked ``alone(quiet=True)`` keep them out, too, by anot
 
 from __future__ import annotations
 
-from contextlib import contextmanager, ExitStack, suppress
+from contextlib import contextmanager, ExitStack, nullcontext, suppress
 import fcntl
 from functools import cache
+import gc
 import os
 from pathlib import Path
 import subprocess
@@ -153,6 +154,31 @@ def pytest_configure_node(node):
         stash[_folder] = TemporaryDirectory(prefix='ik_service_tests_')
         config.add_cleanup(stash[_folder].cleanup)
     node.workerinput[_FOLDER] = stash[_folder].name
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """Collect without looking for garbage among ten thousand tests again and again."""
+    folder = getattr(session.config, 'workerinput', {}).get(_FOLDER)
+    gc.disable()
+    try:
+        with _after_the_first(Path(folder)) if folder else nullcontext():
+            return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@contextmanager
+def _after_the_first(folder):
+    """Wait for the worker that collects first: what it makes of the test files is for all."""
+    collected = folder / 'collected'
+    with _locked(folder / 'collection', fcntl.LOCK_EX):
+        if not collected.exists():
+            yield
+            collected.touch()
+            return
+    yield
 
 
 @pytest.hookimpl(optionalhook=True)
