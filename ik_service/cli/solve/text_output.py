@@ -47,13 +47,13 @@ def solution_lines(request: Request, solutions: Solutions) -> list[str]:
 
 def _solution_row(request: Request, k: int, q: np.ndarray, motion: np.ndarray) -> tuple[str, ...]:
     """Return number, joint values [rad] or [m], and the largest motion from the seed."""
-    largest = int(np.argmax(np.abs(motion)))
-    return (
-        str(k + 1),
-        *(number_text(value, 4) for value in q),
-        motion_text(motion[largest], request.slides[largest]),
-        request.chain.joint_names[largest],
-    )
+    return (str(k + 1), *(number_text(value, 4) for value in q), *_largest(request, motion))
+
+
+def _largest(request: Request, motion: np.ndarray) -> tuple[str, str]:
+    """Return the largest of motions of the joints (n,) [rad] or [m], and its joint."""
+    i = int(np.argmax(np.abs(motion)))
+    return motion_text(motion[i], request.slides[i]), request.chain.joint_names[i]
 
 
 _AT_LIMIT = 1e-9  # [rad] or [m]
@@ -204,22 +204,17 @@ def _trace_row(request: Request, outcome: Outcome, row: int, iteration: int) -> 
     trace = outcome.trace
     search = int(trace.search[row])
     name = 'approach' if search == outcome.approach else str(search + 1)
-    step = trace.step[row]
-    largest = int(np.argmax(np.abs(step)))
-    motion = motion_text(step[largest], request.slides[largest])
     return (
         name,
         str(iteration),
         distance_text(trace.position_error[row]) if request.has_position else 'free',
         angle_text(trace.orientation_error[row]) if request.has_orientation else 'free',
-        f'{motion}  {request.chain.joint_names[largest]}' if iteration else 'start',
+        '  '.join(_largest(request, trace.step[row])) if iteration else 'start',
     )
 
 
 def _comparison_row(request: Request, outcome: Outcome) -> tuple[str, ...]:
     result = outcome.result
-    largest = int(np.argmax(np.abs(outcome.motion)))
-    motion = motion_text(outcome.motion[largest], request.slides[largest])
     return (
         outcome.solver,
         'solved' if result.success else result.status.name,
@@ -228,7 +223,7 @@ def _comparison_row(request: Request, outcome: Outcome) -> tuple[str, ...]:
         str(result.iterations),
         str(result.searches),
         time_text(outcome.timing.solver),
-        f'{motion}  {request.chain.joint_names[largest]}',
+        '  '.join(_largest(request, outcome.motion)),
     )
 
 
