@@ -22,6 +22,7 @@ from sensor_msgs.msg import Joy
 from ik_service.exceptions import IkServiceError
 from ik_service.motion.servo.commands import SPEED_UNITS
 from ik_service.robot import Robot
+from ik_service.ros.common.publishers import UNKNOWN
 from ik_service.ros.common.runtime import ros, spinning_node
 from ik_service.ros.motion.parameters import (
     COMMAND_IN_TYPE,
@@ -42,10 +43,6 @@ _PATIENCE = 3.0  # time that discovery takes, at most [s]
 
 OnJoystick = Callable[[Sequence[float], Sequence[int]], None]
 """Function that takes the axes and the buttons of a message of a joystick."""
-
-
-_UNKNOWN = '_NODE_NAME_UNKNOWN_'
-"""Name of a node, as rmw gives it, of which only a subscription is known yet."""
 
 
 class TeleopClient:
@@ -123,7 +120,7 @@ class TeleopClient:
             self._urdf = None
         if self._listeners is None:
             found = self._node.get_subscriptions_info_by_topic(self._twists.topic_name)
-            if any(node.node_name == _UNKNOWN for node in found):
+            if any(node.node_name == UNKNOWN for node in found):
                 return
             names = [f'{node.node_namespace.rstrip("/")}/{node.node_name}' for node in found]
             self._listeners = [

@@ -9,9 +9,13 @@ from rclpy.node import Node
 from rclpy.qos import qos_check_compatible, QoSCompatibility
 from rclpy.subscription import Subscription
 
+UNKNOWN = '_NODE_NAME_UNKNOWN_'  # name of a node of which only an end of a topic is known yet
+
 
 def full_name(namespace: str, name: str) -> str:
-    """Return the full name of a node."""
+    """Return the full name of a node, or a phrase where it is not known yet."""
+    if name == UNKNOWN:
+        return 'a node whose name is not known yet'
     return f'{namespace.rstrip("/")}/{name}'
 
 

@@ -20,7 +20,7 @@ from ik_service.motion.command.cubic_kernels import cubic_kernels
 from ik_service.motion.command.windowed_joints import BLENDED_HISTORY, WindowedJoints
 from ik_service.motion.target_follower import TargetFollower
 from ik_service.paths.trajectory import joint_trajectory as motion
-from ik_service.ros.common.publishers import full_name
+from ik_service.ros.common.publishers import full_name, UNKNOWN
 from ik_service.ros.motion.command_channels import CommandChannel, CommandedGroup, number_array
 
 _REPLACES = 'allow_trajectory_replacement'
@@ -31,7 +31,6 @@ _BLENDS = 'positions_upsampling.enable'
 
 _AGAIN = 5.0  # time after which a controller is asked again, as its parameters can be changed [s]
 _PATIENCE = 3.0  # for which motions wait for the answer of a controller that has come [s]
-_UNKNOWN = '_NODE_NAME_UNKNOWN_'
 
 
 @dataclass
@@ -122,7 +121,7 @@ class ControllerVersion:
         names = {
             full_name(info.node_namespace, info.node_name)
             for info in infos
-            if info.node_name != _UNKNOWN
+            if info.node_name != UNKNOWN
         }
         return names - {self._node.get_fully_qualified_name()}, len(infos)
 
