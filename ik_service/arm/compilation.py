@@ -288,12 +288,7 @@ class BatchPreparation:
         self._ready: set[str] = set()
 
     def finish(self, solver: Solver) -> None:
-        """
-        Return when the kernels of a solver are ready.
-
-        :param solver: the solver of a chain.
-        :raises CompilationError: they could not be compiled.
-        """
+        """Return when the kernels for a chain's solver are ready; raises CompilationError."""
         with self._turn:
             if solver.name not in self._ready:
                 self.compile(BatchKernels(solver))

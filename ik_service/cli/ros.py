@@ -40,12 +40,7 @@ examples:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """
-    Run the program.
-
-    :raises IkServiceError: the call has failed.
-    :raises SystemExit: the command line is wrong, or asked for help.
-    """
+    """Run the program; raises IkServiceError where a call fails, SystemExit for a wrong line."""
     options = _parser().parse_args(arguments)
     if options.does is _run:
         _run(options.package, options.program, options.arguments)

@@ -291,11 +291,7 @@ keys:
 
 
 def parse(arguments: Sequence[str]) -> tuple[Namespace, list[str]]:
-    """
-    Return the options, and the arguments for ROS.
-
-    :raises SystemExit: the command line is wrong, or asked for help.
-    """
+    """Return the options, and the arguments for ROS; raises SystemExit for a wrong line."""
     own, ros = split_ros_arguments(arguments)
     parser = ArgumentParser(
         prog='ik_teleop',

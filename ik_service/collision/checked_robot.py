@@ -95,11 +95,7 @@ class MeshReader:
         self._sum = 0
 
     def read(self, mesh: MeshFile) -> Mesh:
-        """
-        Return the triangles of a file, scaled.
-
-        :raises MeshError: it is missing, must not be read, is too large, or holds no triangles.
-        """
+        """Return the triangles of a file, scaled; raises MeshError for one that cannot be used."""
         if mesh not in self._meshes:
             path = self._files.find(mesh.filename)
             try:

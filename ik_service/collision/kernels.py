@@ -86,12 +86,7 @@ def separates(pair, x, y, z):
 
 @inner_kernel
 def separates_along_axes(pair, i):
-    """
-    Return whether two outlines are apart on an axis of one, or towards the other's origin.
-
-    :param pair: (2, 17) the outlines.
-    :param i: which one.
-    """
+    """Return whether a pair (2, 17) is apart on an axis of outline i, or towards the other."""
     for k in range(0, 9, 3):
         if separates(pair, pair[i, k], pair[i, k + 1], pair[i, k + 2]):
             return True

@@ -41,11 +41,7 @@ def cache_folder() -> Path | None:
 
 
 def read_checked(path: Path) -> bytes | None:
-    """
-    Return the content of a file that :func:`write_checked` wrote; None when it is damaged.
-
-    :raises OSError: it cannot be read.
-    """
+    """Return what :func:`write_checked` wrote, None where damaged; raises OSError."""
     content = read_regular(path, _LONGEST)
     body = len(_MAGIC) + _DIGEST_SIZE
     payload = content[body:]

@@ -146,11 +146,7 @@ def _with_less_effort(compile_for: Callable, vectorize: bool) -> Callable:
 
 
 def inner_kernel(function: Callable) -> Callable:
-    """
-    Compile a function that only kernels call.
-
-    :returns: the compiled function.
-    """
+    """Compile a function that only kernels call."""
     return numba.njit(function, **_INNER)
 
 
@@ -167,11 +163,7 @@ def inlined_kernel(function: Callable) -> Callable:
 
 
 def short_inlined_kernel(function: Callable) -> Callable:
-    """
-    Compile a function into every :func:`short_kernel` that calls it.
-
-    :returns: the compiled function.
-    """
+    """Compile a function into every :func:`short_kernel` that calls it."""
     return numba.njit(function, **_EXACT_INLINED)
 
 

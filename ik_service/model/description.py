@@ -60,11 +60,7 @@ class XmlDocument:
     remarks: tuple[str, ...]
 
     def label(self, element: Element) -> str:
-        """
-        Return an element as messages name it: by its name, or else by its line.
-
-        :param element: on the first three levels of the tree.
-        """
+        """Return an element, on the first three levels, as messages name it: by name or line."""
         name = element.get('name', '').strip()
         return (
             named(element.tag, name) if name else f'<{element.tag}> at line {self.lines[element]}'

@@ -197,21 +197,13 @@ class RealTimeSimulation:
         return self._faults
 
     def set_arm(self, arm: SimulatedArm) -> None:
-        """
-        Replace the arm.
-
-        :raises UnknownJointError: it does not have the joint that shall be stuck.
-        """
+        """Replace the arm; raises UnknownJointError where the stuck joint is not of it."""
         with self._lock:
             arm.block(self._faults.stuck_joint)
             self._arm = arm
 
     def set_faults(self, faults: FaultSettings) -> None:
-        """
-        Replace the injected faults.
-
-        :raises UnknownJointError: the arm does not have the joint that shall be stuck.
-        """
+        """Replace the injected faults; raises UnknownJointError for a stuck joint."""
         with self._lock:
             if self._arm is not None:
                 self._arm.block(faults.stuck_joint)
@@ -234,12 +226,7 @@ class RealTimeSimulation:
             return True
 
     def command(self, command: JointCommand, now: float) -> None:
-        """
-        Send a command to the arm.
-
-        :param command: names, positions [rad] or [m] and speeds [rad/s] or [m/s], as
-            :meth:`.SimulatedArm.command` takes them.
-        """
+        """Send a command to the arm, as :meth:`.SimulatedArm.command` takes it."""
         with self._lock:
             if self._is_interrupted(command, now):
                 return

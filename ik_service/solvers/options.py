@@ -92,12 +92,7 @@ def check_number(name: str, value: object, zero: bool = False) -> float:
 
 
 def nanoseconds(seconds: float) -> int:
-    """
-    Return a time-out in nanoseconds, at least 1.
-
-    :param seconds: the time-out [s].
-    :raises OptionError: it is not a number that a time-out can be.
-    """
+    """Return a time-out [s] in nanoseconds, at least 1; raises OptionError for none."""
     check_number('timeout', seconds)
     return max(1, int(seconds * 1e9))
 

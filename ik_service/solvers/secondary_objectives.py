@@ -183,11 +183,7 @@ def choose_objective(chain: KinematicChain, options: IkOptions) -> Objective:
 
 
 def task_rank(chain: KinematicChain, weights: tuple[float, ...]) -> int:
-    """
-    Return the generic rank of the Jacobian of a task: the components it can fulfil at once.
-
-    :param weights: (6,) of the task; 0 frees an axis.
-    """
+    """Return the generic rank of a task's Jacobian by its weights (6,): components met at once."""
     lower, upper = chain.sampling_bounds()
     postures = np.random.default_rng(0).uniform(lower, upper, (_POSTURES, chain.n))
     matrices = [chain.jacobian(q) for q in postures]

@@ -584,11 +584,7 @@ def solve_free(
 def _answer(
     best: IkResult, bodies: Bodies | None, results: Sequence[IkResult], spent: int
 ) -> IkResult:
-    """
-    Return the answer of a solve, with the effort of all its parts.
-
-    :param spent: time that they and the test have taken [ns].
-    """
+    """Return the answer of a solve, with the effort of all parts, and the time spent [ns]."""
     changes: dict[str, Any] = {'solve_time': spent * 1e-9}
     if bodies is not None:
         changes.update(status=IkStatus.IN_COLLISION, collision=bodies)

@@ -87,12 +87,7 @@ class TreeTargets:
         return targets
 
     def check(self, packed: np.ndarray) -> None:
-        """
-        Check the poses of packed targets, as kernels do.
-
-        :param packed: (11t, 4).
-        :raises ArgumentError: one is not rigid; names the tip.
-        """
+        """Check packed targets (11t, 4), as kernels do; raises ArgumentError, naming the tip."""
         for i, tip in enumerate(self._tips):
             first = BLOCK_ROWS * i
             check_transform(packed[first : first + 4], _argument(tip))

@@ -266,11 +266,7 @@ def _perform(
 
 
 def _wait_for_plans(client: DemoClient, check: Callable[[], None]) -> None:
-    """
-    Wait until motions can be planned.
-
-    :raises NotReadyError: the node plans none, and says why, or it is not ready in time.
-    """
+    """Wait until motions can be planned; raises NotReadyError, which says why not."""
     deadline = time.monotonic() + _PLANS_PATIENCE
     while not client.plans.is_ready():
         check()

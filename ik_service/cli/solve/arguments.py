@@ -98,12 +98,7 @@ ALL = 'all'
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
-    """
-    Parse a command line.
-
-    :raises UsageError: the command line is invalid.
-    :raises SystemExit: it asked for help, which is printed.
-    """
+    """Parse a command line; raises UsageError, or SystemExit where it asks for help."""
     _load_solvers(words)
     # argparse takes -1e-3 and -inf for options, but no word that starts with a space.
     arguments = _parser().parse_args([f' {w}' if is_number(w) else w for w in words])

@@ -295,11 +295,7 @@ class ArmRequest:
 
 
 def read_chain(arguments: Namespace) -> tuple[Path, KinematicChain]:
-    """
-    Read the robot of a command line.
-
-    :raises IkServiceError: a description is faulty, or there is no such file, link or group.
-    """
+    """Read the robot of a command line; raises IkServiceError for a fault, or no such link."""
     path, tip, group = Path(arguments.urdf), arguments.tip_link, arguments.group
     if group is not None and (arguments.base_link or tip):
         raise UsageError('--group brings its own links: leave out --base-link and --tip-link')

@@ -77,11 +77,7 @@ class Request(ArmRequest):
 
 
 def read_request(arguments: Namespace) -> Request:
-    """
-    Read the request of a command line.
-
-    :raises IkServiceError: a value is invalid; the message names it and the valid ones.
-    """
+    """Read the request of a command line; raises IkServiceError, naming the valid values."""
     urdf, chain = read_chain(arguments)
     options = _options(arguments)
     T, origin = _target(arguments, chain)
@@ -110,11 +106,7 @@ def read_request(arguments: Namespace) -> Request:
 
 
 def collision_checker(arguments: Namespace, chain: KinematicChain) -> CollisionChecker | None:
-    """
-    Return the test that solutions have to pass; None for no test.
-
-    :raises MissingExtraError: the extra ``collision`` is not installed.
-    """
+    """Return the test that solutions have to pass, None for no test; raises MissingExtraError."""
     if not arguments.avoid_collisions:
         return None
     from ik_service.collision.checker import CollisionChecker
@@ -305,11 +297,7 @@ class PathRequest(ArmRequest):
 
 
 def read_path_request(arguments: Namespace) -> PathRequest:
-    """
-    Read the request of a command line with ``--path``.
-
-    :raises IkServiceError: a value is invalid; the message names it and the valid ones.
-    """
+    """Read the request of a line with ``--path``; raises IkServiceError for a value."""
     urdf, chain = read_chain(arguments)
     targets = read_poses(arguments.path)
     seed = given_posture(arguments.seed, chain, 'seed')

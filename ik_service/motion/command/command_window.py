@@ -334,11 +334,7 @@ class PlannedMotion:
         return q, velocity
 
     def has_ended_elsewhere(self, q: np.ndarray, now: float) -> bool:
-        """
-        Return whether it is over, and joints stand elsewhere than at its end.
-
-        :param q: (n,) where they stand [rad] or [m].
-        """
+        """Return whether it is over, and joints stand elsewhere (n,) than at its end."""
         far = np.abs(self.trajectory.positions[-1] - q) > _STANDS
         return now >= self.start + self.trajectory.duration and bool(far.any())
 
@@ -366,11 +362,7 @@ class CommandWindow:
         self._state = self._before = self._sent = self._sent_before = _State()
 
     def rested(self, joints: np.ndarray) -> np.ndarray:
-        """
-        Return which joints rest in all of the last window, or in none yet, as a mask (k,).
-
-        :param joints: (k,) their indices.
-        """
+        """Return which of joints (k,) rest in all of the last window, or in none yet."""
         sent = self._state.sent
         if sent is None:
             return np.ones(len(joints), bool)

@@ -259,12 +259,7 @@ class PathProblem:
         return max(0, n - int(np.count_nonzero(self.solver.options.task_weights)))
 
     def hurried(self, share: float, thorough: bool = False) -> Self:
-        """
-        Return the same path with less time.
-
-        :param share: share of the time that is left.
-        :param thorough: whether every path onward is searched.
-        """
+        """Return the same path with a share of the time left, searched thoroughly or not."""
         other = copy.copy(self)
         other.thorough = thorough
         other.deadline = Deadline(share * self.deadline.left)

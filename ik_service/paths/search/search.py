@@ -240,11 +240,7 @@ class PathSearch:
         return longest
 
     def _come_back(self, beam: Beam, kept: int, width: int) -> bool:
-        """
-        Lengthen a beam by a layer, by a path that was found from the target's solutions back.
-
-        :returns: whether the target has solutions.
-        """
+        """Lengthen a beam by a layer from the target's solutions back; False without those."""
         row = len(beam)
         back = self._problem.reversed(row)
         solutions = free_starts(back, beam.path()[-1])

@@ -229,12 +229,7 @@ class DemoClient:
         )
 
     def solve(self, T_base_tip: np.ndarray) -> IkAnswer:
-        """
-        Ask ``compute_ik`` for the joint values of a pose.
-
-        :param T_base_tip: (4, 4) pose of the tip.
-        :raises ServiceFailedError: no answer came.
-        """
+        """Ask ``compute_ik`` for the joint values of T_base_tip; raises ServiceFailedError."""
         request = GetPositionIK.Request()
         request.ik_request.ik_link_name = self._tip_link
         request.ik_request.pose_stamped = self._stamped(T_base_tip)

@@ -272,12 +272,7 @@ class Trail:
         self._newest: np.ndarray | None = None
 
     def add(self, position: np.ndarray) -> bool:
-        """
-        Add a position of the tip, unless it is too near to the last one.
-
-        :param position: (3,) [m].
-        :returns: whether it was added.
-        """
+        """Add a position of the tip (3,) [m], unless it is too near the last; return whether."""
         if self._newest is not None:
             step = position - self._newest
             if step @ step < self._spacing * self._spacing:

@@ -146,11 +146,7 @@ class FollowerInterface:
             )
 
     def on_twist(self, message: TwistStamped, waited: float = 0.0) -> None:
-        """
-        Take in the velocity of the target; a bad one is ignored.
-
-        :param waited: how long it has waited in the queue [s].
-        """
+        """Take in the velocity of the target, which waited in the queue [s], or ignore it."""
         try:
             self._targets.take_twist(message, waited)
         except IkServiceError as error:

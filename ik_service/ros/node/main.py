@@ -10,11 +10,7 @@ from ik_service.ros.common.runtime import GRACE, ros, run, shows_help, StopReque
 
 
 def main(args: list[str] | None = None) -> None:
-    """
-    Run the node until SIGINT or SIGTERM.
-
-    :param args: the command line after the program's name; ``None`` takes it from ``sys.argv``.
-    """
+    """Run the node by a command line, that of the process by default, until SIGINT or SIGTERM."""
     if shows_help(args, 'ik_node', 'Inverse kinematics of an arm as ROS services and motions.'):
         return
     sys.exit(run(lambda stop: _program(args, stop), 'ik_node'))

@@ -169,12 +169,7 @@ class WorldDraft:
             self.remarks.append(f'{quote(body.id)}: {what}: {listed(unknown)}')
 
     def clear(self, objects: bool = False, attached: bool = False) -> None:
-        """
-        Remove all objects; the rules of allowed contact stay.
-
-        :param objects: whether those of the world go.
-        :param attached: whether the attached ones go.
-        """
+        """Remove all objects of the world, or attached ones; rules of allowed contact stay."""
         old = self.world
         self.world = old.with_all({} if objects else old.objects, {} if attached else old.attached)
         for name in (*(old.objects if objects else ()), *(old.attached if attached else ())):

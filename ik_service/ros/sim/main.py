@@ -10,11 +10,7 @@ from ik_service.ros.common.runtime import shows_help
 
 
 def main(args: list[str] | None = None) -> int:
-    """
-    Run the program; return its exit code.
-
-    :param args: the command line after the program's name; ``None`` takes it from ``sys.argv``.
-    """
+    """Run the program by a command line, that of the process by default; return its exit code."""
     if shows_help(args, 'ik_sim', 'A simulated arm.', 'simulated_arm.md'):
         return 0
 

@@ -177,11 +177,7 @@ class SimulationDiagnostics:
         self._publisher = node.create_publisher(DiagnosticArray, 'diagnostics', 10)
 
     def publish(self, breakdown: str) -> None:
-        """
-        Publish the state of the simulation, if there is an arm; to be called once a second.
-
-        :param breakdown: why the simulation broke down the last time; empty if it never did.
-        """
+        """Publish the state of the simulation once a second, with its last breakdown."""
         factor, load = self._simulation.real_time.measure(time.monotonic())
         if self._simulation.arm is None:
             return

@@ -82,12 +82,7 @@ class Graph:
         self._node, self._executor = node, executor
 
     def call(self, service: str, kind: str, text: str) -> None:
-        """
-        Call a service, and print request and response.
-
-        :param kind: its type, such as ``std_srvs/srv/Trigger``.
-        :raises ValueTextError: the type or the request is none.
-        """
+        """Call a service of a type, and print request and response; raises ValueTextError."""
         made = find_type(kind, 'srv')
         request = filled(made.Request(), parsed(text))
         client = self._node.create_client(made, service)
@@ -98,12 +93,7 @@ class Graph:
         print(f'response:\n{self._result(client.call_async(request))!r}\n', flush=True)
 
     def publish(self, topic: str, kind: str, text: str, rate: float, once: bool) -> None:
-        """
-        Publish a message, once or until Ctrl-C.
-
-        :param once: whether one is enough; it waits for a subscriber.
-        :raises ValueTextError: the type or the message is none.
-        """
+        """Publish a message once, when there is a subscriber, or until Ctrl-C."""
         message = filled(find_type(kind, 'msg')(), parsed(text))
         publisher = self._node.create_publisher(type(message), topic, 1)
         if once and not publisher.get_subscription_count():
@@ -162,12 +152,7 @@ class Graph:
             print(rate_text(times, time.monotonic()), flush=True)
 
     def describe_topic(self, topic: str, endpoints: bool) -> None:
-        """
-        Print the type of a topic, and how many publish and read it.
-
-        :param endpoints: whether to print node and quality of service of each.
-        :raises CallFailedError: it is not on the graph.
-        """
+        """Print the type of a topic, and how many, or which, publish and read it."""
         name = self._node.resolve_topic_name(topic)
         end = time.monotonic() + _DISCOVERY
         ends: tuple[list[Any], list[Any]] = [], []
@@ -223,12 +208,7 @@ class Graph:
             print(name)
 
     def list_names(self, what: str, types: bool) -> None:
-        """
-        Print the names of one kind on the graph.
-
-        :param what: ``topic``, ``service`` or ``action``.
-        :param types: whether to print their types, too.
-        """
+        """Print names on the graph of topics, services or actions, with their types or without."""
         self._spin(_LOOK)
         for name, found in sorted(self._names(what)):
             print(f'{name} [{", ".join(found)}]' if types else name)
@@ -245,12 +225,7 @@ class Graph:
         print(*types, sep='\n')
 
     def describe_action(self, action: str, types: bool) -> None:
-        """
-        Print the nodes that serve an action, and those that call it.
-
-        :param types: whether to print its type for each.
-        :raises CallFailedError: it is not on the graph.
-        """
+        """Print the nodes that serve an action, and those that call it, with types or without."""
         name, end = self._node.resolve_topic_name(action), time.monotonic() + _DISCOVERY
         ends: dict[str, list[tuple[str, str]]] = {}
         while not any(ends.values()) and time.monotonic() < end:
@@ -318,12 +293,7 @@ class Graph:
         print(f'{_KINDS.get(values[0].type, "Values are:")} {shown}')
 
     def set_parameter(self, node: str, name: str, text: str) -> None:
-        """
-        Set a parameter.
-
-        :param text: its value in YAML; anything but a number, truth value or list is text.
-        :raises CallFailedError: the node is not there, or refuses; with its reason.
-        """
+        """Set a parameter to a text in YAML; raises CallFailedError where it is refused."""
         parameter = Parameter(name, value=parameter_value(text)).to_parameter_msg()
         request = SetParameters.Request(parameters=[parameter])
         (result,) = self._of_node(node, SetParameters, 'set_parameters', request).results

@@ -9,11 +9,7 @@ from ik_service.ros.common import runtime
 
 
 def main(args: list[str] | None = None) -> int:
-    """
-    Run the program; return its exit code.
-
-    :param args: the command line after the program's name; ``None`` takes it from ``sys.argv``.
-    """
+    """Run the program by a command line, that of the process by default; return its exit code."""
 
     def program(stop: threading.Event) -> None:
         with runtime.ros(args):

@@ -404,11 +404,7 @@ class TargetMarkerNode(Node):
 
 
 def interactive_marker_server() -> type:
-    """
-    Return the class of the server of interactive markers.
-
-    :raises MissingRosPackageError: interactive_markers is not installed.
-    """
+    """Return the class of the server of interactive markers; raises MissingRosPackageError."""
     try:
         return importlib.import_module('interactive_markers').InteractiveMarkerServer
     except ImportError as error:
