@@ -108,8 +108,6 @@ class ArmGroup:
     """
     Links that are placed together, and the joints between them and a base. Safe to share.
 
-    :param name: the group's name.
-    :param base_link: link in whose frame it is solved.
     :param tip_links: links that it places, one for a chain.
     :param postures: the robot's full postures.
     :param locked: positions of joints that do not move [rad] or [m].

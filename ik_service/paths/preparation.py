@@ -37,7 +37,6 @@ class PathKernels:
     They depend on whether they are for chains or for trees, and on the arm only in that some need
     the elimination that finds all solutions.
 
-    :param chain: the chain or the tree.
     :param eliminates: whether to prepare the elimination also where the chain does not need it.
     :ivar chain: the chain or the tree.
     :ivar eliminates: whether the elimination is one of the kernels.

@@ -37,7 +37,6 @@ class MeshError(IkServiceError):
     """
     Error about a mesh that cannot be used.
 
-    :param mesh: its name or path.
     :param fault: its fault, the end of a sentence that begins with its name.
     :ivar mesh: its name or path.
     """
