@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ik_service.common.arguments import real_array
+from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError
 from ik_service.jit.compile import CompiledKernel
 from ik_service.jit.entry import entry_point
@@ -58,8 +59,9 @@ _EACH_SHEET = np.arange(SHEETS + 1)
 # Postures that the closed form is compared with, and the difference up to which it is exact [rad].
 _POSTURES = 5
 _EXACT = 1e-7
-# Distances from the ends of an interval at which a posture that is at its end is computed [rad].
-_MARGINS = (0.0, 1e-9, 1e-6)
+# Distances from the ends of an interval at which a posture that is at its end is computed [rad]:
+# where two ends nearly meet, both are less precise.
+_MARGINS = (0.0, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3, math.inf)
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ class SolutionBranch:
 
         :param values: (m,) in the intervals [rad].
         :returns: (m, 7) solutions [rad]; at the ends of an interval, where the posture of the
-            other joints may end, the angle can be off by 1e-6.
+            other joints may end, the angle can be off by 1e-6, and by more where these nearly
+            are singular.
         :raises ArgumentError: when there is an angle at which the branch has no solution.
         """
         angles = real_array(values, 'values')
@@ -182,6 +185,10 @@ class _SelfMotionFinder:
             raise ArgumentError(
                 'chain', 'has to be one of seven revolute joints, of which six have a closed form'
             )
+        if not (chain.upper > chain.lower).all():
+            name = chain.joint_names[int(np.argmin(chain.upper - chain.lower))]
+            reason = f'leaves {quote(name)} one position: lock it, and take solve_ik_all'
+            raise ArgumentError('chain', reason)
         self._arm = arm
         self._before, self._behind = _motions(chain, arm.parameter)
         self._finders: dict[tuple[int, int], SolutionFinder] = {}

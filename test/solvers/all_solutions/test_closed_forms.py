@@ -262,9 +262,20 @@ def test_a_value_outside_the_intervals_is_refused(chain):
 
 
 def test_a_chain_of_another_kind_is_refused():
-    for chain in (arm('ur5e'), planar(1, 1, 1, 1, 1, 1, 1)):
+    panda = arm('panda')
+    fixed = panda.with_limits(*np.where(np.arange(7) == 5, 1.0, [panda.lower, panda.upper]))
+    for chain in (arm('ur5e'), planar(1, 1, 1, 1, 1, 1, 1), fixed):
         with pytest.raises(ArgumentError, match='chain'):
             iks.solve_self_motions(chain, np.eye(4))
+
+
+def test_where_the_elbow_is_nearly_stretched_the_ends_are_solutions_too():
+    chain = spherical_shoulder(18, False)
+    q = 1.69239953, 0.06167633, -0.17751831, -0.01676924, 0.47389209, -0.75454707, -0.9990728
+    target = chain.forward(q)
+    for branch in iks.solve_self_motions(chain, target).branches:
+        for solution in branch.at(branch.intervals.ravel()):
+            assert np.abs(chain.forward(solution) - target).max() < 1e-9
 
 
 def spherical_shoulder(seed, from_tip):
