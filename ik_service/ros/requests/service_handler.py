@@ -21,13 +21,14 @@ from ik_service.arm.arm import Arm
 from ik_service.arm.group import ArmGroup, PreparedSolver
 from ik_service.arm.joint_state import check_lengths, PostureSpace
 from ik_service.arm.measured_state import MeasuredState
+from ik_service.arm.task_solving import TestOf
 from ik_service.common.threads import BackgroundWorkers
 from ik_service.exceptions import ArgumentError, UnknownJointError
 from ik_service.ros.requests.errors import ErrorCode, invalid_state, RequestError
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.virtual_joints import read_multi_dof
-from ik_service.ros.scene.avoidance import Avoidance, avoidance, UNCHECKED
+from ik_service.ros.scene.avoidance import avoidance
 from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.solvers.result import IkResult
 
@@ -166,9 +167,9 @@ class ServiceHandler:
         measured: MeasuredState,
         chosen: PreparedSolver | ArmGroup,
         posture: np.ndarray,
-    ) -> Avoidance:
+    ) -> tuple[TestOf, Sequence[str]]:
         """
-        Return the collision checks of a request, with the other joints as in the answer.
+        Return the collision tests of a request, with the other joints as in the answer, and notes.
 
         :param state: the robot state of the request.
         :param chosen: the joints that the request moves.
@@ -176,10 +177,11 @@ class ServiceHandler:
         :raises RequestError: COLLISION_CHECKING_UNAVAILABLE, or INVALID_ROBOT_STATE.
         """
         if not request.avoid_collisions:
-            return UNCHECKED
+            return (lambda joint_names: None), ()
         answered = posture.copy()
         bring_inside(measured.arm, chosen, answered)
-        return avoidance(self._collisions, measured.arm, state, answered, self._frames)
+        found = avoidance(self._collisions, measured.arm, state, answered, self._frames)
+        return found.test, found.notes
 
     def _answer_with_code(self, error_code: MoveItErrorCodes, answer: Callable[[], str]) -> None:
         """Answer a request with the message returned, and its code: success, or why not."""

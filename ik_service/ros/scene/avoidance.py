@@ -80,9 +80,6 @@ class Avoidance:
         return test
 
 
-UNCHECKED = Avoidance()  # no collision checks
-
-
 def avoidance(
     collisions: CheckedWorld, arm: Arm, state: RobotState, posture: np.ndarray, frames: Frames
 ) -> Avoidance:

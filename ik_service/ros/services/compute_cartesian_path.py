@@ -43,7 +43,6 @@ from ik_service.ros.requests.service_handler import (
     start_posture,
     write_solution,
 )
-from ik_service.ros.scene.avoidance import Avoidance
 from ik_service.ros.services.line_request import (
     check_numbers,
     group_trajectory,
@@ -217,8 +216,7 @@ class CartesianPathHandler(BackgroundHandler):
         to_base = partial(start.frames.in_base, point.group.base_link)
         bounds = bounds_of(request.path_constraints, arm, to_base)
         bounds = moved_bounds(bounds, arm, point.group, start.posture)
-        tests, avoided = self._tests(request, measured, point, start, bounds)
-        start.notes.extend(avoided.notes)
+        tests = self._tests(request, measured, point, start, bounds)
         q = start.posture[point.prepared.indices]
         waypoints = waypoints_of(
             request, point, chain.forward(q) @ point.T_link_point, start.frames
@@ -254,21 +252,22 @@ class CartesianPathHandler(BackgroundHandler):
         point: MovedPoint,
         start: PathStart,
         bounds: Sequence[Bound],
-    ) -> tuple[CollisionTest | None, Avoidance]:
-        """Return the tests of the rows of the path, and the collision checks."""
+    ) -> CollisionTest | None:
+        """Return the test of the rows of the path; notes on missing checks go to the start's."""
         arm, base = measured.arm, point.group.base_link
-        avoided = self._avoidance(
+        test_of, unchecked = self._avoidance(
             request, request.start_state, measured, point.prepared, start.posture
         )
+        start.notes.extend(unchecked)
         tests: list[CollisionTest] = []
         placed = arm.link_frames.beside(point.chain.tip_link)
         apart = [bound for bound in bounds if bound.link not in placed]
         if apart:
             tests.append(BoundTest(arm, base, apart, start.posture, point.prepared.indices))
-        collisions = avoided.test(point.chain.joint_names)
+        collisions = test_of(point.chain.joint_names)
         if collisions is not None:
             tests.append(collisions)
-        return (AllTests(tests) if tests else None), avoided
+        return AllTests(tests) if tests else None
 
     def _timed(
         self,

@@ -236,15 +236,15 @@ class IkHandler(ServiceHandler):
         seconds = _timeout(request)
         chosen, posture = start.chosen, start.posture
         solver = constrained_solver(chosen, request.constraints, arm, posture)
-        avoided = self._avoidance(request, request.robot_state, measured, chosen, posture)
+        test, unchecked = self._avoidance(request, request.robot_state, measured, chosen, posture)
         result = solver.solve(
             T_base_target,
             start.seed(settings),
             timeout=min(seconds, LONGEST_TIMEOUT) or None,
-            collisions=avoided.test(solver.chain.joint_names),
+            collisions=test(solver.chain.joint_names),
         )
         notes = _notes(goals, seconds, start.assumed)
-        notes += ''.join([f'; {note}' for note in (*start.frames.notes, *avoided.notes)])
+        notes += ''.join([f'; {note}' for note in (*start.frames.notes, *unchecked)])
         return outcome_of(result, arm, chosen, posture, notes, start.outside)
 
     def goals(self, request: PositionIKRequest, measured: MeasuredState) -> list[PoseGoal]:
@@ -284,7 +284,7 @@ class IkHandler(ServiceHandler):
         poses = goals_together(goals, arm, group, posture, to_base)
         bounds = moved_bounds(bounds_of(request.constraints, arm, to_base), arm, group, posture)
         time = min(seconds, LONGEST_TIMEOUT) or self.settings.options.timeout
-        avoided = self._avoidance(request, request.robot_state, measured, group, posture)
+        test, unchecked = self._avoidance(request, request.robot_state, measured, group, posture)
         try:
             found = solve_tasks(
                 arm.link_frames.beside,
@@ -295,7 +295,7 @@ class IkHandler(ServiceHandler):
                 posture,
                 narrow,
                 time,
-                avoided.test,
+                test,
             )
         except ConstraintError as error:
             raise invalid_goal(str(error)) from error
@@ -308,7 +308,7 @@ class IkHandler(ServiceHandler):
         notes = _notes(goals, seconds, remarks)
         if found.loosened and found.result.success:
             notes += '; not the pose itself, but one within the tolerances of the constraints'
-        notes += ''.join(f'; {note}' for note in (*frames.notes, *avoided.notes))
+        notes += ''.join(f'; {note}' for note in (*frames.notes, *unchecked))
         return outcome_of(found.result, arm, chosen, posture, notes, outside)
 
 

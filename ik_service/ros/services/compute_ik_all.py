@@ -10,7 +10,6 @@ from ik_service.exceptions import ArgumentError, IncompleteSolutionsError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.ros.requests.errors import ErrorCode, invalid_goal, invalid_link, RequestError
 from ik_service.ros.requests.goals import group_of, PoseGoal
-from ik_service.ros.scene.avoidance import Avoidance
 from ik_service.ros.services.compute_ik import chain_start, constrained_solver, places_links
 from ik_service.ros.services.compute_ik_batch import BatchAnswers, BatchRequest, IkRowsHandler
 from ik_service.solvers.all_solutions.finder import (
@@ -18,6 +17,7 @@ from ik_service.solvers.all_solutions.finder import (
     list_solutions,
     USED_OPTIONS,
 )
+from ik_service.solvers.collision_test import CollisionTest
 from ik_service.solvers.options import IkOptions
 
 LONGEST_SEARCH = 2.0  # time after which a search ends with the solutions found [s]
@@ -50,14 +50,14 @@ class AllSolutionsHandler(IkRowsHandler):
         start = chain_start(question, goal, group, measured, self._ik.settings, self._frames)
         T = start.frames.in_base(group.base_link, goal.frame_id, goal.matrix())
         solver = constrained_solver(start.chosen, question.constraints, arm, start.posture)
-        avoided = self._avoidance(
+        test_of, unchecked = self._avoidance(
             question, question.robot_state, measured, start.chosen, start.posture
         )
         seed = start.posture[start.chosen.indices]
         found, why = self._found(solver.chain, T, seed, request.max_step)
-        free = _without_collisions(found, avoided, solver.chain.joint_names)
+        free = _without_collisions(found, test_of(solver.chain.joint_names))
         answers = BatchAnswers(len(free), arm)
-        notes = [*start.assumed, *start.frames.notes, *avoided.notes]
+        notes = [*start.assumed, *start.frames.notes, *unchecked]
         outside = start.outside + answers.solve_chain(np.arange(len(free)), free, start)
         if outside:
             notes.append(f'brought inside their limits: {", ".join(outside)}')
@@ -115,11 +115,8 @@ def _check_one_link(batch: BatchRequest, goal: PoseGoal, several: bool) -> None:
     )
 
 
-def _without_collisions(
-    found: np.ndarray, avoided: Avoidance, joint_names: tuple[str, ...]
-) -> np.ndarray:
+def _without_collisions(found: np.ndarray, test: CollisionTest | None) -> np.ndarray:
     """Return the solutions that are free of collisions, where these are checked."""
-    test = avoided.test(joint_names)
     if test is None:
         return found
     free = found[~test.colliding(found)]

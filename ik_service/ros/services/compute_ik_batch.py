@@ -303,10 +303,10 @@ class BatchHandler(IkRowsHandler):
         question, arm, group = batch.question, measured.arm, start.group
         T_base_frame = start.frames.base_from_frame(group.base_link, goal.frame_id)
         solver = constrained_solver(start.chosen, question.constraints, arm, start.posture)
-        avoided = self._avoidance(
+        test, unchecked = self._avoidance(
             question, question.robot_state, measured, start.chosen, start.posture
         )
-        notes = [*start.assumed, *start.frames.notes, *avoided.notes]
+        notes = [*start.assumed, *start.frames.notes, *unchecked]
         rows = batch.ordinary(arm, start)
         if batch.seeds is not None and _follows_seed(goal, start, measured):
             rows[:] = False
@@ -320,7 +320,7 @@ class BatchHandler(IkRowsHandler):
             solver.name,
             solver.options,
             lambda done, total: time.monotonic() < deadline,
-            collisions=avoided.test(solver.chain.joint_names),
+            collisions=test(solver.chain.joint_names),
         )
         outside = start.outside + _write(result, np.flatnonzero(rows), start, answers)
         if outside:
