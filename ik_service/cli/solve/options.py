@@ -313,12 +313,15 @@ def read_chain(arguments: Namespace) -> tuple[Path, KinematicChain]:
     locked = _locked(arguments.lock)
     if group is not None:
         return path, _chain_of(robot, group, locked)
+    if tip is None:
+        try:
+            tip = robot.default_tip(arguments.base_link)
+        except ChainError as error:
+            raise UsageError(f'{error} (--tip-link)') from error
     try:
         return path, robot.chain(arguments.base_link, tip, locked)
     except ChainError as error:
-        if tip is not None:
-            raise
-        raise UsageError(f'{error} (--tip-link)') from error
+        raise UsageError(str(error)) from error
 
 
 def named_seed(chain: KinematicChain, name: str) -> np.ndarray:

@@ -20,7 +20,7 @@ class PathStatus(Enum):
     SINGULARITY = 'a singular posture is in the way'
     COLLISION = 'a collision is in the way'
     TOO_FAR = 'too far from the target before'
-    END_APART = 'no way leads to the joint vector at the end'
+    END_APART = 'no way was found to the joint vector at the end'
     TIMED_OUT = 'the time ran out'
 
 
