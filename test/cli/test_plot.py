@@ -48,7 +48,7 @@ def test_a_picture_that_cannot_be_written_is_an_error_of_the_command(tmp_path, c
     path = tmp_path / 'folder.png'
     path.mkdir()
     assert programs.ik_solve(['panda', '--random', '--plot', str(path)]) == 2
-    assert f'--plot: {path} cannot be written: Is a directory' in capsys.readouterr().err
+    assert f'--plot: {path} cannot be written: it is no regular file' in capsys.readouterr().err
 
 
 def test_errors_are_drawn_over_the_iterations_with_the_tolerance(panel):
