@@ -165,6 +165,7 @@ class Solver:
         if collisions is not None:
             collision_test(collisions, chain)
         self._lists = self.options.prefer == 'nearest' and one and self._effort_is_free()
+        self._special = self._lists or collisions is not None or not one
         # Of solves that are over, for the next ones; several at once have one each.
         self._idle: list[tuple[Callable, Problem, Settings, Workspace]] = []
         self._pausing: list[Solver] = []
@@ -203,16 +204,17 @@ class Solver:
         :raises OptionError: when the timeout is not valid.
         :raises SolverSpecError: when the step of a user's method cannot be compiled, or raises.
         """
-        if collisions is None:
-            collisions = self.collisions
-        if self._lists:
-            listed = self._listed(target, seed, timeout, collisions)
-            if listed is not None:
-                return listed
-        if collisions is not None:
-            return solve_free(self, target, seed, timeout, collisions)
-        if self._tree is not None:
-            target = self._tree.packed(target)
+        if self._special or collisions is not None:
+            if collisions is None:
+                collisions = self.collisions
+            if self._lists:
+                listed = self._listed(target, seed, timeout, collisions)
+                if listed is not None:
+                    return listed
+            if collisions is not None:
+                return solve_free(self, target, seed, timeout, collisions)
+            if self._tree is not None:
+                target = self._tree.packed(target)
         first = seed
         if first is None:
             first = self.chain.middle if self.guess is None else self.start_for(target)
