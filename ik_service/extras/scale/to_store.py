@@ -16,12 +16,19 @@ from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, StoreInterruptedError
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.extras.scale.result_store import Comparison, ResultStore
-from ik_service.extras.scale.solving import BlockSolver, Progress, progress_of, solve_and_write
+from ik_service.extras.scale.solving import (
+    BlockSolver,
+    Progress,
+    progress_of,
+    solve_and_write,
+    transform_digests,
+)
 from ik_service.extras.scale.targets import (
     block_reader,
     block_targets,
     blocks_of,
     BlockTargets,
+    FileTargets,
     reader_of,
 )
 from ik_service.solvers.batch import check_course
@@ -89,7 +96,8 @@ def solve_to_store(
         exceptions end the call, with or without a cluster.
     :param client: ``dask.distributed.Client`` whose workers solve; they need the folder too. Not
         for iterators.
-    :raises ArgumentError: an argument has another shape or type.
+    :raises ArgumentError: an argument has another shape or type, or a file of targets was changed
+        meanwhile.
     :raises StoreError: the store holds something else, or more than an iterator has given, is
         written by somebody else, or cannot be written; its content is kept.
     :raises StoreInterruptedError: on Ctrl-C; also a KeyboardInterrupt.
@@ -151,6 +159,9 @@ def _solve_blocks(
         blocks = ((first, read(first, last)) for first, last in missing)
         for written in solve_and_write(BlockSolver(spec, threads), blocks, results.write):
             progress.advance(written)
+    if isinstance(targets, FileTargets) and (client is not None or not targets.is_original):
+        # A worker may have opened another file of that path.
+        _check_targets(targets, results, missing)
     return before
 
 
@@ -182,6 +193,27 @@ def _solve_stream(
         progress.advance(written)
     results.check_count(count)
     return count, before
+
+
+def _check_targets(
+    targets: BlockTargets, results: ResultStore, chunks: Iterable[tuple[int, int]]
+) -> None:
+    """Discard chunks that hold answers for other targets than can be read now, and refuse them."""
+    others = [
+        (first, last)
+        for first, last in chunks
+        if (results.read('target_digest', first, last)
+            != transform_digests(targets.block(first, last))).any()
+    ]  # fmt: skip
+    for first, _ in others:
+        results.discard(first)
+    if others:
+        first, last = others[0]
+        raise ArgumentError(
+            'targets',
+            f'{first} to {last} are others now than those that were solved: their file was '
+            f'changed or replaced meanwhile; the same call solves {len(others)} chunks again',
+        )
 
 
 @contextmanager

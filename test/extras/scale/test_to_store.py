@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import pickle
 
 import numpy as np
 import pytest
@@ -265,27 +264,23 @@ def test_arrays_of_any_order_and_type(spec, targets, change):
     np.testing.assert_array_equal(answers.q[answers.status != NO_POSE], again.q)
 
 
-@pytest.mark.parametrize('kind', ['f8', 'f4'])
-def test_targets_are_saved_for_other_processes(targets, tmp_path, kind):
-    np.save(tmp_path / 't.npy', targets.astype(kind))
-    held = block_targets(np.load(tmp_path / 't.npy', mmap_mode='r'))
-    assert held.is_held
-    saved = pickle.loads(pickle.dumps(held.save(tmp_path / 'saved.npy')))
-    assert not saved.is_held
-    np.testing.assert_array_equal(saved.block(30, 90), targets[30:90].astype(kind))
-    assert len(saved) == len(held) == 2000
-
-
-def test_blocks_of_a_grid_are_read_into_one_array(targets):
+def test_blocks_are_read_into_one_array(targets, tmp_path):
+    np.save(tmp_path / 't.npy', targets)
+    np.save(tmp_path / 'f.npy', targets.astype(np.float32))
     grid = PoseGrid(targets[:100, :3, 3], targets[:20, :3, :3])
     wanted = np.tile(np.eye(4), (2000, 1, 1))
     wanted[:, :3, :3] = np.tile(grid.rotations, (100, 1, 1))
     wanted[:, :3, 3] = np.repeat(grid.positions, 20, axis=0)
-    read = block_reader(grid, 300)
-    kept = read(7, 307)
-    np.testing.assert_array_equal(kept, wanted[7:307])
-    np.testing.assert_array_equal(read(1950, 2000), wanted[1950:])
-    assert np.shares_memory(kept, read(0, 300))
+    mapped = [
+        block_targets(np.load(tmp_path / name, mmap_mode='r')) for name in ('t.npy', 'f.npy')
+    ]
+    for given, rows in ((grid, wanted), (mapped[0], targets), (mapped[1], targets.astype('f4'))):
+        read = block_reader(given, 300)
+        kept = read(7, 307)
+        np.testing.assert_array_equal(kept, rows[7:307])
+        np.testing.assert_array_equal(read(1950, 2000), rows[1950:])
+        assert np.shares_memory(kept, read(0, 300))
+        np.testing.assert_array_equal(given.block(30, 90), rows[30:90])
     with pytest.raises(IndexError, match='2000 poses, and not 1950 to 2001'):
         grid.block(1950, 2001)
 
