@@ -196,7 +196,7 @@ def _roots_in(polynomial, cell, error, roots, count):
         if done:
             break
     above = value if bend > 0.0 else -value
-    if above > 0.0:
+    if above >= 0.0:
         if above > max(error, 0.5 * _TOUCHING * _TOUCHING * abs(bend)):
             return count
         off = math.sqrt(2.0 * error / abs(bend)) if above <= error else 0.0
