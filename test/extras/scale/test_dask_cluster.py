@@ -175,26 +175,22 @@ def test_worker_that_ends_while_it_is_asked_is_named(mortal, spec, targets, expe
     )
 
 
-def test_file_that_is_replaced_before_workers_start(mortal, spec, targets, expected, tmp_path):
-    """Answers of a worker that has read another file are told, and solved by the next call."""
-    file, call = tmp_path / 'targets.npy', {'chunk': 50, 'client': mortal}
+def test_file_that_is_replaced_before_workers_open_it(client, spec, targets, expected, tmp_path):
+    """Answers of workers that have read another file are told, and solved by the next call."""
+    file, call = tmp_path / 'targets.npy', {'chunk': 50, 'client': client}
     changed = targets.copy()
     changed[1990] = targets[0]
     np.save(file, targets)
     of_file = np.load(file, mmap_mode='r')
-    workers = list(mortal.run(os.getpid).values())
 
     def replace(done, _):
-        """Replace the file and end all workers after the first chunk."""
-        if done and workers:
+        """Replace the file before the workers are asked."""
+        if not done:
             np.save(tmp_path / 'new.npy', changed)
             os.replace(tmp_path / 'new.npy', file)
-            while workers:
-                os.kill(workers.pop(), signal.SIGKILL)
 
     with pytest.raises(ArgumentError, match='1950 to 2000 are others'):
         solve_to_store(spec, of_file, tmp_path / 's', progress=replace, **call)
-    mortal.wait_for_workers(1, timeout=60)
     np.save(file, targets)
     of_file = np.load(file, mmap_mode='r')
     report = solve_to_store(spec, of_file, tmp_path / 's', progress=False, **call)
