@@ -9,7 +9,7 @@ import threading
 import numpy as np
 
 from ik_service.arm.arm import Arm
-from ik_service.arm.joint_state import check_lengths, check_near, FARTHEST
+from ik_service.arm.joint_state import check_lengths, check_near, FARTHEST, MOST_NAMES
 
 _KEPT_NAME_LISTS = 64
 _LONGEST_KEPT = 1000  # names; longer lists are resolved anew
@@ -27,13 +27,12 @@ class MeasuredState:
 
     def __init__(self, arm: Arm, previous: MeasuredState | None = None) -> None:
         self.arm = arm
-        self._postures = arm.postures
         self._chain_joints = frozenset(arm.chain.joint_names)
         self._lock = threading.Lock()
         self._positions = arm.rest.copy()
         self._arrivals = np.full(len(self._positions), -math.inf)
         self._velocities = np.full(len(self._positions), math.nan)
-        self._known: dict[tuple[str, ...], list[int]] = {}
+        self._known: dict[tuple[str, ...], tuple[np.ndarray, np.ndarray]] = {}
         if previous is not None:
             self._keep(previous)
 
@@ -60,39 +59,28 @@ class MeasuredState:
         """
         if not len(values):
             return
-        check_lengths(names, values, 'joint_states')
-        names = tuple(names)
-        moving = len(velocities) == len(names)
-        chosen = self._chosen(names)
-        if len(chosen) != len(names):
-            names = tuple(names[i] for i in chosen)
-            values = [values[i] for i in chosen]
-            velocities = [velocities[i] for i in chosen] if moving else ()
-        numbers = np.array(values, dtype=np.float64)
+        if len(names) != len(values) or len(names) > MOST_NAMES:
+            check_lengths(names, values, 'joint_states')
+        chosen, indices = self._chosen(tuple(names))
+        numbers = np.array(values, dtype=np.float64)[chosen]
         near = np.abs(numbers) <= FARTHEST
-        if near.all():
-            indices = self._postures.indices(names)
-            with self._lock:
-                self._positions[indices] = numbers
-                self._velocities[indices] = velocities if moving else math.nan
-                self._arrivals[indices] = now
-            return
+        far = None if near.all() else (indices[~near], numbers[~near])
+        speeds: np.ndarray | float = math.nan
+        if far is not None:
+            indices, numbers = indices[near], numbers[near]
+        elif len(velocities) == len(names):
+            speeds = np.array(velocities, dtype=np.float64)[chosen]
         with self._lock:
-            far = self._take_usable(names, values, near, now)
-        check_near([name for name, _ in far], np.array([value for _, value in far]))
+            self._positions[indices], self._velocities[indices] = numbers, speeds
+            self._arrivals[indices] = now
+        if far is not None:
+            self._refuse(*far)
 
-    def _take_usable(
-        self, names: Sequence[str], values: Sequence[float], near: np.ndarray, now: float
-    ) -> list[tuple[str, float]]:
-        """Take the positions that can be used; return those of the chain that cannot."""
-        self._postures.indices(names)  # refuses a joint that is named twice
-        usable = np.flatnonzero(near).tolist()
-        taken, positions = [names[i] for i in usable], [values[i] for i in usable]
-        indices = self._postures.overlay(self._positions, taken, positions)
-        self._velocities[indices] = math.nan
-        self._arrivals[indices] = now
-        far = [(names[i], values[i]) for i in np.flatnonzero(~near).tolist()]
-        return [(name, value) for name, value in far if name in self._chain_joints]
+    def _refuse(self, indices: np.ndarray, numbers: np.ndarray) -> None:
+        """Raise the error of positions that cannot be, if a joint of the chain has one."""
+        names = [self.arm.postures.names[i] for i in indices.tolist()]
+        own = np.array([name in self._chain_joints for name in names])
+        check_near([name for name in names if name in self._chain_joints], numbers[own])
 
     def posture(self) -> np.ndarray:
         """Return a copy of the full posture (m,) [rad] or [m]; unmeasured joints are at rest."""
@@ -132,22 +120,26 @@ class MeasuredState:
         arrivals = self._arrivals[indices]
         return indices[(arrivals > -math.inf) & (arrivals < self._arrivals.max() - age)]
 
-    def _chosen(self, names: tuple[str, ...]) -> list[int]:
-        """Return which of a message's joints belong to the robot."""
-        chosen = self._known.get(names)
-        if chosen is None:
-            own = set(self._postures.names)
+    def _chosen(self, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """Return which of a message's joints are the robot's, and their indices there."""
+        known = self._known.get(names)
+        if known is None:
+            postures = self.arm.postures
+            own = set(postures.names)
             chosen = [i for i, name in enumerate(names) if name in own]
+            indices = postures.indices(tuple(names[i] for i in chosen))
+            known = np.array(chosen, dtype=np.intp), indices
             if len(self._known) >= _KEPT_NAME_LISTS:
                 self._known.clear()
             if len(names) <= _LONGEST_KEPT:
-                self._known[names] = chosen
-        return chosen
+                self._known[names] = known
+        return known
 
     def _keep(self, previous: MeasuredState) -> None:
+        own, old = self.arm.postures.names, previous.arm.postures.names
+        kept = [(own.index(name), i) for i, name in enumerate(old) if name in own]
         with previous._lock:
-            for i, name in enumerate(previous._postures.names):
-                if previous._arrivals[i] > -math.inf and name in self._postures.names:
-                    j = self._postures.names.index(name)
-                    self._positions[j] = previous._positions[i]
-                    self._arrivals[j] = previous._arrivals[i]
+            for i, j in kept:
+                if previous._arrivals[j] > -math.inf:
+                    self._positions[i] = previous._positions[j]
+                    self._arrivals[i] = previous._arrivals[j]
