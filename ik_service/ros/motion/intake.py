@@ -254,12 +254,13 @@ class TargetIntake:
 
     def target(self, message: PoseStamped, waited: float = 0.0) -> Target:
         """Return the target of a message that waited in the queue [s]; raises RequestError."""
-        T = matrix_from_pose(message.pose, 'pose')
-        frame = self.frames().in_base(self._group.base_link, message.header.frame_id, T)
+        T, frame = matrix_from_pose(message.pose, 'pose'), message.header.frame_id
+        if frame != self._group.base_link:
+            T = self.frames().in_base(self._group.base_link, frame, T)
         arrived = self._clock.now() - waited
         known = abs(arrived - self._twist_at) <= _TWIST_TIMEOUT
         at = self._times.time_of(self._stamp(message.header), arrived)
-        return Target(frame, at, self._twist if known else None, arrived)
+        return Target(T, at, self._twist if known else None, arrived)
 
     def take_twist(self, message: TwistStamped, waited: float = 0.0) -> None:
         """
