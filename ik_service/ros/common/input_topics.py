@@ -84,7 +84,7 @@ class InputTopic:
         self._copies = CopyFilter()
         self._ended = False
         self.subscriptions: list[Subscription] = []
-        self._subscribe(ReliabilityPolicy.RELIABLE, self._on_reliable, self._on_incompatible)
+        self._subscribe(ReliabilityPolicy.RELIABLE, on_message, self._on_incompatible)
 
     def destroy(self) -> None:
         """Unsubscribe."""
@@ -95,7 +95,7 @@ class InputTopic:
     def _subscribe(
         self,
         reliability: ReliabilityPolicy,
-        take: Callable[[Any, Mapping[str, int]], None],
+        take: OnMessage,
         on_incompatible: Callable[[Any], None] | None = None,
     ) -> None:
         events = SubscriptionEventCallbacks(incompatible_qos=on_incompatible)
@@ -118,11 +118,12 @@ class InputTopic:
         self._node.get_logger().info(
             f'{self._topic}: a best-effort publisher was discovered; the node receives from it too'
         )
+        self.subscriptions[0].callback = self._on_reliable
         self._subscribe(ReliabilityPolicy.BEST_EFFORT, self._on_best_effort)
         self._wake()
 
     def _on_reliable(self, message: Any, info: Mapping[str, int]) -> None:  # noqa: ANN401
-        if len(self.subscriptions) == 1 or self._copies.counts(info, reliable=True):
+        if self._copies.counts(info, reliable=True):
             self._on_message(message, info)
 
     def _on_best_effort(self, message: Any, info: Mapping[str, int]) -> None:  # noqa: ANN401
