@@ -37,6 +37,7 @@ from ik_service.solvers.all_solutions.closed_forms import (
     wanted_wrist,
     write_pair,
 )
+from ik_service.solvers.all_solutions.posture_numbers import NUMBERS, write_margins, write_numbers
 from ik_service.solvers.all_solutions.real_roots import (
     Cells,
     MOST_ROOTS,
@@ -48,7 +49,6 @@ from ik_service.solvers.all_solutions.vectors import (
     dot,
     plus,
     rotated,
-    times,
     turned,
     vector_at,
 )
@@ -62,6 +62,8 @@ FIRST_SAMPLE = 0.1
 _SAME = 1e-7
 # How far beyond a limit a joint is still on it, and is looked at; how far roots may be off [rad].
 _ON_LIMIT, _COARSE, _ROOM = 1e-9, 1e-4, 1e-3
+# Difference of cosines from which on it is sure on which side of a limit a joint is.
+_SURE = 1e-6
 # Iterations of Newton's method on a root, at most, the distance from a limit at which it ends, and
 # the step for its slopes [rad].
 _IMPROVEMENTS = 4
@@ -87,6 +89,8 @@ class Arm(NamedTuple):
     :ivar parameter: number of the joint that is the parameter.
     :ivar lower: (6,) lower limits of the joints of the form, in its order and sign [rad].
     :ivar upper: (6,) upper limits [rad].
+    :ivar spans: (3, 6) cosine and sine of the middle between both, and the cosine of the limits
+        from there; 0, 0 and -2 for a joint without limits.
     :ivar first: first angle of the parameter [rad].
     :ivar last: last angle [rad].
     :ivar waves: (20, 20) the Fourier transform of samples, but for its scale: ten cosines, then
@@ -97,6 +101,7 @@ class Arm(NamedTuple):
     parameter: int
     lower: np.ndarray
     upper: np.ndarray
+    spans: np.ndarray
     first: float
     last: float
     waves: np.ndarray
@@ -111,7 +116,11 @@ class Scratch(NamedTuple):
     :ivar within: (8,) bool: which of them exist within the limits.
     :ivar vectors: (3, 4, 3) the wrist from the first axes' point, and directions of the wrist as
         the displacement turns them: constant, with cosine and with sine of the parameter.
-    :ivar products: (5, 4, 20) of directions of the wrist, see :func:`_write_products`.
+    :ivar cosines: (20,) of the parameter.
+    :ivar sines: (20,) of the parameter.
+    :ivar numbers: (11, 4, 20) of the postures, see :mod:`.posture_numbers`.
+    :ivar margins: (8, 20) by how much each posture is within the limits.
+    :ivar distances: (20,) squared distance of the wrist from the first axes' point.
     :ivar rests: (2, 20) squared distance of the wrist from the plane of the first axes.
     :ivar squares: (20,) squared sine of the elbow angle, from where it is stretched.
     :ivar scales: (20,) common denominator.
@@ -124,7 +133,11 @@ class Scratch(NamedTuple):
     starts: np.ndarray
     within: np.ndarray
     vectors: np.ndarray
-    products: np.ndarray
+    cosines: np.ndarray
+    sines: np.ndarray
+    numbers: np.ndarray
+    margins: np.ndarray
+    distances: np.ndarray
     rests: np.ndarray
     squares: np.ndarray
     scales: np.ndarray
@@ -140,7 +153,11 @@ def new_scratch() -> Scratch:
         starts=np.zeros((SHEETS, 6)),
         within=np.zeros(SHEETS, bool),
         vectors=np.zeros((3, 4, 3)),
-        products=np.zeros((5, 4, SAMPLES)),
+        cosines=np.zeros(SAMPLES),
+        sines=np.zeros(SAMPLES),
+        numbers=np.zeros((NUMBERS, 4, SAMPLES)),
+        margins=np.zeros((SHEETS, SAMPLES)),
+        distances=np.zeros(SAMPLES),
         rests=np.zeros((2, SAMPLES)),
         squares=np.zeros(SAMPLES),
         scales=np.zeros(SAMPLES),
@@ -162,16 +179,22 @@ def write_critical_angles(arm, scratch, motion, angles, precise):
     :param angles: (``MOST_ANGLES``,) out [rad].
     :param precise: (3, 2) bool out: for lower and upper limit of each joint of the wrist, whether
         those at which it meets that are among them, which they are not if not precise.
-    :returns: the number of the element behind the last one, and whether all others are there.
+    :returns: the number of the element behind the last one, whether all others are there, and
+        whether those are, too.
     """
     _write_vectors(arm, scratch, motion)
     count = _elbow_angles(arm, scratch, angles, 1)
     count = _shoulder_angles(arm, scratch, angles, count)
-    _write_products(arm, scratch)
+    for lane in range(SAMPLES):
+        scratch.cosines[lane], scratch.sines[lane] = (
+            arm.waves[1, lane],
+            arm.waves[DEGREE + 3, lane],
+        )
+    write_numbers(arm, scratch)
     _write_meetings(arm, scratch)
     # Its roots are precise, but those that meet, as they do where the shoulder is spherical, too.
     largest, noise = _write_polynomial(arm, scratch)
-    clean = noise < _NOISE * largest
+    clean, all_precise = noise < _NOISE * largest, True
     count, complete = _polynomial_angles(scratch, _LEAST_ERROR * largest, angles, count)
     for k in range(3):
         for side in range(2):
@@ -186,32 +209,61 @@ def write_critical_angles(arm, scratch, motion, angles, precise):
                     count, precise[k, side] = _limit_angles(
                         arm, scratch, motion, error, 3 + k, limit, angles, count
                     )
-    return count, clean and complete
+                all_precise = all_precise and precise[k, side]
+    return count, clean and complete, all_precise
 
 
 @vector_kernel
-def write_intervals(arm, scratch, motion, count, angles, within):
+def write_intervals(arm, scratch, motion, count, angles, within, intervals, firsts):
     """
-    Sort critical angles, and write which postures exist within the limits between them.
+    Sort critical angles, and write the intervals of them in which postures exist.
 
     :param arm: :class:`Arm`.
     :param scratch: :class:`Scratch`.
     :param motion: (3, 4, 4), see :func:`write_critical_angles`.
     :param count: number of the element behind the last angle.
-    :param angles: (m,) in, from element 1 on, and out, with both ends of the range [rad].
-    :param within: (m, 8) bool out: whether each posture exists from an angle on to the next.
-    :returns: the number of angles.
+    :param angles: (m,) in, from element 1 on, then scratch; of ``count`` + 1 elements, at least.
+    :param within: (``count``, 8) bool scratch: whether each exists from an angle on to the next.
+    :param intervals: (4 ``count`` + 4, 2) out: of the postures one after another [rad].
+    :param firsts: (9,) out: number of the first interval of each, and of all intervals.
     """
     count = _sort(arm, angles, count)
-    for k in range(count - 1):
-        _evaluate(arm, scratch, motion, 0.5 * (angles[k] + angles[k + 1]), within[k])
+    for first in range(0, count - 1, SAMPLES):
+        _write_within(arm, scratch, motion, count, angles, within, first)
     for k in range(1, count - 1):
         for sheet in range(SHEETS):
             if within[k - 1, sheet] != within[k, sheet]:
                 room = 0.5 * min(angles[k] - angles[k - 1], angles[k + 1] - angles[k])
                 angles[k] = _improved(arm, scratch, motion, angles[k], sheet, min(room, _ROOM))
                 break
-    return count
+    found = firsts[0] = 0
+    for sheet in range(SHEETS):
+        for k in range(count - 1):
+            if within[k, sheet] and (k == 0 or not within[k - 1, sheet]):
+                intervals[found, 0] = angles[k]
+            if within[k, sheet] and (k == count - 2 or not within[k + 1, sheet]):
+                intervals[found, 1] = angles[k + 1]
+                found += 1
+        firsts[sheet + 1] = found
+
+
+@inner_kernel
+def _write_within(arm, scratch, motion, count, angles, within, first):
+    """Write which postures exist within the limits, for as many intervals as there are samples."""
+    for lane in range(SAMPLES):
+        k = min(first + lane, count - 2)
+        value = 0.5 * (angles[k] + angles[k + 1])
+        scratch.cosines[lane], scratch.sines[lane] = math.cos(value), math.sin(value)
+    write_numbers(arm, scratch)
+    write_margins(arm, scratch)
+    for k in range(first, min(first + SAMPLES, count - 1)):
+        sure = True
+        for sheet in range(SHEETS):
+            margin = scratch.margins[sheet, k - first]
+            within[k, sheet] = margin > 0.0
+            sure = sure and abs(margin) > _SURE
+        if not sure:
+            _evaluate(arm, scratch, motion, 0.5 * (angles[k] + angles[k + 1]), within[k])
 
 
 @vector_kernel
@@ -468,172 +520,6 @@ def _unit_angles(scratch, p, q, length, angles, count):
     return _polynomial_angles(scratch, error, angles, count)[0]
 
 
-# Numbers p + q y, where y is the sine of the elbow's angle from where it is stretched, are pairs
-# (p, q); y² is known.
-@inner_kernel
-def _pair_product(a, b, square):
-    """Return the product of two numbers with y."""
-    return a[0] * b[0] + square * a[1] * b[1], a[0] * b[1] + a[1] * b[0]
-
-
-@inner_kernel
-def _pair_times(a, v, square):
-    """Return a number with y times a vector with y."""
-    return (
-        plus(times(a[0], v[0]), square * a[1], v[1]),
-        plus(times(a[0], v[1]), a[1], v[0]),
-    )
-
-
-@inner_kernel
-def _pair_dot(direction, v):
-    """Return the inner product of a direction with a vector with y."""
-    return dot(direction, v[0]), dot(direction, v[1])
-
-
-@inner_kernel
-def _pair_sum(a, b):
-    """Return the sum of two vectors with y."""
-    return plus(a[0], 1.0, b[0]), plus(a[1], 1.0, b[1])
-
-
-@inner_kernel
-def _pair_inner(v, w, square):
-    """Return the inner product of two vectors with y."""
-    return dot(v[0], w[0]) + square * dot(v[1], w[1]), dot(v[0], w[1]) + dot(v[1], w[0])
-
-
-@inner_kernel
-def _write_products(arm, scratch):
-    """
-    Write inner products of the wrist's directions before and behind it, for all samples.
-
-    Those before it are h₄, h₅ and h₄ × h₅ turned by the first three joints, e₁ e₂ e₃, those behind
-    it h₆, h₅ and h₆ × h₅ turned by the displacement. The products are h₄ · h₆, h₅ · h₆,
-    (h₄ × h₅) · h₆, h₄ · h₅ and h₄ · (h₆ × h₅), each as p + q y + (r + t y) w, where w is the
-    distance of the wrist from the plane of the first two axes, whose square is known as y² is.
-    """
-    form, axes = arm.form, arm.form.axes
-    h1, h2, h3 = vector_at(axes[0], 0), vector_at(axes[1], 0), vector_at(axes[2], 0)
-    h4, h5 = vector_at(axes[3], 0), vector_at(axes[4], 0)
-    _, (d0, dc, ds) = elbow_terms(form)
-    length = math.hypot(dc, ds)
-    cosine, sine = dc / length, ds / length
-    u, v, w = elbow_circle(form)
-    between = dot(h1, h2)
-    inverse = 1.0 / (1.0 - between * between)
-    normal = times(math.sqrt(inverse), cross(h1, h2))
-    vectors = scratch.vectors
-    for lane in range(SAMPLES):
-        c, s = arm.waves[1, lane], arm.waves[DEGREE + 3, lane]
-        wrist = _sample(vectors, 0, c, s)
-        k1, distance = dot(h1, wrist), dot(wrist, wrist)
-        x = (distance - d0) / length
-        y2 = 1.0 - x * x
-        cos3, sin3 = (cosine * x, -sine), (sine * x, cosine)
-        arm_2 = (
-            plus(plus(u, cos3[0], v), sin3[0], w),
-            plus(times(cos3[1], v), sin3[1], w),
-        )
-        k2 = _pair_dot(h2, arm_2)
-        alpha = inverse * (k1 - between * k2[0]), -inverse * between * k2[1]
-        beta = inverse * (k2[0] - between * k1), inverse * k2[1]
-        k2k2, betak2 = _pair_product(k2, k2, y2), _pair_product(beta, k2, y2)
-        rho1 = distance - k1 * k1
-        rest = distance - k1 * alpha[0] - betak2[0], -k1 * alpha[1] - betak2[1]
-        rho2 = distance - k2k2[0], -k2k2[1]
-        norm = rho2[0] * rho2[0] - y2 * rho2[1] * rho2[1]
-        inverse1, inverse2 = 1.0 / rho1, (rho2[0] / norm, -rho2[1] / norm)
-        # cosine and sine of the second angle, then of the first
-        forward = _pair_product(alpha, _pair_dot(h1, arm_2), y2)
-        forward = forward[0] + betak2[0] - k2k2[0], forward[1] + betak2[1] - k2k2[1]
-        cos2 = _pair_product(inverse2, forward, y2)
-        sin2 = _pair_product(
-            inverse2, _pair_product(alpha, _pair_dot(cross(h1, h2), arm_2), y2), y2
-        )
-        cos2w = _pair_product(inverse2, _pair_dot(normal, arm_2), y2)
-        sin2w = _pair_product(inverse2, _pair_dot(cross(normal, h2), arm_2), y2)
-        k12, side = dot(h2, wrist), dot(cross(h1, h2), wrist)
-        cos1 = (
-            inverse1 * (alpha[0] * k1 + beta[0] * k12 - k1 * k1),
-            inverse1 * (alpha[1] * k1 + beta[1] * k12),
-        )
-        sin1 = inverse1 * side * beta[0], inverse1 * side * beta[1]
-        cos1w, sin1w = inverse1 * dot(normal, wrist), inverse1 * dot(cross(h1, normal), wrist)
-        turns2 = cos2, sin2, cos2w, sin2w
-        turns1 = cos1, sin1, cos1w, sin1w
-        before4 = _before(h2, turns2, _third(h3, h4, cos3, sin3), y2)
-        before5 = _before(h2, turns2, _third(h3, h5, cos3, sin3), y2)
-        before45 = _before(h2, turns2, _third(h3, cross(h4, h5), cos3, sin3), y2)
-        behind6 = _behind(h1, turns1, _sample(vectors, 1, c, s))
-        behind5 = _behind(h1, turns1, _sample(vectors, 2, c, s))
-        behind65 = _behind(h1, turns1, _sample(vectors, 3, c, s))
-        products = scratch.products
-        _write_product(products[0], lane, before4, behind6, rest, y2)
-        _write_product(products[1], lane, before5, behind6, rest, y2)
-        _write_product(products[2], lane, before45, behind6, rest, y2)
-        _write_product(products[3], lane, before4, behind5, rest, y2)
-        _write_product(products[4], lane, before4, behind65, rest, y2)
-        scratch.rests[0, lane], scratch.rests[1, lane] = rest
-        scratch.squares[lane] = y2
-        scratch.scales[lane] = rho1 * rho1 * norm
-
-
-@inner_kernel
-def _sample(vectors, row, c, s):
-    """Return a vector for cosine and sine of the parameter."""
-    v = plus(vector_at(vectors[0, row], 0), c, vector_at(vectors[1, row], 0))
-    return plus(v, s, vector_at(vectors[2, row], 0))
-
-
-@inner_kernel
-def _third(h3, direction, cos3, sin3):
-    """Return a direction turned by the third joint, a vector with y."""
-    along = dot(h3, direction)
-    ahead, side = plus(direction, -along, h3), cross(h3, direction)
-    fixed = plus(times(along, h3), cos3[0], ahead)
-    return plus(fixed, sin3[0], side), plus(times(cos3[1], ahead), sin3[1], side)
-
-
-@inner_kernel
-def _before(h2, turns, v, square):
-    """Return a vector turned by the second joint: without w, and with it."""
-    cos2, sin2, cos2w, sin2w = turns
-    along = _pair_dot(h2, v)
-    fixed = times(along[0], h2), times(along[1], h2)
-    ahead = plus(v[0], -along[0], h2), plus(v[1], -along[1], h2)
-    side = cross(h2, v[0]), cross(h2, v[1])
-    turned_v = _pair_sum(_pair_times(cos2, ahead, square), _pair_times(sin2, side, square))
-    return (
-        _pair_sum(fixed, turned_v),
-        _pair_sum(_pair_times(cos2w, ahead, square), _pair_times(sin2w, side, square)),
-    )
-
-
-@inner_kernel
-def _behind(h1, turns, v):
-    """Return a vector turned back by the first joint: without w, and with it."""
-    cos1, sin1, cos1w, sin1w = turns
-    along = dot(h1, v)
-    ahead, side = plus(v, -along, h1), cross(h1, v)
-    fixed = plus(times(along, h1), cos1[0], ahead)
-    return (
-        (plus(fixed, -sin1[0], side), plus(times(cos1[1], ahead), -sin1[1], side)),
-        plus(times(cos1w, ahead), -sin1w, side),
-    )
-
-
-@inner_kernel
-def _write_product(product, lane, before, behind, rest, square):
-    """Write an inner product of vectors with y and w."""
-    (a, aw), (b, bw) = before, behind
-    fixed = _pair_inner(a, b, square)
-    twice = _pair_product(rest, _pair_dot(bw, aw), square)
-    once, other = _pair_inner(aw, b, square), _pair_dot(bw, a)
-    product[0, lane], product[1, lane] = fixed[0] + twice[0], fixed[1] + twice[1]
-    product[2, lane], product[3, lane] = once[0] + other[0], once[1] + other[1]
-
-
 @inner_kernel
 def _write_limit(arm, scratch, k, limit):
     """Write samples of the polynomial with roots where wrist joint k is at a limit [rad]."""
@@ -645,7 +531,7 @@ def _write_limit(arm, scratch, k, limit):
         constant, c, s = dot(h4, turned(h6, h5, limit)), 1.0, 0.0
     elif k == 2:
         s = -s
-    one, two = scratch.products[first], scratch.products[second]
+    one, two = scratch.numbers[first], scratch.numbers[second]
     for lane in range(SAMPLES):
         p, q = c * one[0, lane] + s * two[0, lane] - constant, c * one[1, lane] + s * two[1, lane]
         r, t = c * one[2, lane] + s * two[2, lane], c * one[3, lane] + s * two[3, lane]

@@ -48,6 +48,7 @@ from ik_service.solvers.all_solutions.critical_angles import (
     FIRST_SAMPLE,
     MOST_ANGLES,
     new_scratch,
+    Scratch,
     SHEETS,
     write_critical_angles,
     write_intervals,
@@ -55,7 +56,6 @@ from ik_service.solvers.all_solutions.critical_angles import (
 from ik_service.solvers.all_solutions.finder import solution_finder
 from ik_service.solvers.all_solutions.solution_finder import SolutionFinder
 
-_EACH_SHEET = np.arange(SHEETS + 1)
 # Postures that the closed form is compared with, and the difference up to which it is exact [rad].
 _POSTURES = 5
 _EXACT = 1e-7
@@ -75,7 +75,8 @@ class SolutionBranch:
 
     intervals: np.ndarray
     _sheet: int = field(repr=False)
-    _family: _Family = field(repr=False)
+    _kernels: _Kernels = field(repr=False)
+    _motion: np.ndarray = field(repr=False)
 
     def at(self, values: ArrayLike) -> np.ndarray:
         """
@@ -101,7 +102,7 @@ class SolutionBranch:
         for margin in _MARGINS:
             room = np.minimum(margin, 0.5 * (upper - lower))
             moved = np.clip(angles, (lower + room)[interval], (upper - room)[interval])
-            postures, within = self._family.evaluated(moved[~there])
+            postures, within = self._kernels.postures(self._motion, moved[~there])
             q[~there] = postures[:, self._sheet]
             there[~there] = within[:, self._sheet]
         return q
@@ -137,39 +138,32 @@ def solve_self_motions(chain: KinematicChain, target: ArrayLike) -> SelfMotions:
     return _prepared(chain).find(T)
 
 
-class _Family:
-    """Eight postures of a target by the parameter."""
+class _Kernels:
+    """Kernels of an arm, with scratch for each thread that runs one."""
 
-    def __init__(self, arm: Arm, motion: np.ndarray) -> None:
-        form = arm.form._replace(scratch=np.zeros_like(arm.form.scratch))
-        self._before = arm._replace(form=form), new_scratch(), motion
+    def __init__(self, arm: Arm) -> None:
+        self.arm = arm
+        self._idle: list[tuple[Arm, Scratch]] = []
 
-    def critical(self) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Return angles (m,), for which limits (3, 2), and whether the others are all there."""
-        angles, precise = np.empty(MOST_ANGLES), np.empty((3, 2), bool)
-        count, complete = self._run(write_critical_angles, angles, precise)
-        return angles[1:count], precise, complete
-
-    def intervals(self, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return sorted angles (m + 1,), and which postures exist between two (m, 8)."""
-        end = len(angles) + 1
-        edges, within = np.empty(end + 1), np.empty((end + 1, SHEETS), bool)
-        edges[1:end] = angles
-        count = self._run(write_intervals, end, edges, within)
-        return edges[:count], within[: count - 1]
-
-    def evaluated(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return postures (m, 8, 7) at some parameters, and which are solutions (m, 8)."""
-        q, within = np.empty((len(values), SHEETS, 7)), np.empty((len(values), SHEETS), bool)
-        self._run(evaluate_sheets, values, q, within)
-        return q, within
-
-    def _run(self, kernel: CompiledKernel, *arguments: object) -> Any:  # noqa: ANN401 - as it does
-        """Run a kernel on the arm, its scratch and the target, whose types are those of any."""
+    def run(self, kernel: CompiledKernel, motion: np.ndarray, *arguments: object) -> Any:  # noqa: ANN401 - as it does
+        """Run one on a target, with arguments of always the same types."""
+        try:
+            own = self._idle.pop()
+        except IndexError:
+            form = self.arm.form._replace(scratch=np.zeros_like(self.arm.form.scratch))
+            own = self.arm._replace(form=form), new_scratch()
         code = _machine_code.get(kernel)
         if code is None:
-            code = _machine_code[kernel] = entry_point(kernel, *self._before, *arguments)
-        return code(*self._before, *arguments)
+            code = _machine_code[kernel] = entry_point(kernel, *own, motion, *arguments)
+        result = code(*own, motion, *arguments)
+        self._idle.append(own)
+        return result
+
+    def postures(self, motion: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return postures (m, 8, 7) at some parameters, and which are solutions (m, 8)."""
+        q, within = np.empty((len(values), SHEETS, 7)), np.empty((len(values), SHEETS), bool)
+        self.run(evaluate_sheets, motion, values, q, within)
+        return q, within
 
 
 _machine_code: dict[CompiledKernel, Callable] = {}
@@ -189,33 +183,29 @@ class _SelfMotionFinder:
             name = chain.joint_names[int(np.argmin(chain.upper - chain.lower))]
             reason = f'leaves {quote(name)} one position: lock it, and take solve_ik_all'
             raise ArgumentError('chain', reason)
-        self._arm = arm
+        self._kernels = _Kernels(arm)
         self._before, self._behind = _motions(chain, arm.parameter)
         self._finders: dict[tuple[int, int], SolutionFinder] = {}
 
     def find(self, T: np.ndarray) -> SelfMotions:
         """Return all solutions of a target, (4, 4) T_base_tip."""
-        family = _Family(self._arm, np.ascontiguousarray(self._before @ T @ self._behind))
-        angles, precise, proved = family.critical()
-        if not precise.all():
-            listed = [angles]
-            for joint, side in np.argwhere(~precise):
-                found, all_found = self._at_limit(T, joint, side)
-                listed.append(found)
-                proved &= all_found
-            angles = np.concatenate(listed)
-        edges, within = family.intervals(angles)
-        padded = np.zeros((len(within) + 2, SHEETS), bool)
-        padded[1:-1] = within
-        sheets, ends = np.nonzero((padded[1:] != padded[:-1]).T)
-        intervals = frozen(edges[ends].reshape(-1, 2))
-        firsts = sheets[::2].searchsorted(_EACH_SHEET).tolist()
+        kernels, motion = self._kernels, np.ascontiguousarray(self._before @ T @ self._behind)
+        angles, precise = np.empty(MOST_ANGLES), np.empty((3, 2), bool)
+        count, proved, all_precise = kernels.run(write_critical_angles, motion, angles, precise)
+        if not all_precise:
+            limits = [self._at_limit(T, joint, side) for joint, side in np.argwhere(~precise)]
+            angles = np.concatenate([angles[:count], *(found for found, _ in limits), [0.0]])
+            count, proved = len(angles) - 1, proved and all(every for _, every in limits)
+        within, firsts = np.empty((count, SHEETS), bool), np.empty(SHEETS + 1, np.int64)
+        intervals = np.empty((SHEETS // 2 * (count + 1), 2))
+        kernels.run(write_intervals, motion, count, angles, within, intervals, firsts)
+        frozen(intervals)
         branches = tuple(
-            SolutionBranch(intervals[first:end], sheet, family)
-            for sheet, (first, end) in enumerate(pairwise(firsts))
+            SolutionBranch(intervals[first:end], sheet, kernels, motion)
+            for sheet, (first, end) in enumerate(pairwise(firsts.tolist()))
             if first < end
         )
-        return SelfMotions(self._arm.parameter, branches, bool(proved))
+        return SelfMotions(kernels.arm.parameter, branches, bool(proved))
 
     def _at_limit(self, T: np.ndarray, joint: int, side: int) -> tuple[np.ndarray, bool]:
         """
@@ -225,7 +215,7 @@ class _SelfMotionFinder:
         :param joint: number of the joint in the closed form's wrist.
         :param side: 0 for the lower limit in its sign, 1 for the upper one.
         """
-        chain, arm = self._chain, self._arm
+        chain, arm = self._chain, self._kernels.arm
         joint, first = 3 + joint, 1 if arm.parameter == 0 else 0
         if arm.form.inverted:
             joint, side = 5 - joint, 1 - side
@@ -255,17 +245,26 @@ def _arm(chain: KinematicChain, parameter: int) -> Arm | None:
     if not last - first < 2.0 * math.pi:
         first, last = -math.pi, math.pi
     lower, upper = np.ascontiguousarray(lower), np.ascontiguousarray(upper)
-    arm = Arm(form, parameter, lower, upper, first, last, fourier_waves(FIRST_SAMPLE))
+    spans = _spans(lower, upper)
+    arm = Arm(form, parameter, lower, upper, spans, first, last, fourier_waves(FIRST_SAMPLE))
     return arm if _is_exact(chain, arm) else None
+
+
+def _spans(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return cosine and sine of mid-range, and the cosine of the limits from there (3, 6)."""
+    limited = upper - lower < 2.0 * math.pi
+    middle, half = (np.where(limited, 0.5 * (upper + side * lower), 0.0) for side in (1.0, -1.0))
+    spans = np.array([np.cos(middle), np.sin(middle), np.cos(half)])
+    return np.where(limited, spans, [[0.0], [0.0], [-2.0]])
 
 
 def _is_exact(chain: KinematicChain, arm: Arm) -> bool:
     """Return whether the closed form, which allows for rounded axes, has exactly this arm's."""
-    before, behind = _motions(chain, arm.parameter)
+    kernels, (before, behind) = _Kernels(arm), _motions(chain, arm.parameter)
     lower, upper = chain.sampling_bounds()
     for q in np.random.default_rng(0).uniform(lower, upper, (_POSTURES, 7)):
         motion = np.ascontiguousarray(before @ chain.forward(q) @ behind)
-        found, within = _Family(arm, motion).evaluated(q[arm.parameter : arm.parameter + 1])
+        found, within = kernels.postures(motion, q[arm.parameter : arm.parameter + 1])
         apart = np.abs(np.remainder(found[within] - q + math.pi, 2.0 * math.pi) - math.pi)
         if not apart.max(axis=1).min(initial=math.inf) < _EXACT:
             return False
