@@ -50,7 +50,7 @@ setup(
         (f'{SHARE}/examples', sorted(glob('examples/*.*'))),
     ],
     python_requires='>=3.11',
-    install_requires=['numba', 'numpy', 'pyyaml'],
+    install_requires=['numba', 'numpy', 'pyyaml', 'urdf_parser_py'],
     extras_require={
         'test': TEST,
         'collision': ['coal'],

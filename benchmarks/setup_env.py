@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENT = ROOT / '.bench-venv'
 PINS = Path(__file__).with_name('requirements-peers.txt')
 
-NEEDED = ('matplotlib', 'numba', 'numpy', 'pin', 'pyyaml', 'scipy')
+NEEDED = ('lxml', 'matplotlib', 'numba', 'numpy', 'pin', 'pyyaml', 'scipy', 'urdf_parser_py')
 PEERS = (
     'pytracik', 'roboticstoolbox-python', 'pin-pink', 'quadprog', 'ikpy', 'EAIK', 'ruckig',
     'ssik[urdf]', 'frankik', 'optik-py', 'mink', 'almond-pyroki', 'roboplan-oink', 'embodik',

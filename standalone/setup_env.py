@@ -188,8 +188,8 @@ class Environment:
         """
         Arguments that let pip install the listed files and no others.
 
-        What builds a source distribution (of empy) pip still fetches without a digest. With a
-        sourced ROS 2 only numpy is held, at the version it was compiled with.
+        What builds a source distribution (of empy, urdf-parser-py) pip still fetches without a
+        digest. With a sourced ROS 2 only numpy is held, at the version it was compiled with.
         """
         if not self.basis.sourced:
             return ['--require-hashes', '--no-deps']

@@ -51,10 +51,10 @@ def test_a_model_knows_no_kinematics():
     assert repr(model) == "RobotModel('r', 1 links, 0 joints)"
 
 
-def test_import_brings_no_compiler():
+def test_import_brings_neither_parser_nor_compiler():
     code = (
         'import sys; import ik_service.robot; '
-        "print(*{'yaml', 'numba', 'rclpy', 'urllib.request'}"
+        "print(*{'urdf_parser_py', 'lxml', 'yaml', 'numba', 'rclpy', 'urllib.request'}"
         ' & set(sys.modules))'
     )
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)

@@ -1,5 +1,9 @@
 """
-Links and joints of a URDF.
+Links and joints of a URDF, through urdf_parser_py.
+
+The parser's two releases in use (0.0.x on ElementTree from PyPI, 1.2.x on lxml with ROS 2) write
+to stderr for every tag they do not know, demand attributes that others leave out, and report a bad
+number without saying where. A text that was checked and reduced first makes both behave alike.
 
 A joint that is faulty costs itself, not the robot: it is read as one that does not move, with the
 fault, and requests that need it are refused with that reason.
@@ -7,10 +11,9 @@ fault, and requests that need it are refused with that reason.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -26,10 +29,31 @@ from ik_service.model.joint import Joint, JointLimits, JointType, Mimic, settled
 MAX_LINKS = 2048  # most links, and most joints
 
 _UNNAMED = 'unnamed'
-_SHORTEST_AXIS = 1e-9  # a shorter <axis> has no direction
-_TYPES = ('revolute', 'continuous', 'prismatic', 'planar', 'floating', 'fixed')
-_WITH_ENDS = ('revolute', 'prismatic')
+_SHORTEST_AXIS = 1e-9
+_MOVING = ('axis', 'limit', 'mimic')
+_PARTS_OF_TYPE = {
+    'revolute': _MOVING,
+    'continuous': _MOVING,
+    'prismatic': _MOVING,
+    'planar': ('axis',),
+    'floating': (),
+    'fixed': (),
+}
+"""The parts that have a meaning for a joint type besides its place. The others are not even looked
+at: exporters write zero axes and empty limits into fixed joints."""
+
+_NUMBERS = {
+    'origin': {'xyz': 3, 'rpy': 3},
+    'axis': {'xyz': 3},
+    'limit': {'lower': 1, 'upper': 1, 'velocity': 1, 'effort': 1},
+    'mimic': {'multiplier': 1, 'offset': 1},
+}
+_SOFT_ENDS = ('soft_lower_limit', 'soft_upper_limit')
 _UNLIMITED = (-math.inf, math.inf)
+
+_ESCAPES = str.maketrans(
+    {'&': '&amp;', '<': '&lt;', '"': '&quot;', '\t': '&#9;', '\n': '&#10;', '\r': '&#13;'}
+)
 
 
 class Description(NamedTuple):
@@ -58,50 +82,78 @@ def parse_urdf(description: RobotDescription) -> Description:
     :raises UrdfError: there are too many links or joints.
     """
     reader = _Reader(description)
-    name = description.root.get('name')
-    unnamed = [] if name else [f'the robot has no name, and is called {_UNNAMED} here']
-    links = reader.links()
+    parsed = _parsed(reader.text())
+    links = [link.name for link in parsed.links]
     joints: list[Joint] = []
-    for expanded in reader.joints(frozenset(links)):
+    for entry, checked in zip(parsed.joints, reader.joints, strict=True):
+        expanded = _joints_from(entry, checked)
         links += [joint.child for joint in expanded[:-1]]
         joints += expanded
     joints = settled_mimics(joints)
     left_out = [f'{error.element} is left out: {error.reason}' for error in reader.left_out]
     faults = [f'{named("joint", joint.name)} {joint.fault}' for joint in joints if joint.fault]
-    ignored = [f'{part}: {listed(labels)}' for part, labels in reader.taken_for_none.items()]
-    remarks = (*description.remarks, *left_out, *unnamed, *ignored, *faults)
-    left = tuple(reader.left_out)
-    return Description(name or _UNNAMED, tuple(links), tuple(joints), remarks, left)
+    remarks = (*description.remarks, *left_out, *reader.remarks(), *faults)
+    return Description(parsed.name, tuple(links), tuple(joints), remarks, tuple(reader.left_out))
+
+
+@dataclass
+class _CheckedJoint:
+    """
+    A joint whose text was checked.
+
+    :ivar lines: it as XML for urdf_parser_py.
+    :ivar fault: why it cannot be used; empty where it can.
+    :ivar placed: whether the text says where it is.
+    :ivar further: soft limits, and limits of acceleration and jerk, beside the others.
+    """
+
+    lines: list[str]
+    fault: str = ''
+    placed: bool = True
+    further: JointLimits = field(default_factory=JointLimits)
 
 
 class _Reader:
     """
-    Reader of the elements that describe kinematics.
+    Checks of the elements that describe kinematics.
 
-    :ivar left_out: faults of links and joints that are not read.
-    :ivar taken_for_none: properties that are ignored, with the joints that have them.
+    :ivar joints: the joints that are used.
+    :ivar left_out: faults of links and joints that are not.
     """
 
     def __init__(self, description: RobotDescription) -> None:
         self._description = description
+        self.joints: list[_CheckedJoint] = []
         self.left_out: list[UrdfError] = []
-        self.taken_for_none: dict[str, list[str]] = {}
+        self._taken_for_none: dict[str, list[str]] = {}
+        self._names: list[str] = []
 
-    def links(self) -> list[str]:
-        links = self._elements('link')
-        unnamed = [link for link in links if not link.get('name')]
-        self.left_out += [UrdfError('has no name', self._description.label(it)) for it in unnamed]
-        return [name for link in links if (name := link.get('name'))]
+    def remarks(self) -> list[str]:
+        """Return the ignored properties of the joints, a sentence each."""
+        ignored = [f'{what}: {listed(labels)}' for what, labels in self._taken_for_none.items()]
+        return [*self._names, *ignored]
 
-    def joints(self, links: Collection[str]) -> list[list[Joint]]:
-        """Return the joints, each as one of one degree of freedom or as three or six of these."""
-        read = []
+    def text(self) -> str:
+        """Return the kinematic part as XML, each number of it checked."""
+        root = self._description.root
+        lines = [f'<robot name={_quoted(root.get("name") or _UNNAMED)}>']
+        if not root.get('name'):
+            self._names.append(f'the robot has no name, and is called {_UNNAMED} here')
+        for link in self._elements('link'):
+            if link.get('name'):
+                lines.append(f'<link name={_quoted(link.get("name", ""))}/>')
+            else:
+                label = self._description.label(link)
+                self.left_out.append(UrdfError('has no name', label))
+        links = {link.get('name') for link in root.iterfind('link')}
         for joint in self._elements('joint'):
             try:
-                read.append(self._joint(joint, links))
+                self.joints.append(self._joint(joint, links))
             except UrdfError as error:
                 self.left_out.append(error)
-        return read
+        lines += [line for joint in self.joints for line in joint.lines]
+        lines.append('</robot>')
+        return '\n'.join(lines)
 
     def _elements(self, tag: str) -> list[Element]:
         found = self._description.root.findall(tag)
@@ -110,74 +162,114 @@ class _Reader:
             raise UrdfError(f'more than {MAX_LINKS} {tag}s', f'line {line}')
         return found
 
-    def _joint(self, joint: Element, links: Collection[str]) -> list[Joint]:
+    def _joint(self, joint: Element, links: set[str | None]) -> _CheckedJoint:
         label = self._description.label(joint)
-        parent, child = (_end(joint, tag, label, links) for tag in ('parent', 'child'))
+        ends = [_end(joint, tag, label, links) for tag in ('parent', 'child')]
+        checked = _CheckedJoint([])
+        kind = joint.get('type', '')
+        origin: list[str] = []
+        motion: list[str] = []
+        try:
+            origin = self._part(joint, 'origin', kind, label)
+        except _PartError as error:
+            checked.fault, checked.placed = f'cannot be placed: {error}', False
+        try:
+            motion = self._motion(joint, kind, label)
+            low, high = self._soft_limits(joint, kind, label)
+            acceleration, jerk = self._rates(joint, kind, label)
+            checked.further = JointLimits(low, high, acceleration=acceleration, jerk=jerk)
+        except _PartError as error:
+            checked.fault = checked.fault or f'cannot be used: {error}'
+        if checked.fault:
+            kind, motion = 'fixed', []
         name = joint.get('name') or label
-        T, place_fault = np.eye(4), ''
-        try:
-            T = _origin(joint)
-        except _PartError as error:
-            place_fault = f'cannot be placed: {error}'
-        fixed = Joint(name, JointType.FIXED, parent, child, T, np.array([1.0, 0.0, 0.0]), STILL)
-        try:
-            moving = self._moving(joint, fixed, label)
-        except _PartError as error:
-            moving = [replace(fixed, fault=f'cannot be used: {error}')]
-        return [replace(fixed, fault=place_fault, placed=False)] if place_fault else moving
+        start = f'<joint name={_quoted(name)} type={_quoted(kind)}>'
+        checked.lines = [start, *ends, *origin, *motion, '</joint>']
+        return checked
 
-    def _moving(self, joint: Element, fixed: Joint, label: str) -> list[Joint]:
-        """Return a joint, given as one that is fixed, as joints of one degree of freedom."""
-        kind = _type_of(joint)
-        # Parts without a meaning for the type are not read: exporters write zero axes and empty
-        # limits into fixed joints.
-        if kind == 'fixed':
-            return [fixed]
-        ends = (fixed.name, fixed.parent, fixed.child)
-        if kind == 'floating':
-            return floating_joints(*ends, fixed.T_parent_joint)
-        axis = _axis(joint)
-        if kind == 'planar':
-            return planar_joints(*ends, fixed.T_parent_joint, _unit(axis))
-        limits = self._limits(joint, kind, label)
-        mimic = _mimic(joint)
-        soft = self._soft_limits(joint, label) if kind in _WITH_ENDS else _UNLIMITED
-        unit, limits = _unit(axis), _within(limits, soft)
-        return [replace(fixed, type=JointType(kind), axis=unit, limits=limits, mimic=mimic)]
+    def _motion(self, joint: Element, kind: str, label: str) -> list[str]:
+        if not joint.get('name'):
+            raise _PartError('has no name')
+        if not kind:
+            raise _PartError('has no type')
+        if kind not in _PARTS_OF_TYPE:
+            raise _PartError(f'unknown type {kind[:80]!r}; valid: {", ".join(_PARTS_OF_TYPE)}')
+        if joint.find('mimic') is not None and kind in ('planar', 'floating'):
+            raise _PartError(f'a {kind} joint cannot mimic another one')
+        if kind in ('revolute', 'prismatic') and joint.find('limit') is None:
+            raise _PartError(f'a {kind} joint needs a <limit>')
+        return [
+            line for tag in _PARTS_OF_TYPE[kind] for line in self._part(joint, tag, kind, label)
+        ]
 
-    def _limits(self, joint: Element, kind: str, label: str) -> JointLimits:
-        limit = _part(joint, 'limit')
-        if limit is None:
-            return JointLimits()
-        # Velocity and effort are required by the format, and often left out.
-        velocity, effort = (self._size(limit, name, label) for name in ('velocity', 'effort'))
+    def _part(self, joint: Element, tag: str, kind: str, label: str) -> list[str]:
+        """Return a part of a joint as XML; nothing where it is left out."""
+        found = joint.findall(tag)
+        if len(found) > 1:
+            raise _PartError(f'more than one <{tag}>')
+        if not found:
+            return []
+        part = found[0]
+        if tag == 'origin' and 'quat_xyzw' in part.attrib:
+            raise _PartError('<origin> quat_xyzw is not supported; give rpy')
+        if tag == 'limit':
+            values = self._bounds(part, kind, label)
+        else:
+            values = {name: part.get(name, '') for name in _NUMBERS[tag] if name in part.attrib}
+            for attribute, text in values.items():
+                _check_numbers(text, _NUMBERS[tag][attribute], f'<{tag}> {attribute}')
+        if tag == 'axis' and 'xyz' not in values:
+            raise _PartError('<axis> has no xyz')
+        if tag == 'mimic':
+            if not part.get('joint'):
+                raise _PartError('<mimic> has no joint')
+            values['joint'] = part.get('joint', '')
+        written = ' '.join(f'{name}={_quoted(value)}' for name, value in values.items())
+        return [f'<{tag} {written}/>']
+
+    def _bounds(self, limit: Element, kind: str, label: str) -> dict[str, str]:
+        # Both are required by urdf_parser_py and often left out.
+        values = {name: self._size(limit, name, label) for name in ('velocity', 'effort')}
         # A continuous joint has no end stops, whatever its <limit> says.
-        lower, upper = _ends(limit) if kind in _WITH_ENDS else _UNLIMITED
-        names = 'acceleration', 'deceleration', 'jerk'
-        speeding, braking, jerk = (self._size(limit, name, label) for name in names)
-        return JointLimits(lower, upper, velocity, effort, min(speeding, braking), jerk)
+        ends = {} if kind == 'continuous' else {'lower': -math.inf, 'upper': math.inf}
+        given = {name: limit.get(name, '').strip() for name in ends if name in limit.attrib}
+        if ends and not any(given.values()):
+            raise _PartError('<limit> gives neither lower nor upper')
+        for name, text in given.items():
+            if _number(text, f'<limit> {name}') == -ends[name]:
+                raise _PartError(f'<limit> {name}: {text[:80]!r} leaves no range')
+        return {**values, **given}
 
-    def _size(self, limit: Element, attribute: str, label: str) -> float:
+    def _size(self, limit: Element, attribute: str, label: str) -> str:
         """Return a limit that means "none" when it is left out, empty, infinite or negative."""
         text = limit.get(attribute, '').strip()
-        value = _number(text, f'<limit> {attribute}') if text else math.inf
-        if value >= 0.0:
-            return value
-        ignored = f'<limit> {attribute} {text[:80]} is taken for none'
-        self.taken_for_none.setdefault(ignored, []).append(label)
-        return math.inf
+        if not text or _number(text, f'<limit> {attribute}') >= 0.0:
+            return text or 'inf'
+        what = f'<limit> {attribute} {text[:80]} is taken for none'
+        self._taken_for_none.setdefault(what, []).append(label)
+        return 'inf'
 
-    def _soft_limits(self, joint: Element, label: str) -> tuple[float, float]:
+    def _rates(self, joint: Element, kind: str, label: str) -> tuple[float, float]:
+        """Return the largest acceleration and jerk."""
+        limit = joint.find('limit')
+        if limit is None or 'limit' not in _PARTS_OF_TYPE[kind]:
+            return math.inf, math.inf
+        names = 'acceleration', 'deceleration', 'jerk'
+        speeding, braking, jerk = (float(self._size(limit, name, label)) for name in names)
+        return min(speeding, braking), jerk
+
+    def _soft_limits(self, joint: Element, kind: str, label: str) -> tuple[float, float]:
         """Return the ends of a <safety_controller>; one that is left out is 0, as in a URDF."""
-        found = _part(joint, 'safety_controller')
-        if found is None:
+        found = joint.findall('safety_controller') if kind in ('revolute', 'prismatic') else []
+        if not found:
             return _UNLIMITED
-        ends = ('soft_lower_limit', 'soft_upper_limit')
-        texts = [(name, found.get(name, '').strip() or '0') for name in ends]
+        if len(found) > 1:
+            raise _PartError('more than one <safety_controller>')
+        texts = [(name, found[0].get(name, '').strip() or '0') for name in _SOFT_ENDS]
         low, high = (_number(text, f'<safety_controller> {name}') for name, text in texts)
         if low == high == 0.0:  # written by exporters, and left out where only the gains matter
-            ignored = '<safety_controller> without a range is taken for none'
-            self.taken_for_none.setdefault(ignored, []).append(label)
+            what = '<safety_controller> without a range is taken for none'
+            self._taken_for_none.setdefault(what, []).append(label)
             return _UNLIMITED
         return low, high
 
@@ -186,8 +278,8 @@ class _PartError(Exception):
     """Fault of a part of a joint."""
 
 
-def _end(joint: Element, tag: str, label: str, links: Collection[str]) -> str:
-    """Return the name of the parent or child of a joint; an error where it has none."""
+def _end(joint: Element, tag: str, label: str, links: set[str | None]) -> str:
+    """Return the XML of the parent or child of a joint; an error where it has none."""
     found = joint.findall(tag)
     if len(found) > 1:
         raise UrdfError(f'more than one <{tag}>', label)
@@ -199,123 +291,102 @@ def _end(joint: Element, tag: str, label: str, links: Collection[str]) -> str:
         raise UrdfError(f'<{tag}> has no link', label)
     if link not in links:
         raise UrdfError(f'its {tag} {named("link", link)} does not exist', label)
-    return link
+    return f'<{tag} link={_quoted(link)}/>'
 
 
-def _type_of(joint: Element) -> str:
-    if not joint.get('name'):
-        raise _PartError('has no name')
-    kind = joint.get('type')
-    if not kind:
-        raise _PartError('has no type')
-    if kind not in _TYPES:
-        raise _PartError(f'unknown type {kind[:80]!r}; valid: {", ".join(_TYPES)}')
-    if kind in ('planar', 'floating') and joint.find('mimic') is not None:
-        raise _PartError(f'a {kind} joint cannot mimic another one')
-    if kind in _WITH_ENDS and joint.find('limit') is None:
-        raise _PartError(f'a {kind} joint needs a <limit>')
-    return kind
-
-
-def _part(joint: Element, tag: str) -> Element | None:
-    found = joint.findall(tag)
-    if len(found) > 1:
-        raise _PartError(f'more than one <{tag}>')
-    return found[0] if found else None
-
-
-def _origin(joint: Element) -> NDArray[np.float64]:
-    """Return the (4, 4) transform of an ``<origin>``; the identity where there is none."""
-    origin = _part(joint, 'origin')
-    if origin is None:
-        return np.eye(4)
-    if 'quat_xyzw' in origin.attrib:
-        raise _PartError('<origin> quat_xyzw is not supported; give rpy')
-    zero = [0.0, 0.0, 0.0]
-    return transform_from_xyz_rpy(_numbers(origin, 'xyz', zero), _numbers(origin, 'rpy', zero))
-
-
-def _axis(joint: Element) -> list[float]:
-    axis = _part(joint, 'axis')
-    if axis is None:
-        return [1.0, 0.0, 0.0]
-    if 'xyz' not in axis.attrib:
-        raise _PartError('<axis> has no xyz')
-    return _numbers(axis, 'xyz', [])
-
-
-def _unit(axis: list[float]) -> NDArray[np.float64]:
-    length = math.hypot(*axis)
-    if not _SHORTEST_AXIS < length < math.inf:
-        raise _PartError(f'<axis> {axis} has no direction')
-    return np.array(axis) / length
-
-
-def _ends(limit: Element) -> tuple[float, float]:
-    """Return the end stops of a ``<limit>``; one that is left out is 0."""
-    given = {name: limit.get(name, '').strip() for name in ('lower', 'upper')}
-    if not any(given.values()):
-        raise _PartError('<limit> gives neither lower nor upper')
-    ends = []
-    for (name, text), nothing in zip(given.items(), (math.inf, -math.inf), strict=True):
-        ends.append(_number(text, f'<limit> {name}') if name in limit.attrib else 0.0)
-        if ends[-1] == nothing:
-            raise _PartError(f'<limit> {name}: {text[:80]!r} leaves no range')
-    return ends[0], ends[1]
-
-
-def _within(limits: JointLimits, soft: tuple[float, float]) -> JointLimits:
-    """Return limits that also keep those of a ``<safety_controller>``."""
-    if limits.lower > limits.upper:
-        raise _PartError(f'<limit> lower {limits.lower} > upper {limits.upper}')
-    lower, upper = max(limits.lower, soft[0]), min(limits.upper, soft[1])
-    if lower > upper:
-        raise _PartError(
-            f'<safety_controller> from {soft[0]:g} to {soft[1]:g} leaves nothing of '
-            f'its <limit> from {limits.lower:g} to {limits.upper:g}'
-        )
-    return replace(limits, lower=lower, upper=upper)
-
-
-def _mimic(joint: Element) -> Mimic | None:
-    mimic = _part(joint, 'mimic')
-    if mimic is None:
-        return None
-    (multiplier,), (offset,) = (
-        _numbers(mimic, 'multiplier', [1.0]),
-        _numbers(mimic, 'offset', [0.0]),
-    )
-    followed = mimic.get('joint')
-    if not followed:
-        raise _PartError('<mimic> has no joint')
-    return Mimic(followed, multiplier, offset)
-
-
-def _numbers(part: Element, attribute: str, default: list[float]) -> list[float]:
-    """Return the finite numbers of an attribute, three or as many as its default has."""
-    if attribute not in part.attrib:
-        return default
-    text, label = part.attrib[attribute], f'<{part.tag}> {attribute}'
+def _check_numbers(text: str, count: int, what: str) -> None:
     words = text.split()
-    count = len(default) or 3
     if len(words) != count:
-        raise _PartError(f'{label}: {count} number(s) needed, not {text[:80]!r}')
-    values = [_number(word, label) for word in words]
-    for word, value in zip(words, values, strict=True):
-        if not math.isfinite(value):
-            raise _PartError(f'{label}: {word[:80]!r} is not a finite number')
-    return values
+        raise _PartError(f'{what}: {count} number(s) needed, not {text[:80]!r}')
+    for word in words:
+        if not math.isfinite(_number(word, what)):
+            raise _PartError(f'{what}: {word[:80]!r} is not a finite number')
 
 
-def _number(word: str, label: str) -> float:
+def _number(word: str, what: str) -> float:
     """Return a number, which may be infinite."""
     if len(word.split()) != 1:
-        raise _PartError(f'{label}: 1 number(s) needed, not {word[:80]!r}')
+        raise _PartError(f'{what}: 1 number(s) needed, not {word[:80]!r}')
     # float() alone would also take digits of other scripts and Python's 1_000.
     try:
         value = float(word) if word.isascii() and '_' not in word else math.nan
     except ValueError:
         value = math.nan
     if math.isnan(value):
-        raise _PartError(f'{label}: {word[:80]!r} is not a finite number')
+        raise _PartError(f'{what}: {word[:80]!r} is not a finite number')
     return value
+
+
+def _quoted(text: str) -> str:
+    # xml.sax.saxutils would do, but it imports the network library.
+    return f'"{text.translate(_ESCAPES)}"'
+
+
+def _parsed(text: str) -> Any:  # noqa: ANN401 - urdf_parser_py has no types
+    # Imported here because it takes as long to import as the rest of this layer together.
+    from urdf_parser_py.urdf import URDF
+
+    try:
+        return URDF.from_xml_string(text)
+    except Exception as error:  # whatever checks a release adds
+        raise UrdfError(f'urdf_parser_py refuses it: {error}') from error
+
+
+def _joints_from(entry: Any, checked: _CheckedJoint) -> list[Joint]:  # noqa: ANN401
+    """Convert one joint of urdf_parser_py: into one joint, or three or six."""
+    ends = (entry.name, entry.parent, entry.child)
+    T = _transform(entry.origin)
+    fixed = Joint(ends[0], JointType.FIXED, *ends[1:], T, np.array([1.0, 0.0, 0.0]), STILL)
+    if checked.fault:
+        return [replace(fixed, fault=checked.fault, placed=checked.placed)]
+    if entry.type == 'fixed':
+        return [fixed]
+    if entry.type == 'floating':
+        return floating_joints(*ends, T)
+    try:
+        axis = _unit_axis(entry)
+        if entry.type == 'planar':
+            return planar_joints(*ends, T, axis)
+        limits = _limits(entry, checked.further)
+    except _PartError as error:
+        return [replace(fixed, fault=f'cannot be used: {error}')]
+    return [Joint(ends[0], JointType(entry.type), *ends[1:], T, axis, limits, _mimic(entry))]
+
+
+def _transform(origin: Any) -> NDArray[np.float64]:  # noqa: ANN401
+    """Return the (4, 4) transform of an ``<origin>``; the identity where there is none."""
+    return np.eye(4) if origin is None else transform_from_xyz_rpy(origin.xyz, origin.rpy)
+
+
+def _unit_axis(entry: Any) -> NDArray[np.float64]:  # noqa: ANN401
+    x, y, z = (1.0, 0.0, 0.0) if entry.axis is None else entry.axis
+    length = math.hypot(x, y, z)
+    if not _SHORTEST_AXIS < length < math.inf:
+        raise _PartError(f'<axis> {entry.axis} has no direction')
+    return np.array([x / length, y / length, z / length])
+
+
+def _limits(entry: Any, further: JointLimits) -> JointLimits:  # noqa: ANN401
+    limit = entry.limit
+    if limit is None:
+        return JointLimits()
+    if entry.type == 'continuous':
+        return replace(further, velocity=limit.velocity, effort=limit.effort)
+    if limit.lower > limit.upper:
+        raise _PartError(f'<limit> lower {limit.lower} > upper {limit.upper}')
+    lower, upper = max(float(limit.lower), further.lower), min(float(limit.upper), further.upper)
+    if lower > upper:
+        raise _PartError(
+            f'<safety_controller> from {further.lower:g} to {further.upper:g} leaves nothing of '
+            f'its <limit> from {limit.lower:g} to {limit.upper:g}'
+        )
+    velocity, effort = float(limit.velocity), float(limit.effort)
+    return replace(further, lower=lower, upper=upper, velocity=velocity, effort=effort)
+
+
+def _mimic(entry: Any) -> Mimic | None:  # noqa: ANN401
+    if entry.mimic is None:
+        return None
+    multiplier = 1.0 if entry.mimic.multiplier is None else entry.mimic.multiplier
+    offset = 0.0 if entry.mimic.offset is None else entry.mimic.offset
+    return Mimic(entry.mimic.joint, multiplier, offset)

@@ -143,6 +143,12 @@ LONGEST_TIME = 3.0  # [s]
 SEEDED = settings(deadline=None, derandomize=True)
 
 
+@pytest.fixture(scope='module', autouse=True)
+def _warm():
+    """Import urdf_parser_py outside the times that are measured."""
+    Robot.from_urdf('<robot name="r"><link name="a"/></robot>')
+
+
 def assert_refused(source, message):
     start = time.process_time()
     with pytest.raises(UrdfError, match=message):

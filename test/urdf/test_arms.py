@@ -1,7 +1,6 @@
 """Our own robot descriptions: what all have, and the figures that makers publish."""
 
 from math import pi
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ from support.chains import (
     rot_z,
     trans,
 )
+from urdf_parser_py import urdf
 
 from ik_service import Robot
 
@@ -37,54 +37,46 @@ def arm(request):
 
 @pytest.fixture
 def description(arm):
-    return ElementTree.parse(arm_path(arm)).getroot()
-
-
-def numbers(element):
-    return [float(word) for text in element.attrib.values() for word in text.split()]
+    return urdf.URDF.from_xml_file(str(arm_path(arm)))
 
 
 def test_file_is_named_after_its_robot(arm, description):
-    assert description.get('name') == arm
+    assert description.name == arm
 
 
 def test_bodies_have_visual_and_collision(description):
-    moved = {
-        joint.find('child').get('link')
-        for joint in description.iterfind('joint')
-        if joint.get('type') != 'fixed'
-    }
-    bodies = [
-        link
-        for link in description.iterfind('link')
-        if link.get('name') in moved or link.find('inertial') is not None
-    ]
+    moved = {joint.child for joint in description.joints if joint.type != 'fixed'}
+    bodies = [link for link in description.links if link.name in moved or link.inertial]
     assert len(bodies) >= 6
     for link in bodies:
-        assert link.findall('visual'), f'{link.get("name")} cannot be seen'
-        assert link.findall('collision'), f'{link.get("name")} cannot collide'
+        assert link.visuals, f'{link.name} cannot be seen'
+        assert link.collisions, f'{link.name} cannot collide'
 
 
 def test_geometry_is_primitive_and_has_a_size(description):
-    for shape in description.iterfind('link/*/geometry/*'):
-        assert shape.tag in ('box', 'cylinder', 'sphere')
-        assert all(0 < size < 0.6 for size in numbers(shape)), 'no part of these arms is so large'
+    primitives = (urdf.Box, urdf.Cylinder, urdf.Sphere)
+    for link in description.links:
+        for element in (*link.visuals, *link.collisions):
+            assert isinstance(element.geometry, primitives), link.name
+            sizes = np.hstack([np.ravel(value) for value in vars(element.geometry).values()])
+            assert np.all(sizes > 0), link.name
+            assert np.all(sizes < 0.6), f'{link.name}: larger than any part of these arms'
 
 
 def test_visuals_use_colours_that_are_defined(description):
-    colored = description.iterfind('material[color]')
-    used = description.iterfind('link/visual/material')
-    assert {it.get('name') for it in used} == {it.get('name') for it in colored}
+    defined = {material.name for material in description.materials if material.color}
+    used = {visual.material.name for link in description.links for visual in link.visuals}
+    assert used == defined
 
 
 def test_inertias_are_physical(description):
-    for inertial in description.iterfind('link/inertial'):
-        inertia = {name: float(value) for name, value in inertial.find('inertia').items()}
-        matrix = [[inertia[f'i{min(a, b)}{max(a, b)}'] for a in 'xyz'] for b in 'xyz']
-        smallest, middle, largest = np.linalg.eigvalsh(matrix)
-        assert float(inertial.find('mass').get('value')) > 0
-        assert smallest > 0
-        assert smallest + middle >= largest, 'no body has this tensor'
+    for link in description.links:
+        if link.inertial is None:
+            continue
+        smallest, middle, largest = np.linalg.eigvalsh(link.inertial.inertia.to_matrix())
+        assert link.inertial.mass > 0, link.name
+        assert smallest > 0, link.name
+        assert smallest + middle >= largest, f'{link.name}: no body has this tensor'
 
 
 @pytest.mark.parametrize(('arm', 'posture'), NATURAL_POSTURES)
@@ -283,12 +275,9 @@ def test_ur5e_frames_at_the_tool(ur5e):
 
 
 def test_ur5e_masses():
-    root = ElementTree.parse(arm_path('ur5e'))
-    masses = [
-        float(root.find(f"link[@name='{name}']/inertial/mass").get('value'))
-        for name in MOVING_LINKS
-    ]
-    assert masses == [mass for *_, mass in UR5E_DH]
+    links = {link.name: link for link in urdf.URDF.from_xml_file(str(arm_path('ur5e'))).links}
+    masses = tuple(links[name].inertial.mass for name in MOVING_LINKS)
+    assert masses == tuple(mass for *_, mass in UR5E_DH)
 
 
 # Soch & Lorencz, section 3, with points as millimetres.

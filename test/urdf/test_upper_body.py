@@ -1,10 +1,9 @@
 """The upper body: a person's proportions, two arms that mirror each other, shapes and masses."""
 
-from xml.etree import ElementTree
-
 import numpy as np
 import pytest
 from support.chains import arm_path
+from urdf_parser_py import urdf
 
 from ik_service import Robot
 from ik_service.kinematics.link_poses import link_poses
@@ -27,6 +26,11 @@ MASS_SHARES = {
 @pytest.fixture(scope='module')
 def robot():
     return Robot.from_urdf(arm_path('upper_body'))
+
+
+@pytest.fixture(scope='module')
+def description():
+    return urdf.URDF.from_xml_file(str(arm_path('upper_body')))
 
 
 @pytest.fixture(scope='module')
@@ -94,11 +98,8 @@ def test_bending_forward_leads_forward_and_down(robot, zero):
     assert moved[2, 3] < -0.05
 
 
-def test_masses_are_those_of_a_person():
-    masses = {
-        link.get('name'): float(link.find('inertial/mass').get('value'))
-        for link in ElementTree.parse(arm_path('upper_body')).iterfind('link[inertial]')
-    }
+def test_masses_are_those_of_a_person(description):
+    masses = {link.name: link.inertial.mass for link in description.links if link.inertial}
     for names, share in MASS_SHARES.items():
         segment = sum(masses[f'left_{name}'] for name in names.split())
         assert segment == pytest.approx(share * MASS, abs=0.01)
