@@ -44,7 +44,7 @@ def test_the_node_answers_and_says_which_capability_is_missing(bench):
         urdf=str(PANDA),
         tip_link=TIP,
     )
-    node.wait_for("capability 'planning' is left out: ModuleNotFoundError", 30.0)
+    node.wait_for("capability 'planning' is left out: ModuleNotFoundError", 60.0)
     node.wait_for('ready after', 60.0)
     placed = bench.call(GetPositionFK, 'compute_fk', GetPositionFK.Request(fk_link_names=[TIP]))
     assert placed.error_code.val == 1

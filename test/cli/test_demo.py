@@ -96,7 +96,7 @@ def test_the_viewer_runs_and_targets_of_other_clients_and_a_killed_process_stop_
     process.wait_for('corner 1 .* reached', START_TIMEOUT)
     domain = process.wait_for(r'^ROS       domain (\d+)', 1.0)[1]
     with targets_of_another_client(domain):
-        process.wait_for('^Paused    another client has published a target', 30.0)
+        process.wait_for('^Paused    another client has published a target', 60.0)
     assert process.exit_code is None
     os.kill(node, signal.SIGKILL)
     assert wait_for_end(process) == 1
@@ -180,7 +180,7 @@ def test_a_round_reaches_every_target_a_stop_pauses_it_and_ctrl_c_leaves_nothing
     process.wait_for(r'outside the reach[\s\S]* reached\n', 60.0)  # in the next round
     with calling(domain) as call:
         call('/ik_service/stop')
-        process.wait_for('^Paused    the arm was stopped', 30.0)
+        process.wait_for('^Paused    the arm was stopped', 60.0)
         assert call('/ik_demo/resume') == 'the demo goes on'
         process.wait_for(r'^Resumed\n[\s\S]* reached', 60.0)
         assert call('/ik_demo/resume') == 'the demo is not paused'

@@ -126,7 +126,7 @@ class Terminal:
 
     def end(self):
         """Wait for the end; return the exit code, and whether the terminal is as before."""
-        until(lambda: (self.has_shown(''), self.process.poll() is not None)[1], 60.0, 'the end')
+        until(lambda: (self.has_shown(''), self.process.poll() is not None)[1], what='the end')
         return self.process.returncode, termios.tcgetattr(self.slave) == self.before
 
     def close(self):

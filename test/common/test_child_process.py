@@ -67,7 +67,7 @@ def exists(pid):
 
 def test_collects_the_output_of_both_streams_and_ends_on_sigint(child):
     with child(POLITE, 'an argument') as process:
-        assert process.wait_for('started (.*)$', 20.0).group(1) == 'with an argument'
+        assert process.wait_for('started (.*)$', 60.0).group(1) == 'with an argument'
         assert process.exit_code is None
         process.check()
     assert process.exit_code == 0
@@ -81,14 +81,14 @@ def test_a_child_obeys_sigint_that_this_process_ignores(child):
         process = child(POLITE)
     finally:
         signal.signal(signal.SIGINT, before)
-    process.wait_for('started', 20.0)
+    process.wait_for('started', 60.0)
     assert process.end() == 0
     assert process.output.endswith('goodbye\n')
 
 
 def test_kills_a_process_that_ignores_sigint_and_its_children(child):
     process = child(STUBBORN)
-    grandchild = int(process.wait_for(r'grandchild (\d+)', 20.0).group(1))
+    grandchild = int(process.wait_for(r'grandchild (\d+)', 60.0).group(1))
     assert exists(grandchild)
     assert process.end(patience=0.2) == -signal.SIGKILL
     until(lambda: not exists(grandchild), what='the end of the grandchild')
@@ -97,21 +97,21 @@ def test_kills_a_process_that_ignores_sigint_and_its_children(child):
 def test_the_error_gives_exit_code_and_output(child):
     with child(BROKEN) as process:
         with pytest.raises(ChildFailedError, match='exit code 3; its output:\nno such robot'):
-            process.wait_for('ready', 20.0)
+            process.wait_for('ready', 60.0)
         with pytest.raises(ChildFailedError, match='the child ended with exit code 3'):
             process.check()
 
 
 def test_waiting_for_output_times_out(child):
     with child(POLITE) as process:
-        process.wait_for('started', 20.0)
+        process.wait_for('started', 60.0)
         with pytest.raises(ChildFailedError, match="did not print 'ready' within"):
             process.wait_for('ready', 0.1)
 
 
 def test_ends_after_an_error_in_the_block(child):
     process = child(POLITE)
-    process.wait_for('started', 20.0)
+    process.wait_for('started', 60.0)
     with pytest.raises(ZeroDivisionError), process:
         raise ZeroDivisionError
     assert process.exit_code == 0
@@ -119,7 +119,7 @@ def test_ends_after_an_error_in_the_block(child):
 
 def test_kill_ends_it_at_once(child):
     process = child(POLITE)
-    process.wait_for('started', 20.0)
+    process.wait_for('started', 60.0)
     process.kill()
     assert process.exit_code == -signal.SIGKILL
     assert 'goodbye' not in process.output

@@ -71,7 +71,7 @@ def test_services_parameters_and_actions_are_called_as_by_ros2cli(bench, termina
 
     action = f'{bench.namespace}/follow_joint_trajectory'
     kind = 'control_msgs/action/FollowJointTrajectory'
-    until(lambda: f'{action} [{kind}]\n' in terminal('action', 'list', '-t'), 60.0, 'the action')
+    until(lambda: f'{action} [{kind}]\n' in terminal('action', 'list', '-t'), what='the action')
     assert terminal('action', 'type', '/follow_joint_trajectory') == f'{kind}\n'
     server = f'Action servers: 1\n    {bench.namespace}/ik_service [{kind}]\n'
     assert terminal('action', 'info', '-t', '/follow_joint_trajectory').endswith(server)
@@ -84,7 +84,7 @@ def test_services_parameters_and_actions_are_called_as_by_ros2cli(bench, termina
         service = f'    {bench.namespace}/compute_ik: moveit_msgs/srv/GetPositionIK\n'
         return service in services and f'    {action}: {kind}\n' in actions
 
-    until(is_described, 60.0, 'all of the node')
+    until(is_described, what='all of the node')
     with pytest.raises(CallFailedError, match=r'there is no service .*/nothing'):
         terminal('service', 'type', '/nothing')
 
@@ -105,8 +105,8 @@ def test_messages_are_published_printed_and_listed(bench, terminal):
     assert 'publishing #1: geometry_msgs.msg.PoseStamped(' in told
     assert poses.wait().pose.position.x == 0.5
     space = bench.namespace
-    until(lambda: f'{space}/wanted\n' in terminal('topic', 'list'), 60.0, 'the topic')
-    until(lambda: f'{space}/test_client\n' in terminal('node', 'list'), 60.0, 'the node')
+    until(lambda: f'{space}/wanted\n' in terminal('topic', 'list'), what='the topic')
+    until(lambda: f'{space}/test_client\n' in terminal('node', 'list'), what='the node')
 
     shown = terminal('topic', 'info', '/wanted')
     assert (

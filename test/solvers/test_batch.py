@@ -143,8 +143,9 @@ def press_ctrl_c(done, total):
 
 
 @pytest.mark.parametrize('threads', [1, 2, 3])
-def test_ctrl_c_hands_over_the_answers_so_far(panda, many_problems, threads):
+def test_ctrl_c_hands_over_the_answers_so_far(panda, many_problems, others_solve_last, threads):
     whole = iks.solve_ik_batch(panda, *many_problems)
+    others_solve_last()
     with pytest.raises(KeyboardInterrupt) as caught:
         iks.solve_ik_batch(panda, *many_problems, threads=threads, progress=press_ctrl_c)
     assert isinstance(caught.value, BatchInterruptedError)
@@ -152,8 +153,9 @@ def test_ctrl_c_hands_over_the_answers_so_far(panda, many_problems, threads):
 
 
 @pytest.mark.parametrize('threads', [1, 2, 3])
-def test_a_stopped_batch_holds_the_answers_so_far(panda, many_problems, threads):
+def test_a_stopped_batch_holds_the_answers_so_far(panda, many_problems, others_solve_last, threads):
     whole = iks.solve_ik_batch(panda, *many_problems)
+    others_solve_last()
     stopped = iks.solve_ik_batch(panda, *many_problems, threads=threads, progress=lambda *_: False)
     assert_partial(stopped, whole, many_problems[1])
 
@@ -200,10 +202,12 @@ def test_progress_counts_what_other_threads_have_solved(panda, many_problems):
 def test_exceptions_in_other_threads_are_raised(panda, many_problems, monkeypatch):
     def fail_elsewhere(*arguments):
         if threading.current_thread() is not threading.main_thread():
+            begun.set()
             raise MemoryError('elsewhere')
+        assert begun.wait(60.0)
         return solve_many(*arguments)
 
-    solve_many = search.solve_many
+    begun, solve_many = threading.Event(), search.solve_many
     monkeypatch.setattr(search, 'solve_many', fail_elsewhere)
     with pytest.raises(MemoryError, match='elsewhere'):
         iks.solve_ik_batch(panda, *many_problems, threads=2)

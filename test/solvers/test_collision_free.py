@@ -327,9 +327,12 @@ def test_several_tips(panda):
 
 
 @pytest.mark.parametrize('threads', [1, 3])
-def test_a_stopped_batch_holds_answers_that_are_tested(panda, problems, threads):
+def test_a_stopped_batch_holds_answers_that_are_tested(
+    panda, problems, others_solve_last, threads
+):
     wall = Wall(panda)
     whole = iks.solve_ik_batch(panda, *problems, options=OPTIONS, collisions=wall)
+    others_solve_last()
     stopped = iks.solve_ik_batch(
         panda, *problems, options=OPTIONS, threads=threads, collisions=wall,
         progress=lambda *_: False,

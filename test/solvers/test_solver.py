@@ -171,8 +171,8 @@ def test_other_threads_run_while_a_solve_does():
             turns += 1
         return turns
 
-    # With the GIL held there would be one; on a busy machine there may be few at times.
-    assert any(turns_beside_a_solve() > 10 for _ in range(5))
+    # With the GIL held there would be one, or two; on a busy machine there may be few at times.
+    assert any(turns_beside_a_solve() > 3 for _ in range(10))
 
 
 # The way in

@@ -6,6 +6,7 @@ from pathlib import Path
 import re
 import shutil
 import sys
+from types import SimpleNamespace
 
 import machine
 from packaging.specifiers import SpecifierSet
@@ -129,7 +130,8 @@ def test_compiler_named_by_the_environment_is_taken(tools, tmp_path, monkeypatch
 
 
 @pytest.fixture
-def log(tmp_path):
+def log(tmp_path, monkeypatch):
+    monkeypatch.setattr(progress, 'time', SimpleNamespace(monotonic=lambda: 100.0))
     log = progress.Log(tmp_path / 'made' / 'log.txt')
     yield log
     log.close()

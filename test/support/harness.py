@@ -31,6 +31,9 @@ import ik_service
 from ik_service.common.child_process import ChildProcess
 from support.fork_server import ForkedProcess
 
+PATIENCE = 60.0
+"""How long to wait for what has to come [s]: a busy machine may take long."""
+
 START_TIMEOUT = 120.0
 """How long a program may take until it is ready [s]: kernels may have to be compiled first."""
 
@@ -40,7 +43,7 @@ _READ_AT_IMPORT = ('LD_', 'NUMBA_', 'PYTHON')
 _numbers = itertools.count(1)
 
 
-def until(condition, timeout=10.0, what='the condition', period=0.02):
+def until(condition, timeout=PATIENCE, what='the condition', period=0.02):
     """Return the first true value of ``condition()``; fail when there is none in time."""
     deadline = time.monotonic() + timeout
     while True:
@@ -100,7 +103,7 @@ class Recorder:
         with self._news:
             self._received.clear()
 
-    def wait(self, wanted=lambda message: True, timeout=10.0, since=0):
+    def wait(self, wanted=lambda message: True, timeout=PATIENCE, since=0):
         """Return the first message from index ``since`` on that is wanted."""
         deadline = time.monotonic() + timeout
         with self._news:
@@ -116,7 +119,7 @@ class Recorder:
                         f'{self._received[-1:]}'
                     )
 
-    def next(self, timeout=10.0):
+    def next(self, timeout=PATIENCE):
         """Return the next message that arrives."""
         return self.wait(timeout=timeout, since=len(self))
 
@@ -203,16 +206,16 @@ class Bench:
 
     # The client
 
-    def call(self, service_type, service, request, timeout=10.0):
+    def call(self, service_type, service, request, timeout=PATIENCE):
         """Call a service of the namespace (or an absolute name) and return the response."""
-        client = self.service_client(service_type, service, max(timeout, 10.0))
+        client = self.service_client(service_type, service)
         done = threading.Event()
         future = client.call_async(request)
         future.add_done_callback(lambda _: done.set())
         assert done.wait(timeout), f'{service} did not answer within {timeout:g} s'
         return future.result()
 
-    def service_client(self, service_type, service, timeout=10.0):
+    def service_client(self, service_type, service, timeout=PATIENCE):
         """Return the client of a service, once a server is there."""
         client = self._clients.get(service)
         if client is None:
@@ -220,7 +223,7 @@ class Bench:
         until(client.service_is_ready, timeout, f'the service {service}')
         return client
 
-    def publisher(self, message_type, topic, qos=10, subscribers=1, timeout=10.0):
+    def publisher(self, message_type, topic, qos=10, subscribers=1, timeout=PATIENCE):
         """Return the publisher of a topic, once so many subscribers are there."""
         publisher = self._publishers.get(topic)
         if publisher is None:
@@ -233,7 +236,7 @@ class Bench:
         )
         return publisher
 
-    def record(self, message_type, topic, qos=100, publishers=0, timeout=10.0):
+    def record(self, message_type, topic, qos=100, publishers=0, timeout=PATIENCE):
         """Return a :class:`Recorder` of a topic, once so many publishers are there."""
         recorder = Recorder()
         subscription = self.node.create_subscription(message_type, topic, recorder, qos)
@@ -244,7 +247,7 @@ class Bench:
         )
         return recorder
 
-    def set_parameters(self, node, timeout=10.0, **values):
+    def set_parameters(self, node, timeout=PATIENCE, **values):
         """Set parameters of a node, as ``ros2 param set`` does; return the list of results."""
         from rcl_interfaces.srv import SetParameters
         from rclpy.parameter import Parameter
@@ -254,12 +257,12 @@ class Bench:
         )
         return self.call(SetParameters, f'{node}/set_parameters', request, timeout).results
 
-    def configure(self, node, timeout=10.0, **values):
+    def configure(self, node, timeout=PATIENCE, **values):
         """Set parameters of a node, which has to accept them."""
         for result in self.set_parameters(node, timeout, **values):
             assert result.successful, result.reason
 
-    def get_parameters(self, node, *names, timeout=10.0):
+    def get_parameters(self, node, *names, timeout=PATIENCE):
         """Return the values of parameters of a node."""
         from rcl_interfaces.srv import GetParameters
         from rclpy.parameter import parameter_value_to_python

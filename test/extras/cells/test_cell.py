@@ -77,11 +77,11 @@ def test_a_signal_ends_all_arms(bench, file, words, number):
         started += children(program.pid)
         assert len(started) == 1 + 3, 'two arms, and the simulated ones'
     os.kill(program.pid, number)  # as systemd does; a terminal sends it to all of them
-    until(lambda: program.exit_code is not None, 60.0, 'the end of the program')
+    until(lambda: program.exit_code is not None, what='the end of the program')
     assert program.exit_code == 0
     assert 'Traceback' not in program.output
     assert 'not published' not in program.output
-    until(lambda: not any(os.path.exists(f'/proc/{pid}') for pid in started), 10.0, 'all ends')
+    until(lambda: not any(os.path.exists(f'/proc/{pid}') for pid in started), what='all ends')
 
 
 def test_the_other_arms_go_on_when_a_process_ends(bench, file):
@@ -91,11 +91,11 @@ def test_the_other_arms_go_on_when_a_process_ends(bench, file):
         program.wait_for(rf'{name}\.ik_service\]: ready', START_TIMEOUT)
     first, second = children(program.pid)
     os.kill(first, signal.SIGKILL)
-    program.wait_for(r"the process 'arms 1' has ended with -9", 30.0)
+    program.wait_for(r"the process 'arms 1' has ended with -9", 60.0)
     assert os.path.exists(f'/proc/{second}')
     assert program.exit_code is None
     program.send(signal.SIGINT)
-    until(lambda: program.exit_code is not None, 60.0, 'the end of the program')
+    until(lambda: program.exit_code is not None, what='the end of the program')
     assert program.exit_code == 1
 
 
@@ -103,14 +103,14 @@ def test_an_arm_that_cannot_start_ends_the_others_too(bench, file):
     file.write_text(file.read_text().replace('publish_rate: 100.0', 'publish_rate: 2000.0'))
     words = ['--processes', 'one_per_arm']
     program = bench.start(PROGRAM, str(file), *words, ready=None, namespaced=False)
-    until(lambda: len(children(program.pid)) == 3, 30.0, 'two arms, and the simulated ones')
+    until(lambda: len(children(program.pid)) == 3, what='two arms, and the simulated ones')
     started = children(program.pid)
-    until(lambda: program.exit_code is not None, 60.0, 'the end of the program')
+    until(lambda: program.exit_code is not None, what='the end of the program')
     assert program.exit_code == 1
     assert "arm 'right': parameters.publish_rate" in program.output
     assert "'arms 2' has ended with 1 before it had started" in program.output
     assert STARTED not in program.output
-    until(lambda: not any(os.path.exists(f'/proc/{pid}') for pid in started), 10.0, 'all ends')
+    until(lambda: not any(os.path.exists(f'/proc/{pid}') for pid in started), what='all ends')
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_mistake_in_the_file_is_one_sentence(bench, file, right, wrong, words)
     assert right in text
     file.write_text(text.replace(right, wrong))
     program = bench.start(PROGRAM, str(file), '--no-simulate', ready=None, namespaced=False)
-    until(lambda: program.exit_code is not None, 60.0, 'the end of the program')
+    until(lambda: program.exit_code is not None, what='the end of the program')
     assert program.exit_code == 1
     assert 'Traceback' not in program.output
     assert words in program.output
@@ -133,7 +133,7 @@ def test_a_mistake_in_the_file_is_one_sentence(bench, file, right, wrong, words)
 
 def test_an_arm_that_there_is_not_is_named(bench, file):
     program = bench.start(PROGRAM, str(file), '--arms', 'middle', ready=None, namespaced=False)
-    until(lambda: program.exit_code is not None, 60.0, 'the end of the program')
+    until(lambda: program.exit_code is not None, what='the end of the program')
     assert program.exit_code == 1
     assert "unknown arm 'middle'; valid: left, right" in program.output
 
@@ -148,7 +148,7 @@ def test_a_choice_of_no_arms_is_refused(file, capsys, names):
 
 def test_a_namespace_for_all_nodes_is_refused(bench, file):
     program = bench.start(PROGRAM, str(file), '--no-simulate', ready=None)
-    until(lambda: program.exit_code is not None, 60.0, 'the end of the program')
+    until(lambda: program.exit_code is not None, what='the end of the program')
     assert program.exit_code == 1
     assert "arm 'left': namespace: --ros-args would put its node in" in program.output
 
@@ -202,7 +202,7 @@ class Arm:
         def is_there():
             return np.linalg.norm(self.tip() - T[:3, 3]) < 1e-3
 
-        until(is_there, 60.0, f'the arm {self.name} at its target')
+        until(is_there, what=f'the arm {self.name} at its target')
 
 
 @pytest.fixture

@@ -535,7 +535,7 @@ def test_only_the_page_itself_can_execute_a_path(tab):
     assert not tab.done
     with page_socket(tab.served) as page:
         page.click(tab.form._execute)
-        until(lambda: tab.done == ['execute'], 30.0, 'an execution')
+        until(lambda: tab.done == ['execute'], what='an execution')
 
 
 def test_what_this_program_shows_is_nothing_that_was_done(tab):

@@ -244,7 +244,7 @@ def test_nothing_is_commanded_after_a_stop_before_the_controller_has_ended(setup
     assert 'may still move the arm: cancellation of its goal was requested' in setup.stop()
     targets = setup.bench.publisher(PoseStamped, 'target_pose')
     targets.publish(target_above())
-    setup.node.wait_for('target_pose ignored: .*follow_joint_trajectory may still move', 10.0)
+    setup.node.wait_for('target_pose ignored: .*follow_joint_trajectory may still move', 60.0)
     end, result = setup.player.follow(smooth()).result()
     assert end == 'aborted'
     assert 'may still move the arm' in result.error_string
@@ -265,7 +265,7 @@ def test_a_controller_that_refuses_to_cancel_is_told_and_asked_again(setup, cont
     controller.refuses = True
     goal = setup.send(controller, 60.0)
     goal.cancel()
-    setup.node.wait_for('may still move the arm: it refuses to cancel its goal', 10.0)
+    setup.node.wait_for('may still move the arm: it refuses to cancel its goal', 60.0)
     assert not goal.ended
     controller.refuses = False
     assert goal.result()[0] == 'canceled'
@@ -287,7 +287,7 @@ def test_a_controller_that_starts_anew_has_lost_the_goal(setup, controller, canc
     goal = setup.send(controller, 60.0, 'execute')
     if canceled:
         goal.cancel()
-        setup.node.wait_for('it refuses to cancel its goal', 10.0)
+        setup.node.wait_for('it refuses to cancel its goal', 60.0)
     controller.vanish()
     setup.controller()
     end, result = goal.result()
@@ -308,7 +308,7 @@ def test_a_result_that_was_lost_is_asked_for_again(setup, controller, seconds, t
         setup.is_idle(controller)
     if not stops:
         goal.cancel()
-    until(lambda: len(controller.lost) >= times, 20.0, 'the request for the result')
+    until(lambda: len(controller.lost) >= times, what='the request for the result')
     assert not goal.ended
     send_again()
     if stops:
@@ -339,7 +339,7 @@ def test_a_goal_is_canceled_at_once_when_no_controller_is_there(setup):
         # Until its joint states are believed, those of the one before are too old.
         return end == 'canceled' and result.error_string == 'it was canceled before it began'
 
-    until(was_canceled, 20.0, 'a goal that is canceled before it begins')
+    until(was_canceled, what='a goal that is canceled before it begins')
 
 
 def at_rest(command):

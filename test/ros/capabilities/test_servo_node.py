@@ -73,14 +73,14 @@ def test_a_pose_is_gone_to_while_it_is_asked_for(cell):
         return pose
 
     with cell.held(cell.poses, message):
-        cell.states.wait(cell.is_at(goal), timeout=20.0)
+        cell.states.wait(cell.is_at(goal))
 
 
 def test_the_newest_of_a_target_and_a_twist_wins_and_a_joystick_at_rest_does_not(cell):
     goal = cell.pose_beside_ready(0.0, 0.1, 0.1)
     with cell.held(cell.twists, cell.twist):  # a centred joystick
         cell.send(goal)
-        cell.states.wait(cell.is_at(goal), timeout=20.0)
+        cell.states.wait(cell.is_at(goal))
     start = cell.tip(cell.states.next())
     with cell.held(cell.twists, lambda: cell.twist(linear_z=-0.5)):
         cell.states.wait(lambda state: cell.tip(state)[2, 3] < start[2, 3] - 0.05)
@@ -165,11 +165,11 @@ def test_a_command_without_a_stamp_counts_as_sent_now_and_displacements_do_not_c
 
     with cell.held(cell.jogs, unstamped):
         cell.states.wait(lambda state: cell.positions(state)[0] > cell.start[0] + 0.05)
-        cell.node.wait_for('displacements are ignored', 10.0)
+        cell.node.wait_for('displacements are ignored', 60.0)
     moved = cell.wait_for_rest() - cell.start
     assert np.abs(np.delete(moved, 0)).max() < 1e-9, 'the joint that is named moves alone'
     with cell.held(cell.jogs, lambda: cell.jog(['panda_joint1'], displacements=[0.1])):
-        cell.node.wait_for('velocities: are missing: displacements are ignored', 10.0)
+        cell.node.wait_for('velocities: are missing: displacements are ignored', 60.0)
     assert cell.node.output.count('delta_joint_cmds has no stamp') == 1
 
 
@@ -185,7 +185,7 @@ def test_the_arm_stops_before_a_wall_and_goes_back_when_it_is_driven_back(cell):
     bench.publisher(CollisionObject, 'collision_object').publish(wall)
     start = cell.pose_beside_ready(0.0, 0.0, 0.0)
     with cell.held(cell.twists, lambda: cell.twist(linear_y=0.4)):
-        status = cell.status.wait(lambda status: status.code == HALT_FOR_COLLISION, timeout=20.0)
+        status = cell.status.wait(lambda status: status.code == HALT_FOR_COLLISION)
     assert 'wall' in status.message
     rest = cell.chain.forward(cell.wait_for_rest())
     assert 0.02 < rest[1, 3] - start[1, 3] < 0.2
@@ -219,7 +219,7 @@ def test_margins_that_do_not_go_with_a_late_description_refuse_it(bench, panda_u
     node = bench.start(NODE, ready=WAITING, joint_limit_margins=[0.1] * 3, **CHAIN)
     publisher = bench.publisher(String, 'robot_description', LATCHED)
     publisher.publish(String(data=panda_urdf.read_text()))
-    node.wait_for(f'robot description refused: {WRONG_MARGINS}', 30.0)
+    node.wait_for(f'robot description refused: {WRONG_MARGINS}', 60.0)
 
 
 def held_command(body, kind, topic, **fields):
@@ -272,7 +272,7 @@ def test_groups_are_driven_below_their_names_and_tell_their_status(bench):
         wrong = told.wait(lambda message: message.code == INVALID)
     assert names[0] in wrong.message
     assert all(message.code != INVALID for message in of_default.messages)
-    body.node.wait_for('right_arm/delta_joint_cmds ignored', 5.0)
+    body.node.wait_for('right_arm/delta_joint_cmds ignored', 60.0)
 
     # Both arms at once, and a pause for both.
     with held_command(body, JointJog, 'delta_joint_cmds', **jog), held_twist(body, -0.2):
@@ -285,4 +285,4 @@ def test_groups_are_driven_below_their_names_and_tell_their_status(bench):
 
     publisher = bench.publisher(TwistStamped, 'right_arm/delta_twist_cmds')
     groups.publish(String(data=srdf('left_arm')))  # without the right one
-    until(lambda: publisher.get_subscription_count() == 0, 60.0, 'the end of the group')
+    until(lambda: publisher.get_subscription_count() == 0, what='the end of the group')

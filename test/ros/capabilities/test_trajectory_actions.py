@@ -172,7 +172,7 @@ def test_a_second_client_and_targets_are_refused_while_a_trajectory_runs(
         else:
             assert result.error_code.val == code
     cell.send(cell.pose_beside_ready(0.0, 0.1, 0.0))
-    cell.node.wait_for('target_pose ignored.*trajectory', 10.0)
+    cell.node.wait_for('target_pose ignored.*trajectory', 60.0)
     assert first.result()[0] == 'succeeded'
     stays_on_its_way(cell)
     cell.wait_for_end(AWAY)
@@ -257,7 +257,7 @@ def test_the_stop_of_moveit_stops_a_target_and_what_waits_for_its_stamp(cell, pl
     cell.send(cell.pose_beside_ready(0.0, 0.2, 0.0))
     cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
     events.publish(String(data='stop'))
-    cell.node.wait_for('trajectory_execution_event: stop: stopping', 10.0)
+    cell.node.wait_for('trajectory_execution_event: stop: stopping', 60.0)
     cell.commands.wait(lambda command: not any(command.velocity), since=len(cell.commands))
     cell.start = READY
     cell.assert_commands_keep_the_bounds(SCALING)
@@ -278,7 +278,7 @@ def test_other_events_are_ignored_with_a_remark(cell, player):
     cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
     for word in ('Stop', 'pause'):
         events.publish(String(data=word))
-        cell.node.wait_for(f"trajectory_execution_event '{word}' ignored; stop is known", 10.0)
+        cell.node.wait_for(f"trajectory_execution_event '{word}' ignored; stop is known", 60.0)
     assert goal.result()[0] == 'succeeded'
     diagnostics = cell.bench.record(DiagnosticArray, 'diagnostics')
     status(

@@ -61,7 +61,7 @@ def test_messages_come_in_their_order_with_their_information_where_it_is_asked_f
     for i in range(50):
         a.publish(String(data=f'{i}'))
         b.publish(String(data=f'{i}'))
-    until(lambda: len(texts) == len(stamps) == 50, 30.0, 'all messages')
+    until(lambda: len(texts) == len(stamps) == 50, what='all messages')
     assert texts == [text for text, _ in stamps] == [f'{i}' for i in range(50)]
     assert all(stamp > 0 for _, stamp in stamps)
 
@@ -73,7 +73,7 @@ def test_other_groups_are_left_to_others(node, group, bench, executor):
     executor.wake()
     bench.publisher(String, 'others').publish(String(data='x'))
     bench.publisher(String, 'own').publish(String(data='y'))
-    until(lambda: own, 30.0, 'the message')
+    until(lambda: own, what='the message')
     assert not others
 
 
@@ -82,12 +82,12 @@ def test_a_subscription_may_be_destroyed_while_it_is_waited_for(node, group, ben
     gone = node.create_subscription(String, 'first', first.append, 10, callback_group=group)
     executor.wake()
     bench.publisher(String, 'first').publish(String(data='x'))
-    until(lambda: first, 30.0, 'the message')
+    until(lambda: first, what='the message')
     node.destroy_subscription(gone)
     node.create_subscription(String, 'second', second.append, 10, callback_group=group)
     executor.wake()
     bench.publisher(String, 'second').publish(String(data='y'))
-    until(lambda: second, 30.0, 'the message')
+    until(lambda: second, what='the message')
     assert len(first) == 1
 
 
@@ -124,11 +124,11 @@ def test_nodes_come_and_go_and_an_error_of_one_is_no_matter_of_the_other(
             for _ in range(50):
                 a.publish(String(data='a'))
                 b.publish(String(data='b'))
-            until(lambda: [len(texts) for texts in taken] == [50, 50], 30.0, 'all messages')
+            until(lambda: [len(texts) for texts in taken] == [50, 50], what='all messages')
             assert [type(error) for error in errors] == [IndexError]
         b.publish(String(data='b'))
         a.publish(String(data='a'))
-        until(lambda: len(taken[0]) == 51, 30.0, 'the message')
+        until(lambda: len(taken[0]) == 51, what='the message')
     assert len(taken[1]) == 50
 
 
@@ -150,9 +150,9 @@ def test_messages_of_several_nodes_are_taken_in_turns_but_one_that_lasts_keeps_n
             stack.enter_context(executor.serving(node, [group]))
         a, b = (bench.publisher(String, f'to_{name}') for name in 'ab')
         a.publish(String(data='waits'))
-        until(lambda: len(taken) == 1, 30.0, 'the first message')
+        until(lambda: len(taken) == 1, what='the first message')
         b.publish(String(data='goes on'))
-        until(lambda: len(taken) == 2, 30.0, 'the message of the other node')
+        until(lambda: len(taken) == 2, what='the message of the other node')
         goes.set()
     assert taken == [('waits', True), ('goes on', True)]
     assert not turn.locked()

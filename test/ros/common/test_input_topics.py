@@ -100,7 +100,7 @@ def test_messages_without_a_time_of_publication_all_count():
 def test_objects_of_best_effort_publishers_are_received(shared_bench, panda_node):
     bench, node = shared_bench, panda_node
     objects = bench.publisher(CollisionObject, 'collision_object', BEST_EFFORT, subscribers=0)
-    node.wait_for('collision_object: a best-effort publisher was discovered', 20.0)
+    node.wait_for('collision_object: a best-effort publisher was discovered', 60.0)
     diagnostics = bench.record(DiagnosticArray, 'diagnostics')
     until(lambda: objects.get_subscription_count() == 1, what='a subscription')
     objects.publish(ball('box'))
@@ -161,11 +161,11 @@ def test_targets_and_their_velocities_are_received(shared_bench, panda_node):
     wrong = TwistStamped()
     wrong.twist.linear.x = float('nan')
     twists.publish(wrong)
-    node.wait_for('velocity of target_pose ignored', 10.0)
+    node.wait_for('velocity of target_pose ignored', 60.0)
     target = PoseStamped()
     target.pose.position.x = float('nan')
     targets.publish(target)
-    node.wait_for('target_pose ignored: .*position', 10.0)
+    node.wait_for('target_pose ignored: .*position', 60.0)
 
 
 def test_a_publisher_that_cannot_be_received_is_named(bench):

@@ -218,7 +218,7 @@ class Rig:
             self.send(T)
             return False
 
-        until(arrived, 60.0, 'arrival at the target', period=0.5)
+        until(arrived, what='arrival at the target', period=0.5)
 
     def begin(self, T, speed):
         """Send a target until the arm moves: a node that has just been stopped drops it."""
@@ -227,7 +227,7 @@ class Rig:
             self.send(T)
             return speed() > 0.05
 
-        until(moves, 20.0, 'motion', period=0.5)
+        until(moves, what='motion', period=0.5)
 
     def stop(self):
         return self.bench.call(Trigger, 'ik_service/stop', Trigger.Request())
@@ -280,7 +280,7 @@ def test_a_controller_that_blends_is_asked_and_gets_few_windows(bench, chain):
     with TrajectoryArm(bench, NAMES, READY, version='blends') as arm:
         rig = Rig(bench, chain, 'joint_trajectory', arm)
         rig.go_to(rig.pose(*OFFSET))
-        rig.node.wait_for('test_client blends trajectories', 10.0)
+        rig.node.wait_for('test_client blends trajectories', 60.0)
         assert rig.report()['new windows are'] == 'blended'
         assert set(arm.controller.refused) <= LATE
         sent = [stamp_seconds(message.header.stamp) for message in rig.commands.messages]

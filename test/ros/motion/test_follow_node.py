@@ -43,7 +43,7 @@ def cell(shared_cell):
 
 def said(cell, pattern, since):
     """Wait until the node has printed something after a position in its output."""
-    until(lambda: re.search(pattern, cell.node.output[since:]), 20.0, f'the line {pattern!r}')
+    until(lambda: re.search(pattern, cell.node.output[since:]), what=f'the line {pattern!r}')
 
 
 def test_an_arm_goes_where_the_target_is_and_commands_end_there(cell):
@@ -64,10 +64,10 @@ def test_an_arm_goes_where_the_target_is_and_commands_end_there(cell):
 def test_out_of_reach_the_arm_goes_to_the_nearest_pose_and_the_log_gives_the_distance(cell):
     target = cell.pose_beside_ready(2.0, 0.0, 0.0)
     cell.begin(target)
-    cell.node.wait_for('cannot be reached: .*out', 10.0)
+    cell.node.wait_for('cannot be reached: .*out', 60.0)
     cell.commands.wait(lambda message: any(message.velocity))
     moving = len(cell.commands)
-    cell.commands.wait(lambda message: not any(message.velocity), timeout=15.0, since=moving)
+    cell.commands.wait(lambda message: not any(message.velocity), since=moving)
     tip = cell.chain.forward(cell.positions(cell.commands.messages[-1]))[:3, 3]
     assert np.linalg.norm(tip) > 0.8, 'stretched out'
     assert np.linalg.norm(tip - target[:3, 3]) < 1.6
@@ -82,7 +82,7 @@ def test_random_targets_also_out_of_reach_never_make_a_jump(cell):
         cell.send(T)
         until(lambda since=since: len(cell.states) > since + 4, what='states')
     cell.send(cell.pose_beside_ready(0.0, 0.1, 0.0))
-    cell.states.wait(cell.is_at(cell.pose_beside_ready(0.0, 0.1, 0.0)), timeout=20.0)
+    cell.states.wait(cell.is_at(cell.pose_beside_ready(0.0, 0.1, 0.0)))
     assert len(cell.commands) > 100
     cell.assert_commands_keep_the_bounds(0.8)
 
@@ -93,7 +93,7 @@ def test_the_velocity_of_a_target_leads_the_commands_ahead_of_its_poses(cell):
     twist.header.frame_id = 'panda_link0'
     twist.twist.linear.x = float('nan')
     velocities.publish(twist)
-    cell.node.wait_for('velocity of target_pose ignored: .*NaN', 10.0)
+    cell.node.wait_for('velocity of target_pose ignored: .*NaN', 60.0)
     # Poses that stand still: it is the velocity alone that leads on.
     twist.twist.linear.x = 0.2
 
@@ -106,8 +106,8 @@ def test_the_velocity_of_a_target_leads_the_commands_ahead_of_its_poses(cell):
         found = (cell.chain.forward(q) - target)[0, 3]
         return found if found >= 1e-3 else 0.0
 
-    assert until(ahead, 20.0, 'commands ahead of the target') < 0.1
-    cell.states.wait(cell.is_at(target), timeout=20.0)  # nothing more comes: it is held
+    assert until(ahead, what='commands ahead of the target') < 0.1
+    cell.states.wait(cell.is_at(target))  # nothing more comes: it is held
 
 
 @pytest.mark.slow
@@ -116,7 +116,7 @@ def test_a_target_is_held_against_gravity(bench):
     cell = Cell(bench, sim={'engine': 'mujoco', 'rate': 500.0})
     target = cell.pose_beside_ready(0.2, 0.15, -0.1)
     cell.begin(target)
-    cell.states.wait(cell.is_at(target, 1e-3), timeout=20.0)
+    cell.states.wait(cell.is_at(target, 1e-3))
     since = len(cell.states)
     until(lambda: len(cell.states) > since + 500, what='the states of a second')
     for state in cell.states.messages[since + 250 :]:
@@ -137,18 +137,18 @@ def test_of_two_nodes_of_one_name_one_moves_the_arm(cell):
     parameters = {'publish_rate': RATE, 'velocity_scaling': 0.8, **CHAIN}
     second = cell.bench.start(NODE, urdf=cell.urdf, **parameters)
     said(cell, TWO, before)
-    second.wait_for(TWO, 20.0)
+    second.wait_for(TWO, 60.0)
     target = cell.pose_beside_ready(0.05, -0.3, 0.1)
 
     def gave_way():
         cell.send(target)  # until both have heard of it
         return GAVE_WAY in cell.node.output[before:] + second.output
 
-    until(gave_way, 20.0, 'one to give way', period=0.2)
+    until(gave_way, what='one to give way', period=0.2)
     ramp = len(cell.commands)
     until(lambda: len(cell.commands) > ramp + 30, what='the commands after its ramp')
     since = len(cell.commands)
-    cell.states.wait(cell.is_at(target), timeout=20.0)
+    cell.states.wait(cell.is_at(target))
     until_silent(cell.commands, 1.0)
     assert (GAVE_WAY in cell.node.output[before:]) != (GAVE_WAY in second.output)
     path = np.array([cell.positions(message) for message in cell.commands.messages[since:]])
@@ -193,7 +193,7 @@ def test_the_arm_stops_before_a_wall_and_goes_on_elsewhere(cell, panda_urdf):
 
     beside = cell.pose_beside_ready(0.0, 0.1, 0.1)
     cell.begin(beside)
-    cell.states.wait(cell.is_at(beside), timeout=20.0)
+    cell.states.wait(cell.is_at(beside))
     objects.publish(CollisionObject(id='wall', operation=CollisionObject.REMOVE))
     bench.configure('ik_service', **{AVOID: False})
     status(diagnostics, 'following', collision='not avoided')
@@ -242,7 +242,7 @@ def far_and_near(cell):
 
 def assert_recovers(cell, target):
     cell.commands.wait()
-    cell.states.wait(cell.is_at(target), timeout=20.0, since=len(cell.states))
+    cell.states.wait(cell.is_at(target), since=len(cell.states))
     cell.assert_commands_keep_the_bounds(SCALING)
 
 
@@ -397,7 +397,7 @@ def test_a_joint_that_is_missing_all_at_once_is_named(cell):
         until(lambda: states.get_subscription_count() >= 1, what='the discovery of the publisher')
         timer = cell.bench.node.create_timer(0.01, publish)
         with faults(cell, lost_states=1.0):
-            cell.bench.record(DiagnosticArray, 'diagnostics').wait(is_named, 20.0)
+            cell.bench.record(DiagnosticArray, 'diagnostics').wait(is_named)
         cell.bench.node.destroy_timer(timer)
     finally:
         cell.bench.node.destroy_publisher(states)

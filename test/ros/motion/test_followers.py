@@ -374,8 +374,8 @@ def test_groups_of_parameters_are_followed(bench):
     wrong = f'"7 up": {{tip_link: chest}}, {"x" * 300}: {{tip_link: chest}}'
     text = f'{{left_with_torso: {{tip_link: left_grip, timeout: 0.2}}, {wrong}}}'
     body = Body(bench, urdf=str(URDF), **{'groups': text}, **flattened(nested))
-    body.node.wait_for("cannot be part of a topic name: '?7 up", 5.0)
-    body.node.wait_for("group 'xxx.* is not followed: .*length", 10.0)
+    body.node.wait_for("cannot be part of a topic name: '?7 up", 60.0)
+    body.node.wait_for("group 'xxx.* is not followed: .*length", 60.0)
     status(body.diagnostics, 'following right_arm', joints_without_a_joint_state='none')
     right = body.beside('right_arm', 0.2)
     body.send('right_arm', right)

@@ -60,14 +60,14 @@ def test_description_that_is_replaced(bench, arm):
     diagnostics = bench.record(DiagnosticArray, 'diagnostics')
     for bad, word in [('<robot', 'refused'), (PANDA.read_text(), "'base'")]:
         publisher.publish(String(data=bad))
-        node.wait_for(f'refused: .*{word}' if word != 'refused' else word, 10.0)
+        node.wait_for(f'refused: .*{word}' if word != 'refused' else word, 60.0)
         status(diagnostics, 'robot description', message='refused', robot='tree')
         assert fk(bench, ['tool'], [], []).error_code.val == ErrorCode.SUCCESS
     longer = TREE.replace('xyz="0.1 0 0"', 'xyz="0.6 0 0"')
     names, q = ['turntable', 'shoulder', 'elbow', 'wrist'], [0.0, 0.0, 0.1, 0.0]
     before = fk(bench, ['tool'], names, q).pose_stamped[0].pose.position.x
     publisher.publish(String(data=longer))
-    node.wait_for('new robot description', 30.0)
+    node.wait_for('new robot description', 60.0)
     after = fk(bench, ['tool'], names, q).pose_stamped[0].pose.position.x
     assert after - before == pytest.approx(0.5 * math.cos(0.1))
     status(diagnostics, 'robot description', message='in use')
@@ -83,11 +83,11 @@ def test_faulty_parts_are_named_in_log_and_diagnostics(bench, arm):
         <group name="cover"><chain base_link="panda_link0" tip_link="lid"/></group></robot>"""
     node = bench.start(NODE, robot_description=text, robot_description_semantic=srdf)
     remark = r"joint 'hinge' cannot be used: a revolute joint needs a <limit>"
-    node.wait_for(f'robot description: {remark}', 10.0)
-    node.wait_for(r"robot description: SRDF: group 'g' cannot be used: link 'nose' does not", 10.0)
+    node.wait_for(f'robot description: {remark}', 60.0)
+    node.wait_for(r"robot description: SRDF: group 'g' cannot be used: link 'nose' does not", 60.0)
     assert node.output.count(f'robot description: {remark}') == 1
     diagnostics = bench.record(DiagnosticArray, 'diagnostics')
-    node.wait_for(f"robot description: group 'cover' is refused: {remark}", 10.0)
+    node.wait_for(f"robot description: group 'cover' is refused: {remark}", 60.0)
     status(
         diagnostics,
         'robot description',

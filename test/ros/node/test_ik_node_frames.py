@@ -74,7 +74,7 @@ def asked_until(bench, request, words='', publish=lambda: None):
         waits = answer.error_code.val == ErrorCode.FRAME_TRANSFORM_FAILURE
         return (words in answer.error_code.message if words else not waits) and answer
 
-    return until(answered, 10.0, 'the frame')
+    return until(answered, what='the frame')
 
 
 def test_transforms_that_are_too_old(shared_bench, panda_node, arm):
@@ -113,7 +113,7 @@ def test_a_camera_on_the_hand_is_where_the_hand_is_measured(shared_bench, panda_
         answer = ask(bench, request)
         return 'not measured' not in answer.error_code.message and answer
 
-    answer = until(measured, 10.0, 'the joint states')
+    answer = until(measured, what='the joint states')
     np.testing.assert_allclose(tip_of(arm, answer), T, atol=1e-4)
 
 
@@ -135,7 +135,7 @@ def test_a_target_in_a_frame_of_tf_is_followed_with_a_tool(bench, arm):
         tip = arm.link_poses(posture)['panda_link8'] @ rigid_transform(None, (0, 0, 0.15))
         return np.allclose(tip, T, atol=1e-3)
 
-    until(arrived, 30.0, 'the target')
+    until(arrived, what='the target')
 
 
 def test_xacro_arguments_of_the_node_and_the_simulated_arm(bench, arm, tmp_path):
@@ -163,7 +163,7 @@ REBUILT = 'ready with other parameters of the arm'
 def rebuilt(node, before, times=1, after=''):
     """Wait until a node has rebuilt its arm so often since it had printed so much."""
     pattern = '(?s)' + '.*'.join([REBUILT] * times) + after
-    until(lambda: re.search(pattern, node.output[before:]), 60.0, 'the arm with another tool')
+    until(lambda: re.search(pattern, node.output[before:]), what='the arm with another tool')
 
 
 def set_tools(bench, text):
@@ -239,11 +239,11 @@ def test_a_moving_arm_comes_to_rest_before_its_tool_changes_and_the_state_is_kep
             publisher.publish(target(T))
         return len(commands) > 20
 
-    until(follows, 20.0, 'twenty commands')
+    until(follows, what='twenty commands')
     assert max(map(abs, commands.messages[-1].velocity)) > 0.01
     assert set_tools(bench, '{tcp: {link: panda_link8, xyz: [0, 0, 0.1]}}').successful
     rebuilt(node, since, after='.*not following any target')
-    until(lambda: max(map(abs, commands.messages[-1].velocity)) < 1e-9, 5.0, 'the last command')
+    until(lambda: max(map(abs, commands.messages[-1].velocity)) < 1e-9, what='the last command')
     count = len(commands)
     joints.vanish()
     request = ik_request(np.eye(4), 'tcp', ik_link_name='tcp')  # where it is: the state is known
@@ -263,7 +263,7 @@ def test_tools_wait_for_a_description(bench):
     node.wait_for(r'\bready\b', 120.0)
     assert fk(bench, ['u'], [], []).error_code.val == ErrorCode.SUCCESS
     publisher.publish(String(data=PANDA.read_text()))  # which has no link 'base'
-    node.wait_for('refused', 30.0)
+    node.wait_for('refused', 60.0)
     assert set_tools(bench, '{v: {link: hand}}').successful  # with the description in use
     node.wait_for(REBUILT, 60.0)
     assert fk(bench, ['v'], [], []).error_code.val == ErrorCode.SUCCESS

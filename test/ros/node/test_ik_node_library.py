@@ -141,12 +141,12 @@ def test_a_destroyed_node_leaves_nothing_behind_though_somebody_still_holds_it(
     own = node.get_name(), node.get_namespace()
     node.start()
     with node.commanding():
-        until(action.server_is_ready, 30.0, 'the action')
+        until(action.server_is_ready, what='the action')
         assert own in bench.node.get_node_names_and_namespaces()
     executor.remove_node(node)
     node.destroy_node()
-    until(lambda: not action.server_is_ready(), 10.0, 'the end of the action')
-    until(lambda: own not in bench.node.get_node_names_and_namespaces(), 10.0, 'the end')
+    until(lambda: not action.server_is_ready(), what='the end of the action')
+    until(lambda: own not in bench.node.get_node_names_and_namespaces(), what='the end')
     topics = [name for name, _ in bench.node.get_topic_names_and_types()]
     left = [name for name in topics if name.startswith(bench.namespace) and '_action' in name]
     assert not [name for name in left if bench.node.count_publishers(name)]

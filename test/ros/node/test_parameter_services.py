@@ -202,7 +202,7 @@ def test_other_requests_are_served_while_a_solver_is_compiled(bench, slow_compil
         diagnostics.next()
     assert not waiting.done()
     go_on.set()
-    until(waiting.done, 60.0, 'the answer')
+    until(waiting.done, what='the answer')
     assert waiting.result().results[0].successful
     assert bench.get_parameters('ik_service', 'solver.name', 'velocity_scaling') == [
         'transpose',
@@ -304,7 +304,7 @@ def test_unknown_parameters_that_a_file_gives_to_all_nodes_are_remarks(bench):
         'camera.rate, which a parameter file gives to all nodes, is ignored',
     )
     for text in wanted:
-        node.wait_for(text, 10.0)
+        node.wait_for(text, 60.0)
     node.check()
 
 

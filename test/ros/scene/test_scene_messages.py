@@ -279,7 +279,7 @@ def test_a_scene_that_is_applied_is_in_force_and_can_be_got_and_shown(client, pa
     scene = diff(wall)
     scene.world.octomap.octomap.data = [1]
     assert not client.apply(scene)
-    panda_node.wait_for('apply_planning_scene: the scene is not taken: world.octomap', 10.0)
+    panda_node.wait_for('apply_planning_scene: the scene is not taken: world.octomap', 60.0)
     assert client.get().world.collision_objects == []
 
 
@@ -309,7 +309,7 @@ def test_scenes_on_the_topic_count_and_are_shown_to_who_listens(client):
     publisher.publish(diff(attached=[by_name('lamp', 'panda_hand')]))
     scenes.wait(lambda scene: len(scene.robot_state.attached_collision_objects) == 1)
     publisher.publish(diff(CollisionObject(id='lamp', operation=CollisionObject.REMOVE)))
-    until(lambda: len(client.get().robot_state.attached_collision_objects) == 1, 5.0, 'the scene')
+    until(lambda: len(client.get().robot_state.attached_collision_objects) == 1, what='the scene')
     moving.vanish()
 
 

@@ -413,7 +413,7 @@ def test_a_moving_arm_gets_its_commands_while_two_clients_ask_for_long_paths(
     futures = [client.call_async(request) for client in clients for _ in range(3)]
     before = len(commands)
     assert ask(bench, ik_request(start)).error_code.val == MoveItErrorCodes.SUCCESS
-    until(lambda: all(future.done() for future in futures), 60.0, 'all paths')
+    until(lambda: all(future.done() for future in futures), what='all paths')
     assert {future.result().fraction for future in futures} == {1.0}
     assert len(commands) > before
     messages = commands.messages[before:]

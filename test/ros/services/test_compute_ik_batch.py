@@ -356,4 +356,4 @@ def test_the_node_offers_the_service_when_its_kernels_are_ready(bench):
         GetCartesianPath, SERVICE, listing(chain.forward(BENT), BENT, chain.joint_names), 60.0
     )
     assert len(listed(answer)[0]) == 8
-    until(lambda: SERVICE in node.output, 10.0, 'the line of the log')
+    until(lambda: SERVICE in node.output, what='the line of the log')

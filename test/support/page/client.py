@@ -147,5 +147,5 @@ def page_socket(served, origin=None):
     with connection:
         opened = PageSocket(connection)
         opened.send(**_CAMERA)  # from then on viser counts it as a page
-        until(lambda: len(served.server.get_clients()) > known, 10.0, 'a page')
+        until(lambda: len(served.server.get_clients()) > known, what='a page')
         yield opened

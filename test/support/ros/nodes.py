@@ -8,7 +8,7 @@ from moveit_msgs.srv import GetCartesianPath, GetPositionFK, GetPositionIK
 import numpy as np
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
-from support.harness import until
+from support.harness import PATIENCE, until
 from support.ros.servers import PANDA, TIP
 from trajectory_msgs.msg import JointTrajectoryPoint
 
@@ -32,7 +32,7 @@ def ended(program, *sentences, code=1, timeout=60.0):
     assert 'Traceback' not in program.output
 
 
-def ask(bench, request, timeout=10.0):
+def ask(bench, request, timeout=PATIENCE):
     return bench.call(GetPositionIK, 'compute_ik', request, timeout)
 
 
@@ -43,7 +43,7 @@ def fk(bench, links, names, positions):
     return bench.call(GetPositionFK, 'compute_fk', request)
 
 
-def status(diagnostics, part, timeout=10.0, **wanted):
+def status(diagnostics, part, timeout=PATIENCE, **wanted):
     """Wait until a part of the diagnostics has certain values; return it."""
 
     def found(message):
