@@ -153,7 +153,9 @@ def test_ctrl_c_hands_over_the_answers_so_far(panda, many_problems, others_solve
 
 
 @pytest.mark.parametrize('threads', [1, 2, 3])
-def test_a_stopped_batch_holds_the_answers_so_far(panda, many_problems, others_solve_last, threads):
+def test_a_stopped_batch_holds_the_answers_so_far(
+    panda, many_problems, others_solve_last, threads
+):
     whole = iks.solve_ik_batch(panda, *many_problems)
     others_solve_last()
     stopped = iks.solve_ik_batch(panda, *many_problems, threads=threads, progress=lambda *_: False)

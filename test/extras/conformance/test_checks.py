@@ -7,24 +7,30 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 import copy
+from functools import partial
 import itertools
 import math
 import time
+from types import SimpleNamespace
 
 from moveit_msgs.msg import CollisionObject, Constraints, ContactInformation
 from moveit_msgs.srv import GetPositionIK
 import numpy as np
-from support.ros.faulty_server import faulty_server, panda_subject, SilenceError
+from support.harness import until
+from support.ros.faulty_server import faulty_server, panda_subject, Patience, SilenceError
 from support.ros.servers import TIP
 from support.urdf_texts import group_xml, srdf_xml, tree_xml
 
 from ik_service import Robot
+from ik_service.extras.conformance import connection
 from ik_service.extras.conformance.arm import TestedArm
 from ik_service.extras.conformance.check import Verdict
+from ik_service.extras.conformance.checks import collisions
 from ik_service.extras.conformance.run import CHECKS, run_checks
 from ik_service.extras.conformance.subject import Settings, Subject
 from ik_service.ros.requests.errors import ErrorCode
 
+pytestmark = pytest.mark.dds
 FAR = {'panda_joint2': -1.2, 'panda_joint4': -0.4, 'panda_joint5': 2.0}  # another elbow
 
 
@@ -61,6 +67,23 @@ def asked_otherwise(change):
     return defect
 
 
+class Clock:
+    """Stands in for the module ``time``: it goes on only while somebody sleeps."""
+
+    def __init__(self):
+        self._now = 0.0
+
+    def monotonic(self):
+        return self._now
+
+    def sleep(self, seconds):
+        time.sleep(min(seconds, 0.05))  # as long as the client's looks for a service are apart
+        self._now += seconds
+
+
+CLOCK = Clock()
+
+
 def searching(whole_seconds):
     """A defect: what cannot be solved is searched for until the time is over."""
 
@@ -69,7 +92,7 @@ def searching(whole_seconds):
         if response.error_code.val in (ErrorCode.NO_IK_SOLUTION, ErrorCode.TIMED_OUT):
             timeout = request.ik_request.timeout
             fraction = 0.0 if whole_seconds else 1e-9 * timeout.nanosec
-            time.sleep(timeout.sec + fraction or 0.05)
+            CLOCK.sleep(timeout.sec + fraction or 0.05)
             response.error_code.val = (
                 ErrorCode.NO_IK_SOLUTION if whole_seconds else ErrorCode.TIMED_OUT
             )
@@ -82,7 +105,7 @@ def late(ik, request):
     """A defect: a search in vain goes on for 5 s."""
     response = ik(request)
     if response.error_code.val == ErrorCode.NO_IK_SOLUTION and request.ik_request.timeout.sec == 2:
-        time.sleep(5.0)
+        CLOCK.sleep(5.0)
     return response
 
 
@@ -274,8 +297,10 @@ def require(subject, fails, passes):
 
 
 @pytest.fixture
-def rig(ros_context):
+def rig(ros_context, monkeypatch):
     """A server that can be given defects, and what asks it about the Panda."""
+    for module in (connection, collisions):
+        monkeypatch.setattr(module, 'time', CLOCK)
     with panda_subject(ros_context, PATIENCE, count=20, change_world=True) as rig:
         yield rig
 
@@ -313,8 +338,9 @@ def test_a_failure_says_what_was_asked_what_came_and_what_was_expected(rig):
     assert outcome.failure.expected == 'as many positions as names'
 
 
-def test_collisions_that_are_ignored_are_found(rig):
+def test_collisions_that_are_ignored_are_found(rig, monkeypatch):
     server, subject = rig
+    monkeypatch.setattr(collisions, '_PAUSE', 10.0)  # of the clock: few looks for the object
 
     def verdict(request):
         # Half of all postures collide, and objects are never heard of.
@@ -325,9 +351,7 @@ def test_collisions_that_are_ignored_are_found(rig):
     server.check_validity(verdict)
     server.node.create_subscription(CollisionObject, 'collision_object', print, 10)
     ignored = 'state-contacts self-collision attached-object'
-    require(subject, ignored, 'state-validity avoid-collisions')
-    subject.connection.patience = 10.0  # after which an object has not been heard of
-    require(subject, 'world-object', '')
+    require(subject, ignored + ' world-object', 'state-validity avoid-collisions')
 
 
 def test_checks_of_collisions_are_not_supported_where_nobody_checks_them(rig):
@@ -383,14 +407,21 @@ class TestSeveralTips:
         }
 
 
-def test_a_server_that_never_answers_fails_once_and_at_the_end(rig):
-    server, subject = rig
+@pytest.fixture
+def impatient(rig, monkeypatch):
+    """The same, but what the server keeps back is not waited for."""
+    event = partial(Patience, rig[0])
+    monkeypatch.setattr(connection, 'threading', SimpleNamespace(Event=event))
+    return rig
+
+
+def test_a_server_that_never_answers_fails_once_and_at_the_end(impatient):
+    server, subject = impatient
 
     def silent(ik, request):
         raise SilenceError
 
     server.defect = silent
-    subject.connection.patience = 1.0
     checks = [check for check in CHECKS if check.section != 'forward kinematics']
     found = {outcome.check.name: outcome.verdict for outcome in run_checks(checks, subject)}
     failed = [name for name, verdict in found.items() if verdict is Verdict.FAIL]
@@ -398,17 +429,17 @@ def test_a_server_that_never_answers_fails_once_and_at_the_end(rig):
     assert {*found.values()} == {Verdict.FAIL, Verdict.NOT_RUN}
 
 
-def test_a_server_that_dies_in_the_middle_is_found(rig):
-    server, subject = rig
+def test_a_server_that_dies_in_the_middle_is_found(impatient):
+    server, subject = impatient
 
     def dying(ik, request):
         if request.ik_request.group_name:
             server.vanish()
+            until(lambda: not subject.connection.offers(GetPositionIK, 'compute_ik'))
             raise SilenceError
         return ik(request)
 
     server.defect = dying
-    subject.connection.patience = 10.0
     names = ('unreachable', 'unknown-group', 'known-groups', 'link-empty', 'alive')
     found = verdicts(subject, names)
     assert [found[name][0] for name in names] == [
@@ -417,8 +448,8 @@ def test_a_server_that_dies_in_the_middle_is_found(rig):
     assert 'since unknown-group' in found['link-empty'][1]
 
 
-def test_a_server_that_loses_some_requests_is_asked_on(rig):
-    server, subject = rig
+def test_a_server_that_loses_some_requests_is_asked_on(impatient):
+    server, subject = impatient
 
     def forgetful(ik, request):
         if len(request.ik_request.pose_stamped.header.frame_id) > 1000:
@@ -426,7 +457,6 @@ def test_a_server_that_loses_some_requests_is_asked_on(rig):
         return ik(request)
 
     server.defect = forgetful
-    subject.connection.patience = 10.0
     require(subject, 'long-names', 'many-joints alive')
 
 

@@ -28,6 +28,8 @@ from ik_service.extras.conformance.checks import collisions
 from ik_service.extras.conformance.run import run_checks
 from ik_service.ros.requests.errors import ErrorCode
 
+pytestmark = pytest.mark.dds
+
 
 def as_asked(answer, request):
     return answer(request)
@@ -397,7 +399,7 @@ def test_what_fails_with_moveit_is_what_its_source_is_expected_to_fail():
 def test_what_is_not_served_is_not_judged(ros_context, may_change):
     settings = {'count': 20, 'change_world': may_change, 'move': may_change}
     checks = [check for section in CASES for check in checks_of(section)]
-    with panda_subject(ros_context, 1.0, **settings) as (_, subject):
+    with panda_subject(ros_context, 0.1, **settings) as (_, subject):
         outcomes = [*run_checks(checks, subject)]
     assert {o.verdict for o in outcomes} == {Verdict.NOT_SUPPORTED}
     motions = [o.note for o in outcomes if o.check.section == 'motions']

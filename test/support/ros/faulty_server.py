@@ -26,6 +26,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
 from sensor_msgs.msg import JointState
 from support.chains import arm as arm_of
+from support.harness import until
 from support.ros.messages import times_of
 from support.ros.servers import panda_arm, Server, TIP
 
@@ -62,6 +63,7 @@ class FaultyServer:
         self.defect = lambda ik, request: ik(request)
         self.defect_fk = lambda fk, request: fk(request)
         self.node = rclpy.create_node('faulty_server', context=context, namespace=namespace)
+        self.silences = 0
         self.services = [
             self.node.create_service(
                 GetPositionIK, 'compute_ik', self._ik, qos_profile=SERVICE_QOS
@@ -174,10 +176,26 @@ class FaultyServer:
         self.services = []
 
     def _ik(self, request, response):
-        return self.defect(self._handlers.solve, request)
+        try:
+            return self.defect(self._handlers.solve, request)
+        except SilenceError:
+            self.silences += 1
+            raise
 
     def _fk(self, request, response):
         return self.defect_fk(self._handlers.place, request)
+
+
+class Patience(threading.Event):
+    """Event of a client that does not wait for an answer which the server keeps back."""
+
+    def __init__(self, server):
+        super().__init__()
+        self._server, self._before = server, server.silences
+
+    def wait(self, timeout=None):
+        until(lambda: self.is_set() or self._server.silences > self._before, timeout)
+        return self.is_set()
 
 
 class MovingArm:
