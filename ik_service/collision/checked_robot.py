@@ -7,6 +7,7 @@ from itertools import combinations
 from pathlib import Path
 import threading
 from types import MappingProxyType
+from typing import BinaryIO
 
 import numpy as np
 
@@ -126,6 +127,7 @@ class MeshReader:
             self._count(path, file.seek(0, 2))
             file.seek(0)
             unit = collada_unit(file) if suffix == '.dae' else 1.0  # which Coal passes over
+            _check_text(file, suffix)
         return _by_coal(path, unit * np.array(scale))
 
     def _counted(self, path: Path, data: bytes) -> bytes:
@@ -140,6 +142,16 @@ class MeshReader:
                 f'is not read: the meshes of this robot are longer than '
                 f'{LARGEST_SUM // 2**20} MiB together',
             )
+
+
+def _check_text(file: BinaryIO, suffix: str) -> None:
+    """Refuse what Coal's reader takes in part, or never ends to read."""
+    data = file.read() if suffix in ('.stl', '.off') else b''
+    if suffix == '.off' and b'#' in data:
+        raise ValueError('an OFF file with comments cannot be read')
+    binary = len(data) == 84 + 50 * int.from_bytes(data[80:84], 'little')
+    if suffix == '.stl' and not binary and b'endsolid' not in data[-1000:]:
+        raise ValueError('it is cut off')
 
 
 def _from_gltf(parts: Sequence[GltfPart], scale: tuple[float, float, float]) -> Mesh:

@@ -12,6 +12,7 @@ from ik_service.collision import checked_robot
 from ik_service.collision.checked_robot import MeshReader
 from ik_service.exceptions import CollisionGeometryError
 from ik_service.model.geometry.link_geometry import MeshFile
+from ik_service.model.geometry.mesh_files import MeshError
 
 pytest.importorskip('coal', reason='Coal comes with the extra collision')
 
@@ -130,6 +131,12 @@ def too_many_triangles(path):
     path.write_bytes(data)
 
 
+def cut_off(path):
+    """Text that ends after its first facet: Coal's reader takes that facet for the whole."""
+    lines = ['solid', 'facet normal 0 0 1', 'outer loop', *['vertex 0 0 0'] * 3, 'endloop']
+    path.write_text('\n'.join([*lines, 'endfacet', '']))
+
+
 def folder(path):
     path.mkdir()
 
@@ -146,7 +153,8 @@ def absent(path):
     pass
 
 
-FAULTS = [garbage, empty, without_numbers, too_many_triangles, folder, pipe, outside, absent]
+FAULTS = [garbage, empty, without_numbers, too_many_triangles, cut_off]
+FAULTS += [folder, pipe, outside, absent]
 
 
 @pytest.mark.parametrize('make', FAULTS)
@@ -173,6 +181,12 @@ def test_a_mesh_that_must_not_be_read_is_refused(tmp_path, filename):
     (tmp_path / 'urdf' / 'link.xyz').symlink_to(tmp_path / 'link.xyz')
     with pytest.raises(CollisionGeometryError):
         CollisionChecker(robot(tmp_path / 'urdf', filename))
+
+
+def test_comments_in_off_files_are_refused_before_the_reader_hangs(tmp_path):
+    (tmp_path / 'a.off').write_text('OFF\n# c\n3 1 3\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n')
+    with pytest.raises(MeshError, match='comments'):
+        MeshReader(tmp_path / 'arm.urdf').read(MeshFile('a.off', (1.0, 1.0, 1.0)))
 
 
 def test_text_without_a_file_has_no_folder_for_meshes():
