@@ -125,5 +125,7 @@ def size_text(value: float) -> str:
 
 
 def number_text(value: float, digits: int) -> str:
-    """Return a number rounded to digits behind the point; a zero has no sign."""
+    """Return a number rounded to digits behind the point, with an exponent from 1e9 on."""
+    if 1e9 <= abs(value) < math.inf:
+        return f'{value:.3g}'
     return f'{round(value, digits) + 0.0:.{digits}f}'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
@@ -14,6 +15,7 @@ from ik_service.collision.shapes import Mesh, PlacedShape
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.common.quoting import listed, quote
 from ik_service.common.transforms import inverse_transform
+from ik_service.exceptions import IkServiceError
 from ik_service.ros.requests.frames import DraftFrames, Frames
 from ik_service.ros.scene.object_changes import (
     APPEND,
@@ -180,6 +182,7 @@ class WorldDraft:
         self.settings = settings
         if isinstance(self._frames, DraftFrames):
             self._frames.fixed = settings.fixed
+        self._move_with(settings.fixed)
 
     def finish(self) -> World:
         """Return the world; unchanged objects stay the same, with their prepared models."""
@@ -216,6 +219,19 @@ class WorldDraft:
         self.changed[name] = record
         if isinstance(self._frames, DraftFrames):
             self._frames.update({} if record is None else self.frames_of(name), removed)
+
+    def _move_with(self, fixed: Collection[str]) -> None:
+        """Move the objects in fixed frames to where those are now."""
+        moved: dict[str, WorldObject] = {}
+        for name, other in self.world.objects.items() if fixed else ():
+            frame, T = self.record(name).anchor or _ROOT
+            if frame in fixed:
+                with suppress(IkServiceError):  # tf knows the frame, and not where it is
+                    T_root = self.placing.in_root(frame, T)
+                    if not _is_close(T_root, other.pose):
+                        moved[name] = other.at(T_root)
+        if moved:
+            self.world = self.world.with_all({**self.world.objects, **moved}, self.world.attached)
 
     def _remove(self, names: Collection[str]) -> None:
         """Forget objects that are gone, and the rules and colours of their names."""
