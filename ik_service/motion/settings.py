@@ -61,7 +61,8 @@ class FollowerSettings:
         rest, and the target is dropped.
     :ivar resume: whether a target is taken up again, from where the arm is then, instead of being
         dropped when joint states were away or wrong, or something else has moved the arm.
-    :ivar exclusive: whether no motion is started while somebody else commands the arm.
+    :ivar exclusive: whether no motion is started while somebody else commands the arm, and one
+        under way ends.
     :ivar hold: whether commands go on when the arm has arrived; otherwise they end 1 s later, the
         controller holds the last one, and another controller may take over.
     :ivar moved_limit: how far from its command an arm that has arrived may be found for 0.2 s

@@ -239,6 +239,7 @@ _ON_A_TRAJECTORY = 'a trajectory is being executed; cancel it, or call ~/stop, f
 _HELD = 1.0  # time after the arrival of the arm for which commands go on [s]
 _LONGEST_WAIT = 1.0  # time for which a target waits for the first joint state [s]
 _RETURN = 2.0  # longest time in which commands return to an arm that is stuck [s]
+_ANNOUNCEMENT = 0.25  # time of commands at rest in which another one may give way [s]
 _BEHIND = 0.05  # delay of commands behind a moving goal before it waits, as time at full speed [s]
 
 
@@ -261,6 +262,8 @@ class FollowerStateMachine:
     :ivar disabled: whether all goals are refused.
     :ivar other_commander: who else commands the arm; empty for nobody.
     :ivar awaits_controller: whether no motion begins, as the controller has still to answer.
+    :ivar announces: whether a motion begins with commands at rest, for others to see in time.
+    :ivar announcing: whether the last command was one of those.
     :ivar displacements: how often something else moved the arm.
     :ivar unmeasured: joints that no joint state has named so far, for messages.
     """
@@ -283,7 +286,7 @@ class FollowerStateMachine:
         self._guard = CollisionGuard(chain, collisions)
         self._bounds = bounds
         self.stream = CommandStream()
-        self.disabled = self.awaits_controller = False
+        self.disabled = self.awaits_controller = self.announces = self.announcing = False
         self.other_commander = ''
         self.limits: MotionLimits
         self.configure(settings)
@@ -295,6 +298,7 @@ class FollowerStateMachine:
         self.restarting = False
         self.displacements = 0
         self.unmeasured: tuple[str, ...] = ()
+        self._announced = -float('inf')  # until when that lasts [s]
         self._rest_since: float | None = None
         self._rested: np.ndarray | None = None
         self._return: tuple[np.ndarray, float] | None = None
@@ -447,10 +451,13 @@ class FollowerStateMachine:
         if self.goals.current is not None or self.goals.dropped is not None or ended:
             self.stop('another group moves its joints')
 
-    def give_way(self, reason: str) -> None:
-        """Come to rest, as somebody else commands the arm and was there before."""
+    def give_way(self, reason: str, at_once: bool = False) -> None:
+        """Come to rest, as somebody else commands the arm; or leave it to them at once."""
         if self.stream.active and self.goals.current is not None:
             self._lose(FollowerState.OTHER_COMMANDER, reason, resumes=False)
+        if at_once:
+            self.stream.leave()
+            self._return = None
 
     def seeds(self) -> list[np.ndarray]:
         """Return where the next solution shall be near to: where the joints are, and will be."""
@@ -545,7 +552,9 @@ class FollowerStateMachine:
             self.state = self._state_with(goal)
             return None
         try:
-            step = goal.step(self._tick(commanded, measured, now, late))
+            self.announcing = now < self._announced
+            tick = self._tick(commanded, measured, now, late)
+            step = REST if self.announcing else goal.step(tick)
         except Exception as error:  # the arm has to come to rest, whatever it is
             return self._give_up(f'{type(error).__name__}: {error}', now)
         if not goal.slowing:
@@ -619,6 +628,9 @@ class FollowerStateMachine:
         self._lag.reset()
         self._rest_since = None
         goal.begin(start, lambda q: self.arm.unwrapped(q, start))
+        self.announcing = self.announces
+        if self.announces:
+            self._announced = now + max(_ANNOUNCEMENT, 3.0 / self.settings.rate)
         self.state = self._state_with(goal)
         return self.stream.begin(start, now, self.limits.window)
 

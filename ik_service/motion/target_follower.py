@@ -112,6 +112,20 @@ class TargetFollower:
         self._machine.awaits_controller = awaits
 
     @property
+    def announces(self) -> bool:
+        """Whether a motion begins with commands at rest, for others to see; set by the owner."""
+        return self._machine.announces
+
+    @announces.setter
+    def announces(self, announces: bool) -> None:
+        self._machine.announces = announces
+
+    @property
+    def announcing(self) -> bool:
+        """Whether the last command was one of those."""
+        return self._machine.announcing
+
+    @property
     def settings(self) -> FollowerSettings:
         """The settings in force."""
         return self._machine.settings
@@ -382,10 +396,14 @@ class TargetFollower:
             if goal is self._goals.current:
                 self._machine.stop('it was withdrawn')
 
-    def give_way(self, reason: str) -> None:
-        """Come to rest, and drop the goal, as somebody else has commanded the arm before."""
+    def give_way(self, reason: str, at_once: bool = False) -> None:
+        """
+        Drop the goal and come to rest, as somebody else commands the arm.
+
+        :param at_once: whether nothing more is commanded, as the arm follows the other by now.
+        """
         with self._lock:
-            self._machine.give_way(reason)
+            self._machine.give_way(reason, at_once)
 
     def note_unmeasured(self, names: Sequence[str]) -> None:
         """Note the joints that no joint state has named so far, for messages."""

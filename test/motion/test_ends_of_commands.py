@@ -211,6 +211,32 @@ def test_the_later_of_two_commanders_gives_way(solver):
     rig.assert_within(1.0, 0.2)
 
 
+def test_a_motion_that_is_announced_begins_at_rest(solver):
+    rig = Rig(solver, READY)
+    rig.measure()
+    rig.follower.announces = True
+    rig.follower.set_target(pose_beside(solver, READY, (0.0, 0.1, 0.0)))
+    first = rig.rest(0.25)
+    assert len(first) == 25
+    assert all((command.q == READY).all() for command in first)
+    rig.rest(0.3)
+    assert (rig.q != READY).any()
+    rig.assert_within(1.0, 0.2)
+
+
+def test_an_arm_that_follows_another_is_left_at_once(solver):
+    rig = Rig(solver, READY)
+    rig.measure()
+    rig.follower.set_target(pose_beside(solver, READY, (0.0, 0.1, 0.0)))
+    rig.rest(0.2)
+    rig.follower.give_way('another commands the arm', at_once=True)
+    assert rig.follower.drop_reason == 'another commands the arm'
+    assert rig.rest(1.0) == []
+    rig.follower.set_target(pose_beside(solver, READY, (0.0, 0.1, 0.0)))
+    assert rig.rest(0.3)
+    assert rig.follower.violations == 0
+
+
 def test_no_new_motion_while_somebody_else_commands_a_held_arm(solver):
     rig = arrived(solver, hold=True)
     rig.rest(1.0)

@@ -350,6 +350,10 @@ class CommandStream:
         """Command nothing more; the commands have to be at rest."""
         self._motion = None
 
+    def leave(self) -> None:
+        """Command nothing more, also in motion: the arm follows somebody else by now."""
+        self._motion, self.gate.speed = None, np.zeros_like(self.gate.speed)
+
     def resume(
         self,
         limits: MotionLimits,

@@ -172,6 +172,10 @@ class PositionGate:
         if delay > _LATE * period:
             self._state[STALLED, joints] = delay
 
+    def leave(self, joints: np.ndarray) -> None:
+        """Take note that joints (k,) follow the commands of somebody else by now."""
+        self._state[MOVES, joints] = 0.0
+
     def withdraw(self) -> None:
         """Take note that the last positions were not sent after all."""
         self._state = self._before
@@ -247,6 +251,10 @@ class VelocityGate:
         self._n, self._joints = n, np.arange(n, dtype=np.intp)
         self._state = state_of(n)
         self._before = self._state
+
+    def leave(self) -> None:
+        """Take note that the joints follow the commands of somebody else by now."""
+        self._state = state_of(self._n)
 
     @property
     def velocity(self) -> np.ndarray:

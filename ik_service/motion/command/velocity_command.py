@@ -14,7 +14,7 @@ from ik_service.motion.command.motion_limits import clamped, MotionLimits
 
 GAIN = 4.0  # share of the measured error that is corrected in a second [1/s]
 CORRECTION = 0.2  # largest correction, as a share of the highest speed that is allowed
-FAREWELL = 0.5  # time for which zeros are repeated at the end [s]
+FAREWELL = 0.5  # time for which zeros are repeated at the end of a motion [s]
 
 _SHARE = 0.1
 """Share of the acceleration and of the jerk that is left for changes of the correction."""
@@ -65,7 +65,6 @@ class VelocityCommand:
         :param q: (n,) where the joints are, which must not leave their limits [rad] or [m].
         """
         self._before = {**vars(self), '_before': {}}
-        self._farewell = True
         most = 0.0 if error is None else CORRECTION * limits.scaling
         missing = np.zeros_like(velocity) if error is None else GAIN * error / limits.unit
         dt = max(min(now - self._sent_at, period), 1e-9)
@@ -89,7 +88,7 @@ class VelocityCommand:
         self._rate = (self._speed - before) / (0.5 * (dt + (self._step or dt)))
         self._sent_at, self._step = now, dt
         if self._speed.any():
-            self._rested_at = np.inf
+            self._rested_at, self._farewell = np.inf, True
         elif self._rested_at == np.inf or self._rested_at == -np.inf:
             self._rested_at = now
         return self._speed * limits.unit

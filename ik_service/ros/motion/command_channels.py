@@ -87,11 +87,13 @@ class CommandChannel(ABC):
     Commands of one group, as messages of one interface.
 
     :cvar joints: class of the commands of a controller's joints.
+    :cvar ends_itself: whether a motion ends by itself when nothing more is sent.
     :ivar others: indices, in the full posture, of the joints of the controller that are not of the
         group; they have to be measured before anything moves.
     """
 
     joints = CommandedJoints
+    ends_itself = True
 
     def __init__(self, group: CommandedGroup) -> None:
         self._group, self._joints, self._indices = group, group.joints, group.indices
@@ -143,6 +145,10 @@ class CommandChannel(ABC):
         :param alone: whether no other group commands some of them.
         """
 
+    def leave(self) -> None:
+        """Send nothing more, as the arm follows the commands of somebody else by now."""
+        self._end()
+
     def is_late(self, now: float) -> bool:
         """Return whether the last message is too late to be sent."""
         return False
@@ -181,6 +187,11 @@ class PositionChannel(CommandChannel):
         """Return the positions."""
         self._admit(command, follower, now)
         return multi_array(self._gate.q)
+
+    def leave(self) -> None:
+        """Send nothing more, not even to brake joints that the gate has held back."""
+        super().leave()
+        self._gate.leave(self._indices)
 
     def _admit(
         self, command: FollowerCommand, follower: TargetFollower, now: float

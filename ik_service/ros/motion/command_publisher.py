@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
+import sys
 import threading
 import time
 from typing import cast
@@ -43,9 +45,69 @@ from ik_service.ros.motion.velocity_channel import VelocityChannel
 
 _REMEMBERED = 200  # own commands that may still be in transit
 _RECENT = 2.0  # time for which a foreign command counts [s]
+_CERTAIN = 1.5  # time since the last own command for which it surely counts for others [s]
+_PATIENCE = 0.15  # time after which a namesake that has to give way would have done so [s]
 _HEADER = 4  # of a serialised message, in which the middleware may note something
+_ROUNDING = 1000  # of the time at which a message was sent, by the middleware [ns]
 _QOS = QoSProfile(depth=_REMEMBERED, reliability=ReliabilityPolicy.BEST_EFFORT)
-_PAUSE = 0.05  # between two checks of the commands [s]
+_GAP = 0.1  # without own commands before a foreign one, after which the arm follows that [s]
+_PAUSE = 0.02  # between two checks of the commands [s]
+_WARY = 0.5  # time without such pauses, after a foreign command or where one may come [s]
+
+
+@dataclass
+class _Sent:
+    """
+    Own command; one that a namesake sends may be the same to the bit.
+
+    :ivar digest: hash of the message.
+    :ivar at: when it was sent, on the monotonic clock [s].
+    :ivar begun: when it was handed to the middleware [ns].
+    :ivar ended: when the middleware had taken it [ns].
+    :ivar stamp: the middleware's time of it [ns]; 0 until it has come back.
+    """
+
+    digest: int
+    at: float
+    begun: int
+    ended: int = sys.maxsize
+    stamp: int = 0
+
+    def has_come(self, digest: int, stamp: int) -> bool:
+        """Return whether a message is this one; a middleware without stamps gives 0."""
+        if digest != self.digest:
+            return False
+        if self.stamp:
+            return stamp == self.stamp
+        return not stamp or self.begun - _ROUNDING <= stamp <= self.ended + _ROUNDING
+
+
+@dataclass
+class _Stream:
+    """
+    Commands of one source without a longer pause.
+
+    :ivar began: when the first of them was sent, by the sender's clock [ns].
+    :ivar since: the same on the monotonic clock, as far as is known [s].
+    :ivar at: when the last of them was sent, likewise [s].
+    :ivar count: number of them.
+    """
+
+    began: int = 0
+    since: float = -float('inf')
+    at: float = -float('inf')
+    count: int = 0
+
+    def note(self, sent_at: int, at: float) -> None:
+        """Note a command that was sent at a time [ns], which is another on this clock [s]."""
+        if at - self.at > _RECENT:
+            self.began, self.since, self.count = sent_at, at, 0
+        self.count += 1
+        self.began, self.at = min(self.began, sent_at), max(self.at, at)
+
+    def is_recent(self, seconds: float = _RECENT) -> bool:
+        """Return whether there was a command lately."""
+        return time.monotonic() - self.at < seconds
 
 
 class CommandMonitor:
@@ -54,6 +116,10 @@ class CommandMonitor:
 
     Most commands are the node's own, and nothing has to happen when one comes. So they wake
     nobody: they are checked when the node has something else to do.
+
+    Of nodes of one name, which may all begin at the same time, the one whose first command was
+    handed to the middleware first goes before the others. They all compare the same times, so
+    that their clocks need not agree. Where the others do not give way, it gives way, too.
 
     :ivar own: full name of the node.
     :ivar foreign_count: number of commands that this node did not send.
@@ -65,15 +131,16 @@ class CommandMonitor:
         self._topic = publisher.topic_name
         self.own = node.get_fully_qualified_name()
         self._lock = threading.Lock()
-        self._ours: deque[int] = deque(maxlen=_REMEMBERED)
-        self._foreign_at = self._polled_at = float('-inf')
-        self._ours_began, self._foreign_began = _Stream(), _Stream()
+        self._sent: deque[_Sent] = deque(maxlen=_REMEMBERED)
+        self._polled_at = self._wary_until = -float('inf')
+        self._ours, self._foreign = _Stream(), _Stream()
+        self._of_namesake = False  # whether foreign commands may be those of a namesake
         self.foreign_count = 0
         self.group = MutuallyExclusiveCallbackGroup()
         self._commands = node.create_subscription(
             publisher.msg_type,
             self._topic,
-            self._on_command,
+            self._on_command,  # type: ignore[arg-type]  # rclpy's type lacks MessageInfo
             _QOS,
             callback_group=self.group,
             # An event would have to be waited for, and is triggered by every message.
@@ -81,32 +148,32 @@ class CommandMonitor:
             raw=True,
         )
 
-    def remember(self, serialized: bytes) -> None:
+    def remember(self, serialized: bytes) -> _Sent:
         """Note an own command, before it is sent."""
+        digest = hash(serialized[_HEADER:])
+        sent = _Sent(digest, time.monotonic(), time.time_ns())
         with self._lock:
-            self._ours.append(hash(serialized[_HEADER:]))
+            self._sent.append(sent)
+        return sent
 
     def poll(self, now: float) -> None:
         """Check the commands received, unless that was done just now."""
-        if now - self._polled_at >= _PAUSE:
+        if now - self._polled_at >= _PAUSE or time.monotonic() < self._wary_until:
             self._polled_at = now
             self._look()
 
     def _look(self) -> None:
         take, kind = self._commands.handle.take_message, self._commands.msg_type
         with suppress(InvalidHandle), self._commands.handle:  # unless the node is gone
-            for _ in range(_REMEMBERED):
-                taken = take(kind, True)
-                if taken is None:
-                    return
-                self._note(taken[0], taken[1]['source_timestamp'])
+            self._take(islice(iter(lambda: take(kind, True), None), _REMEMBERED))
 
     def others(self) -> str:
         """
         Return the names of the other nodes that command the arm; empty for none.
 
-        A publisher of a node with the name of this one counts only when commands of it come:
-        discovery keeps a program that was killed for up to 20 s, and then this is its successor.
+        A publisher of a node with the name of this one counts only when commands of it come, and
+        this node does not go before it: discovery keeps a program that was killed for up to 20 s,
+        and then this is its successor.
         """
         self._look()
         # To count takes a hundredth of the time of names; the only one is that of this node.
@@ -114,57 +181,69 @@ class CommandMonitor:
             names = [name for name in publishers_of(self._node, self._topic) if name != self.own]
             if names:
                 return ', '.join(names)
-        if time.monotonic() - self._foreign_at >= _RECENT:
+        if not self._foreign.is_recent():
             return ''
-        return f'a second {self.own}' if self.has_namesake() else 'a publisher that is not visible'
+        if not self._of_namesake:
+            return 'a publisher that is not visible'
+        return '' if self._precedes() else f'a second {self.own}'
 
     def has_namesake(self) -> bool:
         """Return whether there is a publisher of another node of the same name."""
         return publishers_of(self._node, self._topic).count(self.own) > 1
 
-    def predecessor(self) -> str:
-        """
-        Return who has begun to command the arm before this node did; empty for nobody.
+    def rival(self) -> str:
+        """Return who commands the arm, so that this node has to give way; empty for nobody."""
+        return self.others() if self._foreign.is_recent() else ''
 
-        Commands are distinguished by when they were handed to the middleware, so that of two nodes
-        that both ask exactly one is the later one.
-        """
-        recent = time.monotonic() - self._foreign_at < _RECENT
+    @property
+    def goes_on(self) -> bool:
+        """Whether the foreign commands of late are more than a single one."""
+        return self._foreign.count > 1
+
+    @property
+    def overtaken(self) -> bool:
+        """Whether the last foreign command came while this node was silent: after a stall."""
+        return self._foreign.at - self._ours.at > _GAP
+
+    def is_contested(self) -> bool:
+        """Return whether a node of the same name may begin to command the arm at this time."""
+        alone = self._commands.get_publisher_count() == 1 or self._ours.is_recent(_CERTAIN)
+        if alone or not self.has_namesake():
+            return False
+        self._wary_until = time.monotonic() + _WARY
+        return True
+
+    def _precedes(self) -> bool:
+        """Return whether this node goes before another one of its name, which commands too."""
         with self._lock:
-            later = self._ours_began.began > self._foreign_began.began
-        return self.others() if recent and later else ''
+            ours, foreign = self._ours, self._foreign
+            both = foreign.at - max(ours.since, foreign.since)
+            return ours.is_recent() and ours.began <= foreign.began and both <= _PATIENCE
 
-    def _on_command(self, serialized: bytes) -> None:
+    def _on_command(self, serialized: bytes, info: Mapping[str, int]) -> None:
         """Note a command that somebody else has taken from the queue."""
-        self._note(serialized, time.time_ns())
+        self._take([(serialized, info)])
 
-    def _note(self, serialized: bytes, sent_at: int) -> None:
+    def _take(self, commands: Iterable[tuple[bytes, Mapping[str, int]]]) -> None:
+        before = self.foreign_count
+        for serialized, info in commands:
+            self._note(hash(bytes(serialized)[_HEADER:]), info['source_timestamp'])
+        if self.foreign_count > before:
+            self._of_namesake = self.has_namesake()
+
+    def _note(self, digest: int, stamp: int) -> None:
         with self._lock:
-            if hash(bytes(serialized)[_HEADER:]) in self._ours:
-                self._ours_began.note(sent_at)
-            else:
-                self.foreign_count += 1
-                self._foreign_at = time.monotonic()
-                self._foreign_began.note(sent_at)
-
-
-@dataclass
-class _Stream:
-    """
-    Commands of one source without a longer pause.
-
-    :ivar began: when the first of them was sent [ns].
-    :ivar last: when the last of them was sent [ns].
-    """
-
-    began: int = 0
-    last: int = 0
-
-    def note(self, sent_at: int) -> None:
-        """Note a command that was sent at a time [ns]."""
-        if sent_at - self.last > _RECENT * 1e9:
-            self.began = sent_at
-        self.last = sent_at
+            own = next(
+                (sent for sent in reversed(self._sent) if sent.has_come(digest, stamp)), None
+            )
+            if own is not None:
+                own.stamp = stamp
+                self._ours.note(stamp, own.at)
+                return
+            now = time.monotonic()
+            self.foreign_count += 1
+            self._foreign.note(stamp, now)
+            self._wary_until = now + _WARY
 
 
 _KINDS: Mapping[str, tuple[type, type[CommandChannel]]] = {
@@ -262,19 +341,18 @@ class CommandPublisher:
         return self._shared[1]
 
     def serialize(self, message: object) -> bytes:
-        """Return a message in the form for :meth:`publish`, and remember that it is an own one."""
-        serialized = serialize_message(message)
-        self.monitor.remember(serialized)
-        return serialized
+        """Return a message in the form for :meth:`publish`."""
+        return serialize_message(message)
 
     def publish(self, serialized: bytes) -> None:
-        """Publish a message of :meth:`serialize`."""
-        if self._watch is None:
-            self._publisher.publish(serialized)
-            return
-        self._watch.begin('the middleware did not accept a command')
+        """Publish a message of :meth:`serialize`, and remember that it is an own one."""
+        sent = self.monitor.remember(serialized)
+        if self._watch is not None:
+            self._watch.begin('the middleware did not accept a command')
         self._publisher.publish(serialized)
-        self._watch.begin(TICK_LASTS)
+        sent.ended = time.time_ns()
+        if self._watch is not None:
+            self._watch.begin(TICK_LASTS)
 
     def report(self) -> Mapping[str, str]:
         """Return names and values for the diagnostics."""

@@ -179,10 +179,10 @@ class FollowerInterface:
     def tick(self, now: float) -> None:
         """Publish the next command, if there is one."""
         clock = self.clock
-        if self.follower.active and self.follower.settings.exclusive:
-            predecessor = self._context.predecessor()
-            if predecessor:
-                self.follower.give_way(f'{predecessor} commands the arm, and began before')
+        if self.active and self.follower.settings.exclusive:
+            rival = self._context.rival()
+            if rival:
+                self._give_way(f'{rival} commands the arm too')
         began = clock.now()
         message = self._next(now)
         channel = self._channel
@@ -199,11 +199,23 @@ class FollowerInterface:
                 channel.mark_sent(delay, self.follower.period)
         self._log.log_stops()
 
+    def _give_way(self, reason: str) -> None:
+        """Leave the arm to somebody else: after coming to rest, or at once if it follows them."""
+        channel, monitor = self._channel, self._context.monitor
+        assert channel is not None
+        assert monitor is not None
+        at_once = monitor.overtaken or (monitor.goes_on and channel.ends_itself)
+        self.follower.give_way(reason, at_once)
+        if at_once:
+            channel.leave()
+
     def _next(self, now: float) -> bytes | None:
         """Return the next message, serialised; None when there is none."""
         channel, follower = self._channel, self.follower
         if channel is not None and not follower.active and follower.goal is not None:
+            self.note_commanders()
             follower.awaits_controller = channel.awaited
+            follower.announces = follower.settings.exclusive and self._context.contested()
         command = follower.tick(now)
         message = None if channel is None else channel.message(command, follower, now)
         return None if message is None else self._output.serialize(message)

@@ -112,7 +112,9 @@ _FOLLOWER: dict[str, ParameterSpec] = {
         'Go on to the old target when joint states were away or wrong, or something else has '
         'moved the arm; false: drop it, and wait for a new one or ~/enable'
     ),
-    'exclusive': of_field('Start no motion while another node publishes commands'),
+    'exclusive': of_field(
+        'Start no motion while another node publishes commands; end one at a command of another'
+    ),
     'hold': of_field(
         'Go on sending commands when the arm has arrived; false: end them 1 s later, so that '
         'another controller can take over'

@@ -229,6 +229,11 @@ class TrajectoryChannel(CommandChannel):
             return self._message(planned)
         return self._blended(now) if blended.is_due(planned, now, period) else None
 
+    def leave(self) -> None:
+        """Send nothing more, not even the last window."""
+        super().leave()
+        self._joints.blended.newest = None
+
     def rest(self, follower: TargetFollower, now: float) -> object | None:
         """Return the last window, where that was not sent yet."""
         return self._blended(now) if self.busy else None

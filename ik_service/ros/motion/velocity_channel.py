@@ -19,6 +19,8 @@ _REMEMBERED = 0.5  # time for which commands are remembered, to compare joint st
 class VelocityChannel(CommandChannel):
     """Commands as velocities of all joints of a controller; the last ones are zeros."""
 
+    ends_itself = False
+
     def __init__(self, group: CommandedGroup) -> None:
         super().__init__(group)
         self._velocities = VelocityCommand(len(group.names))
@@ -41,13 +43,20 @@ class VelocityChannel(CommandChannel):
             self._commands.popleft()
         measured, error = follower.measured, None
         q = command.q
-        if measured is not None and now - measured[1] <= _FRESH:
+        at_rest = follower.announcing  # exactly: another node may begin to move the arm
+        if measured is not None and not at_rest and now - measured[1] <= _FRESH:
             q, error = measured[0], self._commanded_at(measured[1]) - measured[0]
         limits, bounds = follower.limits, follower.bounds
         if bounds.scaling == limits.scaling:  # an acceleration under way ends smoothly
             limits = bounds
         velocity = self._velocities.next(command.velocity, error, q, limits, now, follower.period)
         return self._sent(velocity, q, follower, now)
+
+    def leave(self) -> None:
+        """Send nothing more, not even zeros."""
+        super().leave()
+        self._velocities = VelocityCommand(len(self._group.names))
+        self._gate.leave()
 
     def discard(self) -> None:
         """Forget the last velocities."""

@@ -296,11 +296,11 @@ class IkNode(NodeWithActions):
         followers = self._followers
         self._watch.begin(TICK_LASTS)
         try:
+            self._commands.monitor.poll(now)  # first: the tick may be the one after a stall
             if followers is not None:
                 followers.tick(now)
                 for call in self._parts.ticks.copy():  # others may change it
                     call(now)
-            self._commands.monitor.poll(now)
         finally:
             self._watch.end()
 

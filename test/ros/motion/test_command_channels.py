@@ -169,6 +169,33 @@ def test_positions_that_were_not_sent_leave_no_trace(solver, measured, kind):
     assert sender.refusals == 0
 
 
+@pytest.mark.parametrize(
+    'kind', [PositionChannel, JointCommandChannel, TrajectoryChannel, VelocityChannel]
+)
+def test_an_arm_that_follows_another_is_sent_nothing_more(solver, measured, kind):
+    rig, sender, _ = moving(kind, solver, measured, 0.25)
+    rig.follower.give_way('another commands the arm', at_once=True)
+    sender.leave()
+    assert stream(sender, rig, 1.0) == []
+    assert not sender.busy
+    rig.follower.set_target(pose_beside(solver, READY, [0.0, 0.2, 0.0]))
+    assert stream(sender, rig, 0.3)
+    assert sender.refusals == 0
+
+
+def test_velocities_of_a_motion_that_is_announced_are_zeros_and_end_with_it(solver, measured):
+    rig = Rig(solver, READY)
+    sender = channel(VelocityChannel, solver, measured)
+    rig.measure()
+    rig.follower.announces = True
+    rig.follower.set_target(pose_beside(solver, READY, [0.1, 0.0, 0.0]))
+    stream(sender, rig, 0.01)
+    rig.q = READY + 0.01  # where the arm is pulled, which is no reason to correct it now
+    assert not any(any(message.data) for message in stream(sender, rig, 0.1))
+    rig.follower.give_way('a second one')
+    assert stream(sender, rig, 0.5) == []
+
+
 def test_joints_of_no_group_are_held_where_they_are_measured(solver, measured):
     _, sender, sent = moving(PositionChannel, solver, measured, 0.3, FINGER)
     assert {message.data[0] for message in sent} == {0.02}
