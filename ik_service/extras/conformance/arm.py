@@ -97,15 +97,15 @@ class TestedArm:
     @property
     def redundant(self) -> bool:
         """Whether the arm can move without its tips."""
-        return len(self.joint_names) > self._rank
+        return len(self.joint_names) > self.freedoms
 
     def _is_regular(self, q: np.ndarray) -> bool:
         """Return whether a posture is far from singular ones, among those of this arm."""
         s = np.linalg.svd(self._space.jacobian(q), compute_uv=False)
-        return bool(s[self._rank - 1] > _SINGULAR * s[0])
+        return bool(s[self.freedoms - 1] > _SINGULAR * s[0])
 
     @cached_property
-    def _rank(self) -> int:
+    def freedoms(self) -> int:
         """Number of the tips' freedoms: a planar arm has three."""
         rng, ranks = np.random.default_rng(0), []
         for _ in range(_DIRECTIONS):

@@ -24,8 +24,8 @@ from support.urdf_texts import group_xml, srdf_xml, tree_xml
 from ik_service import Robot
 from ik_service.extras.conformance import connection
 from ik_service.extras.conformance.arm import TestedArm
-from ik_service.extras.conformance.check import Verdict
-from ik_service.extras.conformance.checks import collisions
+from ik_service.extras.conformance.check import CheckFailedError, NotSupportedError, Verdict
+from ik_service.extras.conformance.checks import collisions, lines
 from ik_service.extras.conformance.run import CHECKS, run_checks
 from ik_service.extras.conformance.subject import Settings, Subject
 from ik_service.ros.requests.errors import ErrorCode
@@ -458,6 +458,15 @@ def test_a_server_that_loses_some_requests_is_asked_on(impatient):
 
     server.defect = forgetful
     require(subject, 'long-names', 'many-joints alive')
+
+
+@pytest.mark.parametrize(('freedoms', 'error'), [(2, NotSupportedError), (6, CheckFailedError)])
+def test_an_arm_of_few_freedoms_need_not_follow_lines(monkeypatch, freedoms, error):
+    answer = SimpleNamespace(fraction=0.0), None, None, None
+    monkeypatch.setattr(lines, '_short_line', lambda _: answer)
+    subject = SimpleNamespace(single_tip=str, arm=SimpleNamespace(freedoms=freedoms))
+    with pytest.raises(error):
+        BY_NAME['line-short'].run(subject)
 
 
 def test_names_of_checks_are_unique():
