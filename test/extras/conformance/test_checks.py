@@ -469,6 +469,14 @@ def test_an_arm_of_few_freedoms_need_not_follow_lines(monkeypatch, freedoms, err
         BY_NAME['line-short'].run(subject)
 
 
+def test_no_pose_is_out_of_reach_of_an_arm_that_slides_without_end():
+    text = tree_xml('a p:b')
+    lines.far_away(TestedArm.of(Robot.from_urdf(text), '', '', ''), np.eye(4))
+    endless = Robot.from_urdf(text.replace('lower="-1.0"', 'lower="-inf"'))
+    with pytest.raises(NotSupportedError, match='j_b slides without end'):
+        lines.far_away(TestedArm.of(endless, '', '', ''), np.eye(4))
+
+
 def test_names_of_checks_are_unique():
     assert len(BY_NAME) == len(CHECKS)
 

@@ -17,6 +17,7 @@ from ik_service.extras.conformance.answers import (
     require_error,
     SUCCESS,
 )
+from ik_service.extras.conformance.arm import TestedArm
 from ik_service.extras.conformance.check import CheckFailedError, NotSupportedError, Section
 from ik_service.extras.conformance.subject import (
     Posture,
@@ -24,13 +25,14 @@ from ik_service.extras.conformance.subject import (
     Subject,
     trajectory_postures,
 )
+from ik_service.model.joint import JointType
 from ik_service.ros.common.conversions import pose_from_matrix
 
 LINES = Section('straight lines')
 _STEP = 0.002  # [m]
 _REST = 1e-3  # speed that counts as rest [rad/s] or [m/s]
 _FASTER = 1.001  # share of a velocity limit that may be exceeded, for rounding
-_AWAY = 50.0  # [m], which no arm reaches
+AWAY = 50.0  # [m], which no arm reaches
 
 
 @LINES.check('GetCartesianPath')
@@ -70,10 +72,10 @@ def _line_timing(subject: Subject) -> str:
 @LINES.check("MoveIt's server: compute_cartesian_path")
 def _line_out_of_reach(subject: Subject) -> str:
     """A line that leads out of reach is answered with SUCCESS and a fraction below 1."""
-    asked = f'a line of {_AWAY:g} m'
+    asked = f'a line of {AWAY:g} m'
     start = subject.postures(1, 'line out of reach')[0]
     T = subject.links_at(start)[subject.single_tip()]
-    far = rigid_transform(T[:3, :3], T[:3, 3] + [_AWAY, 0.0, 0.0])
+    far = far_away(subject.arm, T)
     answer = _ask(subject, _request(subject, start, far, max_step=0.1), asked)
     if answer.error_code.val != SUCCESS or not 0.0 <= answer.fraction < 1.0:
         came = f'{code_name(answer.error_code.val)}, fraction {answer.fraction:g}'
@@ -99,6 +101,14 @@ def _line_frame(subject: Subject) -> str:
     """An unknown frame is answered with FRAME_TRANSFORM_FAILURE."""
     code = Code.FRAME_TRANSFORM_FAILURE
     return _refused(subject, 'an unknown frame', code, frame='there_is_no_such_frame')
+
+
+def far_away(arm: TestedArm, T: np.ndarray) -> np.ndarray:
+    """Return a pose out of reach; NotSupportedError for an arm that slides without end."""
+    for name, lower, upper in arm.bounds():
+        if np.isinf(upper - lower) and arm.robot.joints[name].type is JointType.PRISMATIC:
+            raise NotSupportedError(f'no pose is out of reach: {name} slides without end')
+    return rigid_transform(T[:3, :3], T[:3, 3] + [AWAY, 0.0, 0.0])
 
 
 def require_timed(

@@ -10,7 +10,6 @@ from moveit_msgs import msg, srv
 from moveit_msgs.msg import MoveItErrorCodes as Code
 import numpy as np
 
-from ik_service.common.transforms import rigid_transform
 from ik_service.extras.conformance.answers import (
     moveit_type,
     offset,
@@ -28,7 +27,7 @@ from ik_service.extras.conformance.checks.collisions import (
     random_states,
     scene_box,
 )
-from ik_service.extras.conformance.checks.lines import require_timed
+from ik_service.extras.conformance.checks.lines import AWAY, far_away, require_timed
 from ik_service.extras.conformance.subject import (
     largest_step,
     LIMIT_TOLERANCE,
@@ -48,7 +47,6 @@ _JOINT_TOLERANCE = 1e-3  # of goals [rad] or [m], as pymoveit2 has it
 _POSITION_TOLERANCE, _ANGLE_TOLERANCE = 1e-3, 1e-3  # of goals [m], [rad], likewise
 _ROUNDING = 1e-4  # by which a plan may miss its ends [rad] or [m]
 _SLOW = 0.1  # scaling factor
-_AWAY = 50.0  # [m], which no arm reaches
 _UNKNOWN = 'there_is_no_such_name'
 _NO_CODES = 'its service answers FAILURE to whatever cannot be planned'
 
@@ -147,9 +145,9 @@ def _plan_out_of_reach(subject: Subject) -> str:
     """A pose out of reach is an error, without a trajectory."""
     start, _ = near_postures(subject)
     T = subject.links_at(start)[subject.single_tip()]
-    far = rigid_transform(T[:3, :3], T[:3, 3] + [_AWAY, 0.0, 0.0])
+    far = far_away(subject.arm, T)
     request = motion_request(subject, pose_goal(subject, far), start=start)
-    return _refused(subject, request, f'a plan to a pose {_AWAY:g} m away')
+    return _refused(subject, request, f'a plan to a pose {AWAY:g} m away')
 
 
 @PLANS.check('GetMotionPlan; GetStateValidity')
