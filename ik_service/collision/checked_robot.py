@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
+import re
 import threading
 from types import MappingProxyType
 from typing import BinaryIO
@@ -146,12 +147,29 @@ class MeshReader:
 
 def _check_text(file: BinaryIO, suffix: str) -> None:
     """Refuse what Coal's reader takes in part, or never ends to read."""
-    data = file.read() if suffix in ('.stl', '.off') else b''
+    data = file.read() if suffix in ('.stl', '.off', '.dae') else b''
+    missing = _named_elsewhere(data) if suffix == '.dae' else ''
+    if missing:
+        raise ValueError(f'it shows {missing}, which is not in the file')
     if suffix == '.off' and b'#' in data:
         raise ValueError('an OFF file with comments cannot be read')
     binary = len(data) == 84 + 50 * int.from_bytes(data[80:84], 'little')
     if suffix == '.stl' and not binary and b'endsolid' not in data[-1000:]:
         raise ValueError('it is cut off')
+
+
+_INSTANCE = re.compile(
+    rb'<(?:\w+:)?instance_(?:geometry|controller|node)\s[^>]*?\burl\s*=\s*["\']([^"\']*)'
+)
+_ID = re.compile(rb'\bid\s*=\s*["\']([^"\']*)')
+
+
+def _named_elsewhere(collada: bytes) -> str:
+    """Return a shape that a Collada file shows and does not hold; '' for none."""
+    collada = re.sub(rb'<!--.*?-->', b'', collada, flags=re.DOTALL)
+    ids = {b'#' + name for name in _ID.findall(collada)}
+    missing = (url for url in _INSTANCE.findall(collada) if url not in ids)
+    return next(missing, b'').decode(errors='replace')[:80]
 
 
 def _from_gltf(parts: Sequence[GltfPart], scale: tuple[float, float, float]) -> Mesh:

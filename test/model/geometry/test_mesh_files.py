@@ -1,4 +1,4 @@
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 import io
 import os
 from pathlib import Path
@@ -395,4 +395,23 @@ def test_a_faulty_unit_is_a_fault_of_the_mesh(tmp_path):
     pytest.importorskip('coal', reason='Coal comes with the extra collision')
     (tmp_path / 'a.dae').write_text(collada_text('<unit meter="0"/>'))
     with pytest.raises(MeshError, match='is no length'):
+        MeshReader(tmp_path / 'arm.urdf').read(MeshFile('a.dae', (1.0, 1.0, 1.0)))
+
+
+@pytest.mark.parametrize(
+    ('more', 'message'),
+    [
+        (
+            '<node><instance_geometry url="b.dae#g"/></node>',
+            'it shows b.dae#g, which is not in the',
+        ),
+        ('<!-- <instance_node url="#gone"/> -->', ''),
+    ],
+)
+def test_shapes_that_a_collada_file_shows_from_elsewhere_are_refused(tmp_path, more, message):
+    pytest.importorskip('coal', reason='Coal comes with the extra collision')
+    text = collada_text('').replace('</visual_scene>', f'{more}</visual_scene>')
+    (tmp_path / 'a.dae').write_text(text)
+    expected = pytest.raises(MeshError, match=message) if message else nullcontext()
+    with expected:
         MeshReader(tmp_path / 'arm.urdf').read(MeshFile('a.dae', (1.0, 1.0, 1.0)))
