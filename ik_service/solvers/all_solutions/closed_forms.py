@@ -6,9 +6,6 @@ product of exponentials, G = e₁ e₂ … e₆, one turn about a fixed axis eac
 "Robotic manipulators and the product of exponentials formula", 1984. Where the structure for a
 closed form is at the other end, the inverse of G is taken, whose axes come in the other order.
 
-The angles are starts of an iteration, so rounding errors in the axes of a real description do
-not matter.
-
 Axes 4 to 6 pass through one point c, so G c = e₁ e₂ e₃ c holds the first three angles alone: D.
 Pieper, "The kinematics of manipulators under computer control", 1968. Points that the second axis
 can carry to where the first can bring them to the wrist lie on two circles; that they meet is an
@@ -61,6 +58,7 @@ class ClosedForm(NamedTuple):
         two the points next to each other.
     :ivar center: (3,) the point c.
     :ivar home: (4, 4) inverse of T_base_tip at q = 0.
+    :ivar size: the arm's size, a power of two [m].
     :ivar scratch: (20,) G in twelve numbers, then the roots of two equations.
     """
 
@@ -70,14 +68,16 @@ class ClosedForm(NamedTuple):
     axes: np.ndarray
     center: np.ndarray
     home: np.ndarray
+    size: float
     scratch: np.ndarray
 
 
-# How far axes may miss each other [m], and the sine of the angle between them that counts as
-# parallel. Descriptions are rounded; the angles of the closed form are improved afterwards.
-_NEAR = 1e-4
-_PARALLEL = 1e-4
-# Shortest lever that counts as one [m].
+# How far axes may miss each other, in units of the arm's size, and the sine of the angle between
+# them that counts as parallel. Two solutions that are so near each other that these make a
+# complex pair of them are one.
+_NEAR = 1e-9
+_PARALLEL = 1e-9
+# Shortest lever that counts as one, in units of the arm's size.
 _SHORT = 1e-3
 
 
@@ -85,13 +85,22 @@ def closed_form_of(chain: KinematicChain) -> ClosedForm:
     """Return the data of an arm's closed form; ``GENERAL`` or ``NO_FORM`` when none fits."""
     axes = axes_of(chain)
     home = inverse_transform(chain.forward(np.zeros(chain.n)))
-    if axes is not None:
-        for inverted, ordered in enumerate((axes, axes[::-1])):
-            found = _spherical_wrist(ordered) or _three_parallel(ordered)
-            if found:
-                return _form(*found, inverted, home)
-    kind = NO_FORM if axes is None else GENERAL
-    return _form(kind, SKEW, np.zeros((6, 6)), np.zeros(3), 0, home)
+    if axes is None:
+        return _form(NO_FORM, SKEW, np.zeros((6, 6)), np.zeros(3), 0, home, 1.0)
+    size = _size_of(axes)
+    axes[:, 3:] /= size
+    for inverted, ordered in enumerate((axes, axes[::-1])):
+        found = _spherical_wrist(ordered) or _three_parallel(ordered)
+        if found:
+            return _form(*found, inverted, home, size)
+    return _form(GENERAL, SKEW, np.zeros((6, 6)), np.zeros(3), 0, home, size)
+
+
+def _size_of(axes: np.ndarray) -> float:
+    """Return the distance of the axes from the point between them, to a power of two [m]."""
+    parallel = np.linalg.matrix_rank(axes[:, :3], tol=_SHORT) < 2
+    size = 0.0 if parallel else _meeting_point(axes)[1]
+    return 2.0 ** round(math.log2(size)) if size > 0.0 else 1.0
 
 
 def _form(
@@ -101,10 +110,10 @@ def _form(
     center: np.ndarray,
     inverted: int,
     home: np.ndarray,
+    size: float,
 ) -> ClosedForm:
-    return ClosedForm(
-        kind, first_axes, inverted, np.array(axes), np.array(center), home, np.zeros(20)
-    )
+    axes = np.hstack([axes[:, :3], size * axes[:, 3:]])
+    return ClosedForm(kind, first_axes, inverted, axes, size * center, home, size, np.zeros(20))
 
 
 def axes_of(chain: KinematicChain) -> np.ndarray | None:
@@ -123,8 +132,8 @@ def _spherical_wrist(axes: np.ndarray) -> tuple[int, int, np.ndarray, np.ndarray
     """Return kind, first axes, axes and wrist centre of an arm with a spherical wrist."""
     if _are_parallel(axes[3], axes[4]) or _are_parallel(axes[4], axes[5]):
         return None
-    center = _meeting_point(axes[3:])
-    if center is None:
+    center, miss = _meeting_point(axes[3:])
+    if miss > _NEAR:
         return None
     axes = axes.copy()
     first_axes = _place_first_points(axes)
@@ -147,11 +156,9 @@ def _three_parallel(axes: np.ndarray) -> tuple[int, int, np.ndarray, np.ndarray]
     apart = (axes[0], axes[1]), (axes[3], axes[4]), (axes[4], axes[5])
     if any(_are_parallel(*pair) for pair in apart):
         return None
-    center = _meeting_point(axes[4:])
+    center, miss = _meeting_point(axes[4:])
     links = np.diff(axes[1:4, 3:], axis=0)
-    if center is None or any(
-        np.linalg.norm(_across(axes[1, :3], link)) < _SHORT for link in links
-    ):
+    if miss > _NEAR or any(np.linalg.norm(_across(axes[1, :3], link)) < _SHORT for link in links):
         return None
     return THREE_PARALLEL, SKEW, axes, center
 
@@ -172,13 +179,13 @@ def _place_first_points(axes: np.ndarray) -> int:
     return INTERSECTING
 
 
-def _meeting_point(axes: np.ndarray) -> np.ndarray | None:
-    """Return the point through which all axes pass; None when there is none."""
+def _meeting_point(axes: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the point nearest to all axes, and its distance from the farthest."""
     planes = [np.eye(3) - np.outer(axis[:3], axis[:3]) for axis in axes]
     sides = [plane @ axis[3:] for plane, axis in zip(planes, axes, strict=True)]
     point = np.linalg.solve(sum(planes, np.zeros((3, 3))), sum(sides, np.zeros(3)))
     misses = [np.linalg.norm(_across(axis[:3], point - axis[3:])) for axis in axes]
-    return point if max(misses) <= _NEAR else None
+    return point, float(max(misses))
 
 
 def _across(direction: np.ndarray, vector: np.ndarray) -> np.ndarray:
@@ -190,7 +197,7 @@ def _are_parallel(axis: np.ndarray, other: np.ndarray) -> bool:
     return bool(np.linalg.norm(np.cross(axis[:3], other[:3])) < _PARALLEL)
 
 
-# Distance of c from where it shall be up to which a posture exists [m].
+# Distance of c from where it shall be up to which a posture exists, in units of the arm's size.
 _EXACT = 1e-10
 # Squared sine of the angle between second and sixth axis at which that of the sixth is free.
 _FREE = 1e-8
@@ -358,7 +365,11 @@ def write_pair(arm, thirds, lower, upper, slack, row, starts, within):
     if exists:
         root = arm.scratch[12 + third]
         there, miss = _arm_angles(arm, wrist, k1, square, root, side, starts[row])
-        exists = there and miss < _EXACT and _turn_inside(starts[row], lower, upper, slack, 0)
+        exists = (
+            there
+            and miss < _EXACT * arm.size
+            and _turn_inside(starts[row], lower, upper, slack, 0)
+        )
         exists = exists and _wrist_angles(arm, starts, row) == 2
     for k in range(row, row + 2):
         within[k] = exists and _turn_inside(starts[k], lower, upper, slack, 3)

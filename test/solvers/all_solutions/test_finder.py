@@ -6,10 +6,11 @@ import math
 import numpy as np
 import pytest
 from support.chains import arm, planar, postures, snake, targets, within_limits
-from support.robots import arm_of, JOINTS, six_joint_arm, WITHOUT
+from support.robots import arm_of, calibrated, JOINTS, six_joint_arm, WITHOUT
 
 import ik_service as iks
 from ik_service.exceptions import ArgumentError, IncompleteSolutionsError, OptionError
+from ik_service.solvers.all_solutions.finder import list_solutions
 
 POSITION = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 
@@ -48,6 +49,32 @@ def test_finds_the_posture_that_made_the_target(name):
     chain = six_joint_arm(name)
     for q in postures(chain, 200, seed=3):
         assert differences(iks.solve_ik_all(chain, chain.forward(q)), q).min() < 1e-4
+
+
+@pytest.mark.parametrize('name', ['elbow', 'elbow, shoulder offset', 'parallel'])
+def test_axes_that_miss_each_other_a_little_hide_no_solution(name):
+    """Two that nearly meet are a complex pair of the form without the error."""
+    chain = arm_of(calibrated(JOINTS[name], 1e-5))
+    for k, q in enumerate(np.random.default_rng(5).uniform(-math.pi, math.pi, (60, 6))):
+        q[(2, 4)[k % 2]] = 10.0 ** (-1.0 - 3.0 * k / 60)
+        found = list_solutions(chain, chain.forward(q))
+        assert not found.proved or differences(found.q, q).min() < 1e-3
+
+
+@pytest.mark.parametrize('scale', [1e-3, 1e3])
+@pytest.mark.parametrize('name', ['elbow', 'elbow, calibrated'])
+def test_an_arm_of_any_size_has_the_same_solutions(name, scale):
+    joints = {**JOINTS, **WITHOUT}[name]
+    tool = np.array([0.05, 0.02, 0.1])
+    chain = arm_of(joints, tool)
+    other = arm_of([(axis, scale * np.array(way)) for axis, way in joints], scale * tool)
+    options = iks.IkOptions(position_tolerance=1e-5 * scale)
+    for q in postures(chain, 10, seed=14):
+        expected = iks.solve_ik_all(chain, chain.forward(q))
+        found = list_solutions(other, other.forward(q), options=options)
+        assert len(found.q) == len(expected)
+        for solution in expected:
+            assert differences(found.q, solution).min() < 1e-5
 
 
 @pytest.mark.parametrize('chain', [snake(1), snake(3), snake(5), snake(6), planar(0.5, 0.4, 0.3)])
