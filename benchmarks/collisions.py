@@ -18,7 +18,7 @@ from records import options, progress, save
 from timing import times_row, use_one_core
 
 import ik_service as iks
-from ik_service.collision.pair_rules import random_postures
+from ik_service.collision.checked_robot import random_postures
 
 URDF = Path(__file__).resolve().parents[1] / 'urdf'
 # Distance of the objects' centres from the root link [m]: none stands in the base.

@@ -1,8 +1,7 @@
 """
 Imports of the package point one way, and ROS stays in ``ros/`` and some extras.
 
-Every import statement counts, also those inside functions. Those for type checkers only count for
-the direction, but make no circle: they are never executed.
+Every import statement counts, also those inside functions and those for type checkers.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import ast
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 
-import pytest
 from support.chains import REPOSITORY
 
 PACKAGE = 'ik_service'
@@ -51,13 +49,10 @@ ROS_ROOMS = ('ros', 'extras.cells', 'extras.conformance', 'extras.planning.ros',
 ROS_MODULES = {'builtin_interfaces', 'interactive_markers', 'rcl_interfaces', 'rclpy', 'tf2_ros'}
 ROS_SUFFIXES = ('_msgs', '_srvs')
 
-ALLOWED_UPWARD: set[tuple[str, str]] = set()
-"""Imports that point up, still to be removed: importing module, imported module."""
-
 ALLOWED_IN_ROS = {
     'ros.common.bringup': 'it reads ROS parameter files and names nodes, for launch files',
     'ros.demo.take_over': 'it holds names of ROS that the demo and the page share',
-    'ros.requests.errors': 'it holds the error codes of the services',
+    'ros.common.errors': 'it holds the error codes of the services',
     'ros.common.domain': 'it chooses the ROS domain of programs that are started together',
 }
 """Modules of ``ros/`` without ROS: why they are there."""
@@ -78,31 +73,26 @@ def modules() -> dict[str, ast.Module]:
 
 
 @cache
-def imported_names(name: str) -> tuple[tuple[str, bool], ...]:
-    """Full names of all that a module imports, wherever in it, and whether for types only."""
-    found: list[tuple[str, bool]] = []
-    pending: list[tuple[ast.AST, bool]] = [(modules()[name], False)]
-    while pending:
-        node, typing = pending.pop()
+def imported_names(name: str) -> tuple[str, ...]:
+    """Full names of all that a module imports, wherever in it."""
+    found: list[str] = []
+    for node in ast.walk(modules()[name]):
         if isinstance(node, ast.Import):
-            found += [(alias.name, typing) for alias in node.names]
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, 'imports are absolute'
-            found += [(f'{node.module}.{alias.name}', typing) for alias in node.names]
-        typing |= isinstance(node, ast.If) and getattr(node.test, 'id', '') == 'TYPE_CHECKING'
-        pending += [(child, typing) for child in ast.iter_child_nodes(node)]
+            found += [f'{node.module}.{alias.name}' for alias in node.names]
     return tuple(found)
 
 
 @cache
-def imports_of(name: str, with_types: bool = True) -> frozenset[str]:
+def imports_of(name: str) -> frozenset[str]:
     """The modules of the package that a module imports."""
     found = set()
-    for imported, typing in imported_names(name):
+    for imported in imported_names(name):
         while imported and imported not in modules():
             imported = imported.rpartition('.')[0]
-        if with_types or not typing:
-            found.add(imported)
+        found.add(imported)
     return frozenset(found - {'', name})
 
 
@@ -113,7 +103,7 @@ def room_of(name: str) -> str:
 
 
 def uses_ros(name: str) -> bool:
-    packages = {imported.partition('.')[0] for imported, _ in imported_names(name)}
+    packages = {imported.partition('.')[0] for imported in imported_names(name)}
     return any(p in ROS_MODULES or p.endswith(ROS_SUFFIXES) for p in packages)
 
 
@@ -157,11 +147,7 @@ def test_every_room_has_a_layer():
 
 
 def test_imports_point_down():
-    assert upward_imports() - ALLOWED_UPWARD == set()
-
-
-def test_allowed_upward_imports_still_exist():
-    assert ALLOWED_UPWARD - upward_imports() == set(), 'take these out of the list'
+    assert upward_imports() == set()
 
 
 def test_ros_is_imported_by_ros_and_some_extras_only():
@@ -185,11 +171,25 @@ def test_modules_in_ros_use_ros():
     assert found == ALLOWED_IN_ROS.keys()
 
 
-def test_no_module_imports_itself_through_others():
-    graph = {name: imports_of(name, False) - {PACKAGE} for name in modules() if name != PACKAGE}
-    for importing, imported in ALLOWED_UPWARD:
-        graph[f'{PACKAGE}.{importing}'] -= {f'{PACKAGE}.{imported}'}
+def circle(graph: dict[str, set[str]]) -> str:
+    """A circle in a graph of imports, in words; empty for none."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
-        pytest.fail(' → '.join(reversed(error.args[1])))
+        return ' → '.join(reversed(error.args[1]))
+    return ''
+
+
+def test_no_module_imports_itself_through_others():
+    names = modules().keys() - {PACKAGE}
+    assert not circle({name: {*imports_of(name)} - {PACKAGE} for name in names})
+
+
+def test_no_folder_of_ros_imports_itself_through_others():
+    graph: dict[str, set[str]] = {}
+    for name in modules():
+        folder, _, _ = name.rpartition('.')
+        if folder.startswith(f'{PACKAGE}.ros.'):
+            others = {imported.rpartition('.')[0] for imported in imports_of(name)}
+            graph.setdefault(folder, set()).update(others - {folder})
+    assert not circle(graph)

@@ -8,7 +8,7 @@ from support.chains import arm_path
 from support.solids import at, cube, solid, write_stl
 
 from ik_service import Box, Capsule, CollisionChecker, Cone, Cylinder, Mesh, Plane, Robot, Sphere
-from ik_service.collision.pair_rules import random_postures
+from ik_service.collision.checked_robot import random_postures
 from ik_service.collision.shapes import coal_place, coal_shape
 from ik_service.common.transforms import rigid_transform, rotation_about_axis
 

@@ -6,17 +6,17 @@ from support.chains import arm_path
 from support.solids import at, BOX, folding_arm_xml, hinge, slider, solid
 
 from ik_service import Box, CollisionChecker, Robot
-from ik_service.collision import pair_rules
-from ik_service.collision.checked_robot import CheckedRobot
-from ik_service.collision.pair_rules import home_text, left_out_text, random_postures, srdf_lines
+from ik_service.collision import checked_robot
+from ik_service.collision.checked_robot import CheckedRobot, random_postures
+from ik_service.collision.pair_rules import home_text, left_out_text, srdf_lines
 
 pytest.importorskip('coal', reason='Coal comes with the extra collision')
 
 
 @pytest.fixture(autouse=True)
 def _nothing_kept(monkeypatch, tmp_path):
-    monkeypatch.setattr(pair_rules, '_kept', {})
-    monkeypatch.setattr(pair_rules, 'cache_folder', lambda: tmp_path / 'cache')
+    monkeypatch.setattr(checked_robot, '_kept', {})
+    monkeypatch.setattr(checked_robot, 'cache_folder', lambda: tmp_path / 'cache')
     (tmp_path / 'cache').mkdir()
 
 
@@ -204,7 +204,7 @@ def test_the_share_of_random_postures_is_told():
     share = float(reason.removeprefix('in collision in ').split()[0])
     assert 95.0 <= share < 100.0
     assert reason == f'in collision in {share:g} % of random postures'
-    Q = random_postures(checker, pair_rules.POSTURES)
+    Q = random_postures(checker, checked_robot.POSTURES)
     assert (np.abs(Q[:, checker.joint_names.index('ab')]) < 0.04).mean() == pytest.approx(
         1 - share / 100, abs=0.002
     )
@@ -244,18 +244,18 @@ def test_pairs_are_found_once_and_kept_on_disk(monkeypatch, tmp_path):
     robot = Robot.from_urdf(arm_path('panda'))
     found = []
     monkeypatch.setattr(
-        pair_rules, 'random_postures', lambda *of: found.append(of) or random_postures(*of)
+        checked_robot, 'random_postures', lambda *of: found.append(of) or random_postures(*of)
     )
     first = dict(CollisionChecker(robot).disabled_pairs)
     assert CollisionChecker(robot).disabled_pairs == first
-    pair_rules._kept.clear()
+    checked_robot._kept.clear()
     assert CollisionChecker(robot).disabled_pairs == first
     assert len(found) == 1
     assert 'moved by one joint' in first.values()
     (file,) = (tmp_path / 'cache').iterdir()
     for damaged in (b'', b'x' * 100, file.read_bytes()[:-3], file.read_bytes()[64:]):
         file.write_bytes(damaged)
-        pair_rules._kept.clear()
+        checked_robot._kept.clear()
         assert CollisionChecker(robot).disabled_pairs == first
     assert len(found) == 5
     other = Robot.from_urdf(arm_path('panda').read_text().replace('radius="0.0', 'radius="0.01'))
@@ -268,6 +268,6 @@ def test_a_cache_that_cannot_be_written_does_not_matter(monkeypatch, tmp_path):
     pairs = CollisionChecker(robot).disabled_pairs
     for folder in (None, tmp_path / 'missing', tmp_path / 'file' / 'below'):
         (tmp_path / 'file').touch()
-        monkeypatch.setattr(pair_rules, 'cache_folder', lambda folder=folder: folder)
-        pair_rules._kept.clear()
+        monkeypatch.setattr(checked_robot, 'cache_folder', lambda folder=folder: folder)
+        checked_robot._kept.clear()
         assert CollisionChecker(robot).disabled_pairs == pairs

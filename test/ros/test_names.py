@@ -21,7 +21,7 @@ from support.harness import until
 from support.ros.servers import PANDA, TIP
 
 import ik_service
-from ik_service.ros.requests.errors import ErrorCode
+from ik_service.ros.common.errors import ErrorCode
 
 FILE = Path(__file__).with_name('names.yaml')
 OF_ROS = ('rcl_interfaces/', 'type_description_interfaces/')

@@ -13,8 +13,8 @@ from moveit_msgs.srv import GetPositionIK
 import numpy as np
 
 from ik_service.common.quoting import truncate
-from ik_service.extras.conformance.check import CheckFailedError, NotSupportedError
-from ik_service.ros.requests.errors import ErrorCode as Code
+from ik_service.exceptions import IkServiceError
+from ik_service.ros.common.errors import ErrorCode as Code
 
 COMPUTE_IK, COMPUTE_FK = 'compute_ik', 'compute_fk'
 STATE_VALIDITY = 'check_state_validity'
@@ -26,6 +26,25 @@ APPLY_SCENE, GET_SCENE = 'apply_planning_scene', 'get_planning_scene'
 
 SUCCESS = int(MoveItErrorCodes.SUCCESS)
 HAS_MESSAGE = hasattr(MoveItErrorCodes(), 'message')  # ROS 2 Humble has only the number
+
+
+class CheckFailedError(IkServiceError):
+    """Response other than the required one."""
+
+    def __init__(self, asked: str, came: str, expected: str) -> None:
+        super().__init__(f'asked {asked}; came {came}; expected {expected}')
+        self.asked = asked
+        self.came = came
+        self.expected = expected
+
+
+class NoAnswerError(CheckFailedError):
+    """Request that was never answered."""
+
+
+class NotSupportedError(IkServiceError):
+    """Feature that the server does not have, and honestly says so, or that cannot be seen here."""
+
 
 _NAMES = {
     value: name

@@ -1,16 +1,13 @@
-"""A check of a server, its verdict, and how a check says that something is wrong."""
+"""A check of a server, and its verdict."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
 
-from ik_service.exceptions import IkServiceError
-
-if TYPE_CHECKING:
-    from ik_service.extras.conformance.subject import Subject
+from ik_service.extras.conformance.answers import CheckFailedError
+from ik_service.extras.conformance.subject import Subject
 
 
 class Verdict(Enum):
@@ -29,7 +26,8 @@ class Check:
 
     :ivar summary: the request, and the required response.
     :ivar run: sends the request, and returns the measured result, in a few words; raises
-        :class:`CheckFailedError` or :class:`NotSupportedError`.
+        :class:`CheckFailedError` or
+        :class:`~ik_service.extras.conformance.answers.NotSupportedError`.
     :ivar source: where the expectation comes from.
     :ivar moveit: why the published source of MoveIt's server is expected to fail; empty where it
         is expected to pass.
@@ -64,24 +62,6 @@ class Section(list[Check]):
             return run
 
         return add
-
-
-class CheckFailedError(IkServiceError):
-    """Response other than the required one."""
-
-    def __init__(self, asked: str, came: str, expected: str) -> None:
-        super().__init__(f'asked {asked}; came {came}; expected {expected}')
-        self.asked = asked
-        self.came = came
-        self.expected = expected
-
-
-class NoAnswerError(CheckFailedError):
-    """Request that was never answered."""
-
-
-class NotSupportedError(IkServiceError):
-    """Feature that the server does not have, and honestly says so, or that cannot be seen here."""
 
 
 @dataclass(frozen=True)

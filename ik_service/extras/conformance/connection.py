@@ -15,7 +15,11 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 
 from ik_service.exceptions import ArgumentError, IkServiceError
-from ik_service.extras.conformance.check import CheckFailedError, NoAnswerError, NotSupportedError
+from ik_service.extras.conformance.answers import (
+    CheckFailedError,
+    NoAnswerError,
+    NotSupportedError,
+)
 from ik_service.ros.common.actions import ThreadSafeActionClient
 from ik_service.ros.common.qos import SERVICE_QOS
 from ik_service.ros.common.runtime import ros, spinning_node

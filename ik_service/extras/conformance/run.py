@@ -6,14 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 import time
 
 from ik_service.exceptions import IkServiceError
-from ik_service.extras.conformance.check import (
-    Check,
+from ik_service.extras.conformance.answers import (
     CheckFailedError,
     NoAnswerError,
     NotSupportedError,
-    Outcome,
-    Verdict,
 )
+from ik_service.extras.conformance.check import Check, Outcome, Verdict
 from ik_service.extras.conformance.checks import (
     answers,
     collisions,

@@ -22,9 +22,16 @@ from rclpy.parameter import parameter_value_to_python
 from std_msgs.msg import String
 
 from ik_service.exceptions import IkServiceError
-from ik_service.extras.conformance.answers import COMPUTE_FK, COMPUTE_IK, IkAnswer, offset, SUCCESS
+from ik_service.extras.conformance.answers import (
+    COMPUTE_FK,
+    COMPUTE_IK,
+    IkAnswer,
+    NoAnswerError,
+    NotSupportedError,
+    offset,
+    SUCCESS,
+)
 from ik_service.extras.conformance.arm import TestedArm
-from ik_service.extras.conformance.check import NoAnswerError, NotSupportedError
 from ik_service.extras.conformance.connection import Connection
 from ik_service.kinematics.link_poses import link_poses
 from ik_service.robot import Robot

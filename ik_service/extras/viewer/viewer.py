@@ -28,9 +28,8 @@ from ik_service.extras.viewer.link.viewer_node import MAKE_REACH, RATE, REACH, R
 from ik_service.extras.viewer.link.world_picture import NO_WORLD, read_world_picture, WorldPicture
 from ik_service.extras.viewer.motions import Grippers, Motions
 from ik_service.extras.viewer.panel.panel import Actions, notify, Panel
-from ik_service.extras.viewer.path.path_form import PathForm
 from ik_service.extras.viewer.path.path_scene import PathScene
-from ik_service.extras.viewer.path.paths import Paths
+from ik_service.extras.viewer.path.paths import PathForm, Paths
 from ik_service.extras.viewer.reach.reach import Reach
 from ik_service.extras.viewer.robot_display import RobotDisplay
 from ik_service.extras.viewer.scene.robot_view import (
@@ -43,10 +42,10 @@ from ik_service.extras.viewer.scene.scene import add_surroundings
 from ik_service.extras.viewer.teleop.servo_link import PARAMETERS, ServoLink
 from ik_service.extras.viewer.teleop.teleop import HandForm, Teleop
 from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.parameters.parameter_declaration import ParameterValues
-from ik_service.ros.requests.errors import ErrorCode
 from ik_service.ros.requests.frame_resolver import FrameResolver
-from ik_service.ros.requests.frames import Frames
+from ik_service.ros.scene.frames import Frames
 
 _IDLE_PERIOD = 0.2  # time between two steps while no page is open [s]
 _PANEL_PERIOD = 0.2  # time between two updates of the panel [s]

@@ -16,9 +16,9 @@ from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.motion.followers import Followers
 from ik_service.ros.motion.parameters import Parameters
-from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.service_handler import ServiceContext, ServiceHandler
 from ik_service.ros.scene.collision_world import CollisionWorld
+from ik_service.ros.scene.frames import Frames
 
 C = TypeVar('C', bound='Capability')
 MakeCapability = Callable[['NodeParts'], 'Capability']

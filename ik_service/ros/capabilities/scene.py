@@ -9,7 +9,7 @@ from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.ros.capabilities.capability import Capability, NodeParts
 from ik_service.ros.markers.world_markers import WorldMarkerPublisher
-from ik_service.ros.scene.scene_interfaces import (
+from ik_service.ros.services.planning_scene import (
     ApplySceneHandler,
     GetSceneHandler,
     MonitoredScenePublisher,

@@ -13,7 +13,7 @@ from ik_service.common.quaternions import (
     transform_from_xyz_quaternion_xyzw,
     UNIT_TOLERANCE,
 )
-from ik_service.ros.requests.errors import invalid_goal
+from ik_service.ros.common.errors import invalid_goal
 
 
 def matrix_from_pose(pose: Pose, field: str = 'pose') -> np.ndarray:

@@ -18,7 +18,7 @@ from ik_service.common.quoting import quote, truncate
 from ik_service.common.transform_tree import Pose, TransformTree
 from ik_service.exceptions import ArgumentError, NoTransformError
 from ik_service.ros.common.conversions import matrix_from_transform
-from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.common.errors import ErrorCode, RequestError
 
 DEFAULT_TIMEOUT = 1.0  # age beyond which a transform is not used [s]
 

@@ -31,10 +31,10 @@ from std_srvs.srv import Trigger
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.actions import ThreadSafeActionClient
 from ik_service.ros.common.conversions import matrix_from_pose, pose_from_matrix
+from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.common.qos import DESCRIPTION_QOS, SERVICE_QOS
 from ik_service.ros.demo.take_over import PAUSE_TOPIC, RESUME_SERVICE, STOPS, TakeOver
 from ik_service.ros.requests.constraints import goal_at
-from ik_service.ros.requests.errors import ErrorCode
 
 _BOX = 'box'
 _BOX_COLOR = ColorRGBA(r=0.85, g=0.62, b=0.35, a=1.0)

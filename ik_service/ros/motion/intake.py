@@ -21,8 +21,8 @@ from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.motion_clock import MotionClock
 from ik_service.ros.motion.command_publisher import CommandMonitor
 from ik_service.ros.requests.frame_resolver import FrameResolver
-from ik_service.ros.requests.frames import Frames
 from ik_service.ros.scene.collision_world import CollisionWorld
+from ik_service.ros.scene.frames import Frames
 
 
 @dataclass(frozen=True)

@@ -51,8 +51,8 @@ from ik_service.ros.node.parameters import NodeParameters, USE_SIM_TIME
 from ik_service.ros.node.robot_descriptions import RobotDescriptions
 from ik_service.ros.node.services import Services
 from ik_service.ros.parameters.parameter_services import ParameterServices
-from ik_service.ros.requests.frames import Frames
 from ik_service.ros.scene.collision_world import CollisionWorld, REQUIRE_COLLISION_CHECKING
+from ik_service.ros.scene.frames import Frames
 
 _WATCH_RATE = 10.0  # of the calls of what observes, and of news of stops and motions [Hz]
 

@@ -27,13 +27,13 @@ from ik_service.paths.preparation import CartesianPathKernels
 from ik_service.ros.common.qos import BATCH_QOS, SERVICE_QOS
 from ik_service.ros.common.response_retry import retry_dropped_responses
 from ik_service.ros.node.parameters import NodeParameters
-from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.service_handler import (
     RequestStatistics,
     ServiceContext,
     ServiceHandler,
 )
 from ik_service.ros.scene.collision_world import CollisionWorld
+from ik_service.ros.scene.frames import Frames
 from ik_service.ros.services.compute_cartesian_path import CartesianPathHandler
 from ik_service.ros.services.compute_fk import FkHandler
 from ik_service.ros.services.compute_ik import IkHandler

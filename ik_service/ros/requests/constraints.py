@@ -7,7 +7,7 @@ which was not considered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 import math
 
 from geometry_msgs.msg import Pose
@@ -23,51 +23,11 @@ from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, ConstraintError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import KinematicTree
-from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 from ik_service.model.joint import JointType
 from ik_service.model.robot_model import RobotModel
 from ik_service.ros.common.conversions import matrix_from_pose, pose_from_matrix
-from ik_service.ros.requests.errors import invalid_goal, RequestError
-
-_KINDS = {
-    SolidPrimitive.BOX: ('box', 3),
-    SolidPrimitive.SPHERE: ('sphere', 1),
-    SolidPrimitive.CYLINDER: ('cylinder', 2),
-    SolidPrimitive.CONE: ('cone', 2),
-}
-
-
-def solid_primitive(
-    primitive: SolidPrimitive, field: str, kinds: Collection[int] = tuple(_KINDS)
-) -> Box | Sphere | Cylinder | Cone:
-    """
-    Return a primitive shape.
-
-    :raises ArgumentError: the type is not supported, or a size is missing, negative, NaN or
-        infinite; names the field.
-    """
-    if primitive.type not in kinds:
-        supported = [f'{_KINDS[kind][0]} ({kind})' for kind in kinds]
-        raise ArgumentError(
-            f'{field}.type',
-            f'is {primitive.type}; supported are {", ".join(supported[:-1])} and {supported[-1]}',
-        )
-    name, count = _KINDS[primitive.type]
-    sizes = [float(size) for size in primitive.dimensions]
-    if len(sizes) < count or not all(0.0 <= size < math.inf for size in sizes[:count]):
-        raise ArgumentError(
-            f'{field}.dimensions',
-            f'of a {name} have to be {count} finite number{"s" if count > 1 else ""} of at least '
-            f'0 [m], not {sizes[:4]}',
-        )
-    if primitive.type == SolidPrimitive.BOX:
-        return Box((sizes[0], sizes[1], sizes[2]))
-    if primitive.type == SolidPrimitive.SPHERE:
-        return Sphere(sizes[SolidPrimitive.SPHERE_RADIUS])
-    if primitive.type == SolidPrimitive.CONE:
-        return Cone(sizes[SolidPrimitive.CONE_RADIUS], sizes[SolidPrimitive.CONE_HEIGHT])
-    return Cylinder(sizes[SolidPrimitive.CYLINDER_RADIUS], sizes[SolidPrimitive.CYLINDER_HEIGHT])
-
+from ik_service.ros.common.errors import invalid_goal, RequestError
+from ik_service.ros.scene.object_messages import solid_primitive
 
 _MOST_OF_JOINTS = 1000  # joint constraints in a request
 

@@ -16,7 +16,7 @@ import numpy as np
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.quoting import quote
 from ik_service.common.transforms import inverse_transform
-from ik_service.ros.requests.frames import Frames, NOT_GIVEN
+from ik_service.ros.scene.frames import Frames, NOT_GIVEN
 
 
 class FrameResolver:

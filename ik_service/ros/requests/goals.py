@@ -17,10 +17,10 @@ from ik_service.common.quoting import listed, quote
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.conversions import matrix_from_pose
-from ik_service.ros.requests.errors import ErrorCode, invalid_link, RequestError
-from ik_service.ros.requests.frames import Frames
+from ik_service.ros.common.errors import ErrorCode, invalid_link, RequestError
 from ik_service.ros.requests.service_handler import start_posture
 from ik_service.ros.scene.avoidance import fault_of_attached, world_of_state
+from ik_service.ros.scene.frames import Frames
 from ik_service.ros.scene.known_world import find_held, KnownWorld
 from ik_service.ros.scene.object_changes import Placing
 from ik_service.ros.scene.world_draft import attached_subframes

@@ -10,8 +10,8 @@ from ik_service.arm.arm import Arm
 from ik_service.arm.group import ArmGroup
 from ik_service.common.quoting import listed, quote
 from ik_service.kinematics.tree import Tip
+from ik_service.ros.common.errors import invalid_link
 from ik_service.ros.requests.constraints import ToBase
-from ik_service.ros.requests.errors import invalid_link
 from ik_service.ros.requests.goals import PoseGoal
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import array
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 import threading
 from typing import Any, NamedTuple
 
-from builtin_interfaces.msg import Time as TimeMessage
 from moveit_msgs.msg import MoveItErrorCodes, PositionIKRequest, RobotState
 from moveit_msgs.srv import GetCartesianPath
 import numpy as np
@@ -24,12 +22,12 @@ from ik_service.arm.measured_state import MeasuredState
 from ik_service.arm.task_solving import TestOf
 from ik_service.common.threads import BackgroundWorkers
 from ik_service.exceptions import ArgumentError, UnknownJointError
-from ik_service.ros.requests.errors import ErrorCode, invalid_state, RequestError
+from ik_service.ros.common.errors import ErrorCode, invalid_state, RequestError
 from ik_service.ros.requests.frame_resolver import FrameResolver
-from ik_service.ros.requests.frames import Frames
-from ik_service.ros.requests.virtual_joints import read_multi_dof
 from ik_service.ros.scene.avoidance import avoidance
 from ik_service.ros.scene.collision_world import CollisionWorld
+from ik_service.ros.scene.frames import Frames
+from ik_service.ros.scene.robot_states import read_multi_dof
 from ik_service.solvers.result import IkResult
 
 
@@ -201,17 +199,6 @@ class ServiceHandler:
             return error.code, message
         self._on_error(error)
         return ErrorCode.FAILURE, f'error in the server: {type(error).__name__}: {error}'
-
-
-def write_solution(
-    solution: RobotState, arm: Arm, posture: np.ndarray, stamp: TimeMessage
-) -> None:
-    """Write a full posture (m,) [rad] or [m] to the field of an answer."""
-    joints = solution.joint_state
-    joints.header.frame_id = arm.root_link
-    joints.header.stamp = stamp
-    joints.name = list(arm.postures.names)
-    joints.position = array.array('d', posture.tobytes())
 
 
 def write_code(error_code: MoveItErrorCodes, code: ErrorCode, message: str) -> None:

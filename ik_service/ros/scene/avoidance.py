@@ -14,9 +14,9 @@ from ik_service.collision.checker import CollisionChecker
 from ik_service.collision.posture_test import PostureTest
 from ik_service.collision.world import World
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.requests.errors import ErrorCode, invalid_state, RequestError
-from ik_service.ros.requests.frames import Frames
+from ik_service.ros.common.errors import ErrorCode, invalid_state, RequestError
 from ik_service.ros.scene.collision_world import REQUIRE_COLLISION_CHECKING, Tests
+from ik_service.ros.scene.frames import Frames
 from ik_service.ros.scene.object_changes import attached_world, Placing
 
 MOST_ATTACHED = 100  # objects that a request may attach

@@ -20,7 +20,7 @@ from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import CollisionObjectError, IkServiceError
 from ik_service.model.geometry.solids import Box
 from ik_service.ros.parameters.parameter_declaration import ParameterSpec
-from ik_service.ros.requests.frames import Frames
+from ik_service.ros.scene.frames import Frames
 from ik_service.ros.scene.known_world import KnownWorld
 
 REQUIRE_COLLISION_CHECKING = ParameterSpec(

@@ -14,7 +14,7 @@ from ik_service.arm.arm import Arm
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.requests.frames import Frames
+from ik_service.ros.scene.frames import Frames
 from ik_service.ros.scene.object_changes import Placing
 from ik_service.ros.scene.world_draft import NO_RECORD, Record, SceneSettings, WorldDraft
 

@@ -14,7 +14,7 @@ from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.common.quoting import quote
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ArgumentError, UnknownLinkError, UnknownObjectError
-from ik_service.ros.requests.frames import Frames
+from ik_service.ros.scene.frames import Frames
 from ik_service.ros.scene.object_messages import (
     has_pose,
     moved_shape_poses,

@@ -2,22 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+import math
 
 from geometry_msgs.msg import Point, Pose
 from moveit_msgs.msg import CollisionObject
 import numpy as np
 from shape_msgs.msg import Mesh as MeshMessage
-from shape_msgs.msg import MeshTriangle
+from shape_msgs.msg import MeshTriangle, SolidPrimitive
 from shape_msgs.msg import Plane as PlaneMessage
 
-from ik_service.collision.shapes import Mesh, MOST_SHAPES, PlacedShape, Plane, Shape
+from ik_service.collision.shapes import Cone, Mesh, MOST_SHAPES, PlacedShape, Plane, Shape
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError
+from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 from ik_service.ros.common.conversions import matrix_from_pose
-from ik_service.ros.requests.constraints import solid_primitive
 
 MOST_SUBFRAMES = 100  # subframes of an object, at most
+
+_PRIMITIVES = {
+    SolidPrimitive.BOX: ('box', 3),
+    SolidPrimitive.SPHERE: ('sphere', 1),
+    SolidPrimitive.CYLINDER: ('cylinder', 2),
+    SolidPrimitive.CONE: ('cone', 2),
+}
+
+
+def solid_primitive(
+    primitive: SolidPrimitive, field: str, kinds: Collection[int] = tuple(_PRIMITIVES)
+) -> Box | Sphere | Cylinder | Cone:
+    """
+    Return a primitive shape.
+
+    :raises ArgumentError: the type is not supported, or a size is missing, negative, NaN or
+        infinite; names the field.
+    """
+    if primitive.type not in kinds:
+        supported = [f'{_PRIMITIVES[kind][0]} ({kind})' for kind in kinds]
+        raise ArgumentError(
+            f'{field}.type',
+            f'is {primitive.type}; supported are {", ".join(supported[:-1])} and {supported[-1]}',
+        )
+    name, count = _PRIMITIVES[primitive.type]
+    sizes = [float(size) for size in primitive.dimensions]
+    if len(sizes) < count or not all(0.0 <= size < math.inf for size in sizes[:count]):
+        raise ArgumentError(
+            f'{field}.dimensions',
+            f'of a {name} have to be {count} finite number{"s" if count > 1 else ""} of at least '
+            f'0 [m], not {sizes[:4]}',
+        )
+    if primitive.type == SolidPrimitive.BOX:
+        return Box((sizes[0], sizes[1], sizes[2]))
+    if primitive.type == SolidPrimitive.SPHERE:
+        return Sphere(sizes[SolidPrimitive.SPHERE_RADIUS])
+    if primitive.type == SolidPrimitive.CONE:
+        return Cone(sizes[SolidPrimitive.CONE_RADIUS], sizes[SolidPrimitive.CONE_HEIGHT])
+    return Cylinder(sizes[SolidPrimitive.CYLINDER_RADIUS], sizes[SolidPrimitive.CYLINDER_HEIGHT])
 
 
 def object_of(message: CollisionObject) -> tuple[np.ndarray, list[PlacedShape]]:

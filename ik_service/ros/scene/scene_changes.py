@@ -31,8 +31,8 @@ from ik_service.collision.world import Color, MOST_OBJECTS
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, IkServiceError, UnknownLinkError
 from ik_service.ros.common.conversions import matrix_from_transform
-from ik_service.ros.requests.virtual_joints import read_multi_dof
 from ik_service.ros.scene.object_changes import operation_of, REMOVE
+from ik_service.ros.scene.robot_states import read_multi_dof
 from ik_service.ros.scene.world_draft import ScenePosture, SceneSettings, WorldDraft
 
 MOST_TRANSFORMS = 1_000  # fixed frames of a scene, at most

@@ -28,9 +28,8 @@ from shape_msgs.msg import Plane as PlaneMessage
 from std_msgs.msg import ColorRGBA
 
 from ik_service.arm.measured_state import MeasuredState
-from ik_service.collision.checked_robot import RigidBodies
+from ik_service.collision.checked_robot import given_pairs, RigidBodies
 from ik_service.collision.checker import CollisionChecker
-from ik_service.collision.pair_rules import given_pairs
 from ik_service.collision.shapes import Cone, Mesh, PlacedShape, Plane, Shape
 from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.exceptions import CollisionObjectError
@@ -38,7 +37,7 @@ from ik_service.model.geometry.link_geometry import read_collision_geometry
 from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 from ik_service.robot import Robot
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.requests.service_handler import write_solution
+from ik_service.ros.scene.robot_states import write_solution
 from ik_service.ros.scene.world_draft import NO_RECORD, Record, SceneSettings
 
 ALL = (1 << 10) - 1  # every component of a scene

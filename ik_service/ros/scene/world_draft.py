@@ -16,7 +16,7 @@ from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.common.quoting import listed, quote
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.requests.frames import DraftFrames, Frames
+from ik_service.ros.scene.frames import DraftFrames, Frames
 from ik_service.ros.scene.object_changes import (
     APPEND,
     attached_world,

@@ -12,7 +12,7 @@ from ik_service.arm.arm import Arm
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.quoting import quote
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.requests.errors import invalid_link
+from ik_service.ros.common.errors import invalid_link
 from ik_service.ros.requests.goals import Held, held_with
 from ik_service.ros.requests.service_handler import (
     resolver_of,

@@ -8,7 +8,7 @@ import numpy as np
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.exceptions import ArgumentError, IncompleteSolutionsError
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.ros.requests.errors import ErrorCode, invalid_goal, invalid_link, RequestError
+from ik_service.ros.common.errors import ErrorCode, invalid_goal, invalid_link, RequestError
 from ik_service.ros.requests.goals import group_of, PoseGoal
 from ik_service.ros.services.compute_ik import chain_start, constrained_solver, places_links
 from ik_service.ros.services.compute_ik_batch import BatchAnswers, BatchRequest, IkRowsHandler

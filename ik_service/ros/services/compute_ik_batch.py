@@ -21,7 +21,7 @@ from ik_service.common.quaternions import UNIT_TOLERANCE
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import CompilationError
 from ik_service.ros.common.conversions import matrices_from_poses
-from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.requests.goals import group_of, PoseGoal
 from ik_service.ros.requests.service_handler import BackgroundHandler, bring_inside, ServiceContext
 from ik_service.ros.services.compute_ik import (

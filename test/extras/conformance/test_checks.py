@@ -23,12 +23,13 @@ from support.urdf_texts import group_xml, srdf_xml, tree_xml
 
 from ik_service import Robot
 from ik_service.extras.conformance import connection
+from ik_service.extras.conformance.answers import CheckFailedError, NotSupportedError
 from ik_service.extras.conformance.arm import TestedArm
-from ik_service.extras.conformance.check import CheckFailedError, NotSupportedError, Verdict
+from ik_service.extras.conformance.check import Verdict
 from ik_service.extras.conformance.checks import collisions, lines
 from ik_service.extras.conformance.run import CHECKS, run_checks
 from ik_service.extras.conformance.subject import Settings, Subject
-from ik_service.ros.requests.errors import ErrorCode
+from ik_service.ros.common.errors import ErrorCode
 
 pytestmark = pytest.mark.dds
 FAR = {'panda_joint2': -1.2, 'panda_joint4': -0.4, 'panda_joint5': 2.0}  # another elbow

@@ -21,7 +21,8 @@ from support.ros.servers import PANDA, TIP
 
 from ik_service.cli.programs import ik_conformance
 from ik_service.extras.conformance import subject as subjects
-from ik_service.extras.conformance.check import Check, CheckFailedError, Outcome, Verdict
+from ik_service.extras.conformance.answers import CheckFailedError
+from ik_service.extras.conformance.check import Check, Outcome, Verdict
 from ik_service.extras.conformance.report import (
     listing,
     Report,
@@ -31,7 +32,7 @@ from ik_service.extras.conformance.report import (
 )
 from ik_service.extras.conformance.run import CHECKS, chosen_checks, run_checks, UnknownCheckError
 from ik_service.extras.conformance.subject import Choice, GroupNeededError, prepare, Settings
-from ik_service.ros.requests.errors import ErrorCode
+from ik_service.ros.common.errors import ErrorCode
 
 PROGRAM = 'ik_service.cli.programs'
 READY_POSITIONS = [f'{name}={value}' for name, value in zip(NAMES, READY, strict=True)]

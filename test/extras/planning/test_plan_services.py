@@ -32,7 +32,7 @@ from support.solids import at
 from ik_service.extras.planning.ros.capability import PlanHandler, PlannersHandler
 from ik_service.extras.planning.ros.request_planner import RequestPlanner
 from ik_service.motion.settings import FollowerSettings
-from ik_service.ros.requests.errors import ErrorCode
+from ik_service.ros.common.errors import ErrorCode
 
 DOWN = np.diag([1.0, -1.0, -1.0, 1.0])
 

@@ -29,8 +29,8 @@ from ik_service.extras.viewer.link.path_link import PathAnswer, PathSettings
 from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.panel.panel_html import Level
-from ik_service.extras.viewer.path.path_form import path_text, PathForm, PathState, percentage
-from ik_service.extras.viewer.path.paths import Paths, Playback
+from ik_service.extras.viewer.path.path_state import path_text, PathState, percentage
+from ik_service.extras.viewer.path.paths import PathForm, Paths, Playback
 from ik_service.extras.viewer.path.preview import make_preview
 
 

@@ -20,7 +20,7 @@ from ik_service.ros.common.conversions import (
     matrix_from_transform,
     pose_from_matrix,
 )
-from ik_service.ros.requests.errors import ErrorCode, RequestError
+from ik_service.ros.common.errors import ErrorCode, RequestError
 
 UNIT = st.lists(st.floats(-1, 1), min_size=4, max_size=4).filter(
     lambda q: math.hypot(*q) > 1e-3

@@ -13,8 +13,8 @@ from support.harness import until
 from support.ros.messages import require_tf_messages
 
 from ik_service.exceptions import NoTransformError
+from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.common.tf_listener import tf_frames, TfFrames
-from ik_service.ros.requests.errors import ErrorCode, RequestError
 
 NOW = 50_000_000_000
 LINKS = ('world', 'hand')

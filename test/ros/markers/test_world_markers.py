@@ -36,8 +36,8 @@ from ik_service.ros.markers.world_markers import (
     WorldMarkerPublisher,
     WorldScene,
 )
-from ik_service.ros.requests.frames import Frames
 from ik_service.ros.scene.collision_world import CollisionWorld
+from ik_service.ros.scene.frames import Frames
 
 STAMP = Time(sec=3, nanosec=4)
 SHELF = WorldObject(

@@ -15,8 +15,8 @@ from support.ros.servers import hopeless, ik_request, PANDA, posture_of, reachab
 
 from ik_service.jit.cached_files import cache_folder
 from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.node.diagnostics import solve_values
-from ik_service.ros.requests.errors import ErrorCode
 from ik_service.ros.requests.service_handler import SolveRecord
 from ik_service.solvers.result import IkStatus
 from ik_service.solvers.solver import Solver

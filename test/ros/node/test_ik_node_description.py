@@ -15,9 +15,9 @@ from support.ros.servers import ik_request, PANDA, posture_of, TIP, TREE
 
 from ik_service.arm.arm import ArmSettings
 from ik_service.exceptions import IkServiceError
+from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.node.ik_node import IkNode
 from ik_service.ros.node.robot_descriptions import RobotDescriptions
-from ik_service.ros.requests.errors import ErrorCode
 from ik_service.ros.scene.collision_world import CollisionWorld
 
 

@@ -23,7 +23,7 @@ from ik_service.common.transforms import (
     transform_from_xyz_rpy,
 )
 from ik_service.ros.common.conversions import matrix_from_pose
-from ik_service.ros.requests.errors import ErrorCode
+from ik_service.ros.common.errors import ErrorCode
 
 T_MAP_ODOM = rigid_transform(rotation_from_rpy(0, 0, 1.0), (3.0, -2.0, 0.0))
 STATIC = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)

@@ -19,10 +19,10 @@ from ik_service.common.quaternions import quaternion_xyzw_from_rotation
 from ik_service.common.transforms import rigid_transform, rotation_about_axis, rotation_from_rpy
 from ik_service.exceptions import ArgumentError
 from ik_service.ros.common.conversions import matrix_from_pose
+from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.requests import virtual_joints
 from ik_service.ros.requests.constraints import constrained_chain
-from ik_service.ros.requests.errors import ErrorCode, RequestError
-from ik_service.ros.requests.virtual_joints import read_multi_dof
+from ik_service.ros.scene.robot_states import read_multi_dof
 
 
 @pytest.fixture(scope='module')

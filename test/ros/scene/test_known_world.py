@@ -20,7 +20,7 @@ from ik_service.collision.world import MOST_OBJECTS, World, WorldObject
 from ik_service.common.transforms import rigid_transform, rotation_from_rpy
 from ik_service.ros.common.cdr import read_message
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.requests.errors import RequestError
+from ik_service.ros.common.errors import RequestError
 
 QUARTER = {'shoulder': math.pi / 2, 'elbow': 0.0, 'wrist': 0.0, 'slide': 0.0}
 STRAIGHT = {**QUARTER, 'shoulder': 0.0}

@@ -38,7 +38,7 @@ from ik_service.arm.arm import ArmSettings
 from ik_service.arm.loader import build_arm
 from ik_service.common.transforms import rotation_about_axis
 from ik_service.paths.timing.timing_limits import timing_limits
-from ik_service.ros.requests.errors import ErrorCode
+from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.services import compute_cartesian_path
 
 TILT = rotation_about_axis([1.0, 0.0, 0.0], 0.4)

@@ -14,7 +14,7 @@ from support.ros.worlds import attached, ball, put
 from ik_service import Robot
 from ik_service.common.transforms import inverse_transform, rotation_from_rpy
 from ik_service.ros.common.conversions import matrix_from_pose
-from ik_service.ros.requests.errors import ErrorCode
+from ik_service.ros.common.errors import ErrorCode
 
 
 @pytest.fixture

@@ -32,8 +32,8 @@ from ik_service import solve_ik
 from ik_service.common.transforms import inverse_transform
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.ros.common.conversions import matrix_from_pose, pose_from_matrix
+from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.node.parameter_table import GROUP_NAMES
-from ik_service.ros.requests.errors import ErrorCode
 from ik_service.ros.requests.service_handler import start_posture
 
 

@@ -27,7 +27,7 @@ from ik_service.arm.arm import ArmSettings
 from ik_service.arm.loader import build_arm
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.requests.errors import ErrorCode
+from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.services import compute_ik_batch
 
 JOINTS = tuple(f'panda_joint{number}' for number in range(1, 8))

@@ -43,7 +43,7 @@ from support.ros.worlds import (
 
 from ik_service.common.transforms import rigid_transform, rotation_about_axis
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.requests.errors import ErrorCode
+from ik_service.ros.common.errors import ErrorCode
 
 BAD = ErrorCode.INVALID_GOAL_CONSTRAINTS
 DOWN = rotation_about_axis([1.0, 0.0, 0.0], math.pi)

@@ -30,7 +30,7 @@ from ik_service.common.resources import urdf_path
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ChainError
 from ik_service.robot import Robot
-from ik_service.ros.requests.errors import ErrorCode
+from ik_service.ros.common.errors import ErrorCode
 
 SRDF = """
 <robot name="panda">

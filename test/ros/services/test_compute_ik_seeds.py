@@ -19,7 +19,7 @@ from support.ros.servers import (
     with_seed,
 )
 
-from ik_service.ros.requests.errors import ErrorCode
+from ik_service.ros.common.errors import ErrorCode
 
 
 @pytest.mark.parametrize(

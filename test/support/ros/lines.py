@@ -6,7 +6,7 @@ from support.ros.messages import motion_of
 
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.requests.errors import ErrorCode
+from ik_service.ros.common.errors import ErrorCode
 
 HOME = (0.0, -0.4, 0.1, -2.0, 0.0, 1.8, 0.8)  # of the Panda
 

@@ -17,10 +17,10 @@ from ik_service.arm.loader import build_arm
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.requests.errors import ErrorCode
-from ik_service.ros.requests.frames import Frames
+from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.requests.service_handler import ServiceContext
 from ik_service.ros.scene.collision_world import CollisionWorld
+from ik_service.ros.scene.frames import Frames
 from ik_service.ros.services.compute_cartesian_path import CartesianPathHandler
 from ik_service.ros.services.compute_fk import FkHandler
 from ik_service.ros.services.compute_ik import IkHandler

@@ -10,8 +10,13 @@ from moveit_msgs.srv import GetPositionIK
 import numpy as np
 
 from ik_service.common.transforms import inverse_transform, rigid_transform
-from ik_service.extras.conformance.answers import HAS_MESSAGE, IkAnswer
-from ik_service.extras.conformance.check import CheckFailedError, NotSupportedError, Section
+from ik_service.extras.conformance.answers import (
+    CheckFailedError,
+    HAS_MESSAGE,
+    IkAnswer,
+    NotSupportedError,
+)
+from ik_service.extras.conformance.check import Section
 from ik_service.extras.conformance.checks.forward import answered_poses
 from ik_service.extras.conformance.subject import Poses, Posture, Subject
 from ik_service.ros.common.conversions import pose_from_matrix

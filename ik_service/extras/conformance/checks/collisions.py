@@ -16,13 +16,15 @@ from shape_msgs.msg import SolidPrimitive
 
 from ik_service.extras.conformance.answers import (
     APPLY_SCENE,
+    CheckFailedError,
     COLLISION_OBJECT,
     GET_SCENE,
     IkAnswer,
     moveit_type,
+    NotSupportedError,
     STATE_VALIDITY,
 )
-from ik_service.extras.conformance.check import CheckFailedError, NotSupportedError, Section
+from ik_service.extras.conformance.check import Section
 from ik_service.extras.conformance.subject import Posture, set_posture, Subject
 from ik_service.model.geometry.link_geometry import read_collision_geometry
 

@@ -7,11 +7,16 @@ from moveit_msgs.srv import GetPositionFK
 import numpy as np
 
 from ik_service.common.transforms import inverse_transform
-from ik_service.extras.conformance.answers import offset, require_error, require_success
-from ik_service.extras.conformance.check import CheckFailedError, Section
+from ik_service.extras.conformance.answers import (
+    CheckFailedError,
+    offset,
+    require_error,
+    require_success,
+)
+from ik_service.extras.conformance.check import Section
 from ik_service.extras.conformance.subject import Subject
 from ik_service.ros.common.conversions import matrix_from_pose
-from ik_service.ros.requests.errors import RequestError
+from ik_service.ros.common.errors import RequestError
 
 FORWARD = Section('forward kinematics')
 _POSTURES, _MOST_LINKS = 10, 200

@@ -11,14 +11,16 @@ import numpy as np
 from ik_service.common.transforms import rigid_transform
 from ik_service.extras.conformance.answers import (
     CARTESIAN_PATH,
+    CheckFailedError,
     code_name,
     moveit_type,
+    NotSupportedError,
     offset,
     require_error,
     SUCCESS,
 )
 from ik_service.extras.conformance.arm import TestedArm
-from ik_service.extras.conformance.check import CheckFailedError, NotSupportedError, Section
+from ik_service.extras.conformance.check import Section
 from ik_service.extras.conformance.subject import (
     Posture,
     set_posture,

@@ -8,8 +8,13 @@ from moveit_msgs.msg import MoveItErrorCodes as Code
 from moveit_msgs.srv import GetPositionIK
 import numpy as np
 
-from ik_service.extras.conformance.answers import COMPUTE_IK, IkAnswer
-from ik_service.extras.conformance.check import Check, CheckFailedError, NoAnswerError, Section
+from ik_service.extras.conformance.answers import (
+    CheckFailedError,
+    COMPUTE_IK,
+    IkAnswer,
+    NoAnswerError,
+)
+from ik_service.extras.conformance.check import Check, Section
 from ik_service.extras.conformance.subject import Subject
 
 CLIENTS, HUGE, ALIVE = Section('clients'), Section('load'), Section('load')

@@ -17,16 +17,18 @@ from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 
 from ik_service.extras.conformance.answers import (
+    CheckFailedError,
     code_name,
     JOINT_STATES,
     MOVE,
     moveit_type,
+    NotSupportedError,
     offset,
     require_error,
     require_success,
 )
 from ik_service.extras.conformance.arm import TestedArm
-from ik_service.extras.conformance.check import CheckFailedError, NotSupportedError, Section
+from ik_service.extras.conformance.check import Section
 from ik_service.extras.conformance.checks.collisions import random_states
 from ik_service.extras.conformance.checks.plans import (
     is_valid,

@@ -11,7 +11,9 @@ from moveit_msgs.msg import MoveItErrorCodes as Code
 import numpy as np
 
 from ik_service.extras.conformance.answers import (
+    CheckFailedError,
     moveit_type,
+    NotSupportedError,
     offset,
     PLAN,
     PLANNERS,
@@ -20,7 +22,7 @@ from ik_service.extras.conformance.answers import (
     STATE_VALIDITY,
     SUCCESS,
 )
-from ik_service.extras.conformance.check import CheckFailedError, NotSupportedError, Section
+from ik_service.extras.conformance.check import Section
 from ik_service.extras.conformance.checks.collisions import (
     ask_validity,
     free_seed,

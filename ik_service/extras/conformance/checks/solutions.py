@@ -10,8 +10,15 @@ from moveit_msgs.srv import GetPositionFK
 import numpy as np
 
 from ik_service.common.transforms import rigid_transform
-from ik_service.extras.conformance.answers import code_name, COMPUTE_FK, IkAnswer, offset
-from ik_service.extras.conformance.check import CheckFailedError, NotSupportedError, Section
+from ik_service.extras.conformance.answers import (
+    CheckFailedError,
+    code_name,
+    COMPUTE_FK,
+    IkAnswer,
+    NotSupportedError,
+    offset,
+)
+from ik_service.extras.conformance.check import Section
 from ik_service.extras.conformance.checks.forward import answered_poses
 from ik_service.extras.conformance.subject import largest_step, Poses, Posture, Subject
 

@@ -23,12 +23,12 @@ from ik_service.extras.planning.motion_check import RowTest
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.model.geometry.solids import Sphere
 from ik_service.motion.settings import FollowerSettings
+from ik_service.ros.common.errors import ErrorCode, invalid_goal, RequestError
 from ik_service.ros.requests.constraints import bounds_of, constrained_chain, moved_bounds
-from ik_service.ros.requests.errors import ErrorCode, invalid_goal, RequestError
 from ik_service.ros.requests.frame_resolver import FrameResolver
-from ik_service.ros.requests.frames import Frames
 from ik_service.ros.requests.goals import group_of
 from ik_service.ros.requests.service_handler import resolver_of, start_notes, start_posture
+from ik_service.ros.scene.frames import Frames
 from ik_service.solvers.task import Task
 
 DEFAULT_TIME = 5.0  # time for a plan where a request gives none [s], as with MoveIt

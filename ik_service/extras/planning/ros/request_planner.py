@@ -27,10 +27,10 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.motion.settings import FollowerSettings
 from ik_service.paths.timing.timing_limits import TimingLimits
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
-from ik_service.ros.requests.errors import ErrorCode, invalid_link, RequestError
-from ik_service.ros.requests.frames import Frames
+from ik_service.ros.common.errors import ErrorCode, invalid_link, RequestError
 from ik_service.ros.scene.avoidance import avoidance, CheckedWorld
 from ik_service.ros.scene.collision_world import CollisionWorld, Tests
+from ik_service.ros.scene.frames import Frames
 from ik_service.ros.scene.scene_changes import apply_scene
 
 FIELD = 'planning_options.planning_scene_diff'

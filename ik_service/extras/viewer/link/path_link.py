@@ -24,7 +24,7 @@ from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.capabilities.trajectory_goals import trajectory_from
 from ik_service.ros.common.actions import ThreadSafeActionClient
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.requests.errors import ErrorCode
+from ik_service.ros.common.errors import ErrorCode
 
 _SHORTEST = 0.05  # time of a motion of the joints [s]
 PATH_SERVICE, ACTION = 'compute_cartesian_path', 'execute_trajectory'

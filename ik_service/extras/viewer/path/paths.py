@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 import math
 import time
 
 import numpy as np
+import viser
 
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.viewer.link.path_link import Execution, ExecutionEnd, PathLink, PathSettings
@@ -14,9 +16,16 @@ from ik_service.extras.viewer.link.target import Target
 from ik_service.extras.viewer.link.task_queue import Newest, Post, TaskQueue
 from ik_service.extras.viewer.motions import Motions
 from ik_service.extras.viewer.panel.measures import joint_units
-from ik_service.extras.viewer.panel.panel_html import Level, quantity_text, StatusText
-from ik_service.extras.viewer.path.path_form import path_text, PathForm, PathState
+from ik_service.extras.viewer.panel.panel_html import banner, Level, quantity_text, StatusText
+from ik_service.extras.viewer.panel.widgets import (
+    on_choice,
+    on_click,
+    on_input,
+    set_properties,
+    set_value,
+)
 from ik_service.extras.viewer.path.path_scene import PathScene
+from ik_service.extras.viewer.path.path_state import path_text, PathState, percentage
 from ik_service.extras.viewer.path.preview import (
     PathPlanner,
     Preview,
@@ -25,6 +34,7 @@ from ik_service.extras.viewer.path.preview import (
 )
 from ik_service.extras.viewer.path.waypoints import (
     is_near,
+    NAME,
     read_waypoints,
     WaypointError,
     Waypoints,
@@ -156,6 +166,102 @@ class PathRun:
 
 _SHOWN = 30.0  # time that the arm of a preview is shown: it obstructs the view elsewhere [s]
 _NO_STATES = 'no joint states have come yet'
+
+
+_SPEED, _STEP = 100.0, 5.0  # [mm/s], [mm]
+_LEAST_DURATION = 0.1  # range of the slider while there is nothing to preview [s]
+
+
+class PathForm:
+    """Tab of the path. To be used from one thread."""
+
+    def __init__(
+        self, gui: viser.GuiApi, container: viser.GuiTabHandle, post: Post, paths: Paths
+    ) -> None:
+        with container:
+            self._text = gui.add_html('')
+            self._add = gui.add_button(
+                'Add waypoint',
+                icon=viser.Icon.MAP_PIN_PLUS,
+                hint='Where the gizmo is; a straight line leads to it',
+            )
+            self._edit = gui.add_button_group(
+                'Path',
+                ('Circle', 'Undo', 'Clear'),
+                hint='Circle: through the last three waypoints, once around',
+            )
+            self._save = gui.add_button('Save waypoints', icon=viser.Icon.DOWNLOAD)
+            self._load = gui.add_upload_button(
+                'Load waypoints', icon=viser.Icon.UPLOAD, mime_type='application/json'
+            )
+            self._speed = gui.add_number('Speed [mm/s]', _SPEED, min=0.0, max=5e3, step=10.0)
+            self._step = gui.add_number('Step [mm]', _STEP, min=0.1, max=100.0, step=0.5)
+            self._collisions = gui.add_checkbox('Avoid collisions', True)
+            self._preview = gui.add_button('Preview', icon=viser.Icon.EYE)
+            self._time = gui.add_slider('Time [s]', 0.0, _LEAST_DURATION, 0.01, 0.0, visible=False)
+            self._play = gui.add_button('Play', icon=viser.Icon.PLAYER_PLAY, visible=False)
+            self._go = gui.add_button('Go to the start', icon=viser.Icon.FLAG, visible=False)
+            self._execute = gui.add_button(
+                'Execute', icon=viser.Icon.PLAYER_TRACK_NEXT, color='green', disabled=True
+            )
+            self._progress = gui.add_progress_bar(0.0, visible=False)
+            self._cancel = gui.add_button(
+                'Cancel', icon=viser.Icon.HAND_STOP, color='red', visible=False
+            )
+        self._listen(post, paths)
+
+    @property
+    def settings(self) -> PathSettings:
+        """Settings of the path that are chosen."""
+        return PathSettings(
+            max_step=self._step.value * 1e-3,
+            speed=self._speed.value * 1e-3,
+            avoid_collisions=self._collisions.value,
+        )
+
+    def show(self, state: PathState) -> None:
+        """Show a state."""
+        set_properties(self._text, content=banner(path_text(state)))
+        set_properties(self._add, disabled=not state.can_draw)
+        set_properties(self._load, disabled=not state.can_draw)
+        set_properties(self._save, disabled=not state.points)
+        set_properties(self._preview, disabled=not state.can_preview)
+        duration = round(max(state.duration, _LEAST_DURATION), 2)
+        set_properties(self._time, visible=state.has_motion, max=duration)
+        set_value(self._time, min(round(state.time, 2), duration))
+        label = 'Pause' if state.is_playing else 'Play'
+        set_properties(self._play, visible=state.has_motion, label=label)
+        set_properties(self._go, visible=state.can_go_to_start)
+        part = '' if state.fraction >= 1.0 else f' the first {percentage(state.fraction)}'
+        set_properties(self._execute, disabled=not state.can_execute, label=f'Execute{part}')
+        set_properties(self._cancel, visible=state.is_running)
+        set_properties(self._progress, visible=state.is_running)
+        if state.progress is not None:
+            set_properties(self._progress, value=float(round(100.0 * state.progress)))
+
+    def _listen(self, post: Post, paths: Paths) -> None:
+        for button, action in (
+            (self._add, paths.add),
+            (self._preview, paths.preview),
+            (self._play, paths.play),
+            (self._go, paths.go_to_start),
+            (self._execute, paths.execute),
+            (self._cancel, paths.stop),
+        ):
+            on_click(button, partial(post, action))
+        edits = {'Circle': paths.close_circle, 'Undo': paths.undo, 'Clear': paths.clear}
+        on_choice(self._edit, lambda label: post(edits[label]))
+        on_input(self._time, partial(post, paths.seek))
+
+        @self._save.on_click
+        async def _(event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
+            client = event.client
+            if client is not None:
+                post(paths.save, lambda text: client.send_file_download(NAME, text.encode()))
+
+        @self._load.on_upload
+        async def _(event: viser.GuiEvent[viser.GuiUploadButtonHandle]) -> None:
+            post(paths.load, event.target.value.content)
 
 
 class Paths:

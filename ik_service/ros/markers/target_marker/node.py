@@ -26,6 +26,7 @@ from visualization_msgs.msg import (
 )
 
 from ik_service.exceptions import MissingRosPackageError
+from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.common.qos import SERVICE_QOS
 from ik_service.ros.parameters.parameter_declaration import (
     choices_of,
@@ -33,7 +34,6 @@ from ik_service.ros.parameters.parameter_declaration import (
     ParameterSpec,
 )
 from ik_service.ros.parameters.parameter_services import ParameterServices
-from ik_service.ros.requests.errors import ErrorCode
 
 ALL_AXES = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 POSITION_WEIGHTS = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)

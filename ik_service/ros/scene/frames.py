@@ -11,8 +11,8 @@ from ik_service.arm.arm import Arm
 from ik_service.common.quoting import quote
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import ArgumentError, NoTransformError
-from ik_service.ros.requests.errors import ErrorCode, RequestError
-from ik_service.ros.requests.virtual_joints import virtual_frames
+from ik_service.ros.common.errors import ErrorCode, RequestError
+from ik_service.ros.scene.robot_states import virtual_frames
 
 TfLookup = Callable[[Sequence[str], str], tuple[str, np.ndarray]]
 """
