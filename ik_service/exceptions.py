@@ -1,7 +1,7 @@
 """
 Exceptions of ik_service.
 
-Every error derives from :class:`IkServiceError`, names what was wrong, carries it as data, and
+Every error derives from :class:`IkServiceError`, names the fault, carries it as data, and
 lists the valid choices where there are any. A solver that does not converge is not an error: that
 is an :class:`~ik_service.IkResult` with a status.
 """
@@ -112,7 +112,7 @@ class RobotDescriptionError(IkServiceError):
     Malformed description of a robot.
 
     :ivar element: the element at fault, such as ``joint 'shoulder'``; empty for the whole file.
-    :ivar reason: what is wrong, without the element.
+    :ivar reason: the fault, without the element.
     """
 
     def __init__(self, message: str, element: str = '') -> None:
@@ -138,7 +138,7 @@ class ToolFrameError(IkServiceError, ValueError):
     Tool frame that a robot cannot get.
 
     :ivar tool: its name; empty for all of them.
-    :ivar reason: what is wrong.
+    :ivar reason: the fault.
     """
 
     def __init__(self, tool: str, message: str) -> None:
@@ -157,7 +157,7 @@ class FaultyJointError(ChainError):
     Chain that needs a joint whose description is faulty.
 
     :ivar joint: the joint's name.
-    :ivar reason: what is wrong with it.
+    :ivar reason: its fault.
     """
 
     def __init__(self, base_link: str, tip_link: str, joint: str, reason: str) -> None:
@@ -172,7 +172,7 @@ class NoTransformError(IkServiceError):
 
     :ivar target: the frame in which a pose was wanted.
     :ivar source: the frame whose pose was wanted.
-    :ivar reason: what is missing.
+    :ivar reason: why there is none.
     """
 
     def __init__(self, target: str, source: str, reason: str) -> None:
@@ -187,7 +187,7 @@ class OptionError(IkServiceError, ValueError):
     Invalid value of a solver option, or an option that the solver does not use.
 
     :ivar option: the option's name.
-    :ivar reason: what is wrong, without that name.
+    :ivar reason: the fault, without that name.
     """
 
     def __init__(self, option: str, message: str) -> None:
@@ -213,7 +213,7 @@ class ArgumentError(IkServiceError, ValueError):
     Argument of the wrong type or shape, or with NaN or infinity in it.
 
     :ivar argument: the argument's name.
-    :ivar reason: what is wrong with it.
+    :ivar reason: its fault.
     """
 
     def __init__(self, argument: str, message: str) -> None:
@@ -228,7 +228,7 @@ class CollisionGeometryError(IkServiceError):
 
     :ivar link: the link's name.
     :ivar file: the mesh file as the URDF names it; empty where the fault lies elsewhere.
-    :ivar reason: what is wrong.
+    :ivar reason: the fault.
     """
 
     def __init__(self, link: str, file: str, reason: str) -> None:
@@ -243,8 +243,8 @@ class CollisionObjectError(IkServiceError, ValueError):
     Object that the world of collision checks cannot take.
 
     :ivar object: its name.
-    :ivar field: what of it is at fault, such as ``shapes[2].radius``.
-    :ivar reason: what is wrong.
+    :ivar field: the faulty part, such as ``shapes[2].radius``.
+    :ivar reason: the fault.
     """
 
     def __init__(self, name: str, field: str, reason: str) -> None:
@@ -286,7 +286,7 @@ class IncompleteSolutionsError(IkServiceError):
     """
     End of the search for all solutions before it had all.
 
-    :ivar reason: what ended it.
+    :ivar reason: why it ended.
     :ivar partial: (k, n) the solutions so far [rad] or [m].
     """
 
@@ -354,7 +354,7 @@ class TrajectoryError(IkServiceError, ValueError):
     """
     Trajectory that is none, or that an arm cannot move along.
 
-    :ivar reason: what is wrong.
+    :ivar reason: the fault.
     :ivar point: index of the point at fault; None for the whole trajectory.
     :ivar joint: name of the joint at fault; empty for all.
     """

@@ -18,7 +18,7 @@ from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.solver import Solver
 
-_KEPT_SOLVERS = 64
+_KEPT_SOLVERS = 64  # solvers of a group in memory, at most
 
 Key = TypeVar('Key')
 

@@ -70,7 +70,7 @@ def independent_bounds(
     return lower, upper
 
 
-_KEPT_NAME_LISTS = 64
+_KEPT_NAME_LISTS = 64  # lists of joint names whose indices are in memory, at most
 
 
 class PostureSpace:

@@ -11,7 +11,7 @@ import numpy as np
 from ik_service.arm.arm import Arm
 from ik_service.arm.joint_state import check_lengths, check_near, FARTHEST, MOST_NAMES
 
-_KEPT_NAME_LISTS = 64
+_KEPT_NAME_LISTS = 64  # likewise, of joints whose states were chosen
 _LONGEST_KEPT = 1000  # names; longer lists are resolved anew
 
 

@@ -17,8 +17,8 @@ import sys
 from ik_service.cli.interrupts import catch_interrupts
 from ik_service.exceptions import IkServiceError
 
-_INTERRUPTED = 130
-_BROKEN_PIPE = 141
+_INTERRUPTED = 130  # exit code of a program that SIGINT has ended: 128 + 2
+_BROKEN_PIPE = 141  # likewise SIGPIPE: 128 + 13
 
 
 def ik_conformance(arguments: Sequence[str] | None = None) -> int:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SPEEDS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)  # shares of the full speed to choose from
 
-DEFAULT_SPEED = 0.2
+DEFAULT_SPEED = 0.2  # share of the full speed
 
 # Signed axis of the twist, linear before angular, counted from 1.
 AXES: Mapping[str, int] = {

@@ -58,7 +58,7 @@ def clusters(corners: np.ndarray, largest: int) -> Iterator[np.ndarray]:
         pending += [group[order[len(group) // 2 :]], group[order[: len(group) // 2]]]
 
 
-ROUNDED_BOX, CYLINDER, PLANE = 0, 1, 2
+ROUNDED_BOX, CYLINDER, PLANE = 0, 1, 2  # kinds of outlines in arrays
 _MOST_COVERS = 32  # spheres that cover a mesh, but for rounding
 
 

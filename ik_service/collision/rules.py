@@ -19,7 +19,7 @@ from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 MOST_NAMES = 2_000  # names of a matrix, at most; it has their square of entries
 LONGEST_NAME = 1_000  # characters of a name, at most
 
-_UNSET, _CHECKED, _ALLOWED = -1, 0, 1
+_UNSET, _CHECKED, _ALLOWED = -1, 0, 1  # entries of the matrix
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from ik_service.collision.outline import CYLINDER
 from ik_service.collision.part import Part
 from ik_service.kinematics.joint_space import frozen
 
-_NO_SPHERE = (0.0, 0.0, 0.0, -1.0)
+_NO_SPHERE = (0.0, 0.0, 0.0, -1.0)  # center and radius [m] of the sphere around nothing
 
 
 class BodyArrays(NamedTuple):

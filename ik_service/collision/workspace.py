@@ -23,7 +23,7 @@ from ik_service.collision.shapes import CoalContact, CoalPlace, load_coal
 from ik_service.exceptions import ArgumentError
 from ik_service.jit.entry import entry_point
 
-ALL_PAIRS = 2**62
+ALL_PAIRS = 2**62  # number of pairs that is never reached
 CoalRequest = Any  # a ``coal.CollisionRequest``
 
 _MOST_MARGINS = 256  # that requests are kept for

@@ -36,9 +36,9 @@ def safe_repr(value: object, text_of: Callable[[object], str] = repr) -> str:
     return truncate(text)
 
 
-_LONGEST_NAME = 80
-_LONGEST_PATH = 300
-_MOST_NAMES = 40
+_LONGEST_NAME = 80  # characters of a name
+_LONGEST_PATH = 300  # characters of a path
+_MOST_NAMES = 40  # names of a list
 
 
 def named(kind: str, name: str) -> str:

@@ -10,7 +10,7 @@ import sys
 import threading
 from typing import TypeVar
 
-_NICE = 5
+_NICE = 5  # of background threads: a third of the share of the others
 
 Answer = TypeVar('Answer')
 

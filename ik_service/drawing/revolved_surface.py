@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-_SIDES = 24
+_SIDES = 24  # corners of a circle
 _RINGS = 6  # of half a ball
 
 

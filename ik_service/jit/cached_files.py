@@ -22,7 +22,7 @@ import numba
 from ik_service.common.regular_file import read_regular
 
 _MAGIC = b'ik_service kernel 1\n'
-_DIGEST_SIZE = 32
+_DIGEST_SIZE = 32  # [byte]
 _LONGEST = 64 * 2**20  # of a file [byte]
 _STALE = 3600.0  # age of a half-written file that nobody can still be writing [s]
 

@@ -226,7 +226,7 @@ def fill_vector(target, value):
 _clock_gettime: Any = types.ExternalFunction(
     'clock_gettime', types.int32(types.int32, types.uintp)
 )
-_CLOCK_MONOTONIC = 1
+_CLOCK_MONOTONIC = 1  # number of the clock for ``clock_gettime`` on Linux
 
 
 @inner_kernel

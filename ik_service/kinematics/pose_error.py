@@ -22,7 +22,7 @@ from ik_service.jit.compile import inner_kernel, kernel
 _AS_KERNELS_TAKE_THEM: Final = ('C', 'A', 'W', 'E')
 
 
-_NEAR_PI = -0.99
+_NEAR_PI = -0.99  # cosine of an angle beyond which the sine is too small to give the axis
 # How far from a rotation the upper left block of a transform may be.
 _ROTATION_TOLERANCE = 1e-6
 

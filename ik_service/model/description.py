@@ -36,7 +36,7 @@ MAX_TAG_BYTES = 2**18  # longest single tag or comment [byte]
 NEEDS_XACRO = 'expand the file with xacro first, or give the path of a file called *.xacro'
 """Part of the message about a text that is a program of xacro."""
 
-_CHUNK_BYTES = 2**16
+_CHUNK_BYTES = 2**16  # that are given to the parser at once [byte]
 _LINED_DEPTH = 3  # lines of elements down to here are kept: the parts of links, joints, groups
 _XACRO = 'xacro'
 _DEFINITIONS = ('arg', 'macro', 'property')  # without a call they mean nothing

@@ -26,7 +26,7 @@ from ik_service.model.xacro_arguments import XacroArguments
 MAX_SECONDS = 20.0  # longest time that an expansion may take [s]
 MAX_MEMORY = 2 * 2**30  # most address space that an expansion may take [byte]
 
-_LONGEST_MESSAGE = 1000
+_LONGEST_MESSAGE = 1000  # characters of an error of xacro
 
 
 def expand_xacro(

@@ -20,7 +20,7 @@ from urllib.parse import unquote
 from xml.parsers.expat import ExpatError
 
 _PACKAGE_URL = 'package://'
-_MOST_WARNINGS, _LONGEST_WARNING = 20, 300
+_MOST_WARNINGS, _LONGEST_WARNING = 20, 300  # warnings, and characters of each
 _CLASS = re.compile(r"<class '[^']*'>: ")
 
 

@@ -241,7 +241,7 @@ def distances_from_lines(points: np.ndarray, there: np.ndarray) -> np.ndarray:
 LONGEST_STEP = 0.01
 """Largest motion between two rows [m], however long the steps are that a client allows."""
 _NEAR = TOLERANCE  # distance from the lines between rows [m] above which there are more rows
-_FINER, _ROUNDS = 4.0, 4
+_FINER, _ROUNDS = 4.0, 4  # factor between the steps of rounds, and their number
 # Reasons for the end of a path that are no matter of the spacing of its rows, and those that may
 # be one even where they are close: near a singular posture joints move fast.
 _FINAL = (PathStatus.UNREACHABLE, PathStatus.TIMED_OUT)

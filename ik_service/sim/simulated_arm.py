@@ -56,7 +56,7 @@ def make_engine(
     return MujocoEngine(robot, position, time_constant, gravity_compensation)
 
 
-_APART = 1e-3
+_APART = 1e-3  # so far from where its joint has it, a mimic joint is refused [rad] or [m]
 
 
 def fault_of_start(robot: RobotModel, name: str, positions: Mapping[str, float]) -> str:

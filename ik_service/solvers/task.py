@@ -23,7 +23,7 @@ from ik_service.model.geometry.solids import lengths, Region
 PARAMETERIZATIONS = ('rotation_vector', 'euler_xyz')
 """Angles that tolerances of the orientation can be about, in the order of their numbers."""
 BLOCK_ROWS = 11  # rows of four numbers in which a kernel takes the target of a tip
-_GIMBAL_LOCK = 1e-9
+_GIMBAL_LOCK = 1e-9  # a cosine of the middle angle below this leaves only a sum of the others
 
 
 @dataclass(frozen=True, eq=False)

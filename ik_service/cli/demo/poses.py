@@ -17,7 +17,7 @@ Reaches = Callable[[np.ndarray], bool]
 
 _BEND = 0.4  # of rotary joints [rad]
 _SLIDE = 0.25  # of prismatic joints, in metres where rotary ones turn a radian
-_SMALLEST_SHARE = 1 / 16
+_SMALLEST_SHARE = 1 / 16  # of the motions that are tried first
 
 _READY = 'ready'  # named state from which arms can move in all directions
 

@@ -26,7 +26,7 @@ from ik_service.solvers.solver import Solver
 
 _LONG = 5.0  # longer than loading compiled code takes [s]
 _MEASURING = 0.3  # time for repeated calls of a solver [s]
-_MOST_REPEATS = 101
+_MOST_REPEATS = 101  # calls of a solver in that time, at most; odd, so that one is the median
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from ik_service.common.transforms import rotation_from_rpy
 from ik_service.exceptions import ArgumentError
 from ik_service.kinematics.pose_error import check_transforms
 
-MOST_POSES = 1_000_000
+MOST_POSES = 1_000_000  # poses of a file, at most: 0.9 GB of memory
 _LARGEST_FILE = 512 * 2**20  # [byte]
 _LARGEST = 1e9  # of any number, as on the command line
 _TIME, _POSITION = 't', ('x', 'y', 'z')

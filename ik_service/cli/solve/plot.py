@@ -286,7 +286,7 @@ def _whole_iterations(axes: Axes) -> None:
 
 
 _SIZE = (14.0, 7.0)  # [inches]
-_BEFORE, _BEFORE_ALPHA = FAINT, 0.35
+_BEFORE, _BEFORE_ALPHA = FAINT, 0.35  # color and opacity of the arm before
 _TRIAD = 0.16  # length of the target's axes, of the arm's scale
 _FARTHEST = 1.0  # from the arm at which a target is still shown, of the arm's scale
 

@@ -39,7 +39,7 @@ _SETTLED = {
 
 _PREFIX = re.compile(r'[A-Za-z0-9_/-]*')
 
-MOST_ARMS = 64
+MOST_ARMS = 64  # arms of a cell
 ONE_PER_ARM = 'one_per_arm'
 
 _LONGEST = 2**20  # of the file [byte]

@@ -21,8 +21,8 @@ from ik_service.kinematics.tip_poses import tip_poses
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.solver import Solver
 
-_SAMPLES = 10_000
-_FEWEST, _MOST = 100, 1_000_000
+_SAMPLES = 10_000  # postures of a table
+_FEWEST, _MOST = 100, 1_000_000  # postures of a table
 # The methods with which the guess is tried: the default and two slower ones.
 _METHODS = ('levenberg_marquardt', 'pseudoinverse', 'bfgs')
 _CHECKED_POSES = 300

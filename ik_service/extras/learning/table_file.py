@@ -28,7 +28,7 @@ from ik_service.kinematics.chain import KinematicChain
 
 LONGEST = 256 * 2**20  # longest seed file that is read [byte]
 
-_FORMAT = 1
+_FORMAT = 1  # version of the layout
 _KIND = 'table'
 # How far the numbers that describe a chain may be off: they are made anew on each machine.
 _TOLERANCE = 1e-9

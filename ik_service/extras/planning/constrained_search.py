@@ -24,7 +24,7 @@ _STRETCH = 2.5  # of a projected branch from row to row; more is a leap to anoth
 _SAMPLES = 32  # projected at once
 _NODES_EVERY = 6  # rows of a branch
 _TRIES = 60  # shortcuts, at most
-_PATIENCE = 15
+_PATIENCE = 15  # failures in a row that end it
 _GAIN = 0.98  # length of a shortcut as a share of the part it replaces, at most
 
 Stopped = Callable[[int], bool]

@@ -17,7 +17,7 @@ from ik_service.solvers.task import Task
 
 SLACK = 1e-5
 """By how much a tolerance may be exceeded, as the solvers' own tolerances allow [m, rad]."""
-_GIMBAL_LOCK = 1e-9
+_GIMBAL_LOCK = 1e-9  # a cosine of the middle angle below this leaves only a sum of the others
 
 
 @dataclass(frozen=True)
@@ -194,10 +194,10 @@ def _euler(R: np.ndarray) -> list[np.ndarray]:
 
 MARGIN = 2e-3
 """Distance inside a tolerance at which a projection ends, at most half of it [m, rad]."""
-_ITERATIONS = 12
+_ITERATIONS = 12  # of Newton's method, at most
 _CONVERGED = 1e-7  # excess that is none [m, rad]
 _DIFFERENCE = 1e-6  # of a joint, for the Jacobian [rad] or [m]
-_DAMPING = 1e-9
+_DAMPING = 1e-9  # that lets J Jᵀ be inverted where rows depend on each other
 _LONGEST_STEP = 0.5  # of a joint in an iteration [rad] or [m]
 
 

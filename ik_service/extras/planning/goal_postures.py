@@ -21,7 +21,7 @@ from ik_service.solvers.task import Task
 ROUNDS = (12, 48)
 """Searches for postures of a pose; the second number where the first finds none that will do."""
 KEPT = 8  # postures that are goals at once, at most: the nearest to the start
-_SAME = 1e-3
+_SAME = 1e-3  # postures closer than this count as one [rad] or [m]
 _BEYOND = 1e-6  # by which a goal may lie beyond a limit [rad] or [m]
 
 

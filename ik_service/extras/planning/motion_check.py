@@ -22,7 +22,7 @@ FINEST_TURN = 0.005
 _FIRST_ROWS = 32  # between which the motion of the arm is computed first, at least
 _SLOW = 1e-3  # speed of the arm [m/s] that makes no difference
 _MARGIN = 1.08  # by which more rows are taken at once, as motions are curved
-_MOST_ROWS = 200_000
+_MOST_ROWS = 200_000  # rows of one motion, at most: memory
 _FEW = 8  # postures of a line that are tested first by a test that takes all of them
 
 
@@ -218,4 +218,4 @@ def _spread(count: int) -> np.ndarray:
 
 
 _SPREADS: dict[int, np.ndarray] = {}
-_MOST_SPREADS = 512
+_MOST_SPREADS = 512  # orders of rows in memory, at most

@@ -94,7 +94,7 @@ Size of the arc instead of a corner, as a share of the largest for which there i
 the shorter line at the corner. Without an arc the motion rests there.
 """
 _ROWS = 40  # of a whole path, about
-_ARC_ROWS = 6
+_ARC_ROWS = 6  # of a rounded corner
 # Weights of the three corners of a parabola in its rows.
 _ARC = np.array([[(1 - t) ** 2, 2 * t * (1 - t), t * t] for t in np.linspace(0.0, 1.0, _ARC_ROWS)])
 _LINE_ROWS = 3

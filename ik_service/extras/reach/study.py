@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 SUMMARY = 'the positions that an arm can reach, how well, and with how many orientations'
 
-_ORIENTATIONS = 50
-_POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+_ORIENTATIONS = 50  # at each position by default
+_POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)  # task weights
 _PANDA = ('panda_link0', 'panda_hand_tcp')
 
 _ROW_BYTES = 29  # of an answer in the store, without its joint vector

@@ -26,7 +26,7 @@ from ik_service.kinematics.pose_error import check_transforms
 _SAMPLE = 64  # rows
 _SAVED = 100_000  # rows that are written at a time
 
-_POSITION_BYTES = 24
+_POSITION_BYTES = 24  # bytes of three numbers
 
 
 class SlicedArray(Protocol):

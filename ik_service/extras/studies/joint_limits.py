@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SUMMARY = 'the strategies for joint limits with every method, and the weight of a penalty'
 
 _ARM = 'panda'
-_RANDOM_SEED = 5
+_RANDOM_SEED = 5  # of the poses
 # Methods for which the penalty's weight is varied, and the weights.
 _WEIGHTED = ('levenberg_marquardt', 'pseudoinverse', 'bfgs', 'conjugate_gradient')
 _PENALTY_WEIGHTS = tuple(10.0**k for k in range(-4, 7))

@@ -25,10 +25,10 @@ from ik_service.solvers.options import IkOptions, OBJECTIVES
 SUMMARY = 'the secondary objectives of redundant joints, each minimised while the tip stays'
 
 _ARM = 'panda'
-_START = (0.5, 0.3, 1.1, -1.9, 0.7, 1.9, -0.9)
-_PREFERRED = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)
+_START = (0.5, 0.3, 1.1, -1.9, 0.7, 1.9, -0.9)  # a bent posture of the Panda [rad]
+_PREFERRED = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)  # the Panda's ready posture [rad]
 GAINS = (1.0, 0.01)  # β
-_ITERATIONS = 20_000
+_ITERATIONS = 20_000  # of a search, at most
 _FLOOR = 1e-12  # smallest distance drawn [m]
 
 

@@ -27,7 +27,7 @@ WHOLE = 'solve_path'
 JUMP = 0.1  # motion of a joint from one pose to the next that is a jump [rad] or [m]
 
 _ARM = 'panda'
-_RANDOM_SEED = 1
+_RANDOM_SEED = 1  # of the path
 _COMPILED = 3  # poses that are solved before time counts
 _SHOWN = 5  # of the poses whose joints go into the table, one in so many, beside those at jumps
 _TICK = 0.08  # height of the marks of jumps, of the axes

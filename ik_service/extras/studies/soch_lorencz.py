@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 
 INVERSION, EXTENDED = 'pseudoinverse', 'extended_jacobian'
-WEIGHTS = (1.0, 0.1, 1e-3, 1e-6)
+WEIGHTS = (1.0, 0.1, 1e-3, 1e-6)  # of the rows that extend the Jacobian
 POINT = 1e-3  # a point of the paper [m]
 SEMI_AXES = (400.0, 50.0)  # [points]
-STEPS = 100
+STEPS = 100  # waypoints on the ellipse, as in the paper
 
 _PLANE = (1.0, 1.0, 0.0, 0.0, 0.0, 0.0)  # the paper's task: x and y
 _NEVER_REACHED = 1e-300  # a tolerance with which no waypoint counts as reached before its step [m]

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 SUMMARY = 'fixed steps h of pseudoinverse and transpose, from 1e-9 to too large'
 
 _ARM = 'panda'
-_SEED = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)
-_GOAL = (0.7, 0.1, 0.2, -1.7, 0.3, 2.0, 0.6)
-_POSITION = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+_SEED = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)  # the Panda's ready posture [rad]
+_GOAL = (0.7, 0.1, 0.2, -1.7, 0.3, 2.0, 0.6)  # the posture whose pose is the target [rad]
+_POSITION = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)  # task weights
 _TOLERANCE = 1e-5  # [m]
 _SHOWN = {
     'pseudoinverse': (1e-9, 1e-3, 1e-2, 0.1, 0.5, 1.0, 1.9, 2.1, 3.0),

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 SUMMARY = 'targets outside the reach: error and joint motion over iterations, and the answer'
 
 _ARM = 'panda'
-_SEED = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)
-_STRETCHED = (0.3, 0.9, 0.0, -0.46697, 0.0, 1.8, 0.785)
-_SHOULDER = (0.0, 0.0, 0.333)
+_SEED = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)  # the Panda's ready posture [rad]
+_STRETCHED = (0.3, 0.9, 0.0, -0.46697, 0.0, 1.8, 0.785)  # the Panda with a straight elbow [rad]
+_SHOULDER = (0.0, 0.0, 0.333)  # of the Panda, in the frame of its base [m]
 _BEYOND = 0.2  # [m]
 _REPEATS = 20  # of the solves that are timed: the fastest counts
 TOO_FAR, TURNED = '20 cm too far', 'tool turned the wrong way'

@@ -34,8 +34,8 @@ SUMMARY = 'accelerated and classical variants of transpose and ccd: success, ite
 
 # A pose that both variants reach in one search from the middle of the limits.
 _ARM = 'panda'
-_GOAL = (0.7, 0.1, 0.2, -1.7, 0.3, 2.0, 0.6)
-_ITERATIONS = 5000
+_GOAL = (0.7, 0.1, 0.2, -1.7, 0.3, 2.0, 0.6)  # the posture whose pose is the target [rad]
+_ITERATIONS = 5000  # of a search, at most
 _STYLES = {'accelerated': '-', 'classical': ':'}
 
 Runs = dict[tuple[str, str, str], Record]

@@ -43,7 +43,7 @@ _SERVING = (
 """Words of links that serve the robot, and are not placed."""
 
 ORDINARY = len(_BEST)  # rank of a link whose name says nothing
-_LAST = ORDINARY + 1
+_LAST = ORDINARY + 1  # rank of a link that carries a sensor, drives the robot or the like
 
 
 def tip_rank(link: str) -> int:
@@ -81,8 +81,8 @@ def _words(link: str) -> list[str]:
     return _WORDS.findall(link.lower())
 
 
-_ARM_JOINTS = 3
-_FINGER_JOINTS = 2
+_ARM_JOINTS = 3  # fewest joints of an arm
+_FINGER_JOINTS = 2  # most joints of a finger
 _COMPARED = 64  # most candidates that are compared with each other: no robot has so many hands
 
 

@@ -34,11 +34,11 @@ from ik_service.model.robot_model import RobotModel
 
 DEFAULT_GROUP = 'manipulator'  # name of the group of a robot about which nothing else is known
 
-_ARM_JOINTS = 3
+_ARM_JOINTS = 3  # fewest joints of an arm
 
 
 _SEPARATORS = ('_', '/', '-')
-_MOST_PREFIXES = 16
+_MOST_PREFIXES = 16  # prefixes of arms that are tried
 
 
 @dataclass(frozen=True)

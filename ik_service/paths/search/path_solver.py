@@ -55,7 +55,7 @@ USED_OPTIONS = (
     'random_seed',
 )
 """Options of a solve that a path uses."""
-_MOST_CANDIDATES = 4096
+_MOST_CANDIDATES = 4096  # candidates at a target
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,8 @@ from ik_service.solvers.options import LimitStrategy
 from ik_service.solvers.result import IkStatus
 from ik_service.solvers.solver import Solver
 
-_DAMPING = 0.1
-_STEPS = 25
+_DAMPING = 0.1  # λ of the steps, relative to the error
+_STEPS = 25  # to a target, at most
 # Cost [half a squared error] below which no step can win anything.
 _FINEST = 1e-24
 # Squared singular value of the Jacobian below which a direction belongs to the null space, and

@@ -17,7 +17,7 @@ import numpy as np
 from ik_service.jit.compile import kernel
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 
-_SQUARE_HALVINGS = 30
+_SQUARE_HALVINGS = 30  # of an interval of squared rates, to a billionth of it
 
 
 @kernel
@@ -64,7 +64,7 @@ _INTERVALS = 1500  # intervals that a trajectory is divided into, at least
 _MOST_PARTS = 400  # parts that a segment is divided into, at most
 _HALVINGS = 12  # halvings in which a rate is found
 
-_NOTHING = 1e-12
+_NOTHING = 1e-12  # speed that counts as none, and time that may be divided by
 
 
 @dataclass(frozen=True)

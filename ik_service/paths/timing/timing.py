@@ -123,7 +123,7 @@ def _largest(sample: Callable[[np.ndarray, float], np.ndarray], motions: np.ndar
 
 TOLERANCE = 1e-4
 """Distance within which the tip rounds the corners of a path [m]; sharper ones are stops."""
-_MOST_ROWS = 1_000_000
+_MOST_ROWS = 1_000_000  # of a path
 # Rounds in which the motion is slowed down where a link is too fast between rows, and by how much
 # it may be for them to end; what remains slows all down.
 _PACE_ROUNDS = 6

@@ -17,7 +17,7 @@ import numpy as np
 from ik_service.exceptions import TrajectoryError
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory, time_powers
 
-_DEGREE = 5
+_DEGREE = 5  # of the polynomials between points
 _HALVINGS = 16  # by then the coefficients are as close to the polynomial as rounding
 # Bernstein coefficients from those of the powers of t, for t from 0 to 1.
 _TO_BERNSTEIN = np.array(

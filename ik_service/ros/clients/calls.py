@@ -18,11 +18,11 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from ik_service.ros.clients.question import Question
+from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.common.qos import BATCH_QOS, SERVICE_QOS
 
 BATCH_SERVICE, SINGLE_SERVICE = 'compute_ik_batch', 'compute_ik'
 
-_SUCCESS, _PREEMPTED = 1, -7
 _POSE = re.compile(r'\bwaypoints\[(\d{1,5})\]')
 
 
@@ -153,18 +153,20 @@ class BatchCalls(_RenewedClient):
         """Return the answers; see :class:`Calls`. Poses that the server has left are not there."""
         trajectory = response.solution.joint_trajectory
         whole = response.error_code
-        if whole.val != _SUCCESS:
+        if whole.val != ErrorCode.SUCCESS:
             return _alike(rows, whole.val, getattr(whole, 'message', ''))
         outcomes = response.start_state.joint_state
         names, points = trajectory.joint_names, trajectory.points
         sizes = {len(outcomes.effort), len(outcomes.name), len(rows)}
         if len(sizes) > 1 or [len(p.positions) for p in points] != [len(names) * len(rows)]:
             reason = 'the response of compute_ik_batch does not hold one answer for each pose'
-            return _alike(rows, _FAILURE, reason)
+            return _alike(rows, ErrorCode.FAILURE, reason)
         codes = np.array(outcomes.effort).astype(int)
-        postures = np.frombuffer(points[0].positions).reshape(len(rows), -1)[codes == _SUCCESS]
+        postures = np.frombuffer(points[0].positions).reshape(len(rows), -1)[
+            codes == ErrorCode.SUCCESS
+        ]
         messages = [_named(message, rows) for message in outcomes.name]
-        answered = codes != _PREEMPTED
+        answered = codes != ErrorCode.PREEMPTED
         if not answered.all():
             rows, codes = rows[answered], codes[answered]
             messages = [messages[k] for k in np.flatnonzero(answered).tolist()]
@@ -207,14 +209,11 @@ class SingleCalls(_RenewedClient):
     def read(self, rows: np.ndarray, response: GetPositionIK.Response) -> BlockAnswers:
         """Return the answer; see :class:`Calls`."""
         code, joints = response.error_code, response.solution.joint_state
-        if code.val != _SUCCESS:
+        if code.val != ErrorCode.SUCCESS:
             return _alike(rows, code.val, getattr(code, 'message', ''))
         return BlockAnswers(
-            rows, np.array([_SUCCESS]), [''], joints.name, np.array([joints.position])
+            rows, np.array([ErrorCode.SUCCESS]), [''], joints.name, np.array([joints.position])
         )
-
-
-_FAILURE = 99999
 
 
 def _named(message: str, rows: np.ndarray) -> str:
@@ -230,5 +229,5 @@ def _named(message: str, rows: np.ndarray) -> str:
 def _alike(rows: np.ndarray, code: int, message: str) -> BlockAnswers:
     """Return the same answer to each pose of a block."""
     # 0 means that there is no answer yet, and no server sends it on purpose.
-    codes = np.full(len(rows), code or _FAILURE)
+    codes = np.full(len(rows), code or ErrorCode.FAILURE)
     return BlockAnswers(rows, codes, [message] * len(rows), (), np.empty((0, 0)))

@@ -17,6 +17,7 @@ from rclpy.task import Future
 from ik_service.ros.clients.calls import Calls
 from ik_service.ros.clients.ik_batch import IkBatch
 from ik_service.ros.clients.question import IkClientError, NoServerError, Question
+from ik_service.ros.common.errors import ErrorCode
 
 MOST_TRIES = 3  # number of times that an unanswered call is made
 _TURN = 0.1  # time from a request to its response for which the blocks are made [s]
@@ -29,7 +30,6 @@ It is seen before it is connected, and requests in between are lost. A lost mess
 comes again within 3 s.
 """
 _SLOWER = 10.0  # number of longest turns after which a client counts as stuck
-_TIMED_OUT = -6
 
 
 @dataclass(eq=False)
@@ -106,7 +106,7 @@ class Course:
         calls = self._calls or self._chosen(now)
         if now > self._deadline:
             text = 'not answered within the timeout of the batch'
-            self._batch.finish(code=_TIMED_OUT, message=text)
+            self._batch.finish(code=ErrorCode.TIMED_OUT, message=text)
         if self._batch.done():
             self.stop()
         elif calls is None:

@@ -14,9 +14,9 @@ from rclpy.task import Future
 
 from ik_service.exceptions import ArgumentError
 from ik_service.ros.clients.question import BatchCancelledError, IkClientError
+from ik_service.ros.common.errors import ErrorCode
 
 UNANSWERED = 0  # error code of a pose before its answer has come
-PREEMPTED, SUCCESS = -7, 1
 
 
 class IkAnswer(NamedTuple):
@@ -87,7 +87,7 @@ class IkBatch:
     @property
     def success(self) -> np.ndarray:
         """Mask of the reached poses (N,)."""
-        return self.error_codes == SUCCESS
+        return self.error_codes == ErrorCode.SUCCESS
 
     def done(self) -> bool:
         """Return whether all is answered, or the batch has come to its end otherwise."""
@@ -187,7 +187,7 @@ class IkBatch:
             if joint_names:
                 self._take_names(tuple(joint_names))
             if len(postures):
-                self.q[rows[codes == SUCCESS]] = postures
+                self.q[rows[codes == ErrorCode.SUCCESS]] = postures
             for row, message in zip(rows.tolist(), messages, strict=True):
                 self.messages[row] = message
             self.error_codes[rows] = codes
@@ -195,7 +195,10 @@ class IkBatch:
             self._news.notify_all()
 
     def finish(
-        self, error: IkClientError | None = None, code: int = PREEMPTED, message: str = ''
+        self,
+        error: IkClientError | None = None,
+        code: int = ErrorCode.PREEMPTED,
+        message: str = '',
     ) -> bool:
         """
         End the batch; return False where it had ended before.
@@ -242,7 +245,7 @@ class IkBatch:
             code = int(self.error_codes[row])
             if self._error is not None and self._missing[row]:
                 raise self._error
-            return IkAnswer(row, self.q[row], code == SUCCESS, code, self.messages[row])
+            return IkAnswer(row, self.q[row], code == ErrorCode.SUCCESS, code, self.messages[row])
 
     def _wait(self, condition: Callable[[], bool], timeout: float | None = None) -> bool:
         """Wait, with the lock held; return whether the condition has come true."""

@@ -29,7 +29,7 @@ Before each further try [s], 6.35 s in all: a lost discovery message comes again
 They grow because a try holds the interpreter for up to 0.1 s.
 """
 
-_MOST_PENDING = 1000
+_MOST_PENDING = 1000  # responses that wait, at most
 _SHARE = 0.1  # of the time that tries in vain may hold the interpreter
 
 _WARNING = 'failed to send response'  # rclpy's warning when the middleware drops a response

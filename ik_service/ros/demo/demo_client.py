@@ -124,7 +124,6 @@ class PlanClient:
         return self._wait(future, 'apply_planning_scene does not answer').success
 
 
-_SUCCESS = 1
 _TIMEOUT = 10.0  # of a service that does not answer, and a topic that is silent [s]
 _LONGEST_MOTION = 90.0  # with its plan; arms are slow at a small --speed [s]
 _CHECK_PERIOD = 0.2  # time between two calls of the check while waiting [s]
@@ -239,7 +238,7 @@ class DemoClient:
         seconds = time.perf_counter() - start
         state = answer.solution.joint_state
         return IkAnswer(
-            success=answer.error_code.val == _SUCCESS,
+            success=answer.error_code.val == ErrorCode.SUCCESS,
             code=answer.error_code.val,
             message=getattr(answer.error_code, 'message', ''),
             positions=dict(zip(state.name, state.position, strict=True)),
@@ -259,7 +258,7 @@ class DemoClient:
         request.robot_state.joint_state.name = list(positions)
         request.robot_state.joint_state.position = list(positions.values())
         answer = self._call(self._fk, request)
-        if answer.error_code.val != _SUCCESS:
+        if answer.error_code.val != ErrorCode.SUCCESS:
             reason = getattr(answer.error_code, 'message', '') or answer.error_code.val
             raise ServiceFailedError(f'compute_fk refused: {reason}')
         return matrix_from_pose(answer.pose_stamped[0].pose)

@@ -38,10 +38,10 @@ _WIDTH = 0.006
 _BALL = 0.03
 _TRAIL_WIDTH = 0.004
 
-_AXIS_COLORS = ((0.90, 0.15, 0.15), (0.15, 0.75, 0.20), (0.20, 0.40, 0.95))
+_AXIS_COLORS = ((0.90, 0.15, 0.15), (0.15, 0.75, 0.20), (0.20, 0.40, 0.95))  # of x, y and z
 _SHORTFALL = (1.0, 0.60, 0.10)  # colour of markers of a target that is not reached
-_TRAIL_COLOR = (0.10, 0.75, 0.95)
-_REACH_COLOR = (0.55, 0.60, 0.70)
+_TRAIL_COLOR = (0.10, 0.75, 0.95)  # blue
+_REACH_COLOR = (0.55, 0.60, 0.70)  # grey
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from ik_service.ros.scene.frames import Frames
 from ik_service.ros.scene.object_changes import attached_world, Placing
 
 MOST_ATTACHED = 100  # objects that a request may attach
-_MOST_TESTS = 64
+_MOST_TESTS = 64  # tests of a request in memory, at most
 _ATTACHED = 'attached_collision_objects'
 
 

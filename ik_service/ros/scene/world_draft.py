@@ -50,7 +50,7 @@ class Record:
 
 NO_RECORD = Record({})
 _ROOT = '', np.eye(4)  # in place of no anchor
-_ROUNDING = 1e-12
+_ROUNDING = 1e-12  # difference of two poses by rounding alone [m] and of entries of rotations
 
 
 _SAME = 1e-3  # positions that are not distinguished [rad] or [m]

@@ -23,7 +23,7 @@ from ik_service.solvers.loop.step import step_of
 from ik_service.solvers.registry import given, SolverSpec
 
 _GRADIENT, _BEFORE, _DIRECTION, _TRIAL = range(4)
-MEMORY_ROWS = 4
+MEMORY_ROWS = 4  # of n numbers: these four
 
 
 class ConjugateGradient(NamedTuple):

@@ -20,8 +20,8 @@ from ik_service.common.transforms import rigid_transform, rotation_about_axis, r
 from ik_service.exceptions import ArgumentError
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode, RequestError
-from ik_service.ros.requests import virtual_joints
 from ik_service.ros.requests.constraints import constrained_chain
+from ik_service.ros.scene import robot_states
 from ik_service.ros.scene.robot_states import read_multi_dof
 
 
@@ -210,7 +210,7 @@ def test_bad_states_are_refused(both, names, transforms, frame, words):
 
 
 def test_virtual_joint_of_the_root(monkeypatch):
-    monkeypatch.setattr(virtual_joints, 'virtual_frames', lambda robot: {'odom': 'drive'})
+    monkeypatch.setattr(robot_states, 'virtual_frames', lambda robot: {'odom': 'drive'})
     arm = tree_arm()
     both = Server(arm)
     T = rigid_transform(rotation_from_rpy(0, 0, 0.5), (2.0, 0.0, 0.0))

@@ -12,8 +12,8 @@ from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.transforms import inverse_transform, rigid_transform, rotation_from_rpy
 from ik_service.exceptions import ArgumentError, NoTransformError
 from ik_service.ros.common.errors import ErrorCode, RequestError
-from ik_service.ros.requests import frames as frames_module
 from ik_service.ros.requests.frame_resolver import FrameResolver
+from ik_service.ros.scene import frames as frames_module
 from ik_service.ros.scene.frames import Frames
 
 T_ANY = rigid_transform(rotation_from_rpy(0.3, -0.5, 0.7), (0.1, 0.2, 0.3))

@@ -29,7 +29,7 @@ _KEPT = 1e-9  # by which a joint beside the arm may differ from the seed [rad] o
 LINKS = Section('links')
 
 FRAMES = Section('frames')
-_TRIES = 10
+_TRIES = 10  # poses of which one has to be solved
 
 TIPS = Section('several poses')
 

@@ -29,7 +29,7 @@ from ik_service.extras.conformance.subject import Posture, set_posture, Subject
 from ik_service.model.geometry.link_geometry import read_collision_geometry
 
 COLLISIONS = Section('collisions')
-_POSTURES = 200
+_POSTURES = 200  # random ones, of which some have to be valid and others not
 _REFUSED = (Code.GOAL_IN_COLLISION, Code.NO_IK_SOLUTION, Code.TIMED_OUT)
 _OBJECT = 'ik_conformance_box'
 _SIZE = 0.5  # edge of the box around the tip, in lengths of the arm
@@ -37,7 +37,7 @@ _PAUSE = 0.1  # between two requests while the world of the server changes [s]
 
 SCENES = Section('scenes')
 _SCENE_BOX, _FAULTY_BOX = 'ik_conformance_scene_box', 'ik_conformance_faulty_box'
-_SEEDS = 50
+_SEEDS = 50  # random poses of which one has to be solved without collisions
 
 
 @COLLISIONS.check('GetStateValidity')

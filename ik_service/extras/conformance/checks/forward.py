@@ -19,7 +19,7 @@ from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import RequestError
 
 FORWARD = Section('forward kinematics')
-_POSTURES, _MOST_LINKS = 10, 200
+_POSTURES, _MOST_LINKS = 10, 200  # that are compared
 _DISTANCE, _ANGLE = 1e-5, 1e-5  # by which poses may differ [m], [rad]
 _MISSING = 'there_is_no_such_link'
 

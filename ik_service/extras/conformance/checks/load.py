@@ -18,8 +18,8 @@ from ik_service.extras.conformance.check import Check, Section
 from ik_service.extras.conformance.subject import Subject
 
 CLIENTS, HUGE, ALIVE = Section('clients'), Section('load'), Section('load')
-_JOINTS = 10_000
-_CHARACTERS = 1_000_000
+_JOINTS = 10_000  # of the seed of a huge request
+_CHARACTERS = 1_000_000  # of each name in a huge request
 _LONGEST = 10_000  # characters of a reason
 _CLIENTS = (1, 4, 16)  # at a time
 _EACH = 25  # requests of a client, at least

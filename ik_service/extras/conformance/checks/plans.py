@@ -43,7 +43,7 @@ from ik_service.ros.requests.constraints import goal_at
 PLANS = Section('plans')
 _TIME = 5.0  # allowed_planning_time [s]
 _STEP = 0.4  # between start and goal, of the joint that moves most [rad] or [m]
-_POSTURES = 50
+_POSTURES = 50  # random ones, of which one has to be valid beside the box
 _LOOKED_AT = 20  # postures of a plan that check_state_validity is asked about
 _JOINT_TOLERANCE = 1e-3  # of goals [rad] or [m], as pymoveit2 has it
 _POSITION_TOLERANCE, _ANGLE_TOLERANCE = 1e-3, 1e-3  # of goals [m], [rad], likewise

@@ -26,10 +26,10 @@ SOLUTIONS = Section('solutions')
 _SOLVED = 0.9  # share of reachable poses that has to be solved
 _NEAR = 1e-3  # how far from a seed that is a solution the answer may be [rad] or [m]
 _WALK_STEP = 0.01  # of the joint that moves most [rad] or [m]
-_WALK_LENGTH = 100
-_WALK_RATIO = 1.05
+_WALK_LENGTH = 100  # steps
+_WALK_RATIO = 1.05  # largest motion of a joint, in steps of the walk
 _REDUNDANT_RATIO = 20.0  # where self-motion is added; another elbow is still farther
-_SCALES = (0.01, 0.5, 2.0, 100.0, -1.0)
+_SCALES = (0.01, 0.5, 2.0, 100.0, -1.0)  # lengths of a quaternion
 
 TIMES = Section('time-outs')
 _LONG, _SHORT = 2, 0.9  # time-outs that are compared [s]

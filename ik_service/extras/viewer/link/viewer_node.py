@@ -109,7 +109,7 @@ NEWEST_QOS = QoSProfile(
 )
 """Only the newest message is shown, and no publisher waits for a viewer."""
 
-_STATE_TOPICS = 3
+_STATE_TOPICS = 3  # topics of which one message each is taken in a turn
 _TIMEOUT = 2.0  # of a response; a later one counts as lost [s]
 
 OnResponse = Callable[[Any], None]

@@ -81,7 +81,7 @@ def _drawn(errors: np.ndarray) -> np.ndarray:
 
 _INK, _GRID = '#868e96', 'rgba(134,142,150,0.25)'  # to be seen on light and dark pages
 _PLOT_HEIGHT, _TIME_AXIS = 130, 30  # [px]
-_BANNER_LINES = 2
+_BANNER_LINES = 2  # lines of text that keep their room when there are fewer
 
 # The element after this one stays at the top when the panel is scrolled, for which nothing around
 # it may hide its overflow.

@@ -16,9 +16,9 @@ ALONG_PATH = Style(color=(0.05, 0.62, 0.45), opacity=0.35, scale=1.015)
 
 Color = tuple[int, int, int]
 
-_DRAWN: Color = (134, 142, 150)
-_REACHED: Color = (18, 158, 115)
-_UNREACHED: Color = (224, 49, 49)
+_DRAWN: Color = (134, 142, 150)  # grey
+_REACHED: Color = (18, 158, 115)  # green
+_UNREACHED: Color = (224, 49, 49)  # red
 _NO_LINE = np.zeros((1, 2, 3), dtype=np.float32)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ik_service.extras.viewer.panel.panel_html import Level, StatusText
 
-FEWEST_POINTS = 2
+FEWEST_POINTS = 2  # waypoints of a path
 
 
 @dataclass(frozen=True)

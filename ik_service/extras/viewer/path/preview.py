@@ -19,7 +19,7 @@ START_TOLERANCE = 0.01
 """Largest distance of a joint from the start of a trajectory, as MoveIt allows [rad] or [m]."""
 
 _AHEAD = 0.5  # how far ahead on a trajectory the arm is searched [s]
-_SAMPLES = 26
+_SAMPLES = 26  # at which the arm is searched there: every 20 ms
 _ROUNDING = 1e-9  # of the fraction
 
 

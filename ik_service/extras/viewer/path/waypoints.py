@@ -16,7 +16,7 @@ from ik_service.kinematics.pose_error import check_transforms, pose_error
 MOST_POINTS = 99  # largest number of waypoints
 
 _SAG = 2e-4  # largest distance of a circle from the chords that it is passed on as [m]
-_FEWEST_CHORDS, _MOST_CHORDS = 36, 360
+_FEWEST_CHORDS, _MOST_CHORDS = 36, 360  # of a circle
 _STRAIGHT = 1e-3  # sine of the angle between three points below which no circle passes them
 _SAME = (1e-4, 1e-3)  # distances of two poses that count as one [m], [rad]
 

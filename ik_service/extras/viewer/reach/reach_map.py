@@ -164,7 +164,7 @@ def _posture(chain: KinematicChain, share: float) -> np.ndarray:
 
 
 _CHUNK = 1000  # targets between two reports
-_POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+_POSITION_ONLY = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)  # task weights
 # Stages of a survey, with their shares of the time it takes for a Panda.
 _STAGES = {
     'positions': (0.0, 0.15),

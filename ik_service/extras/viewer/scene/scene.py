@@ -58,7 +58,7 @@ Poses = Mapping[str, np.ndarray]
 OnDrag = Callable[[np.ndarray, bool], object]
 
 _NEW_TRAIL_COLOR, _OLD_TRAIL_COLOR = (222, 62, 0), (255, 214, 186)
-_ERROR_COLOR = (201, 42, 42)
+_ERROR_COLOR = (201, 42, 42)  # red
 _CELLS, _SECTIONS = (176, 183, 191), (134, 142, 150)  # to be seen on light and dark pages
 _VIEW_DIRECTION = np.array([0.80, -0.95, 0.42])  # from the arm to the camera
 

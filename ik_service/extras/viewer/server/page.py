@@ -179,8 +179,8 @@ def _refused(refusal: str, report: Callable[[str], object]) -> Response:
     return Response(http.HTTPStatus.FORBIDDEN, 'Forbidden', headers, body)
 
 
-_TRIES = 100
-_HIGHEST = 65535
+_TRIES = 100  # ports that are tried
+_HIGHEST = 65535  # largest number of a port
 
 
 class PortError(IkServiceError):
@@ -219,8 +219,8 @@ def _bound(host: str, port: int) -> int:
 
 
 _PANEL_WIDTH = 390  # so that all tabs fit into one row [px]
-_BRAND = (25, 113, 194)
-_TOKEN_BYTES = 24
+_BRAND = (25, 113, 194)  # color of the page
+_TOKEN_BYTES = 24  # random bytes of a token: more than can be guessed
 
 
 @dataclass(frozen=True)

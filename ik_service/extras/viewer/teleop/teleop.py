@@ -29,7 +29,7 @@ GRACE = 0.3  # time after the last such message from which on the button counts 
 NUDGE = 0.25  # time that one click moves the arm [s]
 
 _PERIOD = 0.03  # of the commands; the node stops the arm without one for 0.1 s [s]
-_NOBODY = -1
+_NOBODY = -1  # in place of a client's number
 
 
 class HeldMotion:

@@ -35,8 +35,8 @@ from ik_service.ros.parameters.parameter_declaration import (
 )
 from ik_service.ros.parameters.parameter_services import ParameterServices
 
-ALL_AXES = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
-POSITION_WEIGHTS = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+ALL_AXES = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0)  # task weights: position and orientation count
+POSITION_WEIGHTS = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)  # task weights: the position alone counts
 
 _NAME, _WEIGHTS = 'solver.name', 'solver.task_weights'
 
