@@ -34,7 +34,7 @@ from ik_service.exceptions import ArgumentError
 from ik_service.jit.compile import CompiledKernel
 from ik_service.jit.entry import entry_point
 from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.joint_space import frozen
+from ik_service.kinematics.joint_space import FARTHEST_LIMIT, frozen
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.solvers.all_solutions.angles import fourier_waves
 from ik_service.solvers.all_solutions.closed_forms import (
@@ -232,7 +232,7 @@ def _arm(chain: KinematicChain, parameter: int) -> Arm | None:
     """Return the arm with a joint as the parameter; None where it has no such closed form."""
     if chain.n != 7:
         return None
-    form = closed_form_of(_locked(chain, parameter, 0.0))
+    form = closed_form_of(_locked(chain, parameter, _locked_at(chain, parameter)))
     if form.kind != SPHERICAL_WRIST or form.first_axes != INTERSECTING:
         return None
     wrist = form.axes[3:, :3]
@@ -241,13 +241,22 @@ def _arm(chain: KinematicChain, parameter: int) -> Arm | None:
     lower, upper = np.delete(chain.lower, parameter), np.delete(chain.upper, parameter)
     if form.inverted:
         lower, upper = -upper[::-1], -lower[::-1]
+    middle, endless = _near_zero(lower, upper), upper - lower > FARTHEST_LIMIT
+    lower = np.where(endless, middle - 2.0 * math.pi, lower)
+    upper = np.where(endless, middle + 2.0 * math.pi, upper)
     first, last = float(chain.lower[parameter]), float(chain.upper[parameter])
     if not last - first < 2.0 * math.pi:
-        first, last = -math.pi, math.pi
+        whole = float(_near_zero(first, last))
+        first, last = whole - math.pi, whole + math.pi
     lower, upper = np.ascontiguousarray(lower), np.ascontiguousarray(upper)
     spans = _spans(lower, upper)
     arm = Arm(form, parameter, lower, upper, spans, first, last, fourier_waves(FIRST_SAMPLE))
     return arm if _is_exact(chain, arm) else None
+
+
+def _near_zero(lower: ArrayLike, upper: ArrayLike) -> np.ndarray:
+    """Return the middle of the turn within limits that is nearest to zero [rad]."""
+    return np.minimum(np.maximum(0.0, np.add(lower, math.pi)), np.subtract(upper, math.pi))
 
 
 def _spans(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
@@ -278,14 +287,22 @@ def _locked(chain: KinematicChain, joint: int, value: float) -> KinematicChain:
     return rest.with_limits(np.delete(chain.lower, joint), np.delete(chain.upper, joint))
 
 
+def _locked_at(chain: KinematicChain, joint: int) -> float:
+    """Return the angle at which the form has a joint locked: 0, or the nearest within limits."""
+    return float(np.clip(0.0, chain.lower[joint], chain.upper[joint]))
+
+
 def _motions(chain: KinematicChain, parameter: int) -> tuple[np.ndarray, np.ndarray]:
     """Return what multiplies a target from both sides: constant, with cosine and with sine."""
-    T, J = chain.forward(np.zeros(7)), chain.jacobian(np.zeros(7))[:, parameter]
+    q = np.zeros(7)
+    q[parameter] = angle = _locked_at(chain, parameter)
+    T, J = chain.forward(q), chain.jacobian(q)[:, parameter]
     h, o = J[3:], T[:3, 3] + np.cross(J[3:], J[:3])
     turns = np.zeros((3, 4, 4))
-    # Of a turn by minus the angle (Rodrigues); K v = h × v.
-    K = np.cross(np.eye(3), h)
-    parts = np.outer(h, h), np.eye(3) - np.outer(h, h), -K
+    # Of a turn by the angle at which it is locked minus its own (Rodrigues); K v = h × v.
+    c, s, K, across = math.cos(angle), math.sin(angle), np.cross(np.eye(3), h), np.outer(h, h)
+    flat = np.eye(3) - across
+    parts = across, c * flat + s * K, s * flat - c * K
     for turn, part in zip(turns, parts, strict=True):
         turn[:3, :3], turn[:3, 3] = part, -part @ o
     turns[0, :3, 3] += o

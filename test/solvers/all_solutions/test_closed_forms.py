@@ -278,8 +278,12 @@ def test_where_the_elbow_is_nearly_stretched_the_ends_are_solutions_too():
             assert np.abs(chain.forward(solution) - target).max() < 1e-9
 
 
-def spherical_shoulder(seed, from_tip):
-    """Random arm: three axes at right angles meet at one end, two at any angle near the other."""
+def spherical_shoulder(seed, from_tip, changed=()):
+    """
+    Random arm: three axes at right angles meet at one end, two at any angle near the other.
+
+    :param changed: joints with their lower and upper limits.
+    """
     random = np.random.default_rng(seed)
     frame = np.linalg.qr(random.normal(size=(3, 3)))[0].T
     shoulder, wrist = random.normal(scale=0.3, size=(2, 3))
@@ -289,8 +293,10 @@ def spherical_shoulder(seed, from_tip):
     if from_tip:
         directions, points = directions[::-1], points[::-1]
     before = [np.zeros(3), *points[:-1]]
-    limits = random.uniform(0.8, 3.0, (7, 2))
-    limits[seed % 7] = 7.0  # more than a turn
+    limits = random.uniform(0.8, 3.0, (7, 2)) * (-1.0, 1.0)
+    limits[seed % 7] = -7.0, 7.0  # more than a turn
+    for joint, *bounds in changed:
+        limits[joint] = bounds
     joints = [
         joint_xml(
             f'joint{i}',
@@ -299,12 +305,32 @@ def spherical_shoulder(seed, from_tip):
             f'link{i + 1}',
             points[i] - before[i],
             axis=directions[i],
-            inner=limit_xml(-float(limits[i, 0]), float(limits[i, 1])),
+            inner=limit_xml(*limits[i].tolist()),
         )
         for i in range(7)
     ]
     robot = iks.Robot.from_urdf(robot_xml([f'link{i}' for i in range(8)], joints))
     return robot.chain('link0', 'link7')
+
+
+@pytest.mark.parametrize('from_tip', [False, True])
+@pytest.mark.parametrize('bounds', [(-1e16, 1.0), (-1.0, 8.0), (3.0, 7.0)])
+@pytest.mark.parametrize('joint', [0, 2, 6])
+def test_limits_need_no_middle_and_not_hold_zero(joint, bounds, from_tip):
+    chain = spherical_shoulder(1, from_tip, [(joint, *bounds)])
+    lower, upper = np.maximum(chain.lower, -9.0), chain.upper
+    for q in np.random.default_rng(1).uniform(lower, upper, (5, 7)):
+        target = chain.forward(q)
+        motions = iks.solve_self_motions(chain, target)
+        turns = q[motions.joint] + 2.0 * math.pi * np.arange(-2, 3)
+        apart = np.vstack([at(motions, turn) for turn in turns]) - q
+        apart = np.abs(np.remainder(apart + math.pi, 2.0 * math.pi) - math.pi)
+        assert apart.max(axis=1).min() < 1e-6
+        for branch in motions.branches:
+            for solution in branch.at(branch.intervals.ravel()):
+                assert (solution >= chain.lower - 1e-9).all()
+                assert (solution <= chain.upper + 1e-9).all()
+                assert np.abs(chain.forward(solution) - target).max() < 1e-9
 
 
 @pytest.mark.parametrize(('seed', 'from_tip'), [*itertools.product(range(1, 5), (False, True))])
