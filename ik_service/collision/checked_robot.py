@@ -240,7 +240,7 @@ def robot_parts(
             f'{len(elements)} can be read; without the others no posture can be called free',
         )
     unplaced = _unplaced_links(robot)
-    for element in elements:
+    for element in (*elements, *_misplaced(robot)):
         if element.remark:
             continue
         try:
@@ -260,6 +260,12 @@ def robot_parts(
         checked = element.link not in unchecked
         parts += solid.parts(element.link, LINK, body, T_body_link, checked)
     return tuple(parts), MappingProxyType(left_out), MappingProxyType(solids)
+
+
+def _misplaced(robot: Robot) -> Iterator[CollisionGeometry]:
+    for link in robot.description.links_with_inner('collision'):
+        fault = 'a <collision> stands inside of another element'
+        yield CollisionGeometry(link, None, np.eye(4), fault)
 
 
 def _unplaced_links(robot: Robot) -> dict[str, str]:

@@ -266,6 +266,13 @@ class RobotDescription(XmlDocument):
             for element in link.iterfind(tag):
                 yield name, element
 
+    def links_with_inner(self, tag: str) -> Iterator[str]:
+        """Yield the link of each shape of a tag that stands inside of a part of the link."""
+        for link in self.root.iterfind('link'):
+            for part in link:
+                for _ in part.iterfind(f'.//{tag}/geometry'):
+                    yield link.get('name') or self.label(link)
+
     def copied_root(self) -> Element:
         """Return a copy of the tree, to be changed."""
         return copy.deepcopy(self.root)

@@ -183,6 +183,14 @@ def test_a_mesh_that_must_not_be_read_is_refused(tmp_path, filename):
         CollisionChecker(robot(tmp_path / 'urdf', filename))
 
 
+def test_a_shape_inside_of_another_element_is_not_passed_over(tmp_path):
+    visual = f'<visual><geometry><sphere radius="1"/></geometry>{solid()}</visual>'
+    arm = Robot.from_urdf(slider(solid(), visual))
+    with pytest.raises(CollisionGeometryError, match='inside of another element'):
+        CollisionChecker(arm)
+    assert [*CollisionChecker(arm, missing_meshes='skip').unchecked] == ['b']
+
+
 def test_comments_in_off_files_are_refused_before_the_reader_hangs(tmp_path):
     (tmp_path / 'a.off').write_text('OFF\n# c\n3 1 3\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n')
     with pytest.raises(MeshError, match='comments'):
