@@ -264,8 +264,7 @@ def test_noise_makes_no_command_jump(cell):
     _, near = far_and_near(cell)
     with faults(cell, noise=0.05):
         cell.begin(near)
-        cell.commands.wait(lambda message: any(message.velocity))
-        cell.commands.wait(lambda message: not any(message.velocity), since=len(cell.commands))
+        until_silent(cell.commands)
         measured = np.array([cell.positions(state) for state in cell.states.messages[-20:]])
         assert measured.std(axis=0).max() > 0.01
     assert_recovers(cell, near)

@@ -452,4 +452,4 @@ def test_a_long_text_is_read_in_time():
     assert len(text) < LONGEST_TEXT
     began = time.thread_time()
     assert len(SPEC.read({'tools': text})) == 7000
-    assert time.thread_time() - began < 5.0
+    assert time.thread_time() - began < 15.0

@@ -31,14 +31,26 @@ def stamp_seconds(stamp):
     return stamp.sec + 1e-9 * stamp.nanosec
 
 
-def until_silent(commands, seconds=QUIET, timeout=20.0):
-    """Wait until no command has come for so long; return how many there were."""
+def is_moving(command):
+    """Whether a command, or the end of a window of commands, has a velocity."""
+    ends = [command, *getattr(command, 'points', ())[-1:]]
+    speeds = [getattr(end, name, ()) for end in ends for name in ('velocity', 'velocities')]
+    return any(map(any, speeds))
+
+
+def until_silent(commands, seconds=QUIET):
+    """
+    Wait until no command has come for so long; return how many there were.
+
+    After one with a velocity more come, on a busy machine later; else the node has ended.
+    """
 
     def is_silent():
-        times = commands.times
-        return not times or time.monotonic() - times[-1] > seconds
+        last, times = commands.messages[-1:], commands.times
+        patience = 10.0 * seconds if any(map(is_moving, last)) else seconds
+        return not times or time.monotonic() - times[-1] > patience
 
-    until(is_silent, timeout, 'the end of the commands')
+    until(is_silent, what='the end of the commands')
     return len(commands)
 
 
@@ -158,8 +170,10 @@ class Cell:
         return np.array([found[name] for name in NAMES])
 
     def is_at(self, T, tolerance=1e-4):
+        """Return whether a message has all joints, where the tip is at a pose."""
         return lambda message: (
-            np.abs(self.chain.forward(self.positions(message)) - T).max() < tolerance
+            {*NAMES} <= {*message.name}
+            and np.abs(self.chain.forward(self.positions(message)) - T).max() < tolerance
         )
 
     def assert_commands_keep_the_bounds(self, scaling, rate=RATE):
