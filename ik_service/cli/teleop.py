@@ -189,6 +189,8 @@ def parse_axes(text: str) -> dict[int, tuple[int, float]]:
                 f'{part.strip()!r} is not one of {", ".join(AXIS_WORDS)} with the number of an '
                 f'axis, such as x=1, or x=-1 to reverse it'
             )
+        if AXIS_WORDS.index(word) in axes:
+            raise ArgumentTypeError(f'{word} stands twice')
         sign = -1.0 if number.startswith('-') else 1.0
         axes[AXIS_WORDS.index(word)] = int(number.lstrip('-')), sign
     return axes
@@ -325,7 +327,7 @@ def parse(arguments: Sequence[str]) -> tuple[Namespace, list[str]]:
     )
     parser.add_argument(
         '--deadman',
-        type=int,
+        type=checked_option(int, lambda button: button >= -1, 'has to be -1 at least, not {}'),
         default=DEFAULT_DEADMAN,
         metavar='BUTTON',
         help='number of the button that has to be held; -1: none (default: %(default)s)',

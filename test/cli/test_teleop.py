@@ -82,10 +82,16 @@ def test_a_deflection_that_is_no_number_counts_as_none(joystick):
     assert joystick.motion(0.0, 0.5).twist == (0.0, 0.0, 0.0, 0.0, 0.0, 0.5)
 
 
-@pytest.mark.parametrize('text', ['w=1', 'x', 'x=one', 'x=1;y=2', ''])
+@pytest.mark.parametrize('text', ['w=1', 'x', 'x=one', 'x=1;y=2', 'x=1,x=2', ''])
 def test_axes_that_cannot_be_are_named(text):
     with pytest.raises(ArgumentTypeError):
         parse_axes(text)
+
+
+def test_a_button_that_cannot_be_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        parse(['--joy', '--deadman', '-2'])
+    assert 'has to be -1 at least, not -2' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize('speed', ['x', '0', '-0.1', '1.5', 'nan', ''])
