@@ -191,8 +191,14 @@ class CommandMonitor:
         """Return whether there is a publisher of another node of the same name."""
         return publishers_of(self._node, self._topic).count(self.own) > 1
 
-    def rival(self) -> str:
-        """Return who commands the arm, so that this node has to give way; empty for nobody."""
+    def rival(self, anew: bool = False) -> str:
+        """
+        Return who commands the arm, so that this node has to give way; empty for nobody.
+
+        :param anew: whether to check the commands received before.
+        """
+        if anew:
+            self._look()
         return self.others() if self._foreign.is_recent() else ''
 
     @property

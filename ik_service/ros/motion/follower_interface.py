@@ -30,6 +30,8 @@ TARGET_TOPIC = 'target_pose'
 _HELD = 1e-3
 """Distance by which a joint that is never moved would have to move, at least, to be named."""
 
+_LATE = 2.0  # time from a tick to its command after which the process was suspended, in periods
+
 _REPLACED = 'the robot description is being replaced'
 
 
@@ -179,15 +181,16 @@ class FollowerInterface:
     def tick(self, now: float) -> None:
         """Publish the next command, if there is one."""
         clock = self.clock
-        if self.active and self.follower.settings.exclusive:
-            rival = self._context.rival()
-            if rival:
-                self._give_way(f'{rival} commands the arm too')
+        self._gives_way()
         began = clock.now()
         message = self._next(now)
         channel = self._channel
         if channel is not None and message is not None:
-            if self._discards(channel, began):
+            late = clock.now() - began > _LATE * self.follower.period
+            discarded = self._discards(channel, began)
+            if late and self._gives_way(anew=True):
+                return
+            if discarded:
                 began = clock.now()
                 message = self._next(began)
                 if message is not None and self._discards(channel, began):
@@ -199,15 +202,25 @@ class FollowerInterface:
                 channel.mark_sent(delay, self.follower.period)
         self._log.log_stops()
 
-    def _give_way(self, reason: str) -> None:
-        """Leave the arm to somebody else: after coming to rest, or at once if it follows them."""
+    def _gives_way(self, anew: bool = False) -> bool:
+        """
+        Leave the arm to somebody else: after coming to rest, or at once if it follows them.
+
+        :param anew: whether to check the commands received before.
+        :returns: whether there is somebody else.
+        """
         channel, monitor = self._channel, self._context.monitor
-        assert channel is not None
-        assert monitor is not None
-        at_once = monitor.overtaken or (monitor.goes_on and channel.ends_itself)
-        self.follower.give_way(reason, at_once)
-        if at_once:
-            channel.leave()
+        if channel is None or monitor is None:
+            return False
+        if not (self.active and self.follower.settings.exclusive):
+            return False
+        rival = monitor.rival(anew)
+        if rival:
+            at_once = monitor.overtaken or (monitor.goes_on and channel.ends_itself)
+            self.follower.give_way(f'{rival} commands the arm too', at_once)
+            if at_once:
+                channel.leave()
+        return bool(rival)
 
     def _next(self, now: float) -> bytes | None:
         """Return the next message, serialised; None when there is none."""

@@ -47,10 +47,6 @@ class NodeContext:
         """Return the names of the other nodes that command the arm; empty for none."""
         return self.monitor.others() if self.monitor else ''
 
-    def rival(self) -> str:
-        """Return who commands the arm, so that this node has to give way; empty for nobody."""
-        return self.monitor.rival() if self.monitor else ''
-
     def contested(self) -> bool:
         """Return whether a node of the same name may begin to command the arm at this time."""
         return self.monitor is not None and self.monitor.is_contested()

@@ -10,7 +10,7 @@ from support.motion.rigs import panda_solver
 from support.motion.storm import bounds_of
 from support.motion.trajectory_controller import Version
 from support.motion.window_storm import VelocityStorm, WindowStorm
-from support.motion.wire import GraphTime, READY, Verdict, Wire
+from support.motion.wire import CHANNELS, GraphTime, READY, Verdict, Wire
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_service.motion.settings import FollowerState
@@ -126,6 +126,40 @@ def test_the_last_window_is_sent_after_a_stop():
         wire.run(0.001)
     wire.run(0.5)
     assert np.abs(wire.executed[-1][1] - last).max() < 1e-6
+    assert not wire.followers.default.active
+
+
+class Monitor:
+    """Stand-in for the monitor of commands: another node commands the arm from a time on [s]."""
+
+    goes_on = overtaken = True
+
+    def __init__(self, wire, since):
+        self._wire, self._since = wire, since
+
+    def rival(self, anew=False):
+        return '/other' if self._wire.real > self._since else ''
+
+    def others(self):
+        return ''
+
+    def is_contested(self):
+        return False
+
+
+@pytest.mark.parametrize('interface', CHANNELS)
+@pytest.mark.parametrize('first', [True, False])
+def test_a_command_that_another_node_overtakes_is_not_sent(interface, first):
+    wire = Wire(interface)
+    wire.monitor = Monitor(wire, since=0.35 if first else 0.6)
+    wire.restart()
+    wire.sending = lambda number: 0.5 if first or wire.real > 0.55 else 0.0
+    wire.run(0.3)
+    wire.target(A)
+    wire.run(2.0)
+    received = wire.verdict.messages
+    assert not received if first else 10 < received < 30
+    assert wire.follower.drop_reason == '/other commands the arm too'
     assert not wire.followers.default.active
 
 

@@ -150,6 +150,7 @@ class Wire:
     :ivar late: returns by how much a message is late [s], by its number.
     :ivar late_tick: returns by how much a tick is late [s], by its number.
     :ivar sending: returns how long the process is held up between computing and sending [s].
+    :ivar monitor: stand-in for that of the commands; for followers that are begun from then on.
     :ivar lie: changes the measured positions (n,), None to lose the joint state.
     """
 
@@ -177,6 +178,7 @@ class Wire:
         )
         self.blends = version is Version.BLENDS  # as the node finds out
         self.awaited = False  # until it does
+        self.monitor = None
         self.real, self._servo = 0.0, servo
         clock = SimpleNamespace(
             ros_time_is_active=self.graph.simulated,
@@ -213,7 +215,7 @@ class Wire:
             self.settings,
             self,  # type: ignore[arg-type]
             self.warnings.append,
-            NodeContext(motion_clock=self.clock),
+            NodeContext(monitor=self.monitor, motion_clock=self.clock),
         )
         self._moment, self.killed = -np.inf, False
 
