@@ -50,8 +50,14 @@ _PATIENCE = 0.15  # time after which a namesake that has to give way would have 
 _HEADER = 4  # of a serialised message, in which the middleware may note something
 _ROUNDING = 1000  # of the time at which a message was sent, by the middleware [ns]
 _QOS = QoSProfile(depth=_REMEMBERED, reliability=ReliabilityPolicy.BEST_EFFORT)
-_GAP = 0.1  # without own commands before a foreign one, after which the arm follows that [s]
+STALL = 0.1
+"""
+Time after which others may have taken over the arm from a process that was suspended, and after
+which an arm without own commands follows a foreign one [s].
+"""
+
 _PAUSE = 0.02  # between two checks of the commands [s]
+_ON_THE_WAY = 0.05  # time for which commands of others may be that, after a stall [s]
 _WARY = 0.5  # time without such pauses, after a foreign command or where one may come [s]
 
 
@@ -132,7 +138,7 @@ class CommandMonitor:
         self.own = node.get_fully_qualified_name()
         self._lock = threading.Lock()
         self._sent: deque[_Sent] = deque(maxlen=_REMEMBERED)
-        self._polled_at = self._wary_until = -float('inf')
+        self._called_at = self._known_from = self._polled_at = self._wary_until = -float('inf')
         self._ours, self._foreign = _Stream(), _Stream()
         self._of_namesake = False  # whether foreign commands may be those of a namesake
         self.foreign_count = 0
@@ -156,11 +162,22 @@ class CommandMonitor:
             self._sent.append(sent)
         return sent
 
-    def poll(self, now: float) -> None:
-        """Check the commands received, unless that was done just now."""
+    def poll(self, now: float, period: float) -> bool:
+        """
+        Check the commands received, unless that was done just now.
+
+        :param now: on the motion clock [s].
+        :param period: time between two calls [s].
+        :returns: whether they are known by now: right after a stall, some are still on their way.
+        """
+        if now - self._called_at > max(STALL, 3.0 * period):
+            alone = self._commands.get_publisher_count() == 1
+            self._known_from = now + (0.0 if alone else _ON_THE_WAY)
+        self._called_at = now
         if now - self._polled_at >= _PAUSE or time.monotonic() < self._wary_until:
             self._polled_at = now
             self._look()
+        return now > self._known_from
 
     def _look(self) -> None:
         take, kind = self._commands.handle.take_message, self._commands.msg_type
@@ -191,14 +208,8 @@ class CommandMonitor:
         """Return whether there is a publisher of another node of the same name."""
         return publishers_of(self._node, self._topic).count(self.own) > 1
 
-    def rival(self, anew: bool = False) -> str:
-        """
-        Return who commands the arm, so that this node has to give way; empty for nobody.
-
-        :param anew: whether to check the commands received before.
-        """
-        if anew:
-            self._look()
+    def rival(self) -> str:
+        """Return who commands the arm, so that this node has to give way; empty for nobody."""
         return self.others() if self._foreign.is_recent() else ''
 
     @property
@@ -209,7 +220,7 @@ class CommandMonitor:
     @property
     def overtaken(self) -> bool:
         """Whether the last foreign command came while this node was silent: after a stall."""
-        return self._foreign.at - self._ours.at > _GAP
+        return self._foreign.at - self._ours.at > STALL
 
     def is_contested(self) -> bool:
         """Return whether a node of the same name may begin to command the arm at this time."""

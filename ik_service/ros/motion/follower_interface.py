@@ -17,7 +17,7 @@ from ik_service.motion.settings import FollowerSettings
 from ik_service.motion.state_machine import JointSharing
 from ik_service.motion.target_follower import FollowingLog, TargetFollower
 from ik_service.ros.motion.command_channels import CommandChannel
-from ik_service.ros.motion.command_publisher import CommandPublisher
+from ik_service.ros.motion.command_publisher import CommandPublisher, STALL
 from ik_service.ros.motion.intake import JointStateIntake, NodeContext, TargetIntake
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.service_handler import SolveRecord
@@ -181,15 +181,14 @@ class FollowerInterface:
     def tick(self, now: float) -> None:
         """Publish the next command, if there is one."""
         clock = self.clock
-        self._gives_way()
+        self._give_way()
         began = clock.now()
         message = self._next(now)
         channel = self._channel
         if channel is not None and message is not None:
-            late = clock.now() - began > _LATE * self.follower.period
             discarded = self._discards(channel, began)
-            if late and self._gives_way(anew=True):
-                return
+            if clock.now() - now > max(STALL, _LATE * self.follower.period):
+                return  # others may command the arm by now; the next tick will know
             if discarded:
                 began = clock.now()
                 message = self._next(began)
@@ -202,25 +201,18 @@ class FollowerInterface:
                 channel.mark_sent(delay, self.follower.period)
         self._log.log_stops()
 
-    def _gives_way(self, anew: bool = False) -> bool:
-        """
-        Leave the arm to somebody else: after coming to rest, or at once if it follows them.
-
-        :param anew: whether to check the commands received before.
-        :returns: whether there is somebody else.
-        """
+    def _give_way(self) -> None:
+        """Leave the arm to somebody else: after coming to rest, or at once if it follows them."""
         channel, monitor = self._channel, self._context.monitor
         if channel is None or monitor is None:
-            return False
-        if not (self.active and self.follower.settings.exclusive):
-            return False
-        rival = monitor.rival(anew)
+            return
+        exclusive = self.active and self.follower.settings.exclusive
+        rival = monitor.rival() if exclusive else ''
         if rival:
             at_once = monitor.overtaken or (monitor.goes_on and channel.ends_itself)
             self.follower.give_way(f'{rival} commands the arm too', at_once)
             if at_once:
                 channel.leave()
-        return bool(rival)
 
     def _next(self, now: float) -> bytes | None:
         """Return the next message, serialised; None when there is none."""

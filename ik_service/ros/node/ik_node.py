@@ -296,8 +296,8 @@ class IkNode(NodeWithActions):
         followers = self._followers
         self._watch.begin(TICK_LASTS)
         try:
-            self._commands.monitor.poll(now)  # first: the tick may be the one after a stall
-            if followers is not None:
+            known = self._commands.monitor.poll(now, 1.0 / self._ticker.rate)
+            if followers is not None and known:
                 followers.tick(now)
                 for call in self._parts.ticks.copy():  # others may change it
                     call(now)

@@ -69,7 +69,7 @@ def polled(topic, *monitors):
     """Return whom each monitor's node has to give way to, after a look at the commands."""
     topic.wait(0.02)
     for monitor in monitors:
-        monitor.poll(topic.now)
+        monitor.poll(topic.now, 0.01)
     return [monitor.rival() for monitor in monitors]
 
 
@@ -118,6 +118,7 @@ def test_a_node_that_was_stalled_for_long_gives_way(topic):
     polled(topic, stalled, other)
     topic.wait(3.0)
     assert other.others() == ''
+    assert not stalled.poll(topic.now, 0.01), 'the commands of others are still on their way'
     topic.send(other)
     assert polled(topic, other, stalled) == ['', TWIN]
     assert stalled.overtaken

@@ -137,7 +137,7 @@ class Monitor:
     def __init__(self, wire, since):
         self._wire, self._since = wire, since
 
-    def rival(self, anew=False):
+    def rival(self):
         return '/other' if self._wire.real > self._since else ''
 
     def others(self):
