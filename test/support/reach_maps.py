@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ik_service.extras.reach import CapabilityMap
-from ik_service.extras.reach.capability import Check
+from ik_service.extras.reach.capability import MapCheck
 from ik_service.extras.reach.grid import even_orientations, grid_positions
 from ik_service.extras.scale import ChainSpec
 
@@ -35,8 +35,8 @@ def made_map(urdf, axes, free_counts, orientations=4, **changes):
         position_free=seen.copy(),
         manipulability=np.where(seen, 0.1 * counts, np.nan),
         limit_distance=np.where(seen, 0.25, np.nan),
-        missed_positions=Check(3, 1, 9),
-        missed_poses=Check(0, 0, 0),
+        missed_positions=MapCheck(3, 1, 9),
+        missed_poses=MapCheck(0, 0, 0),
         searches=20,
     )
     return replace(found, **changes)

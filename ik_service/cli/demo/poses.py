@@ -45,7 +45,7 @@ class Stop:
 
 
 @dataclass(frozen=True)
-class Box:
+class Obstacle:
     """
     Box between two poses.
 
@@ -56,10 +56,10 @@ class Box:
     T_base_box: np.ndarray
     size: tuple[float, float, float]
 
-    def narrowed(self, share: float) -> Box:
+    def narrowed(self, share: float) -> Obstacle:
         """Return a box of the same height in the same place."""
         x, y, z = self.size
-        return Box(self.T_base_box, (share * x, share * y, z))
+        return Obstacle(self.T_base_box, (share * x, share * y, z))
 
     def __str__(self) -> str:
         size = ' × '.join(f'{1e3 * length:.0f}' for length in self.size)
@@ -67,7 +67,7 @@ class Box:
         return f'{size} mm at x {x}  y {y}  z {z} m'
 
 
-def box_between(first: np.ndarray, second: np.ndarray) -> Box:
+def box_between(first: np.ndarray, second: np.ndarray) -> Obstacle:
     """
     Return an upright box in the middle between two poses, which a tip has to go around.
 
@@ -84,7 +84,7 @@ def box_between(first: np.ndarray, second: np.ndarray) -> Box:
     T[:3, 3] = 0.5 * (first[:3, 3] + second[:3, 3])
     top, bottom = T[2, 3] + 0.35 * apart, min(0.0, T[2, 3] - 0.35 * apart)
     T[2, 3] = 0.5 * (top + bottom)
-    return Box(T, (0.5 * apart, 0.2 * apart, top - bottom))
+    return Obstacle(T, (0.5 * apart, 0.2 * apart, top - bottom))
 
 
 def start_posture(chain: KinematicChain) -> np.ndarray:

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from ik_service.cli.demo.poses import Box, Stop
+from ik_service.cli.demo.poses import Obstacle, Stop
 from ik_service.cli.demo.text import (
     Deviation,
     enter_pressed,
@@ -91,7 +91,7 @@ class Demo:
             reached += _print_arrival(stop, *self._go_to(stop.T_base_tip))
         return reached
 
-    def pass_box(self, box: Box, stops: Sequence[Stop]) -> int:
+    def pass_box(self, box: Obstacle, stops: Sequence[Stop]) -> int:
         """
         Move from one side of a box to the other by planned motions, and print the errors at rest.
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ik_service import __version__
 from ik_service.cli.solve.options import ArmRequest
-from ik_service.cli.solve.outcome import Outcome, Refusal, Solutions
+from ik_service.cli.solve.outcome import Refusal, Solutions, SolverOutcome
 from ik_service.cli.solve.request import Request
 from ik_service.common.quaternions import quaternion_xyzw_from_rotation
 from ik_service.solvers.result import IkTrace
@@ -20,14 +20,14 @@ from ik_service.solvers.result import IkTrace
 FORMAT = 1  # number of the format; it grows when a name or a meaning in it changes
 
 
-def json_text(request: Request, outcomes: Sequence[Outcome | Refusal], traced: bool) -> str:
+def json_text(request: Request, outcomes: Sequence[SolverOutcome | Refusal], traced: bool) -> str:
     """
     Return request and outcomes as JSON.
 
     Units are in the names; otherwise positions are in [m], and joint values in the ``unit`` of
     their joint, [rad] or [m]. Infinity and NaN are null.
     """
-    solved = [outcome for outcome in outcomes if isinstance(outcome, Outcome)]
+    solved = [outcome for outcome in outcomes if isinstance(outcome, SolverOutcome)]
     return _document(
         request,
         any(outcome.result.success for outcome in solved),
@@ -113,7 +113,7 @@ def _target(request: Request) -> dict[str, object]:
     }
 
 
-def _result(outcome: Outcome, traced: bool) -> dict[str, object]:
+def _result(outcome: SolverOutcome, traced: bool) -> dict[str, object]:
     result, timing = outcome.result, outcome.timing
     return {
         'solver': outcome.solver,

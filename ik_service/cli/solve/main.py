@@ -10,7 +10,7 @@ from ik_service.cli.solve import plot
 from ik_service.cli.solve.arguments import ALL, parse
 from ik_service.cli.solve.json_output import json_text, solutions_json
 from ik_service.cli.solve.options import write_files
-from ik_service.cli.solve.outcome import compiling_notice, find_all, Outcome, solve_request
+from ik_service.cli.solve.outcome import compiling_notice, find_all, solve_request, SolverOutcome
 from ik_service.cli.solve.path_text import path_json, path_lines, write_joints
 from ik_service.cli.solve.request import PathRequest, read_path_request, read_request, Request
 from ik_service.cli.solve.text_output import (
@@ -83,7 +83,7 @@ def main(words: Sequence[str]) -> int:
         print(solutions_json(request, found) if arguments.json else '\n'.join(lines))
         return 0 if len(found.q) else 1
     outcomes = solve_request(request, repeats=arguments.solver == ALL)
-    answered = [outcome for outcome in outcomes if isinstance(outcome, Outcome)]
+    answered = [outcome for outcome in outcomes if isinstance(outcome, SolverOutcome)]
     if arguments.json:
         print(json_text(request, outcomes, arguments.trace or request.options.record_trace))
     elif arguments.solver == ALL:
@@ -95,7 +95,7 @@ def main(words: Sequence[str]) -> int:
     return 0 if any(outcome.result.success for outcome in answered) else 1
 
 
-def _lines(arguments: Namespace, request: Request, outcome: Outcome) -> list[str]:
+def _lines(arguments: Namespace, request: Request, outcome: SolverOutcome) -> list[str]:
     lines = [*request_lines(request), *outcome_lines(request, outcome)]
     if arguments.trace or request.options.record_trace:
         lines += ['', *trace_lines(request, outcome)]

@@ -30,7 +30,7 @@ _MOST_REPEATS = 101  # calls of a solver in that time, at most; odd, so that one
 
 
 @dataclass(frozen=True)
-class Timing:
+class SolveTimes:
     """
     Times of a solver.
 
@@ -46,7 +46,7 @@ class Timing:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SolverOutcome:
     """
     Result of a solver, with its times.
 
@@ -58,7 +58,7 @@ class Outcome:
     solver: str
     remark: str
     result: IkResult
-    timing: Timing
+    timing: SolveTimes
     T_base_reached: np.ndarray
 
     @property
@@ -86,7 +86,7 @@ class Refusal:
     reason: str
 
 
-def solve_request(request: Request, repeats: bool = False) -> list[Outcome | Refusal]:
+def solve_request(request: Request, repeats: bool = False) -> list[SolverOutcome | Refusal]:
     """
     Solve a request with each of its solvers.
 
@@ -94,7 +94,7 @@ def solve_request(request: Request, repeats: bool = False) -> list[Outcome | Ref
     :returns: an outcome each, or a refusal where one of several solvers does not use an option.
     :raises OptionError: no solver uses all options.
     """
-    outcomes: list[Outcome | Refusal] = []
+    outcomes: list[SolverOutcome | Refusal] = []
     for name in request.solvers:
         try:
             outcomes.append(_solve(request, name, repeats))
@@ -106,7 +106,7 @@ def solve_request(request: Request, repeats: bool = False) -> list[Outcome | Ref
     return outcomes
 
 
-def _solve(request: Request, name: str, repeats: bool) -> Outcome:
+def _solve(request: Request, name: str, repeats: bool) -> SolverOutcome:
     chain, T = request.chain, request.T_base_target
     seed = None if request.guessed else request.seed
     collisions = request.collisions
@@ -125,8 +125,8 @@ def _solve(request: Request, name: str, repeats: bool) -> Outcome:
     while time.perf_counter() < end and len(times) < _MOST_REPEATS:
         times.append(_times(solver, T, seed))
     in_solver, calls = zip(*times, strict=True)
-    timing = Timing(median(in_solver), median(calls), first, len(times))
-    return Outcome(
+    timing = SolveTimes(median(in_solver), median(calls), first, len(times))
+    return SolverOutcome(
         solver=name,
         remark=getattr(solver, 'remark', ''),
         result=replace(result, solve_time=timing.solver),

@@ -10,7 +10,7 @@ import numpy as np
 
 from ik_service.cli.formatting import time_text
 from ik_service.cli.solve.options import ArmRequest
-from ik_service.cli.solve.outcome import Outcome
+from ik_service.cli.solve.outcome import SolverOutcome
 from ik_service.cli.solve.path_text import largest_step
 from ik_service.cli.solve.request import PathRequest, Request
 from ik_service.cli.solve.text_output import deviation_text, effort_text
@@ -57,7 +57,7 @@ class _Error(NamedTuple):
     scale: float
     tolerance: float
 
-    def of(self, outcome: Outcome) -> np.ndarray:
+    def of(self, outcome: SolverOutcome) -> np.ndarray:
         """
         Return the errors over the iterations for a logarithmic axis, which has no 0 and infinity.
 
@@ -67,7 +67,7 @@ class _Error(NamedTuple):
         return _finite(self.scale * np.maximum(values, 1e-7 * self.tolerance))
 
 
-def draw_errors(panel: SubFigure, request: Request, outcome: Outcome) -> None:
+def draw_errors(panel: SubFigure, request: Request, outcome: SolverOutcome) -> None:
     """Draw the errors over the iterations, with the tolerances."""
     grid = _error_axes(panel, request)
     row = _result_row(request, outcome)
@@ -82,7 +82,7 @@ def draw_errors(panel: SubFigure, request: Request, outcome: Outcome) -> None:
 
 
 def draw_all_errors(
-    panel: SubFigure, request: Request, outcomes: Sequence[Outcome], colors: Sequence[str]
+    panel: SubFigure, request: Request, outcomes: Sequence[SolverOutcome], colors: Sequence[str]
 ) -> None:
     """Draw the errors over the iterations of several solvers, with the tolerances."""
     grid = _error_axes(panel, request)
@@ -122,7 +122,7 @@ def _error_axes(panel: SubFigure, request: Request) -> list[tuple[Axes, _Error]]
     return list(zip(grid, errors, strict=True))
 
 
-def draw_joints(panel: SubFigure, request: Request, outcome: Outcome) -> None:
+def draw_joints(panel: SubFigure, request: Request, outcome: SolverOutcome) -> None:
     """Draw the joints over the iterations, each between its limits."""
     chain, trace = request.chain, outcome.trace
     ends = chain.search_limits()
@@ -166,7 +166,7 @@ def joint_grid(
 
 
 def draw_postures(
-    panel: SubFigure, request: Request, outcomes: Sequence[Outcome], colors: Sequence[str]
+    panel: SubFigure, request: Request, outcomes: Sequence[SolverOutcome], colors: Sequence[str]
 ) -> None:
     """Draw the joint values of each solver's outcome, between their limits."""
     chain = request.chain
@@ -200,18 +200,18 @@ def draw_postures(
     axes.spines[['left', 'bottom']].set_visible(False)
 
 
-def _searches(outcome: Outcome) -> list[np.ndarray]:
+def _searches(outcome: SolverOutcome) -> list[np.ndarray]:
     """Row numbers of each search."""
     numbers = outcome.trace.search
     return np.split(np.arange(len(numbers)), np.flatnonzero(np.diff(numbers)) + 1)
 
 
-def _stacked(outcome: Outcome) -> bool:
+def _stacked(outcome: SolverOutcome) -> bool:
     """Whether the searches lie upon each other, because they are too many for one line."""
     return len(_searches(outcome)) > _MOST_SEARCHES
 
 
-def _iteration_text(outcome: Outcome) -> str:
+def _iteration_text(outcome: SolverOutcome) -> str:
     if not _stacked(outcome):
         return 'iteration, over all searches'
     return (
@@ -219,7 +219,9 @@ def _iteration_text(outcome: Outcome) -> str:
     )
 
 
-def _draw_searches(axes: Axes, request: Request, outcome: Outcome, values: np.ndarray) -> None:
+def _draw_searches(
+    axes: Axes, request: Request, outcome: SolverOutcome, values: np.ndarray
+) -> None:
     """Draw a curve over the iterations of each search: one after the other, or stacked."""
     row = _result_row(request, outcome)
     marker = '.' if len(values) <= _FEW else None
@@ -232,7 +234,7 @@ def _draw_searches(axes: Axes, request: Request, outcome: Outcome, values: np.nd
             axes.plot(rows - rows[0], values[rows], color=BORDER, linewidth=0.7)
 
 
-def _mark_restarts(axes: Axes, outcome: Outcome, named: bool = False) -> None:
+def _mark_restarts(axes: Axes, outcome: SolverOutcome, named: bool = False) -> None:
     """Draw a line where a search starts again."""
     if _stacked(outcome):
         return
@@ -248,7 +250,7 @@ def _mark_restarts(axes: Axes, outcome: Outcome, named: bool = False) -> None:
             )  # fmt: skip
 
 
-def _result_row(request: Request, outcome: Outcome) -> int:
+def _result_row(request: Request, outcome: SolverOutcome) -> int:
     """Return the row of the trace that the result comes from, full turns aside."""
     difference = outcome.trace.q - outcome.result.q
     turn = request.chain.arrays.turn
@@ -305,7 +307,7 @@ class Posture(NamedTuple):
     name: str
 
 
-def draw(path: Path, request: Request, outcomes: Sequence[Outcome]) -> None:
+def draw(path: Path, request: Request, outcomes: Sequence[SolverOutcome]) -> None:
     """Draw the errors and the joints over the iterations, and the arm."""
     colors = [PALETTE[0]] if len(outcomes) == 1 else [method_color(a.solver) for a in outcomes]
     with sheet(path, *_SIZE) as figure:
@@ -322,7 +324,7 @@ def draw(path: Path, request: Request, outcomes: Sequence[Outcome]) -> None:
         _draw_arms(right, request, outcomes, colors)
 
 
-def _title(request: Request, outcomes: Sequence[Outcome]) -> str:
+def _title(request: Request, outcomes: Sequence[SolverOutcome]) -> str:
     arm = f'{request.chain.robot.name}, {request.chain.tip_link}'
     if len(request.solvers) > 1:
         solved = sum(outcome.result.success for outcome in outcomes)
@@ -337,7 +339,7 @@ def _title(request: Request, outcomes: Sequence[Outcome]) -> str:
 
 
 def _draw_arms(
-    panel: SubFigure, request: Request, outcomes: Sequence[Outcome], colors: Sequence[str]
+    panel: SubFigure, request: Request, outcomes: Sequence[SolverOutcome], colors: Sequence[str]
 ) -> None:
     """Draw the arm where the search started, and where it ended, with the target."""
     postures = [Posture(outcomes[0].trace.q[0], _BEFORE, _BEFORE_ALPHA, 'before')]

@@ -21,7 +21,7 @@ from ik_service.cli.formatting import (
     time_text,
 )
 from ik_service.cli.solve.options import ArmRequest
-from ik_service.cli.solve.outcome import Outcome, Refusal, Solutions
+from ik_service.cli.solve.outcome import Refusal, Solutions, SolverOutcome
 from ik_service.cli.solve.request import Request
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import solver_spec
@@ -91,7 +91,7 @@ def request_lines(request: Request) -> list[str]:
     return [*lines, *(line for note in request.notes for line in labelled('Note', note))]
 
 
-def outcome_lines(request: Request, outcome: Outcome) -> list[str]:
+def outcome_lines(request: Request, outcome: SolverOutcome) -> list[str]:
     """Return the pose that a solver reached, its effort and its joint values, as lines."""
     result, options = outcome.result, request.options
     off = deviation_text(request, result.position_error, result.orientation_error)
@@ -114,9 +114,9 @@ def outcome_lines(request: Request, outcome: Outcome) -> list[str]:
     return [*lines, '', *joint_table(request, outcome)]
 
 
-def comparison_lines(request: Request, outcomes: Sequence[Outcome | Refusal]) -> list[str]:
+def comparison_lines(request: Request, outcomes: Sequence[SolverOutcome | Refusal]) -> list[str]:
     """Return the outcomes of several solvers, as the lines of a table with notes below."""
-    answered = [outcome for outcome in outcomes if isinstance(outcome, Outcome)]
+    answered = [outcome for outcome in outcomes if isinstance(outcome, SolverOutcome)]
     rows = [_COMPARISON_HEADING, *(_comparison_row(request, outcome) for outcome in answered)]
     lines = ['', *table(rows, left=(0, 1, 7)), '']
     repeats = min(outcome.timing.repeats for outcome in answered)
@@ -130,7 +130,7 @@ def comparison_lines(request: Request, outcomes: Sequence[Outcome | Refusal]) ->
     return lines
 
 
-def trace_lines(request: Request, outcome: Outcome) -> list[str]:
+def trace_lines(request: Request, outcome: SolverOutcome) -> list[str]:
     """Return the iterations, as lines: search by search, the middle of long ones left out."""
     rows: list[Sequence[str]] = [_TRACE_HEADING]
     gaps: dict[int, str] = {}  # rows left out before a row
@@ -181,7 +181,7 @@ def deviation_text(request: Request, position: float, orientation: float) -> str
     return ', '.join(parts)
 
 
-def joint_table(request: Request, outcome: Outcome) -> list[str]:
+def joint_table(request: Request, outcome: SolverOutcome) -> list[str]:
     """Return a table of the joints: value, limits, distance to the nearer, motion from seed."""
     chain, q = request.chain, outcome.result.q
     rows: list[Sequence[str]] = [
@@ -200,7 +200,9 @@ def joint_table(request: Request, outcome: Outcome) -> list[str]:
     return table(rows, left=(0, 3))
 
 
-def _trace_row(request: Request, outcome: Outcome, row: int, iteration: int) -> tuple[str, ...]:
+def _trace_row(
+    request: Request, outcome: SolverOutcome, row: int, iteration: int
+) -> tuple[str, ...]:
     trace = outcome.trace
     search = int(trace.search[row])
     name = 'approach' if search == outcome.approach else str(search + 1)
@@ -213,7 +215,7 @@ def _trace_row(request: Request, outcome: Outcome, row: int, iteration: int) -> 
     )
 
 
-def _comparison_row(request: Request, outcome: Outcome) -> tuple[str, ...]:
+def _comparison_row(request: Request, outcome: SolverOutcome) -> tuple[str, ...]:
     result = outcome.result
     return (
         outcome.solver,
@@ -240,7 +242,7 @@ def margin_text(value: float, lower: float, upper: float, slides: bool) -> tuple
     return joint_value_text(margin, slides)
 
 
-def _time_text(outcome: Outcome) -> str:
+def _time_text(outcome: SolverOutcome) -> str:
     timing = outcome.timing
     return (
         f'{time_text(timing.solver)} in the solver, {time_text(timing.call)} the whole call; '

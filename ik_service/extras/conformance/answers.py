@@ -59,7 +59,7 @@ def code_name(code: int) -> str:
 
 
 @dataclass(frozen=True)
-class IkAnswer:
+class ServerAnswer:
     """Answer of ``compute_ik`` with positions [rad] or [m] and the reason, if any."""
 
     asked: str
@@ -70,7 +70,7 @@ class IkAnswer:
     seconds: float
 
     @classmethod
-    def of(cls, asked: str, answer: GetPositionIK.Response, seconds: float) -> IkAnswer:
+    def of(cls, asked: str, answer: GetPositionIK.Response, seconds: float) -> ServerAnswer:
         """Return an answer that has come."""
         joints, code = answer.solution.joint_state, answer.error_code
         message = code.message if HAS_MESSAGE else ''

@@ -29,11 +29,11 @@ _DISCOVERY = 3.0  # within which an action that is there is found [s]
 _POLL_PERIOD = 0.05  # while waiting for a service or subscriber to appear [s]
 
 
-class NoServerError(IkServiceError):
+class ServerMissingError(IkServiceError):
     """No server of the service on the ROS graph."""
 
 
-class Connection:
+class ServerConnection:
     """Connection to a server's services; ``patience`` [s] holds for answers and services."""
 
     def __init__(self, node: Node, patience: float) -> None:
@@ -46,7 +46,7 @@ class Connection:
     def wait_for(self, kind: type, service: str) -> None:
         """Wait until a service is there; NoServerError if it does not appear in time."""
         if not self.waited_for(self._client(kind, service).service_is_ready):
-            raise NoServerError(
+            raise ServerMissingError(
                 f'nobody serves {self.full_name(service)} after {self.patience:g} s; '
                 '--namespace and --ros-args -r lead to another name'
             )
@@ -148,7 +148,11 @@ class SentGoal:
     """Goal of an action, from its sending to its result."""
 
     def __init__(
-        self, connection: Connection, client: ThreadSafeActionClient, goal: object, asked: str
+        self,
+        connection: ServerConnection,
+        client: ThreadSafeActionClient,
+        goal: object,
+        asked: str,
     ) -> None:
         self._connection, self._asked = connection, asked
         self._answered, self._ended = threading.Event(), threading.Event()
@@ -238,7 +242,7 @@ class _Crowd:
 @contextmanager
 def connected(
     ros_arguments: Sequence[str], namespace: str, patience: float
-) -> Iterator[Connection]:
+) -> Iterator[ServerConnection]:
     """
     Join the ROS graph for a ``with`` block.
 
@@ -255,4 +259,4 @@ def connected(
             reason = str(error).splitlines()[0]
             raise ArgumentError('--namespace', reason) from error
         with spinning_node(node):
-            yield Connection(node, patience)
+            yield ServerConnection(node, patience)

@@ -133,14 +133,14 @@ def main(arguments: Sequence[str]) -> int:
     from ik_service.extras.conformance.connection import connected
     from ik_service.extras.conformance.report import listing
     from ik_service.extras.conformance.run import chosen_checks
-    from ik_service.extras.conformance.subject import Choice, prepare, Settings
+    from ik_service.extras.conformance.subject import CheckSettings, Choice, prepare
 
     checks = chosen_checks(options.only, options.gentle)
     if options.list:
         print(listing(checks))
         return 0
     choice = Choice(options.urdf, options.srdf, options.group, options.base_link, options.tip_link)
-    settings = Settings(
+    settings = CheckSettings(
         options.count,
         options.position_tolerance,
         options.orientation_tolerance,

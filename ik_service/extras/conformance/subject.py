@@ -25,14 +25,14 @@ from ik_service.exceptions import IkServiceError
 from ik_service.extras.conformance.answers import (
     COMPUTE_FK,
     COMPUTE_IK,
-    IkAnswer,
     NoAnswerError,
     NotSupportedError,
     offset,
+    ServerAnswer,
     SUCCESS,
 )
 from ik_service.extras.conformance.arm import TestedArm
-from ik_service.extras.conformance.connection import Connection
+from ik_service.extras.conformance.connection import ServerConnection
 from ik_service.kinematics.link_poses import link_poses
 from ik_service.robot import Robot
 from ik_service.ros.common.conversions import pose_from_matrix
@@ -45,7 +45,7 @@ Poses = Mapping[str, np.ndarray]  # (4, 4) T_root_link by name of the link
 
 
 @dataclass(frozen=True)
-class Settings:
+class CheckSettings:
     """Tolerances of solutions [m, rad], and whether world and arm may be changed and moved."""
 
     count: int = 100
@@ -61,8 +61,8 @@ class Subject:
     def __init__(
         self,
         arm: TestedArm,
-        connection: Connection,
-        settings: Settings,
+        connection: ServerConnection,
+        settings: CheckSettings,
         group_name: str,
         partial: bool = False,
     ) -> None:
@@ -128,10 +128,10 @@ class Subject:
 
     def ik(
         self, request: GetPositionIK.Request, asked: str, patience: float | None = None
-    ) -> IkAnswer:
+    ) -> ServerAnswer:
         """Ask ``compute_ik``, with a patience [s] of its own; NoAnswerError if none comes."""
         answer, seconds = self.connection.ask(GetPositionIK, COMPUTE_IK, request, asked, patience)
-        return IkAnswer.of(asked, answer, seconds)
+        return ServerAnswer.of(asked, answer, seconds)
 
     def fk(
         self, links: Sequence[str], posture: Posture | None, asked: str, frame: str = ''
@@ -145,7 +145,7 @@ class Subject:
 
     # Judgement
 
-    def reached(self, answer: IkAnswer, poses: Poses) -> tuple[Posture, float, float]:
+    def reached(self, answer: ServerAnswer, poses: Poses) -> tuple[Posture, float, float]:
         """Return posture and errors [m, rad] of a solution within limits at the poses."""
         found = self.inside_limits(answer)
         at = self.links_at(found)
@@ -170,7 +170,7 @@ class Subject:
         """Return whether a pose (4, 4) is another one, within the tolerances."""
         return self.close(*offset(T, T_wanted))
 
-    def inside_limits(self, answer: IkAnswer) -> Posture:
+    def inside_limits(self, answer: ServerAnswer) -> Posture:
         """Return the posture of an answer, which has to be a solution within the limits."""
         found = answer.positions()
         known = self.arm.robot.movable_joint_names
@@ -238,7 +238,7 @@ class Descriptions:
     partial: bool = False
 
 
-def find_descriptions(connection: Connection, group: str) -> Descriptions:
+def find_descriptions(connection: ServerConnection, group: str) -> Descriptions:
     """
     Return the description of the server's robot; raises NoDescriptionError.
 
@@ -266,7 +266,7 @@ def find_descriptions(connection: Connection, group: str) -> Descriptions:
     )
 
 
-def _from_parameters(connection: Connection, servers: Sequence[str], name: str) -> str:
+def _from_parameters(connection: ServerConnection, servers: Sequence[str], name: str) -> str:
     """Return the XML text that a parameter of the servers holds; empty where none does."""
     for server in servers:
         service = f'{server}/get_parameters'
@@ -284,7 +284,7 @@ def _from_parameters(connection: Connection, servers: Sequence[str], name: str) 
     return ''
 
 
-def _from_service(connection: Connection, group: str) -> str:
+def _from_service(connection: ServerConnection, group: str) -> str:
     kind = getattr(srv, 'GetGroupUrdf', None)  # other builds of moveit_msgs may lack it
     if kind is None or not connection.offers(kind, 'get_urdf'):
         return ''
@@ -295,7 +295,7 @@ def _from_service(connection: Connection, group: str) -> str:
     return str(answer.urdf_string) if answer.error_code.val == SUCCESS else ''
 
 
-def _from_topic(connection: Connection, topic: str, patience: float) -> str:
+def _from_topic(connection: ServerConnection, topic: str, patience: float) -> str:
     """Return the last text of a latched topic; empty where nobody publishes one in time."""
     texts: list[str] = []
     node = connection.node
@@ -329,7 +329,7 @@ class Choice:
 
 
 def prepare(
-    connection: Connection, choice: Choice, settings: Settings, first_patience: float
+    connection: ServerConnection, choice: Choice, settings: CheckSettings, first_patience: float
 ) -> tuple[Subject, str]:
     """
     Return the server with its robot and arm, and where the description comes from.
@@ -358,7 +358,7 @@ def prepare(
     )
 
 
-def _robot(connection: Connection, choice: Choice) -> tuple[Robot, str, bool]:
+def _robot(connection: ServerConnection, choice: Choice) -> tuple[Robot, str, bool]:
     """Return the robot, where it comes from, and whether other parts of it may be missing."""
     if choice.urdf is not None:
         return Robot.from_urdf(choice.urdf, srdf=choice.srdf), str(choice.urdf), False

@@ -35,7 +35,7 @@ _BOOLEAN = ('reached', 'free', 'position_reached', 'position_free')
 
 
 @dataclass(frozen=True)
-class Check:
+class MapCheck:
     """Sample of given-up targets searched for once more: tried, found, and of how many."""
 
     tried: int
@@ -168,8 +168,8 @@ def _read(numbers: Reader, attributes: dict[str, Any]) -> dict[str, Any]:
         'spec': ChainSpec.from_json(attributes['chain']),
         'base_link': attributes['base_link'],
         'tip_link': attributes['tip_link'],
-        'missed_positions': Check(**attributes['missed_positions']),
-        'missed_poses': Check(**attributes['missed_poses']),
+        'missed_positions': MapCheck(**attributes['missed_positions']),
+        'missed_poses': MapCheck(**attributes['missed_poses']),
         'searches': int(attributes['searches']),
         **{name: numbers(name) for name in _UNITS},
     }
@@ -239,8 +239,8 @@ class CapabilityMap:
     position_free: np.ndarray
     manipulability: np.ndarray
     limit_distance: np.ndarray
-    missed_positions: Check
-    missed_poses: Check
+    missed_positions: MapCheck
+    missed_poses: MapCheck
     searches: int
 
     def __post_init__(self) -> None:

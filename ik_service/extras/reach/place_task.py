@@ -125,7 +125,7 @@ class Estimate(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Task:
+class PlaceTask:
     """Arm, region, poses T_world_tip (K, 4, 4) and threads of a search, one a core for None."""
 
     arm: PlaceArm
@@ -133,7 +133,7 @@ class Task:
     poses: np.ndarray
     threads: int | None = None
 
-    def with_poses(self, chosen: np.ndarray) -> Task:
+    def with_poses(self, chosen: np.ndarray) -> PlaceTask:
         """Return the search for some of the poses."""
         return replace(self, poses=self.poses[chosen])
 
@@ -189,7 +189,7 @@ class Task:
 
 
 def solved_scores(
-    task: Task, places: np.ndarray, progress: Callable[[int, int], object] | None = None
+    task: PlaceTask, places: np.ndarray, progress: Callable[[int, int], object] | None = None
 ) -> BaseScores:
     """Return the scores of places (C, 4) by inverse kinematics of every pose from each."""
     size = max(1, _CHUNK // len(task.poses))

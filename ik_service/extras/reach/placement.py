@@ -16,7 +16,7 @@ from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.reach.capability import CapabilityMap
 from ik_service.extras.reach.inverse_map import BaseScores, InverseMap
-from ik_service.extras.reach.place_task import read_arm, solved_scores, Task
+from ik_service.extras.reach.place_task import PlaceTask, read_arm, solved_scores
 from ik_service.extras.reach.region import around, Region
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.kinematics.chain import KinematicChain
@@ -87,7 +87,7 @@ class Placement:
         return (int(self.reached.sum()) + self.quality) / (len(self.reached) + 1)
 
 
-def verify(task: Task, places: np.ndarray, q: np.ndarray | None = None) -> list[Placement]:
+def verify(task: PlaceTask, places: np.ndarray, q: np.ndarray | None = None) -> list[Placement]:
     """Placements of places (S, 4), with all searches, and those from ``q`` (S, K, n) [rad, m]."""
     size = max(1, _ROWS // len(task.poses))
     found: list[Placement] = []
@@ -102,7 +102,7 @@ def verify(task: Task, places: np.ndarray, q: np.ndarray | None = None) -> list[
     return found
 
 
-def _verified(task: Task, places: np.ndarray, starts: list[np.ndarray]) -> list[Placement]:
+def _verified(task: PlaceTask, places: np.ndarray, starts: list[np.ndarray]) -> list[Placement]:
     batch = task.solve(places)
     q, status = batch.q.copy(), batch.status.copy()
     errors = np.stack([batch.position_error, batch.orientation_error], axis=1)
@@ -133,7 +133,7 @@ def _verified(task: Task, places: np.ndarray, starts: list[np.ndarray]) -> list[
     ]  # fmt: skip
 
 
-def _qualities(task: Task, batch: IkBatchResult) -> np.ndarray:
+def _qualities(task: PlaceTask, batch: IkBatchResult) -> np.ndarray:
     """Return the quality of each answer (N,); −1 where its pose is not reached."""
     quality = np.full(len(batch.q), -1.0)
     quality[batch.success] = task.arm.measure.quality(batch.q[batch.success])
@@ -184,7 +184,7 @@ class Refined(NamedTuple):
     q: np.ndarray
 
 
-def refine(task: Task, places: np.ndarray, q: np.ndarray, steps: np.ndarray) -> Refined:
+def refine(task: PlaceTask, places: np.ndarray, q: np.ndarray, steps: np.ndarray) -> Refined:
     """Places (S, 4) moved to better ones by a pattern search from ``steps`` (4,) [m, rad]."""
     free = np.flatnonzero(task.region.upper > task.region.lower)
     scores, q = task.estimate(places, q.reshape(-1, q.shape[-1]))
@@ -198,7 +198,9 @@ def refine(task: Task, places: np.ndarray, q: np.ndarray, steps: np.ndarray) -> 
     return Refined(places, scores, q)
 
 
-def _neighbours(task: Task, places: np.ndarray, steps: np.ndarray, free: np.ndarray) -> np.ndarray:
+def _neighbours(
+    task: PlaceTask, places: np.ndarray, steps: np.ndarray, free: np.ndarray
+) -> np.ndarray:
     """Return the places a step to either side along each axis (S, 2 a, 4), inside the region."""
     moves = np.vstack([np.diag(steps)[free], -np.diag(steps)[free]])
     moved = task.region.bounded((places[:, None] + moves).reshape(-1, 4))
@@ -330,12 +332,12 @@ def search_places(
     elif not (isinstance(spacing, Real) and 0.0 < spacing < np.inf):
         raise ArgumentError('spacing', f'has to be a length above 0 [m], not {safe_repr(spacing)}')
     places = region.grid(spacing, headings)
-    task = Task(arm, region, transforms, threads)
+    task = PlaceTask(arm, region, transforms, threads)
     return _search(task, places, spacing, headings, best, progress)
 
 
 def _search(
-    task: Task,
+    task: PlaceTask,
     places: np.ndarray,
     spacing: float,
     headings: int,
@@ -369,7 +371,7 @@ def _search(
 
 
 def _shortlist(
-    task: Task, places: np.ndarray, scores: BaseScores, distance: float, count: int
+    task: PlaceTask, places: np.ndarray, scores: BaseScores, distance: float, count: int
 ) -> np.ndarray:
     """Return the best places of the grid that lie apart; of a map or of collisions, solved."""
     order = scores.order()

@@ -21,7 +21,7 @@ from ik_service.common.quoting import quote
 from ik_service.common.resources import urdf_path
 from ik_service.exceptions import ArgumentError, MissingExtraError
 from ik_service.extras.reach import capability_map, CapabilityMap, MapComparison
-from ik_service.extras.reach.capability import Check, check_map_place, MapMeans
+from ik_service.extras.reach.capability import check_map_place, MapCheck, MapMeans
 from ik_service.extras.reach.figures import arm_names, draw_comparison, draw_reach, share_colors
 from ik_service.extras.reach.grid import (
     chooses_orientation,
@@ -376,7 +376,7 @@ def _free_text(found: CapabilityMap) -> str:
     return f'free of collisions of the robot with itself: {", ".join(texts)}'
 
 
-def _missed_text(kind: str, check: Check, reached: int, searches: int) -> str:
+def _missed_text(kind: str, check: MapCheck, reached: int, searches: int) -> str:
     """Sentence about the targets that more searches reach."""
     if not check.given_up:
         return f'{kind}: all are reached'

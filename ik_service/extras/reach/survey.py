@@ -21,7 +21,7 @@ import numpy as np
 from ik_service.common.arguments import real_array, whole_number
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
-from ik_service.extras.reach.capability import CapabilityMap, Check
+from ik_service.extras.reach.capability import CapabilityMap, MapCheck
 from ik_service.extras.reach.grid import chain_orientations, cubic_axes, grid_positions
 from ik_service.extras.reach.postures import PostureMeasure
 from ik_service.extras.scale.chain_spec import ChainSpec
@@ -96,17 +96,17 @@ class Stages:
     def _tell(self, name: str, total: int, done: int, _count: int | None) -> None:
         cast('Callable', self.progress)(name, done, total)
 
-    def check(self, name: str, targets: BlockTargets, free: np.ndarray) -> Check:
+    def check(self, name: str, targets: BlockTargets, free: np.ndarray) -> MapCheck:
         """Search once more for some targets that were given up, of which (N,) are free."""
         given_up = ~free
         chosen = sample(given_up)
         if not len(chosen):
-            return Check(0, 0, 0)
+            return MapCheck(0, 0, 0)
         poses = np.concatenate([targets.block(i, i + 1) for i in chosen.tolist()])
         spec = self._spec(name, max(self.searches, THOROUGH_SEARCHES))
         store = self._solve(f'{name} again', ArrayTargets(poses), spec)
         found = int((store.read('status') == _SUCCESS).sum())
-        return Check(len(chosen), found, int(given_up.sum()))
+        return MapCheck(len(chosen), found, int(given_up.sum()))
 
 
 def sample(given_up: np.ndarray) -> np.ndarray:

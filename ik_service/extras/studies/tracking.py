@@ -203,7 +203,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CaseResult:
     """Tracks of a case: ``held`` while holding a pose, ``circle`` along the circle."""
 
     case: Case
@@ -263,7 +263,7 @@ def cases(engine: str | None) -> list[Case]:
     return [case for case in several if engine in (None, case.engine)]
 
 
-def _pursue(case: Case, arguments: Namespace) -> Outcome:
+def _pursue(case: Case, arguments: Namespace) -> CaseResult:
     chain, start = load_arm(case.arm), np.array(_START[case.arm])
     settings = {
         'velocity_scaling': arguments.velocity_scaling,
@@ -276,10 +276,10 @@ def _pursue(case: Case, arguments: Namespace) -> Outcome:
     held = tracking.hold(T_held)
     tracking.hold(T_start)
     circle = Circle(T_start, arguments.radius, arguments.duration)
-    return Outcome(case, held, tracking.follow(circle))
+    return CaseResult(case, held, tracking.follow(circle))
 
 
-def _print_summary(outcomes: Iterable[Outcome], arguments: Namespace) -> None:
+def _print_summary(outcomes: Iterable[CaseResult], arguments: Namespace) -> None:
     print(
         f'A pose held against gravity; then a circle of {2e3 * arguments.radius:g} mm diameter '
         f'(radius {1e3 * arguments.radius:g} mm)\nin {arguments.duration:g} s, a new target every '
@@ -299,7 +299,7 @@ def _print_summary(outcomes: Iterable[Outcome], arguments: Namespace) -> None:
         )
 
 
-def _curve(outcome: Outcome) -> Iterator[dict[str, object]]:
+def _curve(outcome: CaseResult) -> Iterator[dict[str, object]]:
     track = outcome.circle
     every = len(track.time) / track.time[-1] / _ROWS_A_SECOND
     shown = slice(None, None, max(1, round(every)))
@@ -317,7 +317,7 @@ def _curve(outcome: Outcome) -> Iterator[dict[str, object]]:
     )
 
 
-def _summary(outcome: Outcome) -> dict[str, object]:
+def _summary(outcome: CaseResult) -> dict[str, object]:
     held, circle = outcome.held, outcome.circle
     return {
         **outcome.case.columns,
@@ -333,7 +333,7 @@ def _rms(errors: np.ndarray) -> float:
     return float(np.sqrt(np.mean(np.square(errors))))
 
 
-def _draw(path: Path, outcomes: list[Outcome]) -> None:
+def _draw(path: Path, outcomes: list[CaseResult]) -> None:
     arms = list(dict.fromkeys(outcome.case.arm for outcome in outcomes))
     with figures.sheet(path, 11.0, 3.6 * len(arms)) as figure:
         grid = figure.subplots(len(arms), 2, squeeze=False, width_ratios=(1.0, 1.7))
@@ -343,7 +343,7 @@ def _draw(path: Path, outcomes: list[Outcome]) -> None:
             _draw_errors(right, arm, own)
 
 
-def _draw_paths(axes: Axes, arm: str, outcomes: list[Outcome]) -> None:
+def _draw_paths(axes: Axes, arm: str, outcomes: list[CaseResult]) -> None:
     """Draw the paths of the tip from above, their distances from the circle ten times as large."""
     target = outcomes[0].circle.target
     centre = (target.max(axis=0) + target.min(axis=0)) / 2
@@ -357,7 +357,7 @@ def _draw_paths(axes: Axes, arm: str, outcomes: list[Outcome]) -> None:
     )
 
 
-def _draw_errors(axes: Axes, arm: str, outcomes: list[Outcome]) -> None:
+def _draw_errors(axes: Axes, arm: str, outcomes: list[CaseResult]) -> None:
     for outcome, color in zip(outcomes, figures.PALETTE, strict=False):
         track = outcome.circle
         axes.plot(track.time, 1e3 * track.position_error, color=color, label=outcome.case.label)

@@ -17,7 +17,7 @@ from ik_service.arm.arm import Arm
 from ik_service.arm.group import ArmGroup
 from ik_service.arm.hands import Hand
 from ik_service.extras.viewer.link.path_link import Execution, ExecutionEnd, joint_motion, PathLink
-from ik_service.extras.viewer.link.target import Target
+from ik_service.extras.viewer.link.target import PageTarget
 from ik_service.extras.viewer.link.task_queue import Newest, TaskQueue
 from ik_service.extras.viewer.panel.joint_widgets import GripperButtons, home_state, state_choices
 from ik_service.extras.viewer.panel.measures import random_reachable_pose
@@ -37,7 +37,7 @@ class Motions:
 
     def __init__(
         self,
-        target: Target,
+        target: PageTarget,
         link: PathLink,
         tasks: TaskQueue,
         panel: Panel,

@@ -9,7 +9,7 @@ import viser
 
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.transforms import inverse_transform
-from ik_service.extras.viewer.link.target import Target
+from ik_service.extras.viewer.link.target import PageTarget
 from ik_service.extras.viewer.link.world_picture import WorldPicture
 from ik_service.extras.viewer.panel.measures import (
     joint_positions,
@@ -23,7 +23,7 @@ from ik_service.extras.viewer.panel.panel import ErrorHistory, Panel
 from ik_service.extras.viewer.panel.panel_html import Figures
 from ik_service.extras.viewer.panel.widgets import set_properties
 from ik_service.extras.viewer.scene.robot_view import RobotView
-from ik_service.extras.viewer.scene.scene import OnDrag, Poses, RobotScene, Trail
+from ik_service.extras.viewer.scene.scene import OnDrag, Poses, RobotScene, TipTrail
 
 _VISIBLE = 1e-3  # smallest visible difference of a joint from its command [rad] or [m]
 _COMMAND_TIMEOUT = 0.5  # age up to which a command is in force [s]
@@ -43,7 +43,7 @@ class RobotDisplay:
         self.measured = MeasuredState(view.arm)
         self.commanded = MeasuredState(view.arm)
         self._scene = RobotScene(server, view.arm.robot.links, view.parts, view.size, on_drag)
-        self._trail = Trail(step=0.004 * view.size)
+        self._trail = TipTrail(step=0.004 * view.size)
         self._errors = ErrorHistory()
         self._posture = self.measured.posture()
         self._poses: Poses = view.arm.link_poses(self._posture)
@@ -109,7 +109,7 @@ class RobotDisplay:
         self._trail.clear()
         self._trail_is_new = True
 
-    def draw(self, now: float, target: Target, panel: Panel) -> None:
+    def draw(self, now: float, target: PageTarget, panel: Panel) -> None:
         """Draw the present state."""
         q = self.joints()
         scene = self._scene
@@ -136,7 +136,9 @@ class RobotDisplay:
             self._trail_is_new = False
             scene.show_trail(self._trail, panel.trail_switch.value)
 
-    def refresh(self, now: float, target: Target, panel: Panel, solve: SolveReport | None) -> None:
+    def refresh(
+        self, now: float, target: PageTarget, panel: Panel, solve: SolveReport | None
+    ) -> None:
         """Show the live values in the panel, with the node's last solve; None without any."""
         self._trail_is_new = True  # its switch may have been used
         q = self.joints()
@@ -168,7 +170,7 @@ class RobotDisplay:
         preview.visible = panel.sliders.is_held(now)
 
     def _draw_target(
-        self, target: Target, tip: np.ndarray, T_root_base: np.ndarray, now: float
+        self, target: PageTarget, tip: np.ndarray, T_root_base: np.ndarray, now: float
     ) -> None:
         if target.pose is None:
             self._scene.place_gizmo(tip)
@@ -188,7 +190,7 @@ class RobotDisplay:
         self,
         now: float,
         q: np.ndarray,
-        target: Target,
+        target: PageTarget,
         weights: tuple[float, ...],
         solve: SolveReport | None,
     ) -> Figures:

@@ -22,7 +22,7 @@ from ik_service.exceptions import IkServiceError
 from ik_service.extras.viewer.link.node_monitor import NodeMonitor
 from ik_service.extras.viewer.link.path_link import message_of, PathLink, refusal_of
 from ik_service.extras.viewer.link.remote_parameters import Field, Value
-from ik_service.extras.viewer.link.target import Target
+from ik_service.extras.viewer.link.target import PageTarget
 from ik_service.extras.viewer.link.task_queue import Reader, TaskQueue
 from ik_service.extras.viewer.link.viewer_node import MAKE_REACH, RATE, REACH, ROBOT, ViewerNode
 from ik_service.extras.viewer.link.world_picture import NO_WORLD, read_world_picture, WorldPicture
@@ -70,7 +70,7 @@ class Viewer:
         self._reach = Reach(
             server, self._panel, self._tasks, self._warn, settings[REACH], settings[MAKE_REACH]
         )
-        self._target = Target()
+        self._target = PageTarget()
         self._monitor = NodeMonitor(
             node,
             self._tasks,

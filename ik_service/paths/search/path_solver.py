@@ -24,9 +24,9 @@ from ik_service.paths.search.result import PathEnd, PathResult, PathStatus, Reco
 from ik_service.paths.search.search import (
     free_starts,
     joined,
-    Outcome,
     PathSearch,
     Reconfigurations,
+    SearchResult,
     starts_from,
 )
 from ik_service.paths.search.smoothing import smoothed
@@ -334,11 +334,11 @@ class _PathSolver:
         problem.project(path, problem.targets[: len(path)], _POLISH * problem.max_step)
         return path, end, outcome.rows
 
-    def _outcome(self, trunk: Beam, goal: np.ndarray | None) -> Outcome:
+    def _outcome(self, trunk: Beam, goal: np.ndarray | None) -> SearchResult:
         """Search without a jump to any end, or to the one given."""
         if goal is None:
             beam = self._search.run(trunk)
-            return Outcome(beam, beam.path())
+            return SearchResult(beam, beam.path())
         count = len(self._problem.targets)
         back = self._problem.reversed(count - 1)
         ends = starts_from(back, goal)
@@ -349,12 +349,12 @@ class _PathSolver:
                 break
             path = joined(forth, returning.widened(Beam(back, ends, np.zeros(len(ends))), width))
             if path is not None:
-                return Outcome(forth, path)
+                return SearchResult(forth, path)
         path = forth.path()
         apart = len(path) == count
-        return Outcome(forth, path[:-1] if apart else path, apart)
+        return SearchResult(forth, path[:-1] if apart else path, apart)
 
-    def _ending(self, outcome: Outcome) -> PathEnd:
+    def _ending(self, outcome: SearchResult) -> PathEnd:
         """Return where the path ends, and why."""
         problem, row = self._problem, len(outcome.path)
         if row == len(problem.targets):

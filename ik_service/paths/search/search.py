@@ -125,7 +125,7 @@ _PASSED = 10
 
 
 @dataclass
-class Outcome:
+class SearchResult:
     """
     Outcome of a search: its beam and longest path.
 
@@ -350,7 +350,7 @@ class Reconfigurations:
         self._candidates = candidates
         self._rows = np.flatnonzero(allowed)
 
-    def lengthened(self, outcome: Outcome, goal: np.ndarray | None) -> Outcome:
+    def lengthened(self, outcome: SearchResult, goal: np.ndarray | None) -> SearchResult:
         """
         Return a path that goes on with the fewest reconfigurations.
 
@@ -366,7 +366,7 @@ class Reconfigurations:
                 found = linked(beam, back, count - 1, self._between(first, len(beam)), math.inf)
                 if found is not None:
                     path, row = found
-                    return self._moved(Outcome(beam, path, rows=(*rows, row)))
+                    return self._moved(SearchResult(beam, path, rows=(*rows, row)))
             longer = None if len(beam) == count else self._longer(beam, first)
             if longer is None:
                 break
@@ -375,7 +375,7 @@ class Reconfigurations:
         apart = goal is not None and len(beam) == count
         path = beam.path()[: count - apart]
         return self._moved(
-            Outcome(beam, path, apart, tuple(row for row in rows if row < len(path)))
+            SearchResult(beam, path, apart, tuple(row for row in rows if row < len(path)))
         )
 
     def _returning(self, goal: np.ndarray) -> Beam | None:
@@ -404,7 +404,7 @@ class Reconfigurations:
         longer = PathSearch(self._problem, self._candidates).run(trunk)
         return (longer, rows[-1]) if len(longer) > len(beam) else None
 
-    def _moved(self, outcome: Outcome) -> Outcome:
+    def _moved(self, outcome: SearchResult) -> SearchResult:
         """Return the path with each reconfiguration where the path is cheapest, the last first."""
         beam, path, rows = outcome.beam, outcome.path, list(outcome.rows)
         for k in reversed(range(len(rows))):
@@ -417,4 +417,4 @@ class Reconfigurations:
             if found is not None:
                 earlier, rows[k] = found
                 path = np.concatenate([earlier, path[late + 1 :]])
-        return Outcome(beam, path, outcome.apart, tuple(rows))
+        return SearchResult(beam, path, outcome.apart, tuple(rows))

@@ -138,7 +138,7 @@ class ServiceFailedError(IkServiceError):
 
 
 @dataclass(frozen=True)
-class IkAnswer:
+class DemoAnswer:
     """
     Answer of ``compute_ik``.
 
@@ -157,7 +157,7 @@ class IkAnswer:
 
 
 @dataclass(frozen=True)
-class ArmState:
+class SeenState:
     """
     State of the arm from ``joint_states``.
 
@@ -199,7 +199,7 @@ class DemoClient:
         self._pause = self._node.create_publisher(String, PAUSE_TOPIC, DESCRIPTION_QOS)
         self._node.create_service(Trigger, RESUME_SERVICE, self._on_resume)
         self._arrival = threading.Condition()
-        self._state: ArmState | None = None
+        self._state: SeenState | None = None
         self._measured = False  # whether joint states arrive at the node
         self._node.create_subscription(
             JointState, 'joint_states', self._on_state, qos_profile_sensor_data
@@ -227,7 +227,7 @@ class DemoClient:
             and self._state is not None
         )
 
-    def solve(self, T_base_tip: np.ndarray) -> IkAnswer:
+    def solve(self, T_base_tip: np.ndarray) -> DemoAnswer:
         """Ask ``compute_ik`` for the joint values of T_base_tip; raises ServiceFailedError."""
         request = GetPositionIK.Request()
         request.ik_request.ik_link_name = self._tip_link
@@ -237,7 +237,7 @@ class DemoClient:
         answer = self._call(self._ik, request)
         seconds = time.perf_counter() - start
         state = answer.solution.joint_state
-        return IkAnswer(
+        return DemoAnswer(
             success=answer.error_code.val == ErrorCode.SUCCESS,
             code=answer.error_code.val,
             message=getattr(answer.error_code, 'message', ''),
@@ -279,7 +279,7 @@ class DemoClient:
         """Say why the demo is paused; an empty reason when it goes on."""
         self._pause.publish(String(data=reason))
 
-    def next_state(self) -> ArmState:
+    def next_state(self) -> SeenState:
         """Wait for the next joint state and return it; raises ServiceFailedError if none comes."""
         before = self._state
 
@@ -312,7 +312,7 @@ class DemoClient:
 
     def _on_state(self, message: JointState) -> None:
         with self._arrival:
-            self._state = ArmState(
+            self._state = SeenState(
                 positions=dict(zip(message.name, message.position, strict=True)),
                 speed=max((abs(speed) for speed in message.velocity), default=math.inf),
             )

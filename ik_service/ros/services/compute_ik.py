@@ -48,7 +48,7 @@ _CODES = {
 _WITH_CLOSEST = ErrorCode.NO_IK_SOLUTION, ErrorCode.TIMED_OUT
 
 
-class Outcome(NamedTuple):
+class SolvedRequest(NamedTuple):
     """
     Outcome of a request.
 
@@ -79,7 +79,7 @@ def outcome_of(
     posture: np.ndarray,
     notes: str,
     outside: list[str],
-) -> Outcome:
+) -> SolvedRequest:
     """Return the outcome of a solve; the posture (m,) becomes that of the solution."""
     code, name = code_of(result.status), chosen.solver.name
     told = result.success or (code in _WITH_CLOSEST and bool(np.isfinite(result.q).all()))
@@ -89,7 +89,7 @@ def outcome_of(
         outside += bring_inside(arm, chosen, posture)  # measured outside their limits
     if outside:
         notes += f'; brought inside their limits: {", ".join(outside)}'
-    return Outcome(code, result.reason + notes, posture if told else None, result, name)
+    return SolvedRequest(code, result.reason + notes, posture if told else None, result, name)
 
 
 class ChainStart(NamedTuple):
@@ -206,7 +206,7 @@ class IkHandler(ServiceHandler):
         try:
             outcome = self.outcome(request.ik_request, require_arm(measured))
         except Exception as error:
-            outcome = Outcome(*self._code_and_message(error))
+            outcome = SolvedRequest(*self._code_and_message(error))
         solve = None
         if outcome.result is not None:
             now = self._clock.now()
@@ -222,7 +222,7 @@ class IkHandler(ServiceHandler):
         request: PositionIKRequest,
         measured: MeasuredState,
         goals: list[PoseGoal] | None = None,
-    ) -> Outcome:
+    ) -> SolvedRequest:
         """Return the outcome of a request; raises RequestError where it has none as it stands."""
         arm = measured.arm
         group = group_of(arm, request.group_name)
@@ -263,7 +263,7 @@ class IkHandler(ServiceHandler):
         goals: list[PoseGoal],
         group: ArmGroup,
         measured: MeasuredState,
-    ) -> Outcome:
+    ) -> SolvedRequest:
         """Answer a request with several poses, or with constraints on links."""
         check_whole(goals, self.settings)
         arm = measured.arm

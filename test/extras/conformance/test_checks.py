@@ -28,7 +28,7 @@ from ik_service.extras.conformance.arm import TestedArm
 from ik_service.extras.conformance.check import Verdict
 from ik_service.extras.conformance.checks import collisions, lines
 from ik_service.extras.conformance.run import CHECKS, run_checks
-from ik_service.extras.conformance.subject import Settings, Subject
+from ik_service.extras.conformance.subject import CheckSettings, Subject
 from ik_service.ros.common.errors import ErrorCode
 
 pytestmark = pytest.mark.dds
@@ -396,7 +396,7 @@ class TestSeveralTips:
             server.defect = always_solved
             arm = TestedArm.of(robot, 'both', '', '')
             assert arm.tips == ('left', 'right')
-            yield Subject(arm, connection, Settings(count=5), 'both')
+            yield Subject(arm, connection, CheckSettings(count=5), 'both')
 
     def test_poses_that_are_not_met_together_and_sizes_that_differ_are_found(self, subject):
         require(subject, 'several-tips several-tips-apart sizes-differ frame-fixed-link', '')

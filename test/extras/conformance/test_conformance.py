@@ -31,7 +31,7 @@ from ik_service.extras.conformance.report import (
     write_junit,
 )
 from ik_service.extras.conformance.run import CHECKS, chosen_checks, run_checks, UnknownCheckError
-from ik_service.extras.conformance.subject import Choice, GroupNeededError, prepare, Settings
+from ik_service.extras.conformance.subject import CheckSettings, Choice, GroupNeededError, prepare
 from ik_service.ros.common.errors import ErrorCode
 
 PROGRAM = 'ik_service.cli.programs'
@@ -216,7 +216,7 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path):
         write_junit(tmp_path / 'absent' / 'report.xml', OUTCOMES, ABOUT)
 
 
-SETTINGS = Settings(count=5)
+SETTINGS = CheckSettings(count=5)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from support.reach_maps import made_map
 from support.robots import GANTRY
 
-from ik_service.extras.reach.capability import Check
+from ik_service.extras.reach.capability import MapCheck
 from ik_service.extras.reach.survey import SAMPLE, sample
 
 pytest.importorskip('zarr', reason='zarr is not installed (extra scale)')
@@ -23,10 +23,10 @@ from ik_service.extras.reach import CapabilityMap
 
 
 def test_number_of_missed_targets_estimated_from_a_sample():
-    assert Check(tried=100, found=2, given_up=1000).missed == pytest.approx(20.0)
-    assert Check(tried=100, found=0, given_up=1000).missed == pytest.approx(30.0)
-    assert Check(tried=100, found=0, given_up=100).missed == 0.0
-    assert Check(tried=0, found=0, given_up=0).missed == 0.0
+    assert MapCheck(tried=100, found=2, given_up=1000).missed == pytest.approx(20.0)
+    assert MapCheck(tried=100, found=0, given_up=1000).missed == pytest.approx(30.0)
+    assert MapCheck(tried=100, found=0, given_up=100).missed == 0.0
+    assert MapCheck(tried=0, found=0, given_up=0).missed == 0.0
 
 
 def test_samples_are_of_those_given_up_and_spread_over_all_of_them():

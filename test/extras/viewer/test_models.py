@@ -9,7 +9,7 @@ from support.solids import binary, DATA, document, text
 
 from ik_service import Robot
 from ik_service.extras.viewer.scene import meshes
-from ik_service.extras.viewer.scene.meshes import Mesh, MeshError, MeshLoader, read_mesh
+from ik_service.extras.viewer.scene.meshes import DrawnMesh, MeshError, MeshLoader, read_mesh
 from ik_service.extras.viewer.scene.parts import (
     collision_parts,
     read_visuals,
@@ -24,8 +24,8 @@ pytest.importorskip('viser', reason="viser comes with the extra 'viewer'")
 
 from ik_service.common.transforms import rigid_transform
 from ik_service.extras.viewer.scene.models import ArmModel, GHOST, WorldModel
-from ik_service.extras.viewer.scene.parts import Part
-from ik_service.extras.viewer.scene.scene import Trail
+from ik_service.extras.viewer.scene.parts import DrawnPart
+from ik_service.extras.viewer.scene.scene import TipTrail
 
 trimesh = pytest.importorskip('trimesh', reason='trimesh comes with the extra viewer')
 
@@ -308,7 +308,7 @@ def test_collision_shapes_are_parts_without_what_is_faulty_or_has_no_extent():
     parts = collision_parts(robot, MeshLoader(None, warnings.append))
     assert [(part.link, type(part.geometry)) for part in parts] == [
         ('b', Sphere),
-        ('b', Mesh),
+        ('b', DrawnMesh),
         ('b', Box),
     ]
     assert len(warnings) == 1
@@ -317,7 +317,7 @@ def test_collision_shapes_are_parts_without_what_is_faulty_or_has_no_extent():
 def test_a_capsule_is_drawn_as_triangles():
     capsule = '<visual><geometry><capsule radius="0.1" length="0.5"/></geometry></visual>'
     (part,) = robot_parts(*read(capsule), MeshLoader(None, print))
-    assert isinstance(part.geometry, Mesh)
+    assert isinstance(part.geometry, DrawnMesh)
     np.testing.assert_allclose(np.ptp(part.geometry.vertices, axis=0), [0.2, 0.2, 0.7], atol=1e-6)
 
 
@@ -344,7 +344,7 @@ def test_a_bone_of_the_skeleton_ends_at_the_joint():
     assert np.isclose(np.linalg.det(R), 1.0)
 
 
-FACE = Mesh(np.eye(3, dtype=np.float32), np.array([[0, 1, 2]], dtype=np.uint32))
+FACE = DrawnMesh(np.eye(3, dtype=np.float32), np.array([[0, 1, 2]], dtype=np.uint32))
 
 
 @pytest.fixture
@@ -356,7 +356,7 @@ def parts():
     geometries = (Box((1.0, 2.0, 3.0)), Cylinder(0.1, 0.4), Sphere(0.2), FACE)
     links = ('base', 'base', 'arm/upper', 'arm/upper')
     return [
-        Part(link, geometry, np.eye(4), (1.0, 0.5, 0.0))
+        DrawnPart(link, geometry, np.eye(4), (1.0, 0.5, 0.0))
         for link, geometry in zip(links, geometries, strict=True)
     ]
 
@@ -417,7 +417,7 @@ GREEN = (0.0, 1.0, 0.0)
 
 
 def part(link, geometry, x=0.0, color=GREEN):
-    return Part(link, geometry, rigid_transform(None, (x, 0, 0)), color)
+    return DrawnPart(link, geometry, rigid_transform(None, (x, 0, 0)), color)
 
 
 def test_attached_parts_move_with_their_links(scene):
@@ -438,7 +438,7 @@ def test_colours_and_poses_change_in_place_and_shapes_are_exchanged(scene):
     parts = [part('base', FACE), part('base', Box((1, 2, 3))), part('base', Sphere(0.1))]
     world.show(parts, POSES)
     nodes = [scene.get_handle_by_name(f'/world/{i}') for i in range(3)]
-    moved = part('base', Mesh(FACE.vertices.copy(), FACE.faces), 5.0, RED)
+    moved = part('base', DrawnMesh(FACE.vertices.copy(), FACE.faces), 5.0, RED)
     world.show([moved, part('base', Sphere(0.2))], POSES)
     assert scene.get_handle_by_name('/world/0') is nodes[0]
     assert nodes[0].color == (255, 0, 0)
@@ -460,7 +460,7 @@ def test_parts_of_links_that_the_robot_does_not_have_are_not_shown(scene):
 
 
 def test_segments_have_a_least_length_and_the_oldest_are_dropped():
-    trail = Trail(length=3, step=0.09)
+    trail = TipTrail(length=3, step=0.09)
     assert trail.segments().shape == (0, 2, 3)
     assert trail.add(np.zeros(3))
     assert not trail.add(np.array([0.05, 0.0, 0.0]))

@@ -15,7 +15,7 @@ from ik_service.arm.arm import Arm, ArmSettings
 from ik_service.arm.hands import Hand
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.extras.viewer.link.path_link import ExecutionEnd, joint_motion
-from ik_service.extras.viewer.link.target import Target
+from ik_service.extras.viewer.link.target import PageTarget
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.motions import (
     CLOSE,
@@ -53,7 +53,7 @@ class Page:
     def __init__(self, arm=None):
         self.arm = arm or panda_arm()
         self.q = self.arm.chain.mid_range()
-        self.link, self.tasks, self.target = Link(), TaskQueue(_raise), Target()
+        self.link, self.tasks, self.target = Link(), TaskQueue(_raise), PageTarget()
         self.refusals, self.shown, self.offered, self.previews = [], [], [], []
         self.now = 100.0
         self.refreshed = 0

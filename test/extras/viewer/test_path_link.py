@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from ik_service.extras.viewer.link.target import Target
+from ik_service.extras.viewer.link.target import PageTarget
 from ik_service.extras.viewer.link.task_queue import LimitedLog, TaskQueue
 
 pytest.importorskip('moveit_msgs', reason='moveit_msgs is needed for its types')
@@ -225,7 +225,7 @@ def pose(x):
 
 @pytest.fixture
 def target():
-    return Target()
+    return PageTarget()
 
 
 def test_without_a_target_there_is_nothing_to_do(target):

@@ -26,16 +26,16 @@ from support.ros.servers import panda_arm
 
 from ik_service.exceptions import TrajectoryError
 from ik_service.extras.viewer.link.path_link import PathAnswer, PathSettings
-from ik_service.extras.viewer.link.target import Target
+from ik_service.extras.viewer.link.target import PageTarget
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.panel.panel_html import Level
 from ik_service.extras.viewer.path.path_state import path_text, PathState, percentage
-from ik_service.extras.viewer.path.paths import PathForm, Paths, Playback
+from ik_service.extras.viewer.path.paths import PathForm, Paths, PreviewPlayback
 from ik_service.extras.viewer.path.preview import make_preview
 
 
 def test_it_runs_to_the_end_and_begins_anew_from_there():
-    playback = Playback()
+    playback = PreviewPlayback()
     playback.load(2.0)
     playback.toggle(now=10.0)
     playback.step(now=11.5)
@@ -47,7 +47,7 @@ def test_it_runs_to_the_end_and_begins_anew_from_there():
 
 
 def test_seeking_stops_it_within_the_motion():
-    playback = Playback()
+    playback = PreviewPlayback()
     playback.load(2.0)
     playback.toggle(now=10.0)
     playback.seek(5.0)
@@ -65,7 +65,7 @@ class Page:
         self.arm = panda_arm()
         self.chain = self.arm.chain
         self.q = self.chain.mid_range()
-        self.link, self.tasks, self.target = FakeLink(), TaskQueue(_raise), Target()
+        self.link, self.tasks, self.target = FakeLink(), TaskQueue(_raise), PageTarget()
         self.form = SimpleNamespace(settings=SETTINGS, show=lambda state: None)
         self.refusals, self.shown, self.ghosts, self.now = [], [], [], 100.0
         motions = SimpleNamespace(go_to_pose=self.target.set, drop=self.target.clear)

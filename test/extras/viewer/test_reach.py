@@ -15,7 +15,7 @@ from support.page.client import serving
 from support.reach_maps import one_joint_map, one_joint_urdf
 
 from ik_service.exceptions import ArgumentError
-from ik_service.extras.viewer.link.target import Target
+from ik_service.extras.viewer.link.target import PageTarget
 from ik_service.extras.viewer.link.task_queue import TaskQueue
 from ik_service.extras.viewer.panel.panel import Actions, Panel
 from ik_service.extras.viewer.reach.placements import MOST_PLACES, Placements, read_places
@@ -32,7 +32,7 @@ class Page:
 
     def __init__(self, server):
         self.log, self.clouds, self.now = [], [], 0.0
-        self.tasks, self.target = TaskQueue(_raise), Target()
+        self.tasks, self.target = TaskQueue(_raise), PageTarget()
         self.T_root_base = np.eye(4)
         self.display = SimpleNamespace(
             root_from_base=lambda: self.T_root_base, tip_pose=lambda: np.eye(4)

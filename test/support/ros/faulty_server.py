@@ -32,9 +32,9 @@ from support.ros.servers import panda_arm, Server, TIP
 
 from ik_service.extras.conformance.arm import TestedArm
 from ik_service.extras.conformance.check import Verdict
-from ik_service.extras.conformance.connection import Connection
+from ik_service.extras.conformance.connection import ServerConnection
 from ik_service.extras.conformance.run import CHECKS
-from ik_service.extras.conformance.subject import Settings, Subject
+from ik_service.extras.conformance.subject import CheckSettings, Subject
 from ik_service.extras.planning.ros.capability import PlanHandler, PlannersHandler
 from ik_service.extras.planning.ros.request_planner import RequestPlanner
 from ik_service.motion.settings import FollowerSettings
@@ -288,7 +288,7 @@ def _with_defect(defect, answer, request, response):
 
 @contextmanager
 def faulty_server(context, arm, patience, namespace=None):
-    """A :class:`FaultyServer` and a :class:`Connection` to it, both of which spin."""
+    """A :class:`FaultyServer` and a :class:`ServerConnection` to it, both of which spin."""
     namespace = namespace or f'/faulty_{next(_numbers)}'
     server = FaultyServer(context, arm, namespace)
     client = rclpy.create_node('conformance_client', context=context, namespace=namespace)
@@ -308,7 +308,7 @@ def faulty_server(context, arm, patience, namespace=None):
     for thread in threads:
         thread.start()
     try:
-        yield server, Connection(client, patience)
+        yield server, ServerConnection(client, patience)
     finally:
         ended.set()
         for thread in threads:
@@ -324,7 +324,7 @@ def panda_subject(context, patience=60.0, **settings):
     """A :class:`FaultyServer`, and what asks it about the Panda."""
     with faulty_server(context, panda_arm(), patience) as (server, connection):
         arm = TestedArm.of(arm_of('panda').robot, '', '', TIP)
-        yield server, Subject(arm, connection, Settings(**settings), '')
+        yield server, Subject(arm, connection, CheckSettings(**settings), '')
 
 
 def checks_of(section):

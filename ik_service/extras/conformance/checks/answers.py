@@ -13,8 +13,8 @@ from ik_service.common.transforms import inverse_transform, rigid_transform
 from ik_service.extras.conformance.answers import (
     CheckFailedError,
     HAS_MESSAGE,
-    IkAnswer,
     NotSupportedError,
+    ServerAnswer,
 )
 from ik_service.extras.conformance.check import Section
 from ik_service.extras.conformance.checks.forward import answered_poses
@@ -176,10 +176,10 @@ def unreachable_request(subject: Subject) -> GetPositionIK.Request:
     return subject.request(dict.fromkeys(subject.arm.tips, far), seed)
 
 
-def _spoilt(subject: Subject) -> list[IkAnswer]:
+def _spoilt(subject: Subject) -> list[ServerAnswer]:
     """Return the answers to poses with a number that is none."""
 
-    def ask() -> list[IkAnswer]:
+    def ask() -> list[ServerAnswer]:
         found = []
         for part, axes in (('position', 'xyz'), ('orientation', 'xyzw')):
             for axis in axes:

@@ -19,9 +19,9 @@ from ik_service.extras.conformance.answers import (
     CheckFailedError,
     COLLISION_OBJECT,
     GET_SCENE,
-    IkAnswer,
     moveit_type,
     NotSupportedError,
+    ServerAnswer,
     STATE_VALIDITY,
 )
 from ik_service.extras.conformance.check import Section
@@ -188,8 +188,8 @@ def _box(subject: Subject, centre: list[float], size: float) -> Iterator[Callabl
 
 
 def _until(
-    subject: Subject, seed: Posture, asked: str, wanted: Callable[[IkAnswer], bool]
-) -> IkAnswer:
+    subject: Subject, seed: Posture, asked: str, wanted: Callable[[ServerAnswer], bool]
+) -> ServerAnswer:
     """Ask until the answer is the wanted one, or the patience is over; return the last."""
     deadline = time.monotonic() + subject.connection.patience
     while True:
@@ -199,7 +199,7 @@ def _until(
         time.sleep(_PAUSE)
 
 
-def _avoiding(subject: Subject, seed: Posture, asked: str) -> IkAnswer:
+def _avoiding(subject: Subject, seed: Posture, asked: str) -> ServerAnswer:
     """Ask for the pose of a seed, free of collisions."""
     request = subject.request(subject.tips_at(seed), seed)
     request.ik_request.avoid_collisions = True
@@ -221,7 +221,7 @@ def random_states(subject: Subject) -> tuple[list[Posture], list[Posture]]:
     return subject.once('states', ask)
 
 
-def _require_valid(subject: Subject, posture: Posture, answer: IkAnswer) -> None:
+def _require_valid(subject: Subject, posture: Posture, answer: ServerAnswer) -> None:
     if not ask_validity(subject, posture, 'check_state_validity of a solution').valid:
         raise answer.fail('a posture that check_state_validity calls valid', 'SUCCESS, not valid')
 

@@ -11,8 +11,8 @@ import numpy as np
 from ik_service.extras.conformance.answers import (
     CheckFailedError,
     COMPUTE_IK,
-    IkAnswer,
     NoAnswerError,
+    ServerAnswer,
 )
 from ik_service.extras.conformance.check import Check, Section
 from ik_service.extras.conformance.subject import Subject
@@ -85,7 +85,7 @@ def _clients(clients: int, subject: Subject) -> str:
         came = f'{len(found)} answers'
         raise NoAnswerError(text, came, f'{count} answers')
     for request, answer, seconds in found:
-        subject.reached(IkAnswer.of(text, answer, seconds), poses[id(request)])
+        subject.reached(ServerAnswer.of(text, answer, seconds), poses[id(request)])
     times = np.array([seconds for _, _, seconds in found]) * 1e3
     return f'median {np.median(times):.2f} ms, 99 % within {np.percentile(times, 99):.2f} ms'
 
@@ -103,7 +103,7 @@ for _count in _CLIENTS:
     )
 
 
-def _short(answer: IkAnswer) -> None:
+def _short(answer: ServerAnswer) -> None:
     if len(answer.message) > _LONGEST:
         came = f'a message of {len(answer.message):,} characters'
         raise answer.fail(f'a message of at most {_LONGEST:,} characters', came)

@@ -14,9 +14,9 @@ from ik_service.extras.conformance.answers import (
     CheckFailedError,
     code_name,
     COMPUTE_FK,
-    IkAnswer,
     NotSupportedError,
     offset,
+    ServerAnswer,
 )
 from ik_service.extras.conformance.check import Section
 from ik_service.extras.conformance.checks.forward import answered_poses
@@ -172,7 +172,7 @@ def _seed_outside(subject: Subject) -> str:
 def _no_seed(subject: Subject) -> str:
     """Without a seed, whatever is_diff says, the solution starts from the present state."""
     for is_diff in (True, False):
-        solved: Sequence[IkAnswer] = ()
+        solved: Sequence[ServerAnswer] = ()
         for goal in subject.postures(5, 'no seed'):
             poses = subject.tips_at(goal)
             request = subject.request(poses)
@@ -188,10 +188,10 @@ def _no_seed(subject: Subject) -> str:
     return 'solved'
 
 
-def _asked_far(subject: Subject) -> list[tuple[IkAnswer, Poses]]:
+def _asked_far(subject: Subject) -> list[tuple[ServerAnswer, Poses]]:
     """Ask for random reachable poses from random seeds; the answers with their poses."""
 
-    def ask() -> list[tuple[IkAnswer, Poses]]:
+    def ask() -> list[tuple[ServerAnswer, Poses]]:
         found = []
         count = subject.settings.count
         seeds = subject.postures(count, 'seeds')
@@ -215,7 +215,7 @@ def _same_as_fk(subject: Subject, posture: Posture, poses: Poses) -> None:
             raise CheckFailedError(asked, came, 'the pose that compute_ik was asked for')
 
 
-def _apart(first: IkAnswer, second: IkAnswer) -> str:
+def _apart(first: ServerAnswer, second: ServerAnswer) -> str:
     a, b = first.positions(), second.positions()
     if a.keys() != b.keys():
         return 'with other joints'
@@ -268,10 +268,10 @@ def _time_code(subject: Subject) -> str:
     return shortly(subject).refused(Code.TIMED_OUT)
 
 
-def _cut_short(subject: Subject) -> IkAnswer:
+def _cut_short(subject: Subject) -> ServerAnswer:
     """Return the answer to a reachable pose whose search was cut short by its time-out."""
 
-    def ask() -> IkAnswer | None:
+    def ask() -> ServerAnswer | None:
         seeds = subject.postures(_TRIES, 'cut seeds')
         for goal, seed in zip(subject.postures(_TRIES, 'cut'), seeds, strict=True):
             request = subject.request(subject.tips_at(goal), seed)
@@ -287,10 +287,10 @@ def _cut_short(subject: Subject) -> IkAnswer:
     return found
 
 
-def _searched_shortly(subject: Subject) -> IkAnswer:
+def _searched_shortly(subject: Subject) -> ServerAnswer:
     """Return the answer to the pose that is searched for in vain, in a part of a second."""
 
-    def ask() -> IkAnswer:
+    def ask() -> ServerAnswer:
         _, poses = _searched_long(subject)
         request = subject.request(poses, subject.postures(1, 'time')[0])
         request.ik_request.timeout = Duration(nanosec=int(_SHORT * 1e9))
@@ -299,17 +299,17 @@ def _searched_shortly(subject: Subject) -> IkAnswer:
     return subject.once('searched shortly', ask)
 
 
-def _searched_long(subject: Subject) -> tuple[IkAnswer, Poses]:
+def _searched_long(subject: Subject) -> tuple[ServerAnswer, Poses]:
     found = _searched(subject)
     if found is None:
         raise NotSupportedError(_UNSEEN)
     return found
 
 
-def _searched(subject: Subject) -> tuple[IkAnswer, Poses] | None:
+def _searched(subject: Subject) -> tuple[ServerAnswer, Poses] | None:
     """Return the answer to a pose that was searched for until the time was over, and the pose."""
 
-    def ask() -> tuple[IkAnswer, Poses] | None:
+    def ask() -> tuple[ServerAnswer, Poses] | None:
         for poses in _hopeless(subject):
             request = subject.request(poses, subject.postures(1, 'time')[0], seconds=_LONG)
             answer = subject.ik(request, f'a pose that is searched for in vain, for {_LONG} s')

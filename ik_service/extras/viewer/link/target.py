@@ -9,7 +9,7 @@ import numpy as np
 _DRAG_TIMEOUT = 1.0  # after the last message of a drag, whose end may have been lost [s]
 
 
-class Target:
+class PageTarget:
     """Target T_base_tip (4, 4) [m] as the page knows it, or None. To be used from one thread."""
 
     def __init__(self) -> None:

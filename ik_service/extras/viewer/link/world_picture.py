@@ -9,8 +9,8 @@ import numpy as np
 from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_service.exceptions import IkServiceError
-from ik_service.extras.viewer.scene.meshes import Mesh
-from ik_service.extras.viewer.scene.parts import Part
+from ik_service.extras.viewer.scene.meshes import DrawnMesh
+from ik_service.extras.viewer.scene.parts import DrawnPart
 from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.markers.world_markers import ATTACHED, CONTACTS, LINKS, OBJECTS, REMARKS
@@ -27,7 +27,7 @@ class WorldPictureError(IkServiceError):
 class WorldPicture:
     """World and collisions as the node knows them; objects of the world are parts of the root."""
 
-    parts: tuple[Part, ...] = ()
+    parts: tuple[DrawnPart, ...] = ()
     colliding_links: frozenset[str] = frozenset()
     contacts: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ def read_world_picture(array: MarkerArray) -> WorldPicture:
     )
 
 
-def _part(marker: Marker) -> Part:
+def _part(marker: Marker) -> DrawnPart:
     scale, color = marker.scale, marker.color
     size = (scale.x, scale.y, scale.z)
     if not (np.isfinite(size).all() and min(size) > 0.0):
@@ -59,10 +59,12 @@ def _part(marker: Marker) -> Part:
     r, g, b, a = np.clip(np.nan_to_num([color.r, color.g, color.b, color.a]), 0.0, 1.0).tolist()
     T = matrix_from_pose(marker.pose)
     opacity = a if a < 1.0 else None
-    return Part(marker.header.frame_id, _geometry(marker, size), T, (r, g, b), opacity)
+    return DrawnPart(marker.header.frame_id, _geometry(marker, size), T, (r, g, b), opacity)
 
 
-def _geometry(marker: Marker, size: tuple[float, float, float]) -> Box | Cylinder | Sphere | Mesh:
+def _geometry(
+    marker: Marker, size: tuple[float, float, float]
+) -> Box | Cylinder | Sphere | DrawnMesh:
     if marker.type == Marker.CUBE:
         return Box(size)
     if marker.type == Marker.SPHERE:
@@ -74,12 +76,12 @@ def _geometry(marker: Marker, size: tuple[float, float, float]) -> Box | Cylinde
     raise _error(marker, f'type {marker.type} is not known')
 
 
-def _mesh(marker: Marker, size: Sequence[float]) -> Mesh:
+def _mesh(marker: Marker, size: Sequence[float]) -> DrawnMesh:
     corners = np.array([(p.x, p.y, p.z) for p in marker.points]).reshape(-1, 3) * size
     if not len(corners) or len(corners) % 3 or not np.isfinite(corners).all():
         raise _error(marker, f'{len(corners)} points make no triangles')
     faces = np.arange(len(corners), dtype=np.uint32).reshape(-1, 3)
-    return Mesh(corners.astype(np.float32), faces)
+    return DrawnMesh(corners.astype(np.float32), faces)
 
 
 def _error(marker: Marker, reason: str) -> WorldPictureError:

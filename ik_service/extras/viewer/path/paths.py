@@ -12,7 +12,7 @@ import viser
 
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.viewer.link.path_link import Execution, ExecutionEnd, PathLink, PathSettings
-from ik_service.extras.viewer.link.target import Target
+from ik_service.extras.viewer.link.target import PageTarget
 from ik_service.extras.viewer.link.task_queue import Newest, Post, TaskQueue
 from ik_service.extras.viewer.motions import Motions
 from ik_service.extras.viewer.panel.measures import joint_units
@@ -49,7 +49,7 @@ _STILL = 1e-4  # motion of a joint that counts as none [rad] or [m]
 class StartApproach:
     """Wait, in one thread, for the arm to rest where a path starts, or for another target."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: PageTarget) -> None:
         self._target = target
         self._start: np.ndarray | None = None
         self._q = np.empty(0)
@@ -84,7 +84,7 @@ class StartApproach:
         return True
 
 
-class Playback:
+class PreviewPlayback:
     """Shown time of a motion and its duration [s], 0 without one. To be used from one thread."""
 
     def __init__(self) -> None:
@@ -281,13 +281,13 @@ class Paths:
         make_scene: Callable[[RobotDisplay], PathScene],
         link: PathLink,
         tasks: TaskQueue,
-        target: Target,
+        target: PageTarget,
         motions: Motions,
         refuse: Callable[[str], object],
     ) -> None:
         self._link, self._target, self._motions = link, target, motions
         self._make_scene, self._refuse = make_scene, refuse
-        self._points, self._playback = Waypoints(), Playback()
+        self._points, self._playback = Waypoints(), PreviewPlayback()
         self._planner = PathPlanner(link, tasks, self._take_preview, self._take_failure)
         self._run = PathRun(link, tasks, self._take_end)
         self._approach = StartApproach(target)

@@ -9,7 +9,7 @@ import math
 import numpy as np
 import viser
 
-from ik_service.extras.viewer.link.target import Target
+from ik_service.extras.viewer.link.target import PageTarget
 from ik_service.extras.viewer.link.task_queue import Post, Reader, TaskQueue
 from ik_service.extras.viewer.panel.panel import Panel
 from ik_service.extras.viewer.panel.panel_html import banner, framed, Level, StatusText
@@ -260,7 +260,7 @@ class Reach:
         self._form.show_progress(0.0)
         self._start(survey.run)
 
-    def draw(self, now: float, display: RobotDisplay, target: Target) -> None:
+    def draw(self, now: float, display: RobotDisplay, target: PageTarget) -> None:
         """Draw pending changes, and the values of the map at the gizmo, which is at the target."""
         set_pose(self._root, display.root_from_base())
         if self._makes and self._chain is not None:

@@ -29,7 +29,7 @@ _FORMATS = ('.stl', '.dae', '.obj', '.ply', '.off', *_GLTF)  # no archives
 
 
 @dataclass(frozen=True)
-class Mesh:
+class DrawnMesh:
     """Triangles of vertices (V, 3) [m] of one colour, 0 to 1, None where the file names none."""
 
     vertices: np.ndarray
@@ -51,12 +51,12 @@ class MeshLoader:
     ) -> None:
         self._files = MeshFiles(urdf, package_dirs)
         self._report = report
-        self._meshes: dict[MeshFile, tuple[Mesh, ...]] = {}
+        self._meshes: dict[MeshFile, tuple[DrawnMesh, ...]] = {}
         self._bad: set[str] = set()
         self.faults: dict[str, list[str]] = {}
         self._sum = 0
 
-    def get(self, mesh: MeshFile) -> tuple[Mesh, ...]:
+    def get(self, mesh: MeshFile) -> tuple[DrawnMesh, ...]:
         """Return the meshes of a file; none, and a report, when it cannot be shown."""
         if mesh.filename in self._bad:
             return ()
@@ -64,7 +64,7 @@ class MeshLoader:
             self._meshes[mesh] = self._read(mesh)
         return self._meshes[mesh]
 
-    def _read(self, mesh: MeshFile) -> tuple[Mesh, ...]:
+    def _read(self, mesh: MeshFile) -> tuple[DrawnMesh, ...]:
         try:
             path = self._files.find(mesh.filename)
             self._count(path)
@@ -88,7 +88,7 @@ class MeshLoader:
             )
 
 
-def read_mesh(path: Path, scale: tuple[float, float, float]) -> tuple[Mesh, ...]:
+def read_mesh(path: Path, scale: tuple[float, float, float]) -> tuple[DrawnMesh, ...]:
     """Read a mesh file; MeshError if that cannot be, MissingExtraError without trimesh."""
     suffix = path.suffix.lower()
     if suffix not in _FORMATS:
@@ -108,7 +108,7 @@ def read_mesh(path: Path, scale: tuple[float, float, float]) -> tuple[Mesh, ...]
     return meshes
 
 
-def _by_gltf(path: Path, scale: tuple[float, float, float]) -> Iterator[Mesh]:
+def _by_gltf(path: Path, scale: tuple[float, float, float]) -> Iterator[DrawnMesh]:
     data = read_regular(path, LARGEST_FILE)
     for part in read_gltf(data, lambda name: read_beside(path, name, LARGEST_FILE)):
         yield _scaled(part.vertices, part.triangles, scale, part.color)
@@ -133,7 +133,7 @@ class _Beside(Mapping[str, bytes]):
         return 0
 
 
-def _by_trimesh(path: Path, scale: tuple[float, float, float]) -> Iterator[Mesh]:
+def _by_trimesh(path: Path, scale: tuple[float, float, float]) -> Iterator[DrawnMesh]:
     try:
         import trimesh
     except ImportError as error:
@@ -153,11 +153,11 @@ def _by_trimesh(path: Path, scale: tuple[float, float, float]) -> Iterator[Mesh]
 
 def _scaled(
     vertices: np.ndarray, faces: np.ndarray, scale: tuple[float, float, float], color: Color | None
-) -> Mesh:
+) -> DrawnMesh:
     faces = np.array(faces, np.uint32)
     # A mirrored mesh is inside out, unless its triangles are turned as well.
     faces = faces[:, ::-1] if np.prod(scale) < 0.0 else faces
-    return Mesh(np.array(vertices, np.float32) * np.array(scale, np.float32), faces, color)
+    return DrawnMesh(np.array(vertices, np.float32) * np.array(scale, np.float32), faces, color)
 
 
 def _color(body: Any) -> Color | None:  # noqa: ANN401 (Trimesh)
@@ -169,7 +169,7 @@ def _color(body: Any) -> Color | None:  # noqa: ANN401 (Trimesh)
     return red, green, blue
 
 
-def _by_color(meshes: Sequence[Mesh]) -> tuple[Mesh, ...]:
+def _by_color(meshes: Sequence[DrawnMesh]) -> tuple[DrawnMesh, ...]:
     """Join meshes of the same colour, or all of them when there are too many colours."""
     colors: list[Color | None] = [*dict.fromkeys(mesh.color for mesh in meshes)]
     if len(colors) > _MOST_COLORS:
@@ -177,7 +177,7 @@ def _by_color(meshes: Sequence[Mesh]) -> tuple[Mesh, ...]:
     return tuple(_joined([m for m in meshes if m.color == color], color) for color in colors)
 
 
-def _joined(meshes: Sequence[Mesh], color: Color | None) -> Mesh:
+def _joined(meshes: Sequence[DrawnMesh], color: Color | None) -> DrawnMesh:
     starts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes[:-1])])
     faces = [mesh.faces + np.uint32(start) for mesh, start in zip(meshes, starts, strict=True)]
-    return Mesh(np.concatenate([m.vertices for m in meshes]), np.concatenate(faces), color)
+    return DrawnMesh(np.concatenate([m.vertices for m in meshes]), np.concatenate(faces), color)

@@ -10,8 +10,8 @@ import numpy as np
 from viser import BoxHandle, CylinderHandle, IcosphereHandle, MeshHandle, SceneApi, SceneNodeHandle
 
 from ik_service.common.quaternions import quaternion_wxyz_from_rotation
-from ik_service.extras.viewer.scene.meshes import Color, Mesh
-from ik_service.extras.viewer.scene.parts import Part
+from ik_service.extras.viewer.scene.meshes import Color, DrawnMesh
+from ik_service.extras.viewer.scene.parts import DrawnPart
 from ik_service.model.geometry.solids import Box, Cylinder
 
 PartNode = BoxHandle | CylinderHandle | IcosphereHandle | MeshHandle
@@ -50,7 +50,7 @@ class _Appearance(TypedDict):
 
 
 def add_part(
-    scene: SceneApi, name: str, part: Part, T: np.ndarray, style: Style = PLAIN
+    scene: SceneApi, name: str, part: DrawnPart, T: np.ndarray, style: Style = PLAIN
 ) -> PartNode:
     """Add a part to a scene, with T (4, 4) of its shape in the frame of the node above [m]."""
     geometry = part.geometry
@@ -64,7 +64,7 @@ def add_part(
         'wxyz': np.array(quaternion_wxyz_from_rotation(T[:3, :3])),
         'position': T[:3, 3],
     }
-    if isinstance(geometry, Mesh):
+    if isinstance(geometry, DrawnMesh):
         vertices, faces = geometry.vertices, geometry.faces
         return scene.add_mesh_simple(name, vertices, faces, side='double', **appearance)
     if isinstance(geometry, Box):
@@ -81,7 +81,7 @@ def set_pose(node: SceneNodeHandle, T: np.ndarray) -> None:
     node.position = T[:3, 3]
 
 
-def part_color(part: Part, style: Style = PLAIN) -> tuple[int, int, int]:
+def part_color(part: DrawnPart, style: Style = PLAIN) -> tuple[int, int, int]:
     """Return the colour of a part, 0 to 255."""
     red, green, blue = style.color or part.color or _PLAIN
     return round(255 * red), round(255 * green), round(255 * blue)
@@ -104,7 +104,7 @@ class WorldModel:
     def visible(self, visible: bool) -> None:
         self._root.visible = visible
 
-    def show(self, parts: Sequence[Part], poses: Mapping[str, np.ndarray]) -> None:
+    def show(self, parts: Sequence[DrawnPart], poses: Mapping[str, np.ndarray]) -> None:
         """Show the parts of links with a pose; those that were shown unchanged are left alone."""
         parts = [part for part in parts if part.link in poses]
         for body in self._bodies[len(parts) :]:
@@ -132,11 +132,11 @@ class WorldModel:
 class _Body:
     """Part in the scene, with the pose T (4, 4) of its shape in the root's frame [m]."""
 
-    def __init__(self, scene: SceneApi, name: str, part: Part, T: np.ndarray) -> None:
+    def __init__(self, scene: SceneApi, name: str, part: DrawnPart, T: np.ndarray) -> None:
         self.part = part
         self._node = add_part(scene, name, part, T)
 
-    def turn_into(self, part: Part, T: np.ndarray) -> bool:
+    def turn_into(self, part: DrawnPart, T: np.ndarray) -> bool:
         """Take another part's colour and pose, if it looks alike otherwise; return whether."""
         old = self.part
         if part.opacity != old.opacity or not _is_same_shape(part.geometry, old.geometry):
@@ -155,7 +155,7 @@ class _Body:
 
 
 def _is_same_shape(one: object, other: object) -> bool:
-    if isinstance(one, Mesh) and isinstance(other, Mesh):
+    if isinstance(one, DrawnMesh) and isinstance(other, DrawnMesh):
         return np.array_equal(one.vertices, other.vertices) and np.array_equal(
             one.faces, other.faces
         )
@@ -178,7 +178,7 @@ class ArmModel:
         scene: SceneApi,
         name: str,
         links: Sequence[str],
-        parts: Sequence[Part],
+        parts: Sequence[DrawnPart],
         style: Style = PLAIN,
     ) -> None:
         self._root = scene.add_frame(name, show_axes=False, visible=False)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ik_service.common.quoting import named
 from ik_service.drawing.revolved_surface import capsule_surface
-from ik_service.extras.viewer.scene.meshes import Color, Mesh, MeshLoader
+from ik_service.extras.viewer.scene.meshes import Color, DrawnMesh, MeshLoader
 from ik_service.model.description import RobotDescription
 from ik_service.model.geometry.link_geometry import (
     Geometry,
@@ -92,24 +92,24 @@ _SHORTEST_BONE = 1e-3  # [m]
 
 
 @dataclass(frozen=True)
-class Part:
+class DrawnPart:
     """Part to draw, at T_link_geometry (4, 4) [m]; colour and opacity 0 to 1, or None."""
 
     link: str
-    geometry: Box | Cylinder | Sphere | Mesh
+    geometry: Box | Cylinder | Sphere | DrawnMesh
     T_link_geometry: np.ndarray
     color: Color | None
     opacity: float | None = None
 
 
-def robot_parts(robot: Robot, visuals: RobotVisuals, loader: MeshLoader) -> tuple[Part, ...]:
+def robot_parts(robot: Robot, visuals: RobotVisuals, loader: MeshLoader) -> tuple[DrawnPart, ...]:
     """Parts of a robot by its visuals: boxes for unreadable meshes, a skeleton for none."""
     if not visuals.visuals:
         return skeleton(robot)
     return tuple(part for visual in visuals.visuals for part in _parts(visual, loader))
 
 
-def collision_parts(robot: Robot, loader: MeshLoader) -> tuple[Part, ...]:
+def collision_parts(robot: Robot, loader: MeshLoader) -> tuple[DrawnPart, ...]:
     """Return the shapes that collisions are checked with; faulty ones are left out."""
     return tuple(
         part
@@ -119,7 +119,7 @@ def collision_parts(robot: Robot, loader: MeshLoader) -> tuple[Part, ...]:
     )
 
 
-def skeleton(robot: Robot) -> tuple[Part, ...]:
+def skeleton(robot: Robot) -> tuple[DrawnPart, ...]:
     """Return cylinders from frames of links to the joints below them, and balls at joints."""
     parts = []
     for joint in robot.joints.values():
@@ -127,29 +127,29 @@ def skeleton(robot: Robot) -> tuple[Part, ...]:
         length = float(np.linalg.norm(end))
         if length > _SHORTEST_BONE:
             T = _along(end)
-            parts.append(Part(joint.parent, Cylinder(_BONE, length), T, _BONE_COLOR))
+            parts.append(DrawnPart(joint.parent, Cylinder(_BONE, length), T, _BONE_COLOR))
         if joint.movable:
             T = np.eye(4)
             T[:3, 3] = end
-            parts.append(Part(joint.parent, Sphere(_KNUCKLE), T, _KNUCKLE_COLOR))
+            parts.append(DrawnPart(joint.parent, Sphere(_KNUCKLE), T, _KNUCKLE_COLOR))
     return tuple(parts)
 
 
-def _parts(visual: Visual, loader: MeshLoader) -> Iterator[Part]:
+def _parts(visual: Visual, loader: MeshLoader) -> Iterator[DrawnPart]:
     geometry, T = visual.geometry, visual.T_link_geometry
     if isinstance(geometry, Capsule):
         vertices, faces = capsule_surface(geometry.radius, geometry.length)
-        surface = Mesh(vertices.astype(np.float32), faces.astype(np.uint32))
-        yield Part(visual.link, surface, T, visual.color)
+        surface = DrawnMesh(vertices.astype(np.float32), faces.astype(np.uint32))
+        yield DrawnPart(visual.link, surface, T, visual.color)
         return
     if not isinstance(geometry, MeshFile):
-        yield Part(visual.link, geometry, T, visual.color)
+        yield DrawnPart(visual.link, geometry, T, visual.color)
         return
     meshes = loader.get(geometry)
     for mesh in meshes:
-        yield Part(visual.link, mesh, T, visual.color or mesh.color)
+        yield DrawnPart(visual.link, mesh, T, visual.color or mesh.color)
     if not meshes:
-        yield Part(visual.link, _PLACEHOLDER, T, visual.color)
+        yield DrawnPart(visual.link, _PLACEHOLDER, T, visual.color)
 
 
 def _along(end: np.ndarray) -> np.ndarray:

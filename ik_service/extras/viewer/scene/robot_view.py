@@ -17,7 +17,12 @@ from ik_service.common.quoting import listed
 from ik_service.exceptions import SrdfError
 from ik_service.extras.viewer.link.task_queue import LimitedLog
 from ik_service.extras.viewer.scene.meshes import MeshLoader
-from ik_service.extras.viewer.scene.parts import collision_parts, Part, read_visuals, robot_parts
+from ik_service.extras.viewer.scene.parts import (
+    collision_parts,
+    DrawnPart,
+    read_visuals,
+    robot_parts,
+)
 from ik_service.kinematics.joint_space import joint_speeds
 from ik_service.model.description import is_xacro, is_xacro_text
 from ik_service.model.package_folders import parse_package_dirs
@@ -143,10 +148,10 @@ class RobotView:
     """Robot to show: reach [m], speeds (n,) of the chain's joints, and faults as remarks."""
 
     arm: Arm
-    parts: tuple[Part, ...]
+    parts: tuple[DrawnPart, ...]
     size: float
     speeds: np.ndarray
-    collision_parts: tuple[Part, ...] = ()
+    collision_parts: tuple[DrawnPart, ...] = ()
     remarks: tuple[str, ...] = ()
 
 

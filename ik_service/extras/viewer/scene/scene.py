@@ -19,10 +19,10 @@ from ik_service.extras.viewer.scene.models import (
     SOLID,
     WorldModel,
 )
-from ik_service.extras.viewer.scene.parts import Part
+from ik_service.extras.viewer.scene.parts import DrawnPart
 
 
-class Trail:
+class TipTrail:
     """Past positions of the tip as line segments, of at least ``step`` [m]."""
 
     def __init__(self, length: int = 300, step: float = 0.004) -> None:
@@ -80,7 +80,7 @@ class RobotScene:
         self,
         server: viser.ViserServer,
         links: Sequence[str],
-        parts: Sequence[Part],
+        parts: Sequence[DrawnPart],
         size: float,
         on_drag: OnDrag,
     ) -> None:
@@ -124,7 +124,7 @@ class RobotScene:
         else:
             self._error_line.visible = False
 
-    def show_trail(self, trail: Trail, visible: bool) -> None:
+    def show_trail(self, trail: TipTrail, visible: bool) -> None:
         """Draw the trail of the tip."""
         segments = trail.segments()
         self._trail.visible = visible and len(segments) > 0
@@ -138,7 +138,9 @@ class RobotScene:
         if visible:
             set_pose(self._tip, T_root_tip)
 
-    def show_collision_shapes(self, parts: Sequence[Part], poses: Poses, visible: bool) -> None:
+    def show_collision_shapes(
+        self, parts: Sequence[DrawnPart], poses: Poses, visible: bool
+    ) -> None:
         """Draw the shapes of collisions, which are sent when they are first to be seen."""
         if visible and self._solid is None:
             self._solid = ArmModel(self._server.scene, '/solid', self._links, parts, SOLID)
