@@ -26,6 +26,17 @@ macro(leave_out_cpp)
     "^rosidl_(generator|typesupport.*)_cpp:")
 endmacro()
 
+# The sources of a library all include the same large headers: together they compile in a quarter of
+# the time.
+macro(compile_together)
+  foreach(library rosidl_typesupport_fastrtps_c rosidl_generator_py)
+    if(TARGET ${PROJECT_NAME}__${library})
+      set_target_properties(${PROJECT_NAME}__${library}
+        PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 32)
+    endif()
+  endforeach()
+endmacro()
+
 macro(generate_interface_package interfaces)
   find_package(ament_cmake REQUIRED)
   find_package(rosidl_default_generators REQUIRED)
@@ -34,6 +45,7 @@ macro(generate_interface_package interfaces)
   endforeach()
   leave_out_cpp()
   rosidl_generate_interfaces(${PROJECT_NAME} ${interfaces} DEPENDENCIES ${ARGN})
+  compile_together()
   drop_absent_include_directories()
   ament_export_dependencies(rosidl_default_runtime)
   ament_package()
