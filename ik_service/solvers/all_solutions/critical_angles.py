@@ -75,6 +75,8 @@ _IMPRECISE = 1e-6
 _NEAR_LIMIT = 1e-2
 # Share of the largest coefficient that the one beyond the last, zero but for rounding, may have;
 # error of the values, as a multiple of that one, and as a share of the largest one, at least.
+# Beside long doubles (1,200 polynomials of five arms) errors are 0.7 times that as a rule, and in
+# one of a hundred 2 to 10 times, at most 14: a root is off by 2e-5 where it seems to be by 1e-6.
 _NOISE = 1e-7
 _NOISES, _LEAST_ERROR = 10.0, 2e-16
 # Amplitude of a squared distance, relative to its mean, below which it does not vary.

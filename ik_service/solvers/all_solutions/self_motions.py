@@ -115,8 +115,9 @@ class SelfMotions:
 
     :ivar joint: number of the joint whose angle is the parameter.
     :ivar branches: the branches that have solutions within the limits.
-    :ivar proved: whether there are no others, but for intervals shorter than 1e-7, which is so
-        unless the target is singular.
+    :ivar proved: whether there are no others, but for intervals shorter than 2e-5 and single
+        postures, as where the stretched arm just reaches; which is so unless the target is
+        singular.
     """
 
     joint: int
