@@ -64,11 +64,11 @@ def test_tests_marked_alone_and_others_wait_for_each_other(tmp_path):
     threads = [threading.Thread(target=exclusive), threading.Thread(target=ordinary)]
     with turn(tmp_path, alone=False), turn(tmp_path, alone=False):
         threads[0].start()
-        waiting.wait(10.0)
+        waiting.wait(60.0)
         order.append('two at once')
-    threads[0].join(10.0)
+    threads[0].join(60.0)
     threads[1].start()
-    threads[1].join(10.0)
+    threads[1].join(60.0)
     assert order == ['two at once', 'alone', 'later']
 
 

@@ -207,7 +207,7 @@ def calling(domain):
 
     def call(service):
         client = node.create_client(Trigger, service)
-        assert client.wait_for_service(30.0)
+        assert client.wait_for_service(60.0)
         future = client.call_async(Trigger.Request())
         executor.spin_until_future_complete(future, 30.0)
         return future.result().message

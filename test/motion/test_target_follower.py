@@ -354,7 +354,7 @@ class SlowSolver:
 
         def slow(nearby, target, seeds):
             self.entered.set()
-            assert self.allowed.wait(10.0)
+            assert self.allowed.wait(60.0)
             return solve(nearby, target, seeds)
 
         monkeypatch.setattr(target_follower.NearbySolver, 'solve', slow)
@@ -367,10 +367,10 @@ def test_a_slow_solve_never_delays_a_tick(solver, rig, monkeypatch):
     target = pose_beside(solver, READY, [0.0, -0.2, 0.0])
     thread = threading.Thread(target=rig.follower.set_target, args=[target])
     thread.start()
-    assert slow.entered.wait(10.0)
+    assert slow.entered.wait(60.0)
     assert rig.tick(20) is not None, 'the old target is followed meanwhile'
     slow.allowed.set()
-    thread.join(10.0)
+    thread.join(60.0)
     rig.tick_until(FollowerState.REACHED)
     assert np.abs(solver.chain.forward(rig.q) - target).max() < 1e-4
 
@@ -381,9 +381,9 @@ def test_stop_wins_over_a_solve_that_is_under_way(solver, rig, monkeypatch):
     target = pose_beside(solver, READY, [0.0, -0.2, 0.0])
     thread = threading.Thread(target=rig.follower.set_target, args=[target])
     thread.start()
-    assert slow.entered.wait(10.0)
+    assert slow.entered.wait(60.0)
     rig.follower.stop()
     slow.allowed.set()
-    thread.join(10.0)
+    thread.join(60.0)
     assert rig.tick(5) is None
     assert rig.follower.state is FollowerState.IDLE

@@ -110,9 +110,9 @@ def test_ignores_bad_commands_and_logs_each_fault_once(shared_bench, sim, states
     states.wait(lambda message: abs(position(message, 'panda_joint1') - 0.5) < 1e-3)
 
 
-def report(diagnostics, timeout=5.0):
+def report(diagnostics):
     """Return the values of the next report, and its sentence."""
-    (status,) = diagnostics.next(timeout).status
+    (status,) = diagnostics.next().status
     assert status.name == 'ik_sim: simulation'
     return {item.key: item.value for item in status.values}, status.message
 

@@ -80,7 +80,7 @@ def test_service_can_be_offered_and_found():
         node = rclpy.create_node('offers_compute_ik', context=context)
         service = node.create_service(GetPositionIK, 'offered_compute_ik', lambda _, reply: reply)
         client = node.create_client(GetPositionIK, 'offered_compute_ik')
-        assert client.wait_for_service(timeout_sec=10.0)
+        assert client.wait_for_service(timeout_sec=60.0)
         node.destroy_client(client)
         node.destroy_service(service)
         node.destroy_node()

@@ -230,7 +230,7 @@ def executor(ros_context):
     thread.start()
     yield executor
     executor.shutdown()
-    thread.join(5.0)
+    thread.join(60.0)
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """A node with the extra plan and a simulated arm, for all tests of a module."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -28,7 +26,7 @@ def mover(cell_and_mover):
 def cell(cell_and_mover):
     """The shared node and arm, in an empty world; the arm rests at LEFT."""
     from std_srvs.srv import Trigger
-    from support.harness import until
+    from support.ros.cells import until_silent
     from support.ros.plans import gone, LEFT
     from support.ros.trajectories import message
 
@@ -46,7 +44,7 @@ def cell(cell_and_mover):
         end, result = mover.follow(message([seconds], [LEFT])).result()
         assert end == 'succeeded', result
         cell.states.wait(is_there, since=len(cell.states))
-        until(lambda: time.monotonic() - cell.commands.times[-1] > 0.2, what='an end of commands')
+        until_silent(cell.commands)
     cell.commands.clear()
     cell.states.clear()
     cell.start = LEFT

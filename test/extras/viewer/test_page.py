@@ -38,7 +38,7 @@ def test_a_page_without_access_control_is_not_served(monkeypatch):
     with pytest.raises(page.AccessControlError, match=r'install viser 1\.x'):
         page.serve('127.0.0.1', 0, False)
     with pytest.raises(OSError, match='refused'):  # it was stopped
-        socket.create_connection(('127.0.0.1', started[0].get_port()), timeout=10.0)
+        socket.create_connection(('127.0.0.1', started[0].get_port()), timeout=60.0)
     assert websockets_server.serve is original
 
 
@@ -178,7 +178,7 @@ def test_other_spellings_of_upgrade_open_no_websocket(local, upgrade):
 
 
 def test_a_request_without_a_host_is_refused(local):
-    with socket.create_connection(('127.0.0.1', local.port), timeout=10.0) as connection:
+    with socket.create_connection(('127.0.0.1', local.port), timeout=60.0) as connection:
         connection.sendall(b'GET / HTTP/1.1\r\n\r\n')
         assert read_answer(connection, whole=True)[0] == 403
 
@@ -188,7 +188,7 @@ def test_malformed_requests_are_not_logged(caplog, monkeypatch):
     monkeypatch.setattr(logging.getLogger('websockets.server'), 'filters', [])
     with serving() as client:  # a new one: nobody has asked it for anything
         for sent in (b'', b'\0' * 100, b'GET', b'GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n'):
-            with socket.create_connection(('127.0.0.1', client.port), timeout=10.0) as connection:
+            with socket.create_connection(('127.0.0.1', client.port), timeout=60.0) as connection:
                 connection.sendall(sent)
                 connection.shutdown(socket.SHUT_WR)
                 assert is_ended(connection)

@@ -37,7 +37,7 @@ def address(viewer):
 
 
 def serves(url):
-    with urlopen(url, timeout=5.0) as answer:
+    with urlopen(url, timeout=60.0) as answer:
         return answer.status == 200 and b'<html' in answer.read().lower()
 
 

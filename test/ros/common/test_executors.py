@@ -38,7 +38,7 @@ def executor(node, group):
     with executor.serving(node, [group]):
         yield executor
     assert executor.shutdown(30.0)
-    thread.join(30.0)
+    thread.join(60.0)
     assert not thread.is_alive()
 
 
@@ -106,7 +106,7 @@ def shared_executor(ros_context):
     thread.start()
     yield shared_executor
     assert shared_executor.shutdown(30.0)
-    thread.join(30.0)
+    thread.join(60.0)
 
 
 def test_nodes_come_and_go_and_an_error_of_one_is_no_matter_of_the_other(
@@ -140,7 +140,7 @@ def test_messages_of_several_nodes_are_taken_in_turns_but_one_that_lasts_keeps_n
 
     def take(message):
         taken.append((message.data, turn.locked()))
-        assert message.data != 'waits' or goes.wait(30.0)
+        assert message.data != 'waits' or goes.wait(60.0)
 
     with spinning(*executors), ExitStack() as stack:
         for node, executor in zip(nodes, executors, strict=True):

@@ -48,13 +48,13 @@ def start(body):
 )
 def test_exit_codes(body, code, error):
     process = start(body)
-    output, errors = process.communicate(timeout=30)
+    output, errors = process.communicate(timeout=120)
     assert (process.returncode, output, errors) == (code, 'started\n', error)
 
 
 def test_an_unexpected_error_shows_where_it_came_from():
     process = start('1 / 0')
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=120)
     assert process.returncode == 1
     assert 'Traceback' in errors
     assert 'ZeroDivisionError' in errors
@@ -74,7 +74,7 @@ def test_signals_end_it_in_time_and_quietly(number, body):
     assert process.stdout.readline() == 'started\n'
     process.send_signal(number)
     process.send_signal(number)
-    output, errors = process.communicate(timeout=30)
+    output, errors = process.communicate(timeout=120)
     assert process.returncode == 0
     assert errors == ''
     assert ('cleaned up' in output) == ('cleaned up' in body)

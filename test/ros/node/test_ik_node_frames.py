@@ -167,7 +167,7 @@ def rebuilt(node, before, times=1, after=''):
 
 
 def set_tools(bench, text):
-    (result,) = bench.set_parameters('ik_service', timeout=30.0, tool_frames=text)
+    (result,) = bench.set_parameters('ik_service', tool_frames=text)
     return result
 
 
@@ -189,9 +189,7 @@ def test_nested_tools_from_a_file_and_their_change(bench, arm):
     q = np.array(answer.solution.joint_state.position)
     np.testing.assert_allclose(arm.link_poses(q)['panda_link8'] @ T_tool, T, atol=1e-4)
     before = tool_x(bench, 'tcp')
-    results = bench.set_parameters(
-        'ik_service', timeout=30.0, **{'tool_frames.tcp.xyz': [0.1, 0.0, 0.7]}
-    )
+    results = bench.set_parameters('ik_service', **{'tool_frames.tcp.xyz': [0.1, 0.0, 0.7]})
     assert results[0].successful, results
     node.wait_for(REBUILT, 60.0)
     assert before.z - tool_x(bench, 'tcp').z == pytest.approx(0.5, abs=2e-3)  # READY points down

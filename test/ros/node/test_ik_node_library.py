@@ -68,7 +68,7 @@ def executor(ros_context, node):
     thread.start()
     yield executor
     executor.shutdown()
-    thread.join(5.0)
+    thread.join(60.0)
 
 
 def test_the_node_serves_in_the_executor_of_another_program_and_leaves_its_state_unchanged(

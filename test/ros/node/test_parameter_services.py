@@ -241,7 +241,7 @@ def test_too_many_solvers_waiting_for_the_compiler_are_refused(monkeypatch):
     until(lambda: refusals, what='the refusal of one of them')
     go_on.set()
     for thread in threads:
-        thread.join(10.0)
+        thread.join(60.0)
     assert f'{compilation.MOST_WAITING} others wait' in refusals[0]
     assert [solver.compiled for solver in solvers].count(True) == compilation.MOST_WAITING
 

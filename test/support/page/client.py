@@ -49,7 +49,7 @@ class Client:
         if cookie is not None:
             lines += [f'Cookie: {cookie}']
         request = '\r\n'.join([*lines, *extra, '', '']).encode('latin-1')
-        with socket.create_connection((self.host, self.port), timeout=10.0) as connection:
+        with socket.create_connection((self.host, self.port), timeout=60.0) as connection:
             connection.sendall(request)
             return read_answer(connection, whole=not upgrade)
 

@@ -15,7 +15,7 @@ from rclpy.executors import MultiThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
-from support.harness import until
+from support.harness import PATIENCE, until
 from support.paths import smooth_motion
 from support.ros.cells import NAMES, RATE, READY, times_between
 from support.ros.messages import times_of
@@ -90,7 +90,7 @@ class SentGoal:
         self._result = future.result()
         self._ended.set()
 
-    def accepted(self, timeout=10.0):
+    def accepted(self, timeout=PATIENCE):
         assert self._answered.wait(timeout), 'no answer to the goal'
         return self._handle.accepted
 
@@ -99,7 +99,7 @@ class SentGoal:
         assert self.accepted()
         self._executor.create_task(self._handle.cancel_goal_async)
 
-    def cancel_accepted(self, timeout=10.0):
+    def cancel_accepted(self, timeout=PATIENCE):
         """Wait for the answer to the cancellation of a hasty goal; return whether it will be."""
         assert self.accepted()
         until(self._cancellation.done, timeout, 'an answer to the cancellation')
@@ -118,7 +118,7 @@ class SentGoal:
         """Whether nothing more comes: it has ended or was refused."""
         return self.ended or (self.answered and not self._handle.accepted)
 
-    def result(self, timeout=30.0):
+    def result(self, timeout=PATIENCE):
         """Wait for the end; return how it ended, and the result."""
         assert self.accepted()
         assert self._ended.wait(timeout), f'the goal has not ended, {len(self.feedback)} feedbacks'
