@@ -330,18 +330,19 @@ class WorldMarkerPublisher:
     def _present(self, measured: MeasuredState) -> WorldScene:
         """Return the scene of now; the last one where nothing has changed."""
         checker, fault = self._collisions.checker(), self._collisions.fault
-        around = (measured.arm, checker, fault, self._collisions.known.world)
+        world = self._collisions.known.world
+        known = (measured.arm, checker, fault, world)
         q = measured.posture() if measured.joints() is not None else None
-        seen = (*around, None if q is None else q.tobytes())
+        seen = (known, None if q is None else q.tobytes())
         if self._scene is not None and seen == self._seen:
             return self._scene
         contacts: Pairs = ()
         if checker is not None and q is not None:
             contacts = checker.contacts(measured.arm.postures.by_name(q))
         last, self._seen = self._seen, seen
-        if self._scene is not None and (around, contacts) == (last[:-1], self._scene.contacts):
+        if self._scene is not None and (known, contacts) == (last[0], self._scene.contacts):
             return self._scene
-        return self._make(*around, contacts)
+        return self._make(measured.arm, checker, fault, world, contacts)
 
     def _make(
         self, arm: Arm, checker: CollisionChecker | None, fault: str, world: World, contacts: Pairs
