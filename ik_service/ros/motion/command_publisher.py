@@ -61,7 +61,7 @@ _ON_THE_WAY = 0.05  # time for which commands of others may be that, after a sta
 _WARY = 0.5  # time without such pauses, after a foreign command or where one may come [s]
 
 
-@dataclass
+@dataclass(slots=True)
 class _Sent:
     """
     Own command; one that a namesake sends may be the same to the bit.
