@@ -12,20 +12,24 @@ itself: the target is dropped, and the next one starts where the arm is by then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
+import threading
 
 import numpy as np
 
-from ik_service.common.fault_logger import FaultLogger
+from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, TargetRefusedError
+from ik_service.kinematics.joint_space import joint_speeds
 from ik_service.kinematics.pose_error import check_transform
 from ik_service.model.motion_bounds import MotionBounds
-from ik_service.motion.collision_guard import CollisionTest, NoCollisionTest
-from ik_service.motion.command.command_stream import FollowerCommand
+from ik_service.motion.collision_guard import CollisionGuard, CollisionTest, NoCollisionTest
+from ik_service.motion.command.command_stream import CommandStream, FollowerCommand
 from ik_service.motion.command.motion_limits import MotionLimits
-from ik_service.motion.goal import MotionGoal
+from ik_service.motion.goal import MotionGoal, REST, Step, Tick
 from ik_service.motion.settings import FollowerSettings, FollowerState
-from ik_service.motion.state_machine import FollowerStateMachine, JointSharing
+from ik_service.motion.state.joint_state_tracker import FAULTS, JointStateTracker
+from ik_service.motion.state.lag_monitor import LagMonitor
 from ik_service.motion.tracking.moving_goal import MovingGoal
 from ik_service.motion.tracking.nearby_solver import NearbySolver
 from ik_service.motion.tracking.singular_passage import PosturePath, SingularPassage
@@ -34,6 +38,142 @@ from ik_service.motion.tracking.target_path import TargetPath
 from ik_service.motion.tracking.target_velocity import TargetVelocity
 from ik_service.solvers.result import IkResult
 from ik_service.solvers.solver import Solver
+
+
+class GoalStore:
+    """
+    Current goal and dropped target.
+
+    :ivar current: the goal that the commands pursue; None without one.
+    :ivar dropped: (4, 4) the target that a fault has ended; None without one.
+    :ivar reason: why that was dropped; empty without one.
+    :ivar released: the solution of a target that the arm was left at; None without one.
+    :ivar others: number of goals so far that were no targets.
+    :ivar version: a number that grows with every change, to notice an answer of the solver that
+        comes too late.
+    """
+
+    def __init__(self) -> None:
+        self.version = self.others = 0
+        self.current: MotionGoal | None = None
+        self.dropped: np.ndarray | None = None
+        self.reason = ''
+        self.released: IkResult | None = None
+        self._claimant: MotionGoal | None = None
+
+    @property
+    def target(self) -> TargetGoal | None:
+        """The target pose that is followed; None when there is none, or another goal."""
+        return self.current if isinstance(self.current, TargetGoal) else None
+
+    @property
+    def claim(self) -> str:
+        """Why nothing may move the arm, after a goal that lays claim to it; empty when it may."""
+        return self._claimant.claim if self._claimant is not None else ''
+
+    def next_version(self) -> int:
+        """Return the version of a goal that is going to be followed."""
+        self.version += 1
+        return self.version
+
+    def follow(self, goal: MotionGoal) -> None:
+        """Replace the current goal, and forget the dropped one."""
+        replaced, self.current = self.current, goal
+        self.others += not isinstance(goal, TargetGoal)
+        self.dropped, self.reason, self.released = None, '', None
+        if replaced is not None:
+            replaced.replaced(goal.kind)
+            self._note_claim(replaced)
+
+    def clear(self, reason: str) -> None:
+        """Forget goal and dropped target; the reason is empty when the goal has finished."""
+        self.version += 1
+        self._end(reason)
+        self.dropped, self.reason, self.released = None, '', None
+
+    def release(self, target: TargetGoal) -> None:
+        """Forget a target that the arm has arrived at."""
+        self.clear('')
+        self.released = target.result
+
+    def drop(self, reason: str) -> None:
+        """End the current goal because of a fault, and keep a target for later."""
+        self.version += 1
+        if self.target is not None:
+            self.dropped, self.reason = self.target.T_base_tip, reason
+        self._end(reason)
+
+    def has_expired(self, now: float, timeout: float) -> bool:
+        """Return whether the target has been followed for longer than a time [s]; 0 for ever."""
+        target = self.target
+        if target is None:
+            return False
+        if target.since is None:
+            target.since = now
+        return 0.0 < timeout < now - target.since
+
+    def _end(self, reason: str) -> None:
+        ended, self.current = self.current, None
+        if ended is not None:
+            self._note_claim(ended)
+            ended.ended(reason)
+
+    def _note_claim(self, ended: MotionGoal) -> None:
+        self._claimant = ended if ended.claim else self._claimant
+
+
+class JointSharing:
+    """
+    Followers of one arm. Those that share a joint exclude each other.
+
+    Only one of them has a target at a time, and only one commands: a target for another is
+    refused while the first is in motion, and takes over while that only holds; then the commands
+    of the first end, and the others begin at a state that was measured after them.
+
+    All ticks have to come from one thread, or one after the other.
+
+    :ivar lock: lock of all followers.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._followers: list[TargetFollower] = []
+
+    def join(self, follower: TargetFollower) -> None:
+        """Add a follower."""
+        with self.lock:
+            self._followers.append(follower)
+
+    def rivals(self, follower: TargetFollower) -> Iterator[tuple[TargetFollower, str]]:
+        """Yield the followers that share joints with one, each with the first of these joints."""
+        for other in self._followers:
+            shared = [joint for joint in follower.joints if joint in other.joints]
+            if shared and other is not follower:
+                yield other, shared[0]
+
+
+_SETTLING_TIME = 0.1
+"""
+Time after the last command of a group in which the arm catches up with it [s]. It is longer than
+the time from which the states are taken that a motion begins at.
+"""
+
+_RECENT = 1.0  # age up to which the last command predicts the motion of the arm [s]
+
+_STANDS = 0.2
+"""Distance of an arm that still stands where its last motion has ended, in those of noise."""
+
+_SAG = 2.0  # distance from its last command at which an arm may stand, likewise: 0.05 rad or 6 mm
+
+_HELD = 1.0  # time after the arrival of the arm for which commands go on [s]
+_LONGEST_WAIT = 1.0  # time for which a target waits for the first joint state [s]
+_RETURN = 2.0  # longest time in which commands return to an arm that is stuck [s]
+_ANNOUNCEMENT = 0.25  # time of commands at rest in which another one may give way [s]
+_BEHIND = 0.05  # delay of commands behind a moving goal before it waits, as time at full speed [s]
+
+_SWITCHED_OFF = 'following is disabled; ~/enable with data: true enables it'
+
+_ON_A_TRAJECTORY = 'a trajectory is being executed; cancel it, or call ~/stop, first'
 
 
 class TargetFollower:
@@ -53,6 +193,21 @@ class TargetFollower:
         (:func:`~ik_service.model.joint_limits_file.load_joint_limits`); None for none.
     :param settings: fields of :class:`FollowerSettings`; :meth:`tick` is called at its ``rate``.
     :raises OptionError: naming the setting whose value cannot be.
+    :ivar joints: the joints that commands name.
+    :ivar settings: the settings in force.
+    :ivar limits: the bounds on the motion that are in force.
+    :ivar state: state as of the last tick or call.
+    :ivar other_commander: name of somebody else who commands the arm, to be set by the owner;
+        empty for nobody.
+    :ivar awaits_controller: whether no motion begins, as the controller has still to answer; set
+        by the owner.
+    :ivar announces: whether a motion begins with commands at rest, for others to see in time; set
+        by the owner.
+    :ivar announcing: whether the last command was one of those.
+    :ivar unmeasured: joints that no joint state has named so far, for messages; set by the owner.
+    :ivar displacements: number of times that something else moved the arm.
+    :ivar configuration_changes: number of times that joints went to another configuration on the
+        path of a target.
     """
 
     def __init__(
@@ -64,29 +219,34 @@ class TargetFollower:
         bounds: MotionBounds | None = None,
         **settings: float,
     ) -> None:
-        self._sharing = sharing or JointSharing()
-        self._lock = self._sharing.lock
+        chain = self._chain = solver.chain
+        self.joints, self._group = chain.joint_names, group
         self._solver = NearbySolver(solver)
         self._passage = SingularPassage(solver, self._solver)
         self._velocity, self._path = TargetVelocity(), TargetPath()
-        self.configuration_changes = 0
-        self._machine = FollowerStateMachine(
-            solver.chain,
-            FollowerSettings().changed(settings),
-            self._sharing,
-            collisions or NoCollisionTest(),
-            group,
-            bounds,
-        )
-        self._goals = self._machine.goals
-        self._sharing.join(self._machine)
+        self._collisions = collisions or NoCollisionTest()
+        self._guard, self._bounds = CollisionGuard(chain, self._collisions), bounds
+        self._goals, self._stream = GoalStore(), CommandStream()
+        self._arm = JointStateTracker(chain, joint_speeds(chain))
+        self.limits: MotionLimits
+        self._configure(FollowerSettings().changed(settings))
+        self._lag = LagMonitor(chain, self.limits.velocity)
+        self.state = FollowerState.IDLE
+        self.other_commander = ''
+        self.awaits_controller = self.announces = self.announcing = False
+        self.unmeasured: tuple[str, ...] = ()
+        self.displacements = self.configuration_changes = 0
+        self._disabled = False
+        self._restarting = False  # whether commands come to rest before they go anywhere
+        self._announced = -float('inf')  # until when commands at rest last [s]
+        self._rest_since: float | None = None
+        self._rested: np.ndarray | None = None  # (n,) where the arm was after its last command
+        self._return: tuple[np.ndarray, float] | None = None
+        self._sharing = sharing or JointSharing()
+        self._lock = self._sharing.lock
+        self._sharing.join(self)
 
     # State
-
-    @property
-    def displacements(self) -> int:
-        """Number of times that something else moved the arm."""
-        return self._machine.displacements
 
     @property
     def other_motions(self) -> int:
@@ -94,58 +254,16 @@ class TargetFollower:
         return self._goals.others
 
     @property
-    def other_commander(self) -> str:
-        """Name of somebody else who commands the arm, to be set by the owner; empty for nobody."""
-        return self._machine.other_commander
-
-    @other_commander.setter
-    def other_commander(self, name: str) -> None:
-        self._machine.other_commander = name
-
-    @property
-    def awaits_controller(self) -> bool:
-        """Whether no motion begins, as the controller has still to answer; set by the owner."""
-        return self._machine.awaits_controller
-
-    @awaits_controller.setter
-    def awaits_controller(self, awaits: bool) -> None:
-        self._machine.awaits_controller = awaits
-
-    @property
-    def announces(self) -> bool:
-        """Whether a motion begins with commands at rest, for others to see; set by the owner."""
-        return self._machine.announces
-
-    @announces.setter
-    def announces(self, announces: bool) -> None:
-        self._machine.announces = announces
-
-    @property
-    def announcing(self) -> bool:
-        """Whether the last command was one of those."""
-        return self._machine.announcing
-
-    @property
-    def settings(self) -> FollowerSettings:
-        """The settings in force."""
-        return self._machine.settings
-
-    @property
     def period(self) -> float:
         """Time between two commands [s]; it follows a changed rate, at once or step by step."""
-        return self._machine.period
+        return (self._stream.active and self._stream.period) or 1.0 / self.settings.rate
 
     @property
     def measured(self) -> tuple[np.ndarray, float] | None:
         """Last positions of the joints (n,) [rad] or [m], and their time [s]; None before any."""
         with self._lock:
-            arm = self._machine.arm
+            arm = self._arm
             return None if arm.measured is None else (arm.measured, arm.measured_at)
-
-    @property
-    def state(self) -> FollowerState:
-        """State as of the last tick or call."""
-        return self._machine.state
 
     @property
     def method(self) -> str:
@@ -184,7 +302,7 @@ class TargetFollower:
     def motion(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Positions (n,) and velocities (n,) that steps of goals are for; None at rest."""
         with self._lock:
-            stream, limits = self._machine.stream, self._machine.limits
+            stream, limits = self._stream, self.limits
             if not stream.active or stream.at_rest:
                 return None
             q, speed = stream.leading
@@ -199,24 +317,19 @@ class TargetFollower:
     def commanded(self) -> np.ndarray | None:
         """The last command (n,) [rad] or [m]; None while nothing is commanded."""
         with self._lock:
-            return self._machine.stream.q
-
-    @property
-    def limits(self) -> MotionLimits:
-        """The bounds on the motion that are in force."""
-        return self._machine.limits
+            return self._stream.q
 
     @property
     def bounds(self) -> MotionLimits:
         """The bounds that the commands keep: where a jerk is limited, old ones for a while too."""
         with self._lock:
-            return self._machine.stream.bounds(self._machine.limits)
+            return self._stream.bounds(self.limits)
 
     @property
     def following_error(self) -> float | None:
         """Largest distance of a joint from its command [rad] or [m]; None without a command."""
         with self._lock:
-            stream, measured = self._machine.stream, self._machine.arm.measured
+            stream, measured = self._stream, self._arm.measured
             if not stream.active or measured is None:
                 return None
             return float(np.abs(stream.q - measured).max())
@@ -224,35 +337,33 @@ class TargetFollower:
     @property
     def active(self) -> bool:
         """Whether there are commands; without, the arm is left alone."""
-        return self._machine.stream.active
+        return self._stream.active
 
     @property
     def idle(self) -> bool:
         """Whether there are neither a goal nor commands."""
-        return self._goals.current is None and not self._machine.stream.active
+        return self._goals.current is None and not self._stream.active
 
     @property
     def violations(self) -> int:
         """Number of commands that the gate had to correct; 0 in a healthy system."""
-        return self._machine.stream.gate.counts.total
+        return self._stream.gate.counts.total
 
     @property
     def state_fault(self) -> str:
         """Reason why the joint states cannot be relied on; empty when they can."""
-        return self._machine.arm.reason
+        return self._arm.reason
 
     @property
     def contradictory_states(self) -> bool:
         """Whether two sources publish joint states that contradict each other."""
-        return self._machine.arm.contradictory
+        return self._arm.contradictory
 
     @property
     def immobile_joints(self) -> tuple[str, ...]:
         """The joints that are never moved, because their velocity limit is 0."""
-        names = self._solver.chain.joint_names
-        return tuple(
-            name for name, speed in zip(names, self._machine.speeds, strict=True) if speed <= 0
-        )
+        joints = zip(self.joints, self.limits.movable.tolist(), strict=True)
+        return tuple(name for name, movable in joints if not movable)
 
     # Inputs
 
@@ -265,15 +376,15 @@ class TargetFollower:
         :raises ArgumentError: when q has another shape, or it or the time is not finite.
         """
         with self._lock:
-            q = self._solver.chain.check_q(q, 'measured')
-            if not self._machine.arm.update(q, now, self._machine.stream.q):
+            q = self._chain.check_q(q, 'measured')
+            if not self._arm.update(q, now, self._stream.q):
                 return
             target = self._goals.target
-            busy = self._machine.stream.active
+            busy = self._stream.active
             if target is None or target.ready or target.solving or busy:
                 return
             target.solving = True
-            version, solver, seeds = self._goals.version, self._solver, self._machine.seeds()
+            version, solver, seeds = self._goals.version, self._solver, self._seeds()
         try:
             result = solver.solve(target.T_base_tip, seeds)
             with self._lock:
@@ -308,13 +419,13 @@ class TargetFollower:
         """
         T_base_tip = check_transform(T_base_tip, 'target')
         with self._lock:
-            self._refuse(self._machine.refusal())
-            moves_at = at if self._machine.settings.feed_forward else None
+            self._refuse(self._refusal())
+            moves_at = at if self.settings.feed_forward else None
             motion = self._velocity.update(T_base_tip, moves_at, twist, arrived)
             version = self._goals.next_version()
-            solver, passage, seeds = self._solver, self._passage, self._machine.seeds()
+            solver, passage, seeds = self._solver, self._passage, self._seeds()
             last = self._path_end() if motion.interval > 0.0 else None
-            settings, limits = self._machine.settings, self._machine.limits
+            settings, limits = self.settings, self.limits
         if at is None or last is None:
             result = solver.solve(T_base_tip, seeds)
             found = PosturePath(result, result.q[None])
@@ -325,17 +436,17 @@ class TargetFollower:
             moving = MovingGoal(passage.next.position, T_base_tip, result.q, motion, at, limits)
         with self._lock:
             if version == self._goals.version:
-                self._follow(T_base_tip, found, at, moving, last is not None)
+                self._take_target(T_base_tip, found, at, moving, last is not None)
         return result
 
     def _path_end(self) -> np.ndarray | None:
         """Return where the path of the target ends by now; None where another one begins."""
-        target, machine = self._goals.target, self._machine
-        if target is None or target.obstacle or machine.restarting or not machine.stream.active:
+        target = self._goals.target
+        if target is None or target.obstacle or self._restarting or not self._stream.active:
             return None
         return None if target.path is None else target.path.end()
 
-    def _follow(
+    def _take_target(
         self,
         T_base_tip: np.ndarray,
         found: PosturePath,
@@ -344,19 +455,17 @@ class TargetFollower:
         goes_on: bool,
     ) -> None:
         """Follow a target that was solved for, unless something goes before it by now."""
-        machine, path = self._machine, None
-        self._refuse(machine.precedence())
-        posture = None if machine.arm.measured is None else found.result.q
-        if at is not None and posture is not None and machine.settings.feed_forward:
+        self._refuse(self._precedence())
+        posture, path = None if self._arm.measured is None else found.result.q, None
+        if at is not None and posture is not None and self.settings.feed_forward:
             path = self._path
             if goes_on:
                 path.extend(found.points, at, found.changes)
             else:
                 path.restart(posture, at)
             self.configuration_changes += goes_on and found.changes
-        self._set_goal(
-            TargetGoal(T_base_tip, found.result, posture, machine.movable, moving, path)
-        )
+        movable = self.limits.movable
+        self._set_goal(TargetGoal(T_base_tip, found.result, posture, movable, moving, path))
 
     def follow_goal(self, goal: MotionGoal) -> None:
         """
@@ -369,32 +478,23 @@ class TargetFollower:
         with self._lock:
             if goal is self._goals.current:
                 return
-            self._refuse(self._machine.refusal(goal))
+            self._refuse(self._refusal(goal))
             self._goals.next_version()
             self._set_goal(goal)
 
     follow_aim = follow_goal
     """Former name, which programs of users call."""
 
-    def _set_goal(self, goal: MotionGoal) -> None:
-        self._sharing.take_over(self._machine)
-        self._machine.follow(goal)
-
     def precedence(self) -> str:
         """Return the motion that precedes a new goal: a trajectory, or that of other joints."""
         with self._lock:
-            return self._machine.precedence()
-
-    @staticmethod
-    def _refuse(reason: str) -> None:
-        if reason:
-            raise TargetRefusedError(reason)
+            return self._precedence()
 
     def release(self, goal: MotionGoal) -> None:
         """Withdraw a goal, if it is the one followed; the commands come to rest, and end."""
         with self._lock:
             if goal is self._goals.current:
-                self._machine.stop('it was withdrawn')
+                self._stop('it was withdrawn')
 
     def give_way(self, reason: str, at_once: bool = False) -> None:
         """
@@ -403,16 +503,16 @@ class TargetFollower:
         :param at_once: whether nothing more is commanded, as the arm follows the other by now.
         """
         with self._lock:
-            self._machine.give_way(reason, at_once)
-
-    def note_unmeasured(self, names: Sequence[str]) -> None:
-        """Note the joints that no joint state has named so far, for messages."""
-        self._machine.unmeasured = tuple(names)
+            if self._stream.active and self._goals.current is not None:
+                self._lose(FollowerState.OTHER_COMMANDER, reason, resumes=False)
+            if at_once:
+                self._stream.leave()
+                self._return = None
 
     def stop(self) -> None:
         """Drop the goal followed; the command comes to rest, and then there is none."""
         with self._lock:
-            self._machine.stop()
+            self._stop('it was stopped')
 
     def enable(self, enabled: bool) -> bool:
         """
@@ -426,8 +526,9 @@ class TargetFollower:
         :raises TargetRefusedError: when the dropped target may not be followed; it is kept.
         """
         with self._lock:
-            self._machine.disabled = not enabled
-            self._machine.retry()
+            self._disabled = not enabled
+            if self._goals.current is not None:
+                self._goals.current.obstacle = ''  # it may have gone
             dropped = self._goals.dropped
         if not enabled:
             self.stop()
@@ -435,7 +536,7 @@ class TargetFollower:
         if dropped is not None:
             self.set_target(dropped)
         elif self.state is FollowerState.DISABLED:
-            self._machine.state = FollowerState.IDLE
+            self.state = FollowerState.IDLE
         return self._goals.current is not None
 
     def configure(self, *, solver: Solver | None = None, **settings: float) -> None:
@@ -447,12 +548,12 @@ class TargetFollower:
         :raises ArgumentError: the solver is for another chain.
         :raises OptionError: naming the setting whose value cannot be; nothing is changed then.
         """
-        if solver is not None and solver.chain is not self._solver.chain:
+        if solver is not None and solver.chain is not self._chain:
             raise ArgumentError('solver', 'has to be for the chain that is followed with')
         nearby = None if solver is None else NearbySolver(solver)
         passage = None if solver is None or nearby is None else SingularPassage(solver, nearby)
         with self._lock:
-            self._machine.configure(self._machine.settings.changed(settings))
+            self._configure(self.settings.changed(settings))
             self._solver, self._passage = nearby or self._solver, passage or self._passage
 
     # Outputs
@@ -466,12 +567,12 @@ class TargetFollower:
         :raises ArgumentError: when the time is not finite.
         """
         with self._lock:
-            return self._machine.tick(now)
+            return self._next_command(now)
 
     def mark_sent(self, delay: float) -> None:
         """Note that the command of the last tick was sent, `delay` after the tick [s]."""
         with self._lock:
-            self._machine.stream.mark_sent(delay, self._machine.period)
+            self._stream.mark_sent(delay, self.period)
 
     def discard_late(self, delay: float, at_once: bool = False) -> bool:
         """
@@ -485,45 +586,377 @@ class TargetFollower:
         :returns: whether it is discarded; then :meth:`tick` is to be called again.
         """
         with self._lock:
-            return self._machine.discard_late(delay, at_once)
+            discarded = self._stream.discard_late(delay, self.period, at_once)
+            if discarded and self._goals.current is not None:
+                self._goals.current.missed()
+            return discarded
 
+    # Admission of goals, from here on while the lock is held
 
-_SLOW = (FollowerState.CATCHING_UP, FollowerState.RECONFIGURING)
-_AWAITED = 'waiting for a new target, or ~/enable'
+    def _refusal(self, goal: MotionGoal | None = None) -> str:
+        """
+        Return why a goal may not be followed now; empty when it may.
 
+        :param goal: the goal; None for a target pose, which may wait for the first joint state.
+        """
+        if self._disabled:
+            return _SWITCHED_OFF
+        refusal = self._precedence(goal) or self._unguarded()
+        if refusal:
+            return refusal
+        if self._arm.measured is None:
+            return '' if goal is None else 'no joint state has arrived yet'
+        if self.settings.resume and goal is None:
+            return ''
+        if self._arm.reason:
+            return self._arm.reason
+        moves = self._stream.active and not self._stream.at_rest
+        return '' if moves else self._occupied()
 
-class FollowingLog:
-    """
-    Log of the dropped targets of a follower, and of the obstacles and delays on its path.
+    def _precedence(self, goal: MotionGoal | None = None) -> str:
+        """
+        Return the motion that precedes a goal: a trajectory, or a motion of other joints.
 
-    :param group: name of its group, where it is not the default one; else empty.
-    """
+        :param goal: the goal; None for a target pose.
+        """
+        current = self._goals.current
+        if current is not None and current.kind == 'trajectory' and current.busy:
+            if goal is not None and current is goal.replaces:
+                return ''
+            return current.claim or _ON_A_TRAJECTORY
+        return self._goals.claim or self._rivals_refusal()
 
-    def __init__(
-        self, follower: TargetFollower, group: str, warn: Callable[[str], object]
-    ) -> None:
-        self._follower = follower
-        self._of = f' of {group}' if group else ''
-        self._label = f'following {group}' if group else 'following'
-        self._warn = warn
-        self._slow, self._obstacles = FaultLogger(warn), FaultLogger(warn)
-        self._logged_slow = FollowerState.IDLE
-        self._logged_drop = self._logged_obstacle = ''
+    def _occupied(self) -> str:
+        """Return who else commands the arm and keeps motions from being started."""
+        other = self.other_commander if self.settings.exclusive else ''
+        return other and f'{other} commands the arm too (allowed with exclusive: false)'
 
-    def log_stops(self) -> None:
-        """Log obstacles that stop the commands before the target, or slow them down."""
-        state = self._follower.state
-        if state in _SLOW and state is not self._logged_slow:
-            self._slow.report(f'{self._label}: {state.value}')
-        self._logged_slow = state
-        obstacle = self._follower.obstacle
-        if obstacle != self._logged_obstacle:
-            self._logged_obstacle = obstacle
-            if obstacle:
-                awaited = f'; {_AWAITED}' if self._follower.target else ''
-                self._obstacles.report(f'{self._label}: {obstacle}{awaited}')
-        dropped = self._follower.drop_reason
-        if dropped != self._logged_drop:
-            self._logged_drop = dropped
-            if dropped:
-                self._warn(f'target{self._of} dropped: {dropped}; {_AWAITED}')
+    def _unguarded(self) -> str:
+        """Return why collisions cannot be avoided; empty when they can, or need not be."""
+        if not self.settings.avoid_collisions:
+            return ''
+        fault = self._collisions.fault
+        allow = 'allowed with follow.avoid_collisions: false'
+        return fault and f'collisions cannot be checked: {fault} ({allow})'
+
+    def _rivals_refusal(self) -> str:
+        """Return why followers that share joints keep this one from a goal; empty for nothing."""
+        for other, joint in self._sharing.rivals(self):
+            if other._busy:
+                return f'group {quote(other._group)} moves {joint}; stop it with ~/stop first'
+            if other.claim:
+                return other.claim
+        return ''
+
+    @property
+    def _busy(self) -> bool:
+        """Whether there is a goal that the commands do not rest at."""
+        goal, stream = self._goals.current, self._stream
+        if goal is None or (goal.obstacle and stream.at_rest):
+            return False
+        return goal.busy or not (stream.active and stream.at_rest) or self._lag.lagging
+
+    @staticmethod
+    def _refuse(reason: str) -> None:
+        if reason:
+            raise TargetRefusedError(reason)
+
+    def _set_goal(self, goal: MotionGoal) -> None:
+        """Move for a goal from now on; followers that share joints let theirs go."""
+        for other, _ in self._sharing.rivals(self):
+            other._let_go()
+        if self._restarting:
+            goal.renew()  # where it leads depends on where the arm comes to rest
+        self._goals.follow(goal)
+        self.state = self._state_with(goal)
+
+    def _let_go(self) -> None:
+        """Forget the goal, and the target that was dropped, as another group moves the joints."""
+        ended = self.state in (FollowerState.RELEASED, FollowerState.UNREACHABLE)
+        if self._goals.current is not None or self._goals.dropped is not None or ended:
+            self._stop('another group moves its joints')
+
+    def _stop(self, reason: str) -> None:
+        """Come to rest, and follow nothing."""
+        self._goals.clear(reason)
+        self.state = FollowerState.DISABLED if self._disabled else FollowerState.IDLE
+
+    def _configure(self, settings: FollowerSettings) -> None:
+        """Put other settings into force."""
+        self.settings = settings
+        self._stream.guard = self._guard if settings.avoid_collisions else None
+        self._asked_limits = asked = settings.motion_limits(self._chain, self._bounds)
+        if self._keeps_path():
+            acceleration = np.maximum(asked.acceleration, self.limits.acceleration)
+            scaling = max(asked.scaling, self.limits.scaling)
+            self._goal_limits = replace(asked, acceleration=acceleration)
+            self.limits = replace(self._goal_limits, scaling=scaling)
+        else:
+            self.limits = self._goal_limits = asked
+
+    def _keeps_path(self) -> bool:
+        """
+        Return whether the commands are on a path that lower limits must not lead them off.
+
+        There, lower velocities are in force as soon as the clock of the goal has slowed down to
+        them, within the accelerations from before, and lower accelerations as soon as it rests.
+        """
+        goal, moves = self._goals.current, self._stream.active and not self._stream.at_rest
+        return moves and (goal is None or goal.slowing is not None)
+
+    def _seeds(self) -> list[np.ndarray]:
+        """Return where the next solution shall be near to: where the joints are, and will be."""
+        chain, measured, commanded = self._chain, self._arm.measured, self._stream.q
+        target = self._goals.target
+        if commanded is None:
+            held = None if measured is None else self._held_command(self._arm.measured_at)
+            here = chain.mid_range() if measured is None else measured if held is None else held
+            return [np.clip(here, chain.lower, chain.upper)]
+        seeds = [np.clip(commanded, chain.lower, chain.upper)]
+        return seeds if target is None or target.posture is None else [*seeds, target.posture]
+
+    # Ticks
+
+    def _next_command(self, now: float) -> FollowerCommand | None:
+        """Return the next command; None to publish nothing."""
+        self._arm.tick(now)
+        if self.limits is not self._asked_limits and not self._keeps_path():
+            self.limits = self._goal_limits = self._asked_limits
+        if self._goals.has_expired(now, self.settings.target_timeout):
+            self._goals.clear('target_timeout has passed')
+            self.state = FollowerState.TARGET_TIMED_OUT
+        self._check_joint_states(now)
+        goal, measured = self._goals.current, self._arm.measured
+        if measured is not None and not self._stream.active:
+            self._note_rest(now)
+        if goal is None:
+            return self._come_to_rest(now)
+        if measured is None:
+            self._await_state(now)
+            return None
+        if self._restarting or not goal.ready:
+            return self._come_to_rest(now)
+        if self._stream.active:
+            return self._go_on(goal, measured, now)
+        return None if goal.obstacle else self._begin(goal, now)
+
+    def _note_rest(self, now: float) -> None:
+        """Note where the arm comes to rest after the last command."""
+        if self._stream.gate.elapsed(now) <= _RECENT:
+            self._rested = self._arm.position()
+
+    def _await_state(self, now: float) -> None:
+        """Let a target wait for the first joint state, but not for long."""
+        target = self._goals.target
+        self.state = FollowerState.NO_STATE
+        if target is None or target.since is None or now - target.since <= _LONGEST_WAIT:
+            return
+        of = f' of {", ".join(self.unmeasured)}' if self.unmeasured else ''
+        self._goals.drop(f'no joint state{of} has arrived within {_LONGEST_WAIT:g} s')
+        self.state = FollowerState.TARGET_DROPPED
+
+    def _check_joint_states(self, now: float) -> None:
+        """Lose the target when the joint states cannot be relied on; recover afterwards."""
+        fault = self._arm.fault(now, self.settings.state_timeout)
+        goals, dropped = self._goals, self._goals.dropped is not None
+        if fault is not None and (goals.current is not None or dropped):
+            self._lose(fault, self._arm.reason)
+        elif fault is None and self.state in FAULTS:
+            self.state = FollowerState.TARGET_DROPPED if dropped else FollowerState.IDLE
+
+    def _lose(self, state: FollowerState, reason: str, resumes: bool = True) -> None:
+        """Come to rest, and stay there unless targets are to be resumed and this one may be."""
+        self.state = state
+        if self._goals.current is None:
+            return
+        self._restarting = True
+        if not (resumes and self.settings.resume and self._goals.current.renew()):
+            self._goals.drop(reason)
+
+    def _come_to_rest(self, now: float) -> FollowerCommand | None:
+        stream, command = self._stream, None
+        self._rest_since = None
+        step = self._return_step(now)
+        if step.leads_on or not stream.at_rest:
+            period = 1.0 / self.settings.rate
+            if stream.resume(self.limits, now, period, self._arm.speed) is not None:
+                command = stream.advance(step, self.limits, now, self.period)
+        if stream.at_rest and self._return is None:
+            stream.end()
+        self._restarting = stream.active
+        return command
+
+    def _return_step(self, now: float) -> Step:
+        """Return the step of commands that come to rest: to an arm that is stuck, or none."""
+        if self._return is None:
+            return REST
+        goal, until = self._return
+        q = self._stream.q
+        over = now > until or not self._arm.current or bool(self._stream.obstacle)
+        if q is None or over or (q == goal)[self.limits.movable].all():
+            self._return = None
+            return REST
+        return Step(goal)
+
+    def _go_on(self, goal: MotionGoal, measured: np.ndarray, now: float) -> FollowerCommand | None:
+        """Go on, at the pace of the arm."""
+        stream, settings, period = self._stream, self.settings, 1.0 / self.settings.rate
+        commanded = stream.q
+        assert commanded is not None
+        since, resting = self._arm.measured_at, stream.at_rest
+        self._lag.update(commanded, measured, since, resting, settings, self.limits, now)
+        if self._lag.displaced:
+            self.displacements += 1
+            return self._give_up('something else has moved the arm', now)
+        stuck = self._lag.stuck(resting, settings)
+        if stuck:
+            here = self.limits.inside(measured, commanded)
+            self._return = np.where(self.limits.movable, here, commanded), now + _RETURN
+            return self._give_up(stuck, now, resumes=False)
+        if resting and self._is_over(goal, now):
+            self._end(goal)
+            return None
+        late = stream.resume(self.limits, now, period, self._arm.speed)
+        if late is None:
+            self.state = self._state_with(goal)
+            return None
+        try:
+            self.announcing = now < self._announced
+            tick = self._tick(commanded, measured, now, late)
+            step = REST if self.announcing else goal.step(tick)
+        except Exception as error:  # the arm has to come to rest, whatever it is
+            return self._give_up(f'{type(error).__name__}: {error}', now)
+        if not goal.slowing:
+            self.limits = self._goal_limits
+        if goal.obstacle or not self._arm.current:
+            step = REST
+            goal.missed()
+        command = stream.advance(step, self.limits, now, self.period, self._lag.pace)
+        goal.obstacle = goal.obstacle or stream.obstacle
+        self.state = self._state_with(goal)
+        return command
+
+    def _give_up(self, reason: str, now: float, resumes: bool = True) -> FollowerCommand | None:
+        """Lose the goal, and come to rest."""
+        state = FollowerState.TARGET_DROPPED if self._goals.target else FollowerState.IDLE
+        self._lose(state, reason, resumes)
+        return self._come_to_rest(now)
+
+    def _tick(self, commanded: np.ndarray, measured: np.ndarray, now: float, late: bool) -> Tick:
+        """Return the data from which a goal computes its next step."""
+        stream, limits = self._stream, self._goal_limits
+        dt = min(stream.gate.elapsed(now), self.period)
+        behind = min(max(2.0 - 2.0 * stream.behind / _BEHIND, 0.0), 1.0)
+        pace = min(self._lag.pace, behind)
+        q, speed = stream.leading
+        leading = q, speed * limits.velocity
+        velocity = stream.gate.speed * limits.velocity
+        return Tick(now, dt, commanded, velocity, measured, limits, leading, pace, late)
+
+    def _is_over(self, goal: MotionGoal, now: float) -> bool:
+        """Whether a goal needs no commands any more, given that they are at rest."""
+        if goal.finished:
+            return True
+        waits = not goal.busy or (goal.obstacle and goal is self._goals.target)
+        if self.settings.hold or not (waits and self._lag.arrived):
+            self._rest_since = None
+            return False
+        self._rest_since = now if self._rest_since is None else self._rest_since
+        return now - self._rest_since >= _HELD
+
+    def _end(self, goal: MotionGoal) -> None:
+        """End the commands of a goal that is over; a target before an obstacle waits on."""
+        self._stream.end()
+        self._rest_since = None
+        target = self._goals.target
+        if target is None:
+            self._goals.clear(goal.obstacle)
+            self.state = FollowerState.IDLE
+        elif not goal.obstacle:
+            self._goals.release(target)
+            if self.state is not FollowerState.UNREACHABLE:
+                self.state = FollowerState.RELEASED
+
+    def _begin(self, goal: MotionGoal, now: float) -> FollowerCommand | None:
+        """Start a motion where the arm is, if that is allowed and known."""
+        occupied = self._occupied()
+        if occupied:
+            self._lose(FollowerState.OTHER_COMMANDER, occupied)
+            return None
+        if self.awaits_controller:
+            self.state = FollowerState.AWAITING_CONTROLLER
+            return None
+        free_since = self._free_since()  # None while another group comes to rest
+        gate = self._stream.gate
+        if free_since is None or not self._arm.is_fresh(now, max(gate.sent_at, free_since)):
+            return None
+        start = self._start_place(now, free_since)
+        if start is None:
+            self.state = FollowerState.AWAITING_REST
+            return None
+        self._lag.reset()
+        self._rest_since = None
+        goal.begin(start, lambda q: self._arm.unwrapped(q, start))
+        self.announcing = self.announces
+        if self.announces:
+            self._announced = now + max(_ANNOUNCEMENT, 3.0 / self.settings.rate)
+        self.state = self._state_with(goal)
+        return self._stream.begin(start, now, self.limits.window)
+
+    def _free_since(self) -> float | None:
+        """
+        Return since when the joints follow no command of another group any more [s].
+
+        :returns: on a monotonic clock; −inf when they never did, and None while there are such
+            commands. States from before do not tell where a motion has to begin.
+        """
+        latest = -float('inf')
+        for other, _ in self._sharing.rivals(self):
+            if other._stream.active:
+                return None
+            latest = max(latest, other._stream.gate.sent_at + _SETTLING_TIME)
+        return latest
+
+    def _start_place(self, now: float, others: float) -> np.ndarray | None:
+        """
+        Return where a motion may start (n,) [rad] or [m]; None while the arm may still move.
+
+        An arm that has reached its last command rests there, and the motion starts at that
+        command, which the controller holds; so it does as long as the arm stands where it has
+        rested then. Any other arm has to be seen at rest first: it may be still moving to the last
+        command, or be moved by somebody else.
+
+        :param others: when others commanded the joints last [s]; −inf for never.
+        """
+        arm, sent_at = self._arm, self._stream.gate.sent_at
+        here = arm.position()
+        last = self._held_command(now) if sent_at >= others else None
+        if last is not None:
+            arm.note_rest()
+            return np.where(self.limits.movable, last, here)
+        return here if arm.rests(now, max(sent_at, others)) else None
+
+    def _held_command(self, now: float) -> np.ndarray | None:
+        """Return the last command (n,), on the turn of an arm that stands by it, or else None."""
+        arm, gate = self._arm, self._stream.gate
+        if not len(gate.q):
+            return None
+        here = arm.position()
+        last = arm.unwrapped(gate.q, here)
+        away = np.abs(here - last)
+        if gate.elapsed(now) <= _RECENT and (away <= arm.noise).all():
+            return last
+        if self._rested is None:
+            return None
+        moved = np.abs(here - arm.unwrapped(self._rested, here))
+        stands = (away <= _SAG * arm.noise) & (moved <= _STANDS * arm.noise)
+        return last if stands.all() else None
+
+    def _state_with(self, goal: MotionGoal) -> FollowerState:
+        """Return the state while a goal is pursued, or at its end."""
+        commanded = self._stream.q
+        if goal.obstacle:
+            return FollowerState.COLLISION_AHEAD
+        if self._lag.lagging and commanded is not None:
+            return FollowerState.LAGGING
+        return goal.state(commanded, self._stream.at_rest)

@@ -184,7 +184,7 @@ def test_a_target_waits_a_second_for_the_arm(solver):
     rig.follower.set_target(pose_beside(solver, READY, (0.05, 0.0, 0.0)))
     rig.rest(0.9, measured=False)
     assert rig.follower.state is FollowerState.NO_STATE
-    rig.follower.note_unmeasured(('panda_joint7',))
+    rig.follower.unmeasured = ('panda_joint7',)
     rig.rest(0.3, measured=False)
     assert rig.follower.state is FollowerState.TARGET_DROPPED
     assert rig.follower.drop_reason == ('no joint state of panda_joint7 has arrived within 1 s')

@@ -15,8 +15,7 @@ import ik_service as iks
 from ik_service.exceptions import TargetRefusedError
 from ik_service.motion.playback import Reservation
 from ik_service.motion.settings import FollowerState
-from ik_service.motion.state_machine import JointSharing
-from ik_service.motion.target_follower import TargetFollower
+from ik_service.motion.target_follower import JointSharing, TargetFollower
 
 RATE = 100.0
 GROUPS = {  # the first two share the torso, the first and the last the left arm

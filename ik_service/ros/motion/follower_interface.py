@@ -13,9 +13,8 @@ from ik_service.arm.group import ArmGroup
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.exceptions import IkServiceError, TargetRefusedError
 from ik_service.motion.goal import MotionGoal
-from ik_service.motion.settings import FollowerSettings
-from ik_service.motion.state_machine import JointSharing
-from ik_service.motion.target_follower import FollowingLog, TargetFollower
+from ik_service.motion.settings import FollowerSettings, FollowerState
+from ik_service.motion.target_follower import JointSharing, TargetFollower
 from ik_service.ros.motion.command_channels import CommandChannel
 from ik_service.ros.motion.command_publisher import CommandPublisher, STALL
 from ik_service.ros.motion.intake import JointStateIntake, NodeContext, TargetIntake
@@ -32,6 +31,8 @@ _HELD = 1e-3
 
 _LATE = 2.0  # time from a tick to its command after which the process was suspended, in periods
 
+_SLOW = (FollowerState.CATCHING_UP, FollowerState.RECONFIGURING)
+_AWAITED = 'waiting for a new target, or ~/enable'
 _REPLACED = 'the robot description is being replaced'
 
 
@@ -102,7 +103,9 @@ class FollowerInterface:
         self.clock = context.motion_clock
         named = group.name if topic != TARGET_TOPIC else ''
         self.label = f'following {named}' if named else 'following'
-        self._log = FollowingLog(self.follower, named, warn)
+        self._warn, self._of = warn, f' of {named}' if named else ''
+        self._slow, self._obstacles = FaultLogger(warn), FaultLogger(warn)
+        self._logged = FollowerState.IDLE, '', ''
         self.stopped = False
 
     def forward_state(self) -> None:
@@ -111,7 +114,7 @@ class FollowerInterface:
         if joints is not None and not self._unmeasured_others():
             self.follower.set_measured(*joints)
         elif self.follower.measured is None:
-            self.follower.note_unmeasured(self.missing_joints())
+            self.follower.unmeasured = tuple(self.missing_joints())
 
     def on_target(self, message: PoseStamped, waited: float = 0.0) -> None:
         """Take in a target that has waited in the queue [s]; a bad one is ignored."""
@@ -199,7 +202,23 @@ class FollowerInterface:
                 delay = clock.now() - began
                 self.follower.mark_sent(delay)
                 channel.mark_sent(delay, self.follower.period)
-        self._log.log_stops()
+        self._log_stops()
+
+    def _log_stops(self) -> None:
+        """Log a target that is dropped, and what stops the commands before it or slows them."""
+        follower = self.follower
+        state, obstacle, dropped = follower.state, follower.obstacle, follower.drop_reason
+        was, obstacle_was, dropped_was = self._logged
+        if state is was and obstacle == obstacle_was and dropped == dropped_was:
+            return
+        self._logged = state, obstacle, dropped
+        if state in _SLOW and state is not was:
+            self._slow.report(f'{self.label}: {state.value}')
+        if obstacle and obstacle != obstacle_was:
+            awaited = f'; {_AWAITED}' if follower.target else ''
+            self._obstacles.report(f'{self.label}: {obstacle}{awaited}')
+        if dropped and dropped != dropped_was:
+            self._warn(f'target{self._of} dropped: {dropped}; {_AWAITED}')
 
     def _give_way(self) -> None:
         """Leave the arm to somebody else: after coming to rest, or at once if it follows them."""

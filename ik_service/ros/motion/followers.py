@@ -16,7 +16,7 @@ from ik_service.exceptions import OptionError
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.motion.command.velocity_command import FAREWELL
 from ik_service.motion.settings import FollowerSettings
-from ik_service.motion.state_machine import JointSharing
+from ik_service.motion.target_follower import JointSharing
 from ik_service.ros.motion.command_publisher import CommandPublisher
 from ik_service.ros.motion.follower_interface import FollowerInterface, TARGET_TOPIC
 from ik_service.ros.motion.following_report import FollowingReport
