@@ -37,7 +37,7 @@ from ik_service.ros.common.node_options import NodeOptions
 from ik_service.ros.common.partial_executor import partition
 from ik_service.ros.common.qos import DESCRIPTION_QOS
 from ik_service.ros.common.runtime import GRACE, spinning, spinning_node, StopRequest
-from ik_service.ros.common.stream_executor import SharedThreads, StreamExecutor
+from ik_service.ros.common.stream_executor import StreamExecutor
 from ik_service.ros.common.tf_listener import (
     tf_message,
     TF_STATIC_QOS,
@@ -45,6 +45,7 @@ from ik_service.ros.common.tf_listener import (
     TransformSource,
 )
 from ik_service.ros.node.ik_node import IkNode
+from ik_service.ros.node.node_threads import SharedThreads
 from ik_service.ros.node.parameter_table import LOCKED_JOINTS
 from ik_service.ros.sim.simulated_arm_node import SimulatedArmNode
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from ik_service.motion.goal import MotionGoal, REST, Step, Tick
 from ik_service.motion.settings import FollowerState
-from ik_service.motion.tracking.moving_goal import GoalClock, MovingGoal
+from ik_service.motion.tracking.moving_goal import MovingGoal
+from ik_service.motion.tracking.path_clocks import GoalClock
 from ik_service.motion.tracking.target_path import TargetPath
 from ik_service.solvers.result import IkResult
 

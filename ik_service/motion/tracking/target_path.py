@@ -4,50 +4,21 @@ Path of a target that moves, which the joints keep to while they cannot keep up 
 Straight motions to the newest goal would leave the path of the target where the joints are behind.
 On the path they go as the target went, or faster; or, where it was too fast for them or they are
 beside the path, to the farthest posture that is straight ahead.
-
-The postures of a path have the times at which the target was there. Smoothed over some of them
-they are a motion, which the commands go along: as the target did, or faster, as far as the bounds
-of all joints allow here and wherever they have to slow down for later. So a target that the joints
-can keep up with is caught up with, along its path. Smoothed is by parabolas through neighbouring
-values (Savitzky and Golay 1964), and the rates are those of time-optimal motions along a path.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 
 from ik_service.jit.entry import entry_point
-from ik_service.motion.command.motion_limits import bound_along, largest, stopping_speed_along
+from ik_service.motion.command.motion_limits import bound_along, largest
 from ik_service.motion.goal import Step, Tick
-from ik_service.motion.tracking.moving_goal import (
-    GoalClock,
-    MovingGoal,
-    path_position,
-    PathPosition,
-)
-from ik_service.motion.tracking.target_kernels import (
-    farthest_straight_ahead,
-    highest_rate,
-    smoothed_path,
-)
-
-
-class TimedRows(NamedTuple):
-    """
-    Some postures of a path, the oldest first; views that are valid until the next change.
-
-    :ivar times: (k,) when the target was there [s].
-    :ivar points: (k, n) the postures [rad] or [m].
-    :ivar nears: (k,) distances from straight lines past them, at most [rad] or [m].
-    """
-
-    times: np.ndarray
-    points: np.ndarray
-    nears: np.ndarray
+from ik_service.motion.tracking.moving_goal import MovingGoal
+from ik_service.motion.tracking.path_clocks import GoalClock, KEPT, PathClock, PathView, TimedRows
+from ik_service.motion.tracking.target_kernels import farthest_straight_ahead
 
 
 class TimedPostures:
@@ -134,174 +105,6 @@ class TimedPostures:
         return TimedRows(self._times[chosen], self._points[chosen], self._nears[chosen])
 
 
-KEPT = 0.15  # time for which passed postures are needed [s]
-
-_SPACING, _HALF, _AHEAD = 0.02, 3, 40
-"""
-Time between the samples of the motion [s]; the number before and after one over which it is
-smoothed; and the number ahead that are used.
-"""
-
-_BEYOND = 0.1  # time beyond the last posture up to which the motion is sampled [s]
-_NEAR = 2e-3  # distance of the motion from the path, at most [rad] or [m]
-
-_ASIDE, _LOST = 2e-3, 6e-3
-"""
-Distance from the motion up to which commands are on it, and from which on they are not any more,
-as time at full speed [s].
-"""
-
-_SEARCH_STEPS, _BETWEEN = 5, 0.005
-"""Steps in the search of the point beside commands; time between the last two, at most [s]."""
-
-_SHARE, _LEAST = 0.8, 0.1
-"""Share of the acceleration that is used, and for a change of the rate at least."""
-
-_FULL = 0.98  # share of the speeds that is used; the rest is for coming back to the motion
-_FASTEST = 4.0  # speed along the path, at most, as a share of the target's
-_STILL = 3e-5  # speed that counts as none, in shares of full speed
-
-
-def _weights() -> np.ndarray:
-    """Return the weights (3, 2·_HALF + 1) of the parabola through samples around one."""
-    times = np.arange(-_HALF, _HALF + 1) * _SPACING
-    value, speed, bend = np.linalg.pinv(np.vander(times, 3, increasing=True))
-    return np.array([value, speed, 2.0 * bend])
-
-
-_WEIGHTS = _weights()
-
-
-class PathView(NamedTuple):
-    """
-    Path of a target.
-
-    :ivar path: its last postures.
-    :ivar goal: how it goes on beyond them; None when it rests there.
-    :ivar start: when it was about where the commands are [s].
-    """
-
-    path: TimedRows
-    goal: MovingGoal | None
-    start: float
-
-
-class PathClock:
-    """
-    Time at which a target was where the commands are.
-
-    :ivar time: on the clock of the target [s]; None while the commands are not on its path.
-    """
-
-    def __init__(self) -> None:
-        self.time: float | None = None
-        self._rate = 0.0
-        self._code = _code()
-
-    def stop(self) -> None:
-        """Note that the commands leave the path."""
-        self.time = None
-
-    def step(self, view: PathView, tick: Tick, until: float, straight: float) -> Step | None:
-        """
-        Return the step to the next point of the path; None where a direct motion is better.
-
-        :param until: when it is where the commands shall be at the end of the tick at best [s].
-        :param straight: speed up to which a direct motion is as good, in shares of full speed.
-        """
-        if tick.late or self.time is None:
-            self.time = self._locate(view, tick, until)
-        if self.time is None:
-            return None
-        behind = until - tick.dt - self.time
-        time, self.time = self.time, None
-        places = int((view.path.times[-1] + _BEYOND - time) / _SPACING)
-        motion = self._motion(view, time, min(max(places, 0), _AHEAD))
-        place = _place(motion, tick)
-        fastest, change = self._rates(motion, tick)
-        fastest = min(fastest, 1.0 + stopping_speed_along(max(behind, 0.0), change, tick.dt))
-        speed = largest(np.abs(tick.leading[1]) / tick.limits.unit)
-        away = tick.leading[1] - min(self._rate, fastest) * place.along
-        if _braking_distance(away, tick) > _ASIDE:
-            return None
-        if place.aside > _LOST or (fastest < 1.0 and speed <= straight):
-            return None
-        faster = self._rate + change * tick.dt
-        slower = max(self._rate - change * tick.dt, 0.0)
-        self._rate = min(slower if place.aside > _ASIDE else faster, fastest)
-        self.time = time + min(place.ahead, 0.0) + self._rate * tick.dt
-        there = self._motion(view, self.time, 0)
-        return Step(there[0, 0], self._rate * there[1, 0])
-
-    def _locate(self, view: PathView, tick: Tick, until: float) -> float | None:
-        """Return when the target was where the commands are; None where those are elsewhere."""
-        time, ahead = view.start, 0.0
-        for _ in range(_SEARCH_STEPS):
-            time = min(max(time + ahead, view.start - KEPT), until)
-            motion = self._motion(view, time, 0)
-            place = _place(motion, tick)
-            ahead = place.ahead
-        if place.aside > _ASIDE or abs(ahead) > _BETWEEN or largest(motion[3, 0]) > _NEAR:
-            return None
-        self._rate = min(max(place.rate, 0.0), _FASTEST)
-        return time
-
-    def _motion(self, view: PathView, time: float, ahead: int) -> np.ndarray:
-        """Return the smoothed path (4, ahead + 1, n) from a time on."""
-        points = view.path.points
-        goal = np.zeros((2, points.shape[1]))
-        if view.goal is not None:
-            goal[0], goal[1] = view.goal.velocity, view.goal.acceleration
-        around = np.empty((ahead + len(_WEIGHTS[0]), points.shape[1]))
-        motion = np.empty((4, ahead + 1, points.shape[1]))
-        smooth, _ = self._code
-        smooth(view.path.times, points, goal, time, _SPACING, _WEIGHTS, around, motion)
-        return motion
-
-    def _rates(self, motion: np.ndarray, tick: Tick) -> tuple[float, float]:
-        """Return the highest rate, and how fast the rate may change [1/s]."""
-        limits = tick.limits.averaged if tick.limits.window else tick.limits
-        most = np.empty((2, motion.shape[2]))
-        most[0] = (_FULL * tick.pace) * limits.velocity_now
-        most[1] = _SHARE * limits.acceleration_now
-        found = np.empty(2)
-        _, look = self._code
-        look(motion, most, _NEAR, _FASTEST, _LEAST, _SPACING, self._rate, found)
-        return float(found[0]), float(found[1])
-
-
-def _place(motion: np.ndarray, tick: Tick) -> PathPosition:
-    """Compare the commands with the first sample of a motion; where it rests, it is as fast."""
-    position, velocity = motion[0, 0], motion[1, 0]
-    place = path_position(position, velocity, tick, _STILL)
-    if place is None:
-        aside = largest(np.abs(tick.leading[0] - position) / tick.limits.unit)
-        place = PathPosition(velocity, 0.0, aside, 1.0)
-    return place
-
-
-def _braking_distance(velocity: np.ndarray, tick: Tick) -> float:
-    """Return how far joints go that come to rest from a velocity (n,), as time at full speed."""
-    speeds = np.abs(velocity) / tick.limits.unit
-    moving = speeds > 0.0
-    with np.errstate(divide='ignore'):  # joints that may not brake come nowhere to rest
-        return largest(0.5 * speeds[moving] ** 2 / tick.limits.acceleration[moving])
-
-
-@cache
-def _code() -> tuple[Callable, Callable]:
-    """Return the machine code of the looks along a path, compiled now or loaded."""
-    row, rows, motion = np.zeros(1), np.zeros((2, 1)), np.ones((4, 1, 1))
-    around = np.zeros((len(_WEIGHTS[0]), 1))
-    smooth = entry_point(
-        smoothed_path, row, row[:, None], rows, 0.0, _SPACING, _WEIGHTS, around, motion
-    )
-    look = entry_point(
-        highest_rate, motion, rows, _NEAR, _FASTEST, _LEAST, _SPACING, 1.0, np.zeros(2)
-    )
-    return smooth, look
-
-
 _STRAIGHT, _STRAIGHT_IN_CHANGES = 2e-3, 5e-3
 """
 Distance of postures from the straight line that passes them, at most [rad] or [m]; the postures of
@@ -359,7 +162,7 @@ class TargetPath:
         self._postures.clear()
         self._changing_until = -np.inf
         self.clock = None
-        self._own_clock.stop()
+        self._own_clock.time = None
         self.extend(q[None], at)
 
     def extend(self, points: np.ndarray, at: float, changes: bool = False) -> None:
@@ -418,7 +221,7 @@ class TargetPath:
 
     def leave(self) -> None:
         """Note that the joints go to where the target is by now."""
-        self._own_clock.stop()
+        self._own_clock.time = None
 
     def step(self, tick: Tick, goal: MovingGoal | None) -> Step:
         """Return the step along the path, or back to it; without a goal it rests at the end."""

@@ -25,15 +25,12 @@ from rclpy.guard_condition import GuardCondition
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 from rclpy.subscription import Subscription
-from rclpy.utilities import get_default_context
 from rclpy.waitable import Waitable
-
-from ik_service.common.periodic_calls import PeriodicCalls
-from ik_service.ros.common.runtime import spinning
 
 T = TypeVar('T')
 
 _MOST_AT_ONCE = 16  # messages of a subscription that are taken before those of the others
+_PATIENCE = 0.02  # time for which the turn is waited for, at most [s]
 _LEAVING = 0.1  # time that a callback may take when its node leaves [s]
 
 
@@ -237,33 +234,3 @@ def _finish(step: Coroutine[Any, Any, object]) -> None:
     """Run a coroutine that awaits nothing to its end."""
     with suppress(StopIteration):
         step.send(None)
-
-
-_REST = 1e-3  # time for which joint states of several arms gather [s]
-_PATIENCE = 0.02  # time for which targets wait for those of other arms, at most [s]
-
-
-class SharedThreads:
-    """
-    Threads for the joint states, the commands and the markers of several nodes.
-
-    With threads of their own, the nodes would mostly hand Python's global lock to each other. They
-    have to run for as long as one of the nodes does.
-
-    :ivar commands: makes the calls for the commands of all nodes.
-    :ivar checks: makes the calls for markers, which may take longer.
-    :ivar states: takes the joint states for all nodes.
-    :ivar turn: held by the thread of the targets of one of them: those of all, which often come at
-        once, would keep the interpreter from the commands.
-    """
-
-    def __init__(self) -> None:
-        self.commands, self.checks = PeriodicCalls(), PeriodicCalls()
-        self.states = StreamExecutor(get_default_context(), _REST)
-        self.turn = threading.Lock()
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Run the threads for the time of a ``with`` block."""
-        with self.commands, self.checks, spinning(self.states):
-            yield

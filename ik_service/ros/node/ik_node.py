@@ -31,7 +31,6 @@ from ik_service.ros.common.actions import NodeWithActions
 from ik_service.ros.common.node_options import NodeOptions
 from ik_service.ros.common.publishers import not_received, publishers_of
 from ik_service.ros.common.response_retry import retry_dropped_responses
-from ik_service.ros.common.stream_executor import SharedThreads
 from ik_service.ros.common.tf_listener import tf_frames, TransformSource
 from ik_service.ros.markers.arm_marker_publisher import ArmMarkerPublisher
 from ik_service.ros.motion.command_publisher import CommandPublisher
@@ -45,7 +44,7 @@ from ik_service.ros.motion.parameters import (
 from ik_service.ros.motion.stop_services import StopServices
 from ik_service.ros.motion.target_topics import TargetTopics
 from ik_service.ros.node.diagnostics import announce, DiagnosticsPublisher
-from ik_service.ros.node.node_threads import NodeThreads
+from ik_service.ros.node.node_threads import NodeThreads, SharedThreads
 from ik_service.ros.node.parameter_table import PUBLISH_MARKERS, TF_TIMEOUT
 from ik_service.ros.node.parameters import NodeParameters, USE_SIM_TIME
 from ik_service.ros.node.robot_descriptions import RobotDescriptions

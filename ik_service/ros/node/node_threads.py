@@ -1,17 +1,49 @@
-"""Threads of a node, some for each group of its callbacks."""
+"""Threads of a node, some for each group of its callbacks, and those that several nodes share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, ExitStack
+import threading
 
 from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
+from rclpy.utilities import get_default_context
 
+from ik_service.common.periodic_calls import PeriodicCalls
 from ik_service.ros.common.partial_executor import PartialExecutor, partition
 from ik_service.ros.common.runtime import spinning
-from ik_service.ros.common.stream_executor import SharedThreads, StreamExecutor
+from ik_service.ros.common.stream_executor import StreamExecutor
 from ik_service.ros.node.services import Services
+
+_REST = 1e-3  # time for which joint states of several arms gather [s]
+
+
+class SharedThreads:
+    """
+    Threads for the joint states, the commands and the markers of several nodes.
+
+    With threads of their own, the nodes would mostly hand Python's global lock to each other. They
+    have to run for as long as one of the nodes does.
+
+    :ivar commands: makes the calls for the commands of all nodes.
+    :ivar checks: makes the calls for markers, which may take longer.
+    :ivar states: takes the joint states for all nodes.
+    :ivar turn: held by the thread of the targets of one of them: those of all, which often come at
+        once, would keep the interpreter from the commands.
+    """
+
+    def __init__(self) -> None:
+        self.commands, self.checks = PeriodicCalls(), PeriodicCalls()
+        self.states = StreamExecutor(get_default_context(), _REST)
+        self.turn = threading.Lock()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Run the threads for the time of a ``with`` block."""
+        with self.commands, self.checks, spinning(self.states):
+            yield
+
 
 # Those for paths, batches and capabilities wait for the ones that work; all but one for changes
 # may wait for a compiler.

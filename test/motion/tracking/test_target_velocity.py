@@ -6,9 +6,8 @@ import pytest
 from ik_service.common.transforms import rotation_about_axis
 from ik_service.motion.command.motion_limits import MotionLimits
 from ik_service.motion.goal import Tick
-from ik_service.motion.tracking.moving_goal import GoalClock
+from ik_service.motion.tracking.path_clocks import GoalClock, PathClock, PathView, TimedRows
 from ik_service.motion.tracking.target_kernels import fit_motion
-from ik_service.motion.tracking.target_path import PathClock, PathView, TimedRows
 from ik_service.motion.tracking.target_velocity import (
     LONGEST_AHEAD,
     TargetGaps,
