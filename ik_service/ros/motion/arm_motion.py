@@ -1,0 +1,157 @@
+"""Motion of the arm of a node: joint states and targets in, commands out, tick by tick."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.node import Node
+from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import JointState
+
+from ik_service.arm.measured_state import MeasuredState
+from ik_service.common.periodic_calls import PeriodicCall, PeriodicCalls
+from ik_service.common.stall_watch import StallWatch, TICK_LASTS
+from ik_service.ros.motion.command_publisher import CommandPublisher
+from ik_service.ros.motion.followers import Followers
+from ik_service.ros.motion.intake import queue_delay
+from ik_service.ros.motion.parameters import (
+    COMMAND_INTERFACE,
+    COMMAND_JOINTS,
+    Parameters,
+    TRAJECTORY_REPLACEMENT,
+)
+from ik_service.ros.motion.stop_services import StopServices
+from ik_service.ros.motion.target_topics import TargetTopics
+
+_WATCH_RATE = 10.0  # of the calls of what observes, and of news of stops and motions [Hz]
+
+
+class ArmMotion:
+    """
+    Everything of a node that moves its arm.
+
+    :param waiting_for: returns why there is no arm yet.
+    :param preempt: called with the reason of a stop; stops the goals of actions.
+    :param on_news: called when the arm was stopped, or moves for no target.
+    :param on_error: called with an unexpected exception.
+    :param wake: lets the threads of the node notice a new subscription.
+    :param ticking: makes the ticks of several nodes; None for a thread of its own.
+    :param watching: likewise makes the calls of what observes.
+    :ivar followers: the followers of the arm; None before there is one.
+    :ivar commands: publisher of the commands.
+    :ivar clock: the motion clock.
+    :ivar ticker: makes the ticks.
+    :ivar stops: services and a topic that stop the arm.
+    :ivar targets: topics of targets.
+    :ivar state_group: callback group of the joint states.
+    :ivar ticks: called in every tick, after that of the followers.
+    :ivar watches: called ten times a second.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        parameters: Parameters,
+        waiting_for: Callable[[], str],
+        preempt: Callable[[str], object],
+        on_news: Callable[[], object],
+        on_error: Callable[[Exception], None],
+        wake: Callable[[], object],
+        ticking: PeriodicCalls | None = None,
+        watching: PeriodicCalls | None = None,
+    ) -> None:
+        self._node, self._waiting_for, self._on_news = node, waiting_for, on_news
+        self.followers: Followers | None = None
+        self.ticks: set[Callable[[float], object]] = set()
+        self.watches: set[Callable[[float], object]] = set()
+        self._stalls = StallWatch(
+            node.get_fully_qualified_name(),
+            lambda: self.ticker.due,
+            lambda: self.ticker.thread_id,
+        )
+        self.commands = CommandPublisher(
+            node,
+            parameters[COMMAND_INTERFACE],
+            [name for name in parameters[COMMAND_JOINTS] if name],
+            parameters[TRAJECTORY_REPLACEMENT],
+            self._stalls,
+        )
+        self.clock, rate = self.commands.clock, parameters.follower.rate
+        self.ticker = PeriodicCall(self._tick, rate, on_error, self.clock, ticking)
+        self._watcher = PeriodicCall(self._watch, _WATCH_RATE, on_error, thread=watching)
+        self.stops = StopServices(node, lambda: self.followers, preempt, wake)
+        self.targets = TargetTopics(node, self._on_target, self._on_twist, wake)
+        self.state_group = MutuallyExclusiveCallbackGroup()
+        self._news = 0, 0
+
+    def measured(self) -> MeasuredState | None:
+        """Return the measured joint state; None before there is an arm."""
+        return None if self.followers is None else self.followers.measured
+
+    @property
+    def other_motions(self) -> int:
+        """Number of motions so far that were not for targets."""
+        return 0 if self.followers is None else self.followers.other_motions
+
+    def start(self) -> None:
+        """Subscribe to joint states and targets."""
+        self._node.create_subscription(
+            JointState,
+            'joint_states',
+            self._on_joint_states,  # type: ignore[arg-type]  # rclpy's type lacks MessageInfo
+            qos_profile_sensor_data,
+            callback_group=self.state_group,
+        )
+        self.targets.start()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Tick, and watch, for the time of a ``with`` block."""
+        with self.ticker, self._stalls, self._watcher:
+            yield
+
+    def report(self) -> Mapping[str, str]:
+        """Return names and values for the diagnostics."""
+        return {
+            'motions besides targets': str(self.other_motions),
+            **self.stops.report(),
+            'stalls of the commands': str(self._stalls.count),
+        }
+
+    def _on_joint_states(self, message: JointState, info: Mapping[str, int]) -> None:
+        if self.followers is not None:
+            self.followers.on_joint_states(message, queue_delay(info))
+
+    def _on_target(self, group: str, message: PoseStamped, info: Mapping[str, int]) -> None:
+        if self.followers is not None:
+            self.followers.on_target(group, message, queue_delay(info))
+            return
+        why = self._waiting_for()
+        log = self._node.get_logger()
+        log.warning(f'target_pose ignored: {why}', throttle_duration_sec=5.0)
+
+    def _on_twist(self, group: str, message: TwistStamped, info: Mapping[str, int]) -> None:
+        if self.followers is not None:
+            self.followers.on_twist(group, message, queue_delay(info))
+
+    def _tick(self, now: float) -> None:
+        self._stalls.begin(TICK_LASTS)
+        try:
+            known = self.commands.monitor.poll(now, 1.0 / self.ticker.rate)
+            if self.followers is not None and known:
+                self.followers.tick(now)
+                for call in self.ticks.copy():  # others may change it
+                    call(now)
+        finally:
+            self._stalls.end()
+
+    def _watch(self, now: float) -> None:
+        news = self.stops.count, self.other_motions
+        if news != self._news:
+            self._news = news
+            self._on_news()
+        for call in self.watches.copy():
+            call(now)
