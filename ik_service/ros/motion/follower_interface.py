@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from geometry_msgs.msg import PoseStamped, TwistStamped
 import numpy as np
@@ -34,21 +33,6 @@ _LATE = 2.0  # time from a tick to its command after which the process was suspe
 _SLOW = (FollowerState.CATCHING_UP, FollowerState.RECONFIGURING)
 _AWAITED = 'waiting for a new target, or ~/enable'
 _REPLACED = 'the robot description is being replaced'
-
-
-@dataclass(frozen=True)
-class EnableAnswer:
-    """
-    Answer to a request to allow motion, or to end it.
-
-    :ivar done: whether that could be done.
-    :ivar moves: whether there is a target to move to now.
-    :ivar text: a sentence about the effect.
-    """
-
-    done: bool
-    moves: bool
-    text: str
 
 
 class FollowerInterface:
@@ -288,20 +272,10 @@ class FollowerInterface:
         self.stopped = True
         self.follower.stop()
 
-    def enable(self, enabled: bool) -> EnableAnswer:
-        """Allow motion, or stop and refuse all targets."""
+    def enable(self, enabled: bool) -> bool:
+        """Allow motion or not, as :meth:`TargetFollower.enable` does."""
         self.note_commanders()
-        try:
-            moves = self.follower.enable(enabled)
-        except IkServiceError as error:
-            text = f'the dropped target cannot be followed: {error}'
-            return EnableAnswer(False, False, text)
-        if not enabled:
-            text = 'stopping; targets are refused from now on'
-        else:
-            going_on = 'following the target again' if self.follower.target else 'it goes on'
-            text = going_on if moves else 'waiting for a target'
-        return EnableAnswer(True, moves, text)
+        return self.follower.enable(enabled)
 
     def collision_fault(self, settings: FollowerSettings) -> str:
         """Return why collisions cannot be avoided; empty when they can, or need not be."""

@@ -12,7 +12,7 @@ from ik_service.arm.arm import Arm
 from ik_service.arm.group import ArmGroup, SolverSettings
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.quoting import quote
-from ik_service.exceptions import OptionError
+from ik_service.exceptions import IkServiceError, OptionError
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
 from ik_service.motion.command.velocity_command import FAREWELL
 from ik_service.motion.settings import FollowerSettings
@@ -35,7 +35,7 @@ The three states from which a motion begins then still fall in the time that the
 _LONGEST_END = LONGEST_RAMP + FAREWELL + 0.5
 """Longest time in which a motion ends, with some for late ticks [s]."""
 
-
+_DISABLED = 'stopping; targets are refused from now on'
 _STOPPED = (
     'stopping; the target is dropped. The next target moves the arm again, unless '
     '~/enable is called with data: false'
@@ -202,15 +202,20 @@ class Followers:
 
     def enable(self, enabled: bool) -> tuple[bool, str]:
         """Allow motion, or stop and refuse all targets; return success and a sentence."""
-        answers = {following.group.name: following.enable(enabled) for following in self}
-        first, *others = answers.items()
-        texts = [first[1].text]
-        texts += [
-            f'group {quote(name)}: {answer.text}'
-            for name, answer in others
-            if answer.moves or not answer.done
-        ]
-        return all(answer.done for answer in answers.values()), '; '.join(texts)
+        done, texts = True, []
+        for following in self:
+            text = ''
+            try:
+                if following.enable(enabled):
+                    again = following.follower.target is not None
+                    text = 'following the target again' if again else 'it goes on'
+            except IkServiceError as error:
+                done, text = False, f'the dropped target cannot be followed: {error}'
+            if following is self.default:
+                texts.append(text or ('waiting for a target' if enabled else _DISABLED))
+            elif text:
+                texts.append(f'group {quote(following.group.name)}: {text}')
+        return done, '; '.join(texts)
 
     def end(self) -> None:
         """Refuse all targets, and wait until the commands are at rest; ticks have to go on."""
