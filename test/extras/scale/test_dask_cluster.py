@@ -248,7 +248,7 @@ def test_task_that_the_cluster_has_lost_is_no_endless_wait(monkeypatch):
 
 
 def test_scheduler_elsewhere_is_killed(spec, targets, expected, tmp_path):
-    file, here = str(tmp_path / 'scheduler.json'), os.getpid()
+    file, here, read = str(tmp_path / 'scheduler.json'), os.getpid(), tmp_path / 'read'
 
     class Half:
         """Targets of which a worker gets no more than half."""
@@ -259,8 +259,11 @@ def test_scheduler_elsewhere_is_killed(spec, targets, expected, tmp_path):
             return len(targets)
 
         def block(self, first, last):
-            if os.getpid() != here and first >= 1000 and last - first > 1:
-                time.sleep(600.0)  # until it is killed
+            if os.getpid() != here and last - first > 1:
+                with read.open('a') as blocks:
+                    blocks.write('.')
+                if read.stat().st_size > 30:
+                    time.sleep(600.0)  # until it is killed
             return targets[first:last]
 
     options = {'chain_spec': spec, 'targets': Half(), 'store': tmp_path / 's'}
