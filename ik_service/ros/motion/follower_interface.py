@@ -169,21 +169,20 @@ class FollowerInterface:
         """Publish the next command, if there is one."""
         clock = self.clock
         self._give_way()
-        began = clock.now()
         message = self._next(now)
         channel = self._channel
         if channel is not None and message is not None:
-            discarded = self._discards(channel, began)
+            discarded = self._discards(channel, now)
             if clock.now() - now > max(STALL, _LATE * self.follower.period):
                 return  # others may command the arm by now; the next tick will know
             if discarded:
-                began = clock.now()
-                message = self._next(began)
-                if message is not None and self._discards(channel, began):
+                now = clock.now()
+                message = self._next(now)
+                if message is not None and self._discards(channel, now):
                     message = None  # the arm goes on with earlier commands
             if message is not None:
                 self._output.publish(message)
-                delay = clock.now() - began
+                delay = clock.now() - now
                 self.follower.mark_sent(delay)
                 channel.mark_sent(delay, self.follower.period)
         self._log_stops()

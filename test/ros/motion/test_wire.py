@@ -163,6 +163,19 @@ def test_a_command_that_another_node_overtakes_is_not_sent(interface, first):
     assert not wire.followers.default.active
 
 
+@pytest.mark.parametrize('interface', CHANNELS)
+def test_a_stall_between_the_time_of_a_tick_and_its_command(interface):
+    wire = Wire(interface)
+    wire.monitor = Monitor(wire, since=np.inf)
+    stalls = iter([0.05])
+    wire.monitor.rival = lambda: wire.pause(next(stalls, 0.0) if wire.real > 0.55 else 0.0) or ''
+    wire.restart()
+    wire.run(0.3)
+    wire.target(A)
+    assert wire.run(2.5).judged().step < 1.2
+    assert next(stalls, None) is None
+
+
 # Random events, judged from outside
 
 
