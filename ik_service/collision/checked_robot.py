@@ -11,41 +11,38 @@ absent; where none can be written they are found anew.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 import hashlib
 from itertools import combinations
 import json
 import math
 from pathlib import Path
-import re
 import threading
 from types import MappingProxyType
-from typing import BinaryIO
 
 import numpy as np
 
+from ik_service.collision.mesh_reader import MeshReader
 from ik_service.collision.part import LINK, Part, Solid
 from ik_service.collision.scene_arrays import BodyArrays, robot_arrays, RobotArrays, world_arrays
-from ik_service.collision.shapes import FARTHEST, load_coal, Mesh, MOST_TRIANGLES, Shape
+from ik_service.collision.shapes import Shape
 from ik_service.collision.workspace import Workspace
 from ik_service.common.quoting import named
-from ik_service.common.regular_file import open_regular, read_regular
 from ik_service.common.transforms import inverse_transform, rigid_transform, rotation_from_z_to
-from ik_service.exceptions import ArgumentError, ChainError, CollisionGeometryError
+from ik_service.exceptions import ChainError, CollisionGeometryError
 from ik_service.jit.cached_files import cache_folder, read_checked, write_checked
 from ik_service.jit.kernel_source import read_sources, source_digest
 from ik_service.kinematics.joint_path import joint_motion
 from ik_service.kinematics.joint_space import sampling_bounds
 from ik_service.kinematics.pose_error import frame_of
 from ik_service.model.expanded_joints import is_inside_joint
-from ik_service.model.geometry.gltf import GltfPart, read_gltf
 from ik_service.model.geometry.link_geometry import (
     CollisionGeometry,
     MeshFile,
     read_collision_geometry,
 )
-from ik_service.model.geometry.mesh_files import collada_unit, MeshError, MeshFiles, read_beside
+from ik_service.model.geometry.mesh_files import MeshError
 from ik_service.model.groups.srdf import Semantics
 from ik_service.model.joint import JointType
 from ik_service.model.robot_model import RobotModel
@@ -92,125 +89,6 @@ class RigidBodies:
         )
         for array in self.arrays:
             array.setflags(write=False)
-
-
-LARGEST_FILE = 100 * 2**20  # longest mesh file that is read [byte]
-LARGEST_SUM = 500 * 2**20  # length of all mesh files of a robot together [byte]
-
-_GLTF = ('.glb', '.gltf')
-_FORMATS = ('.stl', '.obj', '.dae', '.ply', '.off', *_GLTF)
-
-
-class MeshReader:
-    """
-    Reader of a robot's mesh files.
-
-    :param urdf: the file of the URDF; None when it came as text.
-    """
-
-    def __init__(self, urdf: Path | None, package_dirs: Iterable[Path] = ()) -> None:
-        self._files = MeshFiles(urdf, package_dirs)
-        self._meshes: dict[MeshFile, Mesh] = {}
-        self._sum = 0
-
-    def read(self, mesh: MeshFile) -> Mesh:
-        """Return the triangles of a file, scaled; raises MeshError for one that cannot be used."""
-        if mesh not in self._meshes:
-            path = self._files.find(mesh.filename)
-            try:
-                self._meshes[mesh] = self._read(path, mesh.scale)
-            except ArgumentError as error:
-                limit = f'at most {MOST_TRIANGLES} triangles within {FARTHEST:g} m are taken'
-                raise MeshError(path, f'cannot be used: {error}; {limit}') from error
-            except OSError as error:
-                reason = error.strerror or error
-                raise MeshError(path, f'cannot be read: {reason}') from error
-            except MeshError:
-                raise
-            except Exception as error:  # errors of Coal and its reader, among others
-                raise MeshError(path, f'cannot be read: {_told(error)}') from error
-        return self._meshes[mesh]
-
-    def _read(self, path: Path, scale: tuple[float, float, float]) -> Mesh:
-        suffix = path.suffix.lower()
-        if suffix not in _FORMATS:
-            raise ValueError(f'it is none of {", ".join(_FORMATS)}')
-        if suffix in _GLTF:
-            parts = read_gltf(
-                self._counted(path, read_regular(path, LARGEST_FILE)),
-                lambda name: self._counted(path, read_beside(path, name, LARGEST_FILE)),
-            )
-            return _from_gltf(parts, scale)
-        with open_regular(path, LARGEST_FILE) as file:  # before Coal opens it
-            self._count(path, file.seek(0, 2))
-            file.seek(0)
-            unit = collada_unit(file) if suffix == '.dae' else 1.0  # which Coal passes over
-            _check_text(file, suffix)
-        return _by_coal(path, unit * np.array(scale))
-
-    def _counted(self, path: Path, data: bytes) -> bytes:
-        self._count(path, len(data))
-        return data
-
-    def _count(self, path: Path, length: int) -> None:
-        self._sum += length
-        if self._sum > LARGEST_SUM:
-            raise MeshError(
-                path,
-                f'is not read: the meshes of this robot are longer than '
-                f'{LARGEST_SUM // 2**20} MiB together',
-            )
-
-
-def _check_text(file: BinaryIO, suffix: str) -> None:
-    """Refuse what Coal's reader takes in part, or never ends to read."""
-    data = file.read() if suffix in ('.stl', '.off', '.dae') else b''
-    missing = _named_elsewhere(data) if suffix == '.dae' else ''
-    if missing:
-        raise ValueError(f'it shows {missing}, which is not in the file')
-    if suffix == '.off' and b'#' in data:
-        raise ValueError('an OFF file with comments cannot be read')
-    binary = len(data) == 84 + 50 * int.from_bytes(data[80:84], 'little')
-    if suffix == '.stl' and not binary and b'endsolid' not in data[-1000:]:
-        raise ValueError('it is cut off')
-
-
-_INSTANCE = re.compile(
-    rb'<(?:\w+:)?instance_(?:geometry|controller|node)\s[^>]*?\burl\s*=\s*["\']([^"\']*)'
-)
-_ID = re.compile(rb'\bid\s*=\s*["\']([^"\']*)')
-
-
-def _named_elsewhere(collada: bytes) -> str:
-    """Return a shape that a Collada file shows and does not hold; '' for none."""
-    collada = re.sub(rb'<!--.*?-->', b'', collada, flags=re.DOTALL)
-    ids = {b'#' + name for name in _ID.findall(collada)}
-    missing = (url for url in _INSTANCE.findall(collada) if url not in ids)
-    return next(missing, b'').decode(errors='replace')[:80]
-
-
-def _from_gltf(parts: Sequence[GltfPart], scale: tuple[float, float, float]) -> Mesh:
-    if not parts:
-        raise ArgumentError('triangles', 'there are 0')
-    starts = np.cumsum([0, *(len(part.vertices) for part in parts[:-1])])
-    triangles = [part.triangles + start for part, start in zip(parts, starts, strict=True)]
-    vertices = np.concatenate([part.vertices for part in parts])
-    return Mesh(vertices * scale, np.concatenate(triangles))
-
-
-def _by_coal(path: Path, scale: np.ndarray) -> Mesh:
-    model = load_coal().MeshLoader().load(str(path), scale)
-    if not 0 < model.num_tris <= MOST_TRIANGLES:
-        raise ArgumentError('triangles', f'there are {model.num_tris}')
-    triangles = [[t[0], t[1], t[2]] for t in map(model.tri_indices, range(model.num_tris))]
-    return Mesh(np.array(model.vertices()).reshape(-1, 3), triangles)
-
-
-def _told(error: Exception) -> str:
-    """Return the message of Coal's reader, which follows its place in the source."""
-    lines = str(error).partition('message: ')[2] or str(error)
-    said = [line.strip() for line in lines.splitlines() if line.strip()]
-    return ' '.join(line for line in said if not line.startswith('Hint'))
 
 
 def robot_parts(
@@ -376,7 +254,24 @@ def _rest(robot: Robot, names: tuple[str, ...]) -> np.ndarray:
     return rest
 
 
-_SAME_ORIGIN = 1e-9  # [m]
+POSTURES = 1000  # random postures that are checked
+NEARLY_ALWAYS = 0.95
+"""
+Share of them in which a pair has to collide to be left out, MoveIt's own: geometry that overlaps
+does in all of them, and arms that fold onto themselves were found to do in up to two thirds.
+"""
+
+_SAME_ORIGIN = 1e-9  # distance of two joints' origins that counts as none [m]
+_SEED = 1  # of the random postures, so that each run finds the same pairs
+_CHUNK = 50  # postures between which the pairs that can be decided on are
+_MOST_KEPT = 64  # robots whose pairs stay in memory
+_kept: dict[str, Pairs] = {}
+_NOTHING = world_arrays(())
+_ENDLESS = {True: math.pi, False: 1.0}  # range of joints that turn or slide without end
+
+Pairs = Mapping[frozenset[str], str]
+
+read_sources(__file__)  # for the name of the file of pairs
 
 
 def model_digest(model: CheckedRobot) -> str:
@@ -419,24 +314,6 @@ def _path(digest: str) -> Path | None:
     if folder is None or source is None:
         return None
     return folder / f'unchecked_pairs-{digest[:32]}-{source[:16]}.json'
-
-
-read_sources(__file__)
-POSTURES = 1000  # random postures that are checked
-NEARLY_ALWAYS = 0.95
-"""
-Share of them in which a pair has to collide to be left out, MoveIt's own: geometry that overlaps
-does in all of them, and arms that fold onto themselves were found to do in up to two thirds.
-"""
-
-_SEED = 1  # of the random postures, so that each run finds the same pairs
-_CHUNK = 50  # postures between which the pairs that can be decided on are
-_MOST_KEPT = 64  # robots whose pairs stay in memory
-_kept: dict[str, Pairs] = {}
-_NOTHING = world_arrays(())
-_ENDLESS = {True: math.pi, False: 1.0}  # range of joints that turn or slide without end
-
-Pairs = Mapping[frozenset[str], str]
 
 
 def given_pairs(semantics: Semantics, links: tuple[str, ...]) -> Pairs | None:

@@ -8,8 +8,8 @@ import pytest
 from support.solids import at, binary, cube, DATA, document, slider, solid, text, write_stl
 
 from ik_service import Box, CollisionChecker, Robot
-from ik_service.collision import checked_robot
-from ik_service.collision.checked_robot import MeshReader
+from ik_service.collision import checked_robot, mesh_reader
+from ik_service.collision.mesh_reader import MeshReader
 from ik_service.exceptions import CollisionGeometryError
 from ik_service.model.geometry.link_geometry import MeshFile
 from ik_service.model.geometry.mesh_files import MeshError
@@ -96,18 +96,18 @@ def test_buffers_lie_in_the_folder_of_the_gltf_file(tmp_path, monkeypatch):
         *(('gone.bin', 'No such file'), ('file:///etc/passwd', 'No such file'), ('', 'is not in')),
     ):
         (folder / 'a.gltf').write_bytes(separate(uri))
-        with pytest.raises(checked_robot.MeshError, match=reason):
+        with pytest.raises(MeshError, match=reason):
             MeshReader(tmp_path / 'arm.urdf').read(mesh_file)
     (folder / 'a.gltf').write_bytes(separate('in.bin'))
     size = (folder / 'a.gltf').stat().st_size
-    monkeypatch.setattr(checked_robot, 'LARGEST_SUM', size + len(DATA) - 1)
-    with pytest.raises(checked_robot.MeshError, match='together'):
+    monkeypatch.setattr(mesh_reader, 'LARGEST_SUM', size + len(DATA) - 1)
+    with pytest.raises(MeshError, match='together'):
         MeshReader(tmp_path / 'arm.urdf').read(mesh_file)
 
 
 def test_gltf_without_triangles_is_no_mesh(tmp_path):
     (tmp_path / 'a.glb').write_bytes(binary(document(nodes=[{}])))
-    with pytest.raises(checked_robot.MeshError, match='there are 0'):
+    with pytest.raises(MeshError, match='there are 0'):
         MeshReader(tmp_path / 'arm.urdf').read(MeshFile('a.glb', (1.0, 1.0, 1.0)))
 
 
@@ -205,13 +205,13 @@ def test_text_without_a_file_has_no_folder_for_meshes():
 
 def test_files_have_limits(tmp_path, monkeypatch):
     write_stl(tmp_path / 'cube.stl', VERTICES, TRIANGLES)
-    monkeypatch.setattr(checked_robot, 'LARGEST_SUM', 1000)
+    monkeypatch.setattr(mesh_reader, 'LARGEST_SUM', 1000)
     reader = MeshReader(tmp_path / 'arm.urdf')
     reader.read(MeshFile('cube.stl', (1.0, 1.0, 1.0)))
-    with pytest.raises(checked_robot.MeshError, match='together'):
+    with pytest.raises(MeshError, match='together'):
         reader.read(MeshFile('cube.stl', (2.0, 1.0, 1.0)))
-    monkeypatch.setattr(checked_robot, 'LARGEST_FILE', 100)
-    with pytest.raises(checked_robot.MeshError, match='longer'):
+    monkeypatch.setattr(mesh_reader, 'LARGEST_FILE', 100)
+    with pytest.raises(MeshError, match='longer'):
         MeshReader(tmp_path / 'arm.urdf').read(MeshFile('cube.stl', (1.0, 1.0, 1.0)))
 
 

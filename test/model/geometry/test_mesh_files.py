@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ik_service.collision.checked_robot import MeshReader
+from ik_service.collision.mesh_reader import MeshReader
 from ik_service.model.geometry.link_geometry import MeshFile
 from ik_service.model.geometry.mesh_files import collada_unit, MeshError, MeshFiles
 
