@@ -60,16 +60,16 @@ def test_rviz_receives_what_was_published_before_on_relative_topics(displays, na
 
 def test_rviz_knows_the_namespaces_of_the_markers(displays):
     pytest.importorskip('visualization_msgs.msg')
+    from ik_service.extras.reach.cloud_publisher import INSIDE, SHELL
     from ik_service.ros.markers import arm_marker_publisher as markers
-    from ik_service.ros.markers import reach_cloud_publisher, world_markers
+    from ik_service.ros.markers import world_markers
 
     motion = {markers.TARGET, markers.NEAREST, markers.TRAIL, markers.REACH}
     assert set(displays['Motion']['Namespaces']) == motion
     world = {world_markers.OBJECTS, world_markers.ATTACHED, world_markers.LINKS}
     world |= {world_markers.CONTACTS, world_markers.REMARKS}
     assert set(displays['World']['Namespaces']) == world
-    cloud = {reach_cloud_publisher.SHELL, reach_cloud_publisher.INSIDE}
-    assert set(displays['Reachable shell']['Namespaces']) == cloud
+    assert set(displays['Reachable shell']['Namespaces']) == {SHELL, INSIDE}
 
 
 def test_the_fixed_frame_in_rviz_is_the_base_of_the_panda(manager):

@@ -32,8 +32,8 @@ from ik_service.extras.cells.cell import ArmEntry, Cell
 from ik_service.extras.cells.descriptions import DescribedArm
 from ik_service.model.joint import Joint, JointType
 from ik_service.motion.command.motion_limits import LONGEST_RAMP
+from ik_service.ros.common.actions import NodeOptions
 from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.common.node_options import NodeOptions
 from ik_service.ros.common.partial_executor import partition
 from ik_service.ros.common.qos import DESCRIPTION_QOS
 from ik_service.ros.common.runtime import GRACE, spinning, spinning_node, StopRequest

@@ -281,7 +281,7 @@ def _require_ros() -> None:
 
 def _publish(found: CapabilityMap) -> None:
     """Show the reached positions in RViz until Ctrl-C."""
-    from ik_service.ros.markers.reach_cloud_publisher import published_cloud
+    from ik_service.extras.reach.cloud_publisher import published_cloud
 
     free = found.position_free
     cloud = published_cloud(

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 import threading
-from typing import Any
+from typing import Any, TypedDict
 
 from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
 from rclpy.action.client import ClientGoalHandle
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup
+from rclpy.context import Context
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from rclpy.task import Future
 
 
@@ -147,6 +149,17 @@ class DeferredActionServer(ActionServer):
 
         with suppress(StopIteration):
             self._execute_goal(ended, handle).send(None)  # never waits, as `ended` does not
+
+
+class NodeOptions(TypedDict, total=False):
+    """Keyword arguments of :class:`rclpy.node.Node`, as there."""
+
+    context: Context
+    cli_args: list[str]
+    namespace: str
+    use_global_arguments: bool
+    enable_rosout: bool
+    parameter_overrides: list[Parameter]
 
 
 class NodeWithActions(Node):

@@ -1,12 +1,16 @@
-"""Conversion between the poses of ROS messages and matrices."""
+"""Conversion between the poses and postures of ROS messages and arrays."""
 
 from __future__ import annotations
 
+import array
 import math
 
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Pose, Quaternion, Transform
+from moveit_msgs.msg import RobotState
 import numpy as np
 
+from ik_service.arm.arm import Arm
 from ik_service.common.quaternions import (
     normalized_quaternion,
     quaternion_xyzw_from_rotation,
@@ -90,3 +94,12 @@ def _refuse_not_finite(field: str, **numbers: float) -> None:
     for name, value in numbers.items():
         if not math.isfinite(value):
             raise invalid_goal(f'{field}.{name} is {value}; it has to be a finite number')
+
+
+def write_solution(solution: RobotState, arm: Arm, posture: np.ndarray, stamp: Time) -> None:
+    """Write a full posture (m,) [rad] or [m] to the field of an answer."""
+    joints = solution.joint_state
+    joints.header.frame_id = arm.root_link
+    joints.header.stamp = stamp
+    joints.name = list(arm.postures.names)
+    joints.position = array.array('d', posture.tobytes())

@@ -19,7 +19,7 @@ from ik_service.ros.motion.command_publisher import CommandPublisher, STALL
 from ik_service.ros.motion.intake import JointStateIntake, NodeContext, TargetIntake
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.service_handler import SolveRecord
-from ik_service.ros.scene.measured_collisions import MeasuredCollisions
+from ik_service.ros.scene.collision_world import MeasuredCollisions
 from ik_service.solvers.solver import Solver
 
 TARGET_TOPIC = 'target_pose'

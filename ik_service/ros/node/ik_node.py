@@ -22,8 +22,7 @@ from ik_service.exceptions import IkServiceError, OptionError
 from ik_service.motion.settings import FollowerSettings
 from ik_service.ros.capabilities.capability import Capability, MakeCapability, NodeParts
 from ik_service.ros.capabilities.loading import BUILT_IN, make_capabilities
-from ik_service.ros.common.actions import NodeWithActions
-from ik_service.ros.common.node_options import NodeOptions
+from ik_service.ros.common.actions import NodeOptions, NodeWithActions
 from ik_service.ros.common.publishers import not_received, publishers_of
 from ik_service.ros.common.response_retry import retry_dropped_responses
 from ik_service.ros.common.tf_listener import tf_frames, TransformSource

@@ -1,20 +1,17 @@
 """
-States of a robot in messages: full postures, and joints with several degrees of freedom.
+States in messages of joints with several degrees of freedom.
 
-Such joints are the virtual joints of an SRDF, which hold the robot's root in a frame beside it,
+They are the virtual joints of an SRDF, which hold the robot's root in a frame beside it,
 and the planar and floating joints of the URDF, whose degrees of freedom are joints of their own
 here (:mod:`ik_service.model.expanded_joints`).
 """
 
 from __future__ import annotations
 
-import array
 from collections.abc import Mapping
 import math
 
-from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Transform
-from moveit_msgs.msg import RobotState
 import numpy as np
 from sensor_msgs.msg import MultiDOFJointState
 
@@ -117,12 +114,3 @@ def _degrees_of_freedom(robot: RobotModel, name: str, T: np.ndarray) -> Mapping[
 
 def _fault(text: str) -> ArgumentError:
     return ArgumentError('multi_dof_joint_state', text)
-
-
-def write_solution(solution: RobotState, arm: Arm, posture: np.ndarray, stamp: Time) -> None:
-    """Write a full posture (m,) [rad] or [m] to the field of an answer."""
-    joints = solution.joint_state
-    joints.header.frame_id = arm.root_link
-    joints.header.stamp = stamp
-    joints.name = list(arm.postures.names)
-    joints.position = array.array('d', posture.tobytes())

@@ -36,8 +36,7 @@ from ik_service.exceptions import CollisionObjectError
 from ik_service.model.geometry.link_geometry import read_collision_geometry
 from ik_service.model.geometry.solids import Box, Cylinder, Sphere
 from ik_service.robot import Robot
-from ik_service.ros.common.conversions import pose_from_matrix
-from ik_service.ros.scene.robot_states import write_solution
+from ik_service.ros.common.conversions import pose_from_matrix, write_solution
 from ik_service.ros.scene.world_draft import NO_RECORD, Record, SceneSettings
 
 ALL = (1 << 10) - 1  # every component of a scene

@@ -29,6 +29,7 @@ from ik_service.paths.search.path_solver import PathOptions, USED_OPTIONS
 from ik_service.paths.timing.timing import time_path
 from ik_service.paths.timing.timing_limits import TimingLimits
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
+from ik_service.ros.common.conversions import write_solution
 from ik_service.ros.common.errors import ErrorCode, invalid_link, RequestError
 from ik_service.ros.requests.constraints import bounds_of, constrained_chain, moved_bounds
 from ik_service.ros.requests.frame_resolver import FrameResolver
@@ -42,7 +43,6 @@ from ik_service.ros.requests.service_handler import (
     start_posture,
 )
 from ik_service.ros.scene.frames import Frames
-from ik_service.ros.scene.robot_states import write_solution
 from ik_service.ros.services.line_request import (
     check_numbers,
     group_trajectory,

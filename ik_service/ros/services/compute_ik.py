@@ -17,11 +17,18 @@ from ik_service.arm.measured_state import MeasuredState
 from ik_service.arm.task_solving import moving_only, solve_tasks
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ChainError, CompilationError, ConstraintError
+from ik_service.ros.common.conversions import write_solution
 from ik_service.ros.common.errors import ErrorCode, invalid_goal, invalid_link, RequestError
 from ik_service.ros.requests.constraints import bounds_of, constrained_chain, moved_bounds
 from ik_service.ros.requests.frame_resolver import FrameResolver
-from ik_service.ros.requests.goals import group_of, held_with, pose_goals, PoseGoal
-from ik_service.ros.requests.goals_together import goals_together, joints_of
+from ik_service.ros.requests.goals import (
+    goals_together,
+    group_of,
+    held_with,
+    joints_of,
+    pose_goals,
+    PoseGoal,
+)
 from ik_service.ros.requests.service_handler import (
     bring_inside,
     RequestStatistics,
@@ -35,7 +42,6 @@ from ik_service.ros.requests.service_handler import (
     write_code,
 )
 from ik_service.ros.scene.frames import Frames
-from ik_service.ros.scene.robot_states import write_solution
 from ik_service.solvers.result import IkResult, IkStatus
 from ik_service.solvers.solver import Solver
 

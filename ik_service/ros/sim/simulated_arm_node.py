@@ -30,8 +30,7 @@ from ik_service.model.package_folders import parse_package_dirs
 from ik_service.model.xacro_file import parse_xacro_args
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.robot import Robot
-from ik_service.ros.common.actions import DeferredActionServer, NodeWithActions
-from ik_service.ros.common.node_options import NodeOptions
+from ik_service.ros.common.actions import DeferredActionServer, NodeOptions, NodeWithActions
 from ik_service.ros.common.qos import COMMAND_QOS, DESCRIPTION_QOS
 from ik_service.ros.parameters.parameter_services import ParameterServices
 from ik_service.ros.sim.parameters import (

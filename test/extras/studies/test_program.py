@@ -135,7 +135,7 @@ def test_reachable_points_are_shown_in_rviz(tmp_path, monkeypatch, capsys):
         raise KeyboardInterrupt
 
     shown = {}
-    monkeypatch.setattr('ik_service.ros.markers.reach_cloud_publisher.published_cloud', published)
+    monkeypatch.setattr('ik_service.extras.reach.cloud_publisher.published_cloud', published)
     words = ['--points', '4', '--orientations', '2', '--searches', '5', '--publish']
     assert ik_study(['reach', *words, '--output', str(tmp_path)]) == 0
     assert shown['frame'] == 'panda_link0'

@@ -47,9 +47,8 @@ from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.motion.followers import Followers
 from ik_service.ros.motion.intake import NodeContext
 from ik_service.ros.scene import collision_world
-from ik_service.ros.scene.collision_world import CollisionWorld
+from ik_service.ros.scene.collision_world import CollisionWorld, MeasuredCollisions
 from ik_service.ros.scene.frames import Frames
-from ik_service.ros.scene.measured_collisions import MeasuredCollisions
 
 STRAIGHT = {'shoulder': 0.0, 'elbow': 0.0, 'wrist': 0.0, 'slide': 0.0}
 AT_UPPER = (0.5, 0.1, 0.0)

@@ -27,10 +27,10 @@ from support.ros.worlds import (
 )
 
 from ik_service.common.transforms import rigid_transform, rotation_from_rpy
+from ik_service.ros.capabilities.scene import known_scene
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.scene.collision_world import CollisionWorld
-from ik_service.ros.services.planning_scene import known_scene
 
 T_ODD = rigid_transform(rotation_from_rpy(0.3, -1.2, 2.0), (0.123, 4.5, -0.67))
 

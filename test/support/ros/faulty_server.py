@@ -38,9 +38,9 @@ from ik_service.extras.conformance.subject import CheckSettings, Subject
 from ik_service.extras.planning.ros.capability import PlanHandler, PlannersHandler
 from ik_service.extras.planning.ros.request_planner import RequestPlanner
 from ik_service.motion.settings import FollowerSettings
+from ik_service.ros.capabilities.scene import ApplySceneHandler, GetSceneHandler
 from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.common.qos import SERVICE_QOS
-from ik_service.ros.services.planning_scene import ApplySceneHandler, GetSceneHandler
 
 _numbers = itertools.count(1)
 _PERIOD = 0.05  # of joint states [s]

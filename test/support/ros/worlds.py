@@ -20,11 +20,11 @@ from ik_service.arm.arm import ArmSettings
 from ik_service.arm.loader import build_arm
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.transforms import rigid_transform
+from ik_service.ros.capabilities.scene import ApplySceneHandler, GetSceneHandler, WorldTopics
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.scene.frames import Frames
 from ik_service.ros.scene.known_world import KnownWorld
-from ik_service.ros.services.planning_scene import ApplySceneHandler, GetSceneHandler, WorldTopics
 
 # A planar arm with two elbow positions for most targets, and a finger beside its chain.
 CRANE = """

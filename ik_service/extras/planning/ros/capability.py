@@ -26,6 +26,7 @@ from ik_service.ros.capabilities.playback import Playback
 from ik_service.ros.capabilities.trajectory_actions import TrajectoryActions
 from ik_service.ros.capabilities.trajectory_goals import GoalRefusedError, MOVEIT_CODES
 from ik_service.ros.common.actions import DeferredActionServer
+from ik_service.ros.common.conversions import write_solution
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.requests.service_handler import (
     require_arm,
@@ -33,7 +34,6 @@ from ik_service.ros.requests.service_handler import (
     ServiceHandler,
     write_code,
 )
-from ik_service.ros.scene.robot_states import write_solution
 from ik_service.ros.services.line_request import write_trajectory
 
 THREADS = 2  # plans that are worked on at once
