@@ -65,12 +65,9 @@ def reachable(chain: iks.KinematicChain, count: int, seed: int) -> list[np.ndarr
 
 
 def plot() -> None:
-    """Draw the results that lie on disk; says so where Matplotlib is absent."""
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        progress('no picture: Matplotlib is not installed')
-        return
+    """Draw the results that lie on disk."""
+    import matplotlib as mpl
+
     mpl.use('Agg')
     from matplotlib import pyplot as plt
 
@@ -86,7 +83,6 @@ def plot() -> None:
     )  # fmt: skip
     axes.grid(alpha=0.3)
     axes.legend()
-    FIGURE.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(FIGURE, dpi=120)
 
 
