@@ -16,9 +16,9 @@ from time import perf_counter
 
 import numpy as np
 from peers import AbsentPeerError, eaik_solver
-from records import options, progress, save
-from robots import BenchRobot, chosen_robots, write_arm
-from timing import rounds_of, times_row, use_one_core
+from records import Row
+from robots import BenchRobot, write_arm
+from timing import measure_robots, rounds_of, times_row
 from verifier import Verifier
 
 import ik_service as iks
@@ -36,27 +36,27 @@ Finder = Callable[[np.ndarray], np.ndarray]
 
 def main() -> None:
     """Measure and save."""
-    args = options(
-        __doc__,
-        count=(1000, 'poses for each chain'),
-        chains='ur5,ur5_2pi,abb_irb120,motoman_mh180',
-        seed=(1, 'of the random poses'),
-    )
-    use_one_core()
-    rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for robot in [*chosen_robots(args.chains), skewed_arm(Path(folder) / 'skewed.urdf')]:
-            progress(f'all solutions: {robot.name}')
-            finders, absent = _finders(robot)
-            table = compare(robot, args.count, args.seed, finders)
-            table += [{'solver': name, 'absent': reason} for name, reason in absent.items()]
-            rows += [{'chain': robot.name, **row} for row in table]
-    save('all_solutions', rows, count=args.count, seed=args.seed)
+        measure_robots(
+            'all_solutions',
+            __doc__,
+            measure,
+            [skewed_arm(Path(folder) / 'skewed.urdf')],
+            count=(1000, 'poses for each chain'),
+            chains='ur5,ur5_2pi,abb_irb120,motoman_mh180',
+            seed=(1, 'of the random poses'),
+        )
+
+
+def measure(robot: BenchRobot, count: int, seed: int) -> list[Row]:
+    """Rows of the table for one robot."""
+    finders, absent = _finders(robot)
+    return compare(robot, count, seed, finders) + absent
 
 
 def compare(
     robot: BenchRobot, count: int, seed: int, finders: dict[str, Finder], exact: float = _EXACT
-) -> list[dict[str, object]]:
+) -> list[Row]:
     """Rows of the table for one robot; finders give joint vectors (k, n) for a pose, by name."""
     verifier = Verifier(robot)
     targets = verifier.problems(robot, count, seed).targets
@@ -78,7 +78,7 @@ def compare(
 
 def _row(
     name: str, times: list[float], branches: list[np.ndarray], every: list[np.ndarray]
-) -> dict[str, object]:
+) -> Row:
     found = sum(
         any(_apart(q, other) < _SAME for other in own)
         for own, whole in zip(branches, every, strict=True)
@@ -92,12 +92,11 @@ def _row(
         'branches': total,
         'missed': total - found,
         'found_percent': 100.0 * found / total,
-        'absent': '',
     }
 
 
-def _finders(robot: BenchRobot) -> tuple[dict[str, Finder], dict[str, str]]:
-    """Return functions from a pose to joint vectors (k, n), and the reasons of absences."""
+def _finders(robot: BenchRobot) -> tuple[dict[str, Finder], list[Row]]:
+    """Return functions from a pose to joint vectors (k, n), and the rows of absent libraries."""
     finders: dict[str, Finder] = {
         'ours': lambda target: iks.solve_ik_all(robot.chain, target),
         'ours, search only': searching(robot.chain),
@@ -107,9 +106,9 @@ def _finders(robot: BenchRobot) -> tuple[dict[str, Finder], dict[str, str]]:
     try:
         solver = eaik_solver(robot)
     except AbsentPeerError as reason:
-        return finders, {'EAIK': str(reason)}
+        return finders, [{'solver': 'EAIK', 'absent': str(reason)}]
     finders['EAIK'] = lambda target: solver.IK(target).Q
-    return finders, {}
+    return finders, []
 
 
 def searching(chain: iks.KinematicChain, patience: float = 1.0) -> Finder:

@@ -7,30 +7,28 @@ import os
 from time import perf_counter
 
 import numpy as np
-from records import options, progress, save
-from robots import BenchRobot, chosen_robots, MAIN
-from timing import quartiles
+from records import Row
+from robots import BenchRobot, MAIN
+from timing import measure_robots, quartiles
 
 import ik_service as iks
 
 
 def main() -> None:
     """Measure and save."""
-    args = options(
+    measure_robots(
+        'batch',
         __doc__,
+        measure,
+        one_core=False,
         count=(20_000, 'targets in a batch'),
         repeats=9,
         chains=','.join(MAIN),
         seed=(1, 'of the random targets'),
     )
-    rows = []
-    for robot in chosen_robots(args.chains):
-        progress(f'batch: {robot.name}')
-        rows += measure(robot, args.count, args.repeats, args.seed)
-    save('batch', rows, count=args.count, repeats=args.repeats, seed=args.seed)
 
 
-def measure(robot: BenchRobot, count: int, repeats: int, seed: int) -> list[dict[str, object]]:
+def measure(robot: BenchRobot, count: int, repeats: int, seed: int) -> list[Row]:
     """Rows of the table for one robot, the numbers of threads in turn."""
     chain = robot.chain
     rng = np.random.default_rng(seed)
@@ -51,7 +49,6 @@ def measure(robot: BenchRobot, count: int, repeats: int, seed: int) -> list[dict
             seconds[name].append(perf_counter() - began)
     return [
         {
-            'chain': robot.name,
             'threads': name,
             'poses_per_second': count / float(np.median(times)),
             **quartiles('times_one_thread', np.divide(seconds['1'], times)),

@@ -16,8 +16,9 @@ from importlib.util import find_spec
 from time import perf_counter
 
 import numpy as np
-from records import options, progress, save
-from robots import BenchRobot, chosen_robots
+from records import Row
+from robots import BenchRobot
+from timing import measure_robots
 
 import ik_service as iks
 from ik_service.common.transforms import rigid_transform, rotation_about_axis
@@ -42,20 +43,18 @@ _TIMINGS = ('built_in', 'toppra') if find_spec('toppra') else ('built_in',)
 
 def main() -> None:
     """Measure and save."""
-    args = options(
+    measure_robots(
+        'cartesian_path',
         __doc__,
+        compare,
+        one_core=False,
         count=(100, 'lines for each arm'),
         chains=('panda,ur5,iiwa14,kinova_gen3', 'names'),
         seed=(1, 'of the random lines'),
     )
-    rows = []
-    for robot in chosen_robots(args.chains):
-        progress(f'cartesian paths: {robot.name}')
-        rows.append(compare(robot, args.seed, args.count))
-    save('cartesian_path', rows, count=args.count, seed=args.seed, max_step=_MAX_STEP)
 
 
-def compare(robot: BenchRobot, seed: int, count: int) -> dict[str, object]:
+def compare(robot: BenchRobot, seed: int, count: int) -> list[Row]:
     """Row of the table for one arm."""
     chain, random = robot.chain, np.random.default_rng(seed)
     solver = iks.Solver(chain)
@@ -67,7 +66,7 @@ def compare(robot: BenchRobot, seed: int, count: int) -> dict[str, object]:
         start, end = random_line(chain, solver, random)
         ours.append(measured(chain, start, end))
         theirs.append(greedy(chain, solver, start, end))
-    result: dict[str, object] = {'robot': robot.name, 'lines': count}
+    result: Row = {'lines': count}
     for name, found in (('greedy', theirs), ('ours', ours)):
         fractions = np.array([entry['fraction'] for entry in found])
         times = 1e3 * np.array([entry['time'] for entry in found])
@@ -86,7 +85,7 @@ def compare(robot: BenchRobot, seed: int, count: int) -> dict[str, object]:
             f'{timing}: time [ms]': 1e3
             * float(np.median([entry[timing]['time'] for entry in ours])),
         }
-    return result
+    return [result]
 
 
 def random_line(

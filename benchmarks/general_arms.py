@@ -15,8 +15,8 @@ import tempfile
 
 from all_solutions import compare, searching
 import numpy as np
-from records import options, progress, save
-from robots import BenchRobot
+from records import options, progress, Row, save
+from robots import BenchRobot, write_arm
 from timing import use_one_core
 
 from ik_service.solvers.all_solutions.finder import list_solutions
@@ -67,7 +67,7 @@ def main() -> None:
     save('general_arms', rows, count=args.count, seed=args.seed)
 
 
-def _rows(robot: BenchRobot, count: int, seed: int) -> list[dict[str, object]]:
+def _rows(robot: BenchRobot, count: int, seed: int) -> list[Row]:
     """Rows of the table for one arm."""
     proved = []
 
@@ -138,24 +138,10 @@ def _random(seed: int) -> np.ndarray:
 def _robot(folder: Path, name: str, axes: np.ndarray) -> BenchRobot:
     """Write a description in which all frames are parallel at q = 0."""
     origins = np.diff(axes[:, 3:], axis=0, prepend=0.0)
-
-    def text(numbers: np.ndarray) -> str:
-        return ' '.join(map(str, numbers))
-
-    links = ''.join(f'<link name="link{i}"/>' for i in range(8))
-    joints = ''.join(
-        f'<joint name="joint{i}" type="revolute"><origin xyz="{text(origins[i])}"/>'
-        f'<parent link="link{i}"/><child link="link{i + 1}"/><axis xyz="{text(axes[i, :3])}"/>'
-        '<limit lower="-3.14159" upper="3.14159" velocity="1" effort="1"/></joint>'
-        for i in range(6)
-    )
-    tool = (
-        '<joint name="tool" type="fixed"><origin xyz="0.05 0.02 0.1" rpy="0.3 -0.4 0.8"/>'
-        '<parent link="link6"/><child link="link7"/></joint>'
-    )
-    path = folder / f'{name}.urdf'
-    path.write_text(f'<robot name="arm">{links}{joints}{tool}</robot>')
-    return BenchRobot(name, path, 'link0', 'link7')
+    limits, parallel = (-3.14159, 3.14159), (0.0, 0.0, 0.0)
+    joints = [(origin, parallel, limits, axes[i, :3]) for i, origin in enumerate(origins)]
+    tool = (0.05, 0.02, 0.1), (0.3, -0.4, 0.8)
+    return write_arm(folder / f'{name}.urdf', name, [*joints, tool])
 
 
 if __name__ == '__main__':

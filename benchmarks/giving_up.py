@@ -13,9 +13,9 @@ from time import perf_counter
 
 import numpy as np
 from peers import Adapter, ours, searches
-from records import options, progress, save
-from robots import BenchRobot, chosen_robots, MAIN
-from timing import rounds_of, use_one_core
+from records import Row
+from robots import BenchRobot, MAIN
+from timing import measure_robots, rounds_of, times_row
 from verifier import Verifier
 
 import ik_service as iks
@@ -26,24 +26,18 @@ _POOL = 20
 
 def main() -> None:
     """Measure and save."""
-    args = options(
-        __doc__,
-        count=(200, 'targets of each kind'),
-        chains=','.join(MAIN),
-        seed=(1, 'of the random targets'),
-    )
-    use_one_core()
-    rows = []
-    for robot in chosen_robots(args.chains):
-        verifier = Verifier(robot)
-        for kind, make in (('outside the reach', outside), ('turned inwards', turned_inwards)):
-            progress(f'giving up: {robot.name}, {kind}')
-            targets = make(verifier, args.count, args.seed)
-            rows += [
-                {'chain': robot.name, 'targets': kind, **row}
-                for row in compare(robot, verifier, targets)
-            ]
-    save('giving_up', rows, count=args.count, seed=args.seed)
+    count, seed = (200, 'targets of each kind'), (1, 'of the random targets')
+    measure_robots('giving_up', __doc__, measure, count=count, chains=','.join(MAIN), seed=seed)
+
+
+def measure(robot: BenchRobot, count: int, seed: int) -> list[Row]:
+    """Rows of the table for one robot."""
+    verifier = Verifier(robot)
+    return [
+        {'targets': kind, **row}
+        for kind, make in (('outside the reach', outside), ('turned inwards', turned_inwards))
+        for row in compare(robot, verifier, make(verifier, count, seed))
+    ]
 
 
 def outside(verifier: Verifier, count: int, seed: int) -> np.ndarray:
@@ -68,7 +62,7 @@ def turned_inwards(verifier: Verifier, count: int, seed: int) -> np.ndarray:
     return poses
 
 
-def compare(robot: BenchRobot, verifier: Verifier, targets: np.ndarray) -> list[dict[str, object]]:
+def compare(robot: BenchRobot, verifier: Verifier, targets: np.ndarray) -> list[Row]:
     """Rows of the table for one robot and one kind of target."""
     there, absent = searches(robot)
     adapters = [ours(robot, 'levenberg_marquardt'), *there]
@@ -84,16 +78,14 @@ def compare(robot: BenchRobot, verifier: Verifier, targets: np.ndarray) -> list[
         {
             'solver': name,
             'problems': len(seconds),
-            'mean_us': 1e6 * float(np.mean(seconds)),
-            'p99_us': 1e6 * float(np.percentile(seconds, 99)),
+            **times_row(seconds),
             'max_us': 1e6 * max(seconds),
             'reached': solved[name],
             **(_closest(robot, verifier, targets) if name == adapters[0].name else {}),
-            'absent': '',
         }
         for name, seconds in times.items()
     ]
-    return table + [{'solver': name, 'absent': reason} for name, reason in absent.items()]
+    return table + absent
 
 
 def _try(
@@ -109,7 +101,7 @@ def _try(
     return reached
 
 
-def _closest(robot: BenchRobot, verifier: Verifier, targets: np.ndarray) -> dict[str, object]:
+def _closest(robot: BenchRobot, verifier: Verifier, targets: np.ndarray) -> Row:
     """Status of this project's results, and distance of their poses from the target."""
     solver = iks.Solver(robot.chain)
     results = [solver.solve(T) for T in targets]

@@ -15,11 +15,12 @@ from time import perf_counter
 
 from cartesian_path import excess
 import numpy as np
-from records import options, progress, save
-from robots import BenchRobot, chosen_robots
+from records import Row
+from robots import BenchRobot
 from scipy.interpolate import CubicHermiteSpline
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, diags_array, lil_array, vstack
+from timing import measure_robots
 
 import ik_service as iks
 from ik_service.paths.cartesian_path import cartesian_path, CartesianSettings, JumpThresholds
@@ -44,22 +45,25 @@ Limits = tuple[np.ndarray, np.ndarray, np.ndarray]  # (n,) velocities, accelerat
 
 def main() -> None:
     """Measure and save."""
-    args = options(
+    measure_robots(
+        'jerk_timing',
         __doc__,
+        measure,
+        one_core=False,
         count=(10, 'paths of each kind for each arm'),
         chains=('panda,ur5', 'names'),
         seed=(1, 'of the random paths'),
         places=(400, 'of the dense optimisation'),
     )
-    rows = []
-    for robot in chosen_robots(args.chains):
-        for kind in _KINDS if find_spec('ruckig') else _KINDS[2:]:
-            progress(f'timing with jerk: {robot.name}, {kind}')
-            rows.append(compare(robot, kind, args.seed, args.count, args.places))
-    save('jerk_timing', rows, count=args.count, seed=args.seed, places=args.places)
 
 
-def compare(robot: BenchRobot, kind: str, seed: int, count: int, places: int) -> dict[str, object]:
+def measure(robot: BenchRobot, **settings: int) -> list[Row]:
+    """Rows of the table for one arm."""
+    kinds = _KINDS if find_spec('ruckig') else _KINDS[2:]
+    return [compare(robot, kind, **settings) for kind in kinds]
+
+
+def compare(robot: BenchRobot, kind: str, seed: int, count: int, places: int) -> Row:
     """Row of the table for one arm and kind of paths."""
     chain, random = robot.chain, np.random.default_rng(seed)
     ratios, seconds, free, exceeded, points = [], [], [], 0, []
@@ -81,7 +85,6 @@ def compare(robot: BenchRobot, kind: str, seed: int, count: int, places: int) ->
                 measured.append(perf_counter() - began)
             times.append(float(np.median(measured)))
     return {
-        'chain': robot.name,
         'path': kind,
         'paths': count,
         'best': 'Ruckig' if kind.startswith('line') else 'dense optimisation',

@@ -22,8 +22,8 @@ import numpy as np
 from peer_worker import Collides, MAKERS, restarted, timed
 import peers
 from peers import AbsentPeerError, Adapter, gather, ours, revolute_path, why_absent
-from records import options, progress, save
-from robots import BenchRobot, chosen_robots, published_arms
+from records import options, progress, Row, save
+from robots import BenchRobot, chosen_robots, published_arms, urdf_of
 from setup_env import ENVIRONMENT
 from timing import rounds_of, use_one_core
 from verifier import Problems, Verifier
@@ -35,6 +35,10 @@ _CHAINS = 'panda,iiwa14,ur5,abb_irb120,xarm6,xarm7'
 _PUBLISHED = {'xarm6', 'xarm7'}
 _NEAR = 0.1  # largest noise of a near seed [rad]
 FOR_MUJOCO = '<mujoco><compiler fusestatic="false"/></mujoco>'  # keeps links that do not move
+_MASS = (
+    '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    '</inertial>'
+)
 _ROUND = 50  # problems after which the next library has its turn
 
 Solutions = list[tuple[np.ndarray | None, float]]
@@ -60,7 +64,7 @@ def main() -> None:
 
 def compare(
     robot: BenchRobot, folder: Path, count: int, seed: int, versions: dict[str, str]
-) -> list[dict[str, object]]:
+) -> list[Row]:
     """Rows of the table for one arm; fills in the versions of the libraries."""
     arm = plain_arm(robot, folder)
     there, absent = gather(
@@ -82,10 +86,7 @@ def compare(
         if isinstance(each, Remote):
             versions[each.package] = each.version
             each.close()
-    rows += [
-        {'chain': robot.name, 'solver': name, 'absent': reason} for name, reason in absent.items()
-    ]
-    return rows
+    return rows + [{'chain': robot.name, **row} for row in absent]
 
 
 class Remote:
@@ -124,25 +125,13 @@ def plain_arm(robot: BenchRobot, folder: Path) -> dict[str, object]:
     """Return the arm as ``peer_worker.Arm`` takes it: with one chain, and a mass for MuJoCo."""
     path, chain = revolute_path(robot.chain), robot.chain
     frames = [*(motion.T_before for motion in path.motions), path.T_after]
-    inertia = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
-    links = ''.join(
-        f'<link name="link{i}"><inertial><mass value="1"/>{inertia}</inertial></link>'
-        for i in range(chain.n + 2)
-    )
-    joints = ''
-    for i, T in enumerate(frames):
-        turns = i < chain.n
-        joints += (
-            f'<joint name="joint{i}" type="{"revolute" if turns else "fixed"}">'
-            f'<parent link="link{i}"/><child link="link{i + 1}"/>'
-            f'<origin xyz="{_text(T[:3, 3])}" rpy="{_text(rpy_from_rotation(T[:3, :3]))}"/>'
-        )
-        if turns:
-            limits = f'lower="{chain.lower[i]:.17g}" upper="{chain.upper[i]:.17g}"'
-            joints += f'<axis xyz="0 0 1"/><limit {limits} velocity="10" effort="100"/>'
-        joints += '</joint>'
+    limits = [*zip(chain.lower.tolist(), chain.upper.tolist(), strict=True), None]
+    joints = [
+        (T[:3, 3], rpy_from_rotation(T[:3, :3]), own)
+        for T, own in zip(frames, limits, strict=True)
+    ]
     file = folder / f'{robot.name}_plain.urdf'
-    file.write_text(f'<robot name="{robot.name}">{FOR_MUJOCO}{links}{joints}</robot>')
+    file.write_text(urdf_of(robot.name, joints, _MASS, FOR_MUJOCO))
     return arm_fields(robot, file, 'link0', f'link{chain.n + 1}')
 
 
@@ -158,10 +147,6 @@ def arm_fields(robot: BenchRobot, file: Path, base: str, tip: str) -> dict[str, 
         'upper': robot.chain.upper,
         'joints': np.array([*(motion.T_before for motion in path.motions), path.T_after]),
     }
-
-
-def _text(values: np.ndarray) -> str:
-    return ' '.join(f'{value:.17g}' for value in values)
 
 
 def nearest(robot: BenchRobot) -> Adapter:
@@ -241,7 +226,6 @@ def columns(robot: BenchRobot, problems: Problems, found: Solutions) -> dict[str
         'p95_us': np.percentile(times, 95),
         'mean_us': times.mean(),
         'motion': float(np.median(motion)) if motion else '',
-        'absent': '',
     }
 
 

@@ -59,8 +59,7 @@ def main() -> None:
         ]
         share = {'colliding_percent': 100.0 * np.mean(colliding)}
         rows.append({'solver': name, **columns(PANDA, problems, free), **share})
-    for name, reason in absent.items():
-        rows.append({'chain': 'panda', 'solver': name, 'absent': reason})
+    rows += [{'chain': 'panda', **row} for row in absent]
     save('more_peers_free', rows, count=args.count, seed=args.seed)
 
 

@@ -12,9 +12,9 @@ from functools import partial
 import numpy as np
 import peers
 from peers import Adapter, gather, ours
-from records import options, progress, save
-from robots import BenchRobot, chosen_robots, MAIN
-from timing import rounds_of, run_round, Score, use_one_core
+from records import Row
+from robots import BenchRobot, MAIN
+from timing import measure_robots, rounds_of, run_round, Score
 from verifier import Problems, Verifier
 
 import ik_service as iks
@@ -22,24 +22,23 @@ import ik_service as iks
 
 def main() -> None:
     """Measure and save."""
-    args = options(__doc__, count=(300, 'problems of each kind'), chains=','.join(MAIN), seed=1)
-    use_one_core()
-    rows = []
-    for robot in chosen_robots(args.chains):
-        verifier = Verifier(robot)
-        problems = verifier.problems(robot, args.count, args.seed)
-        elsewhere = verifier.postures(args.count, args.seed + 1)
-        for seeds, given in (
-            ('mid-range', problems),
-            ('random', Problems(problems.truth, problems.targets, elsewhere)),
-        ):
-            progress(f'nearest: {robot.name}, {seeds} seeds')
-            table = compare(robot, verifier, given)
-            rows += [{'chain': robot.name, 'seeds': seeds, **row} for row in table]
-    save('nearest', rows, count=args.count, seed=args.seed)
+    count, chains = (300, 'problems of each kind'), ','.join(MAIN)
+    measure_robots('nearest', __doc__, measure, count=count, chains=chains, seed=1)
 
 
-def compare(robot: BenchRobot, verifier: Verifier, problems: Problems) -> list[dict[str, object]]:
+def measure(robot: BenchRobot, count: int, seed: int) -> list[Row]:
+    """Rows of the table for one robot."""
+    verifier = Verifier(robot)
+    problems = verifier.problems(robot, count, seed)
+    elsewhere = Problems(problems.truth, problems.targets, verifier.postures(count, seed + 1))
+    return [
+        {'seeds': seeds, **row}
+        for seeds, given in (('mid-range', problems), ('random', elsewhere))
+        for row in compare(robot, verifier, given)
+    ]
+
+
+def compare(robot: BenchRobot, verifier: Verifier, problems: Problems) -> list[Row]:
     """Rows of the table for one robot and one kind of seed."""
     nearest = iks.IkOptions(prefer='nearest', timeout=0.001)
     there, absent = gather({'TRAC-IK Distance': partial(peers.trac_ik, robot, 'Distance')})
@@ -65,11 +64,10 @@ def compare(robot: BenchRobot, verifier: Verifier, problems: Problems) -> list[d
             'compared': int(both.sum()),
             'mean_motion': motions[name][both].mean(),
             'median_motion': float(np.median(motions[name][both])),
-            'absent': '',
         }
         for name, score in scores.items()
     ]
-    return table + [{'solver': name, 'absent': reason} for name, reason in absent.items()]
+    return table + absent
 
 
 def _recording(adapter: Adapter, motions: np.ndarray) -> Adapter:

@@ -16,8 +16,9 @@ from time import perf_counter
 
 import numpy as np
 from peers import Adapter, ours, searches
-from records import options, progress, save
-from robots import BenchRobot, chosen_robots, published_arms
+from records import Row
+from robots import BenchRobot, published_arms
+from timing import measure_robots
 from tracking import Follower
 from verifier import Verifier
 
@@ -30,28 +31,34 @@ _SHARED = 'panda,iiwa14,abb_yumi_right,schunk_lwa4d,kinova_gen3,ur5'
 
 def main() -> None:
     """Measure and save."""
-    args = options(
-        __doc__,
-        count=(2000, 'points of a path'),
-        paths=(3, 'paths for each chain'),
-        legs=(40, 'random postures on a path'),
-        repeats=(3, 'of solve_path: the least counts'),
-        chains=(_SHARED, 'names, beside the arms held out'),
-        seed=(1, 'of the random paths'),
-    )
-    rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for robot in [*published_arms(Path(folder)), *chosen_robots(args.chains)]:
-            for k in range(args.paths):
-                progress(f'paths: {robot.name}, {k + 1}')
-                path = wandering_path(robot.chain, args.seed + k, args.count, args.legs)
-                rows += compare(robot, k + 1, path, args.repeats)
-    save('paths', rows, count=args.count, legs=args.legs, seed=args.seed)
+        measure_robots(
+            'paths',
+            __doc__,
+            measure,
+            published_arms(Path(folder)),
+            one_core=False,
+            count=(2000, 'points of a path'),
+            paths=(3, 'paths for each chain'),
+            legs=(40, 'random postures on a path'),
+            repeats=(3, 'of solve_path: the least counts'),
+            chains=(_SHARED, 'names, beside the arms held out'),
+            seed=(1, 'of the random paths'),
+        )
 
 
-def compare(
-    robot: BenchRobot, number: int, truth: np.ndarray, repeats: int
-) -> list[dict[str, object]]:
+def measure(
+    robot: BenchRobot, count: int, paths: int, legs: int, repeats: int, seed: int
+) -> list[Row]:
+    """Rows of the table for one robot."""
+    return [
+        {'path': k + 1, **row}
+        for k in range(paths)
+        for row in compare(robot, wandering_path(robot.chain, seed + k, count, legs), repeats)
+    ]
+
+
+def compare(robot: BenchRobot, truth: np.ndarray, repeats: int) -> list[Row]:
     """Rows of the table for one path."""
     verifier = Verifier(robot)
     targets = verifier.poses(truth)
@@ -61,9 +68,8 @@ def compare(
         try:
             rows.append(_point_by_point(adapter, verifier, truth, targets))
         except ValueError as error:  # roboticstoolbox refuses joints without limits
-            absent[adapter.name] = str(error)
-    rows += [{'solver': name, 'absent': reason} for name, reason in absent.items()]
-    return [{'chain': robot.name, 'path': number, **row} for row in rows]
+            absent.append({'solver': adapter.name, 'absent': str(error)})
+    return rows + absent
 
 
 def _whole(
@@ -85,7 +91,6 @@ def _whole(
         'seconds': min(seconds),
         **_smoothness(q, truth),
         'reason': path.end.text,
-        'absent': '',
     }
 
 

@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from records import Row
 from robots import BenchRobot
 
 import ik_service as iks
@@ -93,21 +94,21 @@ def why_absent(package: str, otherwise: str) -> str:
     return otherwise
 
 
-def gather(factories: dict[str, Callable[[], Adapter]]) -> tuple[list[Adapter], dict[str, str]]:
-    """Make adapters; return them, and the reasons of those that cannot be made by name."""
-    there, absent = [], {}
+def gather(factories: dict[str, Callable[[], Adapter]]) -> tuple[list[Adapter], list[Row]]:
+    """Make adapters; return them, and rows with the reasons of those that cannot be made."""
+    there, absent = [], []
     for name, make in factories.items():
         try:
             there.append(make())
         except AbsentPeerError as reason:
-            absent[name] = str(reason)
+            absent.append({'solver': name, 'absent': str(reason)})
     return there, absent
 
 
 _PINK_ITERATIONS = 100
 
 
-def all_peers(robot: BenchRobot) -> tuple[list[Adapter], dict[str, str]]:
+def all_peers(robot: BenchRobot) -> tuple[list[Adapter], list[Row]]:
     """Make adapters of all libraries that can solve for a robot, and the others' reasons."""
     return gather(
         {
@@ -121,7 +122,7 @@ def all_peers(robot: BenchRobot) -> tuple[list[Adapter], dict[str, str]]:
     )
 
 
-def searches(robot: BenchRobot) -> tuple[list[Adapter], dict[str, str]]:
+def searches(robot: BenchRobot) -> tuple[list[Adapter], list[Row]]:
     """Make the adapters of the two libraries that search as this project does."""
     return gather(
         {'roboticstoolbox': partial(roboticstoolbox, robot), 'TRAC-IK': partial(trac_ik, robot)}

@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 import platform
 
+Row = dict[str, object]  # of a table, by column
 RESULTS = Path(__file__).with_name('results')
 
 _PACKAGES = (
@@ -44,7 +45,7 @@ def progress(text: str) -> None:
 
 
 def save(part: str, rows: list[Mapping[str, object]], **settings: object) -> None:
-    """Write the results of a part, whose first row has all columns, and their circumstances."""
+    """Write the results of a part, and their circumstances."""
     if not rows:
         progress(f'{part}: nothing was measured')
         return

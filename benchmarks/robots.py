@@ -173,14 +173,14 @@ def write_arm(path: Path, name: str, joints: Sequence[Joint]) -> BenchRobot:
     return BenchRobot(name, path, 'link0', f'link{len(joints)}')
 
 
-def urdf_of(name: str, joints: Sequence[Joint]) -> str:
-    """Description of a chain: for each joint the way to it, the rotation, its limits and axis."""
-    links = ''.join(f'<link name="link{i}"/>' for i in range(len(joints) + 1))
+def urdf_of(name: str, joints: Sequence[Joint], in_links: str = '', beside: str = '') -> str:
+    """Description of a chain of joints, with more XML in each link and beside the links."""
+    links = ''.join(f'<link name="link{i}">{in_links}</link>' for i in range(len(joints) + 1))
     text = ''.join(
         joint_xml(f'joint{i + 1}', f'link{i}', f'link{i + 1}', *joint)
         for i, joint in enumerate(joints)
     )
-    return f'<robot name="{name}">{links}{text}</robot>'
+    return f'<robot name="{name}">{beside}{links}{text}</robot>'
 
 
 def joint_xml(

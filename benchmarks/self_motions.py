@@ -8,14 +8,13 @@ that are no solutions.
 
 from __future__ import annotations
 
-import argparse
 from time import perf_counter
 
 from all_solutions import searching
 import numpy as np
-from records import options, progress, save
-from robots import BenchRobot, chosen_robots
-from timing import use_one_core
+from records import Row
+from robots import BenchRobot
+from timing import measure_robots, times_row
 
 import ik_service as iks
 
@@ -26,28 +25,23 @@ _EXACT = 1e-9
 
 def main() -> None:
     """Measure and save."""
-    args = options(
+    measure_robots(
+        'self_motions',
         __doc__,
+        measure,
         count=(2000, 'poses for each chain'),
         compared=(100, 'of them, with the search'),
         angles=(20, 'random angles for each of these'),
         chains='panda,iiwa14',
         seed=(1, 'of the random poses'),
     )
-    use_one_core()
-    rows = []
-    for robot in chosen_robots(args.chains):
-        progress(f'self-motions: {robot.name}')
-        rows.append(_row(robot, args))
-    save('self_motions', rows, count=args.count, compared=args.compared, seed=args.seed)
 
 
-def _row(robot: BenchRobot, args: argparse.Namespace) -> dict[str, object]:
+def measure(robot: BenchRobot, count: int, compared: int, angles: int, seed: int) -> list[Row]:
     """Return the row of the table for one arm."""
-    chain, random = robot.chain, np.random.default_rng(args.seed)
-    targets = [
-        chain.forward(q) for q in random.uniform(chain.lower, chain.upper, (args.count, chain.n))
-    ]
+    chain, random = robot.chain, np.random.default_rng(seed)
+    postures = random.uniform(chain.lower, chain.upper, (count, chain.n))
+    targets = [chain.forward(q) for q in postures]
     iks.solve_self_motions(chain, targets[0])
     seconds, every = [], []
     for target in targets:
@@ -55,9 +49,9 @@ def _row(robot: BenchRobot, args: argparse.Namespace) -> dict[str, object]:
         every.append(iks.solve_self_motions(chain, target))
         seconds.append(perf_counter() - began)
     solutions = missed = wrong = 0
-    for target, motions in zip(targets[: args.compared], every, strict=False):
+    for target, motions in zip(targets[:compared], every, strict=False):
         joint = motions.joint
-        for angle in random.uniform(chain.lower[joint], chain.upper[joint], args.angles):
+        for angle in random.uniform(chain.lower[joint], chain.upper[joint], angles):
             ours = _at(motions, angle)
             wrong += sum(np.abs(chain.forward(q) - target).max() > _EXACT for q in ours)
             expected = _searched(robot.chain, joint, angle, target)
@@ -66,19 +60,16 @@ def _row(robot: BenchRobot, args: argparse.Namespace) -> dict[str, object]:
             missed += sum(
                 np.abs(rest - q).max(axis=1).min(initial=np.inf) > _SAME for q in expected
             )
-    microseconds = 1e6 * np.array(seconds)
-    return {
-        'chain': robot.name,
+    row = {
         'poses': len(targets),
-        'mean_us': microseconds.mean(),
-        'median_us': float(np.median(microseconds)),
-        'p99_us': np.percentile(microseconds, 99),
+        **times_row(seconds),
         'branches': float(np.mean([len(motions.branches) for motions in every])),
         'proved_percent': 100.0 * float(np.mean([motions.proved for motions in every])),
         'solutions': solutions,
         'missed': int(missed),
         'wrong': int(wrong),
     }
+    return [row]
 
 
 def _at(motions: iks.SelfMotions, angle: float) -> np.ndarray:

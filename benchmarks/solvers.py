@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from peers import Adapter, all_peers, ours
-from records import options, progress, save
-from robots import BenchRobot, chosen_robots, MAIN
-from timing import rounds_of, run_round, Score, use_one_core
+from records import Row
+from robots import BenchRobot, MAIN
+from timing import measure_robots, rounds_of, run_round, Score
 from verifier import Problems, Verifier
 
 import ik_service as iks
@@ -17,18 +17,12 @@ _ROUND = 2500
 
 def main() -> None:
     """Measure and save."""
-    args = options(
-        __doc__, count=(1000, 'problems for each chain'), repeats=3, chains=','.join(MAIN), seed=1
-    )
-    use_one_core()
-    rows = []
-    for robot in chosen_robots(args.chains):
-        progress(f'solvers: {robot.name}')
-        rows += compare(robot, args.count, args.repeats, args.seed)
-    save('solvers', rows, count=args.count, repeats=args.repeats, seed=args.seed)
+    count = 1000, 'problems for each chain'
+    chains = ','.join(MAIN)
+    measure_robots('solvers', __doc__, compare, count=count, repeats=3, chains=chains, seed=1)
 
 
-def compare(robot: BenchRobot, count: int, repeats: int, seed: int) -> list[dict[str, object]]:
+def compare(robot: BenchRobot, count: int, repeats: int, seed: int) -> list[Row]:
     """Rows of the table for one robot."""
     verifier = Verifier(robot)
     problems = verifier.problems(robot, count, seed)
@@ -45,13 +39,7 @@ def compare(robot: BenchRobot, count: int, repeats: int, seed: int) -> list[dict
             for adapter in single:
                 run_round(adapter, verifier, part, into[adapter.name])
     reference = scores[f'{iks.solver_names()[0]}{BATCH}']
-    table = [
-        {'chain': robot.name, 'solver': name, **score.row(reference), 'absent': ''}
-        for name, score in scores.items()
-    ]
-    for name, reason in absent.items():
-        table.append({'chain': robot.name, 'solver': name, 'absent': reason})
-    return table
+    return [{'solver': name, **score.row(reference)} for name, score in scores.items()] + absent
 
 
 def batch_round(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 import os
 import sys
@@ -10,6 +10,8 @@ from time import perf_counter
 
 import numpy as np
 from peers import Adapter
+from records import options, progress, Row, save
+from robots import BenchRobot, chosen_robots
 from verifier import Problems, Verifier
 
 _THREADS = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS')
@@ -23,6 +25,32 @@ def use_one_core() -> None:
         os.execve(sys.executable, sys.orig_argv, environment)
 
 
+def measure_robots(
+    part: str,
+    description: str,
+    measure: Callable[..., list[Row]],
+    more: Sequence[BenchRobot] = (),
+    one_core: bool = True,
+    **defaults: object,
+) -> None:
+    """
+    Measure robots one after the other, and save the rows of a part.
+
+    :param measure: returns the rows of a robot, from the robot and the options but ``chains``.
+    :param more: robots that are measured before those that the option ``chains`` names.
+    :param defaults: of the options, as for :func:`records.options`.
+    """
+    settings = vars(options(description, **defaults))
+    names = settings.pop('chains')
+    if one_core:
+        use_one_core()
+    rows: list[Row] = []
+    for robot in [*more, *chosen_robots(names)]:
+        progress(f'{part}: {robot.name}')
+        rows += [{'chain': robot.name, **row} for row in measure(robot, **settings)]
+    save(part, rows, **settings)
+
+
 @dataclass
 class Score:
     """Results of a solver: time of each solve, whether accepted, mean time of each round [s]."""
@@ -31,7 +59,7 @@ class Score:
     solved: list[bool] = field(default_factory=list)
     rounds: list[float] = field(default_factory=list)
 
-    def row(self, reference: Score | None = None) -> dict[str, object]:
+    def row(self, reference: Score | None = None) -> Row:
         """
         Columns of a table.
 
@@ -48,7 +76,7 @@ class Score:
         return row
 
 
-def times_row(seconds: Sequence[float] | np.ndarray) -> dict[str, object]:
+def times_row(seconds: Sequence[float] | np.ndarray) -> Row:
     """Mean, median and 99th percentile of times as columns of a table [µs]."""
     times = np.array(seconds) * 1e6
     return {

@@ -16,9 +16,9 @@ from time import perf_counter
 
 import numpy as np
 from peers import Adapter, ours, searches
-from records import options, progress, save
-from robots import BenchRobot, chosen_robots, MAIN
-from timing import quartiles, use_one_core
+from records import Row
+from robots import BenchRobot, MAIN
+from timing import measure_robots, quartiles, times_row
 from verifier import Verifier
 
 # Points after which the next solver has its turn.
@@ -67,20 +67,18 @@ class Follower:
 
 def main() -> None:
     """Measure and save."""
-    args = options(
-        __doc__,
-        count=(2000, 'points of a path'),
-        chains=','.join(MAIN),
-        seed=(1, 'of the random paths'),
-    )
-    use_one_core()
-    rows = []
-    for robot in chosen_robots(args.chains):
-        verifier = Verifier(robot)
-        for name, q in paths(robot, verifier, args.count, args.seed).items():
-            progress(f'tracking: {robot.name}, {name}')
-            rows += follow(robot, verifier, name, *q)
-    save('tracking', rows, count=args.count, seed=args.seed)
+    count, seed = (2000, 'points of a path'), (1, 'of the random paths')
+    measure_robots('tracking', __doc__, measure, count=count, chains=','.join(MAIN), seed=seed)
+
+
+def measure(robot: BenchRobot, count: int, seed: int) -> list[Row]:
+    """Rows of the table for one robot."""
+    verifier = Verifier(robot)
+    return [
+        row
+        for name, path in paths(robot, verifier, count, seed).items()
+        for row in follow(robot, verifier, name, *path)
+    ]
 
 
 def paths(
@@ -117,7 +115,7 @@ def _circle(T: np.ndarray, turns: np.ndarray) -> np.ndarray:
 
 def follow(
     robot: BenchRobot, verifier: Verifier, path: str, start: np.ndarray, targets: np.ndarray
-) -> list[dict[str, object]]:
+) -> list[Row]:
     """Rows of the table for one path: everyone follows a piece of it in turn."""
     there, absent = searches(robot)
     adapters = [ours(robot, 'levenberg_marquardt'), *there]
@@ -129,25 +127,22 @@ def follow(
         for follower in followers:
             follower.follow(verifier, targets[first : first + _CHUNK])
     rows = [_row(follower, followers[0], len(targets)) for follower in followers]
-    rows += [{'solver': name, 'absent': reason} for name, reason in absent.items()]
-    return [{'chain': robot.name, 'path': path, **row} for row in rows]
+    return [{'path': path, **row} for row in rows + absent]
 
 
-def _row(follower: Follower, reference: Follower, points: int) -> dict[str, object]:
+def _row(follower: Follower, reference: Follower, points: int) -> Row:
     motions = np.array(follower.motions)
     inside = follower.adapter.inside
     return {
         'solver': follower.adapter.name,
         'points': points,
-        'mean_us': 1e6 * float(np.mean(follower.seconds)),
+        **times_row(follower.seconds),
         'inside_us': 1e6 * float(np.mean(inside)) if inside else '',
-        'p99_us': 1e6 * float(np.percentile(follower.seconds, 99)),
         'solved_percent': 100.0 * follower.solved / points,
         'jumps_0.1': int((motions > 0.1).sum()),
         'jumps_0.5': int((motions > 0.5).sum()),
         'largest_motion': motions.max() if len(motions) else math.nan,
         **quartiles('times_ours', np.divide(follower.rounds, reference.rounds)),
-        'absent': '',
     }
 
 

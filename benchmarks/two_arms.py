@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import numpy as np
 from records import options, progress, save, show
 from robots import joint_xml
-from timing import use_one_core
+from timing import times_row, use_one_core
 
 import ik_service as iks
 from ik_service.common.resources import urdf_path
@@ -112,7 +112,6 @@ def measured(
         began = perf_counter()
         results.append(solver.solve(target, start))
         seconds.append(perf_counter() - began)
-    times = np.array(seconds) * 1e6
     solved = [
         result.success and accepts(tree, target, result.q)
         for target, result in zip(targets, results, strict=True)
@@ -120,10 +119,8 @@ def measured(
     return {
         'joints': tree.n,
         'problems': count,
-        'mean_us': round(float(times.mean()), 1),
-        'median_us': round(float(np.median(times)), 1),
-        'p99_us': round(float(np.percentile(times, 99)), 1),
-        'searches': round(float(np.mean([result.searches for result in results])), 2),
+        **times_row(seconds),
+        'searches': float(np.mean([result.searches for result in results])),
         'success_percent': 100.0 * float(np.mean(solved)),
     }
 
