@@ -13,9 +13,8 @@ from __future__ import annotations
 import os
 from time import perf_counter
 
-import coal
 import numpy as np
-import pinocchio as pin
+from pinocchio_collisions import PinocchioCollisions, Shape
 from records import options, progress, save, show
 from robots import BenchRobot
 from timing import rounds_of, times_row, use_one_core
@@ -139,22 +138,8 @@ class Verdicts:
 
     def __init__(self, checker: iks.CollisionChecker, targets: np.ndarray) -> None:
         self._targets, self._verifier = targets, Verifier(PANDA)
-        path = str(PANDA.path)
-        self._model = pin.buildModelFromUrdf(path)
-        self._geometry = pin.buildGeomFromUrdf(
-            self._model, path, pin.GeometryType.COLLISION, package_dirs=[str(PANDA.path.parent)]
-        )
-        parts = self._geometry.geometryObjects
-        bodies = [self._model.frames[part.parentFrame].name for part in parts]
-        for name, thing in checker.objects.items():
-            self._geometry.addGeometryObject(_pinocchio_object(name, thing))
-        # What does not move is no business of the arm's: objects, and the link they stand around.
-        still = {'panda_link0', None}
-        bodies += [None] * len(checker.objects)
-        for i, j in np.transpose(np.triu_indices(len(bodies), 1)).tolist():
-            pair = frozenset((bodies[i], bodies[j]))
-            if len(pair) == 2 and pair not in checker.disabled_pairs and not pair <= still:
-                self._geometry.addCollisionPair(pin.CollisionPair(i, j))
+        objects = {name: _only_shape(thing) for name, thing in checker.objects.items()}
+        self._collisions = PinocchioCollisions(PANDA.path, checker.disabled_pairs, objects)
 
     def shares(self, results: list[iks.IkResult]) -> dict[str, object]:
         """Shares of the answers that are at their targets, and of those that collide [%]."""
@@ -168,19 +153,13 @@ class Verdicts:
 
     def collides(self, q: np.ndarray) -> bool:
         """Whether anything collides at a joint vector (7,) [rad], the fingers closed."""
-        # New data: what it remembers of the posture before can decide a close call.
-        data = self._model.createData(), pin.GeometryData(self._geometry)
-        configuration = np.append(q, (0.0, 0.0))
-        return pin.computeCollisions(
-            self._model, data[0], self._geometry, data[1], configuration, True
-        )
+        positions = dict(zip(PANDA.chain.joint_names, q.tolist(), strict=True))
+        return self._collisions.collides_anew(self._collisions.configuration(positions))
 
 
-def _pinocchio_object(name: str, thing: WorldObject) -> pin.GeometryObject:
-    """Return an object of one shape for Pinocchio."""
+def _only_shape(thing: WorldObject) -> tuple[Shape, np.ndarray]:
     ((shape, T),) = thing.shapes
-    solid = coal.Sphere(shape.radius) if isinstance(shape, iks.Sphere) else coal.Box(*shape.size)
-    return pin.GeometryObject(name, 0, 0, pin.SE3(thing.pose @ T), solid)
+    return shape, thing.pose @ T
 
 
 if __name__ == '__main__':

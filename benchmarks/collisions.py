@@ -13,7 +13,7 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
-import pinocchio as pin
+from pinocchio_collisions import PinocchioCollisions
 from records import options, progress, save
 from timing import times_row, use_one_core
 
@@ -49,8 +49,8 @@ def compare(name: str, count: int, numbers: list[int]) -> list[dict[str, object]
     # Not those that the unchecked pairs were found with.
     postures = random_postures(checker._model, count)
     postures += np.random.default_rng(2).normal(0.0, 0.01, postures.shape)
-    reference = PinocchioCollisions(checker, path)
-    configurations = [reference.configuration(q) for q in postures]
+    reference = PinocchioCollisions(path, checker.disabled_pairs, {})
+    configurations = [reference.configuration(_positions(checker, q)) for q in postures]
     expected = np.array([reference.collides_anew(q) for q in configurations])
     rows = [_row(name, 0, 'ours', *_timed(test.first_contact, postures), expected)]
     rows.append(_row(name, 0, 'ours, many at once', *_timed_at_once(test, postures), expected))
@@ -80,45 +80,15 @@ def scatter(checker: iks.CollisionChecker, number: int) -> None:
         checker.add(f'object {index}', kinds[index % 3], pose)
 
 
-class PinocchioCollisions:
-    """Pinocchio's own reading and checking of a URDF, on the pairs that a checker checks."""
-
-    def __init__(self, checker: iks.CollisionChecker, path: Path) -> None:
-        self._checker = checker
-        self._model = pin.buildModelFromUrdf(str(path))
-        self._data = self._model.createData()
-        self._geometry = pin.buildGeomFromUrdf(self._model, str(path), pin.COLLISION)
-        parts = self._geometry.geometryObjects
-        links = [self._model.frames[part.parentFrame].name for part in parts]
-        for i, a in enumerate(links):
-            for j, b in enumerate(links[:i]):
-                moving = parts[i].parentJoint != parts[j].parentJoint
-                if moving and frozenset((a, b)) not in checker.disabled_pairs:
-                    self._geometry.addCollisionPair(pin.CollisionPair(j, i))
-        self._kept = self._geometry.createData()
-
-    def collides(self, q: np.ndarray) -> bool:
-        """Whether anything collides, with the same geometry data each time."""
-        return self._collides(q, self._kept)
-
-    def collides_anew(self, q: np.ndarray) -> bool:
-        """Whether anything collides, with new geometry data."""
-        return self._collides(q, self._geometry.createData())
-
-    def configuration(self, q: np.ndarray) -> np.ndarray:
-        """Return Pinocchio's vector of a posture."""
-        positions = dict(zip(self._checker.joint_names, q.tolist(), strict=True))
-        vector = pin.neutral(self._model)
-        for name, joint in zip(self._model.names, self._model.joints, strict=True):
-            if name != 'universe':
-                source, multiplier, offset = self._checker.robot.resolve_mimic(name)
-                value = multiplier * positions[source] + offset
-                turns = (math.cos(value), math.sin(value)) if joint.nq == 2 else (value,)
-                vector[joint.idx_q : joint.idx_q + joint.nq] = turns
-        return vector
-
-    def _collides(self, q: np.ndarray, data: pin.GeometryData) -> bool:
-        return pin.computeCollisions(self._model, self._data, self._geometry, data, q, True)
+def _positions(checker: iks.CollisionChecker, q: np.ndarray) -> dict[str, float]:
+    """Return the positions of all joints, those that follow others among them, by name."""
+    own = dict(zip(checker.joint_names, q.tolist(), strict=True))
+    followed = {
+        name: checker.robot.resolve_mimic(name) for name in checker.robot.movable_joint_names
+    }
+    return {
+        name: factor * own[source] + offset for name, (source, factor, offset) in followed.items()
+    }
 
 
 def _timed(check: Callable, postures: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -31,10 +31,10 @@ from itertools import pairwise
 from pathlib import Path
 import tarfile
 from time import thread_time
+from xml.etree import ElementTree
 
-import coal
 import numpy as np
-import pinocchio as pin
+from pinocchio_collisions import PinocchioCollisions, Shape
 from records import progress, save, show
 from scipy.spatial.transform import Rotation
 import yaml
@@ -54,7 +54,7 @@ class Problem:
     """Problem of the set: shapes and poses (4, 4) by name [m], start and goal (7,) [rad]."""
 
     scene: str
-    objects: dict[str, tuple[iks.Box | iks.Cylinder | iks.Sphere, np.ndarray]]
+    objects: dict[str, tuple[Shape, np.ndarray]]
     start: np.ndarray
     goal: np.ndarray
 
@@ -79,7 +79,7 @@ def _problem(scene: str, parts: dict[str, dict]) -> Problem:
     for body in parts['scene']['world']['collision_objects']:
         shape, place = body['primitives'][0], body['primitive_poses'][0]
         size = shape['dimensions']
-        made: iks.Box | iks.Cylinder | iks.Sphere
+        made: Shape
         if shape['type'] == 'box':
             made = iks.Box(tuple(size))
         elif shape['type'] == 'cylinder':
@@ -104,7 +104,7 @@ def _problem(scene: str, parts: dict[str, dict]) -> Problem:
 def _pose(place: dict) -> np.ndarray:
     x, y, z, w = place['orientation']
     T = np.eye(4)
-    T[:3, :3] = pin.Quaternion(w, x, y, z).normalized().matrix()
+    T[:3, :3] = Rotation.from_quat((x, y, z, w)).as_matrix()
     T[:3, 3] = place['position']
     return T
 
@@ -113,44 +113,17 @@ class Referee:
     """Collisions of the Panda as Pinocchio finds them."""
 
     def __init__(self, urdf: Path, srdf: Path) -> None:
-        self.model = pin.buildModelFromUrdf(str(urdf))
-        self._urdf, self._srdf = str(urdf), str(srdf)
-        self._q = pin.neutral(self.model)
-        for name, value in FINGERS.items():
-            if self.model.existJointName(name):
-                self._q[self.model.joints[self.model.getJointId(name)].idx_q] = value
-        ids = [self.model.getJointId(name) for name in JOINTS]
-        self._columns = [self.model.joints[i].idx_q for i in ids]
-        self._data = self.model.createData()
+        self._urdf, pairs = urdf, ElementTree.parse(srdf).iter('disable_collisions')
+        self._allowed = {frozenset((pair.get('link1'), pair.get('link2'))) for pair in pairs}
 
     def set_scene(self, problem: Problem) -> None:
         """Put the objects of a problem around the robot."""
-        geometry = pin.buildGeomFromUrdf(self.model, self._urdf, pin.GeometryType.COLLISION)
-        geometry.addAllCollisionPairs()
-        pin.removeCollisionPairs(self.model, geometry, self._srdf)
-        own = geometry.ngeoms
-        for name, (shape, T) in problem.objects.items():
-            body = (
-                coal.Box(*shape.size)
-                if isinstance(shape, iks.Box)
-                else coal.Cylinder(shape.radius, shape.height)
-                if isinstance(shape, iks.Cylinder)
-                else coal.Sphere(shape.radius)
-            )
-            added = geometry.addGeometryObject(
-                pin.GeometryObject(name, 0, pin.SE3(T[:3, :3], T[:3, 3]), body)
-            )
-            for i in range(own):
-                if geometry.geometryObjects[i].parentJoint:
-                    geometry.addCollisionPair(pin.CollisionPair(i, added))
-        self._geometry, self._found = geometry, geometry.createData()
+        self._found = PinocchioCollisions(self._urdf, self._allowed, problem.objects)
 
     def collides(self, q: np.ndarray) -> bool:
         """Return whether something collides."""
-        self._q[self._columns] = q
-        return pin.computeCollisions(
-            self.model, self._data, self._geometry, self._found, self._q, True
-        )
+        positions = dict(zip(JOINTS, q.tolist(), strict=True))
+        return self._found.collides(self._found.configuration(positions | FINGERS))
 
 
 Motion = iks.JointTrajectory | np.ndarray | None
@@ -251,8 +224,9 @@ def main() -> None:
     robot = iks.Robot.from_urdf(urdf, srdf=srdf)
     chain = robot.chain('panda_link0', 'panda_link8')
     assert chain.joint_names == JOINTS
-    checker, referee = iks.CollisionChecker(robot), Referee(urdf, srdf)
+    checker = iks.CollisionChecker(robot)
     checker.posture = {n: q for n, q in FINGERS.items() if n in checker.joint_names}
+    referee = Referee(urdf, srdf)
     results: dict[tuple[str, str], list[tuple[bool, float, float]]] = {}
     for number, problem in enumerate(read_problems(args.folder / 'problems.tar.bz2', args.count)):
         referee.set_scene(problem)
