@@ -24,16 +24,15 @@ from tempfile import TemporaryDirectory
 import time
 
 import numpy as np
-from records import own_ros_domain, progress, save, show
+from records import own_ros_domain, progress, save
+
+import ik_service as iks
+from ik_service.common.child_process import ChildProcess
+from ik_service.common.quaternions import quaternion_xyzw_from_rotation
+from ik_service.common.resources import urdf_path
+from ik_service.extras.studies.tables import show
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-
-import ik_service as iks  # noqa: E402
-from ik_service.common.child_process import ChildProcess  # noqa: E402
-from ik_service.common.quaternions import quaternion_xyzw_from_rotation  # noqa: E402
-from ik_service.common.resources import urdf_path  # noqa: E402
-
 KINDS = {
     'panda': ('panda_link0', 'panda_hand_tcp', (0.0, -0.3, 0.0, -2.2, 0.0, 1.9, math.pi / 4)),
     'ur5e': ('base_link', 'tool0', (0.0, -1.57, 1.57, -1.57, -1.57, 0.0)),

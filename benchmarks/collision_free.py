@@ -15,7 +15,7 @@ from time import perf_counter
 
 import numpy as np
 from pinocchio_collisions import PinocchioCollisions, Shape
-from records import options, progress, save, show
+from records import options, progress, save
 from robots import BenchRobot
 from timing import rounds_of, times_row, use_one_core
 from verifier import Problems, Verifier
@@ -23,6 +23,7 @@ from verifier import Problems, Verifier
 import ik_service as iks
 from ik_service.collision.world import WorldObject
 from ik_service.common.resources import urdf_path
+from ik_service.extras.studies.tables import show
 
 PANDA = BenchRobot('panda', urdf_path('panda'), 'panda_link0', 'panda_hand_tcp')
 READY = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)  # posture that objects leave free [rad]

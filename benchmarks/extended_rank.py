@@ -17,7 +17,7 @@ import math
 from pathlib import Path
 
 import numpy as np
-from records import options, progress, write_csv
+from records import options, progress, write_table
 from robots import urdf_of
 
 import ik_service as iks
@@ -56,7 +56,7 @@ def main() -> None:
     for arm, kind, weights in CASES:
         progress(f'extended rank: {arm}, {kind}')
         rows += measure(arm, kind, weights, args.count, args.seed)
-    write_csv(args.output, rows)
+    write_table(args.output, rows)
     worst = min(rows, key=lambda row: row['smallest_singular_value'])
     progress(f'wrote {args.output.name}; the smallest: {worst}')
 

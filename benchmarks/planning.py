@@ -35,13 +35,14 @@ from xml.etree import ElementTree
 
 import numpy as np
 from pinocchio_collisions import PinocchioCollisions, Shape
-from records import progress, save, show
+from records import progress, save
 from scipy.spatial.transform import Rotation
 import yaml
 
 import ik_service as iks
 from ik_service.extras.planning.motion_check import MotionCheck, positions_at
 from ik_service.extras.planning.rrt_connect import load_ompl
+from ik_service.extras.studies.tables import show
 
 JOINTS = tuple(f'panda_joint{number}' for number in range(1, 8))
 TIMEOUT = 60.0  # [s]

@@ -23,10 +23,11 @@ from typing import Any
 
 import numpy as np
 from planning import JOINTS, judged, Problem, read_problems, Referee
-from records import own_ros_domain, progress, save, show
+from records import own_ros_domain, progress, save
 
 import ik_service as iks
 from ik_service.common.child_process import ChildProcess
+from ik_service.extras.studies.tables import show
 
 _READY = 180.0  # time that the node may take to start: kernels may have to be compiled [s]
 _TIMEOUT = 60.0  # of a plan [s]

@@ -12,6 +12,8 @@ import os
 from pathlib import Path
 import platform
 
+from ik_service.extras.studies.tables import write_csv
+
 Row = dict[str, object]  # of a table, by column
 RESULTS = Path(__file__).with_name('results')
 
@@ -44,25 +46,17 @@ def progress(text: str) -> None:
     print(f'{datetime.now():%H:%M:%S}  {text}', flush=True)
 
 
-def save(part: str, rows: list[Mapping[str, object]], **settings: object) -> None:
+def save(part: str, rows: list[Row], **settings: object) -> None:
     """Write the results of a part, and their circumstances."""
     if not rows:
         progress(f'{part}: nothing was measured')
         return
-    write_csv(RESULTS / f'{part}.csv', rows)
+    write_table(RESULTS / f'{part}.csv', rows)
     notes = RESULTS / 'runs.csv'
     runs = [run for run in read_csv(notes) if run['part'] != part]
     runs.append({'part': part, **_circumstances(), 'settings': _joined(settings)})
-    write_csv(notes, sorted(runs, key=lambda run: run['part']))
+    write_table(notes, sorted(runs, key=lambda run: run['part']))
     progress(f'wrote results/{part}.csv')
-
-
-def show(rows: list[Mapping[str, object]]) -> None:
-    """Print a table, floats with four significant digits."""
-    from ik_service.cli.formatting import table
-
-    cells = [[str(_plain(value, 4)) for value in row.values()] for row in rows]
-    print('\n'.join(table([[*rows[0]], *cells])))
 
 
 @contextmanager
@@ -82,15 +76,10 @@ def own_ros_domain(*folders: Path) -> Iterator[None]:
         yield
 
 
-def write_csv(path: Path, rows: list[Mapping[str, object]]) -> None:
+def write_table(path: Path, rows: list[Row]) -> None:
     """Write a table, floats with five significant digits."""
-    columns = list(dict.fromkeys(column for row in rows for column in row))
-    path.parent.mkdir(exist_ok=True)
-    with path.open('w', newline='') as file:
-        writer = csv.DictWriter(file, columns, lineterminator='\n', restval='')
-        writer.writeheader()
-        for row in rows:
-            writer.writerow({column: _plain(value, 5) for column, value in row.items()})
+    columns = dict.fromkeys(column for row in rows for column in row)
+    write_csv(path, [{column: row.get(column, '') for column in columns} for row in rows], 5)
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
@@ -99,10 +88,6 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         return []
     with path.open(newline='') as file:
         return list(csv.DictReader(file))
-
-
-def _plain(value: object, digits: int) -> object:
-    return f'{value:.{digits}g}' if isinstance(value, float) else value
 
 
 def _circumstances() -> dict[str, str]:

@@ -18,23 +18,18 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from dataclasses import dataclass, field
-from pathlib import Path
-import sys
 import time
 
 import numpy as np
 from records import progress, save
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-
-import ik_service as iks  # noqa: E402
-from ik_service.cli.formatting import table  # noqa: E402
-from ik_service.common.resources import urdf_path  # noqa: E402
-from ik_service.kinematics.chain import KinematicChain  # noqa: E402
-from ik_service.motion.servo.commands import ServoSettings, TwistCommand  # noqa: E402
-from ik_service.motion.servo.servo_goal import ServoCode, ServoGoal  # noqa: E402
-from ik_service.motion.target_follower import TargetFollower  # noqa: E402
+import ik_service as iks
+from ik_service.cli.formatting import table
+from ik_service.common.resources import urdf_path
+from ik_service.kinematics.chain import KinematicChain
+from ik_service.motion.servo.commands import ServoSettings, TwistCommand
+from ik_service.motion.servo.servo_goal import ServoCode, ServoGoal
+from ik_service.motion.target_follower import TargetFollower
 
 PERIOD = 0.01  # of the commands [s]
 STICKS = 0.02  # between two messages of the joystick [s]

@@ -12,12 +12,13 @@ from time import perf_counter
 from xml.etree import ElementTree
 
 import numpy as np
-from records import options, progress, save, show
+from records import options, progress, save
 from robots import joint_xml
 from timing import times_row, use_one_core
 
 import ik_service as iks
 from ik_service.common.resources import urdf_path
+from ik_service.extras.studies.tables import show
 from ik_service.kinematics.tree import Tip
 
 INF = np.inf

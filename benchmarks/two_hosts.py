@@ -29,8 +29,9 @@ from moveit_msgs.srv import GetPositionIK
 import numpy as np
 import rclpy
 from rclpy.node import Node
-from records import progress, save, show
+from records import progress, save
 
+from ik_service.extras.studies.tables import show
 from ik_service.ros.common.runtime import ros, spinning_node
 
 HERE = Path(__file__).resolve().parent

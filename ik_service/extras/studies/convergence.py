@@ -14,7 +14,7 @@ from ik_service.drawing import figures
 from ik_service.drawing.arm_shape import skeleton
 from ik_service.extras.studies.arms import ARMS, load_arm
 from ik_service.extras.studies.single_search import Search, SingleSearch
-from ik_service.extras.studies.tables import series, write_csv
+from ik_service.extras.studies.tables import series, write_csv, write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import solver_names
@@ -61,16 +61,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> list[Path]:
     """Solve ``poses`` with each method, with its defaults, from the middle of the limits."""
     folder: Path = arguments.output
-    records = []
-    for arm, chain, targets in problems(arguments.poses):
-        for method in solver_names():
-            records.append(measure(arm, chain, method, targets))
-            _print_summary(records[-1])
+    records = [
+        measure(arm, chain, method, targets)
+        for arm, chain, targets in problems(arguments.poses)
+        for method in solver_names()
+    ]
     _draw(folder / 'convergence.png', records)
     rows = [{'arm': item.arm, 'method': item.method, **summary(item)} for item in records]
     return [
         folder / 'convergence.png',
-        write_csv(folder / 'convergence.csv', rows),
+        write_summary(folder / 'convergence.csv', rows),
         *draw_methods(folder),
     ]
 
@@ -117,15 +117,6 @@ def summary(record: Record) -> dict[str, float]:
         'mean_time': record.time.mean(),
         'median_time': float(np.median(record.time)),
     }
-
-
-def _print_summary(record: Record) -> None:
-    print(
-        f'  {record.arm:10} {record.method:20} {100 * record.success.mean():6.1f} %  '
-        f'{record.iterations.mean():8.1f} iterations {record.searches.mean():6.1f} searches  '
-        f'{1e6 * record.time.mean():9.1f} µs mean {1e6 * np.median(record.time):8.1f} µs median',
-        flush=True,
-    )
 
 
 def _draw(path: Path, records: list[Record]) -> None:

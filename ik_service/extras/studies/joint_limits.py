@@ -18,7 +18,7 @@ import numpy as np
 from ik_service.drawing import figures
 from ik_service.exceptions import OptionError
 from ik_service.extras.studies.arms import load_arm
-from ik_service.extras.studies.tables import write_csv
+from ik_service.extras.studies.tables import write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.options import IkOptions, JOINT_LIMIT_STRATEGIES
 from ik_service.solvers.registry import solver_names
@@ -74,18 +74,11 @@ def run(arguments: Namespace) -> list[Path]:
         for method in _WEIGHTED
         for weight in _PENALTY_WEIGHTS
     ]
-    for record in (*records, *weighted):
-        print(
-            f'  {record.method:20} {record.strategy:10} weight '
-            f'{record.penalty_weight:7.1g}  {record.success_percent:6.1f} % reached  '
-            f'{record.within_limits_percent:6.1f} % within limits  '
-            f'{record.mean_iterations:7.1f} iterations  {1e6 * record.mean_time:8.1f} µs'
-        )
     _draw(folder / 'joint-limits.png', records, weighted)
     return [
         folder / 'joint-limits.png',
-        write_csv(folder / 'joint-limits.csv', map(asdict, records)),
-        write_csv(folder / 'joint-limits-penalty.csv', map(asdict, weighted)),
+        write_summary(folder / 'joint-limits.csv', map(asdict, records)),
+        write_summary(folder / 'joint-limits-penalty.csv', map(asdict, weighted)),
     ]
 
 

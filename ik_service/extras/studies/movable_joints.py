@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ import numpy as np
 from ik_service.common.resources import urdf_path
 from ik_service.drawing import arm_figure, figures
 from ik_service.drawing.arm_shape import skeleton
-from ik_service.extras.studies.tables import write_csv
+from ik_service.extras.studies.tables import write_csv, write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
@@ -76,11 +75,6 @@ def run(arguments: Namespace) -> list[Path]:
     folder: Path = arguments.output
     robot = Robot.from_urdf(urdf_path('upper_body'))
     answers = [answer(robot, target, case) for target in TARGETS for case in CASES]
-    for item in answers:
-        print(
-            f'  {item.target}, {item.case}: {_outcome(item.result)}; '
-            f'largest motion {math.degrees(max(item.motion.values())):.0f}°'
-        )
     motions = [
         {'target': item.target, 'case': item.case, 'joint': joint, 'motion': motion}
         | {'position': item.positions[joint]}
@@ -90,7 +84,7 @@ def run(arguments: Namespace) -> list[Path]:
     _draw(folder / 'movable-joints.png', robot, answers)
     return [
         folder / 'movable-joints.png',
-        write_csv(folder / 'movable-joints.csv', map(_summary, answers)),
+        write_summary(folder / 'movable-joints.csv', map(_summary, answers)),
         write_csv(folder / 'movable-joints-motions.csv', motions),
     ]
 

@@ -18,7 +18,7 @@ import numpy as np
 from ik_service.drawing import figures
 from ik_service.extras.studies.arms import load_arm, manipulability
 from ik_service.extras.studies.single_search import Search, SingleSearch
-from ik_service.extras.studies.tables import write_csv
+from ik_service.extras.studies.tables import write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.options import IkOptions, OBJECTIVES
 
@@ -51,14 +51,8 @@ def run(arguments: Namespace) -> list[Path]:
     folder: Path = arguments.output
     chain = load_arm(_ARM)
     descents = [descend(chain, objective, gain) for gain in GAINS for objective in OBJECTIVES]
-    for item in descents:
-        print(
-            f'  {item.objective:18} β = {item.gain:4g}  from {item.value[0]:9.4f} '
-            f'to {item.value[-1]:9.4f} in {len(item.value) - 1} iterations; tip within '
-            f'{1e9 * item.search.position_error.max():.3g} nm'
-        )
     _draw(folder / 'objectives.png', descents)
-    table = write_csv(folder / 'objectives.csv', map(_summary, descents))
+    table = write_summary(folder / 'objectives.csv', map(_summary, descents))
     return [folder / 'objectives.png', table]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from ik_service.common.option_values import checked_option
 from ik_service.drawing.figures import ACCENT, method_label, PALETTE, sheet
 from ik_service.extras.studies.arms import load_arm
-from ik_service.extras.studies.tables import write_csv
+from ik_service.extras.studies.tables import write_csv, write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.paths.search.path_solver import solve_path
 from ik_service.solvers.batch import solve_ik_batch
@@ -133,13 +133,11 @@ def run(arguments: Namespace) -> list[Path]:
     truth = wandering_path(chain, _RANDOM_SEED, arguments.poses, arguments.legs)
     targets = poses_along(chain, truth)
     paths = [find(chain, targets, truth[0]) for find in (whole_path, stepwise_path)]
-    for found in paths:
-        print(f'  {_title(found)}')
     folder: Path = arguments.output
     _draw(folder / 'paths.png', paths)
     return [
         folder / 'paths.png',
-        write_csv(folder / 'paths-summary.csv', map(_summary, paths)),
+        write_summary(folder / 'paths-summary.csv', map(_summary, paths)),
         write_csv(folder / 'paths.csv', _joints(chain, paths)),
     ]
 

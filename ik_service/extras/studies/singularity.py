@@ -12,7 +12,7 @@ import numpy as np
 from ik_service.drawing import figures
 from ik_service.extras.studies.arms import load_arm, manipulability
 from ik_service.extras.studies.single_search import SingleSearch
-from ik_service.extras.studies.tables import series, write_csv
+from ik_service.extras.studies.tables import series, write_csv, write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.link_poses import link_poses
 from ik_service.kinematics.pose_error import pose_error
@@ -153,11 +153,6 @@ def run(arguments: Namespace) -> list[Path]:
         for line in LINES
         for method in (*solver_names(), WHOLE_SOLVE)
     ]
-    for item in runs:
-        print(
-            f'  {item.arm:10} {item.method:34} largest joint step {item.joint_step.max():9.3g} '
-            f'rad, largest distance {1e3 * item.position_error.max():8.3g} mm'
-        )
     curves = [
         row
         for item in runs
@@ -176,7 +171,7 @@ def run(arguments: Namespace) -> list[Path]:
     return [
         folder / 'singularity.png',
         write_csv(folder / 'singularity.csv', curves),
-        write_csv(folder / 'singularity-summary.csv', map(_summary, runs)),
+        write_summary(folder / 'singularity-summary.csv', map(_summary, runs)),
     ]
 
 

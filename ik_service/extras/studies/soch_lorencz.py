@@ -24,7 +24,7 @@ from ik_service.common.resources import urdf_path
 from ik_service.drawing import figures
 from ik_service.drawing.arm_shape import skeleton
 from ik_service.extras.studies.single_search import SingleSearch
-from ik_service.extras.studies.tables import series, write_csv
+from ik_service.extras.studies.tables import series, write_csv, write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.robot import Robot
 from ik_service.solvers.methods.extended_jacobian.basic_elements import extended_matrix
@@ -163,13 +163,7 @@ def run(arguments: Namespace) -> list[Path]:
         'double': [distances(weight, FIRST, np.float64) for weight in _MORE_WEIGHTS],
         'single': [distances(weight, FIRST, np.float32) for weight in _MORE_WEIGHTS],
     }
-    for item in runs:
-        print(f'  {_sentence(item)}')
     collinear = collinear_postures()
-    least = min(value for _, value in collinear)
-    print(
-        f'  smallest singular value of the matrix at straight and folded poses: {least:.3g} points'
-    )
     # With which weights the arm leaves the singular start: by the solver's own elimination of a
     # band, and by normal equations in double and single precision.
     recovery = [
@@ -184,7 +178,7 @@ def run(arguments: Namespace) -> list[Path]:
         folder / 'soch-lorencz.png',
         folder / 'soch-lorencz-poses.png',
         write_csv(folder / 'soch_lorencz.csv', [row for item in runs for row in _curve(item)]),
-        write_csv(folder / 'soch_lorencz_summary.csv', map(_summary, (runs[0], *sweep))),
+        write_summary(folder / 'soch_lorencz_summary.csv', map(_summary, (runs[0], *sweep))),
         write_csv(
             folder / 'soch_lorencz_collinear.csv',
             [{'folds': folds, 'smallest_singular_value': value} for folds, value in collinear],
@@ -206,15 +200,6 @@ def collinear_postures() -> list[tuple[str, float]]:
 
 def _label(item: Run) -> str:
     return 'inversion' if item.method == INVERSION else f'extended, w = {item.weight:g}'
-
-
-def _sentence(item: Run) -> str:
-    return (
-        f'{_label(item):22} largest distance {item.distance.max():6.1f} points, '
-        f'mean {item.distance.mean():5.1f}; largest joint step {item.joint_step.max():5.2f} rad, '
-        f'in the first {FIRST} steps {item.joint_step[:FIRST].max():5.2f}; '
-        f'smallest rank {item.rank.min()}'
-    )
 
 
 def _curve(item: Run) -> Iterator[dict[str, object]]:

@@ -21,7 +21,7 @@ import numpy as np
 from ik_service.drawing import figures
 from ik_service.extras.studies.arms import load_arm
 from ik_service.extras.studies.single_search import Search, SingleSearch
-from ik_service.extras.studies.tables import write_csv
+from ik_service.extras.studies.tables import write_csv, write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.solver import solve_ik
@@ -80,12 +80,11 @@ def run(arguments: Namespace) -> list[Path]:
         for gain in several
     ]
     curves = [item for item in runs if item.gain in _SHOWN[item.method]]
-    _print_summary(runs, bounds)
     _draw(folder / 'step-size.png', runs, curves, bounds)
     return [
         folder / 'step-size.png',
         write_csv(folder / 'step-size.csv', [row for item in curves for row in _curve(item)]),
-        write_csv(
+        write_summary(
             folder / 'step-size-outcomes.csv',
             [_summary(item, bounds[item.method]) for item in runs],
         ),
@@ -155,19 +154,6 @@ def _spread(iterations: int) -> list[int]:
     """All of the first iterations, and ever fewer of the later ones."""
     later = np.geomspace(20, max(iterations, 20), 60).astype(int).tolist()
     return sorted({k for k in (*range(20), *later) if k <= iterations})
-
-
-def _print_summary(runs: list[FixedGainRun], bounds: dict[str, float]) -> None:
-    for name, bound in bounds.items():
-        own = [item for item in runs if item.method == name]
-        fastest = min(
-            (item for item in own if item.outcome == CONVERGED), key=lambda item: item.iterations
-        )
-        last = max(item.gain for item in own if item.outcome == CONVERGED)
-        print(
-            f'  {name}: fastest with h = {fastest.gain:.2g} ({fastest.iterations} steps); '
-            f'converges up to h = {last:.3g}, theory near the solution {bound:.3g}'
-        )
 
 
 def _draw(

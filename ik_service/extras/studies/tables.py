@@ -8,20 +8,37 @@ from pathlib import Path
 
 import numpy as np
 
+from ik_service.cli.formatting import table
+
 Value = str | int | float
 # Significant digits of a number that is no integer: rounding noise stays out of the files.
 _DIGITS = 10
+_SHOWN = 4  # of a number that is printed
 
 
-def write_csv(path: Path, rows: Iterable[Mapping[str, object]]) -> Path:
+def write_csv(path: Path, rows: Iterable[Mapping[str, object]], digits: int = _DIGITS) -> Path:
     """Write rows, truth values as 0 and 1; ValueError for other columns than the first's."""
     first, *others = rows
     with path.open('w', newline='', encoding='utf-8') as file:
         writer = csv.DictWriter(file, first, lineterminator='\n')
         writer.writeheader()
         for row in (first, *others):
-            writer.writerow({name: _text(value) for name, value in row.items()})
+            writer.writerow({name: _text(value, digits) for name, value in row.items()})
     return path
+
+
+def show(rows: Iterable[Mapping[str, object]]) -> None:
+    """Print rows as a table, with four significant digits."""
+    first, *others = rows
+    cells = [[_text(value, _SHOWN) for value in row.values()] for row in (first, *others)]
+    print('\n'.join(table([[*first], *cells])), flush=True)
+
+
+def write_summary(path: Path, rows: Iterable[Mapping[str, object]]) -> Path:
+    """Write rows, and print them."""
+    several = list(rows)
+    show(several)
+    return write_csv(path, several)
 
 
 def series(
@@ -38,11 +55,11 @@ def read_csv(path: Path) -> list[dict[str, Value]]:
         return [{name: _value(text) for name, text in row.items()} for row in csv.DictReader(file)]
 
 
-def _text(value: object) -> str:
+def _text(value: object, digits: int) -> str:
     if isinstance(value, (bool, np.bool_)):
         return str(int(value))
     if isinstance(value, (float, np.floating)):
-        return f'{value:.{_DIGITS}g}'
+        return f'{value:.{digits}g}'
     return str(value)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 import math
 from pathlib import Path
@@ -15,7 +15,7 @@ from ik_service.common.option_values import checked_option
 from ik_service.drawing import figures
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.studies.arms import load_arm
-from ik_service.extras.studies.tables import series, write_csv
+from ik_service.extras.studies.tables import series, write_csv, write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.motion.settings import FollowerState
@@ -242,13 +242,12 @@ def run(arguments: Namespace) -> list[Path]:
     """Hold a pose and follow a circle with each arm and engine; the arguments are the options."""
     folder: Path = arguments.output
     outcomes = [_pursue(case, arguments) for case in cases(arguments.engine)]
-    _print_summary(outcomes, arguments)
     drawn = [outcome for outcome in outcomes if outcome.case.drawn]
     _draw(folder / 'tracking.png', drawn)
     return [
         folder / 'tracking.png',
         write_csv(folder / 'tracking.csv', [row for item in drawn for row in _curve(item)]),
-        write_csv(folder / 'tracking-summary.csv', map(_summary, outcomes)),
+        write_summary(folder / 'tracking-summary.csv', map(_summary, outcomes)),
     ]
 
 
@@ -277,26 +276,6 @@ def _pursue(case: Case, arguments: Namespace) -> CaseResult:
     tracking.hold(T_start)
     circle = Circle(T_start, arguments.radius, arguments.duration)
     return CaseResult(case, held, tracking.follow(circle))
-
-
-def _print_summary(outcomes: Iterable[CaseResult], arguments: Namespace) -> None:
-    print(
-        f'A pose held against gravity; then a circle of {2e3 * arguments.radius:g} mm diameter '
-        f'(radius {1e3 * arguments.radius:g} mm)\nin {arguments.duration:g} s, a new target every '
-        f'10 ms, velocity_scaling {arguments.velocity_scaling:g}, acceleration_time '
-        f'{arguments.acceleration_time:g} s. Errors of the tip:'
-    )
-    print(f'{"":44}{"held, at rest":>19}{"circle: largest":>18}   rms   the commands alone')
-    for outcome in outcomes:
-        held, circle = outcome.held, outcome.circle
-        print(
-            f'  {outcome.case.arm:6}{outcome.case.label:36}'
-            f'{1e3 * held.position_error.max():9.3f} mm'
-            f'{math.degrees(held.orientation_error.max()):7.3f}°'
-            f'{1e3 * circle.position_error.max():13.2f} mm'
-            f'{1e3 * _rms(circle.position_error):6.2f}'
-            f'{1e3 * circle.command_error.max():10.2f} mm'
-        )
 
 
 def _curve(outcome: CaseResult) -> Iterator[dict[str, object]]:

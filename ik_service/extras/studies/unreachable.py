@@ -20,7 +20,7 @@ import numpy as np
 from ik_service.drawing import figures
 from ik_service.extras.studies.arms import load_arm
 from ik_service.extras.studies.single_search import Search, SingleSearch
-from ik_service.extras.studies.tables import series, write_csv
+from ik_service.extras.studies.tables import series, write_csv, write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.registry import solver_names
 from ik_service.solvers.result import IkResult
@@ -68,8 +68,6 @@ def run(arguments: Namespace) -> list[Path]:
         for name, target in targets(chain).items()
         for method in solver_names()
     ]
-    for item in attempts:
-        print(f'  {item.target}, {item.method}: {item.answer.reason}')
     curves = [
         row
         for item in attempts
@@ -85,7 +83,7 @@ def run(arguments: Namespace) -> list[Path]:
     return [
         folder / 'unreachable.png',
         write_csv(folder / 'unreachable.csv', curves),
-        write_csv(folder / 'unreachable-answers.csv', map(_answer, attempts)),
+        write_summary(folder / 'unreachable-answers.csv', map(_answer, attempts)),
     ]
 
 

