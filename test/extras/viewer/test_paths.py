@@ -67,8 +67,10 @@ class Page:
         self.q = self.chain.mid_range()
         self.link, self.tasks, self.target = FakeLink(), TaskQueue(_raise), PageTarget()
         self.form = SimpleNamespace(settings=SETTINGS, show=lambda state: None)
-        self.refusals, self.shown, self.ghosts, self.now = [], [], [], 100.0
-        motions = SimpleNamespace(go_to_pose=self.target.set, drop=self.target.clear)
+        self.refusals, self.shown, self.ghosts, self.moves = [], [], [], []
+        self.motions = SimpleNamespace(
+            move_joints=self.moves.append, drop=self.target.clear, is_executing=False
+        )
         scene = SimpleNamespace(
             show_drawing=lambda drawing, corners: None,
             show_preview=self.shown.append,
@@ -82,7 +84,7 @@ class Page:
             self.link,
             self.tasks,
             self.target,
-            motions,
+            self.motions,
             self.refusals.append,
         )
         self.display = SimpleNamespace(
@@ -99,10 +101,9 @@ class Page:
         self.post = post
         return self.form
 
-    def step(self, seconds=0.0):
-        self.now += seconds
+    def step(self):
         self.tasks.run_pending()
-        self.paths.step(self.now)
+        self.paths.step(now=100.0)
 
     def do(self, *names):
         for name in names:
@@ -207,35 +208,14 @@ def test_from_elsewhere_the_path_is_not_executed_but_the_arm_can_go_to_its_start
     assert not page.link.executed
     assert 'not where the path starts' in page.refusals[-1]
     page.do('go_to_start')
-    np.testing.assert_allclose(page.target.take_unpublished(), page.chain.forward(home))
-    page.step(1.0)
-    assert page.state.is_approaching
-    page.q = home.copy()
-    page.step(0.1)
-    page.step(0.1)
-    assert len(page.link.paths) == 1  # not before it rests there
-    page.step(0.5)
+    assert page.moves == [dict(zip(page.chain.joint_names, home + 0.02, strict=True))]
+    assert not page.state.can_execute
+    page.q, page.motions.is_executing = home + 0.015, True
     page.step()
-    assert len(page.link.paths) == 2
-    np.testing.assert_array_equal(page.link.paths[1][0], home)
-    page.answer(home, home + 0.1)
+    assert not page.state.can_execute  # not before it rests there
+    page.motions.is_executing = False
     assert page.state.can_execute
     assert not page.link.executed  # not without being asked
-
-
-def test_another_target_ends_the_way_to_the_start(page):
-    home = page.q
-    page.draw(home, home + 0.1)
-    page.preview(home, home + 0.1)
-    page.q = home + 0.5
-    page.do('go_to_start')
-    page.target.set(page.chain.forward(home + 0.3))
-    page.step()
-    assert not page.state.is_approaching
-    page.q = home + 0.2
-    page.step(5.0)
-    page.step(5.0)
-    assert len(page.link.paths) == 1
 
 
 def test_a_path_that_ends_early_says_where_and_why(page):
@@ -490,7 +470,6 @@ def test_what_the_node_lacks_is_named():
     [
         {'distance': 'far'},
         {'is_planning': True},
-        {'is_approaching': True},
         {'progress': 0.5},
         {'obstacle': 'no states'},
         {'duration': 0.0},

@@ -19,7 +19,7 @@ class PathState:
     :ivar duration: of the previewed motion [s]; 0 without one.
     :ivar time: that is shown of it [s].
     :ivar fraction: the part of the path that the motion covers, 0 to 1.
-    :ivar distance: how far the arm is from the start, in words; empty where it is there.
+    :ivar distance: how far the arm is from the start, in words; empty where it rests there.
     :ivar progress: share of the motion that is executed, 0 to 1; None while none is.
     :ivar outcome: how the last execution has ended; None when something was done since.
     """
@@ -36,7 +36,6 @@ class PathState:
     fraction: float = 1.0
     reason: str = ''
     distance: str = ''
-    is_approaching: bool = False
     progress: float | None = None
     outcome: StatusText | None = None
 
@@ -68,8 +67,8 @@ class PathState:
     @property
     def can_execute(self) -> bool:
         """Whether the arm can be sent along the path."""
-        waits = self.is_planning or self.is_approaching or self.distance
-        return self.can_draw and self.has_motion and self.has_executor and not waits
+        is_ready = not self.is_planning and not self.distance
+        return self.can_draw and self.has_motion and self.has_executor and is_ready
 
 
 def path_text(state: PathState) -> StatusText:
@@ -86,9 +85,6 @@ def path_text(state: PathState) -> StatusText:
         return StatusText(Level.WAITING, 'Computing the motion')
     if state.failure:
         return StatusText(Level.BAD, 'No motion along this path', state.failure)
-    if state.is_approaching:
-        detail = 'the preview is computed anew when it is there'
-        return StatusText(Level.WAITING, 'The arm goes to the start', detail)
     if state.outcome is not None:
         return state.outcome
     return _motion_text(state) if state.has_motion else _drawing_text(state.points)

@@ -26,14 +26,8 @@ from ik_service.extras.viewer.panel.widgets import (
 )
 from ik_service.extras.viewer.path.path_scene import PathScene
 from ik_service.extras.viewer.path.path_state import path_text, PathState, percentage
-from ik_service.extras.viewer.path.preview import (
-    PathPlanner,
-    Preview,
-    START_TOLERANCE,
-    START_TOLERANCES,
-)
+from ik_service.extras.viewer.path.preview import PathPlanner, Preview, START_TOLERANCE
 from ik_service.extras.viewer.path.waypoints import (
-    is_near,
     NAME,
     read_waypoints,
     WaypointError,
@@ -41,47 +35,6 @@ from ik_service.extras.viewer.path.waypoints import (
     waypoints_text,
 )
 from ik_service.extras.viewer.robot_display import RobotDisplay
-
-_REST = 0.3  # time without motion that counts as rest [s]
-_STILL = 1e-4  # motion of a joint that counts as none [rad] or [m]
-
-
-class StartApproach:
-    """Wait, in one thread, for the arm to rest where a path starts, or for another target."""
-
-    def __init__(self, target: PageTarget) -> None:
-        self._target = target
-        self._start: np.ndarray | None = None
-        self._q = np.empty(0)
-        self._still_since = 0.0
-
-    @property
-    def is_under_way(self) -> bool:
-        """Whether the arm is expected to arrive."""
-        return self._start is not None
-
-    def begin(self, T_base_start: np.ndarray) -> None:
-        """Begin to wait; T_base_start (4, 4) is the target that was set [m]."""
-        self._start, self._q = T_base_start, np.empty(0)
-
-    def drop(self) -> None:
-        """Wait no longer."""
-        self._start = None
-
-    def has_arrived(self, q: np.ndarray, display: RobotDisplay | None, now: float) -> bool:
-        """Whether the arm, at q (n,), has just come to rest at the start; the wait ends then."""
-        if self._start is None or display is None:
-            return False
-        if self._target.pose is not self._start:  # somebody wants it elsewhere
-            self.drop()
-            return False
-        if self._q.shape != q.shape or np.abs(self._q - q).max() > _STILL:
-            self._q, self._still_since = q, now
-        is_there = is_near(display.view.arm.chain.forward(q), self._start, START_TOLERANCES)
-        if not is_there or now - self._still_since < _REST:
-            return False
-        self.drop()
-        return True
 
 
 class PreviewPlayback:
@@ -290,7 +243,6 @@ class Paths:
         self._points, self._playback = Waypoints(), PreviewPlayback()
         self._planner = PathPlanner(link, tasks, self._take_preview, self._take_failure)
         self._run = PathRun(link, tasks, self._take_end)
-        self._approach = StartApproach(target)
         self._display: RobotDisplay | None = None
         self._scene: PathScene | None = None
         self._preview: Preview | None = None
@@ -329,8 +281,6 @@ class Paths:
         if self._run.is_running and not self._link.can_execute():
             self._run.drop()
             self._outcome = StatusText(Level.BAD, 'The IK node has gone', 'on the way')
-        if self._approach.has_arrived(q, self._display, now) and self._distance(q):
-            self.preview()  # anew, from these joint positions
 
     def draw(self) -> None:
         """Draw the path and the arm on it."""
@@ -362,7 +312,6 @@ class Paths:
             fraction=1.0 if preview is None else preview.fraction,
             reason='' if preview is None else preview.reason,
             distance='' if q is None else self._distance(q),
-            is_approaching=self._approach.is_under_way,
             progress=self._run.progress,
             outcome=self._outcome,
         )
@@ -424,15 +373,13 @@ class Paths:
         self._playback.toggle(time.monotonic())
 
     def go_to_start(self) -> None:
-        """Send the arm to the first waypoint, as if the gizmo had been dragged there."""
-        state = self.state()
-        if not state.can_go_to_start:
+        """Send the arm to the joint positions at which the previewed motion starts."""
+        state, preview = self.state(), self._preview
+        if not state.can_go_to_start or preview is None:
             self._refuse_in(state)
             return
-        start = self._points.drawing.points[0]
         self._outcome = None
-        self._motions.go_to_pose(start)
-        self._approach.begin(start)
+        self._motions.move_joints(preview.start)
 
     def execute(self) -> None:
         """Send the arm along the path."""
@@ -448,7 +395,6 @@ class Paths:
     def stop(self) -> None:
         """Stop all that is running."""
         self._run.cancel()
-        self._approach.drop()
         self._playback.seek(self._playback.time)
 
     # Responses of the node
@@ -495,7 +441,6 @@ class Paths:
 
     def _drop_preview(self) -> None:
         self._planner.drop()
-        self._approach.drop()
         self._playback.load(0.0)
         self._preview = self._asked = self._outcome = None
         self._failure = ''
@@ -511,12 +456,12 @@ class Paths:
         return None if self._display is None else self._display.joints()
 
     def _distance(self, q: np.ndarray) -> str:
-        """Return the distance of the arm from the start, in words; empty where it is there."""
+        """Return the distance of the arm from the start, in words; empty where it rests there."""
         if self._preview is None or self._display is None:
             return ''
         joint, distance = self._preview.distance_from_start(q)
         if distance <= START_TOLERANCE:
-            return ''
+            return 'it is about to arrive' if self._motions.is_executing else ''
         chain = self._display.view.arm.chain
         unit = joint_units(chain)[chain.joint_names.index(joint)]
         return f'{joint} is {quantity_text(distance, unit)} away from there'

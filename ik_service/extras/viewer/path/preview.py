@@ -21,6 +21,7 @@ START_TOLERANCE = 0.01
 _AHEAD = 0.5  # how far ahead on a trajectory the arm is searched [s]
 _SAMPLES = 26  # at which the arm is searched there: every 20 ms
 _ROUNDING = 1e-9  # of the fraction
+_START_TOLERANCES = (2e-3, 1e-2)  # of the tip where it is at the first waypoint [m], [rad]
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,12 @@ class Preview:
     def is_whole(self) -> bool:
         """Whether it covers the whole path."""
         return self.fraction >= 1.0
+
+    @property
+    def start(self) -> dict[str, float]:
+        """Positions of the joints at the start [rad] or [m], by name."""
+        trajectory = self.trajectory
+        return dict(zip(trajectory.joint_names, trajectory.positions[0].tolist(), strict=True))
 
     def at(self, t: float) -> np.ndarray:
         """Return the joints' positions (n,) [rad] or [m] at a time from the start [s]."""
@@ -64,10 +71,6 @@ def make_preview(chain: KinematicChain, answer: PathAnswer) -> Preview:
     fraction = min(max(fraction, 0.0), 1.0)
     fraction = 1.0 if fraction > 1.0 - _ROUNDING else fraction
     return Preview(trajectory, fraction, answer.reason, tips, answer)
-
-
-START_TOLERANCES = (2e-3, 1e-2)
-"""Distances of the tip from the first waypoint at which it is there [m], [rad]."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,7 @@ class PathPlanner:
     ) -> None:
         """Request the preview of lines between corners (k, 4, 4) [m] from the posture ``q``."""
         self.drop()
-        start = q if is_near(chain.forward(q), corners[0], START_TOLERANCES) else None
+        start = q if is_near(chain.forward(q), corners[0], _START_TOLERANCES) else None
         self._question = _Question(chain, corners, settings, start)
 
     def drop(self) -> None:
