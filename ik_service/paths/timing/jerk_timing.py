@@ -397,7 +397,6 @@ class _Piece:
         self._h, self._polynomials = curve.h[first:last], _polynomials(curve, first, last)
         self._pace = None if pace is None else pace[first:last]
         self._s = np.concatenate([[0.0], np.cumsum(self._h)])
-        self._slopes = curve.start[first], curve.end[last - 1]
         self._secants = curve.secants[first:last]
 
     def straight(self) -> tuple[Motion, np.ndarray]:
@@ -453,9 +452,9 @@ class _Piece:
             fastest = np.minimum(fastest, self._pace)
         at_full_speed = float((self._h / fastest).sum())
         ramps = []
-        for slope, speed in zip(self._slopes, fastest[[0, -1]].tolist(), strict=True):
-            velocity, acceleration, jerk = self._limits.along(slope)
-            velocity = min(velocity, speed)
+        for end in (0, -1):  # by the secants, as slopes can be 0
+            velocity, acceleration, jerk = self._limits.along(self._secants[end])
+            velocity = min(velocity, float(fastest[end]))
             rise = min(math.sqrt(velocity / jerk), acceleration / jerk)
             ramps.append(rise + velocity / (rise * jerk if rise > 0.0 else acceleration))
         longest = max(ramps)

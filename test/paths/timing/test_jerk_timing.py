@@ -155,6 +155,15 @@ def test_the_motion_rests_at_corners_as_without_limits_of_jerk():
     assert not trajectory.accelerations[rests].any()
 
 
+@pytest.mark.parametrize('joints', [1, 7])
+def test_there_and_back_takes_no_longer_than_with_the_last_row_moved_a_little(joints):
+    # The spline through even rows there and back has slopes of 0 at its ends, or nearly 0.
+    rows = np.outer([0.0, 0.1, 0.2, 0.1, 0.0], np.ones(joints))
+    exact = time_path(snake(joints), rows, jerk=50.0)
+    rows[-1] += 1e-3
+    assert exact.times[-1] < 1.1 * time_path(snake(joints), rows, jerk=50.0).times[-1]
+
+
 def test_equal_and_nearly_equal_rows_are_one():
     q = np.repeat(wave(10, 3), 3, axis=0)
     twice = time_path(PANDA, q, LIMITS, jerk=JERK)
