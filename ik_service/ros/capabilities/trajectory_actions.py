@@ -222,6 +222,7 @@ class TrajectoryActions(Capability):
         self._followers, self._parameters = parts.followers, parameters
         self._action = controller_action(node, parameters[TRAJECTORY_ACTION])
         self._on_error, self._ticks = parts.on_error, parts.ticks
+        self._note_goal = parts.note_goal
         self._goals: list[AcceptedGoal] = []
         self._lock, self._beginning = threading.Lock(), threading.Lock()
         self._ending, self._attended_at = False, 0.0
@@ -240,7 +241,9 @@ class TrajectoryActions(Capability):
         node, group = self._node, self.group
         self._news = node.create_guard_condition(self._attend_all, callback_group=group)
         if self._action:
-            self._client = ThreadSafeActionClient(node, FollowJointTrajectory, self._action, group)
+            self._client = ThreadSafeActionClient(
+                node, FollowJointTrajectory, self._action, group, self._note_goal
+            )
         for kind in _KINDS:
             self._serve(kind)
 

@@ -16,6 +16,8 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.task import Future
 
+from ik_service.ros.common.publishers import publisher_ids
+
 
 class ThreadSafeActionClient(ActionClient):
     """
@@ -25,13 +27,19 @@ class ThreadSafeActionClient(ActionClient):
     takes in between is dropped as unexpected, and nobody hears of it again.
 
     :param group: the callbacks' group; None for the node's.
+    :param on_send: called with the identifier of each goal before it is sent.
     :ivar name: name of the action.
     """
 
     def __init__(
-        self, node: Node, kind: type, name: str, group: CallbackGroup | None = None
+        self,
+        node: Node,
+        kind: type,
+        name: str,
+        group: CallbackGroup | None = None,
+        on_send: Callable[[bytes], object] = lambda _: None,
     ) -> None:
-        self.name, self._noting = name, threading.RLock()
+        self.name, self._noting, self._on_send = name, threading.RLock(), on_send
         super().__init__(node, kind, name, callback_group=group)
 
     def send_goal_async(
@@ -47,6 +55,8 @@ class ThreadSafeActionClient(ActionClient):
         :param goal_uuid: identifier of the goal; None for a random one.
         :returns: future handle of the goal.
         """
+        goal_uuid = goal_uuid or self._generate_random_uuid()
+        self._on_send(bytes(goal_uuid.uuid))
         with self._noting:
             return super().send_goal_async(goal, feedback_callback, goal_uuid)
 
@@ -68,13 +78,8 @@ class ThreadSafeActionClient(ActionClient):
             await super().execute(taken_data)
 
     def servers(self) -> frozenset[bytes]:
-        """
-        Return the identifiers of all known servers of the action.
-
-        One that was killed is among them until DDS gives it up, after up to 20 s.
-        """
-        infos = self._node.get_publishers_info_by_topic(f'{self.name}/_action/status')
-        return frozenset(bytes(info.endpoint_gid) for info in infos)
+        """Return the identifiers of all known servers of the action (:func:`publisher_ids`)."""
+        return publisher_ids(self._node, f'{self.name}/_action/status')
 
 
 _KEPT = 60

@@ -25,6 +25,16 @@ def publishers_of(node: Node, topic: str) -> list[str]:
     return sorted(full_name(info.node_namespace, info.node_name) for info in infos)
 
 
+def publisher_ids(node: Node, topic: str) -> frozenset[bytes]:
+    """
+    Return the identifiers of all known publishers of a topic.
+
+    One that was killed is among them until DDS gives it up, after up to 20 s.
+    """
+    infos = node.get_publishers_info_by_topic(topic)
+    return frozenset(bytes(info.endpoint_gid) for info in infos)
+
+
 def not_received(node: Node) -> list[str]:
     """
     Return a sentence about each publisher whose quality of service keeps its messages from a node.

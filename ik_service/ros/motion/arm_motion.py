@@ -20,7 +20,9 @@ from ik_service.ros.motion.intake import queue_delay
 from ik_service.ros.motion.parameters import (
     COMMAND_INTERFACE,
     COMMAND_JOINTS,
+    controller_action,
     Parameters,
+    TRAJECTORY_ACTION,
     TRAJECTORY_REPLACEMENT,
 )
 from ik_service.ros.motion.stop_services import StopServices
@@ -78,6 +80,7 @@ class ArmMotion:
             [name for name in parameters[COMMAND_JOINTS] if name],
             parameters[TRAJECTORY_REPLACEMENT],
             self._stalls,
+            controller_action(node, parameters[TRAJECTORY_ACTION]),
         )
         self.clock, rate = self.commands.clock, parameters.follower.rate
         self.ticker = PeriodicCall(self._tick, rate, on_error, self.clock, ticking)

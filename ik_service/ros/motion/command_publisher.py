@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 import sys
 import threading
 import time
@@ -15,7 +13,6 @@ from typing import cast
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.clock import ROSClock
 from rclpy.event_handler import SubscriptionEventCallbacks
-from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -31,6 +28,7 @@ from ik_service.common.stall_watch import StallWatch, TICK_LASTS
 from ik_service.exceptions import OptionError
 from ik_service.motion.command.gate import CommandedJoints
 from ik_service.ros.common.motion_clock import MotionClock
+from ik_service.ros.common.polled_messages import polled
 from ik_service.ros.common.publishers import publishers_of
 from ik_service.ros.common.qos import COMMAND_QOS
 from ik_service.ros.motion.command_channels import (
@@ -39,6 +37,7 @@ from ik_service.ros.motion.command_channels import (
     JointCommandChannel,
     PositionChannel,
 )
+from ik_service.ros.motion.controller_goals import ControllerGoals
 from ik_service.ros.motion.parameters import COMMAND_JOINTS
 from ik_service.ros.motion.trajectory_channel import ControllerVersion, TrajectoryChannel
 from ik_service.ros.motion.velocity_channel import VelocityChannel
@@ -118,7 +117,7 @@ class _Stream:
 
 class CommandMonitor:
     """
-    Monitor of the command topic, for other publishers and foreign commands.
+    Monitor of the command topic and of the controller's actions, for other nodes that use them.
 
     Most commands are the node's own, and nothing has to happen when one comes. So they wake
     nobody: they are checked when the node has something else to do.
@@ -127,12 +126,13 @@ class CommandMonitor:
     handed to the middleware first goes before the others. They all compare the same times, so
     that their clocks need not agree. Where the others do not give way, it gives way, too.
 
+    :param actions: full names of the actions.
     :ivar own: full name of the node.
     :ivar foreign_count: number of commands that this node did not send.
     :ivar group: callback group of the commands; needs no thread where :meth:`poll` is called.
     """
 
-    def __init__(self, node: Node, publisher: Publisher) -> None:
+    def __init__(self, node: Node, publisher: Publisher, actions: Iterable[str] = ()) -> None:
         self._node = node
         self._topic = publisher.topic_name
         self.own = node.get_fully_qualified_name()
@@ -153,6 +153,12 @@ class CommandMonitor:
             event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
             raw=True,
         )
+        self._goals = [ControllerGoals(node, action, self.group) for action in actions]
+
+    def note_goal(self, goal: bytes) -> None:
+        """Note the identifier of an own goal, before it is sent to a controller."""
+        for goals in self._goals:
+            goals.note_own(goal)
 
     def remember(self, serialized: bytes) -> _Sent:
         """Note an own command, before it is sent."""
@@ -172,6 +178,7 @@ class CommandMonitor:
         """
         if now - self._called_at > max(STALL, 3.0 * period):
             alone = self._commands.get_publisher_count() == 1
+            alone = alone and not any(goals.served for goals in self._goals)
             self._known_from = now + (0.0 if alone else _ON_THE_WAY)
         self._called_at = now
         if now - self._polled_at >= _PAUSE or time.monotonic() < self._wary_until:
@@ -180,18 +187,19 @@ class CommandMonitor:
         return now > self._known_from
 
     def _look(self) -> None:
-        take, kind = self._commands.handle.take_message, self._commands.msg_type
-        with suppress(InvalidHandle), self._commands.handle:  # unless the node is gone
-            self._take(islice(iter(lambda: take(kind, True), None), _REMEMBERED))
+        self._take(polled(self._commands, _REMEMBERED))
 
     def others(self) -> str:
         """
-        Return the names of the other nodes that command the arm; empty for none.
+        Return a goal of another node, or the names of those that command the arm; empty for none.
 
         A publisher of a node with the name of this one counts only when commands of it come, and
         this node does not go before it: discovery keeps a program that was killed for up to 20 s,
         and then this is its successor.
         """
+        goal = self._goal()
+        if goal:
+            return goal
         self._look()
         # To count takes a hundredth of the time of names; the only one is that of this node.
         if self._commands.get_publisher_count() != 1:
@@ -210,12 +218,20 @@ class CommandMonitor:
 
     def rival(self) -> str:
         """Return who commands the arm, so that this node has to give way; empty for nobody."""
-        return self.others() if self._foreign.is_recent() else ''
+        return self.others() if self._foreign.is_recent() else self._goal()
+
+    def _goal(self) -> str:
+        """Return a goal of another node at a controller's action, in words; empty for none."""
+        for goals in self._goals:
+            goal = goals.foreign()
+            if goal:
+                return goal
+        return ''
 
     @property
     def goes_on(self) -> bool:
-        """Whether the foreign commands of late are more than a single one."""
-        return self._foreign.count > 1
+        """Whether the foreign commands of late are more than a single one, or a goal."""
+        return self._foreign.count > 1 or bool(self._goal())
 
     @property
     def overtaken(self) -> bool:
@@ -272,6 +288,9 @@ _KINDS: Mapping[str, tuple[type, type[CommandChannel]]] = {
 """Type of the messages and channel of each command interface."""
 
 
+_ACTION = 'follow_joint_trajectory'  # of a trajectory controller, and of the node itself
+
+
 class CommandPublisher:
     """
     Publisher of commands on the topic of a command interface.
@@ -282,6 +301,7 @@ class CommandPublisher:
         ``joint_command`` does without them, as its messages name the joints, and only checks them.
     :param replacement: a trajectory controller's handling of a new one; 'auto' to ask it.
     :param watch: notes stalled calls; None for nothing.
+    :param action: full name of a controller's action that moves the arm, too; empty for none.
     :raises OptionError: a joint is named twice.
     :ivar monitor: monitor of other publishers of commands.
     :ivar clock: the motion clock; commands are stamped by it.
@@ -294,6 +314,7 @@ class CommandPublisher:
         command_joints: Sequence[str] = (),
         replacement: str = 'auto',
         watch: StallWatch | None = None,
+        action: str = '',
     ) -> None:
         self._watch = watch
         self.clock = MotionClock(cast(ROSClock, node.get_clock()))
@@ -306,12 +327,18 @@ class CommandPublisher:
             raise OptionError(COMMAND_JOINTS.name, f'names the joint {quote(twice[0])} twice')
         kind, self._channel = _KINDS[interface]
         self._publisher = node.create_publisher(kind, interface, COMMAND_QOS)
-        self.monitor = CommandMonitor(node, self._publisher)
+        actions = {action, self._controller_action()} - {'', node.resolve_service_name(_ACTION)}
+        self.monitor = CommandMonitor(node, self._publisher, actions)
         self._version: ControllerVersion | None = None
         if interface == 'joint_trajectory':
             say = node.get_logger().warning
             self._version = ControllerVersion(node, interface, say, replacement)
         self._shared: tuple[MeasuredState, CommandedJoints] | None = None
+
+    def _controller_action(self) -> str:
+        """Return the action of the trajectory controller that takes the commands, or ''."""
+        controller, _, name = self._publisher.topic_name.rpartition('/')
+        return f'{controller}/{_ACTION}' if self._interface == name == 'joint_trajectory' else ''
 
     def look(self) -> None:
         """Check the subscribers of the commands; called periodically."""

@@ -113,7 +113,8 @@ _FOLLOWER: dict[str, ParameterSpec] = {
         'moved the arm; false: drop it, and wait for a new one or ~/enable'
     ),
     'exclusive': of_field(
-        'Start no motion while another node publishes commands; end one at a command of another'
+        'Start no motion while another node publishes commands, or has a goal at the controller; '
+        'end one at a command or goal of another'
     ),
     'hold': of_field(
         'Go on sending commands when the arm has arrived; false: end them 1 s later, so that '

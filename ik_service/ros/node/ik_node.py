@@ -154,6 +154,7 @@ class IkNode(NodeWithActions):
             self._wake,
             self._motion.watches,
             self._motion.ticks,
+            self._motion.commands.monitor.note_goal,
         )
         make_capabilities(self._parts, built_in)
         for capability in self._capabilities:

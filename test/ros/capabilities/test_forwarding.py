@@ -188,6 +188,17 @@ def test_where_the_controller_rejects_the_newer_goal_the_other_is_canceled(setup
     assert setup.player.follow(message([1.0], [READY])).result()[0] == 'succeeded'
 
 
+def test_while_the_controller_has_a_goal_of_another_client_the_node_sends_none(setup, controller):
+    other = setup.player.follow(smooth(seconds=2.0), ACTION)
+    until(lambda: controller.goals, what='the goal')
+    end, result = setup.player.follow(smooth()).result()
+    assert end == 'aborted'
+    assert 'a goal of another client at ' in result.error_string
+    assert other.result()[0] == 'succeeded'
+    controller.begin_anew(READY)
+    setup.is_heard()
+
+
 def test_tolerances_with_velocities_reach_the_controller_and_efforts_of_0_do_not(
     setup, controller
 ):

@@ -6,10 +6,12 @@ import threading
 import time
 
 from builtin_interfaces.msg import Time
+from control_msgs.action import FollowJointTrajectory
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 import pytest
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -19,11 +21,13 @@ from support.harness import until
 from support.motion.trajectory_controller import Trajectory, TrajectoryController
 from support.motion.window_storm import Played
 from support.ros.cells import CHAIN, NAMES, NODE, READY, stamp_seconds, until_silent
+from support.ros.trajectories import Player, smooth
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_service.common.periodic_calls import PeriodicCall
 from ik_service.exceptions import OptionError
 from ik_service.motion.command.trajectory_gate import TAKEN_UP
+from ik_service.ros.common.actions import DeferredActionServer
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.motion.command_publisher import CommandPublisher
 
@@ -86,9 +90,9 @@ class ControlledArm:
 class TrajectoryArm(ControlledArm):
     """Arm behind the stand-in for a joint_trajectory_controller, with servos that lag."""
 
-    def __init__(self, bench, names, q, **settings):
+    def __init__(self, bench, names, q, topic='joint_trajectory', **settings):
         self.controller = TrajectoryController(tuple(names), RATE, **settings)
-        super().__init__(bench, names, q, JointTrajectory, 'joint_trajectory')
+        super().__init__(bench, names, q, JointTrajectory, topic)
 
     def obey(self, message):
         self.controller.receive(Trajectory.of(message), self.time)
@@ -166,17 +170,18 @@ def chain(panda):
 
 
 class Rig:
-    """A node, and an arm behind a controller."""
+    """A node, and an arm behind a controller, whose topic may have another name."""
 
-    def __init__(self, bench, chain, interface, arm, joints=NAMES, **parameters):
+    def __init__(self, bench, chain, interface, arm, joints=NAMES, topic='', **parameters):
         self.bench, self.chain, self.arm, self.joints = bench, chain, arm, joints
         kind = JointTrajectory if interface == 'joint_trajectory' else Float64MultiArray
-        self.commands = bench.record(kind, interface)
+        self.commands = bench.record(kind, topic or interface)
         self.diagnostics = bench.record(DiagnosticArray, 'diagnostics')
         given = {'command_joints': list(joints)} if joints != NAMES else {}
         settings = {'velocity_scaling': 0.5, **CHAIN, **given, **parameters}
+        remap = ['--ros-args', '-r', f'{interface}:={topic}'] if topic else []
         self.node = bench.start(
-            NODE, urdf=str(arm_path('panda')), command_interface=interface, **settings
+            NODE, *remap, urdf=str(arm_path('panda')), command_interface=interface, **settings
         )
         self.targets = bench.publisher(PoseStamped, 'target_pose')
         self.diagnostics.wait(lambda message: self.said(message)['joint states'] == 'good')
@@ -287,6 +292,33 @@ def test_a_controller_that_blends_is_asked_and_gets_few_windows(bench, chain):
         assert 10 < np.median(1.0 / np.diff(sent)) < 40
         first = [message.points[0].time_from_start.nanosec for message in rig.commands.messages]
         assert min(first) > 0
+
+
+def test_a_goal_of_another_client_at_the_controller_ends_a_motion_and_none_begins_before_its_end(
+    bench, chain
+):
+    can_blend(bench, False)
+    topic, action = 'arm/joint_trajectory', 'arm/follow_joint_trajectory'
+    goals, group = [], ReentrantCallbackGroup()
+    server = DeferredActionServer(
+        bench.node, FollowJointTrajectory, action, goals.append, lambda _: True, group
+    )
+    with TrajectoryArm(bench, NAMES, READY, topic) as arm:
+        rig = Rig(bench, chain, 'joint_trajectory', arm, topic=topic, velocity_scaling=SLOW)
+        rig.begin(rig.pose(*FAR), lambda: np.abs(arm.velocity).max())
+        Player(bench).follow(smooth(), action)
+        goal = until(lambda: goals, what='the goal')[0]
+        name = f'a goal of another client at {bench.namespace}/{action}'
+        rig.node.wait_for(f'target dropped: {name}', 60.0)
+        rig.commands.clear()
+        refused = f'target_pose ignored: {name}'
+        until(lambda: rig.send(rig.pose(*OFFSET)) or refused in rig.node.output, what='refusal')
+        assert name in rig.report()['other commanders']
+        assert not len(rig.commands)
+        server.finish(goal, goal.succeed, FollowJointTrajectory.Result())
+        bench.configure('ik_service', velocity_scaling=0.5)
+        rig.go_to(rig.pose(*OFFSET))
+    server.destroy()
 
 
 # position_commands

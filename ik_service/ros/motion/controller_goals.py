@@ -1,0 +1,126 @@
+"""Goals that other clients have at the action of a trajectory controller."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from itertools import islice
+import math
+import threading
+import time
+
+from action_msgs.msg import GoalStatus, GoalStatusArray
+from rclpy.callback_groups import CallbackGroup
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+from ik_service.ros.common.polled_messages import polled
+from ik_service.ros.common.publishers import publisher_ids
+
+_QOS = QoSProfile(
+    depth=10,  # rcl_action's is 1, which would lose the goals of one server of several
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+_REMEMBERED = 200  # goals of this node, and of others; servers name all of theirs again and again
+_LINGERS = (
+    0.1  # time after its end for which a goal counts, so that no tick misses a short one [s]
+)
+
+
+@dataclass(slots=True)
+class _Goal:
+    """
+    Goal of another client.
+
+    :ivar servers: identifiers of the servers that were there when it was noticed.
+    :ivar until: when it no longer counts, on the monotonic clock [s].
+    """
+
+    servers: frozenset[bytes]
+    until: float = math.inf
+
+
+class ControllerGoals:
+    """
+    Monitor of an action for goals of other clients. Safe to share between threads.
+
+    A server publishes the states of its goals whenever one changes. A goal is over when a server
+    says so, or when none of the servers that were there when it was noticed is left.
+
+    :param action: full name of the action.
+    :param group: callback group of the states; needs no thread where :meth:`foreign` is called.
+    """
+
+    def __init__(self, node: Node, action: str, group: CallbackGroup) -> None:
+        self._node, self._action = node, action
+        self._lock = threading.Lock()
+        self._own: deque[bytes] = deque(maxlen=_REMEMBERED)
+        self._goals: dict[bytes, _Goal] = {}
+        self._states = node.create_subscription(
+            GoalStatusArray,
+            f'{action}/_action/status',
+            self._note,
+            _QOS,
+            callback_group=group,
+            event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
+            raw=True,
+        )
+
+    @property
+    def served(self) -> bool:
+        """Whether there is a server of the action."""
+        return self._states.get_publisher_count() > 0
+
+    def note_own(self, goal: bytes) -> None:
+        """Note the identifier of a goal that this node is going to send."""
+        with self._lock:
+            self._own.append(goal)
+
+    def foreign(self) -> str:
+        """Return a goal of another client that is not over, in words; empty for none."""
+        for data, _ in polled(self._states, _QOS.depth):
+            self._note(data)
+        if not self._goals:
+            return ''
+        servers, now = self._servers(), time.monotonic()
+        with self._lock:
+            self._goals = {
+                name: goal
+                for name, goal in self._goals.items()
+                if goal.until > now and (goal.servers or servers) & servers
+            }
+            name = next(iter(self._goals), b'').hex()[:8]
+        return f'a goal of another client at {self._action} ({name})' if name else ''
+
+    def _servers(self) -> frozenset[bytes]:
+        return publisher_ids(self._node, self._states.topic_name)
+
+    def _note(self, data: bytes) -> None:
+        """Note the states of a server's goals, from a serialised message."""
+        active = _active(data)
+        with self._lock:
+            for name, goal in self._goals.items():
+                if name not in active and name in data:
+                    goal.until = min(goal.until, time.monotonic() + _LINGERS)
+            new = active.difference(self._own, self._goals)
+            if new and len(self._goals) < _REMEMBERED:
+                servers = self._servers()
+                self._goals |= {name: _Goal(servers) for name in islice(new, _REMEMBERED)}
+
+
+def _active(data: bytes) -> set[bytes]:
+    """
+    Return the identifiers of the goals that are accepted, executing or canceling.
+
+    rclpy takes 30 µs for each goal of a message, and there may be thousands: servers name goals
+    for a quarter of an hour after their end. In the middleware's encoding (OMG's CDR) the
+    states are 28 bytes apart. The identifier of the next goal, of 16 bytes, follows each state.
+
+    :param data: a serialised ``action_msgs/GoalStatusArray``.
+    """
+    states = enumerate(data[32::28])
+    first, last = GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_CANCELING
+    begins = [28 * k + 5 if k else 8 for k, state in states if first <= state <= last]
+    return {data[begin : begin + 16] for begin in begins}
