@@ -17,7 +17,7 @@ from ik_service.extras.scale.group_files import (
     load_zarr,
     missing_fault,
     opening_fault,
-    settings_fault,
+    ZARR_REMEDY,
 )
 
 _CHUNK = 1_000_000  # rows of a chunk, divided by the width of a row
@@ -104,7 +104,7 @@ def read_group(
         except OSError:
             raise
         except Exception as error:  # the exception depends on the damaged part
-            raise StoreError(folder, settings_fault(folder) or f'is damaged: {error}') from error
+            raise StoreError(folder, f'is damaged: {error}; {ZARR_REMEDY}') from error
 
 
 def _attributes(folder: Path, kind: str) -> dict[str, Any]:
@@ -119,14 +119,14 @@ def _attributes(folder: Path, kind: str) -> dict[str, Any]:
 
 def _numbers(folder: Path, group: Any, name: str) -> np.ndarray:  # noqa: ANN401 - zarr's group
     """Return the numbers of an array, all files of which have to be there."""
-    array = group.get(name)
-    if array is None:
-        raise ValueError(f'it lacks the array {name}')
-    for place in np.ndindex(*map(math.ceil, np.divide(array.shape, array.chunks))):
-        file = folder / name / array.metadata.encode_chunk_key(place)
-        if not file.is_file():
-            raise ValueError(f'{name}: {missing_fault(file, folder)}')
     try:
+        array = group.get(name)
+        if array is None:
+            raise ValueError('the array is missing')
+        for place in np.ndindex(*map(math.ceil, np.divide(array.shape, array.chunks))):
+            file = folder / name / array.metadata.encode_chunk_key(place)
+            if not file.is_file():
+                raise ValueError(missing_fault(file, folder))
         return np.asarray(array[:])
     except OSError:  # of the disk
         raise

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 import errno
 import fcntl
-import json
 import os
 from pathlib import Path
 import re
@@ -16,8 +15,6 @@ import uuid
 
 from ik_service.exceptions import MissingExtraError, StoreError
 
-SETTINGS = 'zarr.json'  # name of the file that a group, and each of its arrays, has
-
 FAULTS = (
     ValueError, KeyError, TypeError, AttributeError, IndexError, RuntimeError, OverflowError,
 )  # fmt: skip
@@ -25,8 +22,6 @@ FAULTS = (
 
 ZARR_REMEDY = 'restore its files zarr.json, or take another folder'
 """Remedy for a group of which several files may be wrong."""
-
-_REMEDY = 'restore that file, or take another folder'
 
 _LOCK = '.ik_service.lock'
 _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
@@ -40,27 +35,9 @@ def opening_fault(folder: Path, kind: str, error: Exception) -> str:
         return f'is no {kind}: there is no such folder'
     if not folder.is_dir():
         return f'is no {kind} but a file: take another folder'
-    if not (folder / SETTINGS).exists():
-        return f'is no {kind}: it has no file {SETTINGS}; {_REMEDY}'
-    if fault := settings_fault(folder):
-        return fault
-    if json.loads((folder / SETTINGS).read_text(encoding='utf-8')).get('node_type') == 'array':
-        return f'is no {kind} but an array of Zarr: take another folder'
-    return f'is damaged: {error}; {ZARR_REMEDY}'
-
-
-def settings_fault(folder: Path) -> str:
-    """Return which settings of a group or its arrays are no settings; empty when all are."""
-    for file in (folder / SETTINGS, *sorted(folder.glob(f'*/{SETTINGS}'))):
-        name = file.relative_to(folder)
-        try:
-            settings = json.loads(file.read_text(encoding='utf-8'))
-        except ValueError as error:
-            reason = str(error) if file.stat().st_size else 'it is empty'
-            return f'is damaged: its file {name} cannot be read: {reason}; {_REMEDY}'
-        if not isinstance(settings, dict) or 'node_type' not in settings:
-            return f'is damaged: its file {name} holds no settings of Zarr; {_REMEDY}'
-    return ''
+    if not (folder / 'zarr.json').exists():
+        return f'is no {kind}: it has no file zarr.json; {ZARR_REMEDY}'
+    return f'is damaged, or no {kind}: {error}; {ZARR_REMEDY}'
 
 
 @contextmanager

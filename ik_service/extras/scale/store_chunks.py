@@ -17,7 +17,6 @@ from ik_service.extras.scale.group_files import (
     has_content,
     load_zarr,
     missing_fault,
-    settings_fault,
     sync_file,
     ZARR_REMEDY,
 )
@@ -88,7 +87,7 @@ def checked_arrays(path: Path, group: Group, chunk: int, n: int) -> dict[str, Ar
             array: Any = group.get(name)
         except FAULTS as error:
             fault = f'is damaged: the array {name} cannot be opened: {error}; {ZARR_REMEDY}'
-            raise StoreError(path, settings_fault(path) or fault) from error
+            raise StoreError(path, fault) from error
         found = tuple(getattr(array, part, None) for part in ('dtype', 'chunks'))
         if found != (np.dtype(kind), (chunk, *width)) or array.shape[1:] != width:
             fault = 'is missing' if array is None else 'is another one than was written'

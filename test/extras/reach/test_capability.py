@@ -177,12 +177,9 @@ def cut_short(path):
         (lambda path: edit(path, tip_link=None), 'damaged.*tip_link'),
         (lambda path: zarr.open_group(path, mode='r+')['free'].resize((26, 4)), 'damaged.*free'),
         (cut_short, 'damaged'),
-        (lambda path: (path / 'zarr.json').write_text('{'), r'damaged: its file zarr\.json'),
+        (lambda path: (path / 'zarr.json').write_text('{'), r'damaged.*zarr\.json'),
         (lambda path: (path / 'rotations' / 'zarr.json').unlink(), 'damaged.*rotations'),
-        (
-            lambda path: (path / 'rotations' / 'zarr.json').write_text(''),
-            r'damaged.*rotations/zarr\.json',
-        ),
+        (lambda path: (path / 'rotations' / 'zarr.json').write_text(''), 'damaged.*rotations'),
     ],
 )
 def test_damaged_and_foreign_files_are_refused(path, damage, text):

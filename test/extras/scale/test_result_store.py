@@ -316,7 +316,7 @@ def test_attributes_of_others_stay(solve, whole, tmp_path):
 def test_array_in_the_place_of_a_group_is_told(solve, whole, tmp_path):
     settings = tmp_path / 's' / 'zarr.json'
     settings.write_text((tmp_path / 's' / 'q' / 'zarr.json').read_text())
-    with pytest.raises(StoreError, match='is no store of answers but an array of Zarr'):
+    with pytest.raises(StoreError, match=r'is damaged, or no store of answers: .*zarr\.json'):
         solve()
     settings.unlink()
     with pytest.raises(StoreError, match=r'is no store of answers: it has no file zarr\.json'):
@@ -340,10 +340,9 @@ def test_folder_in_the_place_of_a_file_is_named(solve, whole, tmp_path, array):
 @pytest.mark.parametrize('place', ['', 'status'])
 def test_settings_that_are_half_written_are_told(solve, whole, tmp_path, content, place):
     (tmp_path / 's' / place / 'zarr.json').write_text(content)
-    name = f'{place}/zarr.json' if place else 'zarr.json'
-    with pytest.raises(StoreError, match=f'damaged: its file {name} .*another folder'):
+    with pytest.raises(StoreError, match=f'is damaged.*{place}.*another folder'):
         solve()
-    with pytest.raises(StoreError, match=f'damaged: its file {name} .*another folder'):
+    with pytest.raises(StoreError, match=f'is damaged.*{place}.*another folder'):
         ResultStore.existing(tmp_path / 's')
 
 
