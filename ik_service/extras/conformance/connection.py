@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import chain
 import threading
 import time
 from typing import Any
@@ -91,15 +93,11 @@ class ServerConnection:
         client = self._client(kind, service)
         if not client.service_is_ready():
             raise NotSupportedError(f'there is no service {self.full_name(service)}')
-        done = threading.Event()
-        began = time.monotonic()
-        future = client.call_async(request)
-        future.add_done_callback(lambda _: done.set())
         patience = self.patience if patience is None else patience
-        if not done.wait(patience):
-            client.remove_pending_request(future)
+        answer = _answer(client, request, patience)
+        if answer is None:
             raise NoAnswerError(asked, f'no answer within {patience:g} s', 'an answer')
-        return future.result(), time.monotonic() - began
+        return answer
 
     def ask_at_once(
         self, kind: type, service: str, requests: Sequence[object], clients: int
@@ -108,10 +106,22 @@ class ServerConnection:
         senders = [
             self.node.create_client(kind, service, qos_profile=SERVICE_QOS) for _ in range(clients)
         ]
+        pending = iter(requests)
+
+        def ask(sender: Client) -> list[tuple[object, Any, float]]:
+            answered = []
+            for request in pending:
+                answer = _answer(sender, request, self.patience)
+                if answer is None:
+                    break
+                answered.append((request, *answer))
+            return answered
+
         try:
             for sender in senders:
                 self.waited_for(sender.service_is_ready)
-            return _Crowd(senders, requests).ask(self.patience)
+            with ThreadPoolExecutor(clients) as pool:
+                return [*chain.from_iterable(pool.map(ask, senders))]
         finally:
             for sender in senders:
                 self.node.destroy_client(sender)
@@ -202,41 +212,16 @@ class SentGoal:
         self._ended.set()
 
 
-class _Crowd:
-    """Clients that each send the next request when the answer to the last one has come."""
-
-    def __init__(self, clients: Sequence[Client], requests: Sequence[object]) -> None:
-        self._clients = clients
-        self._requests = list(requests)
-        self._next = 0
-        self._answered: list[tuple[object, Any, float]] = []
-        self._arrival = threading.Condition()
-
-    def ask(self, patience: float) -> list[tuple[object, Any, float]]:
-        """Send all requests; return the responses."""
-        for client in self._clients:
-            self._send(client)
-        with self._arrival:
-            while len(self._answered) < len(self._requests):
-                if not self._arrival.wait(patience):
-                    break
-            return list(self._answered)
-
-    def _send(self, client: Client) -> None:
-        with self._arrival:
-            if self._next >= len(self._requests):
-                return
-            request = self._requests[self._next]
-            self._next += 1
-        began = time.monotonic()
-
-        def arrived(future: rclpy.task.Future) -> None:
-            with self._arrival:
-                self._answered.append((request, future.result(), time.monotonic() - began))
-                self._arrival.notify_all()
-            self._send(client)
-
-        client.call_async(request).add_done_callback(arrived)
+def _answer(client: Client, request: object, patience: float) -> tuple[Any, float] | None:
+    """Return the answer to a request, and how long it took [s]; None if there is none in time."""
+    done = threading.Event()
+    began = time.monotonic()
+    future = client.call_async(request)
+    future.add_done_callback(lambda _: done.set())
+    if not done.wait(patience):
+        client.remove_pending_request(future)
+        return None
+    return future.result(), time.monotonic() - began
 
 
 @contextmanager
