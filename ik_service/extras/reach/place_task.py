@@ -15,15 +15,13 @@ from ik_service.extras.reach.capability import CapabilityMap
 from ik_service.extras.reach.inverse_map import BaseScores, InverseMap, tip_poses
 from ik_service.extras.reach.postures import PostureMeasure
 from ik_service.extras.reach.region import Region
+from ik_service.extras.reach.same_arm import arm_difference
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.solvers.batch import IkBatchResult, solve_ik_batch
 from ik_service.solvers.collision_test import collision_test, Collisions, CollisionTest
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER
-
-_COMPARED = 10  # postures with which two arms are distinguished
-_SAME = 1e-6  # by how much their poses may differ
 
 SEARCHES = 8
 """Searches for a pose while places are compared; those of the result are searched for longer."""
@@ -99,22 +97,10 @@ def read_arm(
     if arm.collisions is not None:
         collision_test(arm.collisions, arm.chain)  # names its fault
     if inverse_map is not None:
-        _check_map(arm.chain, inverse_map.spec.build().chain)
+        differs = arm_difference(inverse_map.spec.build().chain, arm.chain)
+        if differs:
+            raise ArgumentError('inverse_map', f'is that of {differs}')
     return arm
-
-
-def _check_map(chain: KinematicChain, other: KinematicChain) -> None:
-    """Check that the chain of a map is the one that is placed."""
-    postures = chain.random_postures(_COMPARED)
-    if chain.joint_names == other.joint_names and all(
-        np.allclose(chain.forward(q), other.forward(q), atol=_SAME) for q in postures
-    ):
-        return
-    raise ArgumentError(
-        'inverse_map',
-        f'is that of another arm or another tool: {other.base_link} → {other.tip_link} of '
-        f'{other.robot.name}',
-    )
 
 
 class Estimate(NamedTuple):

@@ -12,11 +12,11 @@ import threading
 
 import numpy as np
 
-from ik_service.common.quoting import truncate
 from ik_service.common.threads import BackgroundWorkers
 from ik_service.exceptions import ArgumentError, IkServiceError
 from ik_service.extras.reach.capability import CapabilityMap
 from ik_service.extras.reach.grid import chooses_orientation, reach_box
+from ik_service.extras.reach.same_arm import arm_difference
 from ik_service.extras.reach.survey import capability_map
 from ik_service.extras.scale.chain_spec import ChainSpec
 from ik_service.kinematics.chain import KinematicChain
@@ -107,60 +107,20 @@ def _largest(values: np.ndarray) -> float:
     return math.ceil(round(largest / unit, 6)) * unit
 
 
-_CLOSE = 1e-6  # of poses [m], and of limits [rad] or [m]
-
-
-_POSTURES = (0.25, 0.5, 0.8)  # at which poses are compared, as shares of the joints' ranges
-
-
 def difference(found: ReachMap, chain: KinematicChain) -> str:
     """Return why a map does not belong to a chain; empty where it does, as far as it tells."""
-    for what, of_map, of_arm in (
-        ('base', found.base_link, chain.base_link),
-        ('tip', found.tip_link, chain.tip_link),
-    ):
-        if of_map != of_arm:
-            return (
-                f'the map is of another arm: its {what} link is {truncate(of_map)}, '
-                f'and the {what} link here is {truncate(of_arm)}'
-            )
     try:
-        other = chain_of(found.spec)
+        other = _chain_of(found.spec)
     except IkServiceError as error:
         return f'the arm of the map cannot be built: {error}'
-    return _chain_difference(other, chain)
+    differs = arm_difference(other, chain)
+    return f'the map is of {differs}' if differs else ''
 
 
-def chain_of(spec: ChainSpec) -> KinematicChain:
+def _chain_of(spec: ChainSpec) -> KinematicChain:
     """Return the chain of a specification, without preparing its solver or reading meshes."""
     robot = Robot.from_urdf(spec.urdf)
     return robot.chain(spec.base_link or None, spec.tip_link or None, dict(spec.locked) or None)
-
-
-def _chain_difference(other: KinematicChain, chain: KinematicChain) -> str:
-    if other.joint_names != chain.joint_names:
-        names = truncate(', '.join(other.joint_names))
-        return f'the map is of another arm: the joints that move there are {names}'
-    for share in _POSTURES:
-        q = _posture(chain, share)
-        if not np.allclose(other.forward(q), chain.forward(q), atol=_CLOSE):
-            return 'the map is of another arm: the same joint positions put its tip elsewhere'
-    for name, *limits in zip(
-        chain.joint_names, other.lower, chain.lower, other.upper, chain.upper, strict=True
-    ):
-        if not np.allclose(limits[::2], limits[1::2], atol=_CLOSE):
-            return (
-                f'the map is of an arm with other joint limits: {name} goes from '
-                f'{limits[0]:.4g} to {limits[2]:.4g} there, and from {limits[1]:.4g} to '
-                f'{limits[3]:.4g} here'
-            )
-    return ''
-
-
-def _posture(chain: KinematicChain, share: float) -> np.ndarray:
-    """Return joint positions (n,) in the limits; around 0 where there are none."""
-    lower, upper = chain.sampling_bounds()
-    return lower + share * (upper - lower)
 
 
 _CHUNK = 1000  # targets between two reports
