@@ -49,20 +49,16 @@ def main() -> None:
     parser.add_argument('--arms', type=int, nargs='+', default=[10])
     parser.add_argument('--processes', type=int, nargs='+', default=[1, 2, 10])
     parser.add_argument('--seconds', type=float, default=20.0, help='of each measurement')
-    parser.add_argument('--repeat', type=int, default=1)
-    parser.add_argument('--no-save', action='store_true')
     args = parser.parse_args()
     rows = []
     with own_ros_domain(HERE.parent):
-        for _ in range(args.repeat):
-            for count in args.arms:
-                for processes in args.processes:
-                    if processes <= count:
-                        rows.append(measure(count, processes, args.seconds))
-                        progress(f'{count} arms, {processes} processes')
+        for count in args.arms:
+            for processes in args.processes:
+                if processes <= count:
+                    rows.append(measure(count, processes, args.seconds))
+                    progress(f'{count} arms, {processes} processes')
     show(rows)
-    if not args.no_save:
-        save('cell', rows, **vars(args))
+    save('cell', rows, **vars(args))
 
 
 def cell_file(folder: Path, count: int) -> tuple[Path, dict[str, object]]:

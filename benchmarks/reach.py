@@ -8,18 +8,14 @@ import resource
 import tempfile
 from time import perf_counter, process_time
 
-from records import progress
+from records import progress, Row
 from robots import BenchRobot, chosen_robots
 
 import ik_service as iks
 from ik_service.exceptions import IkServiceError
 from ik_service.extras.reach import capability_map, CapabilityMap
 from ik_service.extras.scale import ChainSpec
-
-_HEADINGS = (
-    'arm', 'collisions', 'poses', 'poses/s', 'µs CPU', 'minutes', 'reached', 'free', 'missed',
-    'm³', 'peak MB',
-)  # fmt: skip
+from ik_service.extras.studies.tables import show
 
 
 def main() -> None:
@@ -30,19 +26,22 @@ def main() -> None:
     parser.add_argument('--orientations', type=int, default=24)
     parser.add_argument('--searches', type=int, help="the map's own number when left out")
     args = parser.parse_args()
-    print('\t'.join(_HEADINGS), flush=True)
+    rows = []
     for robot in chosen_robots(args.robots):
         for collisions in (False, True):
             try:
                 spec = _spec(robot, collisions, args.searches)
                 # Compiled before the clock runs.
                 _survey(spec, 2.0 * args.spacing, 1)
-                print('\t'.join(measure(robot.name, spec, args)), flush=True)
+                rows.append(measure(robot.name, spec, args))
+                progress(f'{robot.name}: measured')
             except IkServiceError as error:  # an arm without geometry
                 progress(f'{robot.name}: {error}')
+    if rows:
+        show(rows)
 
 
-def measure(name: str, spec: ChainSpec, args: argparse.Namespace) -> list[str]:
+def measure(name: str, spec: ChainSpec, args: argparse.Namespace) -> Row:
     """Return a row of the table."""
     began, spent = perf_counter(), process_time()
     found = _survey(spec, args.spacing, args.orientations)
@@ -50,12 +49,19 @@ def measure(name: str, spec: ChainSpec, args: argparse.Namespace) -> list[str]:
     poses = int(found.position_reached.sum()) * len(found.rotations)
     there = found.position_reached
     missed = found.missed_poses.missed / max(found.free.sum() + found.missed_poses.missed, 1)
-    return [
-        name, 'yes' if found.collisions else 'no', f'{poses:,}', f'{poses / seconds:,.0f}',
-        f'{1e6 * spent / poses:.0f}', f'{seconds / 60:.2f}', f'{found.share[there].mean():.2%}',
-        f'{found.free[there].mean():.2%}', f'{missed:.2%}', f'{found.volume:.2f}',
-        f'{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f}',
-    ]  # fmt: skip
+    return {
+        'arm': name,
+        'collisions': found.collisions,
+        'poses': poses,
+        'poses_per_s': poses / seconds,
+        'cpu_us': 1e6 * spent / poses,
+        'minutes': seconds / 60,
+        'reached_percent': 100.0 * found.share[there].mean(),
+        'free_percent': 100.0 * found.free[there].mean(),
+        'missed_percent': 100.0 * missed,
+        'volume_m3': found.volume,
+        'peak_mb': resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
 
 
 def _spec(robot: BenchRobot, collisions: bool, searches: int | None) -> ChainSpec:

@@ -24,8 +24,8 @@ import numpy as np
 from records import progress, save
 
 import ik_service as iks
-from ik_service.cli.formatting import table
 from ik_service.common.resources import urdf_path
+from ik_service.extras.studies.tables import show
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.motion.servo.commands import ServoSettings, TwistCommand
 from ik_service.motion.servo.servo_goal import ServoCode, ServoGoal
@@ -173,8 +173,8 @@ def main() -> None:
         rows.append(_row(arm, minutes, session))
         progress(f'{arm}: {minutes:g} minutes driven')
     save('teleop', rows)
-    names = {name: name.replace('_', ' ') for name in rows[0]}
-    print('\n'.join(table([['', *(str(row['arm']) for row in rows)], *_lines(rows, names)])))
+    figures = [*rows[0]][1:]
+    show({'figure': name, **{str(row['arm']): row[name] for row in rows}} for name in figures)
 
 
 def _row(arm: str, minutes: float, session: Session) -> dict[str, object]:
@@ -197,14 +197,6 @@ def _row(arm: str, minutes: float, session: Session) -> dict[str, object]:
         'time for a step, median [µs]': 1e6 * float(np.median(session.step)),
         'time for a step, 99 % [µs]': 1e6 * float(np.quantile(session.step, 0.99)),
     }
-
-
-def _lines(rows: list[dict[str, object]], names: dict[str, str]) -> list[list[str]]:
-    return [
-        [text, *(f'{row[name]:.4g}' for row in rows)]
-        for name, text in names.items()
-        if text != 'arm'
-    ]
 
 
 if __name__ == '__main__':

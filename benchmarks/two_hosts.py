@@ -48,7 +48,6 @@ def main() -> None:
     parser.add_argument('--seconds', type=float, default=10.0, help='of following')
     parser.add_argument('--delay', type=float, default=2.0, help='of the slow cable [ms]')
     parser.add_argument('--loss', type=float, default=1.0, help='of the slow cable [%%]')
-    parser.add_argument('--no-save', action='store_true')
     args = parser.parse_args()
     a, b = HOSTS
     udp = {'FASTDDS_BUILTIN_TRANSPORTS': 'UDPv4'}
@@ -66,8 +65,7 @@ def main() -> None:
         except subprocess.CalledProcessError:
             progress('this kernel has no netem: no slow cable')
     show(rows)
-    if not args.no_save:
-        save('two_hosts', rows, **vars(args))
+    save('two_hosts', rows, **vars(args))
 
 
 @contextmanager
