@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 import math
 import time
@@ -363,7 +363,8 @@ class _PathSolver:
             return PathEnd(PathStatus.TIMED_OUT, row)
         if outcome.apart:
             return PathEnd(PathStatus.END_APART, row)
-        return ending_at(problem, row, outcome.last)
+        end = ending_at(problem, row, outcome.last)
+        return replace(end, cut_short=problem.deadline.cut_short)
 
     def _smooth(self, path: np.ndarray, ends: tuple[bool, bool], rows: tuple[int, ...]) -> None:
         """Take self-motions out of a path (k, n) [rad] or [m], in place."""

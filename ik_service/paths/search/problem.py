@@ -183,10 +183,12 @@ class Deadline:
     """
     End of the time for a path, extended by the time of the compiler.
 
+    :ivar cut_short: whether a search with a share of the time has come to the end of it.
     :param timeout: the time from now on [s].
     """
 
     def __init__(self, timeout: float) -> None:
+        self.cut_short = False
         self._end = time.monotonic() + timeout
 
     @property

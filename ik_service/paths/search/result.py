@@ -39,6 +39,7 @@ class PathEnd:
     :ivar position_error: for UNREACHABLE the distance of the closest pose [m].
     :ivar orientation_error: its rotation from the target [rad].
     :ivar bodies: for COLLISION the two that collide, where the test names them.
+    :ivar cut_short: whether the time ran out for searches that might have found a way on.
     """
 
     status: PathStatus
@@ -50,6 +51,7 @@ class PathEnd:
     position_error: float = math.nan
     orientation_error: float = math.nan
     bodies: tuple[str, str] | None = None
+    cut_short: bool = False
 
     @property
     def text(self) -> str:
@@ -61,6 +63,11 @@ class PathEnd:
     @property
     def detail(self) -> str:
         """Reason in words, for others than SUCCESS."""
+        more = '; the time ran out for a wider search' if self.cut_short else ''
+        return f'{self._cause}{more}'
+
+    @property
+    def _cause(self) -> str:
         if self.status is PathStatus.UNREACHABLE:
             offset = offset_text(self.position_error, self.orientation_error)
             return f'{self.status.value}; the closest pose found is {offset} away'

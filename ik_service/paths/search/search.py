@@ -207,7 +207,8 @@ class PathSearch:
             beam = search.widened(trunk, width)
             best = beam if len(beam) > len(best) else best
             if len(best) == len(self._problem.targets):
-                break
+                return best
+        self._problem.deadline.cut_short |= search._problem.out_of_time
         return best
 
     def widened(self, trunk: Beam, width: int = _NARROW) -> Beam:

@@ -21,6 +21,7 @@ from support.robots import arm_of, TWO_LINKS, Y, Z
 import ik_service as iks
 from ik_service.exceptions import ArgumentError
 from ik_service.extras.studies.paths import poses_along, random_corners
+from ik_service.paths.search import search
 from ik_service.paths.search.beam import join, select
 from ik_service.paths.search.smoothing import null_spaces, solve_in_null_spaces
 
@@ -137,6 +138,16 @@ def test_where_no_step_is_large_enough_the_path_ends(panda):
     assert not path.success
     assert path.largest_step <= 0.06
     assert np.isnan(path.q[path.reached :]).all()
+
+
+def test_a_search_that_the_time_cuts_short_is_said_to_be(panda, monkeypatch):
+    way = paced_path(panda, 0)
+    monkeypatch.setattr(search, '_FOR_REPEATS', 1e-9)
+    options = iks.PathOptions(max_step=0.08, timeout=120.0)
+    path = iks.solve_path(panda, poses_along(panda, way), way[0], options)
+    assert path.status is iks.PathStatus.TOO_FAR
+    assert path.end.cut_short
+    assert 'the time ran out for a wider search' in path.reason
 
 
 NO_WRAP = np.zeros(2)
