@@ -40,7 +40,7 @@ class Setup:
         """Wait until all goals that the controller has got have ended there."""
         until(lambda: controller.ended == controller.begun, what='the end at the controller')
 
-    def send(self, controller, seconds=6.0, action='follow'):
+    def send(self, controller, seconds=60.0, action='follow'):
         """Send a trajectory, and wait until the controller has this one."""
         self.is_idle(controller)
         controller.goals.clear()
@@ -155,9 +155,10 @@ def test_the_stop_of_moveit_is_passed_on_to_the_controller(setup, controller):
 
 def test_without_replacing_a_second_goal_is_refused_while_the_controller_moves(setup, controller):
     setup.bench.configure('ik_service', replace_goals=False)
-    first = setup.send(controller, 1.5)
+    first = setup.send(controller)
     end, result = setup.player.execute(smooth()).result()
     assert (end, result.error_code.val) == ('aborted', MoveItErrorCodes.CONTROL_FAILED)
+    controller.hurries = True
     assert first.result()[0] == 'succeeded'
     assert len(controller.goals) == 1
     setup.bench.configure('ik_service', replace_goals=True)
@@ -259,9 +260,7 @@ def test_nothing_is_commanded_after_a_stop_before_the_controller_has_ended(setup
     end, result = setup.player.follow(smooth()).result()
     assert end == 'aborted'
     assert 'may still move the arm' in result.error_string
-    setup.node.wait_for(
-        'accepted the cancellation, but the goal has not ended yet, for [3-9] s', 20.0
-    )
+    setup.node.wait_for(r'the cancellation, but the goal has not ended yet, for \d+ s', 60.0)
     assert 'may still move the arm' in setup.stop()
     targets.publish(target_above())
     assert not goal.ended
@@ -274,7 +273,7 @@ def test_nothing_is_commanded_after_a_stop_before_the_controller_has_ended(setup
 
 def test_a_controller_that_refuses_to_cancel_is_told_and_asked_again(setup, controller):
     controller.refuses = True
-    goal = setup.send(controller, 60.0)
+    goal = setup.send(controller)
     goal.cancel()
     setup.node.wait_for('may still move the arm: it refuses to cancel its goal', 60.0)
     assert not goal.ended
@@ -285,8 +284,9 @@ def test_a_controller_that_refuses_to_cancel_is_told_and_asked_again(setup, cont
 
 def test_the_result_tells_that_the_cancellation_was_refused(setup, controller):
     controller.refuses = True
-    goal = setup.send(controller, 2.5)
+    goal = setup.send(controller)
     setup.stop()
+    controller.hurries = True
     end, result = goal.result()
     assert end == 'succeeded'
     assert 'arm_controller/follow_joint_trajectory refused to cancel it' in result.error_string
@@ -295,7 +295,7 @@ def test_the_result_tells_that_the_cancellation_was_refused(setup, controller):
 @pytest.mark.parametrize('canceled', [False, True])
 def test_a_controller_that_starts_anew_has_lost_the_goal(setup, controller, canceled):
     controller.refuses = canceled
-    goal = setup.send(controller, 60.0, 'execute')
+    goal = setup.send(controller, action='execute')
     if canceled:
         goal.cancel()
         setup.node.wait_for('it refuses to cancel its goal', 60.0)

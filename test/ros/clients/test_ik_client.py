@@ -152,6 +152,7 @@ def test_a_server_that_comes_late(bench, client):
 def test_a_server_that_does_not_answer_is_given_up(bench, hasty):
     ended = threading.Event()
     server = BatchServer(bench, lambda request, response: ended.wait(LONG))
+    bench.service_client(GetCartesianPath, 'compute_ik_batch')  # known, so that it is asked
     batch = hasty.solve(poses(5))
     with pytest.raises(NoServerError, match='has not answered 3 calls'):
         batch.result(LONG)

@@ -273,9 +273,11 @@ def test_noise_makes_no_command_jump(cell):
 def test_missing_states_stop_the_arm_until_it_is_enabled(cell):
     far, _ = far_and_near(cell)
     since = len(cell.node.output)
+    cell.bench.configure('ik_service', velocity_scaling=0.02)  # so slow that it is on its way
     cell.begin(far)
     with faults(cell, lost_states=1.0):
         said(cell, 'the joint states are stale', since)
+        cell.bench.configure('ik_service', velocity_scaling=SCALING)
         until_silent(cell.commands)
         cell.commands.clear()
         cell.states.clear()

@@ -170,7 +170,7 @@ class Player:
                 result_service_qos_profile=deep,
                 cancel_service_qos_profile=deep,
             )
-            assert self._clients[action].wait_for_server(20.0), f'no action {action}'
+            assert self._clients[action].wait_for_server(PATIENCE), f'no action {action}'
         return self._clients[action]
 
 
@@ -191,8 +191,7 @@ def until_known(player, controller):
     """Wait until a node passes trajectories on to a controller, whose arm is in READY."""
     until(
         lambda: player.follow(message([0.1], [READY])).result()[0] == 'succeeded',
-        20.0,
-        'a trajectory through the controller',
+        what='a trajectory through the controller',
     )
     controller.goals.clear()
 
@@ -207,7 +206,8 @@ class StandInController:
     It interpolates linearly, which is enough for its states to be on the way. ``rejects`` and
     ``fails`` change how it takes the next goals, ``refuses`` how it takes cancellations; while it
     ``lingers``, a goal that is canceled goes on, and while it ``replaces``, a newer one aborts
-    that on its way. It keeps results for so many seconds.
+    that on its way; once it ``hurries``, goals are at their ends. It keeps results for so many
+    seconds.
     """
 
     def __init__(self, bench, names, q, action='arm_controller/follow_joint_trajectory', keeps=60):
@@ -238,7 +238,7 @@ class StandInController:
     def begin_anew(self, q):
         """Put the arm somewhere, and forget faults and goals, of which none is under way."""
         self.q = np.array(q, dtype=float)
-        self.rejects = self.refuses = self.lingers = self.replaces = False
+        self.rejects = self.refuses = self.lingers = self.replaces = self.hurries = False
         self.fails = None  # an error code and a text
         self.goals, self.lost, self.canceled = [], [], 0
 
@@ -307,7 +307,7 @@ class StandInController:
         times, rows = times[keep], rows[keep]
         result, begin = FollowJointTrajectory.Result(), time.monotonic()
         while not self._ended.is_set():
-            t = time.monotonic() - begin
+            t = np.inf if self.hurries else time.monotonic() - begin
             self.q = np.array([np.interp(t, times, column) for column in rows.T])
             feedback = FollowJointTrajectory.Feedback(joint_names=self.names)
             feedback.actual.positions = self.q.tolist()
