@@ -252,8 +252,7 @@ def verdicts(test, lines, step):
     return found
 
 
-@pytest.mark.parametrize('padding', [0.0, 0.04])
-@pytest.mark.parametrize('geometry', [BALL, solid()], ids=['ball', 'block'])
+@pytest.mark.parametrize(('geometry', 'padding'), [(BALL, 0.04), (solid(), 0.0)])
 @pytest.mark.parametrize('name', SHAPES)
 def test_every_shape_is_met_where_its_postures_collide(name, geometry, padding):
     checker = CollisionChecker(Robot.from_urdf(slider('', geometry)))

@@ -271,7 +271,7 @@ class Body:
                 last[joint] = (now, q)
 
 
-@pytest.mark.parametrize('seed', [1, 2, 3])
+@pytest.mark.parametrize('seed', [1, 2])
 def test_in_a_storm_no_joint_has_two_commanders_and_none_jumps(solvers, seed):
     storm = SharedStorm(solvers, seed)
     storm.run(3000)

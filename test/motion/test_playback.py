@@ -195,7 +195,7 @@ def to(q, seconds):
 
 @pytest.mark.parametrize('joins', [True, False])
 @pytest.mark.parametrize('settings', [{}, {'velocity_scaling': 0.3}, {'acceleration_time': 0.6}])
-@pytest.mark.parametrize('seed', range(4))
+@pytest.mark.parametrize('seed', range(2))
 def test_trajectories_that_replace_each_other_keep_the_limits(solver, seed, settings, joins):
     rng = np.random.default_rng(seed)
     settings = {'velocity_scaling': 1.0, 'acceleration_time': 0.2, **settings}

@@ -27,7 +27,7 @@ def test_random_targets_at_50_hz(solver):
     start = arm.positions[indices]
     follower.set_measured(start, 0.0)
     now, commands, steps, failed = 0.0, [start], [np.zeros(chain.n)], 0
-    for number in range(1000):
+    for number in range(300):
         T = chain.forward(random.uniform(chain.lower, chain.upper))
         if number % 4 == 0:
             T[:3, 3] *= random.uniform(1.0, 4.0)
@@ -41,7 +41,7 @@ def test_random_targets_at_50_hz(solver):
             arm.command(chain.joint_names, command.q)
             arm.step(1.0 / rate)
             follower.set_measured(arm.positions[indices], now)
-    assert failed > 100, 'many of them were out of reach'
+    assert failed > 30, 'many of them were out of reach'
     assert (np.abs(np.diff(commands, axis=0)) <= bound).all(), 'the first from the arm, too'
     assert (commands >= chain.lower).all()
     assert (commands <= chain.upper).all()

@@ -94,7 +94,7 @@ def hostile(random, n):
     return np.where(random.random(n) < 0.3, odd, random.uniform(-3.0, 3.0, n))
 
 
-@pytest.mark.parametrize('seed', range(10))
+@pytest.mark.parametrize('seed', range(5))
 def test_any_input_gives_bounded_commands(seed):
     random, gate, now = np.random.default_rng(seed), begun(), 10.0 - PERIOD
     last, speed, braking = START, np.zeros(4), 0.0
@@ -149,8 +149,8 @@ def assert_within(times, velocities, acceleration):
     np.testing.assert_array_equal(velocities[-1], 0.0)
 
 
-@pytest.mark.parametrize('jitter', [0.0, 3e-4, 1.5e-3])
-@pytest.mark.parametrize('seed', range(5))
+@pytest.mark.parametrize('jitter', [0.0, 1.5e-3])
+@pytest.mark.parametrize('seed', range(3))
 @pytest.mark.parametrize('bound', [None, 3.0])
 def test_trajectories_with_uneven_ticks(solver, jitter, seed, bound):
     random, names = np.random.default_rng(seed), solver.chain.joint_names
@@ -232,7 +232,7 @@ def jog(ur5e, delay, rate, seconds, asked=1.0):
 
 
 @pytest.mark.parametrize('rate', [100.0, 500.0])
-@pytest.mark.parametrize('share', [0.0, 0.05, 0.15, 0.2, 0.4, 0.5])
+@pytest.mark.parametrize('share', [0.0, 0.05, 0.2, 0.5])
 def test_a_constant_time_of_sending_costs_no_speed(ur5e, rate, share):
     sent, places = jog(ur5e, lambda k: share / rate, rate, 1.0)
     moving = sent > 0.5
@@ -247,7 +247,7 @@ def test_a_delay_that_is_new_and_stays_costs_its_own_time_alone(ur5e):
 
 
 @pytest.mark.parametrize('rate', [100.0, 500.0])
-@pytest.mark.parametrize('seed', range(6))
+@pytest.mark.parametrize('seed', range(3))
 def test_no_step_is_longer_than_the_time_since_the_command_before_has_arrived(ur5e, rate, seed):
     random, period = np.random.default_rng(seed), 1.0 / rate
     usual = random.uniform(0.0, 0.4) * period
@@ -260,7 +260,7 @@ def test_no_step_is_longer_than_the_time_since_the_command_before_has_arrived(ur
     assert (np.diff(places) <= fastest * (np.diff(sent) + UNNOTICED * period)).all()
 
 
-@pytest.mark.parametrize('seed', range(6))
+@pytest.mark.parametrize('seed', range(3))
 def test_what_a_step_had_too_much_as_sending_was_quick_is_taken_from_the_next_one(ur5e, seed):
     random, period = np.random.default_rng(seed), 0.01
     level = [0.0]
@@ -285,11 +285,8 @@ class Averaged:
         velocity = np.minimum(velocity, 2.0 * acceleration)
         self.random, most, jerk = random, acceleration / velocity, 2.0 * acceleration / window
         limits = np.full(3, -3.0), np.full(3, 3.0), velocity, 1.0, most, jerk / velocity, window
-        self.limits, self.stream, self.gate = (
-            MotionLimits(*limits),
-            CommandStream(),
-            PositionGate(3),
-        )
+        self.limits = MotionLimits(*limits)
+        self.stream, self.gate = CommandStream(), PositionGate(3)
         self.now = 10.0
         self.stream.begin(np.zeros(3), self.now, window)
         self.gate.begin(np.zeros(3), np.arange(3), self.now)
@@ -316,7 +313,7 @@ class Averaged:
 def test_commands_of_limited_jerk_pass_the_gate_in_ticks_of_any_lengths(rates, shortest, seed):
     random = np.random.default_rng(seed)
     motion = Averaged(random)
-    for _ in range(12):
+    for _ in range(6):
         motion.run(random.uniform(0.1, 1.0), 1.0 / random.choice(rates), shortest)
     assert motion.gate.corrected == 0, motion.gate.reason
     assert motion.stream.gate.counts.total == 0

@@ -65,7 +65,7 @@ def test_bounds_hold_whatever_the_goals_and_the_lengths_of_the_ticks(period, acc
     random = np.random.default_rng(1)
     limits = limits_of(acceleration_time)
     motion, last = JointMotion(np.zeros(4)), np.zeros(4)
-    for number in range(200):
+    for number in range(60):
         goal = random.uniform(np.maximum(LOWER, -9.0), np.minimum(UPPER, 9.0))
         if number % 3 == 0:  # up against the limits
             goal = np.clip(np.sign(goal) * 9.0, LOWER, UPPER)

@@ -187,8 +187,8 @@ def assert_kept(played, limits, changes):
     np.testing.assert_allclose(played.output[-1], played.commands[-1], atol=1e-8)
 
 
-@pytest.mark.parametrize('stall', [0.055, 0.06, 0.1, 0.2])
-@pytest.mark.parametrize('stalls', [2, 3, 8])
+@pytest.mark.parametrize('stall', [0.055, 0.2])
+@pytest.mark.parametrize('stalls', [2, 8])
 def test_stalls_soon_after_each_other_do_not_make_the_arm_run_away(stall, stalls):
     late = [stall if k % 5 == 0 and 10 < k <= 10 + 5 * stalls else 0.0 for k in range(60)]
     played = play(late.__getitem__, forward, 59)
@@ -197,8 +197,8 @@ def test_stalls_soon_after_each_other_do_not_make_the_arm_run_away(stall, stalls
     assert (played.output.max(axis=0) <= played.commands[-1] + beyond).all()
 
 
-@pytest.mark.parametrize('rate', [50.0, 100.0, 250.0, 500.0])
-@pytest.mark.parametrize('late', [0.003, 0.008, 0.015, 0.03, 0.045, 0.07, 0.3])
+@pytest.mark.parametrize('rate', [50.0, 100.0, 500.0])
+@pytest.mark.parametrize('late', [0.003, 0.015, 0.045, 0.07, 0.3])
 def test_one_late_tick_changes_the_velocity_no_faster_than_the_acceleration(late, rate):
     at = round(0.35 * rate)  # at full speed
     played = play(lambda k: late if k == at else 0.0, forward, 2 * at, rate)
@@ -206,8 +206,7 @@ def test_one_late_tick_changes_the_velocity_no_faster_than_the_acceleration(late
     assert (played.speeds >= (-0.02 if late < 0.1 else -0.3)).all()
 
 
-@pytest.mark.parametrize('longer', [0.05, 0.3, 0.9])
-@pytest.mark.parametrize('rate', [50.0, 100.0, 500.0])
+@pytest.mark.parametrize(('longer', 'rate'), [(0.05, 500.0), (0.3, 100.0), (0.9, 50.0)])
 def test_ticks_that_are_always_late_move_the_arm_evenly(rate, longer):
     played = play(lambda k: longer / rate, forward, round(2.8 * rate), rate)
     assert_kept(played, LIMITS, 1.6)
@@ -218,10 +217,9 @@ def test_ticks_that_are_always_late_move_the_arm_evenly(rate, longer):
     assert (moving.max(axis=0) <= moving.min(axis=0) + 2.5 * ACCELERATION / rate).all()
 
 
-@pytest.mark.parametrize('limits', [LIMITS, NARROW], ids=['wide', 'narrow'])
 @pytest.mark.parametrize('seed', range(16))
-def test_whatever_is_late_the_motion_keeps_its_bounds(seed, limits):
-    random = np.random.default_rng(seed)
+def test_whatever_is_late_the_motion_keeps_its_bounds(seed):
+    random, limits = np.random.default_rng(seed), (LIMITS, NARROW)[seed % 2]
     rate = float(random.choice([50, 80, 100, 200, 250, 500]))
     late, drive = lateness(random, 1.0 / rate), Wanderer(random, limits)
     played = play(late, drive, round(2.0 * rate), rate, round(rate), limits)
@@ -243,7 +241,7 @@ UNEVEN = {
 """Lateness of ticks, in periods."""
 
 
-@pytest.mark.parametrize('rate', [50.0, 100.0, 250.0])
+@pytest.mark.parametrize('rate', [50.0, 250.0])
 @pytest.mark.parametrize('ticks', UNEVEN)
 def test_the_cubics_of_windows_keep_the_acceleration_however_uneven_the_ticks(ticks, rate):
     random = np.random.default_rng(1)
@@ -262,10 +260,9 @@ def distance_from_way(points, way):
     return np.linalg.norm(away - along[..., None] * steps, axis=2).min(axis=1)
 
 
-@pytest.mark.parametrize('rate', [50.0, 100.0, 500.0])
-@pytest.mark.parametrize('seed', range(2))
-def test_the_motion_of_windows_stays_on_the_way_of_the_commands_when_ticks_jitter(seed, rate):
-    random = np.random.default_rng(seed)
+@pytest.mark.parametrize('rate', [50.0, 500.0])
+def test_the_motion_of_windows_stays_on_the_way_of_the_commands_when_ticks_jitter(rate):
+    random = np.random.default_rng(0)
     drive = Wanderer(random, LIMITS)
     late = [random.uniform(-0.2, 0.2) / rate for _ in range(round(4.0 * rate) + 1)]
     played = play(late.__getitem__, drive, round(4.0 * rate), rate)
@@ -273,13 +270,12 @@ def test_the_motion_of_windows_stays_on_the_way_of_the_commands_when_ticks_jitte
     assert far < (2e-3 if rate == 500.0 else 1.5e-3)
 
 
-@pytest.mark.parametrize('rate', [100.0, 250.0])
-def test_the_motion_of_windows_stays_near_the_commands_when_ticks_are_early(rate):
-    random, period, now, before = np.random.default_rng(3), 1.0 / rate, 5.0, 5.0
+def test_the_motion_of_windows_stays_near_the_commands_when_ticks_are_early():
+    random, period, now, before = np.random.default_rng(3), 0.01, 5.0, 5.0
     window, motion = CommandWindow(('a', 'b')), JointMotion(np.zeros(2))
     drive = Wanderer(random, LIMITS)
     window.add(motion.q, LIMITS, now, period)
-    for _ in range(round(8.0 * rate)):
+    for _ in range(800):
         now += period * random.choice([1.0, 0.51])
         drive(motion, now, now - before)
         planned = window.add(motion.q, LIMITS, now, period)
@@ -318,15 +314,12 @@ def test_commands_that_leap_are_followed_within_the_limits():
 
 
 @pytest.mark.parametrize('averaged', [0.0, 0.15])
-@pytest.mark.parametrize('seed', range(4))
+@pytest.mark.parametrize('seed', range(2))
 def test_commands_in_time_are_played_as_they_are_also_when_limits_change(seed, averaged):
     random, period, goal = np.random.default_rng(seed), 0.01, np.zeros(2)
     motion = JerkLimitedMotion(goal, averaged) if averaged else JointMotion(goal)
-    window, gate, limits = (
-        CommandWindow(('a', 'b')),
-        CommandGate(),
-        replace(LIMITS, window=averaged),
-    )
+    window, gate = CommandWindow(('a', 'b')), CommandGate()
+    limits = replace(LIMITS, window=averaged)
     gate.begin(goal, 5.0)
     for k in range(400):
         now = 5.0 + k * period

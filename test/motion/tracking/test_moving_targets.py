@@ -241,7 +241,7 @@ class Circling(Rig):
 
 
 @pytest.mark.parametrize('rate', [20.0, 50.0])
-@pytest.mark.parametrize(('arm', 'seed'), [('panda', 0), ('panda', 1), ('ur5e', 2)])
+@pytest.mark.parametrize(('arm', 'seed'), [('panda', 0), ('ur5e', 2)])
 def test_late_ticks_leave_the_tip_on_the_way_of_the_target(solvers, arm, rate, seed):
     rig = Circling(solvers[arm], {'panda': READY, 'ur5e': UR5E}[arm], rate)
     random, late = np.random.default_rng(seed), 0

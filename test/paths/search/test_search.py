@@ -113,7 +113,7 @@ def paced_path(chain, seed):
     return curve(np.interp(0.9999 * LARGEST * np.arange(ROWS), travelled, fine))
 
 
-@pytest.mark.parametrize('seed', range(4))
+@pytest.mark.parametrize('seed', range(2))
 def test_steps_just_below_the_largest_are_enough(panda, seed):
     way = paced_path(panda, seed)
     steps = np.abs(np.diff(way, axis=0)).max(axis=1)
@@ -403,11 +403,11 @@ def laps(chain, rows, count):
 
 def test_no_row_of_a_dense_path_moves_more_than_a_few_times_as_far_as_others(panda):
     """The elbow drifts to its limit lap by lap, and has to come back."""
-    targets = laps(panda, 20_000, 40)
+    targets = laps(panda, 10_000, 20)
     path = iks.solve_path(panda, targets, HOME, PATIENT)
     assert path.success, path.reason
     steps = np.abs(np.diff(path.q, axis=0)).max(axis=1)
-    assert (steps > 5.0 * np.median(steps)).sum() < 20
+    assert (steps > 5.0 * np.median(steps)).sum() < 10
     assert steps.max() <= 0.1
     assert max(path.position_error.max(), path.orientation_error.max()) < 1e-9
     for q, T in zip(path.q[::37], targets[::37], strict=True):
@@ -415,7 +415,7 @@ def test_no_row_of_a_dense_path_moves_more_than_a_few_times_as_far_as_others(pan
         assert max(pose_difference(panda.forward(q), T)) <= 1e-6
     once = iks.solve_path(panda, laps(panda, 501, 1), HOME, PATIENT, end=HOME)
     lengths = [np.abs(np.diff(each.q, axis=0)).sum() for each in (path, once)]
-    assert lengths[0] < 1.2 * 40 * lengths[1]
+    assert lengths[0] < 1.2 * 20 * lengths[1]
 
 
 def test_rows_between_the_few_that_are_smoothed_first_do_not_collide(panda):

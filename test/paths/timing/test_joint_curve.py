@@ -15,7 +15,7 @@ from ik_service.paths.cartesian_path import (
     JumpThresholds,
     straight_lines,
 )
-from ik_service.paths.search.path_solver import PathOptions, solve_path
+from ik_service.paths.search.path_solver import solve_path
 from ik_service.paths.timing.joint_curve import (
     bounds_of_rows,
     eased,
@@ -68,7 +68,7 @@ def off_lines(panda, trajectory, corners):
     return nearest.max()
 
 
-@pytest.mark.parametrize('max_step', [0.01, 0.001, 7e-4, 6.25e-4, 5e-4, 2e-4])
+@pytest.mark.parametrize('max_step', [0.01, 7e-4, 2e-4])
 def test_a_square_is_left_by_a_tenth_of_a_millimetre_at_most(panda, max_step):
     start = panda.forward(HOME)
     points = moved(start, SQUARE)
@@ -90,7 +90,7 @@ def test_so_is_one_that_is_searched_for_as_straight_lines(panda, max_step, large
     assert off_lines(panda, trajectory, np.vstack([start[None], points])) <= 1e-4
 
 
-@pytest.mark.parametrize('seed', range(8))
+@pytest.mark.parametrize('seed', range(4))
 def test_polygons_of_edges_of_any_length(panda, seed):
     q, points = polygon(panda, seed)
     start = panda.forward(q)
@@ -100,7 +100,7 @@ def test_polygons_of_edges_of_any_length(panda, seed):
     assert off_lines(panda, trajectory, np.vstack([start[None], points])) <= 1e-4
 
 
-@pytest.mark.parametrize('seed', range(4))
+@pytest.mark.parametrize('seed', range(2))
 def test_rows_at_uneven_places(panda, seed):
     """Rows up to some 3 mm apart, beside others that are a hundred times as close."""
     start = panda.forward(HOME)
@@ -179,16 +179,11 @@ def test_a_joint_that_comes_to_its_limit_does_not_stop_the_others():
     assert time_path(chain, q).duration < 1.05 * free.duration
 
 
-def test_paths_that_do_not_leave_their_limits_are_as_they_were():
-    chain = arm('panda')
-    q = 0.5 * (chain.upper + chain.lower) + 0.3 * np.sin(np.linspace(0, 5, 40))[:, None]
-    curve = joint_curve(chain, q, chain.velocity, None, 1e-4)
-    assert within_limits(curve, bounds_of_rows(chain, q)) is curve
-
-
-def test_a_joint_whose_rows_are_beyond_its_limits_is_left_as_it_is():
+@pytest.mark.parametrize(('share', 'swing'), [(0.5, 0.3), (1.0, 0.01)])
+def test_rows_inside_the_limits_or_beyond_them_themselves_are_left_as_they_are(share, swing):
     chain = snake(2, prismatic=0.0)
-    q = chain.upper + 0.01 * np.sin(np.linspace(0.0, 6.0, 40))[:, None]
+    middle = chain.lower + share * (chain.upper - chain.lower)
+    q = middle + swing * np.sin(np.linspace(0.0, 6.0, 40))[:, None]
     curve = joint_curve(chain, q, chain.velocity, None, 1e-4)
     assert within_limits(curve, bounds_of_rows(chain, q)) is curve
 
@@ -213,8 +208,8 @@ def lines_of(panda, count, seed=4):
     rng = np.random.default_rng(seed)
     lower = np.where(np.isfinite(panda.lower), panda.lower, -3.0)
     upper = np.where(np.isfinite(panda.upper), panda.upper, 3.0)
-    options, speeds = PathOptions(timeout=5.0), timing_limits(panda, None).velocity
-    settings = CartesianSettings(0.01, JumpThresholds(), options, np.eye(4), speeds)
+    speeds = timing_limits(panda, None).velocity
+    settings = CartesianSettings(0.01, JumpThresholds(), PATIENT, np.eye(4), speeds)
     for _ in range(count):
         q = lower + (upper - lower) * rng.uniform(0.05, 0.95, panda.n)
         step = np.eye(4)

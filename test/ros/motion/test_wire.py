@@ -179,7 +179,7 @@ def test_a_stall_between_the_time_of_a_tick_and_its_command(interface):
 # Random events, judged from outside
 
 
-@pytest.mark.parametrize(('seed', 'jerk'), [(1, False), (2, False), (1, True), (2, True)])
+@pytest.mark.parametrize(('seed', 'jerk'), [(1, False), (2, True)])
 def test_whatever_happens_a_controller_moves_within_the_limits(seed, jerk):
     storm = WindowStorm(panda_solver(), seed, jerk)
     storm.run(3000)
@@ -241,7 +241,7 @@ def assert_smooth(wire):
 
 @pytest.mark.parametrize(
     ('frequency', 'rate'),
-    [(10.0, 0.3), (10.0, 2.0), (100.0, 0.5), (100.0, 1.0), (1000.0, 0.3), (1000.0, 2.0)],
+    [(10.0, 0.3), (10.0, 2.0), (100.0, 1.0), (1000.0, 2.0)],
 )
 def test_windows_are_executed_without_a_leap(frequency, rate):
     wire = moved(lambda t: rate, frequency)
@@ -261,15 +261,14 @@ RATES = {
 }
 
 
-@pytest.mark.parametrize('frequency', [10.0, 1000.0])
-@pytest.mark.parametrize('change', RATES)
+@pytest.mark.parametrize(
+    ('frequency', 'change'), [*((10.0, change) for change in RATES), (1000.0, 'waves')]
+)
 def test_changes_of_the_rate_do_no_harm(frequency, change):
     assert_smooth(moved(RATES[change], frequency))
 
 
-@pytest.mark.parametrize(
-    ('frequency', 'before'), [(10.0, 0.5), (10.0, 1.0), (100.0, 1.0), (1000.0, 0.5)]
-)
+@pytest.mark.parametrize(('frequency', 'before'), [(10.0, 1.0), (1000.0, 0.5)])
 def test_a_clock_that_is_twice_as_fast_at_once_is_like_a_late_tick(frequency, before):
     wire = moved(lambda t: before if t < AT else 2.0 * before, frequency)
     verdict = wire.judged()

@@ -261,6 +261,17 @@ def _between(left: _Row, right: _Row, now: float) -> _Row:
     """Interpolate: linear, cubic or quintic, as both points allow."""
     T = right.time - left.time
     t = min(max(now - left.time, 0.0), T)
+    c = _coefficients(left, right, T)
+    powers = np.array([1.0, t, t * t, t**3, t**4, t**5])
+    rates = _RISING[:5] * powers[:5]
+    return _Row(now, powers @ c, rates @ c[1:], (_RISING[1:] * rates[:4]) @ c[2:])
+
+
+_RISING = np.arange(1.0, 6.0)
+
+
+def _coefficients(left: _Row, right: _Row, T: float) -> np.ndarray:
+    """Return the coefficients (6, n) of the polynomials between two points, lowest first."""
     v0, a0, v1, a1 = left.v, left.a, right.v, right.a
     c = np.zeros((6, len(left.q)))
     c[0], d = left.q, right.q - left.q
@@ -273,5 +284,4 @@ def _between(left: _Row, right: _Row, now: float) -> _Row:
         c[3] = (20 * d - (8 * v1 + 12 * v0) * T - (3 * a0 - a1) * T**2) / (2 * T**3)
         c[4] = (-30 * d + (14 * v1 + 16 * v0) * T + (3 * a0 - 2 * a1) * T**2) / (2 * T**4)
         c[5] = (12 * d - 6 * (v1 + v0) * T + (a1 - a0) * T**2) / (2 * T**5)
-    powers, n = t ** np.arange(6), np.arange(1, 6)
-    return _Row(now, powers @ c, (n * powers[:5]) @ c[1:], (n[1:] * n[:4] * powers[:4]) @ c[2:])
+    return c

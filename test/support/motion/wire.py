@@ -295,8 +295,8 @@ class Wire:
 
     def _tick(self) -> None:
         now = self.clock.now()
-        self._poll = self.real + (_POLL if self.graph.simulated else 0.0)
-        self._poll = min(self._poll, self.real + max(self.clock.wait(self._moment), 0.0))
+        wait = max(self.clock.wait(self._moment), 0.0)
+        self._poll = self.real + (min(wait, _POLL) if self.graph.simulated else wait)
         if now < self._moment:
             return
         self._ticks += 1
