@@ -10,6 +10,7 @@ import threading
 
 import pytest
 from support.chains import arm_path, planar
+from support.scripts import without_solvers
 
 import ik_service as iks
 import ik_service.arm.compilation as compiling
@@ -59,7 +60,7 @@ class FakeSolver:
 def test_compilation_runs_in_another_process(tmp_path):
     answer = subprocess.run(
         [sys.executable, '-c', PREPARE], capture_output=True, text=True, check=True,
-        env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path)},
+        env={**os.environ, **without_solvers(tmp_path)},
     )  # fmt: skip
     assert answer.stdout.splitlines() == ['False', 'True 1', '0 []']
 

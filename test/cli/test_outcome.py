@@ -273,11 +273,6 @@ def test_times_are_in_a_unit_that_can_be_read(seconds, text):
     assert formatting.time_text(seconds) == text
 
 
-def test_long_distances_are_in_metres():
-    assert formatting.distance_text(0.0012) == '1.2 mm'
-    assert formatting.distance_text(647.83) == '647.8 m'
-
-
 @pytest.mark.parametrize(
     ('limits', 'text'),
     [
@@ -288,11 +283,6 @@ def test_long_distances_are_in_metres():
 )
 def test_limits_in_words(limits, text):
     assert formatting.limits_text(*limits) == text
-
-
-def test_columns_are_aligned():
-    lines = formatting.table([('a', 'bb', 'c'), ('ddd', 'e', 'f')], left=(0,))
-    assert lines == ['a    bb  c', 'ddd   e  f']
 
 
 def test_long_texts_are_wrapped_under_their_label():

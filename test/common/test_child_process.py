@@ -174,18 +174,14 @@ def test_faults_of_one_kind_are_logged_as_one(logger, logged):
 
 
 def test_recovery_is_logged_and_the_next_fault_is_new(logger, clock, logged):
+    clock.now += 60.0
+    logger.clear()  # before any fault
     logger.report('fault')
     for _ in range(200):
         clock.now += 0.01
         logger.clear()
     logger.report('fault')
     assert logged == ['fault', 'recovered', 'fault']
-
-
-def test_nothing_is_logged_before_any_fault(logger, clock, logged):
-    clock.now += 60.0
-    logger.clear()
-    assert logged == []
 
 
 def test_a_fault_that_flickers_does_not_fill_the_log(logger, clock, logged):

@@ -168,6 +168,7 @@ def test_clients_beside_a_node(bench, tmp_path):
     assert (tmp_path / '15_many_poses.png').stat().st_size > 10_000
 
 
+@pytest.mark.alone
 @pytest.mark.dds
 @pytest.mark.slow
 def test_the_moving_target_is_followed(ros_context, tmp_path):

@@ -3,6 +3,8 @@ Hostile requests, parameters, targets and descriptions, a few of each (`make fuz
 commands to an arm under faults between it and the node, and under load.
 """
 
+from functools import partial
+
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
@@ -18,23 +20,20 @@ from hardening.load import load, soak
 from hardening.workplace import LONG, wanted
 
 
-def test_requests(make_bench):
+@pytest.mark.parametrize(
+    ('fuzz', 'count'),
+    [
+        (partial(fuzz_requests, huge=0.005), 400),
+        (fuzz_groups, 300),
+        pytest.param(fuzz_parameters, 60, marks=pytest.mark.slow),
+        (fuzz_paths, 60),
+    ],
+    ids=['requests', 'groups', 'parameters', 'paths'],
+)
+def test_every_request_is_answered_rightly(make_bench, fuzz, count):
     with make_bench() as bench:
-        row = fuzz_requests(bench, 400, seed=1, huge=0.005)
-    assert (row.count, row.lost, row.notes) == (400, 0, [])
-
-
-def test_requests_to_groups(make_bench):
-    with make_bench() as bench:
-        row = fuzz_groups(bench, 300, seed=1)
-    assert (row.count, row.lost, row.notes) == (300, 0, [])
-
-
-@pytest.mark.slow
-def test_parameters(make_bench):
-    with make_bench() as bench:
-        row = fuzz_parameters(bench, 60, seed=1)
-    assert (row.count, row.lost, row.notes) == (60, 0, [])
+        row = fuzz(bench, count, seed=1)
+    assert (row.count, row.lost, row.notes) == (count, 0, [])
 
 
 @pytest.mark.slow
@@ -53,12 +52,6 @@ def test_servo_commands_and_trajectories(make_bench):
     assert not outside_of(row.stream, row.busy)
 
 
-def test_paths(make_bench):
-    with make_bench() as bench:
-        row = fuzz_paths(bench, 60, seed=1)
-    assert (row.count, row.lost, row.notes) == (60, 0, [])
-
-
 def test_robot_descriptions():
     assert fuzz_urdf(400, seed=1).notes == []
 
@@ -69,8 +62,12 @@ def test_the_same_seed_makes_the_same_damage():
     assert once == again != original
 
 
-LOADS = {'64 clients': {'clients': 64, 'each': 10},
-         '1,000 at once': {'clients': 0, 'at_once': 1000}}  # fmt: skip
+LOADS = {
+    '64 clients': (lambda bench: load(bench, clients=64, each=10, name='64 clients'), 60.0),
+    '1,000 at once': (lambda bench: load(bench, clients=0, at_once=1000, name='at once'), 60.0),
+    'a mixture of everything': (lambda bench: soak(bench, 120.0 if LONG else 12.0, seed=1), 40.0),
+}
+"""What to do, and how much memory that may take [MB]."""
 
 
 @pytest.fixture(scope='module')
@@ -92,22 +89,11 @@ def test_the_arm_is_safe(stages, name):
 
 @pytest.mark.alone
 @pytest.mark.slow
-@pytest.mark.parametrize('case', LOADS)
-def test_no_request_is_lost_or_answered_wrongly_under_load(make_bench, case):
+@pytest.mark.parametrize(('work', 'memory'), LOADS.values(), ids=LOADS)
+def test_no_request_is_lost_or_answered_wrongly_under_load(make_bench, work, memory):
     with make_bench() as bench:
-        row = load(bench, **LOADS[case], name=case)
+        row = work(bench)
     print(row)
     assert (row.lost, row.notes) == (0, [])
     assert not outside_of(row.stream, busy=True)
-    assert row.memory < 60.0
-
-
-@pytest.mark.alone
-@pytest.mark.slow
-def test_a_mixture_of_everything(make_bench):
-    with make_bench() as bench:
-        row = soak(bench, 120.0 if LONG else 12.0, seed=1)
-    print(row)
-    assert (row.lost, row.notes) == (0, [])
-    assert not outside_of(row.stream, busy=True)
-    assert row.memory < 40.0
+    assert row.memory < memory

@@ -65,26 +65,17 @@ def test_no_damaged_byte_is_unpickled_or_loaded(folder, monkeypatch):
     assert cache.load_overload(signature, dispatcher.targetctx) is None
 
 
-@pytest.mark.parametrize('length', [0, 10, 60, 5000])
-def test_damaged_file_is_compiled_again_once(folder, length):
-    path = only_file(folder)
-    os.truncate(path, length)
-    assert hits(folder) == 0
-    assert hits(folder) == 1
-
-
-def test_intact_file_of_another_kernel_is_not_used(folder):
-    """As if files had changed their names, or two names were the same."""
-    path = only_file(folder)
-    write_checked(path, pickle.dumps((('another', 'key'), ())))
-    assert hits(folder) == 0
-    assert hits(folder) == 1
-
-
-@pytest.mark.parametrize('content', [b'no pickle', pickle.dumps(7), pickle.dumps((1, 2, 3))])
-def test_intact_file_with_invalid_content_is_not_used(folder, content):
-    path = only_file(folder)
-    write_checked(path, content)
+@pytest.mark.parametrize(
+    ('spoil', 'how'),
+    [
+        *((os.truncate, length) for length in (0, 60, 5000)),
+        (write_checked, pickle.dumps((('another', 'key'), ()))),  # as if files were renamed
+        (write_checked, b'no pickle'),
+        (write_checked, pickle.dumps((1, 2, 3))),
+    ],
+)
+def test_files_that_are_damaged_or_of_other_content_are_compiled_again_once(folder, spoil, how):
+    spoil(only_file(folder), how)
     assert hits(folder) == 0
     assert hits(folder) == 1
 

@@ -72,16 +72,14 @@ def test_other_distro_is_refused_with_the_choices():
         machine.check_wheels('humble')
 
 
-@pytest.mark.parametrize('version', [(3, 10, 13), (3, 15, 0)])
-def test_python_without_wheels_is_refused(version, monkeypatch):
+@pytest.mark.parametrize(
+    ('version', 'processor'),
+    [((3, 10, 13), 'x86_64'), ((3, 15, 0), 'x86_64'), ((3, 11, 2), 'riscv64')],
+)
+def test_python_without_wheels_and_other_processors_are_refused(monkeypatch, version, processor):
     monkeypatch.setattr(machine.sys, 'version_info', version)
+    monkeypatch.setattr(machine.platform, 'machine', lambda: processor)
     with pytest.raises(machine.MachineError, match=r'Python 3\.11 to 3\.14 on Linux x86_64'):
-        machine.check_wheels('jazzy')
-
-
-def test_other_processor_is_refused(monkeypatch):
-    monkeypatch.setattr(machine.platform, 'machine', lambda: 'riscv64')
-    with pytest.raises(machine.MachineError, match='riscv64'):
         machine.check_wheels('jazzy')
 
 

@@ -1,7 +1,9 @@
-"""Scripts of the repository that lie in no package."""
+"""Scripts of the repository that lie in no package, and the kernels that programs find."""
 
 from importlib.util import module_from_spec, spec_from_file_location
 import sys
+
+from ik_service.jit.cached_files import cache_folder
 
 
 def load(path):
@@ -11,3 +13,12 @@ def load(path):
     sys.modules[path.stem] = module  # where dataclasses look their module up
     spec.loader.exec_module(module)
     return module
+
+
+def without_solvers(folder):
+    """Return an environment in which all is compiled that takes long but the solvers."""
+    (folder / 'kernels').mkdir()
+    for file in cache_folder().iterdir():
+        if '.search.solve.' not in file.name:
+            (folder / 'kernels' / file.name).symlink_to(file)
+    return {'NUMBA_CACHE_DIR': str(folder)}

@@ -115,23 +115,14 @@ def test_what_cannot_be_planned_is_aborted_with_the_code(cell, mover):
     assert (end, result.error_code.val) == ('aborted', CODES.INVALID_GOAL_CONSTRAINTS)
 
 
-def test_a_cancellation_stops_the_arm_on_its_way(cell, mover):
+@pytest.mark.parametrize('how', ['canceled', 'aborted'])
+def test_a_cancellation_or_a_stop_ends_it_on_its_way_as_preempted(cell, mover, how):
     goal = mover.move(joint_goal(RIGHT), max_velocity_scaling_factor=0.2)
     cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
-    goal.cancel()
+    goal.cancel() if how == 'canceled' else mover.events.publish(String(data='stop'))
     end, result = goal.result()
-    assert (end, result.error_code.val) == ('canceled', CODES.PREEMPTED)
-    assert not any(cell.commands.messages[-1].velocity)
-    assert np.abs(commanded(cell)[-1] - RIGHT).max() > 0.1
-
-
-def test_stop_ends_it_as_preempted(cell, mover):
-    goal = mover.move(joint_goal(RIGHT), max_velocity_scaling_factor=0.2)
-    cell.commands.wait(lambda command: np.abs(command.velocity).max() > 0.05)
-    mover.events.publish(String(data='stop'))
-    end, result = goal.result()
-    assert (end, result.error_code.val) == ('aborted', CODES.PREEMPTED)
-    assert np.abs(commanded(cell)[-1] - RIGHT).max() > 0.1
+    assert (end, result.error_code.val) == (how, CODES.PREEMPTED)
+    assert np.abs(cell.last_at_rest() - RIGHT).max() > 0.1
 
 
 def test_a_newer_goal_ends_the_one_before_it(cell, mover):

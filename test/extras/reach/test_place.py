@@ -187,20 +187,21 @@ def ik_place(capsys):
     return run
 
 
+def poses_at(path, *places):
+    path.write_text(HEAD + ''.join(f'{x},0.1,0.3,180,0,0\n' for x in places))
+    return path
+
+
 @pytest.fixture
 def poses(tmp_path):
     """File of three poses above a table."""
-    path = tmp_path / 'poses.csv'
-    path.write_text(HEAD + ''.join(f'{x},0.1,0.3,180,0,0\n' for x in (0.0, 0.1, 0.2)))
-    return path
+    return poses_at(tmp_path / 'poses.csv', 0.0, 0.1, 0.2)
 
 
 @pytest.fixture
 def far_poses(tmp_path):
     """File of three poses, of which one is far from the others."""
-    path = tmp_path / 'far.csv'
-    path.write_text(HEAD + ''.join(f'{x},0.1,0.3,180,0,0\n' for x in (0.0, 0.1, 5.0)))
-    return path
+    return poses_at(tmp_path / 'far.csv', 0.0, 0.1, 5.0)
 
 
 def pose_at(x):
@@ -332,17 +333,13 @@ def test_wrong_commands_are_explained(words, message, poses, ik_place):
     assert 'ik_place --help' in err
 
 
-def test_wrong_files_are_named(tmp_path, ik_place):
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [('x,y\n0,0\n', '{}, line 1 has no column z'), ('x,y,z\n0,0,0.4\n', 'need an orientation')],
+)
+def test_files_without_places_or_orientations_are_refused(tmp_path, ik_place, text, message):
     file = tmp_path / 'wrong.csv'
-    file.write_text('x,y\n0,0\n')
-    code, _, err = ik_place('panda', file)
-    assert code == 2
-    assert f'POSES: {file}, line 1 has no column z' in err
-
-
-def test_a_file_without_orientations_needs_a_task_without(tmp_path, ik_place):
-    file = tmp_path / 'alone.csv'
-    file.write_text('x,y,z\n0,0,0.4\n')
+    file.write_text(text)
     code, _, err = ik_place('panda', file, '--set', 'task_weights=1,1,1,0,0,1')
     assert code == 2
-    assert 'need an orientation' in err
+    assert message.format(file) in err

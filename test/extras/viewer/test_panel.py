@@ -48,11 +48,6 @@ SHARES = Field('solver.task_weights', Kind.NUMBERS, (1.0, 0.5))
 NAME = Field('solver.name', Kind.TEXT, 'ccd')
 
 
-@pytest.mark.parametrize('field', [GAIN, SEARCHES, SHARES, NAME], ids=lambda f: f.label)
-def test_the_text_of_a_value_is_parsed_to_that_value(field):
-    assert field.parse(field.text) == field.value
-
-
 @pytest.mark.parametrize(
     ('field', 'text', 'value'),
     [

@@ -12,11 +12,9 @@ from support.page.browser import (
     browser,
     changed_pixels,
     disc,
+    pixels,
     project,
-    red_pixels,
-    sandy_pixels,
     View,
-    yellow_pixels,
 )
 from support.reach_maps import one_joint_map
 
@@ -139,7 +137,7 @@ def test_the_map_of_the_parameter_is_seen_until_it_is_hidden(bench, chromium, tm
     view.page.get_by_role('tab', name='Reach').click()
 
     def until_yellow(condition, what):
-        until(lambda: condition(yellow_pixels(view.shot('viewer-reach'))), SLOW, what)
+        until(lambda: condition(pixels(view.shot('viewer-reach'), 'yellow')), SLOW, what)
 
     view.wait_for('8 positions, 300 mm apart', SLOW)
     until_yellow(lambda count: count > 100, 'the positions')
@@ -171,11 +169,13 @@ def gizmo_arrow(scenario, axis):
     return head, end - head
 
 
-def share_at(scenario, count, position, radius=0.06):
-    """Share of the pixels of a kind where a ball [m] would be seen if nothing were before it."""
+def share_at(scenario, color, position, radius=0.06):
+    """Share of the pixels of a colour where a ball [m] would be seen if nothing were before it."""
     center, beside = seen(scenario, position + np.array([[0.0] * 3, [0.0, 0.0, radius]]))
-    pixels = disc(scenario.view.shot('viewer-objects'), center, np.linalg.norm(beside - center))
-    return count(pixels) / len(pixels)
+    seen_there = disc(
+        scenario.view.shot('viewer-objects'), center, np.linalg.norm(beside - center)
+    )
+    return pixels(seen_there, color) / len(seen_there)
 
 
 def test_the_arm_is_seen(scenario):
@@ -300,26 +300,26 @@ def test_objects_are_seen_and_what_collides_is_red_and_named(scenario):
     ball.primitives = [SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[0.12])]
     objects = scenario.bench.publisher(CollisionObject, 'collision_object')
 
-    def see(count, where, what):
-        until(lambda: share_at(scenario, count, where) > 0.5, SLOW, what)
+    def see(color, where, what):
+        until(lambda: share_at(scenario, color, where) > 0.5, SLOW, what)
 
     def see_no_ball():
-        until(lambda: share_at(scenario, sandy_pixels, aside) < 0.1, SLOW, 'no ball')
+        until(lambda: share_at(scenario, 'sandy', aside) < 0.1, SLOW, 'no ball')
 
     see_no_ball()
     objects.publish(ball)
-    see(red_pixels, at_tip, 'a red ball')
+    see('red', at_tip, 'a red ball')
     text = page.get_by_text('collision: panda_hand with ball')
     assert text.count() == 1
     ball.operation = CollisionObject.MOVE
     ball.pose.position.x, ball.pose.position.y, ball.pose.position.z = aside.tolist()
     objects.publish(ball)
-    see(sandy_pixels, aside, 'a ball aside')
+    see('sandy', aside, 'a ball aside')
     until(lambda: text.count() == 0, SLOW, 'no collision')
     page.get_by_label('Objects').set_checked(False)
     see_no_ball()
     page.get_by_label('Objects').set_checked(True)
-    see(sandy_pixels, aside, 'the ball again')
+    see('sandy', aside, 'the ball again')
     ball.operation = CollisionObject.REMOVE
     objects.publish(ball)
     until(lambda: page.get_by_label('Objects').count() == 0, SLOW, 'no switch')

@@ -13,8 +13,8 @@ from rclpy.time import Time
 from support.harness import START_TIMEOUT
 from support.ros.nodes import ask, ended, fk, NODE, start_panda, status, WAITING
 from support.ros.servers import hopeless, ik_request, PANDA, posture_of, reachable, TIP, with_seed
+from support.scripts import without_solvers
 
-from ik_service.jit.cached_files import cache_folder
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.node.diagnostics import solve_values
@@ -161,13 +161,8 @@ def test_signals_end_it(bench, number, times):
 
 
 def test_a_signal_ends_it_while_it_compiles(bench, tmp_path):
-    (tmp_path / 'kernels').mkdir()
-    for file in cache_folder().iterdir():
-        if '.search.solve.' not in file.name:  # all that takes long but the solver
-            (tmp_path / 'kernels' / file.name).symlink_to(file)
-    environment = {'NUMBA_CACHE_DIR': str(tmp_path)}
     words = {'urdf': str(PANDA), 'tip_link': TIP, 'ready': 'compiling'}
-    node = bench.start(NODE, environment=environment, **words)
+    node = bench.start(NODE, environment=without_solvers(tmp_path), **words)
     node.send(signal.SIGINT)
     ended(node, code=0, timeout=IN_TIME)
     assert 'ready' not in node.output

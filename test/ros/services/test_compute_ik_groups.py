@@ -42,20 +42,21 @@ SRDF = """
 """
 
 
-@pytest.mark.parametrize('group', ['', 'manipulator', 'my_arm'])
-def test_names_of_the_default_group_mean_the_tip(group):
+@pytest.mark.parametrize(
+    ('group', 'tip'),
+    [
+        ('', TIP),
+        ('manipulator', TIP),
+        ('my_arm', TIP),
+        ('panda_arm', 'panda_link8'),
+        ('panda_arm_hand', 'panda_link8'),
+    ],
+)
+def test_names_of_the_default_group_mean_the_tip_and_known_names_that_of_the_arm(group, tip):
     server = Server(panda_arm(group_names=('manipulator', 'my_arm', '{robot}_arm')))
-    T = reachable(server.arm)
+    T = server.arm.link_poses(posture_of(server.arm, 1))[tip]
     found = reached(server, server.solve(ik_request(T, group_name=group)))
-    np.testing.assert_allclose(found[TIP], T, atol=1e-4)
-
-
-@pytest.mark.parametrize('group', ['panda_arm', 'panda_arm_hand'])
-def test_known_names_mean_the_tip_of_the_arms_own_configuration(group):
-    server = Server(panda_arm(group_names=('manipulator', '{robot}_arm')))
-    T = server.arm.link_poses(posture_of(server.arm, 1))['panda_link8']
-    found = reached(server, server.solve(ik_request(T, group_name=group)))
-    np.testing.assert_allclose(found['panda_link8'], T, atol=1e-4)
+    np.testing.assert_allclose(found[tip], T, atol=1e-4)
 
 
 def test_unknown_groups_are_refused_with_the_parameter_that_adds_one(server):

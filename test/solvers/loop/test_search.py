@@ -167,7 +167,7 @@ def assert_ends_in_time(chain, target, solver, **options):
     assert min(result.solve_time for result in results) < 3e-3  # the machine may be busy
 
 
-@pytest.mark.parametrize('max_iterations', [1, 7, 8, None])
+@pytest.mark.parametrize('max_iterations', [1, 8, None])
 def test_timeout_of_a_millisecond_is_kept(solver, max_iterations):
     chain = chain_of('planar_6r')
     target = chain.forward(np.full(6, 0.4))

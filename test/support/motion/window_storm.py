@@ -178,19 +178,26 @@ class StormClock(MotionClock):
         return round(1e9 * (EPOCH + moment))
 
 
-class WindowStorm(Storm):
-    """A storm whose commands are sent as windows, and judged as those."""
+class SentStorm(Storm):
+    """A storm whose commands go to a group of joints."""
 
-    def __init__(self, solver, seed, jerk=False, **settings):
-        limits = {'acceleration': ACCELERATION, 'jerk': JERK} if jerk else {}
-        if jerk:
-            settings['bounds'] = bounds_of(solver.chain)
-        super().__init__(solver, seed, **settings)
+    def __init__(self, solver, seed, jerk, joints, settings):
+        bounds = {'bounds': bounds_of(solver.chain)} if jerk else {}
+        super().__init__(solver, seed, **bounds, **settings)
         state = MeasuredState(build_arm(PANDA, ArmSettings(tip_link='panda_hand_tcp')))
         names = solver.chain.joint_names
         state.update((*names, 'panda_finger_joint1'), [*self.q.tolist(), 0.02], 0.0)
-        self.joints = WindowedJoints(names)
-        self.channel = TrajectoryChannel(CommandedGroup(names, self.joints, state, StormClock()))
+        self.joints = joints(names)
+        self.group = CommandedGroup(names, self.joints, state, StormClock())
+
+
+class WindowStorm(SentStorm):
+    """A storm whose commands are sent as windows, and judged as those."""
+
+    def __init__(self, solver, seed, jerk=False, **settings):
+        super().__init__(solver, seed, jerk, WindowedJoints, settings)
+        self.channel = TrajectoryChannel(self.group)
+        limits = {'acceleration': ACCELERATION, 'jerk': JERK} if jerk else {}
         self.windows = WindowObserver(self.chain, **limits)
         self.windows.played_until = self.now
         self.fresh = False
@@ -267,19 +274,13 @@ class VelocityObserver:
         self.worst[figure] = max(self.worst[figure], float(share.max()))
 
 
-class VelocityStorm(Storm):
+class VelocityStorm(SentStorm):
     """A storm whose commands are sent as velocities, and judged as those."""
 
     def __init__(self, solver, seed, jerk=False, **settings):
+        super().__init__(solver, seed, jerk, CommandedJoints, settings)
+        self.channel = VelocityChannel(self.group)
         limits = {'acceleration': ACCELERATION} if jerk else {}
-        if jerk:
-            settings['bounds'] = bounds_of(solver.chain)
-        super().__init__(solver, seed, **settings)
-        state = MeasuredState(build_arm(PANDA, ArmSettings(tip_link='panda_hand_tcp')))
-        names = solver.chain.joint_names
-        state.update((*names, 'panda_finger_joint1'), [*self.q.tolist(), 0.02], 0.0)
-        group = CommandedGroup(names, CommandedJoints(names), state, StormClock())
-        self.channel = VelocityChannel(group)
         self.velocities = VelocityObserver(self.chain, **limits)
         self.ended = 0
 

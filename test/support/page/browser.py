@@ -119,22 +119,19 @@ def changed_pixels(before, after, threshold=12):
     return int((np.abs(before - after).max(axis=-1) > threshold).sum())
 
 
-def yellow_pixels(picture):
-    """How many pixels have the colour of places that are reached with all orientations."""
+def pixels(picture, color):
+    """
+    How many pixels have a colour.
+
+    Yellow are places that are reached with all orientations, red bodies in contact, sandy objects.
+    """
     red, green, blue = np.moveaxis(picture, -1, 0)
-    return int(((red > 180) & (green > 160) & (blue < 120)).sum())
-
-
-def red_pixels(picture):
-    """How many pixels have the colour of bodies in contact."""
-    red, green, blue = np.moveaxis(picture, -1, 0)
-    return int(((red > 130) & (green < 120) & (blue < 0.6 * red)).sum())
-
-
-def sandy_pixels(picture):
-    """How many pixels have the colour of objects of the world."""
-    red, green, blue = np.moveaxis(picture, -1, 0)
-    return int(((red - green > 4) & (green - blue > 10) & (red - blue < 90)).sum())
+    found = {
+        'yellow': (red > 180) & (green > 160) & (blue < 120),
+        'red': (red > 130) & (green < 120) & (blue < 0.6 * red),
+        'sandy': (red - green > 4) & (green - blue > 10) & (red - blue < 90),
+    }
+    return int(found[color].sum())
 
 
 def project(points, eye, look_at, field_of_view, size):

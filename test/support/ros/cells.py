@@ -14,7 +14,7 @@ from rclpy.duration import Duration
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 from support.chains import arm, arm_path
-from support.harness import until
+from support.harness import PATIENCE, until
 from support.motion.rigs import READY
 from trajectory_msgs.msg import JointTrajectory
 
@@ -105,7 +105,7 @@ class Cell:
     def rest(self):
         """Bring the arm to the pose of READY, and forget what was recorded."""
         self.go_to(self.pose_beside_ready(0.0, 0.0, 0.0))
-        deadline = time.monotonic() + 20.0
+        deadline = time.monotonic() + PATIENCE
         settled = 0  # the arm goes a little too far, and comes back
         while settled < 5:
             state = self.states.next()
@@ -137,7 +137,7 @@ class Cell:
             self.send(T)
             return self.is_at(T)(self.states.next())
 
-        until(arrived, 40.0, 'arrival at the target', period=0.5)
+        until(arrived, what='arrival at the target', period=0.5)
 
     def begin(self, T):
         """Send a target until there are commands: a node that was stalled drops it."""
