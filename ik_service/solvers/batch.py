@@ -217,7 +217,9 @@ def solve_ik_batch(
     """
     Solve for many targets, on all cores.
 
-    Each row is the result of :func:`~ik_service.solve_ik` for that target and seed.
+    Each row is the result of :func:`~ik_service.solve_ik` for that target and seed; where 'bfgs'
+    or 'conjugate_gradient' solves for several tips or tolerances, with limits by 'transform', it
+    is so but for rounding, which may lead a search elsewhere.
 
     :param chain: the chain or the tree.
     :param targets: (N, 4, 4) T_base_tip, or a list of matrices and tasks; for a tree a mapping of

@@ -33,8 +33,9 @@ class Task:
 
     With R = R_targetᵀ R_tip, the angles of the orientation are the components of its rotation
     vector, or for 'euler_xyz' a, b and c of R = Rx(a) Ry(b) Rz(c), where the one of two triples
-    counts that fits better. Each has to be within its tolerance. This is the meaning of MoveIt's
-    ``OrientationConstraint``, and region and point are those of its ``PositionConstraint``.
+    counts that fits better. Each has to be within its tolerance; where all of these are 0, the
+    angle of R is the error. This is the meaning of MoveIt's ``OrientationConstraint``, and region
+    and point are those of its ``PositionConstraint``.
 
     :ivar target: (4, 4) T_base_target; in the frame of the first link for a pair of links.
     :ivar region: where the point may be; None for the target's origin alone.
@@ -116,7 +117,7 @@ class Task:
         R = self.target[:3, :3].T @ R_base_tip
         limit = np.array([math.inf if t >= math.pi else t for t in self.orientation_tolerances])
         triples = [_rotation_vector(R)]
-        if self.parameterization == 'euler_xyz':
+        if self.parameterization == 'euler_xyz' and limit.any():
             triples = _euler_xyz(R)
         return min(float(np.linalg.norm(np.maximum(abs(t) - limit, 0.0))) for t in triples)
 

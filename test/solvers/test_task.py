@@ -27,10 +27,7 @@ def test_without_tolerances_the_violation_is_the_pose_error():
         for kind in ('rotation_vector', 'euler_xyz'):
             position, orientation = iks.Task(target, parameterization=kind).violation(tip)
             assert position == pytest.approx(np.linalg.norm(way), abs=1e-12)
-            if kind == 'rotation_vector':
-                assert orientation == pytest.approx(angle, abs=1e-9)
-            else:
-                assert (orientation > 1e-9) == (angle > 1e-9)
+            assert orientation == pytest.approx(angle, abs=1e-9)
 
 
 def test_rotation_vector_has_a_tolerance_for_each_component():
