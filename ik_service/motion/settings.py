@@ -34,7 +34,7 @@ class FollowerState(Enum):
     LAGGING = 'the arm lags behind the commands: they wait for it'
     NO_STATE = 'a target is set, but no joint state has arrived yet'
     AWAITING_REST = 'waiting for the arm to be at rest before the motion starts'
-    AWAITING_CONTROLLER = 'waiting until the controller says how it takes up new trajectories'
+    AWAITING_CONTROLLER = 'waiting for what the controller says of its goals and trajectories'
     ARM_MOVES = 'the arm moves without commands: no motion starts until it is at rest'
     STATE_STALE = 'the joint states are stale: the commands have stopped'
     STATE_IMPLAUSIBLE = 'the joint states are implausible: the commands have stopped'

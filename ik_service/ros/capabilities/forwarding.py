@@ -323,14 +323,22 @@ class ForwardedPlayback(Playback):
             return preempted(_REPLACED)
         if self._client.server_is_ready():
             self._missing_since = None
-            if not self.following.follower.active:
-                self._goal = ControllerGoal(self._client, self._request.goal, now, self._on_news)
-            return None
+            return self._send(now)
         self._missing_since = self._missing_since or now
         if now - self._missing_since <= PATIENCE:
             return None
         text = 'does not exist: is the controller active, and trajectory_action right?'
         return TrajectoryOutcome(TrajectoryEnd.STOPPED, f'the action {self._name} {text}')
+
+    def _send(self, now: float) -> TrajectoryOutcome | None:
+        """Send the goal to the controller when it can be; return an outcome when it must not."""
+        if self.following.follower.active or self.following.awaits_controller:
+            return None
+        rival = self.following.rival()
+        if rival:
+            return TrajectoryOutcome(TrajectoryEnd.REFUSED, f'{rival} commands the arm too')
+        self._goal = ControllerGoal(self._client, self._request.goal, now, self._on_news)
+        return None
 
     def _tell_delay(self, goal: ControllerGoal, now: float) -> None:
         overdue = goal.overdue(now)

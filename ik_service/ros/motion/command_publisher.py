@@ -160,6 +160,10 @@ class CommandMonitor:
         for goals in self._goals:
             goals.note_own(goal)
 
+    def awaits_goals(self) -> bool:
+        """Return whether a controller may have goals that are not known yet."""
+        return any(goals.awaited() for goals in self._goals)
+
     def remember(self, serialized: bytes) -> _Sent:
         """Note an own command, before it is sent."""
         digest = hash(serialized[_HEADER:])
@@ -341,7 +345,8 @@ class CommandPublisher:
         return f'{controller}/{_ACTION}' if self._interface == name == 'joint_trajectory' else ''
 
     def look(self) -> None:
-        """Check the subscribers of the commands; called periodically."""
+        """Check the controllers that take the commands; called periodically."""
+        self.monitor.awaits_goals()
         if self._version is not None:
             self._version.look()
 

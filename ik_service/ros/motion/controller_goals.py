@@ -24,9 +24,8 @@ _QOS = QoSProfile(
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
 _REMEMBERED = 200  # goals of this node, and of others; servers name all of theirs again and again
-_LINGERS = (
-    0.1  # time after its end for which a goal counts, so that no tick misses a short one [s]
-)
+_COME = 0.5  # time in which the goals of a server that was just discovered become known [s]
+_LINGERS = 0.1  # time for which a goal counts after its end: no tick misses a short one [s]
 
 
 @dataclass(slots=True)
@@ -58,6 +57,7 @@ class ControllerGoals:
         self._lock = threading.Lock()
         self._own: deque[bytes] = deque(maxlen=_REMEMBERED)
         self._goals: dict[bytes, _Goal] = {}
+        self._count, self._known_from = 0, -math.inf  # servers, and when their goals are known [s]
         self._states = node.create_subscription(
             GoalStatusArray,
             f'{action}/_action/status',
@@ -72,6 +72,13 @@ class ControllerGoals:
     def served(self) -> bool:
         """Whether there is a server of the action."""
         return self._states.get_publisher_count() > 0
+
+    def awaited(self) -> bool:
+        """Return whether the goals of a server that has just come may not be known yet."""
+        count, now = self._states.get_publisher_count(), time.monotonic()
+        if count != self._count:
+            self._count, self._known_from = count, now + _COME
+        return now < self._known_from
 
     def note_own(self, goal: bytes) -> None:
         """Note the identifier of a goal that this node is going to send."""

@@ -203,13 +203,23 @@ class FollowerInterface:
         if dropped and dropped != dropped_was:
             self._warn(f'target{self._of} dropped: {dropped}; {_AWAITED}')
 
+    def rival(self) -> str:
+        """Return who commands the arm, so that this node must not; empty for nobody."""
+        monitor, exclusive = self._context.monitor, self.follower.settings.exclusive
+        return monitor.rival() if exclusive and monitor is not None else ''
+
+    @property
+    def awaits_controller(self) -> bool:
+        """Whether something is still to be known about the controller before a motion begins."""
+        awaits_answer = self._channel is not None and self._channel.awaited
+        return awaits_answer or self._context.awaits_goals()
+
     def _give_way(self) -> None:
         """Leave the arm to somebody else: after coming to rest, or at once if it follows them."""
         channel, monitor = self._channel, self._context.monitor
         if channel is None or monitor is None:
             return
-        exclusive = self.active and self.follower.settings.exclusive
-        rival = monitor.rival() if exclusive else ''
+        rival = self.rival() if self.active else ''
         if rival:
             at_once = monitor.overtaken or (monitor.goes_on and channel.ends_itself)
             self.follower.give_way(f'{rival} commands the arm too', at_once)
@@ -221,7 +231,7 @@ class FollowerInterface:
         channel, follower = self._channel, self.follower
         if channel is not None and not follower.active and follower.goal is not None:
             self.note_commanders()
-            follower.awaits_controller = channel.awaited
+            follower.awaits_controller = self.awaits_controller
             follower.announces = follower.settings.exclusive and self._context.contested()
         command = follower.tick(now)
         message = None if channel is None else channel.message(command, follower, now)

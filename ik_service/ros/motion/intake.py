@@ -51,6 +51,10 @@ class NodeContext:
         """Return whether a node of the same name may begin to command the arm at this time."""
         return self.monitor is not None and self.monitor.is_contested()
 
+    def awaits_goals(self) -> bool:
+        """Return whether a controller may have goals of others that are not known yet."""
+        return self.monitor is not None and self.monitor.awaits_goals()
+
     def namesake(self) -> str:
         """Return the name of this node if there seems to be a second one of it; else empty."""
         monitor = self.monitor

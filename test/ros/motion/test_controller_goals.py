@@ -108,6 +108,13 @@ def test_a_goal_of_before_the_monitor_counts(bench, action):
     later.until_noted(1)
 
 
+def test_the_goals_of_a_server_that_has_just_come_are_awaited(action):
+    assert not action.goals.awaited()
+    action.server()
+    until(action.goals.awaited, what='the server')
+    until(lambda: not action.goals.awaited(), what='the end of the wait')
+
+
 def test_of_a_flood_of_goals_not_all_are_remembered(action):
     server = action.server()
     for n in range(5):

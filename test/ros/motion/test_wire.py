@@ -133,6 +133,7 @@ class Monitor:
     """Stand-in for the monitor of commands: another node commands the arm from a time on [s]."""
 
     goes_on = overtaken = True
+    awaits = False
 
     def __init__(self, wire, since):
         self._wire, self._since = wire, since
@@ -145,6 +146,9 @@ class Monitor:
 
     def is_contested(self):
         return False
+
+    def awaits_goals(self):
+        return self.awaits
 
 
 @pytest.mark.parametrize('interface', CHANNELS)
@@ -161,6 +165,18 @@ def test_a_command_that_another_node_overtakes_is_not_sent(interface, first):
     assert not received if first else 10 < received < 30
     assert wire.follower.drop_reason == '/other commands the arm too'
     assert not wire.followers.default.active
+
+
+def test_a_motion_waits_until_the_goals_at_the_controller_are_known():
+    wire = Wire()
+    wire.monitor = Monitor(wire, since=np.inf)
+    wire.monitor.awaits = True
+    wire.restart()
+    wire.run(0.3)
+    wire.target(A)
+    assert wire.run(0.5).verdict.messages == 0
+    wire.monitor.awaits = False
+    assert wire.run(0.5).verdict.messages > 10
 
 
 @pytest.mark.parametrize('interface', CHANNELS)
