@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from ik_service.exceptions import OptionError
-from ik_service.kinematics.chain import KinematicChain
-from ik_service.kinematics.joint_space import joint_speeds
+from ik_service.kinematics.joint_space import joint_speeds, JointSpace
 from ik_service.model.motion_bounds import MotionBounds
 from ik_service.motion.command.motion_limits import averaging_window, LONGEST_RAMP, MotionLimits
 
@@ -115,11 +114,9 @@ class FollowerSettings:
         values: dict[str, Any] = dict(settings)  # some of them are truth values
         return replace(self, **values)
 
-    def motion_limits(
-        self, chain: KinematicChain, bounds: MotionBounds | None = None
-    ) -> MotionLimits:
+    def motion_limits(self, chain: JointSpace, bounds: MotionBounds | None = None) -> MotionLimits:
         """
-        Return the bounds on the motion of a chain.
+        Return the bounds on the motion of a chain, or of other joints.
 
         The smaller of two limits counts. No joint is faster than it can be stopped in
         ``motion_limits.LONGEST_RAMP``.

@@ -28,7 +28,7 @@ from ik_service.motion.command.command_stream import CommandStream, FollowerComm
 from ik_service.motion.command.motion_limits import MotionLimits
 from ik_service.motion.goal import MotionGoal, REST, Step, Tick
 from ik_service.motion.settings import FollowerSettings, FollowerState
-from ik_service.motion.state.joint_state_tracker import FAULTS, JointStateTracker
+from ik_service.motion.state.joint_state_tracker import FAULTS, JointStateTracker, stands_by
 from ik_service.motion.state.lag_monitor import LagMonitor
 from ik_service.motion.tracking.moving_goal import MovingGoal
 from ik_service.motion.tracking.nearby_solver import NearbySolver
@@ -159,11 +159,6 @@ the time from which the states are taken that a motion begins at.
 """
 
 _RECENT = 1.0  # age up to which the last command predicts the motion of the arm [s]
-
-_STANDS = 0.2
-"""Distance of an arm that still stands where its last motion has ended, in those of noise."""
-
-_SAG = 2.0  # distance from its last command at which an arm may stand, likewise: 0.05 rad or 6 mm
 
 _HELD = 1.0  # time after the arrival of the arm for which commands go on [s]
 _LONGEST_WAIT = 1.0  # time for which a target waits for the first joint state [s]
@@ -943,14 +938,12 @@ class TargetFollower:
             return None
         here = arm.position()
         last = arm.unwrapped(gate.q, here)
-        away = np.abs(here - last)
-        if gate.elapsed(now) <= _RECENT and (away <= arm.noise).all():
+        if gate.elapsed(now) <= _RECENT and (np.abs(here - last) <= arm.noise).all():
             return last
         if self._rested is None:
             return None
-        moved = np.abs(here - arm.unwrapped(self._rested, here))
-        stands = (away <= _SAG * arm.noise) & (moved <= _STANDS * arm.noise)
-        return last if stands.all() else None
+        rested = arm.unwrapped(self._rested, here)
+        return last if stands_by(last, here, rested, arm.noise).all() else None
 
     def _state_with(self, goal: MotionGoal) -> FollowerState:
         """Return the state while a goal is pursued, or at its end."""

@@ -189,15 +189,18 @@ class CommandedJoints:
     Commands of a controller's m joints.
 
     :ivar names: the same.
-    :ivar q: (m,) positions [rad] or [m]; of a joint that no group moves, where it was measured
-        when the commands began.
+    :ivar q: (m,) positions [rad] or [m]; of a joint that no group moves, as they were given when
+        the commands began.
     :ivar velocity: (m,) velocities [rad/s] or [m/s]; 0 for a joint that no group moves.
+    :ivar rested: (m,) where the joints were measured when the last commands ended [rad] or [m];
+        NaN before.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
         self.q = np.zeros(len(self.names))
         self.velocity = np.zeros(len(self.names))
+        self.rested = np.full(len(self.names), np.nan)
         self._users: set[int] = set()
 
     @cached_property
@@ -209,17 +212,17 @@ class CommandedJoints:
         """Return the indices of a group's joints (n,)."""
         return np.array([self.names.index(name) for name in names], dtype=np.intp)
 
-    def begin(self, user: int, measured: np.ndarray) -> bool:
+    def begin(self, user: int, held: np.ndarray) -> bool:
         """
         Begin commands of a group.
 
-        :param measured: (m,) where the joints are [rad] or [m], which holds for those that no
-            group moves, unless others are moving already.
+        :param held: (m,) positions of those that no group moves [rad] or [m], unless others are
+            moving already.
         :returns: whether no others are.
         """
         alone = not self._users
         if alone:
-            self.q, self.velocity = measured.copy(), np.zeros_like(measured)
+            self.q, self.velocity = held.copy(), np.zeros_like(held)
         self._users.add(user)
         return alone
 

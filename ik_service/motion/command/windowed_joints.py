@@ -111,9 +111,9 @@ class WindowedJoints(CommandedJoints):
         self._bounds: dict[int, GroupLimits] = {}
         self._limits: MotionLimits | None = None
 
-    def begin(self, user: int, measured: np.ndarray) -> bool:
+    def begin(self, user: int, held: np.ndarray) -> bool:
         """Begin commands of a group."""
-        alone = super().begin(user, measured)
+        alone = super().begin(user, held)
         if alone:
             self.window.end()
         return alone
@@ -150,13 +150,22 @@ class WindowedJoints(CommandedJoints):
         planned = self.window.add(self.q, limits, now, period, coast, history, longest)
         return averaged(planned, self.spans)
 
-    def limits(self, user: int, indices: np.ndarray, limits: MotionLimits) -> MotionLimits:
-        """Return bounds on the motion of all joints, of which those of a group (n,) are given."""
+    def limits(
+        self, user: int, indices: np.ndarray, limits: MotionLimits, others: MotionLimits
+    ) -> MotionLimits:
+        """
+        Return bounds on the motion of all joints.
+
+        :param indices: (n,) indices of a group's joints.
+        :param limits: bounds on their motion.
+        :param others: those of all m joints, which count for joints that no group moves: they may
+            come to rest yet, or be measured beside their last command.
+        """
         known = self._bounds.get(user)
         if self._limits is None or known is None or known[1] is not limits:
             self._bounds.pop(user, None)
             self._bounds[user] = indices, limits  # the newest one counts for joints of several
-            self._limits = limits_among(tuple(self._bounds.values()), len(self.names))
+            self._limits = limits_among(tuple(self._bounds.values()), others)
         return self._limits
 
     def admit(self, planned: PlannedMotion, limits: MotionLimits, now: float) -> bool:
@@ -185,20 +194,20 @@ class WindowedJoints(CommandedJoints):
         self.gate = replace(sent, refused=gate.refused, reason=gate.reason)
 
 
-def limits_among(groups: Sequence[GroupLimits], count: int) -> MotionLimits:
+def limits_among(groups: Sequence[GroupLimits], others: MotionLimits) -> MotionLimits:
     """
     Return the limits of groups' joints at their indices among those of a controller.
 
     :param groups: indices (n,) of the joints of each group, and the limits of their motion.
-    :param count: number of the controller's joints; those of no group have no limits of their
-        positions. The largest scaling counts for all.
+    :param others: limits of all joints, which count for those of no group; jerks of these are not
+        limited. The largest scaling counts for all.
     """
     indices, limits = groups[-1]
+    count = len(others.velocity)
     if len(indices) == count and (indices == np.arange(count)).all():
         return limits
-    fastest = max(limits.acceleration.max() for _, limits in groups)
-    others = -np.inf, np.inf, 1.0, fastest, np.inf
-    rows = np.repeat(np.array(others)[:, None], count, axis=1)
+    free = np.full(count, np.inf)
+    rows = np.array([others.lower, others.upper, others.velocity, others.acceleration, free])
     for places, its in groups:
         jerk = np.full(len(places), np.inf) if its.jerk is None else its.jerk
         rows[:, places] = its.lower, its.upper, its.velocity, its.acceleration, jerk

@@ -9,6 +9,7 @@ import numpy as np
 
 from ik_service.common.arguments import check_time
 from ik_service.kinematics.chain import KinematicChain
+from ik_service.kinematics.joint_space import JointSpace
 from ik_service.model.joint import JointType
 from ik_service.motion.settings import FollowerState
 
@@ -322,6 +323,33 @@ _SUSPENDED = 0.1
 """Time without a tick after which the process, and not the source of states, was away [s]."""
 
 
+_STANDS = 0.2
+"""Distance of an arm that still stands where its last motion has ended, in those of noise."""
+
+_SAG = 2.0  # distance from its last command at which an arm may stand, likewise: 0.05 rad or 6 mm
+
+
+def noise_of(joints: JointSpace) -> np.ndarray:
+    """Return distances (n,) of joints that mean nothing [rad] or [m]."""
+    kinds = [joints.robot.joints[name].type for name in joints.joint_names]
+    return np.array([FINE_LINEAR if kind is JointType.PRISMATIC else FINE for kind in kinds])
+
+
+def stands_by(
+    last: np.ndarray, here: np.ndarray, rested: np.ndarray, noise: np.ndarray
+) -> np.ndarray:
+    """
+    Return which joints (n,) stand by their last command, where a little sag is no motion.
+
+    :param last: (n,) the last command [rad] or [m].
+    :param here: (n,) where they are.
+    :param rested: (n,) where they were after it.
+    :param noise: (n,) of :func:`noise_of`.
+    """
+    mask: np.ndarray = np.abs(here - last) <= _SAG * noise
+    return mask & (np.abs(here - rested) <= _STANDS * noise)
+
+
 class JointStateTracker:
     """
     Tracker of the measured state of a chain.
@@ -338,9 +366,8 @@ class JointStateTracker:
         self._turn = np.where(unlimited, chain.arrays.turn, 0.0)
         self._turns = bool(self._turn.any())
         self._divisor = np.where(self._turn > 0.0, self._turn, 1.0)
-        kinds = [chain.robot.joints[name].type for name in chain.joint_names]
-        noise = [FINE_LINEAR if kind is JointType.PRISMATIC else FINE for kind in kinds]
-        self._plausibility = PlausibilityMonitor(chain.joint_names, speeds, np.array(noise))
+        noise = noise_of(chain)
+        self._plausibility = PlausibilityMonitor(chain.joint_names, speeds, noise)
         self.noise = np.where(speeds > 0.0, noise, np.inf)  # the others are not waited for
         self._rest = RestMonitor(chain.joint_names, self.noise)
         self._restless: tuple[float, float] | None = None

@@ -14,8 +14,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from ik_service.arm.measured_state import MeasuredState
+from ik_service.kinematics.joint_space import JointSpace
 from ik_service.motion.command.command_stream import FollowerCommand, SendingTimes
 from ik_service.motion.command.gate import CommandedJoints
+from ik_service.motion.state.joint_state_tracker import noise_of, stands_by
 from ik_service.motion.target_follower import TargetFollower
 from ik_service.ros.common.motion_clock import MotionClock
 
@@ -81,6 +83,26 @@ class CommandedGroup:
         """Those of the controller's joints that are not of the group."""
         return np.setdiff1d(self.all, self.measured.arm.postures.indices(self.names))
 
+    @cached_property
+    def space(self) -> JointSpace:
+        """All joints of the controller, with their limits."""
+        space, robot = JointSpace(), self.measured.arm.robot
+        bounds = [robot.joints[name].limits for name in self.joints.names]
+        space.robot, space.joint_names = robot, self.joints.names
+        limits = np.array([(b.lower, b.upper, b.velocity) for b in bounds])
+        space.lower, space.upper, space.velocity = limits.T
+        return space
+
+    def here(self) -> np.ndarray:
+        """Return where the controller's joints are measured (m,) [rad] or [m]."""
+        return self.measured.posture()[self.all]
+
+    def held(self, last: np.ndarray) -> np.ndarray:
+        """Return last commands (m,) of joints that stand by them, and where the others are."""
+        here = self.here()
+        stand = stands_by(last, here, self.joints.rested, noise_of(self.space))
+        return np.where(stand, last, here)
+
 
 class CommandChannel(ABC):
     """
@@ -128,22 +150,18 @@ class CommandChannel(ABC):
             self._end()
         if not self._streams:
             self._streams = True
-            measured = self._group.measured.posture()[self._group.all]
-            self.begin(measured, alone=self._joints.begin(self._number, measured))
+            held = self._group.held(self._joints.q)
+            self.begin(alone=self._joints.begin(self._number, held))
         return self.encode(command, follower, now)
 
     def _end(self) -> None:
         if self._streams:
             self._streams = False
             self._joints.end(self._number, self._indices)
+            self._joints.rested = self._group.here()
 
-    def begin(self, measured: np.ndarray, alone: bool) -> None:  # noqa: B027
-        """
-        Begin a stream of commands.
-
-        :param measured: (m,) where the joints of the controller are [rad] or [m].
-        :param alone: whether no other group commands some of them.
-        """
+    def begin(self, alone: bool) -> None:  # noqa: B027
+        """Begin a stream of commands; alone where no other group has one."""
 
     def leave(self) -> None:
         """Send nothing more, as the arm follows the commands of somebody else by now."""
@@ -178,10 +196,11 @@ class PositionChannel(CommandChannel):
         self._gate, self._times = group.joints.positions, SendingTimes()
         self._passed, self._period = np.zeros(0), 0.0  # the last positions of the group
 
-    def begin(self, measured: np.ndarray, alone: bool) -> None:
-        """Hold the joints of no group where they are."""
+    def begin(self, alone: bool) -> None:
+        """Hold the joints of no group at their last commands, or where they are."""
         if alone:
-            self._gate.begin(measured, np.arange(len(measured)), -np.inf)
+            held = self._group.held(self._gate.q)
+            self._gate.begin(held, np.arange(len(held)), -np.inf)
 
     def encode(self, command: FollowerCommand, follower: TargetFollower, now: float) -> object:
         """Return the positions."""

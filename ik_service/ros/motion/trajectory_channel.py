@@ -17,7 +17,9 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from ik_service.motion.command.command_stream import FollowerCommand
 from ik_service.motion.command.command_window import PlannedMotion
 from ik_service.motion.command.cubic_kernels import cubic_kernels
+from ik_service.motion.command.motion_limits import MotionLimits
 from ik_service.motion.command.windowed_joints import BLENDED_HISTORY, WindowedJoints
+from ik_service.motion.settings import FollowerSettings
 from ik_service.motion.target_follower import TargetFollower
 from ik_service.paths.trajectory import joint_trajectory as motion
 from ik_service.ros.common.publishers import full_name, UNKNOWN
@@ -197,6 +199,8 @@ class TrajectoryChannel(CommandChannel):
     def __init__(self, group: CommandedGroup, controller: ControllerVersion | None = None) -> None:
         super().__init__(group)
         self._controller, self._blends = controller, False
+        self._settings: FollowerSettings | None = None
+        self._others: MotionLimits
         cubic_kernels()  # so that the first window does not wait for them
 
     @property
@@ -214,7 +218,10 @@ class TrajectoryChannel(CommandChannel):
     ) -> object | None:
         """Return the window around the command; None when the gate does not let it pass."""
         joints, settings = self._joints, follower.settings
-        limits = joints.limits(self._number, self._indices, follower.limits)
+        if settings is not self._settings:
+            group, self._settings = self._group, settings
+            self._others = settings.motion_limits(group.space, group.measured.arm.bounds)
+        limits = joints.limits(self._number, self._indices, follower.limits, self._others)
         period, blended = follower.period, joints.blended
         self._blends = self._controller is not None and self._controller.blends
         if self._blends and blended.has_stalled(now, period):

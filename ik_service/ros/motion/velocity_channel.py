@@ -32,7 +32,7 @@ class VelocityChannel(CommandChannel):
         """Whether the arm may still move with the last velocity, or zeros are repeated."""
         return self._velocities.busy
 
-    def begin(self, measured: np.ndarray, alone: bool) -> None:
+    def begin(self, alone: bool) -> None:
         """Forget the commands of the last stream."""
         self._commands.clear()
 

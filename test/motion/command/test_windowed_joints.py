@@ -24,6 +24,7 @@ LIMITS = MotionLimits(np.full(2, -3.0), np.full(2, 3.0), np.full(2, 2.0), 0.5, 2
 
 LEFT, RIGHT = np.array([2, 0]), np.array([3])
 MEASURED = np.array([1.0, 2.0, 3.0, 4.0])
+OTHERS = MotionLimits(np.full(4, -9.0), np.full(4, 9.0), np.full(4, 0.1), 0.5, 3.0)
 
 
 def test_joints_that_no_group_moves_are_held_where_the_commands_began():
@@ -68,12 +69,12 @@ def test_limits_are_put_where_the_joints_are():
     limits = MotionLimits(
         np.array([-1.0, -2.0]), np.array([1.0, 2.0]), np.array([0.5, 0.6]), 0.5, 2.0
     )
-    placed = limits_among([(LEFT, limits)], 4)
-    np.testing.assert_array_equal(placed.lower, [-2.0, -np.inf, -1.0, -np.inf])
-    np.testing.assert_array_equal(placed.velocity, [0.6, 1.0, 0.5, 1.0])
+    placed = limits_among([(LEFT, limits)], OTHERS)
+    np.testing.assert_array_equal(placed.lower, [-2.0, -9.0, -1.0, -9.0])
+    np.testing.assert_array_equal(placed.velocity, [0.6, 0.1, 0.5, 0.1])
     assert placed.scaling == 0.5
-    np.testing.assert_array_equal(placed.acceleration, np.full(4, 2.0))
-    assert limits_among([(np.array([0, 1]), limits)], 2) is limits
+    np.testing.assert_array_equal(placed.acceleration, [2.0, 3.0, 2.0, 3.0])
+    assert limits_among([(np.arange(4), OTHERS)], OTHERS) is OTHERS
 
 
 def test_limits_of_a_group_hold_while_another_one_moves_too():
@@ -81,11 +82,11 @@ def test_limits_of_a_group_hold_while_another_one_moves_too():
     infinite = np.full(2, np.inf)
     left = MotionLimits(-infinite, infinite, np.array([0.5, 0.6]), 0.5, 2.0)
     right = MotionLimits(-infinite[:1], infinite[:1], np.array([3.0]), 0.4, 5.0)
-    assert joints.limits(1, LEFT, left).velocity.tolist() == [0.6, 1.0, 0.5, 1.0]
+    assert joints.limits(1, LEFT, left, OTHERS).velocity.tolist() == [0.6, 0.1, 0.5, 0.1]
     for user, places, limits in ((2, RIGHT, right), (1, LEFT, left)):
-        placed = joints.limits(user, places, limits)
-        assert placed.velocity.tolist() == [0.6, 1.0, 0.5, 3.0]
-        assert placed.acceleration.tolist() == [2.0, 5.0, 2.0, 5.0]
+        placed = joints.limits(user, places, limits, OTHERS)
+        assert placed.velocity.tolist() == [0.6, 0.1, 0.5, 3.0]
+        assert placed.acceleration.tolist() == [2.0, 3.0, 2.0, 5.0]
         assert placed.scaling == 0.5
 
 

@@ -90,6 +90,38 @@ def moving(kind, solver, measured, seconds, *others):
     return rig, sender, stream(sender, rig, seconds)
 
 
+def finger_of(message):
+    """Return where messages lead the finger (m,), and how it is accelerated at most [m/s²]."""
+    if hasattr(message, 'data'):
+        return [message.data[0]], 0.0
+    q, velocity = [
+        [getattr(p, field)[0] for p in message.points] for field in ('positions', 'velocities')
+    ]
+    motion = CubicHermiteSpline(times_of(message), q, velocity)
+    return q, np.abs(motion.derivative(2)(motion.x)).max()
+
+
+@pytest.mark.parametrize('kind', [PositionChannel, TrajectoryChannel])
+def test_joints_of_no_group_stay_at_their_command_and_keep_their_own_limits(
+    solver, measured, kind
+):
+    rig, sender = Rig(solver, READY), channel(kind, solver, measured, FINGER)
+    for finger in (0.02, 0.019, 0.019):  # it sags
+        rig.measure()
+        rig.follower.set_target(pose_beside(solver, rig.q, [0.05, 0.05, 0.0]))
+        moving = stream(sender, rig, 0.5)
+        measured.update((FINGER,), [finger], rig.now)
+        rig.follower.stop()
+        for message in [*moving, *stream(sender, rig, 1.5)]:
+            np.testing.assert_allclose(finger_of(message)[0], 0.02, atol=1e-9)
+        assert not rig.follower.active
+    rig.follower.set_target(pose_beside(solver, rig.q, [0.05, 0.05, 0.0]))
+    measured.update((FINGER,), [0.008], rig.now)  # by somebody else
+    moved = [finger_of(message) for message in stream(sender, rig, 1.0)]
+    assert moved[-1][0][-1] == pytest.approx(0.008)
+    assert max(most for _, most in moved) <= 1.02, '0.2 m/s in 0.2 s'
+
+
 POSITIONS = pytest.mark.parametrize('kind', [JointCommandChannel, PositionChannel])
 
 
