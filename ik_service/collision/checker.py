@@ -166,7 +166,7 @@ class CollisionChecker:
     _scene: Scene
     _base: np.ndarray
     _lock: Lock
-    _tests: dict[tuple[str, ...], PostureTest]
+    _tests: dict[tuple[object, ...], PostureTest]
 
     def __init__(self, robot: Robot, missing_meshes: str = 'refuse') -> None:
         if not isinstance(robot, Robot):
@@ -461,6 +461,24 @@ class CollisionChecker:
             test = self._test(names, lambda: self._base)
             if len(self._tests) < _MOST_TESTS:
                 self._tests[names] = test
+        return test
+
+    def of_motion(self, joint_names: Sequence[str], others: Mapping[str, float]) -> PostureTest:
+        """
+        Return the checks of :meth:`for_joints` without contacts that no motion changes.
+
+        They are kept, as many requests differ in their target only.
+
+        :param joint_names: names of independent joints.
+        :param others: positions of the remaining joints by name [rad] or [m].
+        """
+        key = tuple(joint_names), tuple(others.items())
+        test = self._tests.get(key)
+        if test is None:
+            test = self.for_joints(joint_names, others).of_motion()
+            if len(self._tests) >= _MOST_TESTS:
+                self._tests.clear()
+            self._tests[key] = test
         return test
 
     def with_world(self, world: World) -> Self:

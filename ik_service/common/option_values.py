@@ -13,6 +13,14 @@ from ik_service.exceptions import OptionError
 Number = TypeVar('Number', int, float)
 
 
+def to_number(text: str) -> float:
+    """Return the number that a text holds; NaN where it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
 def parse_positions(text: str, option: str) -> dict[str, float]:
     """
     Parse joint positions such as ``'torso=0.1, head=0'``.
@@ -26,10 +34,7 @@ def parse_positions(text: str, option: str) -> dict[str, float]:
     positions: dict[str, float] = {}
     for part in filter(None, map(str.strip, text.split(','))):
         name, _, number = map(str.strip, part.partition('='))
-        try:
-            value = float(number)
-        except ValueError:
-            value = math.nan
+        value = to_number(number)
         if not name or not math.isfinite(value):
             raise OptionError(
                 option, f"has to look like 'torso=0.1, head=0', but has {quote(part)}"
@@ -50,10 +55,7 @@ def parse_numbers(text: str, option: str) -> tuple[float, ...]:
     """
     numbers = []
     for part in map(str.strip, text.split(',')):
-        try:
-            number = float(part)
-        except ValueError:
-            number = math.nan
+        number = to_number(part)
         if not math.isfinite(number):
             raise OptionError(option, f"has to look like '0.1, -2', but has {quote(part)}")
         numbers.append(number)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 import re
 import sys
 
 import yaml
+
+Section = tuple[str, Mapping[str, object]]  # nodes that it is for, and parameters by name
 
 _FILE = '--params-file'
 _ALL = ('*', '**')  # last part of a key for nodes of any name
@@ -22,11 +25,10 @@ def given_to_all_nodes(words: Sequence[str] | None = None) -> frozenset[str]:
 
     :param words: the command line; None for that of the process.
     """
-    words = sys.argv if words is None else words
     shared: set[str] = set()
     named: set[str] = set()
-    for option, file in pairwise(words):
-        for node, parameters in _sections(file) if option == _FILE else ():
+    for _, sections_of_file in _files(words):
+        for node, parameters in sections_of_file:
             names = shared if node.rpartition('/')[2] in _ALL else named
             names.update(_flat(parameters))
     return frozenset(shared - named)
@@ -41,23 +43,28 @@ def files_for_others(
     :param node: its fully qualified name, such as ``/cell_1/ik_service``.
     :param words: the command line; None for that of the process.
     """
-    words = sys.argv if words is None else words
     found = []
-    for option, file in pairwise(words):
-        if option == _FILE:
-            names = tuple(dict.fromkeys(name for name, _ in _sections(file)))
-            if names and not any(is_for(name, node) for name in names):
-                found.append((file, names))
+    for file, sections_of_file in _files(words):
+        names = tuple(dict.fromkeys(name for name, _ in sections_of_file))
+        if names and not any(is_for(name, node) for name in names):
+            found.append((file, names))
     return tuple(found)
 
 
-def sections(tree: object) -> Iterator[tuple[str, Mapping[str, object]]]:
+def sections(tree: object, node: str = '') -> Iterator[Section]:
     """
     Yield the parts of a parameter file with the nodes that they are for, in its order.
 
     :param tree: the content; names of nodes may be nested in namespaces.
+    :param node: the namespace that it is in.
     """
-    yield from _nested('', tree)
+    if not isinstance(tree, Mapping):
+        return
+    for key, value in tree.items():
+        if key == 'ros__parameters' and isinstance(value, Mapping):
+            yield node, value
+        else:
+            yield from sections(value, f'{node}/{str(key).lstrip("/")}')
 
 
 def is_for(section: str, node: str) -> bool:
@@ -71,23 +78,13 @@ def is_for(section: str, node: str) -> bool:
     return re.fullmatch(pattern, node) is not None
 
 
-def _sections(file: str) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Yield the parts of a file with the names of the nodes that they are for."""
-    try:
-        content = yaml.safe_load(Path(file).read_text(encoding='utf-8'))
-    except (OSError, ValueError, yaml.YAMLError):  # ROS itself has reported it
-        return
-    yield from sections(content)
-
-
-def _nested(node: str, content: object) -> Iterator[tuple[str, Mapping[str, object]]]:
-    if not isinstance(content, Mapping):
-        return
-    for key, value in content.items():
-        if key == 'ros__parameters' and isinstance(value, Mapping):
-            yield node, value
-        else:
-            yield from _nested(f'{node}/{str(key).lstrip("/")}', value)
+def _files(words: Sequence[str] | None) -> Iterator[tuple[str, list[Section]]]:
+    """Yield the parameter files of a command line, with their parts."""
+    for option, file in pairwise(sys.argv if words is None else words):
+        if option == _FILE:
+            with suppress(OSError, ValueError, yaml.YAMLError):  # ROS itself has reported it
+                content = yaml.safe_load(Path(file).read_text(encoding='utf-8'))
+                yield file, [*sections(content)]
 
 
 def _flat(parameters: Mapping[str, object], prefix: str = '') -> Iterator[str]:

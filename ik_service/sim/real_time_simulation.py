@@ -162,6 +162,8 @@ class RealTimeSimulation:
 
     :param period: planned time between two calls of :meth:`advance` [s].
     :param now: when it begins, on the monotonic clock [s]; the present when left out.
+    :ivar arm: the arm, of :meth:`set_arm`; None as long as there is none.
+    :ivar faults: faults that are injected, of :meth:`set_faults`.
     :ivar paused: whether the simulated time stands still; states are measured all the same.
     :ivar real_time: how fast the simulated time runs.
     """
@@ -179,35 +181,25 @@ class RealTimeSimulation:
         self._lock = threading.RLock()
         self._bad_commands = bad_commands
         self._break_downs = break_downs
-        self._faults = faults
-        self._arm: SimulatedArm | None = None
+        self.faults = faults
+        self.arm: SimulatedArm | None = None
         self._now = time.monotonic() if now is None else now
         self.real_time = RealTimeFactor(self._now)
         self._commanded_at = self._ignored_until = -math.inf
         self._restart_channels()
 
-    @property
-    def arm(self) -> SimulatedArm | None:
-        """The arm; None as long as there is none."""
-        return self._arm
-
-    @property
-    def faults(self) -> FaultSettings:
-        """Faults that are injected."""
-        return self._faults
-
     def set_arm(self, arm: SimulatedArm) -> None:
         """Replace the arm; raises UnknownJointError where the stuck joint is not of it."""
         with self._lock:
-            arm.block(self._faults.stuck_joint)
-            self._arm = arm
+            arm.block(self.faults.stuck_joint)
+            self.arm = arm
 
     def set_faults(self, faults: FaultSettings) -> None:
         """Replace the injected faults; raises UnknownJointError for a stuck joint."""
         with self._lock:
-            if self._arm is not None:
-                self._arm.block(faults.stuck_joint)
-            seed, self._faults = self._faults.seed, faults
+            if self.arm is not None:
+                self.arm.block(faults.stuck_joint)
+            seed, self.faults = self.faults.seed, faults
             if faults.seed != seed:
                 self._restart_channels()
 
@@ -218,10 +210,10 @@ class RealTimeSimulation:
         Commands still heading elsewhere are ignored until their stream pauses.
         """
         with self._lock:
-            if self._arm is None:
+            if self.arm is None:
                 return False
             self._restart_channels()
-            self._arm.reset()
+            self.arm.reset()
             self._ignored_until = now + _LONGEST_IGNORED
             return True
 
@@ -231,7 +223,7 @@ class RealTimeSimulation:
             if self._is_interrupted(command, now):
                 return
             self._run_until(now)  # up to now, the one before has counted
-            faults = self._faults
+            faults = self.faults
             self._commands.send(command, now, faults.lost_commands, faults.command_delay)
             self._obey(now)
 
@@ -240,24 +232,24 @@ class RealTimeSimulation:
         with self._lock:
             self._obey(now)
             self._run_until(now)
-            if self._arm is None:
+            if self.arm is None:
                 return []
-            faults = self._faults
-            state = self._measure(self._arm, stamp)
+            faults = self.faults
+            state = self._measure(self.arm, stamp)
             self._states.send(state, now, faults.lost_states, faults.state_delay)
             return self._states.receive(now)
 
     def _restart_channels(self) -> None:
         """Empty both channels, and begin the random numbers again."""
-        self._random = np.random.default_rng(self._faults.seed)
+        self._random = np.random.default_rng(self.faults.seed)
         self._commands: FaultyChannel[JointCommand] = FaultyChannel(self._random)
         self._states: FaultyChannel[ArmState] = FaultyChannel(self._random)
 
     def _is_interrupted(self, command: JointCommand, now: float) -> bool:
         """Whether a command belongs to a stream that a reset has interrupted."""
         paused, self._commanded_at = now - self._commanded_at > _GAP, now
-        if now < self._ignored_until and not paused and self._arm is not None:
-            here = dict(zip(self._arm.joint_names, self._arm.positions.tolist(), strict=True))
+        if now < self._ignored_until and not paused and self.arm is not None:
+            here = dict(zip(self.arm.joint_names, self.arm.positions.tolist(), strict=True))
             names, positions, _ = command
             if any(
                 abs(q - here.get(name, q)) > _NEAR
@@ -270,10 +262,10 @@ class RealTimeSimulation:
     def _obey(self, now: float) -> None:
         """Give the arm the commands that have arrived."""
         for command in self._commands.receive(now):
-            if self._arm is None:
+            if self.arm is None:
                 continue
             try:
-                self._arm.command(*command)
+                self.arm.command(*command)
             except IkServiceError as error:
                 self._bad_commands.report(f'a command is ignored: {error}')
             else:
@@ -282,8 +274,8 @@ class RealTimeSimulation:
     def _run_until(self, now: float) -> None:
         """Let the arm move on to a time."""
         passed, self._now = min(now - self._now, self._longest_step), max(now, self._now)
-        if self._arm is not None and not self.paused and passed > 0.0:
-            self._step(self._arm, passed)
+        if self.arm is not None and not self.paused and passed > 0.0:
+            self._step(self.arm, passed)
 
     def _step(self, arm: SimulatedArm, passed: float) -> None:
         began = time.monotonic()
@@ -296,7 +288,7 @@ class RealTimeSimulation:
         self.real_time.add(passed, time.monotonic() - began)
 
     def _measure(self, arm: SimulatedArm, stamp: object) -> ArmState:
-        positions, noise = arm.positions, self._faults.noise
+        positions, noise = arm.positions, self.faults.noise
         if noise > 0.0:
             positions = positions + self._random.normal(0.0, noise, len(positions))
         return ArmState(arm.joint_names, positions, arm.velocities, arm.efforts, stamp)

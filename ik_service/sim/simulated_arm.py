@@ -17,7 +17,6 @@ from ik_service.model.joint import JointType
 from ik_service.model.robot_model import RobotModel
 from ik_service.sim.engine import DriveLimits, Engine, FirstOrderEngine
 
-# How far the given position of a mimic joint may be from where it follows to [rad] or [m].
 DEFAULT_ENGINE = 'first_order'
 ENGINES = (DEFAULT_ENGINE, 'mujoco')  # names of the engines: without mass, and with physics
 

@@ -273,12 +273,12 @@ def test_a_group_with_several_tips_lists_them(ik_solve, tmp_path, two_arms_urdf)
         (['panda', '--random', '--set', 'timeout'], '--set takes OPTION=VALUE'),
         (['panda', '--random', '--set', 'timeout=-1'], 'timeout: has to be a number above 0'),
         (['panda', '--random', '--set', 'step_gain=1'], 'step_gain: is not used by levenberg'),
-        (['panda', '--random', '--lock', 'panda_joint1'], '--lock takes JOINT=VALUE [rad or m]'),
+        (['panda', '--random', '--lock', 'panda_joint1'], "--lock: has to look like 'torso=0.1"),
         (['panda', '--random', '--lock', 'panda_joint1=9'], 'limits -2.8973 … 2.8973\n'),
         (['panda', '--random', '--lock', 'nose=0'], "unknown joint 'nose'; valid: panda_joint1"),
         (
             ['panda', '--random', '--lock', 'panda_joint1=0', 'panda_joint1=1'],
-            '--lock names panda_joint1 twice',
+            "--lock: names joint 'panda_joint1' twice",
         ),
         (
             ['panda', '--xyz', '0', '0', '1', '--quaternion', '0', '0', '0', '0'],

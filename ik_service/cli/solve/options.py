@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 import errno
 import inspect
-import math
 import os
 from pathlib import Path
 import re
@@ -17,6 +16,7 @@ from typing import Any, get_args, get_origin, get_type_hints, NoReturn, Union
 
 import numpy as np
 
+from ik_service.common.option_values import parse_positions, to_number
 from ik_service.common.quoting import listed, quote, suggested
 from ik_service.common.resources import share_folder, urdf_path
 from ik_service.exceptions import (
@@ -210,10 +210,7 @@ def our_arms() -> tuple[str, ...]:
 
 def number(text: str) -> float:
     """Read a number; raises ArgumentTypeError if it is none, or far beyond use."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = to_number(text)
     if not abs(value) <= _LARGEST:
         raise argparse.ArgumentTypeError(f'{text.strip()!r} is no number up to {_LARGEST:g}')
     return value
@@ -310,7 +307,7 @@ def read_chain(arguments: Namespace) -> tuple[Path, KinematicChain]:
     default = robot.default_group  # as in the node
     if group is None and default and not (arguments.base_link or tip):
         group = default.name
-    locked = _locked(arguments.lock)
+    locked = parse_positions(','.join(arguments.lock), '--lock')
     if group is not None:
         return path, _chain_of(robot, group, locked)
     if tip is None:
@@ -360,21 +357,3 @@ def _chain_of(robot: Robot, group: str, locked: dict[str, float]) -> KinematicCh
         f'--group: {group!r} has several tips, and one is solved for here: name it with '
         f'--tip-link: {listed(map(str, chain.tips))}'
     )
-
-
-def _locked(words: Sequence[str]) -> dict[str, float]:
-    locked: dict[str, float] = {}
-    for word in words:
-        name, _, text = word.rpartition('=')
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not name or not math.isfinite(value):
-            raise UsageError(
-                f'--lock takes JOINT=VALUE [rad or m], such as torso=0.1, not {word!r}'
-            )
-        if name in locked:
-            raise UsageError(f'--lock names {name} twice')
-        locked[name] = value
-    return locked

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from ik_service.cli.solve.options import UsageError
+from ik_service.common.option_values import to_number
 from ik_service.common.quaternions import rotation_from_quaternion_xyzw, UNIT_TOLERANCE
 from ik_service.common.quoting import quote
 from ik_service.common.regular_file import read_regular
@@ -192,7 +193,7 @@ class _Table:
             try:
                 numbers += [float(cells[k]) for k in used]
             except ValueError:
-                numbers += [_number(cells[k]) for k in used]
+                numbers += [to_number(cells[k]) for k in used]
             lines.append(line)
         self.lines = np.array(lines, np.int64)
         values = np.array(numbers).reshape(len(lines), len(used))
@@ -215,10 +216,3 @@ def _rows(place: str, text: str) -> Iterator[tuple[int, list[str]]]:
                 yield reader.line_num, cells
     except csv.Error as error:
         raise UsageError(f'{place}, line {reader.line_num}: {error}') from error
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan

@@ -224,6 +224,8 @@ class ForwardedPlayback(Playback):
     :raises GoalRefusedError: nothing moves then.
     """
 
+    outcome: TrajectoryOutcome | None = None
+
     def __init__(
         self,
         request: TrajectoryRequest,
@@ -237,7 +239,6 @@ class ForwardedPlayback(Playback):
         self._request, self._client, self._name = request, client, client.name
         self._on_news, self._delays = on_news, delays
         self._goal: ControllerGoal | None = None
-        self._outcome: TrajectoryOutcome | None = None
         self._missing_since: float | None = None
         self._replaces, self._replaced = replaces, False
         self._canceling, self._stop_reason, self._stop_end = False, '', TrajectoryEnd.STOPPED
@@ -248,21 +249,6 @@ class ForwardedPlayback(Playback):
             self._reserve(following, None if replaces is None else replaces.motion_goal)
         except TargetRefusedError as error:
             raise GoalRefusedError(TrajectoryEnd.REFUSED, str(error)) from None
-
-    @property
-    def outcome(self) -> TrajectoryOutcome | None:
-        """Outcome; None before the end."""
-        return self._outcome
-
-    @property
-    def motion_goal(self) -> MotionGoal:
-        """The reservation of its joints."""
-        return self._reservations[self.following]
-
-    @property
-    def resting(self) -> bool:
-        """Always: the controller reports the end when it is over."""
-        return True
 
     def cancel(self, reason: str = '') -> None:
         """Ask the controller to cancel it."""
@@ -282,7 +268,7 @@ class ForwardedPlayback(Playback):
 
     def attend(self, now: float) -> None:
         """Send the goal or its cancellation when that is due, and look after the controller."""
-        if self._outcome is not None:
+        if self.outcome is not None:
             return
         if self._goal is None:
             outcome = self._begin(now)
@@ -303,7 +289,7 @@ class ForwardedPlayback(Playback):
 
     def reclaim(self, reason: str) -> None:
         """Cancel it after all, and let nothing else move the arm until it is over."""
-        if self._outcome is None and self._replaced:
+        if self.outcome is None and self._replaced:
             self._replaced = False
             self.preempt(reason)
             with suppress(TargetRefusedError):
@@ -314,6 +300,7 @@ class ForwardedPlayback(Playback):
         reservation.replaces = replaces
         following.follow_goal(reservation)
         self._reservations[following] = reservation
+        self.motion_goal = self._reservations.get(self.following, reservation)
 
     def _begin(self, now: float) -> TrajectoryOutcome | None:
         """Send the goal when it can be; return an outcome when it never will be."""
@@ -366,23 +353,20 @@ class ForwardedPlayback(Playback):
             if outcome.end is TrajectoryEnd.STOPPED:
                 reason += f'; {outcome.reason}'
             outcome = TrajectoryOutcome(self._stop_end, reason)
-        self._outcome = outcome
+        self.outcome = outcome
         for following, reservation in self._reservations.items():
             reservation.withdraw()
             following.follower.release(reservation)
-        if self._replaces is not None and self._goal_is_refused(outcome):
+        refused = outcome.end not in (TrajectoryEnd.REACHED, TrajectoryEnd.PREEMPTED)
+        if self._replaces is not None and refused:
             self._replaces.reclaim(f'{self._name} has not taken the goal that was to replace it')
         self._replaces = None
         self._on_news()
-
-    @staticmethod
-    def _goal_is_refused(outcome: TrajectoryOutcome) -> bool:
-        return outcome.end not in (TrajectoryEnd.REACHED, TrajectoryEnd.PREEMPTED)
 
     def _on_replaced(self) -> None:
         self._replaced = True
         self._on_news()
 
     def _on_reservation_end(self, reason: str) -> None:
-        if self._outcome is None:
+        if self.outcome is None:
             self.cancel(reason)

@@ -173,7 +173,14 @@ def _of_joints(tolerances: Mapping[str, float], names: Sequence[str]) -> np.ndar
 
 
 class Playback(ABC):
-    """Active trajectory."""
+    """
+    Active trajectory.
+
+    :ivar following: the follower of its joints.
+    :ivar motion_goal: its progress there.
+    """
+
+    motion_goal: MotionGoal
 
     def __init__(self, following: FollowerInterface) -> None:
         self.following = following
@@ -184,14 +191,9 @@ class Playback(ABC):
         """Outcome; None before the end."""
 
     @property
-    @abstractmethod
-    def motion_goal(self) -> MotionGoal:
-        """Progress in the follower of its joints."""
-
-    @property
-    @abstractmethod
     def resting(self) -> bool:
         """Whether the arm is at rest after the end, as far as that is known."""
+        return True
 
     @abstractmethod
     def cancel(self, reason: str = '') -> None:
@@ -201,8 +203,7 @@ class Playback(ABC):
     def preempt(self, reason: str) -> None:
         """Let the arm come to rest for a stop of all motion."""
 
-    @abstractmethod
-    def attend(self, now: float) -> None:
+    def attend(self, now: float) -> None:  # noqa: B027 - most is done by the follower's ticks
         """Do the due work; called periodically."""
 
     @abstractmethod
@@ -224,6 +225,8 @@ class CommandedPlayback(Playback):
     :raises GoalRefusedError: nothing moves then.
     """
 
+    motion_goal: TrajectoryGoal
+
     def __init__(
         self,
         request: TrajectoryRequest,
@@ -240,7 +243,7 @@ class CommandedPlayback(Playback):
             raise GoalRefusedError(TrajectoryEnd.REFUSED, occupied)
         begun = prepared(request, following)
         going_on = None if replaces is None else joined(request, following)
-        self._motion_goal = TrajectoryGoal(
+        self.motion_goal = TrajectoryGoal(
             begun if going_on is None else going_on,
             follower.limits,
             1.0 / follower.settings.rate,
@@ -250,49 +253,41 @@ class CommandedPlayback(Playback):
             partial(following.measured.velocities, following.group.indices),
             going_on is not None,
         )
-        self._motion_goal.replaces = None if replaces is None else replaces.motion_goal
+        self.motion_goal.replaces = None if replaces is None else replaces.motion_goal
         try:
-            following.follow_goal(self._motion_goal)
+            following.follow_goal(self.motion_goal)
         except TargetRefusedError as error:
             raise GoalRefusedError(TrajectoryEnd.REFUSED, str(error)) from None
 
     @property
     def outcome(self) -> TrajectoryOutcome | None:
         """Outcome; None before the end."""
-        return self._motion_goal.outcome
-
-    @property
-    def motion_goal(self) -> MotionGoal:
-        """Progress in the follower of its joints."""
-        return self._motion_goal
+        return self.motion_goal.outcome
 
     @property
     def resting(self) -> bool:
         """Whether the commands are at rest, or another goal has them."""
         follower = self.following.follower
-        return not follower.active or follower.goal not in (None, self._motion_goal)
+        return not follower.active or follower.goal not in (None, self.motion_goal)
 
     def cancel(self, reason: str = '') -> None:
         """Let the arm come to rest on the trajectory."""
-        self._motion_goal.cancel(reason)
+        self.motion_goal.cancel(reason)
 
     def preempt(self, reason: str) -> None:
         """Let the arm come to rest on the trajectory, for a stop of all motion."""
-        self._motion_goal.preempt(reason)
-
-    def attend(self, now: float) -> None:
-        """Do nothing: the follower's ticks do all."""
+        self.motion_goal.preempt(reason)
 
     def feedback(self) -> FollowJointTrajectory.Feedback | None:
         """Return where trajectory and arm are; None before the start."""
-        progress = self._motion_goal.progress
+        progress = self.motion_goal.progress
         if progress is None:
             return None
         message = FollowJointTrajectory.Feedback()
         nanoseconds = self._clock()
         message.header.stamp.sec = nanoseconds // 1_000_000_000
         message.header.stamp.nanosec = nanoseconds % 1_000_000_000
-        message.joint_names = list(self._motion_goal.trajectory.joint_names)
+        message.joint_names = list(self.motion_goal.trajectory.joint_names)
         time = progress.time
         message.desired = _point(time, progress.q, progress.velocity, progress.acceleration)
         message.actual = _point(time, progress.measured)

@@ -21,7 +21,7 @@ from ik_service.ros.common.cdr import read_message
 from ik_service.ros.common.input_topics import InputTopic
 from ik_service.ros.common.qos import MARKERS_QOS
 from ik_service.ros.markers.world_markers import WorldMarkerPublisher
-from ik_service.ros.requests.service_handler import require_arm, ServiceHandler
+from ik_service.ros.requests.service_handler import ServiceHandler
 from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.ros.scene.known_world import KnownWorld
 from ik_service.ros.scene.scene_changes import apply_scene
@@ -43,47 +43,37 @@ class ApplySceneHandler(ServiceHandler):
     The answer has no field for a reason, which is logged.
     """
 
-    def handle(
-        self, request: ApplyPlanningScene.Request, response: ApplyPlanningScene.Response
-    ) -> ApplyPlanningScene.Response:
-        """Fill in the response to a request and return it."""
-        response.success = False
+    def _answer(
+        self,
+        request: ApplyPlanningScene.Request,
+        measured: MeasuredState,
+        response: ApplyPlanningScene.Response,
+    ) -> str:
         try:
-            measured = require_arm(self.measured)
-            change = partial(apply_scene, request.scene)
-            for remark in self._collisions.known.edit(change, measured):
-                self._on_refused(remark)
-            response.success, outcome = True, 'applied'
-        except Exception as error:
-            outcome = self._refused(error)
-        self.statistics.add(outcome)
-        return response
-
-    def _refused(self, error: Exception) -> str:
-        """Report why a scene is not taken; return the outcome for the statistics."""
-        if isinstance(error, IkServiceError):
+            remarks = self._collisions.known.edit(partial(apply_scene, request.scene), measured)
+        except IkServiceError as error:
             self.statistics.refuse(str(error))
             self._on_refused(f'the scene is not taken: {error}')
             return 'refused'
-        return self._code_and_message(error)[0].name
+        for remark in remarks:
+            self._on_refused(remark)
+        response.success = True
+        return 'applied'
 
 
 class GetSceneHandler(ServiceHandler):
     """Handler of ``get_planning_scene``."""
 
-    def handle(
-        self, request: GetPlanningScene.Request, response: GetPlanningScene.Response
-    ) -> GetPlanningScene.Response:
-        """Fill in the response to a request and return it."""
-        try:
-            scene = known_scene(self._collisions, require_arm(self.measured))
-            stamp = self._clock.now().to_msg()
-            response.scene = scene.message(request.components.components, stamp)
-            outcome = 'answered'
-        except Exception as error:
-            outcome = self._code_and_message(error)[0].name
-        self.statistics.add(outcome)
-        return response
+    def _answer(
+        self,
+        request: GetPlanningScene.Request,
+        measured: MeasuredState,
+        response: GetPlanningScene.Response,
+    ) -> str:
+        scene = known_scene(self._collisions, measured)
+        stamp = self._clock.now().to_msg()
+        response.scene = scene.message(request.components.components, stamp)
+        return 'answered'
 
 
 TOPIC = 'monitored_planning_scene'

@@ -125,15 +125,9 @@ _PAUSE = 'pause_servo'
 
 @dataclass(frozen=True)
 class _Kind:
-    """
-    A kind of commands.
+    """A kind of commands."""
 
-    :ivar number: its number in ``moveit_msgs/srv/ServoCommandType``.
-    :ivar message: type of its messages.
-    :ivar convert: makes commands of them.
-    """
-
-    number: int
+    number: int  # in moveit_msgs/srv/ServoCommandType
     message: type
     topic: str
     convert: Callable[[Any, FollowerInterface, ServoSettings], Noted]
@@ -149,25 +143,15 @@ _ANY = -1  # number with which all kinds are listened to again
 
 @dataclass
 class _Servo:
-    """
-    Servoing state of one group.
+    """Servoing state of one group."""
 
-    :ivar group: name of the group; empty for the default one.
-    :ivar ignored: logs commands that are ignored.
-    :ivar status: publishes the status.
-    :ivar subscriptions: to the commands.
-    :ivar goal: the current goal, or else the last one.
-    :ivar used: whether a command has come.
-    :ivar invalid_until: until when the status reports an ignored command [s].
-    """
-
-    group: str
+    group: str  # its name; empty for the default one
     ignored: FaultLogger
     status: Publisher
     subscriptions: list[Subscription] = field(default_factory=list)
-    goal: ServoGoal | None = None
-    used: bool = False
-    invalid_until: float = -float('inf')
+    goal: ServoGoal | None = None  # the current goal, or else the last one
+    used: bool = False  # whether a command has come
+    invalid_until: float = -float('inf')  # until when the status reports an ignored command [s]
 
 
 class ServoInterface(Capability):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 import threading
@@ -39,100 +38,69 @@ from ik_service.ros.capabilities.trajectory_goals import (
 from ik_service.ros.common.actions import DeferredActionServer, ThreadSafeActionClient
 from ik_service.ros.motion.follower_interface import FollowerInterface
 from ik_service.ros.motion.parameters import controller_action, REPLACE_GOALS, TRAJECTORY_ACTION
+from ik_service.ros.requests.service_handler import write_code
 
 Message = Any  # message of an action; rclpy has no types for them
 
 
-class ActionGoals(ABC):
-    """
-    Goals of one action.
+@dataclass(frozen=True)
+class _Action:
+    """An action, and how its goals become requests, and outcomes and progress its messages."""
 
-    :cvar name: name of the action.
-    :cvar action: its type.
-    """
-
-    name = ''
-    action: type
-
-    @abstractmethod
-    def request(self, goal: Message) -> TrajectoryRequest:
-        """Return the trajectory request of a goal; raises GoalRefusedError."""
-
-    @abstractmethod
-    def result(self, outcome: TrajectoryOutcome) -> Message:
-        """Return the result of a goal."""
-
-    @abstractmethod
-    def feedback(self, playback: Playback, first: bool) -> Message | None:
-        """Return the first or a further feedback for a goal; None for nothing to say."""
+    name: str
+    kind: type
+    request: Callable[[Message], TrajectoryRequest]  # raises GoalRefusedError
+    result: Callable[[TrajectoryOutcome], Message]
+    feedback: Callable[[Playback, bool], Message | None]  # the first, or a further one if any
 
 
-class FollowJointTrajectoryGoals(ActionGoals):
-    """Goals of ``follow_joint_trajectory``, as a joint_trajectory_controller takes them."""
-
-    name = 'follow_joint_trajectory'
-    action = FollowJointTrajectory
-
-    def request(self, goal: Message) -> TrajectoryRequest:
-        """Return the trajectory request of a goal."""
-        several = goal.multi_dof_trajectory.points or goal.multi_dof_trajectory.joint_names
-        if several or goal.component_path_tolerance or goal.component_goal_tolerance:
-            raise GoalRefusedError(
-                TrajectoryEnd.INVALID, 'multi_dof_trajectory and its tolerances have to be empty'
-            )
-        trajectory = _trajectory(goal.trajectory)
-        names, late = trajectory.joint_names, goal.goal_time_tolerance
-        goal_time = late.sec + 1e-9 * late.nanosec
-        if goal_time < 0.0:
-            raise GoalRefusedError(
-                TrajectoryEnd.INVALID, f'goal_time_tolerance: {goal_time:g} s; 0 or more is right'
-            )
-        path, path_velocity = tolerances_from(goal.path_tolerance, 'path_tolerance', names)
-        end, end_velocity = tolerances_from(goal.goal_tolerance, 'goal_tolerance', names)
-        tolerances = RequestedTolerances(path, end, goal_time, path_velocity, end_velocity)
-        return TrajectoryRequest(goal, trajectory, tolerances)
-
-    def result(self, outcome: TrajectoryOutcome) -> Message:
-        """Return the result of a goal."""
-        return FollowJointTrajectory.Result(
-            error_code=CONTROL_CODES[outcome.end], error_string=outcome.reason
+def follow_request(goal: FollowJointTrajectory.Goal) -> TrajectoryRequest:
+    """Return the request of a goal, as for joint_trajectory_controller; or GoalRefusedError."""
+    several = goal.multi_dof_trajectory.points or goal.multi_dof_trajectory.joint_names
+    if several or goal.component_path_tolerance or goal.component_goal_tolerance:
+        raise GoalRefusedError(
+            TrajectoryEnd.INVALID, 'multi_dof_trajectory and its tolerances have to be empty'
         )
+    trajectory = _trajectory(goal.trajectory)
+    names, late = trajectory.joint_names, goal.goal_time_tolerance
+    goal_time = late.sec + 1e-9 * late.nanosec
+    if goal_time < 0.0:
+        raise GoalRefusedError(
+            TrajectoryEnd.INVALID, f'goal_time_tolerance: {goal_time:g} s; 0 or more is right'
+        )
+    path, path_velocity = tolerances_from(goal.path_tolerance, 'path_tolerance', names)
+    end, end_velocity = tolerances_from(goal.goal_tolerance, 'goal_tolerance', names)
+    tolerances = RequestedTolerances(path, end, goal_time, path_velocity, end_velocity)
+    return TrajectoryRequest(goal, trajectory, tolerances)
 
-    def feedback(self, playback: Playback, first: bool) -> Message | None:
-        """Return where trajectory and arm are; None when there is no news."""
-        return playback.feedback()
+
+def _follow_result(outcome: TrajectoryOutcome) -> FollowJointTrajectory.Result:
+    return FollowJointTrajectory.Result(
+        error_code=CONTROL_CODES[outcome.end], error_string=outcome.reason
+    )
 
 
-class ExecuteTrajectoryGoals(ActionGoals):
-    """Goals of ``execute_trajectory``, as MoveIt's move_group takes them."""
+def _execute_request(goal: ExecuteTrajectory.Goal) -> TrajectoryRequest:
+    """Return the request of a goal as move_group takes it; its controllers are ignored."""
+    several = goal.trajectory.multi_dof_joint_trajectory
+    if several.points or several.joint_names:
+        raise GoalRefusedError(TrajectoryEnd.INVALID, 'multi_dof_joint_trajectory has to be empty')
+    message = goal.trajectory.joint_trajectory
+    trajectory = _trajectory(message)
+    return TrajectoryRequest(FollowJointTrajectory.Goal(trajectory=message), trajectory)
 
-    name = 'execute_trajectory'
-    action = ExecuteTrajectory
 
-    def request(self, goal: Message) -> TrajectoryRequest:
-        """Return the trajectory request of a goal; ``controller_names`` are ignored (one arm)."""
-        several = goal.trajectory.multi_dof_joint_trajectory
-        if several.points or several.joint_names:
-            raise GoalRefusedError(
-                TrajectoryEnd.INVALID, 'multi_dof_joint_trajectory has to be empty'
-            )
-        message = goal.trajectory.joint_trajectory
-        trajectory = _trajectory(message)
-        return TrajectoryRequest(FollowJointTrajectory.Goal(trajectory=message), trajectory)
+def _execute_result(outcome: TrajectoryOutcome) -> ExecuteTrajectory.Result:
+    result = ExecuteTrajectory.Result()
+    write_code(result.error_code, MOVEIT_CODES[outcome.end], outcome.reason)
+    return result
 
-    def result(self, outcome: TrajectoryOutcome) -> Message:
-        """Return the result of a goal."""
-        result = ExecuteTrajectory.Result()
-        result.error_code.val = MOVEIT_CODES[outcome.end]
-        if hasattr(result.error_code, 'message'):  # not on Humble
-            result.error_code.message, result.error_code.source = outcome.reason, 'ik_service'
-        return result
 
-    def feedback(self, playback: Playback, first: bool) -> Message | None:
-        """Return the state MONITOR at the start, and IDLE at the end; None in between."""
-        if playback.outcome is not None:
-            return ExecuteTrajectory.Feedback(state='IDLE')
-        return ExecuteTrajectory.Feedback(state='MONITOR') if first else None
+def _execute_feedback(playback: Playback, first: bool) -> ExecuteTrajectory.Feedback | None:
+    """Return the state MONITOR at the start, and IDLE at the end; None in between."""
+    if playback.outcome is not None:
+        return ExecuteTrajectory.Feedback(state='IDLE')
+    return ExecuteTrajectory.Feedback(state='MONITOR') if first else None
 
 
 def _trajectory(message: Message) -> JointTrajectory:
@@ -147,32 +115,19 @@ def _trajectory(message: Message) -> JointTrajectory:
 
 
 @dataclass(eq=False)
-class AcceptedGoal:
-    """
-    Accepted goal of an action.
+class _Goal:
+    """Accepted goal of an action."""
 
-    :ivar kind: which action it is of.
-    :ivar server: the server of the action.
-    :ivar handle: the server's handle.
-    :ivar playback: its trajectory; None before it begins, and when it was canceled before.
-    :ivar begun: whether all is done that its begin asks for.
-    :ivar canceled: whether its client has canceled it.
-    :ivar preempted: reason of its stop, for its client; empty for none.
-    :ivar ended_at: when its trajectory has ended, on the monotonic clock [s]; None before.
-    :ivar lock: held while it is processed.
-    :ivar finished: whether its result is sent.
-    """
-
-    kind: ActionGoals
+    action: _Action
     server: DeferredActionServer
     handle: ServerGoalHandle
-    playback: Playback | None = None
-    begun: bool = False
-    canceled: bool = False
-    preempted: str = ''
-    ended_at: float | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    finished: bool = False
+    playback: Playback | None = None  # None before it begins, and when it was canceled before
+    begun: bool = False  # whether all is done that its begin asks for
+    canceled: bool = False  # whether its client has canceled it
+    preempted: str = ''  # reason of its stop, for its client; empty for none
+    ended_at: float | None = None  # when its trajectory has ended, on the monotonic clock [s]
+    lock: threading.Lock = field(default_factory=threading.Lock)  # held while it is processed
+    finished: bool = False  # whether its result is sent
     _reported: bool = False
 
     def cancel(self) -> bool:
@@ -194,7 +149,7 @@ class AcceptedGoal:
         """Send feedback, if there is news."""
         if self.playback is None:
             return
-        feedback = self.kind.feedback(self.playback, not self._reported)
+        feedback = self.action.feedback(self.playback, not self._reported)
         if feedback is not None:
             self._reported = True
             self.handle.publish_feedback(feedback)
@@ -223,13 +178,13 @@ class TrajectoryActions(Capability):
         self._action = controller_action(node, parameters[TRAJECTORY_ACTION])
         self._on_error, self._ticks = parts.on_error, parts.ticks
         self._note_goal = parts.note_goal
-        self._goals: list[AcceptedGoal] = []
+        self._goals: list[_Goal] = []
         self._lock, self._beginning = threading.Lock(), threading.Lock()
         self._ending, self._attended_at = False, 0.0
         self._counts = {'succeeded': 0, 'canceled': 0, 'refused or aborted': 0}
         self._last = 'none'
         self._delays = FaultLogger(self._log.warning)
-        own = [node.resolve_service_name(kind.name) for kind in _KINDS]
+        own = [node.resolve_service_name(action.name) for action in _ACTIONS]
         if self._action in own:
             raise OptionError(
                 TRAJECTORY_ACTION.name, f'{self._action} is the action of this node itself'
@@ -244,8 +199,8 @@ class TrajectoryActions(Capability):
             self._client = ThreadSafeActionClient(
                 node, FollowJointTrajectory, self._action, group, self._note_goal
             )
-        for kind in _KINDS:
-            self._serve(kind)
+        for action in _ACTIONS:
+            self._serve(action)
 
     def end(self) -> None:
         """Let the arm come to rest on its trajectories, and abort the goals."""
@@ -266,7 +221,7 @@ class TrajectoryActions(Capability):
         """Return names and values for the diagnostics."""
         goals = tuple(self._goals)
         return {
-            'trajectory on its way': ', '.join(goal.kind.name for goal in goals) or 'none',
+            'trajectory on its way': ', '.join(goal.action.name for goal in goals) or 'none',
             'last trajectory': self._last,
             **{f'trajectories {what}': str(count) for what, count in self._counts.items()},
             'trajectories are played by': self._action or 'this node',
@@ -278,28 +233,28 @@ class TrajectoryActions(Capability):
             self._attended_at = now
             self._news.trigger()
 
-    def _serve(self, kind: ActionGoals) -> None:
+    def _serve(self, action: _Action) -> None:
         server: DeferredActionServer
 
         def on_goal(handle: ServerGoalHandle) -> None:
             try:
-                goal = self._noted(kind, server, handle)
+                goal = self._noted(action, server, handle)
                 if goal is not None:
                     self._begin(goal)
             except Exception as error:  # the node goes on
                 self._on_error(error)
 
         def on_cancel(handle: ServerGoalHandle) -> bool:
-            goal = self._noted(kind, server, handle)
+            goal = self._noted(action, server, handle)
             return goal is not None and goal.cancel()
 
         server = DeferredActionServer(
-            self._node, kind.action, kind.name, on_goal, on_cancel, self.group
+            self._node, action.kind, action.name, on_goal, on_cancel, self.group
         )
 
     def _noted(
-        self, kind: ActionGoals, server: DeferredActionServer, handle: ServerGoalHandle
-    ) -> AcceptedGoal | None:
+        self, action: _Action, server: DeferredActionServer, handle: ServerGoalHandle
+    ) -> _Goal | None:
         """Return the goal of a handle, which is new or known already; None after its end."""
         with self._lock:
             for goal in self._goals:
@@ -307,12 +262,12 @@ class TrajectoryActions(Capability):
                     return goal
             if not handle.is_active:
                 return None
-            goal = AcceptedGoal(kind, server, handle)
+            goal = _Goal(action, server, handle)
             self._goals.append(goal)
             self._ticks.add(self._tick)
             return goal
 
-    def _begin(self, goal: AcceptedGoal) -> None:
+    def _begin(self, goal: _Goal) -> None:
         """Begin with a goal, or refuse it."""
         try:
             with self._beginning:  # a goal that comes at the same time replaces it, or is replaced
@@ -344,14 +299,14 @@ class TrajectoryActions(Capability):
         """
         goal = ExecuteTrajectory.Goal()
         goal.trajectory.joint_trajectory = message
-        request = ExecuteTrajectoryGoals().request(goal)
+        request = _execute_request(goal)
         with self._beginning:
             return self._begun(request, 'a planned motion', on_end, False)
 
-    def _playback(self, goal: AcceptedGoal) -> Playback:
-        request = goal.kind.request(goal.handle.request)
+    def _playback(self, goal: _Goal) -> Playback:
+        request = goal.action.request(goal.handle.request)
         return self._begun(
-            request, goal.kind.name, self._news.trigger, self._parameters[REPLACE_GOALS]
+            request, goal.action.name, self._news.trigger, self._parameters[REPLACE_GOALS]
         )
 
     def _begun(
@@ -398,7 +353,7 @@ class TrajectoryActions(Capability):
             except Exception as error:  # the goals of others go on
                 self._on_error(error)
 
-    def _attend(self, goal: AcceptedGoal, now: float) -> None:
+    def _attend(self, goal: _Goal, now: float) -> None:
         if not goal.begun or not goal.lock.acquire(blocking=False):
             return  # it begins, or is being processed
         try:
@@ -414,7 +369,7 @@ class TrajectoryActions(Capability):
         finally:
             goal.lock.release()
 
-    def _outcome(self, goal: AcceptedGoal, now: float) -> TrajectoryOutcome | None:
+    def _outcome(self, goal: _Goal, now: float) -> TrajectoryOutcome | None:
         """Do the due work of a goal; return its outcome, None before its end."""
         playback = goal.playback
         if playback is None:
@@ -432,10 +387,10 @@ class TrajectoryActions(Capability):
         if followers is not None and playback.following not in tuple(followers):
             playback.replace_arm(followers)
 
-    def _finish(self, goal: AcceptedGoal, outcome: TrajectoryOutcome) -> None:
+    def _finish(self, goal: _Goal, outcome: TrajectoryOutcome) -> None:
         """Send the result of a goal."""
         handle, end = goal.handle, outcome.end
-        text = f'{goal.kind.name}: {outcome.reason}'
+        text = f'{goal.action.name}: {outcome.reason}'
         if end is TrajectoryEnd.REACHED:
             finish, what = handle.succeed, 'succeeded'
         elif end is TrajectoryEnd.CANCELED and handle.is_cancel_requested:
@@ -449,14 +404,29 @@ class TrajectoryActions(Capability):
         else:
             self._log.info(text)
         goal.finished = True
-        goal.server.finish(handle, finish, goal.kind.result(outcome))
+        goal.server.finish(handle, finish, goal.action.result(outcome))
         with self._lock:
             self._goals.remove(goal)
             if not self._goals:
                 self._ticks.discard(self._tick)
 
 
-_KINDS = (FollowJointTrajectoryGoals(), ExecuteTrajectoryGoals())
+_ACTIONS = (
+    _Action(
+        'follow_joint_trajectory',
+        FollowJointTrajectory,
+        follow_request,
+        _follow_result,
+        lambda playback, first: playback.feedback(),
+    ),
+    _Action(
+        'execute_trajectory',
+        ExecuteTrajectory,
+        _execute_request,
+        _execute_result,
+        _execute_feedback,
+    ),
+)
 _ENDS = 'the node ends'
 
 

@@ -8,7 +8,6 @@ import math
 
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
-from moveit_msgs.msg import MoveItErrorCodes
 import numpy as np
 from trajectory_msgs.msg import JointTrajectory as JointTrajectoryMessage
 from trajectory_msgs.msg import JointTrajectoryPoint
@@ -17,6 +16,7 @@ from ik_service.common.quoting import listed, quote
 from ik_service.exceptions import IkServiceError, TrajectoryError
 from ik_service.motion.playback import TrajectoryEnd, TrajectoryOutcome
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
+from ik_service.ros.common.errors import ErrorCode
 
 _RESULT = FollowJointTrajectory.Result
 CONTROL_CODES = {
@@ -46,16 +46,16 @@ _OF_CONTROL_CODES = {
 }
 
 MOVEIT_CODES = {
-    TrajectoryEnd.REACHED: MoveItErrorCodes.SUCCESS,
-    TrajectoryEnd.CANCELED: MoveItErrorCodes.PREEMPTED,
-    TrajectoryEnd.INVALID: MoveItErrorCodes.INVALID_MOTION_PLAN,
-    TrajectoryEnd.INVALID_JOINTS: MoveItErrorCodes.INVALID_MOTION_PLAN,
-    TrajectoryEnd.OLD_STAMP: MoveItErrorCodes.INVALID_MOTION_PLAN,
-    TrajectoryEnd.OFF_PATH: MoveItErrorCodes.CONTROL_FAILED,
-    TrajectoryEnd.OFF_GOAL: MoveItErrorCodes.CONTROL_FAILED,
-    TrajectoryEnd.REFUSED: MoveItErrorCodes.CONTROL_FAILED,
-    TrajectoryEnd.STOPPED: MoveItErrorCodes.CONTROL_FAILED,
-    TrajectoryEnd.PREEMPTED: MoveItErrorCodes.PREEMPTED,
+    TrajectoryEnd.REACHED: ErrorCode.SUCCESS,
+    TrajectoryEnd.CANCELED: ErrorCode.PREEMPTED,
+    TrajectoryEnd.INVALID: ErrorCode.INVALID_MOTION_PLAN,
+    TrajectoryEnd.INVALID_JOINTS: ErrorCode.INVALID_MOTION_PLAN,
+    TrajectoryEnd.OLD_STAMP: ErrorCode.INVALID_MOTION_PLAN,
+    TrajectoryEnd.OFF_PATH: ErrorCode.CONTROL_FAILED,
+    TrajectoryEnd.OFF_GOAL: ErrorCode.CONTROL_FAILED,
+    TrajectoryEnd.REFUSED: ErrorCode.CONTROL_FAILED,
+    TrajectoryEnd.STOPPED: ErrorCode.CONTROL_FAILED,
+    TrajectoryEnd.PREEMPTED: ErrorCode.PREEMPTED,
 }
 """Codes of moveit_msgs/MoveItErrorCodes."""
 

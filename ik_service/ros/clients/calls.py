@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import array
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import partial
 import math
 import re
 import threading
 import time
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from geometry_msgs.msg import Pose
 from moveit_msgs.srv import GetCartesianPath, GetPositionIK
@@ -44,64 +45,42 @@ class BlockAnswers(NamedTuple):
     postures: np.ndarray
 
 
-class Calls(Protocol):
+class Calls(ABC):
     """
-    Calls of a service.
-
-    :ivar client: the client of the service.
-    :ivar lock: held while a request is made and sent, as the next one is made of the same parts.
-    :ivar in_flight: largest number of calls in flight.
-    :ivar most: poses of a call, at most.
-    :ivar stall: time without an answer that is longer than servers work on their calls [s].
-    :ivar renewed: when the client was last replaced [s]; calls sent before get no response.
-    :ivar stuck: whether the client is to be replaced.
-    """
-
-    client: Client
-    lock: threading.Lock
-    in_flight: int
-    most: int
-    stall: float
-    renewed: float
-    stuck: bool
-
-    def renew(self) -> None:
-        """Replace a client that is stuck; to be called in the thread that spins the node."""
-        ...
-
-    def request(self, question: Question, frame: str, rows: np.ndarray) -> object:
-        """Return a request for rows (k,) of a question, valid until the next one is made."""
-        ...
-
-    def read(self, rows: np.ndarray, response: object) -> BlockAnswers:
-        """Return the answers of a response to the question about rows (k,)."""
-        ...
-
-
-class _RenewedClient:
-    """
-    Client of a service that is replaced when it is stuck.
+    Calls of a service, by a client that is replaced when it is stuck.
 
     Where one of two servers was killed, requests of large messages may no longer reach the other
     one, not even after the first is known to be gone: so with Fast DDS 2.14. Those of a new client
     do.
+
+    :param node: node of the client.
+    :param service: full name of the service.
+    :cvar kind: type of the service.
+    :cvar qos: its quality of service.
+    :cvar in_flight: largest number of calls in flight.
+    :cvar most: poses of a call, at most.
+    :cvar stall: time without an answer that is longer than servers work on their calls [s].
+    :ivar client: the client of the service.
+    :ivar lock: held while a request is made and sent, as the next one is made of the same parts.
+    :ivar renewed: when the client was last replaced [s]; calls sent before get no response.
+    :ivar stuck: whether the client is to be replaced.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        type_: type[GetCartesianPath] | type[GetPositionIK],
-        service: str,
-        qos: QoSProfile,
-    ) -> None:
-        self._create = lambda: node.create_client(type_, service, qos_profile=qos)
+    kind: type[GetCartesianPath] | type[GetPositionIK]
+    qos: QoSProfile
+    in_flight: int
+    most: int
+    stall: float
+
+    def __init__(self, node: Node, service: str) -> None:
+        self._create = partial(node.create_client, self.kind, service, qos_profile=self.qos)
         self._destroy = node.destroy_client
         self.client: Client = self._create()
         self.lock = threading.Lock()
         self.renewed, self.stuck = -math.inf, False
 
     def renew(self) -> None:
-        """Replace the client; see :class:`Calls`."""
+        """Replace a client that is stuck; to be called in the thread that spins the node."""
         if not self.stuck:
             return
         with self.lock:
@@ -109,21 +88,25 @@ class _RenewedClient:
             self.client = self._create()
             self.renewed, self.stuck = time.monotonic(), False
 
+    @abstractmethod
+    def request(self, question: Question, frame: str, rows: np.ndarray) -> object:
+        """Return a request for rows (k,) of a question, valid until the next one is made."""
 
-class BatchCalls(_RenewedClient):
-    """
-    Calls of ``compute_ik_batch``.
+    @abstractmethod
+    def read(self, rows: np.ndarray, response: Any) -> BlockAnswers:  # noqa: ANN401 - of either
+        """Return the answers of a response to the question about rows (k,)."""
 
-    :param node: node of the client.
-    :param service: full name of the service.
-    """
 
+class BatchCalls(Calls):
+    """Calls of ``compute_ik_batch``."""
+
+    kind, qos = GetCartesianPath, BATCH_QOS
     in_flight = 2  # one is solved while the other is converted
     most = 300  # the node converts a call at a stretch, for which all others wait
     stall = 5.0  # the node begins no pose of a call after 2 s
 
     def __init__(self, node: Node, service: str) -> None:
-        super().__init__(node, GetCartesianPath, service, BATCH_QOS)
+        super().__init__(node, service)
         self._poses: list[Pose] = []  # made once: that takes ten times as long as filling them
 
     def request(self, question: Question, frame: str, rows: np.ndarray) -> object:
@@ -137,16 +120,9 @@ class BatchCalls(_RenewedClient):
         while len(self._poses) < len(rows):
             self._poses.append(Pose())
         request.waypoints = self._poses[: len(rows)]
-        for pose, (px, py, pz, x, y, z, w) in zip(
-            request.waypoints, question.poses[rows].tolist(), strict=True
-        ):
-            position, orientation = pose.position, pose.orientation
-            position.x, position.y, position.z = px, py, pz
-            orientation.x, orientation.y, orientation.z, orientation.w = x, y, z, w
-        if question.seeds is not None:
-            joints = request.start_state.joint_state
-            joints.name = list(question.seed_joints)
-            joints.position = array.array('d', question.seed(rows).tobytes())
+        for pose, numbers in zip(request.waypoints, question.poses[rows].tolist(), strict=True):
+            _fill(pose, *numbers)
+        question.write_seeds(request.start_state.joint_state, rows)
         return request
 
     def read(self, rows: np.ndarray, response: GetCartesianPath.Response) -> BlockAnswers:
@@ -173,20 +149,13 @@ class BatchCalls(_RenewedClient):
         return BlockAnswers(rows, codes, messages, names, postures)
 
 
-class SingleCalls(_RenewedClient):
-    """
-    Calls of ``compute_ik``, several in flight at once.
+class SingleCalls(Calls):
+    """Calls of ``compute_ik``, several in flight at once."""
 
-    :param node: node of the client.
-    :param service: full name of the service.
-    """
-
+    kind, qos = GetPositionIK, SERVICE_QOS
     in_flight = 8  # servers with the default quality of service lose requests beyond 10
     most = 1
     stall = math.inf  # a single pose may take as long as the server's solver may
-
-    def __init__(self, node: Node, service: str) -> None:
-        super().__init__(node, GetPositionIK, service, SERVICE_QOS)
 
     def request(self, question: Question, frame: str, rows: np.ndarray) -> object:
         """Return a request; see :class:`Calls`."""
@@ -195,15 +164,8 @@ class SingleCalls(_RenewedClient):
         asked.group_name, asked.ik_link_name = question.group, question.link
         asked.avoid_collisions = question.avoid_collisions
         asked.pose_stamped.header.frame_id = frame
-        pose = asked.pose_stamped.pose
-        position, orientation = pose.position, pose.orientation
-        px, py, pz, x, y, z, w = question.poses[rows[0]].tolist()
-        position.x, position.y, position.z = px, py, pz
-        orientation.x, orientation.y, orientation.z, orientation.w = x, y, z, w
-        if question.seeds is not None:
-            joints = asked.robot_state.joint_state
-            joints.name = list(question.seed_joints)
-            joints.position = array.array('d', question.seed(rows).tobytes())
+        _fill(asked.pose_stamped.pose, *question.poses[rows[0]].tolist())
+        question.write_seeds(asked.robot_state.joint_state, rows)
         return request
 
     def read(self, rows: np.ndarray, response: GetPositionIK.Response) -> BlockAnswers:
@@ -214,6 +176,14 @@ class SingleCalls(_RenewedClient):
         return BlockAnswers(
             rows, np.array([ErrorCode.SUCCESS]), [''], joints.name, np.array([joints.position])
         )
+
+
+def _fill(
+    pose: Pose, px: float, py: float, pz: float, x: float, y: float, z: float, w: float
+) -> None:
+    position, orientation = pose.position, pose.orientation
+    position.x, position.y, position.z = px, py, pz
+    orientation.x, orientation.y, orientation.z, orientation.w = x, y, z, w
 
 
 def _named(message: str, rows: np.ndarray) -> str:

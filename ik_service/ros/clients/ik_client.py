@@ -108,15 +108,7 @@ class IkClient:
         :raises ArgumentError: poses, seeds or the timeout are invalid.
         :raises IkClientError: the client is closed.
         """
-        question = Question.of(
-            poses,
-            frame,
-            seeds,
-            seed_joints,
-            group=group,
-            link=link,
-            avoid_collisions=avoid_collisions,
-        )
+        question = Question.of(poses, frame, seeds, seed_joints, group, link, avoid_collisions)
         return self._begin(question, timeout, (self._batches, self._singles))
 
     def pipelined(
@@ -134,25 +126,8 @@ class IkClient:
         Have poses solved by ``compute_ik``, several calls in flight at once, from any server.
 
         Arguments, answers and errors are those of :meth:`solve`.
-
-        :param poses: as there.
-        :param seeds: likewise.
-        :param seed_joints: likewise.
-        :param group: likewise.
-        :param link: likewise.
-        :param frame: likewise.
-        :param timeout: likewise.
-        :param avoid_collisions: likewise.
         """
-        question = Question.of(
-            poses,
-            frame,
-            seeds,
-            seed_joints,
-            group=group,
-            link=link,
-            avoid_collisions=avoid_collisions,
-        )
+        question = Question.of(poses, frame, seeds, seed_joints, group, link, avoid_collisions)
         return self._begin(question, timeout, (self._singles,))
 
     def close(self) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 from numpy.typing import ArrayLike
+from sensor_msgs.msg import JointState
 
 from ik_service.common.arguments import real_array
 from ik_service.common.quaternions import quaternions_xyzw_from_rotations
@@ -69,22 +71,21 @@ class Question:
         frame: str,
         seeds: ArrayLike | None,
         seed_joints: Sequence[str],
-        **others: object,
+        group: str = '',
+        link: str = '',
+        avoid_collisions: bool = False,
     ) -> Question:
         """
         Return the request for the solutions of a batch.
 
         :param frame: frame of matrices, and of messages that name none.
-        :param seeds: as the attribute.
-        :param seed_joints: likewise.
-        :param others: the other attributes.
+        :param seeds: as the attribute; so are the other arguments.
         :raises ArgumentError: poses or seeds are of another shape, or a matrix is not rigid; names
             the row. Or a name is no text. NaN is no error here: the server gives its own response
             to NaN.
         """
-        for name, value in (('frame', frame), *others.items()):
-            if name != 'avoid_collisions':
-                _check_text(value, name)
+        for name, value in (('frame', frame), ('group', group), ('link', link)):
+            _check_text(value, name)
         if isinstance(poses, (list, tuple)) and all(isinstance(p, PoseStamped) for p in poses):
             rows, frames = _from_messages(poses), [p.header.frame_id or frame for p in poses]
         else:
@@ -93,12 +94,15 @@ class Question:
         blocks = _blocks(frames)
         for name, numbers in blocks:
             _check_text(name, f'the frame of poses[{numbers[0]}]')
-        return cls(rows, blocks, *_seeds(seeds, seed_joints, len(rows)), **others)  # type: ignore[arg-type]
+        given = _seeds(seeds, seed_joints, len(rows))
+        return cls(rows, blocks, *given, group, link, avoid_collisions)
 
-    def seed(self, rows: np.ndarray) -> np.ndarray:
-        """Return the seeds of some poses (k,), one after the other, or the one for all."""
-        assert self.seeds is not None
-        return self.seeds if self.seeds.ndim == 1 else self.seeds[rows].ravel()
+    def write_seeds(self, joints: JointState, rows: np.ndarray) -> None:
+        """Write the seeds of some poses (k,), if any, one after the other, or the one for all."""
+        if self.seeds is not None:
+            chosen = self.seeds if self.seeds.ndim == 1 else self.seeds[rows]
+            joints.name = list(self.seed_joints)
+            joints.position = array.array('d', chosen.tobytes())
 
 
 def _check_text(value: object, argument: str) -> None:

@@ -24,18 +24,13 @@ from ik_service.motion.servo.commands import SPEED_UNITS
 from ik_service.robot import Robot
 from ik_service.ros.common.publishers import UNKNOWN
 from ik_service.ros.common.runtime import ros, spinning_node
-from ik_service.ros.motion.parameters import (
-    COMMAND_IN_TYPE,
-    SCALE_JOINT,
-    SCALE_LINEAR,
-    SCALE_ROTATIONAL,
-)
+from ik_service.ros.motion.parameters import SERVO_NAMES
 
 _NAME = 'ik_teleop'
 
 _GROUP = 'manipulator'  # a name of the default group, unless the node has other ``group_names``
 
-_UNITS = (COMMAND_IN_TYPE, SCALE_LINEAR, SCALE_ROTATIONAL, SCALE_JOINT)
+_UNITS = [SERVO_NAMES[field] for field in ('unitless', 'linear', 'rotational', 'joint')]
 
 _SILENT = 1.0  # time after which the last status tells nothing any more [s]
 _PATIENCE = 3.0  # time that discovery takes, at most [s]
@@ -127,7 +122,7 @@ class TeleopClient:
                 self._node.create_client(GetParameters, f'{name}/get_parameters') for name in names
             ]
         for client in [client for client in self._listeners if client.service_is_ready()]:
-            asked = GetParameters.Request(names=[spec.name for spec in _UNITS])
+            asked = GetParameters.Request(names=_UNITS)
             client.call_async(asked).add_done_callback(self._on_parameters)
             self._listeners.remove(client)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from rclpy.exceptions import InvalidServiceNameException
 from rclpy.expand_topic_name import expand_topic_name
@@ -151,94 +151,69 @@ _FOLLOWER: dict[str, ParameterSpec] = {
 FOLLOWER_PARAMETERS = after_fields(FollowerSettings, _FOLLOWER)
 
 
-SCALE_LINEAR = ParameterSpec(
-    'scale.linear',
-    ServoSettings.linear,
-    'Speed of the tip for a unitless 1 in delta_twist_cmds, and towards pose_target_cmds [m/s]',
-    (1e-4, 10.0),
-)
-SCALE_ROTATIONAL = ParameterSpec(
-    'scale.rotational',
-    ServoSettings.rotational,
-    'Rotation of the tip for a unitless 1 in delta_twist_cmds, and towards pose_target_cmds '
-    '[rad/s]',
-    (1e-4, 100.0),
-)
-SCALE_JOINT = ParameterSpec(
-    'scale.joint',
-    ServoSettings.joint,
-    'Speed of a joint for a unitless 1 in delta_joint_cmds [rad/s or m/s]',
-    (1e-4, 100.0),
-)
-COMMAND_IN_TYPE = ParameterSpec(
-    'command_in_type',
-    UNITLESS,
-    'What delta_twist_cmds and delta_joint_cmds hold: unitless (-1 to 1, times scale) or '
-    'speed_units (m/s and rad/s)',
-    choices=INPUT_TYPES,
-)
-COMMAND_TIMEOUT = ParameterSpec(
-    'incoming_command_timeout',
-    ServoSettings.timeout,
-    'Age at which a command of servoing no longer counts, so that silence stops the arm [s]',
-    (0.01, 10.0),
-)
-JOINT_LIMIT_MARGINS = ParameterSpec(
-    'joint_limit_margins',
-    list(ServoSettings.margins),
-    'Distance to the joint limits at which servoing stops joints [rad or m]: one number, or one '
-    'for each joint',
-    read_only=True,
-)
-LOWER_THRESHOLD = ParameterSpec(
-    'lower_singularity_threshold',
-    ServoSettings.lower_threshold,
-    'Condition number of the Jacobian from which servoing towards a singularity slows down',
-    (1.0, 1e6),
-    read_only=True,
-)
-HARD_STOP = ParameterSpec(
-    'hard_stop_singularity_threshold',
-    ServoSettings.hard_stop,
-    'Condition number of the Jacobian at which servoing towards a singularity has come to rest',
-    (1.0, 1e6),
-    read_only=True,
-)
-
-SERVO_PARAMETERS = (
-    SCALE_LINEAR,
-    SCALE_ROTATIONAL,
-    SCALE_JOINT,
-    COMMAND_IN_TYPE,
-    COMMAND_TIMEOUT,
-    JOINT_LIMIT_MARGINS,
-    LOWER_THRESHOLD,
-    HARD_STOP,
-)
-
-_NAMES = {
-    'linear': SCALE_LINEAR.name,
-    'rotational': SCALE_ROTATIONAL.name,
-    'joint': SCALE_JOINT.name,
-    'timeout': COMMAND_TIMEOUT.name,
+_SERVO: dict[str, ParameterSpec] = {
+    'linear': of_field(
+        'Speed of the tip for a unitless 1 in delta_twist_cmds, and towards pose_target_cmds '
+        '[m/s]',
+        (1e-4, 10.0),
+        name='scale.linear',
+    ),
+    'rotational': of_field(
+        'Rotation of the tip for a unitless 1 in delta_twist_cmds, and towards pose_target_cmds '
+        '[rad/s]',
+        (1e-4, 100.0),
+        name='scale.rotational',
+    ),
+    'joint': of_field(
+        'Speed of a joint for a unitless 1 in delta_joint_cmds [rad/s or m/s]',
+        (1e-4, 100.0),
+        name='scale.joint',
+    ),
+    'unitless': of_field(
+        'What delta_twist_cmds and delta_joint_cmds hold: unitless (-1 to 1, times scale) or '
+        'speed_units (m/s and rad/s)',
+        name='command_in_type',
+        default=UNITLESS,
+        choices=INPUT_TYPES,
+    ),
+    'timeout': of_field(
+        'Age at which a command of servoing no longer counts, so that silence stops the arm [s]',
+        (0.01, 10.0),
+        name='incoming_command_timeout',
+    ),
+    'margins': of_field(
+        'Distance to the joint limits at which servoing stops joints [rad or m]: one number, or '
+        'one for each joint',
+        name='joint_limit_margins',
+        read_only=True,
+    ),
+    'lower_threshold': of_field(
+        'Condition number of the Jacobian from which servoing towards a singularity slows down',
+        (1.0, 1e6),
+        name='lower_singularity_threshold',
+        read_only=True,
+    ),
+    'hard_stop': of_field(
+        'Condition number of the Jacobian at which servoing towards a singularity has come to '
+        'rest',
+        (1.0, 1e6),
+        name='hard_stop_singularity_threshold',
+        read_only=True,
+    ),
 }
+
+SERVO_PARAMETERS = after_fields(ServoSettings, _SERVO)
+SERVO_NAMES = {spec.field: spec.name for spec in SERVO_PARAMETERS}  # of parameters, by field
 
 
 def servo_settings(parameters: Parameters) -> ServoSettings:
     """Return the settings of the parameters; raises OptionError, naming one that cannot be."""
+    given: dict[str, Any] = {spec.field: parameters[spec] for spec in SERVO_PARAMETERS}
+    given |= {'unitless': given['unitless'] == UNITLESS, 'margins': tuple(given['margins'])}
     try:
-        return ServoSettings(
-            linear=parameters[SCALE_LINEAR],
-            rotational=parameters[SCALE_ROTATIONAL],
-            joint=parameters[SCALE_JOINT],
-            timeout=parameters[COMMAND_TIMEOUT],
-            unitless=parameters[COMMAND_IN_TYPE] == UNITLESS,
-            margins=tuple(parameters[JOINT_LIMIT_MARGINS]),
-            lower_threshold=parameters[LOWER_THRESHOLD],
-            hard_stop=parameters[HARD_STOP],
-        )
+        return ServoSettings(**given)
     except OptionError as error:
-        raise OptionError(_NAMES.get(error.option, error.option), error.reason) from error
+        raise OptionError(SERVO_NAMES.get(error.option, error.option), error.reason) from error
 
 
 def check_servo(parameters: Parameters, arm: Arm) -> None:

@@ -18,23 +18,15 @@ from ik_service.ros.requests.service_handler import RequestStatistics, SolveReco
 from ik_service.ros.scene.collision_world import CollisionWorld
 
 _SHOWN_REMARKS = 3  # the log has them all
-_LEVELS = {
-    FollowerState.UNREACHABLE: DiagnosticStatus.WARN,
-    FollowerState.LAGGING: DiagnosticStatus.WARN,
-    FollowerState.CATCHING_UP: DiagnosticStatus.WARN,
-    FollowerState.RECONFIGURING: DiagnosticStatus.WARN,
-    FollowerState.NO_STATE: DiagnosticStatus.WARN,
-    FollowerState.TARGET_TIMED_OUT: DiagnosticStatus.WARN,
-    FollowerState.AWAITING_REST: DiagnosticStatus.WARN,
-    FollowerState.AWAITING_CONTROLLER: DiagnosticStatus.WARN,
-    FollowerState.ARM_MOVES: DiagnosticStatus.WARN,
-    FollowerState.STATE_STALE: DiagnosticStatus.ERROR,
-    FollowerState.STATE_IMPLAUSIBLE: DiagnosticStatus.ERROR,
-    FollowerState.TARGET_DROPPED: DiagnosticStatus.WARN,
-    FollowerState.COLLISION_AHEAD: DiagnosticStatus.WARN,
-    FollowerState.OTHER_COMMANDER: DiagnosticStatus.WARN,
-    FollowerState.DISABLED: DiagnosticStatus.WARN,
-}
+_GOOD = (
+    FollowerState.IDLE,
+    FollowerState.FOLLOWING,
+    FollowerState.REACHED,
+    FollowerState.RELEASED,
+    FollowerState.TRAJECTORY,
+    FollowerState.SERVO,
+)
+_BAD = FollowerState.STATE_STALE, FollowerState.STATE_IMPLAUSIBLE
 
 
 class DiagnosticsPublisher:
@@ -69,10 +61,8 @@ class DiagnosticsPublisher:
             named = {'following': followers.default}
             named |= {f'following {name}': each for name, each in followers.others.items()}
             for name, following in named.items():
-                state = following.follower.state
-                level = _LEVELS.get(state, DiagnosticStatus.OK)
-                values = followers.reports[following].values()
-                array.status.append(_status(name, level, state.value, values))
+                state, values = following.follower.state, followers.reports[following].values()
+                array.status.append(_status(name, _level(state), state.value, values))
         array.status.append(_status('motions', DiagnosticStatus.OK, '', self._motions()))
         array.status += [
             _status(service, DiagnosticStatus.OK, '', statistics.report())
@@ -97,6 +87,12 @@ class DiagnosticsPublisher:
         solves += [following.last_solve for following in followers or ()]
         known = [solve for solve in solves if solve is not None]
         return max(known, key=lambda solve: solve.stamp.nanoseconds, default=None)
+
+
+def _level(state: FollowerState) -> bytes:
+    if state in _BAD:
+        return DiagnosticStatus.ERROR
+    return DiagnosticStatus.OK if state in _GOOD else DiagnosticStatus.WARN
 
 
 def _description(

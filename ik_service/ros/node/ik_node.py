@@ -112,9 +112,10 @@ class IkNode(NodeWithActions):
         checks_of_arm = self._motion.commands.check, self._check_capabilities
         self._descriptions = RobotDescriptions(self, self.parameters, self._loader, checks_of_arm)
         self._threads = NodeThreads(self, shared, self._on_error)
-        self.parameters.when_changed(self._apply, self._prepare)
-        self.parameters.when_arm_changed(self._check_arm, self._descriptions.rebuild)
-        self.parameters.when_clock_changed(self._check_clock)
+        rebuild = self._descriptions.rebuild
+        self.parameters.when_changed(
+            self._apply, self._prepare, self._check_arm, rebuild, self._check_clock
+        )
         retry_dropped_responses(self)
 
     def _make_world(self, transforms: TransformSource | None) -> None:
@@ -180,7 +181,9 @@ class IkNode(NodeWithActions):
         :raises IkServiceError: the description that the parameters give makes no arm.
         """
         self._compiler.begin(self.parameters.solver.name)
-        self._subscribe()
+        self._motion.start()
+        for capability in self._capabilities:
+            capability.start()
         self._descriptions.start()
         # Not by ROS time, which stands still in a paused simulation.
         self.create_timer(1.0, self._on_second, clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -212,11 +215,6 @@ class IkNode(NodeWithActions):
                     self._followers.end()
                 self._compiler.end()
                 self._markers.switch(False)
-
-    def _subscribe(self) -> None:
-        self._motion.start()
-        for capability in self._capabilities:
-            capability.start()
 
     # Callbacks
 

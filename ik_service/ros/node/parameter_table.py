@@ -297,7 +297,9 @@ UNDECLARED = frozenset({'record_trace'})
 """Options that are no parameters, as no response has a field for their output."""
 
 
-ARM_PARAMETERS: tuple[ParameterSpec, ...] = (
+SOLVER_PARAMETERS = after_fields(IkOptions, _SOLVER, SOLVER_PREFIX)
+
+_ALL: tuple[ParameterSpec, ...] = (
     URDF,
     ROBOT_DESCRIPTION,
     PUBLISH_ROBOT_DESCRIPTION,
@@ -313,8 +315,6 @@ ARM_PARAMETERS: tuple[ParameterSpec, ...] = (
     GROUPS_TEXT,
     GROUP_NAMES,
     JOINT_LIMITS,
-)
-NODE_PARAMETERS = (
     COMMAND_INTERFACE,
     COMMAND_JOINTS,
     TRAJECTORY_REPLACEMENT,
@@ -323,17 +323,10 @@ NODE_PARAMETERS = (
     TF_TIMEOUT,
     REQUIRE_COLLISION_CHECKING,
     *SERVO_PARAMETERS,
+    *FOLLOWER_PARAMETERS,
+    SOLVER_MODULES,
+    SOLVER_NAME,
+    *SOLVER_PARAMETERS,
 )
-SOLVER_PARAMETERS = after_fields(IkOptions, _SOLVER, SOLVER_PREFIX)
-PARAMETERS: dict[str, ParameterSpec] = {
-    spec.name: spec
-    for group in (
-        ARM_PARAMETERS,
-        NODE_PARAMETERS,
-        FOLLOWER_PARAMETERS,
-        (SOLVER_MODULES, SOLVER_NAME),
-        SOLVER_PARAMETERS,
-    )
-    for spec in group
-}
+PARAMETERS = {spec.name: spec for spec in _ALL}
 """All parameters of the node by name."""

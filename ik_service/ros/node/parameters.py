@@ -52,8 +52,6 @@ from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import load_solvers, solver_names, solver_spec
 
 T = TypeVar('T', bound=Value)
-Apply = Callable[[SolverSettings, FollowerSettings], None]
-Prepare = Callable[[SolverSettings], None]
 
 USE_SIM_TIME = 'use_sim_time'
 """Parameter of rclpy, which has every node."""
@@ -81,11 +79,7 @@ class NodeParameters:
         self._bounds = _bounds_of(self._values[JOINT_LIMITS])
         self.arm = _arm_settings(self._values, self._bounds)
         self.lock = threading.Lock()
-        self._apply: Apply = lambda solver, follower: None
-        self._prepare: Prepare = lambda solver: None
-        self._check_clock: Callable[[object], object] = lambda simulated: None
-        self._check_arm: Callable[[ArmSettings], object] = lambda arm: None
-        self._rebuild: Callable[[], object] = lambda: None
+        self.when_changed(lambda solver, follower: None)
         node.add_on_set_parameters_callback(self._on_set)
 
     def _after_loading(self, node: Node) -> Iterator[ParameterSpec]:
@@ -121,42 +115,30 @@ class NodeParameters:
                 changed[name] = found
         return [*kept, *(Parameter(name, value=text) for name, text in changed.items())]
 
-    def when_changed(self, apply: Apply, prepare: Prepare = lambda solver: None) -> None:
+    def when_changed(
+        self,
+        apply: Callable[[SolverSettings, FollowerSettings], object],
+        prepare: Callable[[SolverSettings], object] = lambda solver: None,
+        check_arm: Callable[[ArmSettings], object] = lambda arm: None,
+        rebuild: Callable[[], object] = lambda: None,
+        check_clock: Callable[[object], object] = lambda simulated: None,
+    ) -> None:
         """
         Set the callbacks of changes.
 
-        A change is refused when either raises an
+        A change is refused when one but ``rebuild`` raises an
         :class:`~ik_service.exceptions.IkServiceError`, which is the reason.
 
         :param apply: called with the settings of solver and follower before the change is
             accepted; puts them into force.
         :param prepare: called before that with the settings of the solver, and may take long:
             other parameters can be changed meanwhile.
-        """
-        self._apply = apply
-        self._prepare = prepare
-
-    def when_clock_changed(self, check: Callable[[object], object]) -> None:
-        """
-        Set the callback of changes of ``use_sim_time``.
-
-        :param check: called with the value before it is accepted; raising an
-            :class:`~ik_service.exceptions.IkServiceError` refuses it, with the reason.
-        """
-        self._check_clock = check
-
-    def when_arm_changed(
-        self, check: Callable[[ArmSettings], object], rebuild: Callable[[], object]
-    ) -> None:
-        """
-        Set the callbacks of changes that need another arm, such as of tool frames.
-
-        :param check: called with the settings before the change is accepted; raising an
-            :class:`~ik_service.exceptions.IkServiceError` refuses the change, with the reason.
+        :param check_arm: called with settings that need another arm, such as tool frames.
         :param rebuild: called when :attr:`arm` has changed.
+        :param check_clock: called with the value of ``use_sim_time``.
         """
-        self._check_arm = check
-        self._rebuild = rebuild
+        self._apply, self._prepare = apply, prepare
+        self._check_arm, self._rebuild, self._check_clock = check_arm, rebuild, check_clock
 
     def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
         changed = {p.name: p.value for p in parameters if _is_ours(p.name)}

@@ -147,7 +147,7 @@ class ServiceHandler:
             measured = require_arm(self.measured)
             return self._run(lambda: self._answer(request, measured, response))
 
-        self._answer_with_code(response.error_code, answer)
+        self._answer_with_code(getattr(response, 'error_code', None), answer)
         return response
 
     def _run(self, work: Callable[[], str]) -> str:
@@ -155,7 +155,7 @@ class ServiceHandler:
         return work()
 
     def _answer(self, request: Any, measured: MeasuredState, response: Any) -> str:  # noqa: ANN401
-        """Fill in the answer and return the message that goes with success."""
+        """Fill in the answer; return the message of success, or without a code the outcome."""
         raise NotImplementedError
 
     def _avoidance(
@@ -181,14 +181,18 @@ class ServiceHandler:
         found = avoidance(self._collisions, measured.arm, state, answered, self._frames)
         return found.test, found.notes
 
-    def _answer_with_code(self, error_code: MoveItErrorCodes, answer: Callable[[], str]) -> None:
+    def _answer_with_code(
+        self, error_code: MoveItErrorCodes | None, answer: Callable[[], str]
+    ) -> None:
         """Answer a request with the message returned, and its code: success, or why not."""
         try:
             code, message = ErrorCode.SUCCESS, answer()
         except Exception as error:
             code, message = self._code_and_message(error)
-        write_code(error_code, code, message)
-        self.statistics.add(code.name)
+        if error_code is not None:
+            write_code(error_code, code, message)
+        outcome = message if error_code is None and code is ErrorCode.SUCCESS else code.name
+        self.statistics.add(outcome)
 
     def _code_and_message(self, error: Exception) -> tuple[ErrorCode, str]:
         """Report an exception; return the code and message that the client gets."""

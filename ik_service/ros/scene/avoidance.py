@@ -15,12 +15,11 @@ from ik_service.collision.posture_test import PostureTest
 from ik_service.collision.world import World
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.errors import ErrorCode, invalid_state, RequestError
-from ik_service.ros.scene.collision_world import REQUIRE_COLLISION_CHECKING, Tests
+from ik_service.ros.scene.collision_world import REQUIRE_COLLISION_CHECKING
 from ik_service.ros.scene.frames import Frames
 from ik_service.ros.scene.object_changes import attached_world, Placing
 
 MOST_ATTACHED = 100  # objects that a request may attach
-_MOST_TESTS = 64  # tests of a request in memory, at most
 _ATTACHED = 'attached_collision_objects'
 
 
@@ -40,10 +39,6 @@ class CheckedWorld(Protocol):
         """Return the checks that cannot be made, and why; empty where all can be."""
         ...
 
-    def tests(self, arm: Arm) -> Tests:
-        """Return where tests of the checker may be kept."""
-        ...
-
 
 @dataclass(frozen=True)
 class Avoidance:
@@ -53,13 +48,11 @@ class Avoidance:
     :ivar checker: the checker; None where nothing is checked.
     :ivar notes: remarks for the client, about missing checks.
     :ivar positions: positions of all joints by name [rad] or [m], where they are not solved for.
-    :ivar tests: tests of the checker that are kept, as many requests differ in their pose only.
     """
 
     checker: CollisionChecker | None = None
     notes: tuple[str, ...] = ()
     positions: Mapping[str, float] = field(default_factory=dict)
-    tests: Tests = field(default_factory=dict)
 
     def test(self, joint_names: Sequence[str]) -> PostureTest | None:
         """
@@ -70,14 +63,7 @@ class Avoidance:
         if self.checker is None:
             return None
         others = {name: q for name, q in self.positions.items() if name not in joint_names}
-        key = tuple(joint_names), tuple(others.values())
-        test = self.tests.get(key)
-        if test is None:
-            test = self.checker.for_joints(joint_names, others).of_motion()
-            if len(self.tests) >= _MOST_TESTS:
-                self.tests.clear()
-            self.tests[key] = test
-        return test
+        return self.checker.of_motion(joint_names, others)
 
 
 def avoidance(
@@ -115,9 +101,8 @@ def avoidance(
             'robot_state with is_diff false and without them detaches ' + ', '.join(left_out[:5])
         )
     positions = arm.postures.by_name(posture)
-    if world is not known:
-        return Avoidance(checker.with_world(world), tuple(notes), positions)
-    return Avoidance(checker, tuple(notes), positions, collisions.tests(arm))
+    checker = checker if world is known else checker.with_world(world)
+    return Avoidance(checker, tuple(notes), positions)
 
 
 def world_of_state(

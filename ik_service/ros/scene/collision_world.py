@@ -36,23 +36,13 @@ REQUIRE_COLLISION_CHECKING = ParameterSpec(
 
 _REFRESH_PERIOD = 0.05  # of the objects in frames of tf [s]
 
-Tests = dict[tuple[tuple[str, ...], tuple[float, ...]], PostureTest]
-"""Tests by the joints that they are for and the positions of the others."""
-
 
 @dataclass
 class _Prepared:
-    """
-    Checker of an arm.
-
-    :ivar checker: the checker; None where there can be none.
-    :ivar fault: the checks that cannot be made, and why; empty for none.
-    :ivar tests: tests of the checker that are kept.
-    """
+    """Checker of an arm, if there can be one, and why some checks cannot be made."""
 
     checker: CollisionChecker | None
     fault: str = ''
-    tests: Tests = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -146,10 +136,6 @@ class CollisionWorld:
     def fault_of(self, arm: Arm | None) -> str:
         """Return the checks that cannot be made for an arm, and why; empty where all can be."""
         return self._of(arm).fault
-
-    def tests(self, arm: Arm) -> Tests:
-        """Return where tests of an arm's checker may be kept."""
-        return self._of(arm).tests
 
     def report(self) -> dict[str, str]:
         """Return the objects and the checks as keys and values of the diagnostics."""
@@ -265,7 +251,7 @@ class MeasuredCollisions:
         positions = self._measured.posture()[self._indices]
         if self._test is None or positions.tobytes() != self._positions:
             others = dict(zip(self._others, positions.tolist(), strict=True))
-            self._test = checker.for_joints(self._names, others).of_motion()
+            self._test = checker.of_motion(self._names, others)
             self._positions = positions.tobytes()
         return self._test.first_contact(q)
 

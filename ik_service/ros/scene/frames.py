@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-import threading
 
 import numpy as np
 
@@ -29,59 +28,49 @@ NOT_GIVEN: Mapping[str, np.ndarray] = {}  # no positions of virtual joints
 
 class Frames:
     """
-    Frames besides the links of the robot: registered ones and those of tf. Thread-safe.
+    Frames besides the links of the robot: registered ones and those of tf.
+
+    Any thread may look them up. Changes are made to a :meth:`draft`, by one thread, and count from
+    :meth:`take` on.
 
     :param tf: looks up frames in tf; None without tf.
-    :ivar fixed: (4, 4) T_root_frame [m] of frames that count where tf knows none of that name; may
-        be replaced at any time.
+    :ivar fixed: (4, 4) T_root_frame [m] of frames that count where tf knows none of that name.
     """
 
     def __init__(self, tf: TfLookup | None = None) -> None:
         self._tf = tf
-        self._lock = threading.Lock()
-        self._registered: Mapping[str, tuple[str, np.ndarray]] = {}
+        self._registered: dict[str, tuple[str, np.ndarray]] = {}
         self.fixed: Mapping[str, np.ndarray] = {}
 
-    def draft(self) -> DraftFrames:
+    def draft(self) -> Frames:
         """Return a copy whose changes do not count here."""
-        return DraftFrames(self._tf, self._registered, self.fixed)
+        draft = Frames(self._tf)
+        draft._registered, draft.fixed = dict(self._registered), self.fixed
+        return draft
 
-    def register(self, name: str, parent: str, T_parent_frame: np.ndarray) -> None:
-        """
-        Register a frame; an old one of the name goes.
-
-        :param name: its name; a link of that name hides it.
-        :param parent: its parent: a link, another frame, or empty for the root link.
-        :param T_parent_frame: (4, 4) its pose in the parent's frame [m].
-        :raises ArgumentError: the name is empty or too long, the frame would be above itself, the
-            matrix is not finite, or there are :data:`MOST_REGISTERED` already.
-        """
-        self.update({name: (parent, T_parent_frame)})
+    def take(self, draft: Frames) -> None:
+        """Take the frames of a draft; raises ArgumentError for more than there may be."""
+        if len(draft._registered) > max(MOST_REGISTERED, len(self._registered)):
+            raise ArgumentError('name', f'{MOST_REGISTERED} frames are registered already')
+        self._registered, self.fixed = draft._registered, draft.fixed
 
     def update(
         self, added: Mapping[str, tuple[str, np.ndarray]], removed: Iterable[str] = ()
     ) -> None:
         """
-        Register frames, such as those of an object of the world, and remove others; or neither.
+        Register frames of a draft, such as those of an object of the world, and remove others.
 
-        :param added: parent and (4, 4) pose by name, as for :meth:`register`, each parent before
-            its children.
+        :param added: parent (a link, another frame, or empty for the root link) and (4, 4) pose
+            there [m], by name; a link of that name hides the frame.
         :param removed: names of frames that go before that, if they are there.
-        :raises ArgumentError: as :meth:`register` does; then nothing has changed.
+        :raises ArgumentError: a name is empty or too long, a frame would be above itself, or a
+            matrix is not finite; the draft is of no use then.
         """
-        with self._lock:
-            frames = dict(self._registered)
-            for name in removed:
-                frames.pop(name, None)
-            for name, (parent, T_parent_frame) in added.items():
-                frames[name] = _checked(frames, name, parent.lstrip('/'), T_parent_frame)
-            if len(frames) > max(MOST_REGISTERED, len(self._registered)):
-                raise ArgumentError('name', f'{MOST_REGISTERED} frames are registered already')
-            self._registered = frames
-
-    def remove(self, name: str) -> None:
-        """Remove a registered frame, if it is there."""
-        self.update({}, [name])
+        for name in removed:
+            self._registered.pop(name, None)
+        for name, (parent, T_parent_frame) in added.items():
+            frames = self._registered
+            frames[name] = _checked(frames, name, parent.lstrip('/'), T_parent_frame)
 
     def foot(self, arm: Arm, frame: str) -> tuple[str, np.ndarray]:
         """
@@ -136,35 +125,6 @@ class Frames:
                 return arm.root_link, fixed
             reason = f'tf has no transform from {arm.root_link!r}: {error.reason}'
             raise _no_frame(arm, frame, reason) from error
-
-
-class DraftFrames(Frames):
-    """
-    Frames under change by one thread, which are thrown away afterwards.
-
-    :param tf: looks up frames in tf; None without tf.
-    :param registered: parent and (4, 4) pose by name.
-    :param fixed: (4, 4) T_root_frame [m] of fixed frames.
-    """
-
-    def __init__(
-        self,
-        tf: TfLookup | None,
-        registered: Mapping[str, tuple[str, np.ndarray]],
-        fixed: Mapping[str, np.ndarray],
-    ) -> None:
-        super().__init__(tf)
-        self._open = dict(registered)
-        self._registered, self.fixed = self._open, fixed
-
-    def update(
-        self, added: Mapping[str, tuple[str, np.ndarray]], removed: Iterable[str] = ()
-    ) -> None:
-        """Register frames and remove others, without a copy of all."""
-        for name in removed:
-            self._open.pop(name, None)
-        for name, (parent, T_parent_frame) in added.items():
-            self._open[name] = _checked(self._open, name, parent.lstrip('/'), T_parent_frame)
 
 
 def _checked(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 import threading
 from typing import TypeVar
@@ -18,7 +18,6 @@ from ik_service.ros.scene.frames import Frames
 from ik_service.ros.scene.object_changes import Placing
 from ik_service.ros.scene.world_draft import NO_RECORD, Record, SceneSettings, WorldDraft
 
-_Object = TypeVar('_Object')
 _Result = TypeVar('_Result')
 Prepare = Callable[[WorldObject | AttachedObject], object]
 
@@ -57,27 +56,13 @@ class KnownWorld:
         :returns: remarks for the sender.
         :raises IkServiceError: the message is faulty; nothing has changed.
         """
-        with self._lock:
-            draft = self._draft(self._frames, measured)
-            draft.change(message)
-            self._commit(draft)
-        return draft.remarks
+        return self.edit(lambda draft: draft.change(message), measured)
 
     def attach(
         self, message: AttachedCollisionObject, measured: MeasuredState | None
     ) -> list[str]:
-        """
-        Attach an object to a link, or detach it, or all.
-
-        :param measured: the measured state; None before there is an arm.
-        :returns: remarks for the sender.
-        :raises IkServiceError: the message is faulty; nothing has changed.
-        """
-        with self._lock:
-            draft = self._draft(self._frames, measured)
-            draft.attach(message)
-            self._commit(draft)
-        return draft.remarks
+        """Attach an object to a link, or detach it, or all; otherwise as :meth:`change`."""
+        return self.edit(lambda draft: draft.attach(message), measured)
 
     def edit(
         self, change: Callable[[WorldDraft], _Result], measured: MeasuredState | None
@@ -92,7 +77,7 @@ class KnownWorld:
             changed.
         """
         with self._lock:
-            draft = self._draft(self._frames.draft(), measured)
+            draft = self._draft(measured)
             result = change(draft)
             self._commit(draft)
         return result
@@ -108,14 +93,11 @@ class KnownWorld:
         :raises IkServiceError: raised by the change, or an object cannot be checked.
         """
         with self._lock:
-            frames = self._frames.draft()
-            draft = self._draft(frames, measured)
+            draft = self._draft(measured)
             result = change(draft)
             world = draft.finish()
-        for name, record in draft.changed.items():
-            if record is not None:
-                self._prepare(world.attached.get(name) or world.objects[name])
-        return world, frames, result
+        self._prepare_changed(draft)
+        return world, draft.frames, result
 
     def snapshot(self) -> tuple[World, Mapping[str, Record], SceneSettings]:
         """Return the world, the records of its objects, and the settings, of one moment."""
@@ -133,10 +115,8 @@ class KnownWorld:
             lost = {name for name in (*old.objects, *old.attached) if arm.has_link(name)}
             lost |= {name for name, held in old.attached.items() if not arm.has_link(held.link)}
             if lost:
-                draft = self._draft(self._frames, None)
-                kept = _without(old.objects, lost), _without(old.attached, lost)
-                draft.world = old.with_all(*kept)
-                draft.changed |= dict.fromkeys(lost)
+                draft = self._draft(None)
+                draft.drop(lost)
                 self._commit(draft)
             return sorted(lost)
 
@@ -208,26 +188,23 @@ class KnownWorld:
             return Placing(None, np.empty(0), self._frames)
         return Placing(measured.arm, measured.posture(), self._frames)
 
-    def _draft(self, frames: Frames, measured: MeasuredState | None) -> WorldDraft:
+    def _draft(self, measured: MeasuredState | None) -> WorldDraft:
+        frames = self._frames.draft()
         return WorldDraft(self.world, self._records, self.settings, frames, measured)
+
+    def _prepare_changed(self, draft: WorldDraft) -> None:
+        for name, record in draft.changed.items():
+            if record is not None:
+                self._prepare(draft.world.attached.get(name) or draft.world.objects[name])
 
     def _commit(self, draft: WorldDraft) -> None:
         """Put a draft into force, with its frames; objects without a record have gone."""
         world = draft.finish()
-        removed = [
-            frame
-            for name in draft.changed
-            for frame in self._records.get(name, NO_RECORD).frame_names(name)
-        ]
+        self._prepare_changed(draft)
+        self._frames.take(draft.frames)
         records = {name: record for name, record in draft.changed.items() if record}
-        added: dict[str, tuple[str, np.ndarray]] = {}
-        for name in records:
-            self._prepare(world.attached.get(name) or world.objects[name])
-            added |= draft.frames_of(name)
-        self._frames.update(added, removed)
         if draft.settings is not self.settings:
             self.settings = draft.settings
-            self._frames.fixed = draft.settings.fixed
             self._feet.clear()
         self.world = world
         for name in draft.changed:
@@ -259,7 +236,3 @@ def find_held(
         T = subframes(held).get(subframe)
         return None if T is None else (found.link, found.pose @ T)
     return None
-
-
-def _without(objects: Mapping[str, _Object], names: Collection[str]) -> dict[str, _Object]:
-    return {name: other for name, other in objects.items() if name not in names}

@@ -64,7 +64,7 @@ def apply_scene(scene: PlanningScene, draft: WorldDraft) -> list[str]:
         colors: Mapping[str, Color] = {} if whole else draft.world.colors
         draft.world = draft.world.with_colors({**colors, **_colors(scene.object_colors)})
     if whole:
-        draft.clear(objects=True)
+        draft.drop([*draft.world.objects])
     for number, message in enumerate(scene.world.collision_objects):
         with _naming(f'world.collision_objects[{number}] {quote(message.id)}'):
             _change_object(message, draft)
@@ -121,7 +121,7 @@ def _change_state(state: RobotState, draft: WorldDraft) -> None:
         with _naming('robot_state'):
             _change_posture(state, draft)
     if joints and not state.is_diff:
-        draft.clear(attached=True)
+        draft.drop([*draft.world.attached])
     for number, message in enumerate(state.attached_collision_objects):
         field = f'robot_state.attached_collision_objects[{number}] {quote(message.object.id)}'
         with _naming(field):

@@ -16,7 +16,7 @@ from ik_service.collision.world import AttachedObject, World, WorldObject
 from ik_service.common.quoting import listed, quote
 from ik_service.common.transforms import inverse_transform
 from ik_service.exceptions import IkServiceError
-from ik_service.ros.scene.frames import DraftFrames, Frames
+from ik_service.ros.scene.frames import Frames
 from ik_service.ros.scene.object_changes import (
     APPEND,
     attached_world,
@@ -104,14 +104,13 @@ class WorldDraft:
     Copy of the known world under change by one thread.
 
     :param records: the data of its objects; not changed.
-    :param frames: frames of requests; a draft of them is changed, so that one message may name
-        the frames of those before it.
-    :param measured: the measured state; None before there is an arm.
     :ivar world: the world as it will be.
     :ivar settings: the settings as they will be.
     :ivar changed: new records by the name of each object that has changed; None for one that goes.
     :ivar remarks: for the sender of the messages.
-    :ivar measured: the measured state.
+    :ivar frames: frames of requests, a draft of them: one message may name the frames of those
+        before it.
+    :ivar measured: the measured state; None before there is an arm.
     :ivar placing: where frames are.
     """
 
@@ -126,7 +125,7 @@ class WorldDraft:
         self.world, self.settings, self.measured = world, settings, measured
         self.changed: dict[str, Record | None] = {}
         self.remarks: list[str] = []
-        self._before, self._records, self._frames = world, records, frames
+        self._before, self._records, self.frames = world, records, frames
         arm, posture = (measured.arm, measured.posture()) if measured else (None, np.empty(0))
         self.placing = Placing(arm, posture, frames)
 
@@ -135,23 +134,24 @@ class WorldDraft:
         found = self.changed[name] if name in self.changed else self._records.get(name)
         return found or NO_RECORD
 
-    def change(self, message: CollisionObject) -> None:
-        """Add, append to, move or remove an object, or remove all; raises IkServiceError."""
+    def change(self, message: CollisionObject) -> list[str]:
+        """Add, append to, move or remove an object, or all; return the remarks so far."""
         name, before = message.id, self.world
         self.placing.check_name(name)
         self.world = changed_world(before, message, self.placing)
         if operation_of(message) == REMOVE:
             self._remove([name] if name else [*before.objects])
-            return
+            return self.remarks
         old = self.record(name) if name in before.objects else NO_RECORD
         anchor = old.anchor
         if name not in before.objects or operation_of(message) != APPEND:
             anchor = self._anchor(message)
         self._set(name, Record(_subframes(message, old.subframes), anchor, _kind(message, old)))
         self.remarks += zero_quaternions(message)
+        return self.remarks
 
-    def attach(self, message: AttachedCollisionObject) -> None:
-        """Attach an object to a link, or detach it, or all; raises IkServiceError."""
+    def attach(self, message: AttachedCollisionObject) -> list[str]:
+        """Attach an object to a link, or detach it, or all; return the remarks so far."""
         body, before = message.object, self.world
         self.placing.check_name(body.id)
         self.world = attached_world(before, message, self.placing)
@@ -159,7 +159,7 @@ class WorldDraft:
             for name in [name for name in before.attached if name not in self.world.attached]:
                 old = self.record(name)
                 self._set(name, Record(old.subframes, kind=old.kind))
-            return
+            return self.remarks
         old = self.record(body.id)
         subframes = attached_subframes(body, old.subframes)
         self._set(body.id, Record(subframes, kind=_kind(body, old)))
@@ -169,19 +169,22 @@ class WorldDraft:
         if unknown:
             what = 'touch_links that the robot does not have'
             self.remarks.append(f'{quote(body.id)}: {what}: {listed(unknown)}')
+        return self.remarks
 
-    def clear(self, objects: bool = False, attached: bool = False) -> None:
-        """Remove all objects of the world, or attached ones; rules of allowed contact stay."""
+    def drop(self, names: Collection[str]) -> None:
+        """Remove objects, also attached ones; rules of allowed contact stay."""
         old = self.world
-        self.world = old.with_all({} if objects else old.objects, {} if attached else old.attached)
-        for name in (*(old.objects if objects else ()), *(old.attached if attached else ())):
+        self.world = old.with_all(
+            {name: body for name, body in old.objects.items() if name not in names},
+            {name: held for name, held in old.attached.items() if name not in names},
+        )
+        for name in names:
             self._set(name, None)
 
     def take(self, settings: SceneSettings) -> None:
         """Take other settings; frames that they fix count for the messages that follow."""
         self.settings = settings
-        if isinstance(self._frames, DraftFrames):
-            self._frames.fixed = settings.fixed
+        self.frames.fixed = settings.fixed
         self._move_with(settings.fixed)
 
     def finish(self) -> World:
@@ -205,7 +208,7 @@ class WorldDraft:
             self.world = self.world.with_all(objects, attached)
         return self.world
 
-    def frames_of(self, name: str) -> dict[str, tuple[str, np.ndarray]]:
+    def _frames_of(self, name: str) -> dict[str, tuple[str, np.ndarray]]:
         """Return the frames of an object that there is: parent and (4, 4) pose there by name."""
         held, record = self.world.attached.get(name), self.record(name)
         if held is not None:
@@ -217,8 +220,7 @@ class WorldDraft:
     def _set(self, name: str, record: Record | None) -> None:
         removed = self.record(name).frame_names(name)
         self.changed[name] = record
-        if isinstance(self._frames, DraftFrames):
-            self._frames.update({} if record is None else self.frames_of(name), removed)
+        self.frames.update({} if record is None else self._frames_of(name), removed)
 
     def _move_with(self, fixed: Collection[str]) -> None:
         """Move the objects in fixed frames to where those are now."""
@@ -249,7 +251,7 @@ class WorldDraft:
         if self.measured is None:
             return None
         arm = self.measured.arm
-        frame, _ = self._frames.foot(arm, message.header.frame_id.lstrip('/'))
+        frame, _ = self.frames.foot(arm, message.header.frame_id.lstrip('/'))
         if arm.has_link(frame):
             return None
         T_root_frame = self.placing.in_root(frame, np.eye(4))

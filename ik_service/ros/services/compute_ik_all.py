@@ -10,8 +10,14 @@ from ik_service.exceptions import ArgumentError, IncompleteSolutionsError
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.ros.common.errors import ErrorCode, invalid_goal, invalid_link, RequestError
 from ik_service.ros.requests.goals import group_of, PoseGoal
-from ik_service.ros.services.compute_ik import chain_start, constrained_solver, places_links
-from ik_service.ros.services.compute_ik_batch import BatchAnswers, BatchRequest, IkRowsHandler
+from ik_service.ros.requests.service_handler import BackgroundHandler, ServiceContext
+from ik_service.ros.services.compute_ik import (
+    chain_start,
+    constrained_solver,
+    IkHandler,
+    places_links,
+)
+from ik_service.ros.services.compute_ik_batch import BatchAnswers, BatchRequest
 from ik_service.solvers.all_solutions.finder import (
     DEFAULT_RESOLUTION,
     list_solutions,
@@ -23,7 +29,7 @@ from ik_service.solvers.options import IkOptions
 LONGEST_SEARCH = 2.0  # time after which a search ends with the solutions found [s]
 
 
-class AllSolutionsHandler(IkRowsHandler):
+class AllSolutionsHandler(BackgroundHandler):
     """
     Handler of ``compute_ik_all``: the solutions of one pose, nearest to the seed first.
 
@@ -35,6 +41,10 @@ class AllSolutionsHandler(IkRowsHandler):
     """
 
     work = 'all solutions'
+
+    def __init__(self, context: ServiceContext, ik: IkHandler) -> None:
+        super().__init__(context)
+        self._ik = ik
 
     def _answer(
         self,

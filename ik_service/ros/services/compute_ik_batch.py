@@ -230,32 +230,22 @@ class BatchAnswers:
         response.fraction = float(self.solved.mean()) if len(self.codes) else 1.0
 
 
-class IkRowsHandler(BackgroundHandler):
-    """
-    Base of the handlers that solve inverse kinematics many times for a request.
-
-    :param ik: handler of ``compute_ik``, with whose settings and world they solve.
-    """
-
-    def __init__(self, context: ServiceContext, ik: IkHandler) -> None:
-        super().__init__(context)
-        self._ik = ik
-
-
 LONGEST_CALL = 2.0  # time after which no further pose of a call is begun [s]
 
 
-class BatchHandler(IkRowsHandler):
+class BatchHandler(BackgroundHandler):
     """
     Handler of ``compute_ik_batch``, which answers every pose as ``compute_ik`` does.
 
+    :param ik: handler of ``compute_ik``, with whose settings and world it solves.
     :ivar preparation: compilation of the kernels.
     """
 
     work = 'batches'
 
     def __init__(self, context: ServiceContext, ik: IkHandler) -> None:
-        super().__init__(context, ik)
+        super().__init__(context)
+        self._ik = ik
         self.preparation = BatchPreparation()
 
     def _answer(

@@ -24,7 +24,6 @@ from ik_service.ros.requests.constraints import bounds_of, checked_constraints
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.requests.goals import group_of
 from ik_service.ros.requests.service_handler import (
-    require_arm,
     resolver_of,
     ServiceHandler,
     start_notes,
@@ -111,25 +110,12 @@ class ValidityHandler(ServiceHandler):
     the reason is logged.
     """
 
-    def handle(
-        self, request: GetStateValidity.Request, response: GetStateValidity.Response
-    ) -> GetStateValidity.Response:
-        """Fill in the response to a request and return it."""
-        response.valid = False
-        try:
-            self._check(request, response, require_arm(self.measured))
-            outcome = 'valid' if response.valid else 'not valid'
-        except Exception as error:
-            outcome = self._code_and_message(error)[0].name
-        self.statistics.add(outcome)
-        return response
-
-    def _check(
+    def _answer(
         self,
         request: GetStateValidity.Request,
-        response: GetStateValidity.Response,
         measured: MeasuredState,
-    ) -> None:
+        response: GetStateValidity.Response,
+    ) -> str:
         arm = measured.arm
         group = group_of(arm, request.group_name) if request.group_name else None
         posture, given = start_posture(measured, request.robot_state)
@@ -150,6 +136,7 @@ class ValidityHandler(ServiceHandler):
         notes += start_notes(measured, request.robot_state, posture, checked, given)
         for note in notes:
             self._on_refused(note)
+        return 'valid' if response.valid else 'not valid'
 
 
 def _outside(arm: Arm, posture: np.ndarray, checked: np.ndarray) -> list[str]:

@@ -228,27 +228,24 @@ class PlayedTrajectory:
     start: float
 
     @classmethod
-    def of(cls, message: Message, stamped_now: int, now: float) -> PlayedTrajectory | str:
+    def of(cls, message: Message, stamped_now: int, now: float) -> PlayedTrajectory:
         """
-        Return the trajectory of a message; a sentence about its fault otherwise.
+        Return the trajectory of a message.
 
         :param message: the message; a stamp of 0 means "now".
         :param stamped_now: present time of the ROS graph [ns].
         :param now: present time on the monotonic clock [s].
+        :raises TrajectoryError: it is none.
         """
         points, stamp = message.points, message.header.stamp
         stamped = stamp.sec * 10**9 + stamp.nanosec
-        try:
-            trajectory = JointTrajectory(
-                tuple(message.joint_names),
-                np.array([_seconds(point.time_from_start) for point in points]),
-                _rows([point.positions for point in points]),
-                _rows([point.velocities for point in points])
-                if all(len(point.velocities) for point in points)
-                else None,
-            )
-        except TrajectoryError as error:
-            return f'the trajectory {error}'
+        timed = all(len(point.velocities) for point in points)
+        trajectory = JointTrajectory(
+            tuple(message.joint_names),
+            np.array([_seconds(point.time_from_start) for point in points]),
+            _rows([point.positions for point in points]),
+            _rows([point.velocities for point in points]) if timed else None,
+        )
         return cls(trajectory, now + (1e-9 * (stamped - stamped_now) if stamped else 0.0))
 
     def command(self, now: float) -> JointCommand:
@@ -291,7 +288,7 @@ class SimulatedArmNode(NodeWithActions):
 
     def __init__(self, **node_options: Unpack[NodeOptions]) -> None:
         super().__init__('ik_sim', start_parameter_services=False, **node_options)
-        self._settings = SimParameters(self)
+        self._settings = SimParameters(self, self._apply_faults)
         ParameterServices(self)
         self._urdf = ''
         self._played: PlayedTrajectory | None = None
@@ -311,15 +308,12 @@ class SimulatedArmNode(NodeWithActions):
         self._gripper = GripperAction(self, self._settings[GRIPPER_ACTION], self._simulation)
         self._states = self.create_publisher(JointState, 'joint_states', 10)
         self._take_description()
-        self._settings.on_faults_changed(self._apply_faults)
         self.create_subscription(JointState, 'joint_command', self._on_command, COMMAND_QOS)
         self.create_subscription(Message, 'joint_trajectory', self._on_trajectory, COMMAND_QOS)
         self._stop = self.create_client(Trigger, f'{self._settings[IK_NODE]}/stop')
         self.create_service(Trigger, '~/reset', self._on_reset)
         self.create_service(SetBool, '~/pause', self._on_pause)
-        self.create_timer(
-            _REPORT_PERIOD, lambda: self._diagnostics.publish(self._break_downs.last)
-        )
+        self.create_timer(_REPORT_PERIOD, self._report)
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -386,11 +380,10 @@ class SimulatedArmNode(NodeWithActions):
     def _on_trajectory(self, message: Message) -> None:
         """Play a trajectory from now on, instead of the one before."""
         now = self.get_clock().now().nanoseconds
-        played = PlayedTrajectory.of(message, now, time.monotonic())
-        if isinstance(played, str):
-            self._bad_commands.report(f'a command is ignored: {played}')
-        else:
-            self._played = played
+        try:
+            self._played = PlayedTrajectory.of(message, now, time.monotonic())
+        except TrajectoryError as error:
+            self._bad_commands.report(f'a command is ignored: the trajectory {error}')
 
     def _on_reset(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         if self._stop.service_is_ready():  # or the node would fetch the arm back

@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_service.motion.settings import FollowerState
 from ik_service.ros.capabilities.playback import CommandedPlayback
-from ik_service.ros.capabilities.trajectory_actions import FollowJointTrajectoryGoals
+from ik_service.ros.capabilities.trajectory_actions import follow_request
 
 sys.path.insert(0, str(REPOSITORY / 'benchmarks'))
 try:
@@ -371,7 +371,7 @@ def test_a_trajectory_begins_at_its_stamp_in_simulated_time(rate):
         point = JointTrajectoryPoint(positions=q.tolist())
         point.time_from_start.sec = seconds
         goal.trajectory.points.append(point)
-    request = FollowJointTrajectoryGoals().request(goal)
+    request = follow_request(goal)
     playback = CommandedPlayback(request, wire.followers.default, lambda: 0, lambda: None)
     wire.run(5.0 / rate)
     assert playback.outcome is not None

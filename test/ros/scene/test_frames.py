@@ -97,9 +97,9 @@ def test_locked_joints_need_no_measurement():
 def test_registered_frames_on_links_and_on_each_other(arm):
     now, seed = posture_of(arm, 1), posture_of(arm, 2)
     frames = Frames()
-    frames.register('cup', 'tray', T_ANY)
-    frames.register('tray', '/hand', T_ANY)
-    frames.register('floor', '', T_ANY)
+    frames.update({'cup': ('tray', T_ANY)})
+    frames.update({'tray': ('/hand', T_ANY)})
+    frames.update({'floor': ('', T_ANY)})
     resolved = resolver(arm, measured_at(arm, now), seed, frames)
     T_root_base, T_root_hand = arm.link_poses(seed)['base'], arm.link_poses(now)['hand']
     np.testing.assert_allclose(
@@ -108,7 +108,7 @@ def test_registered_frames_on_links_and_on_each_other(arm):
         atol=1e-14,
     )
     np.testing.assert_allclose(resolved.frame_from_root('floor'), inverse_transform(T_ANY))
-    frames.remove('tray')
+    frames.update({}, ['tray'])
     with pytest.raises(RequestError, match="'tray'") as caught:
         resolved.in_base('base', 'cup', np.eye(4))
     assert caught.value.code is ErrorCode.FRAME_TRANSFORM_FAILURE
@@ -116,7 +116,7 @@ def test_registered_frames_on_links_and_on_each_other(arm):
 
 def test_links_hide_registered_frames(arm):
     frames = Frames()
-    frames.register('table', 'hand', T_ANY)
+    frames.update({'table': ('hand', T_ANY)})
     assert frames.locate(arm, 'table')[0] == 'table'
 
 
@@ -134,20 +134,22 @@ def test_links_hide_registered_frames(arm):
 )
 def test_frames_that_cannot_be_registered(arm, name, parent, T):
     frames = Frames()
-    frames.register('b', 'a', T_ANY)
-    frames.register('c', 'b', T_ANY)
+    frames.update({'b': ('a', T_ANY)})
+    frames.update({'c': ('b', T_ANY)})
     with pytest.raises(ArgumentError):
-        frames.register(name, parent, T)
+        frames.update({name: (parent, T)})
 
 
 def test_the_number_of_registered_frames_is_bounded(monkeypatch):
     monkeypatch.setattr(frames_module, 'MOST_REGISTERED', 2)
-    frames = Frames()
-    frames.register('a', '', T_ANY)
-    frames.register('b', '', T_ANY)
-    frames.register('a', '', np.eye(4))
+    frames, draft = Frames(), Frames()
+    draft.update({'a': ('', T_ANY), 'b': ('', T_ANY)})
+    draft.update({'a': ('', np.eye(4))})
+    frames.take(draft)
+    more = frames.draft()
+    more.update({'c': ('', T_ANY)})
     with pytest.raises(ArgumentError, match='2 frames'):
-        frames.register('c', '', T_ANY)
+        frames.take(more)
 
 
 def test_frames_of_tf_on_any_link(arm):
@@ -159,7 +161,7 @@ def test_frames_of_tf_on_any_link(arm):
 
     now, seed = posture_of(arm, 1), posture_of(arm, 2)
     frames = Frames(tf)
-    frames.register('mark', 'camera', T_ANY)
+    frames.update({'mark': ('camera', T_ANY)})
     resolved = resolver(arm, measured_at(arm, now), seed, frames)
     expected = arm.link_poses(now)['hand'] @ T_ANY
     np.testing.assert_allclose(

@@ -29,7 +29,7 @@ from ik_service.paths.timing.timing_limits import TimingLimits
 from ik_service.paths.trajectory.joint_trajectory import JointTrajectory
 from ik_service.ros.common.errors import ErrorCode, invalid_link, RequestError
 from ik_service.ros.scene.avoidance import avoidance, CheckedWorld
-from ik_service.ros.scene.collision_world import CollisionWorld, Tests
+from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.ros.scene.frames import Frames
 from ik_service.ros.scene.scene_changes import apply_scene
 
@@ -59,7 +59,6 @@ class GoalScene:
         self._diff.is_diff = self._diff.robot_state.is_diff = True
         self._lock = threading.Lock()
         self._known, self._world = collisions.known.world, World()
-        self._made: Tests = {}
         self._checker: CollisionChecker | None = None
         self._apply(self._known)
 
@@ -72,10 +71,6 @@ class GoalScene:
         """Return which checks cannot be made of an arm, and why; empty where all can be."""
         return self._collisions.fault_of(arm)
 
-    def tests(self, arm: Arm) -> Tests:
-        """Return where tests of the checker of an arm may be kept."""
-        return self._made
-
     def checker(self, arm: Arm) -> CollisionChecker | None:
         """Checker of the present scene, None without collisions; FAILURE where they differ."""
         checker, known = self._collisions.checker(arm), self._collisions.known.world
@@ -85,7 +80,7 @@ class GoalScene:
             if known is not self._known:
                 self._apply(known)
             if self._checker is None:
-                self._checker, self._made = checker.with_world(self._world), {}
+                self._checker = checker.with_world(self._world)
             return self._checker
 
     def _apply(self, known: World) -> None:
