@@ -9,7 +9,6 @@ import numpy as np
 
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, UnknownJointError
-from ik_service.model.joint import JointLimits
 from ik_service.model.robot_model import RobotModel
 
 FARTHEST = 1e6  # largest joint position [rad or m]; beyond, its pose would lose its precision
@@ -49,27 +48,6 @@ Mimic = tuple[int, int, float, float]
 """Indices of a mimic joint and of the joint that it follows, multiplier and offset."""
 
 
-def independent_bounds(
-    limits: Sequence[JointLimits], mimics: Sequence[Mimic], locked: Sequence[int]
-) -> tuple[np.ndarray, np.ndarray]:
-    """
-    Return the bounds of the joints that move independently.
-
-    These are narrowed already so that their mimic joints stay inside too; mimic and locked joints
-    have no bounds of their own.
-
-    :param limits: limits of the m joints [rad] or [m].
-    :param mimics: the mimic joints among them.
-    :param locked: indices of the locked joints.
-    :returns: (m,) lower and (m,) upper bounds; ±inf where there are none.
-    """
-    lower = np.array([limit.lower for limit in limits])
-    upper = np.array([limit.upper for limit in limits])
-    for i in (*(i for i, *_ in mimics), *locked):
-        lower[i], upper[i] = -np.inf, np.inf
-    return lower, upper
-
-
 _KEPT_NAME_LISTS = 64  # lists of joint names whose indices are in memory, at most
 
 
@@ -97,8 +75,10 @@ class PostureSpace:
         self.followers = {self.names[mimic[0]]: mimic[0] for mimic in self._mimics}
         limits = [robot.joints[name].limits for name in self.names]
         self._near_zero = np.array([min(max(0.0, b.lower), b.upper) for b in limits])
-        fixed = [i for i, _ in self._locked]
-        self._lower, self._upper = independent_bounds(limits, self._mimics, fixed)
+        self._lower = np.array([limit.lower for limit in limits])
+        self._upper = np.array([limit.upper for limit in limits])
+        # Narrowed already so that mimic joints stay inside; those and locked ones have none.
+        self._lower[[*self.dependent]], self._upper[[*self.dependent]] = -np.inf, np.inf
 
     @property
     def dependent(self) -> tuple[int, ...]:

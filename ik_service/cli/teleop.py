@@ -31,20 +31,9 @@ SPEEDS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)  # shares of the full spee
 DEFAULT_SPEED = 0.2  # share of the full speed
 
 # Signed axis of the twist, linear before angular, counted from 1.
-AXES: Mapping[str, int] = {
-    'w': 1,
-    's': -1,
-    'a': 2,
-    'd': -2,
-    'r': 3,
-    'f': -3,
-    'u': 4,
-    'o': -4,
-    'i': 5,
-    'k': -5,
-    'j': 6,
-    'l': -6,
-}
+AXES: Mapping[str, int] = dict(
+    zip('wsadrfuoikjl', (1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 6, -6), strict=True)
+)
 """Axis that a key moves the tip along, 1 to 3, or about, 4 to 6; negative: backwards."""
 
 AXIS_NAMES = ('x', 'y', 'z', 'about x', 'about y', 'about z')

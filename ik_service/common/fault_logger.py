@@ -96,9 +96,3 @@ class FaultLogger:
         self._logged_at[kind] = now
         left_out, self._left_out = self._left_out, 0
         return fault if not left_out else f'{fault} ({left_out} other faults were not logged)'
-
-
-def refusal_logger(service: str, log: Callable[[str], object]) -> Callable[[str], None]:
-    """Return a function that logs the refused requests of a service, given the reason."""
-    logger = FaultLogger(log)
-    return lambda message: logger.report(f'{service} refused: {message}')

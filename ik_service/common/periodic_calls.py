@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, nullcontext
 import threading
 import time
 import traceback
-from typing import Protocol
 
 _SHORTEST = 0.98
 """Shortest time between two calls, in periods; less than 1, to make up for small delays."""
@@ -16,29 +15,15 @@ _REST = 0.6  # shortest time from the end of a call to the next one, in periods
 _PATIENCE = 0.2  # time that the last call may take when they end [s]
 
 
-class CallClock(Protocol):
-    """Clock by which calls are made, such as one of simulated time; it never runs back."""
-
-    def now(self) -> float:
-        """Return the time [s]."""
-
-    def wait(self, moment: float) -> float:
-        """
-        Return how long to wait in real time for a moment, or until it is to be asked again [s].
-
-        :param moment: on this clock [s].
-        """
-
-
-class RealClock:
-    """The monotonic clock."""
+class CallClock:
+    """Clock by which calls are made, which never runs back; this one is the monotonic clock."""
 
     def now(self) -> float:
         """Return the time [s]."""
         return time.monotonic()
 
     def wait(self, moment: float) -> float:
-        """Return how long to wait for a moment [s]."""
+        """Return how long to wait in real time for a moment, or until to ask again [s]."""
         return moment - time.monotonic()
 
 
@@ -143,7 +128,7 @@ class PeriodicCall:
         clock: CallClock | None = None,
         thread: PeriodicCalls | None = None,
     ) -> None:
-        self.clock = clock or RealClock()
+        self.clock = clock or CallClock()
         self.due = self.moment = self.last = 0.0
         self._thread = thread or PeriodicCalls()
         self._own: AbstractContextManager = nullcontext() if thread else self._thread

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 import os
 import sys
@@ -15,24 +14,8 @@ _NICE = 5  # of background threads: a third of the share of the others
 Answer = TypeVar('Answer')
 
 
-class BackgroundWorkers:
-    """
-    Threads at the lowest priority, as are the threads that they start.
-
-    :param name: their task, in a word.
-    :param threads: pieces of work that are done at once.
-    """
-
-    def __init__(self, name: str, threads: int) -> None:
-        self._pool = ThreadPoolExecutor(threads, name, _give_way)
-
-    def run(self, work: Callable[[], Answer]) -> Answer:
-        """Return the result of some work, once a thread is free for it; or raise its error."""
-        return self._pool.submit(work).result()
-
-
-def _give_way() -> None:
-    """Lower the priority of this thread; on Linux that is possible for one alone."""
+def give_way() -> None:
+    """Lower the priority of this thread, as for the threads that it starts (Linux)."""
     with suppress(OSError, AttributeError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
 

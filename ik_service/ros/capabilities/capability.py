@@ -38,7 +38,6 @@ class NodeParts:
     :ivar followers: returns the followers of the present arm; None before there is one.
     :ivar context: returns the context of the handler of a service, by its name.
     :ivar on_error: called with an unexpected exception.
-    :ivar wake: lets the threads of the node notice a new subscription.
     :ivar watches: called ten times a second for what only observes, in a thread of its own.
     :ivar ticks: called with the time on the motion clock [s] after the followers' tick; a
         capability adds a call here for as long as it has something to do.
@@ -56,7 +55,6 @@ class NodeParts:
     followers: Callable[[], Followers | None]
     context: Callable[[str], ServiceContext]
     on_error: Callable[[Exception], object]
-    wake: Callable[[], object]
     watches: set[Callable[[float], object]] = field(default_factory=set)
     ticks: set[Callable[[float], object]] = field(default_factory=set)
     note_goal: Callable[[bytes], object] = lambda _: None

@@ -147,10 +147,8 @@ class WorldTopics:
         known: KnownWorld,
         measured: Callable[[], MeasuredState | None],
         on_error: Callable[[Exception], object] = lambda error: None,
-        wake: Callable[[], object] = lambda: None,
     ) -> None:
-        self._node, self._wake = node, wake
-        self._measured = measured
+        self._node, self._measured = node, measured
         self._on_error = on_error
         self._ignored = FaultLogger(node.get_logger().warning)
         self._remarks = FaultLogger(node.get_logger().warning)
@@ -189,7 +187,7 @@ class WorldTopics:
                 for remark in remarks:
                     self._remarks.report(f'{topic} {quote(name)}: {remark}')
 
-        InputTopic(self._node, kind, topic, on_message, _DEPTH, self._group, self._wake, raw=True)
+        InputTopic(self._node, kind, topic, on_message, _DEPTH, self._group, raw=True)
 
 
 _APPLY, _GET = 'apply_planning_scene', 'get_planning_scene'
@@ -209,7 +207,7 @@ class SceneCapability(Capability):
         applying = ApplySceneHandler(replace(parts.context(_APPLY), on_refused=remarks.report))
         getting = GetSceneHandler(parts.context(_GET))
         self.services = {_APPLY: (ApplyPlanningScene, applying), _GET: (GetPlanningScene, getting)}
-        WorldTopics(node, collisions.known, measured, parts.on_error, parts.wake)
+        WorldTopics(node, collisions.known, measured, parts.on_error)
         self._measured, self._known = measured, collisions.known
         self._listeners: dict[WorldMarkerPublisher | MonitoredScenePublisher, int] = {
             WorldMarkerPublisher(node, collisions): 0,

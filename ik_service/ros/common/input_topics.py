@@ -76,11 +76,10 @@ class InputTopic:
         on_message: OnMessage,
         depth: int,
         group: CallbackGroup,
-        wake: Callable[[], object] = lambda: None,
         raw: bool = False,
     ) -> None:
         self._node, self._kind, self._topic, self._depth = node, kind, topic, depth
-        self._on_message, self._group, self._wake, self._raw = on_message, group, wake, raw
+        self._on_message, self._group, self._raw = on_message, group, raw
         self._copies = CopyFilter()
         self._ended = False
         self.subscriptions: list[Subscription] = []
@@ -120,7 +119,6 @@ class InputTopic:
         )
         self.subscriptions[0].callback = self._on_reliable
         self._subscribe(ReliabilityPolicy.BEST_EFFORT, self._on_best_effort)
-        self._wake()
 
     def _on_reliable(self, message: Any, info: Mapping[str, int]) -> None:  # noqa: ANN401
         if self._copies.counts(info, reliable=True):

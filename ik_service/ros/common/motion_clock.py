@@ -9,6 +9,7 @@ import time
 
 from rclpy.clock import ROSClock
 
+from ik_service.common.periodic_calls import CallClock
 from ik_service.common.simulated_time import SimulatedTime
 
 _POLL = 0.0025
@@ -26,7 +27,7 @@ _FRESH = 5e-4
 """Time for which the clock of a node is known to be simulated or not: about that of a tick [s]."""
 
 
-class MotionClock:
+class MotionClock(CallClock):
     """
     Monotonic clock of everything that moves the arm; safe to share between threads.
 

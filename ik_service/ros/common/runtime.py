@@ -16,13 +16,16 @@ import signal
 import sys
 import threading
 import traceback
-from typing import Protocol, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from ik_service.common.resources import NoRosError, require_ros
 from ik_service.exceptions import ArgumentError, IkServiceError
 
 if TYPE_CHECKING:
+    from rclpy.executors import Executor
     from rclpy.node import Node
+
+    from ik_service.ros.common.stream_executor import StreamExecutor
 
 
 GRACE = 0.6
@@ -160,20 +163,8 @@ def ros(args: list[str] | None = None) -> Iterator[None]:
         rclpy.try_shutdown()
 
 
-class Spinner(Protocol):
-    """Executor of rclpy, or one of our own."""
-
-    def spin(self) -> None:
-        """Serve until it is shut down."""
-        ...
-
-    def shutdown(self, timeout_sec: float) -> object:
-        """End, waiting for callbacks for so long [s]."""
-        ...
-
-
 @contextmanager
-def spinning(*executors: Spinner) -> Iterator[None]:
+def spinning(*executors: Executor | StreamExecutor) -> Iterator[None]:
     """
     Spin each executor in a thread of its own for the time of a ``with`` block.
 
@@ -216,7 +207,7 @@ def spinning_node(node: Node) -> Iterator[None]:
         node.destroy_node()
 
 
-def _spin(executor: Spinner, stopping: threading.Event) -> None:
+def _spin(executor: Executor | StreamExecutor, stopping: threading.Event) -> None:
     while not stopping.is_set():
         try:
             executor.spin()

@@ -39,7 +39,6 @@ class ArmMotion:
     :param preempt: called with the reason of a stop; stops the goals of actions.
     :param on_news: called when the arm was stopped, or moves for no target.
     :param on_error: called with an unexpected exception.
-    :param wake: lets the threads of the node notice a new subscription.
     :param ticking: makes the ticks of several nodes; None for a thread of its own.
     :param watching: likewise makes the calls of what observes.
     :ivar followers: the followers of the arm; None before there is one.
@@ -61,7 +60,6 @@ class ArmMotion:
         preempt: Callable[[str], object],
         on_news: Callable[[], object],
         on_error: Callable[[Exception], None],
-        wake: Callable[[], object],
         ticking: PeriodicCalls | None = None,
         watching: PeriodicCalls | None = None,
     ) -> None:
@@ -70,9 +68,7 @@ class ArmMotion:
         self.ticks: set[Callable[[float], object]] = set()
         self.watches: set[Callable[[float], object]] = set()
         self._stalls = StallWatch(
-            node.get_fully_qualified_name(),
-            lambda: self.ticker.due,
-            lambda: self.ticker.thread_id,
+            node.get_fully_qualified_name(), lambda: self.ticker.due, lambda: self.ticker.thread_id
         )
         self.commands = CommandPublisher(
             node,
@@ -85,8 +81,8 @@ class ArmMotion:
         self.clock, rate = self.commands.clock, parameters.follower.rate
         self.ticker = PeriodicCall(self._tick, rate, on_error, self.clock, ticking)
         self._watcher = PeriodicCall(self._watch, _WATCH_RATE, on_error, thread=watching)
-        self.stops = StopServices(node, lambda: self.followers, preempt, wake)
-        self.targets = TargetTopics(node, self._on_target, self._on_twist, wake)
+        self.stops = StopServices(node, lambda: self.followers, preempt)
+        self.targets = TargetTopics(node, self._on_target, self._on_twist)
         self.state_group = MutuallyExclusiveCallbackGroup()
         self._news = 0, 0
 

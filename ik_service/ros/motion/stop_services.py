@@ -37,7 +37,6 @@ class StopServices:
         node: Node,
         followers: Callable[[], Followers | None],
         preempt: Callable[[str], object],
-        wake: Callable[[], object] = lambda: None,
     ) -> None:
         self.group = MutuallyExclusiveCallbackGroup()
         self._followers, self._preempt = followers, preempt
@@ -47,7 +46,7 @@ class StopServices:
         self._lock, self._enabled = threading.Lock(), True
         node.create_service(Trigger, '~/stop', self._on_stop, callback_group=self.group)
         node.create_service(SetBool, '~/enable', self._on_enable, callback_group=self.group)
-        InputTopic(node, String, EVENT_TOPIC, self._on_event, _WAITING_EVENTS, self.group, wake)
+        InputTopic(node, String, EVENT_TOPIC, self._on_event, _WAITING_EVENTS, self.group)
 
     def report(self) -> Mapping[str, str]:
         """Return names and values for the diagnostics."""

@@ -79,16 +79,8 @@ class TargetTopics:
     :ivar group: callback group of the targets of the default group.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        on_target: _OnTarget,
-        on_twist: _OnTwist,
-        wake: Callable[[], object] = lambda: None,
-    ) -> None:
-        self._node, self._wake = node, wake
-        self._on_target = on_target
-        self._on_twist = on_twist
+    def __init__(self, node: Node, on_target: _OnTarget, on_twist: _OnTwist) -> None:
+        self._node, self._on_target, self._on_twist = node, on_target, on_twist
         self._others: dict[str, list[InputTopic]] = {}
         self.group = MutuallyExclusiveCallbackGroup()
 
@@ -123,7 +115,7 @@ class TargetTopics:
         on_twist = partial(self._on_twist, group)
         # Depth 1: an older target is of no use.
         return [
-            InputTopic(self._node, kind, prefix + topic, take, 1, calls, self._wake)
+            InputTopic(self._node, kind, prefix + topic, take, 1, calls)
             for kind, topic, take, calls in (
                 (PoseStamped, TARGET_TOPIC, on_target, solving),
                 (TwistStamped, TWIST_TOPIC, on_twist, others),

@@ -86,7 +86,6 @@ class IkNode(NodeWithActions):
             self._preempt,
             self._publish_diagnostics,
             self._on_error,
-            self._wake,
             commands,
             checks,
         )
@@ -96,13 +95,12 @@ class IkNode(NodeWithActions):
             self._on_error,
             checks,
         )
+        self._compiler = Compiler(self.get_logger().warning)
         self._make_world(transforms)
         self._make_services(built_in)
         self._diagnostics = DiagnosticsPublisher(
             self, self._arm_services.statistics, self.collisions, self._report
         )
-        self._compiler = Compiler(self.get_logger().warning)
-        self._arm_services.compile_with(self._compiler.prepare)
         self._loader = ArmLoader(
             lambda: self.parameters.solver,
             self._on_loaded,
@@ -140,7 +138,13 @@ class IkNode(NodeWithActions):
     def _make_services(self, built_in: Sequence[MakeCapability]) -> None:
         """Make the handlers of the services, and the capabilities with theirs."""
         self._arm_services = Services(
-            self, self.parameters, self._frames, self.collisions, self._on_error, self._on_offered
+            self,
+            self.parameters,
+            self._frames,
+            self.collisions,
+            self._on_error,
+            self._on_offered,
+            self._compiler.prepare,
         )
         self._parts = NodeParts(
             self,
@@ -152,7 +156,6 @@ class IkNode(NodeWithActions):
             lambda: self._followers,
             self._arm_services.context,
             self._on_error,
-            self._wake,
             self._motion.watches,
             self._motion.ticks,
             self._motion.commands.monitor.note_goal,
@@ -240,10 +243,6 @@ class IkNode(NodeWithActions):
         motions = {name: text for report in reports for name, text in report.items()}
         return {**motions, **self._motion.report(), **received}
 
-    def _wake(self) -> None:
-        """Let the threads notice a new subscription."""
-        self._threads.wake()
-
     def _preempt(self, reason: str) -> None:
         """Stop the goals of all actions."""
         for capability in self._capabilities:
@@ -270,12 +269,10 @@ class IkNode(NodeWithActions):
         self._motion.targets.update(followers.others)
         for capability in self._capabilities:
             capability.adopt(followers)
-        self._threads.wake()
         announce(log, followers, before, self.parameters, time.monotonic() - self._started_at)
         self._arm_services.prepare(arm, self.parameters.solver)
 
     def _on_offered(self, service: str) -> None:
-        self._threads.wake()
         after = time.monotonic() - self._started_at
         self.get_logger().info(f'{service} is offered after {after:.1f} s')
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, ExitStack
 import threading
+from typing import cast
 
 from rclpy.callback_groups import CallbackGroup
+from rclpy.executors import Executor
 from rclpy.node import Node
 from rclpy.utilities import get_default_context
 
@@ -55,7 +57,8 @@ class NodeThreads:
     """
     Threads that spin a node.
 
-    Each group of callbacks has threads of its own: a stop, for example, waits for no solve.
+    Each group of callbacks has threads of its own: a stop, for example, waits for no solve. To
+    rclpy they are the executor of the node, which is woken by new subscriptions and services.
 
     :param shared: threads that several nodes share; None for its own.
     :param on_error: called with exceptions of their callback.
@@ -104,7 +107,15 @@ class NodeThreads:
             stack.enter_context(spinning(*own, *several))
             for executor, group in zip(streams, (targets, states), strict=True):
                 stack.enter_context(executor.serving(self._node, [group], self._on_error))
+            self._node.executor = cast(Executor, self)
+            stack.callback(setattr, self._node, 'executor', None)
             yield
+
+    def add_node(self, node: Node) -> None:
+        """Do nothing: that node is spun already."""
+
+    def remove_node(self, node: Node) -> None:
+        """Likewise do nothing."""
 
     def wake(self) -> None:
         """Let the threads notice new services and subscriptions."""

@@ -22,7 +22,7 @@ from ik_service.arm.arm import Arm
 from ik_service.arm.compilation import KernelPreparation
 from ik_service.arm.group import SolverSettings
 from ik_service.arm.measured_state import MeasuredState
-from ik_service.common.fault_logger import FaultLogger, refusal_logger
+from ik_service.common.fault_logger import FaultLogger
 from ik_service.paths.preparation import CartesianPathKernels
 from ik_service.ros.common.qos import BATCH_QOS, SERVICE_QOS
 from ik_service.ros.common.response_retry import retry_dropped_responses
@@ -57,6 +57,7 @@ class Services:
     :param frames: frames besides the links of the robot.
     :param on_error: called with an unexpected exception.
     :param on_offered: called with the name of a service that is offered later than the others.
+    :param compiled: compiles kernels for some requests, as ``Compiler.prepare``.
     :ivar group: callback group of the services.
     :ivar path_group: that of ``compute_cartesian_path``, which may take seconds.
     :ivar batch_group: that of ``compute_ik_batch`` and ``compute_ik_all``, likewise.
@@ -74,6 +75,7 @@ class Services:
         collisions: CollisionWorld,
         on_error: Callable[[Exception], object],
         on_offered: Callable[[str], object],
+        compiled: Callable[[Any], object],
     ) -> None:
         warn = node.get_logger().warning
         states = FaultLogger(lambda text: warn(f'check_state_validity: {text}'))
@@ -104,12 +106,14 @@ class Services:
         self._add_late(_BATCHES, self.batch_group, BATCH_QOS)
         self._add_late(_PATHS, self.path_group, SERVICE_QOS)
         self._add_late(_ALL, self.batch_group, SERVICE_QOS)
-        self._compile: Callable[[Any], object] = lambda kernels: kernels.warm_up()
+        self._compile = self.ik.trees.compile = self.batches.preparation.compile = compiled
 
     def context(self, service: str) -> ServiceContext:
         """Return the context of the handler of a service, which logs what it refuses."""
-        refused = refusal_logger(service, self._node.get_logger().warning)
-        return replace(self._context, on_refused=refused)
+        log = FaultLogger(self._node.get_logger().warning)
+        return replace(
+            self._context, on_refused=lambda why: log.report(f'{service} refused: {why}')
+        )
 
     def add(
         self, services: Mapping[str, tuple[type, ServiceHandler]], late: Collection[str]
@@ -132,10 +136,6 @@ class Services:
     def statistics(self) -> Mapping[str, RequestStatistics]:
         """Outcomes of the requests by the name of the service."""
         return {name: handler.statistics for name, (_, handler) in self._handlers.items()}
-
-    def compile_with(self, compiled: Callable[[Any], object]) -> None:
-        """Set the compiler of kernels for some requests, as ``Compiler.prepare``."""
-        self._compile = self.ik.trees.compile = self.batches.preparation.compile = compiled
 
     def prepare(self, arm: Arm, solver: SolverSettings) -> None:
         """Begin to compile these kernels; the services that wait for them are offered then."""

@@ -76,11 +76,7 @@ def checked_constraints(
     constraints: Sequence[JointConstraint], robot: RobotModel
 ) -> list[tuple[float, float]]:
     """Return the lowest and highest positions that constraints allow; raises RequestError."""
-    if len(constraints) > _MOST_OF_JOINTS:
-        raise invalid_goal(
-            f'joint_constraints has {len(constraints)} elements, more than the {_MOST} that are '
-            'looked at'
-        )
+    _check_count('joint_constraints', constraints, _MOST_OF_JOINTS)
     return [
         _interval(constraint, robot, f'joint_constraints[{number}]')
         for number, constraint in enumerate(constraints)
@@ -200,12 +196,16 @@ def moved_bounds(
 
 def _numbered(constraints: Constraints, kind: str) -> Iterator[tuple[str, PositionConstraint]]:
     messages = getattr(constraints, kind)
-    if len(messages) > _MOST:
-        raise invalid_goal(
-            f'{kind} has {len(messages)} elements, more than the {_MOST} that are looked at'
-        )
+    _check_count(kind, messages, _MOST)
     for number, message in enumerate(messages):
         yield f'{kind}[{number}]', message
+
+
+def _check_count(field: str, messages: Sequence[object], most: int) -> None:
+    if len(messages) > most:
+        raise invalid_goal(
+            f'{field} has {len(messages)} elements, more than the {most} that are looked at'
+        )
 
 
 def _check_link(arm: Arm, link: str, field: str) -> None:

@@ -98,12 +98,12 @@ def pose_goals(request: PositionIKRequest, held: Held = lambda name: None) -> li
     :param held: returns the link of an attached object and its pose there; None for all else.
     :raises RequestError: INVALID_LINK_NAME where poses and links do not go together.
     """
-    return [_on_link(goal, held) for goal in _goals_as_given(request)]
-
-
-def _on_link(goal: PoseGoal, held: Held) -> PoseGoal:
-    found = held(goal.link) if goal.link else None
-    return goal if found is None else PoseGoal(found[0], goal.pose, goal.field, found[1])
+    goals = _goals_as_given(request)
+    for k, goal in enumerate(goals):
+        found = held(goal.link) if goal.link else None
+        if found is not None:
+            goals[k] = PoseGoal(found[0], goal.pose, goal.field, found[1])
+    return goals
 
 
 def _goals_as_given(request: PositionIKRequest) -> list[PoseGoal]:

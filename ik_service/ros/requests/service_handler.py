@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 import threading
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from ik_service.arm.group import ArmGroup, PreparedSolver
 from ik_service.arm.joint_state import check_lengths, PostureSpace
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.arm.task_solving import TestOf
-from ik_service.common.threads import BackgroundWorkers
+from ik_service.common.threads import give_way
 from ik_service.exceptions import ArgumentError, UnknownJointError
 from ik_service.ros.common.errors import ErrorCode, invalid_state, RequestError
 from ik_service.ros.requests.frame_resolver import FrameResolver
@@ -358,7 +359,7 @@ THREADS = 2  # requests of a service that are worked on at once
 
 class BackgroundHandler(ServiceHandler):
     """
-    Base of the handlers of poses in a row, whose threads yield to those that move the arm.
+    Base of the handlers that take long, whose threads yield to those that move the arm.
 
     :cvar work: subject of the work, in a word.
     """
@@ -367,8 +368,8 @@ class BackgroundHandler(ServiceHandler):
 
     def __init__(self, context: ServiceContext) -> None:
         super().__init__(context)
-        self._workers = BackgroundWorkers(self.work, THREADS)
+        self._workers = ThreadPoolExecutor(THREADS, self.work, give_way)
 
     def _run(self, work: Callable[[], str]) -> str:
         """Return the message of the work of an answer, which is done in another thread."""
-        return self._workers.run(work)
+        return self._workers.submit(work).result()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 import numpy as np
 
@@ -118,12 +116,7 @@ def changed_world(world: World, message: CollisionObject, placing: Placing) -> W
         return _moved(world, message, placing)
     if operation == APPEND and name in world.objects:
         old = world.objects[name]
-        T_root_object = old.pose
-        if has_pose(message):
-            T = object_pose(message.pose)
-            T_root_object = placing.in_root(message.header.frame_id, T)
-        more = _moved_shapes(shapes_of(message), inverse_transform(old.pose) @ T_root_object)
-        return world.with_object(old.with_shapes(more))
+        return world.with_object(old.with_shapes(_more_shapes(message, old.pose, '', placing)))
     if operation not in (ADD, APPEND):
         raise ArgumentError(
             'operation', f'is {operation}; it has to be {_OPERATIONS} or {MOVE} (MOVE)'
@@ -203,12 +196,7 @@ def _appended(
             'link_name',
             f'is {quote(message.link_name)}, but the object is attached to {quote(old.link)}',
         )
-    T_old_new = np.eye(4)
-    if has_pose(message.object):
-        T = object_pose(message.object.pose)
-        T_link_new = placing.in_link(old.link, message.object.header.frame_id, T)
-        T_old_new = inverse_transform(old.pose) @ T_link_new
-    shapes = (*old.shapes, *_moved_shapes(shapes_of(message.object), T_old_new))
+    shapes = (*old.shapes, *_more_shapes(message.object, old.pose, old.link, placing))
     touch_links = (*old.touch_links, *message.touch_links)
     return AttachedObject(old.name, shapes, old.link, tuple(dict.fromkeys(touch_links)), old.pose)
 
@@ -237,5 +225,14 @@ def _detached(world: World, message: AttachedCollisionObject, placing: Placing) 
     return world.with_all(objects, kept)
 
 
-def _moved_shapes(shapes: Iterable[PlacedShape], T: np.ndarray) -> list[PlacedShape]:
-    return [(shape, T @ T_object_shape) for shape, T_object_shape in shapes]
+def _more_shapes(
+    message: CollisionObject, T_link_old: np.ndarray, link: str, placing: Placing
+) -> list[PlacedShape]:
+    """Return the shapes that are appended to an object, in the frame of that object."""
+    shapes = shapes_of(message)
+    if not has_pose(message):
+        return shapes
+    frame, T = message.header.frame_id, object_pose(message.pose)
+    T_link_new = placing.in_link(link, frame, T) if link else placing.in_root(frame, T)
+    T_old_new = inverse_transform(T_link_old) @ T_link_new
+    return [(shape, T_old_new @ T_object_shape) for shape, T_object_shape in shapes]

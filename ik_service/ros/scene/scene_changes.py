@@ -19,7 +19,6 @@ from moveit_msgs.msg import (
 )
 import numpy as np
 
-from ik_service.arm.arm import Arm
 from ik_service.collision.rules import (
     AllowedCollisions,
     LinkPadding,
@@ -29,7 +28,7 @@ from ik_service.collision.rules import (
 )
 from ik_service.collision.world import Color, MOST_OBJECTS
 from ik_service.common.quoting import quote
-from ik_service.exceptions import ArgumentError, IkServiceError, UnknownLinkError
+from ik_service.exceptions import ArgumentError, IkServiceError
 from ik_service.ros.common.conversions import matrix_from_transform
 from ik_service.ros.scene.object_changes import operation_of, REMOVE
 from ik_service.ros.scene.robot_states import read_multi_dof
@@ -190,21 +189,13 @@ def _allowed(matrix: AllowedCollisionMatrix, remarks: list[str]) -> AllowedColli
 
 
 def _padding(scene: PlanningScene, before: LinkPadding, draft: WorldDraft) -> LinkPadding:
-    arm = draft.measured.arm if draft.measured else None
     padding = {message.link_name: message.padding for message in scene.link_padding}
     scale = {message.link_name: message.scale for message in scene.link_scale}
     for field, links in (('link_padding', padding), ('link_scale', scale)):
         with _naming(field):
-            _check_links([*links], arm)
+            for link in links:
+                draft.placing.check_link(link)
     return LinkPadding({**before.padding, **padding}, {**before.scale, **scale})
-
-
-def _check_links(links: Sequence[str], arm: Arm | None) -> None:
-    if links and arm is None:
-        raise ArgumentError('link_name', 'cannot be looked up, as there is no robot yet')
-    for link in links:
-        if arm is not None and not arm.has_link(link):
-            raise UnknownLinkError(link, arm.robot.links)
 
 
 def _colors(messages: Sequence[ObjectColor]) -> dict[str, Color]:

@@ -308,12 +308,9 @@ def _same_record(new: Record, old: Record | None) -> bool:
         and new.kind == old.kind
         and new.subframes.keys() == old.subframes.keys()
         and all(_is_close(T, old.subframes[name]) for name, T in new.subframes.items())
-        and _same_anchor(new.anchor or _ROOT, old.anchor or _ROOT)
+        and (new.anchor or _ROOT)[0] == (old.anchor or _ROOT)[0]
+        and _is_close((new.anchor or _ROOT)[1], (old.anchor or _ROOT)[1])
     )
-
-
-def _same_anchor(new: tuple[str, np.ndarray], old: tuple[str, np.ndarray]) -> bool:
-    return new[0] == old[0] and _is_close(new[1], old[1])
 
 
 def _kept_object(new: WorldObject, old: WorldObject | AttachedObject) -> WorldObject:

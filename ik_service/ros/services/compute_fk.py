@@ -8,12 +8,11 @@ from geometry_msgs.msg import PoseStamped
 from moveit_msgs.srv import GetPositionFK
 import numpy as np
 
-from ik_service.arm.arm import Arm
 from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.quoting import quote
 from ik_service.ros.common.conversions import pose_from_matrix
 from ik_service.ros.common.errors import invalid_link
-from ik_service.ros.requests.goals import Held, held_with
+from ik_service.ros.requests.goals import held_with
 from ik_service.ros.requests.service_handler import (
     resolver_of,
     ServiceHandler,
@@ -39,7 +38,9 @@ class FkHandler(ServiceHandler):
         _check_links(request.fk_link_names)
         held = held_with(request.robot_state, self._collisions.known, measured, self._frames)
         places = {
-            name: found for name in request.fk_link_names if (found := _place(arm, name, held))
+            name: found
+            for name in request.fk_link_names
+            if (found := (name, np.eye(4)) if arm.has_link(name) else held(name))
         }
         known = [name for name in request.fk_link_names if name in places]
         used = arm.joints_that_move(link for link, _ in places.values())
@@ -65,11 +66,6 @@ class FkHandler(ServiceHandler):
             )
         remarks = start_notes(measured, request.robot_state, posture, used, given)
         return '; '.join([*frames.notes, *remarks])
-
-
-def _place(arm: Arm, name: str, held: Held) -> tuple[str, np.ndarray] | None:
-    """Return the link of a name, and the pose there of an attached object or a subframe."""
-    return (name, np.eye(4)) if arm.has_link(name) else held(name)
 
 
 def _check_links(names: Sequence[str]) -> None:

@@ -249,8 +249,7 @@ class IkHandler(ServiceHandler):
             timeout=min(seconds, LONGEST_TIMEOUT) or None,
             collisions=test(solver.chain.joint_names),
         )
-        notes = _notes(goals, seconds, start.assumed)
-        notes += ''.join([f'; {note}' for note in (*start.frames.notes, *unchecked)])
+        notes = _notes(goals, seconds, [*start.assumed, *start.frames.notes, *unchecked])
         return outcome_of(result, arm, chosen, posture, notes, start.outside)
 
     def goals(self, request: PositionIKRequest, measured: MeasuredState) -> list[PoseGoal]:
@@ -311,10 +310,9 @@ class IkHandler(ServiceHandler):
             raise RequestError(ErrorCode.FAILURE, str(error)) from error
         chosen, state = found.prepared, request.robot_state
         remarks = start_notes(measured, state, posture, chosen.indices, given, 'in the seed')
-        notes = _notes(goals, seconds, remarks)
         if found.loosened and found.result.success:
-            notes += '; not the pose itself, but one within the tolerances of the constraints'
-        notes += ''.join(f'; {note}' for note in (*frames.notes, *unchecked))
+            remarks.append('not the pose itself, but one within the tolerances of the constraints')
+        notes = _notes(goals, seconds, [*remarks, *frames.notes, *unchecked])
         return outcome_of(found.result, arm, chosen, posture, notes, outside)
 
 
@@ -342,9 +340,9 @@ def places_links(request: PositionIKRequest, goals: list[PoseGoal], group: ArmGr
     )
 
 
-def _notes(goals: list[PoseGoal], seconds: float, assumed: list[str]) -> str:
-    """Return remarks for the client: values normalised, cut or assumed."""
-    notes = ''.join([f'; {note}' for goal in goals for note in goal.notes()])
+def _notes(goals: list[PoseGoal], seconds: float, others: list[str]) -> str:
+    """Return remarks for the client: values that are normalised or cut, and others."""
+    notes = [note for goal in goals for note in goal.notes()]
     if seconds > LONGEST_TIMEOUT:
-        notes += f'; the timeout of {seconds:g} s is cut to {LONGEST_TIMEOUT:g} s'
-    return notes + ''.join([f'; {note}' for note in assumed])
+        notes.append(f'the timeout of {seconds:g} s is cut to {LONGEST_TIMEOUT:g} s')
+    return ''.join([f'; {note}' for note in (*notes, *others)])

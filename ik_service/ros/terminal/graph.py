@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 import importlib
 import re
 import time
-from typing import Any
+from typing import Any, TypeVar
 
 from action_msgs.msg import GoalStatus
 import numpy as np
@@ -35,6 +35,8 @@ import yaml
 from ik_service.common.quoting import quote
 from ik_service.exceptions import IkServiceError
 from ik_service.ros.common.actions import ThreadSafeActionClient
+
+T = TypeVar('T')
 
 _POLL = 0.1  # time between two checks for Ctrl-C [s]
 _DISCOVERY = 10.0  # patience with a node [s]
@@ -154,13 +156,14 @@ class Graph:
     def describe_topic(self, topic: str, endpoints: bool) -> None:
         """Print the type of a topic, and how many, or which, publish and read it."""
         name = self._node.resolve_topic_name(topic)
-        end = time.monotonic() + _DISCOVERY
-        ends: tuple[list[Any], list[Any]] = [], []
-        while not any(ends) and time.monotonic() < end:
-            self._spin(_LOOK)
+
+        def ends_there() -> tuple[list[Any], list[Any]] | None:
             publishers = self._node.get_publishers_info_by_topic(name)
-            ends = publishers, self._node.get_subscriptions_info_by_topic(name)
-        if not any(ends):
+            found = publishers, self._node.get_subscriptions_info_by_topic(name)
+            return found if any(found) else None
+
+        ends = self._sought(ends_there, _LOOK)
+        if ends is None:
             raise CallFailedError(f'nobody publishes or reads {name}')
         print(f'Type: {[*ends[0], *ends[1]][0].topic_type}\n')
         for label, found in zip(('Publisher', 'Subscription'), ends, strict=True):
@@ -215,23 +218,22 @@ class Graph:
 
     def show_type(self, what: str, name: str) -> None:
         """Print the type of a topic, a service or an action, as of :meth:`list_names`."""
-        name, end = self._node.resolve_topic_name(name), time.monotonic() + _DISCOVERY
-        types: Sequence[str] = ()
-        while not types and time.monotonic() < end:
-            self._spin(_POLL)
-            types = dict(self._names(what)).get(name, ())
+        name = self._node.resolve_topic_name(name)
+        types = self._sought(lambda: dict(self._names(what)).get(name))
         if not types:
             raise CallFailedError(f'there is no {what} {name}')
         print(*types, sep='\n')
 
     def describe_action(self, action: str, types: bool) -> None:
         """Print the nodes that serve an action, and those that call it, with types or without."""
-        name, end = self._node.resolve_topic_name(action), time.monotonic() + _DISCOVERY
-        ends: dict[str, list[tuple[str, str]]] = {}
-        while not any(ends.values()) and time.monotonic() < end:
-            self._spin(_LOOK)
-            ends = {label: self._ends(name, find) for label, find in _ACTION_ENDS.items()}
-        if not any(ends.values()):
+        name = self._node.resolve_topic_name(action)
+
+        def ends_there() -> dict[str, list[tuple[str, str]]] | None:
+            found = {label: self._ends(name, find) for label, find in _ACTION_ENDS.items()}
+            return found if any(found.values()) else None
+
+        ends = self._sought(ends_there, _LOOK)
+        if ends is None:
             raise CallFailedError(f'there is no action {name}')
         print(f'Action: {name}')
         for label, found in ends.items():
@@ -250,16 +252,15 @@ class Graph:
 
     def describe_node(self, node: str) -> None:
         """Print the topics, services and actions of a node; raises CallFailedError."""
-        end, name = time.monotonic() + _DISCOVERY, self._node.resolve_topic_name(node)
+        name = self._node.resolve_topic_name(node)
         self._spin(_LOOK)
-        while name not in self._nodes() and time.monotonic() < end:
-            self._spin(_POLL)
-        if name not in self._nodes():
+        place = self._sought(lambda: self._nodes().get(name))
+        if place is None:
             raise CallFailedError(f'Node not found: {name}')
         print(name)
         for label, find in _NODE_ENDS.items():
             print(f'  {label}:')
-            for end_name, kinds in sorted(find(self._node, *self._nodes()[name])):
+            for end_name, kinds in sorted(find(self._node, *place)):
                 print(f'    {end_name}: {", ".join(kinds)}')
 
     def _nodes(self) -> dict[str, tuple[str, str]]:
@@ -310,15 +311,13 @@ class Graph:
 
     def _publishers(self, topic: str, at_once: bool) -> list[Any]:
         name = self._node.resolve_topic_name(topic)
-        end = time.monotonic() + (_LOOK if at_once else _DISCOVERY)
-        while time.monotonic() < end:
-            found = self._node.get_publishers_info_by_topic(name)
-            if found:
-                return list(found)
-            self._spin(_POLL)
-        if at_once:
-            return []
-        raise CallFailedError(f'nobody publishes {name}; give its type to wait for somebody')
+        patience = _LOOK if at_once else _DISCOVERY
+        found = self._sought(
+            lambda: self._node.get_publishers_info_by_topic(name), patience=patience
+        )
+        if not found and not at_once:
+            raise CallFailedError(f'nobody publishes {name}; give its type to wait for somebody')
+        return list(found or ())
 
     def _of_node(self, node: str, kind: type, service: str, request: object) -> Any:  # noqa: ANN401
         """Return the answer of a node's service for parameters."""
@@ -328,6 +327,17 @@ class Graph:
         if not client.service_is_ready():
             raise CallFailedError(f'Node not found: nobody offers {client.srv_name}')
         return self._result(client.call_async(request))
+
+    def _sought(
+        self, look: Callable[[], T | None], pause: float = _POLL, patience: float = _DISCOVERY
+    ) -> T | None:
+        """Return what is found on the graph, looking again while it is nothing."""
+        end = time.monotonic() + patience
+        while True:
+            self._spin(pause)
+            found = look()
+            if found or time.monotonic() >= end:
+                return found
 
     def _result(self, future: Future) -> Any:  # noqa: ANN401 (of whatever was called)
         self._until(future.done)

@@ -58,6 +58,11 @@ def test_all_constraints_on_a_joint_count(arm):
     assert limits(chain, 'elbow') == (1.0, 1.1)
 
 
+def test_more_constraints_than_are_read_are_refused(arm):
+    with pytest.raises(RequestError, match='1001 elements, more than the 1000'):
+        constrain(arm, *[joint_constraint('elbow', 1.0)] * 1001)
+
+
 def test_limits_of_the_joint_stay(arm):
     chain = constrain(arm, joint_constraint('elbow', 0.2, below=5.0))
     assert limits(chain, 'elbow') == (0.1, 0.3)

@@ -14,7 +14,6 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 
 from ik_service.arm.group import SolverSettings
-from ik_service.common.threads import BackgroundWorkers
 from ik_service.extras.planning.ros.motion_request import PLANNERS
 from ik_service.extras.planning.ros.request_planner import GoalScene, PlannedMotion, RequestPlanner
 from ik_service.extras.planning.rrt_connect import planning_fault
@@ -29,6 +28,7 @@ from ik_service.ros.common.actions import DeferredActionServer
 from ik_service.ros.common.conversions import write_solution
 from ik_service.ros.common.errors import ErrorCode, RequestError
 from ik_service.ros.requests.service_handler import (
+    BackgroundHandler,
     require_arm,
     ServiceContext,
     ServiceHandler,
@@ -36,22 +36,19 @@ from ik_service.ros.requests.service_handler import (
 )
 from ik_service.ros.services.line_request import write_trajectory
 
-THREADS = 2  # plans that are worked on at once
 
-
-class PlanHandler(ServiceHandler):
+class PlanHandler(BackgroundHandler):
     """
     Handler of ``plan_kinematic_path``, which answers as MoveIt does, but with reasons.
-
-    The work is done in threads of its own, which yield to others.
 
     :param planner: plans the motions.
     """
 
+    work = 'plans'
+
     def __init__(self, context: ServiceContext, planner: RequestPlanner) -> None:
         super().__init__(context)
         self._planner = planner
-        self._workers = BackgroundWorkers('plans', THREADS)
 
     def handle(
         self, request: GetMotionPlan.Request, response: GetMotionPlan.Response
@@ -62,7 +59,7 @@ class PlanHandler(ServiceHandler):
 
         def plan() -> str:
             measured = require_arm(self.measured)
-            planned = self._workers.run(lambda: self._planner.plan(wanted, measured))
+            planned = self._planner.plan(wanted, measured)
             arm, stamp = planned.arm, self._clock.now().to_msg()
             answer.group_name = planned.group.name
             answer.planning_time = planned.planning_time
@@ -70,7 +67,7 @@ class PlanHandler(ServiceHandler):
             write_trajectory(answer.trajectory, planned.trajectory, arm.root_link)
             return planned.message
 
-        self._answer_with_code(answer.error_code, plan)
+        self._answer_with_code(answer.error_code, lambda: self._run(plan))
         return response
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 import math
 import os
@@ -12,7 +13,7 @@ import threading
 
 import numpy as np
 
-from ik_service.common.threads import BackgroundWorkers
+from ik_service.common.threads import give_way
 from ik_service.exceptions import ArgumentError, IkServiceError
 from ik_service.extras.reach.capability import CapabilityMap
 from ik_service.extras.reach.grid import chooses_orientation, reach_box
@@ -165,7 +166,7 @@ class OwnSurvey:
 
     def run(self) -> ReachMap:
         """Make the map; SurveyDroppedError when dropped, IkServiceError where there is none."""
-        return BackgroundWorkers('survey', 1).run(self._run)
+        return ThreadPoolExecutor(1, 'survey', give_way).submit(self._run).result()
 
     def _run(self) -> ReachMap:
         chain, fineness = self._chain, self._fineness

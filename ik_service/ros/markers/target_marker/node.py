@@ -82,10 +82,6 @@ class RemoteSolver:
             self._client.describe_parameters([_NAME], self._on_described)
         self._client.get_parameters([_NAME, _WEIGHTS], self._on_values)
 
-    def forget(self) -> None:
-        """Forget the choices, because another node may be there now."""
-        self.choices = ()
-
     def choose(self, name: str) -> None:
         """Ask for another method."""
         self._set(Parameter(_NAME, value=name))
@@ -139,11 +135,7 @@ _BALL_COLOR = ColorRGBA(r=0.95, g=0.75, b=0.2, a=0.5)
 # The controls act along and about the x axis of these orientations (x, y, z, w), which is the
 # marker's own x, y or z axis.
 _HALF = math.sqrt(0.5)
-_AXES = {
-    'x': (0.0, 0.0, 0.0, 1.0),
-    'y': (0.0, 0.0, _HALF, _HALF),
-    'z': (0.0, -_HALF, 0.0, _HALF),
-}
+_AXES = {'x': (0.0, 0.0, 0.0, 1.0), 'y': (0.0, 0.0, _HALF, _HALF), 'z': (0.0, -_HALF, 0.0, _HALF)}
 
 
 def target_marker(
@@ -282,7 +274,7 @@ class TargetMarkerNode(Node):
         self._heard_at = time.monotonic()
         if not self._present:
             self._present = True
-            self._solver.forget()
+            self._solver.choices = ()  # another node may be there now
             if self._pose is not None:
                 self.get_logger().info(f'the IK node {self._full_name} is back')
                 self._set_note('')
