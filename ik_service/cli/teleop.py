@@ -63,12 +63,12 @@ class Keys:
     State of the keyboard, as far as a terminal reports it: keys come again while they are held.
 
     :param speed: share of the full speed, 0 to 1; the nearest of :data:`SPEEDS` is taken.
-    :param in_tip: whether directions are those of the tip; otherwise those of the base.
+    :ivar in_tip: whether directions are those of the tip; otherwise those of the base.
     """
 
-    def __init__(self, speed: float = DEFAULT_SPEED, in_tip: bool = False) -> None:
+    def __init__(self, speed: float = DEFAULT_SPEED) -> None:
         self.speed = min(SPEEDS, key=lambda choice: abs(choice - speed))
-        self.in_tip = in_tip
+        self.in_tip = False
         self.backwards = False
         self._key = ''
         self._pressed_at = self._until = -float('inf')

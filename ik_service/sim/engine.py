@@ -36,13 +36,8 @@ class DriveLimits:
         """Return the limits of a robot's joints."""
         names = robot.independent_joint_names
         limits = [robot.joints[name].limits for name in names]
-        return cls(
-            names,
-            np.array([limit.lower for limit in limits]),
-            np.array([limit.upper for limit in limits]),
-            np.array([limit.velocity for limit in limits]),
-            np.array([limit.effort for limit in limits]),
-        )
+        rows = [(limit.lower, limit.upper, limit.velocity, limit.effort) for limit in limits]
+        return cls(names, *np.array(rows).reshape(-1, 4).T.copy())
 
     def middle(self) -> np.ndarray:
         """Return mid-range positions (m,) [rad] or [m]; next to zero where a limit is missing."""

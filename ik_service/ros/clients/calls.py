@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from functools import partial
 import math
 import re
 import threading
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 from geometry_msgs.msg import Pose
 from moveit_msgs.srv import GetCartesianPath, GetPositionIK
@@ -18,6 +17,7 @@ from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
+from ik_service.ros.clients.ik_batch import BlockAnswers
 from ik_service.ros.clients.question import Question
 from ik_service.ros.common.errors import ErrorCode
 from ik_service.ros.common.qos import BATCH_QOS, SERVICE_QOS
@@ -25,24 +25,6 @@ from ik_service.ros.common.qos import BATCH_QOS, SERVICE_QOS
 BATCH_SERVICE, SINGLE_SERVICE = 'compute_ik_batch', 'compute_ik'
 
 _POSE = re.compile(r'\bwaypoints\[(\d{1,5})\]')
-
-
-class BlockAnswers(NamedTuple):
-    """
-    Answers to a block of poses.
-
-    :ivar rows: (k,) numbers of the poses that are answered.
-    :ivar codes: (k,) error codes.
-    :ivar messages: k reasons for missing solutions.
-    :ivar joint_names: the joints of the postures.
-    :ivar postures: (s, m) of the s poses that are solved [rad] or [m].
-    """
-
-    rows: np.ndarray
-    codes: np.ndarray
-    messages: Sequence[str]
-    joint_names: Sequence[str]
-    postures: np.ndarray
 
 
 class Calls(ABC):

@@ -160,7 +160,7 @@ class Course:
             self._fit(len(call.rows), turn)
         try:
             answers = calls.read(call.rows, future.result())
-            self._batch.put(*answers)
+            self._batch.put(answers)
             if len(answers.rows) < len(call.rows):
                 # The server had no time for these; one that solves none at all is no server.
                 tries = 0 if len(answers.rows) else call.tries

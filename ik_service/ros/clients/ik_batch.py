@@ -38,6 +38,24 @@ class IkAnswer(NamedTuple):
     message: str
 
 
+class BlockAnswers(NamedTuple):
+    """
+    Answers to a block of poses.
+
+    :ivar rows: (k,) numbers of the poses that are answered.
+    :ivar codes: (k,) error codes.
+    :ivar messages: k reasons for missing solutions.
+    :ivar joint_names: the joints of the postures; may be none where nothing is solved.
+    :ivar postures: (s, m) of the s poses that are solved [rad] or [m].
+    """
+
+    rows: np.ndarray
+    codes: np.ndarray
+    messages: Sequence[str]
+    joint_names: Sequence[str]
+    postures: np.ndarray
+
+
 class IkBatch:
     """
     Answers to many poses, row by row in the order of the poses; a future. Thread-safe.
@@ -163,32 +181,21 @@ class IkBatch:
 
     # For the client
 
-    def put(
-        self,
-        rows: np.ndarray,
-        codes: np.ndarray,
-        messages: Sequence[str],
-        joint_names: Sequence[str],
-        postures: np.ndarray,
-    ) -> None:
+    def put(self, answers: BlockAnswers) -> None:
         """
         Take answers to some poses; the first answer to each counts.
 
-        :param rows: (k,) numbers of the poses.
-        :param codes: (k,) error codes.
-        :param messages: k reasons.
-        :param joint_names: the joints of the postures; may be none where nothing is solved.
-        :param postures: (s, m) of the s poses that are solved [rad] or [m].
         :raises IkClientError: the joints are not those of the answers before.
         """
+        rows, codes = answers.rows, answers.codes
         with self._news:
             if self._done:
                 return
-            if joint_names:
-                self._take_names(tuple(joint_names))
-            if len(postures):
-                self.q[rows[codes == ErrorCode.SUCCESS]] = postures
-            for row, message in zip(rows.tolist(), messages, strict=True):
+            if answers.joint_names:
+                self._take_names(tuple(answers.joint_names))
+            if len(answers.postures):
+                self.q[rows[codes == ErrorCode.SUCCESS]] = answers.postures
+            for row, message in zip(rows.tolist(), answers.messages, strict=True):
                 self.messages[row] = message
             self.error_codes[rows] = codes
             self.answered += len(rows)

@@ -191,7 +191,7 @@ class _Part:
 def world_marker_array(scene: WorldScene, stamp: Time) -> MarkerArray:
     """Return the markers of a scene."""
     colliding = frozenset(name for pair in scene.contacts for name in pair)
-    parts, remarks = [*_links(scene), *_attached(scene), *_objects(scene)], [*scene.remarks]
+    parts, remarks = [*_parts(scene)], [*scene.remarks]
     if len(parts) > MOST_SHAPES:
         remarks.append(f'{MOST_SHAPES} of {len(parts)} shapes are shown')
         parts = sorted(parts, key=lambda part: part.body not in colliding)[:MOST_SHAPES]
@@ -204,20 +204,14 @@ def world_marker_array(scene: WorldScene, stamp: Time) -> MarkerArray:
     return MarkerArray(markers=[clear, *shapes, *texts])
 
 
-def _links(scene: WorldScene) -> Iterator[_Part]:
+def _parts(scene: WorldScene) -> Iterator[_Part]:
     for part in scene.links:
         if part.geometry is not None:
             geometry, T_link_geometry = part.geometry, part.T_link_geometry
             yield _Part(part.link, LINKS, part.link, _IDENTITY, geometry, T_link_geometry)
-
-
-def _attached(scene: WorldScene) -> Iterator[_Part]:
-    for name, body in scene.world.attached.items():
-        for shape, T_object_shape in body.shapes:
-            yield _Part(name, ATTACHED, body.link, body.pose, shape, T_object_shape)
-
-
-def _objects(scene: WorldScene) -> Iterator[_Part]:
+    for name, held in scene.world.attached.items():
+        for shape, T_object_shape in held.shapes:
+            yield _Part(name, ATTACHED, held.link, held.pose, shape, T_object_shape)
     for name, body in scene.world.objects.items():
         for shape, T_object_shape in body.shapes:
             yield _Part(name, OBJECTS, scene.root_link, body.pose, shape, T_object_shape)

@@ -109,11 +109,8 @@ class FollowerInterface:
             self._ignore(f'command_joints lacks {self._lacking}, which the group moves')
             return
         try:
-            target = self._targets.target(message, waited)
             self.note_commanders()
-            result = self.follower.set_target(
-                target.T_base_tip, target.at, target.twist, target.arrived
-            )
+            result = self._targets.give(message, waited, self.follower)
         except TargetRefusedError as error:
             hint = self.states.stamps.fault
             self._ignore(f'{error}' + (f' ({hint})' if hint else ''))

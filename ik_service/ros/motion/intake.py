@@ -16,6 +16,7 @@ from ik_service.arm.measured_state import MeasuredState
 from ik_service.common.fault_logger import FaultLogger
 from ik_service.common.quoting import quote
 from ik_service.exceptions import ArgumentError, IkServiceError, nearest
+from ik_service.motion.target_follower import TargetFollower
 from ik_service.motion.tracking.target_velocity import FASTEST, FASTEST_TURN, TargetTimes
 from ik_service.ros.common.conversions import matrix_from_pose
 from ik_service.ros.common.motion_clock import MotionClock
@@ -23,6 +24,7 @@ from ik_service.ros.motion.command_publisher import CommandMonitor
 from ik_service.ros.requests.frame_resolver import FrameResolver
 from ik_service.ros.scene.collision_world import CollisionWorld
 from ik_service.ros.scene.frames import Frames
+from ik_service.solvers.result import IkResult
 
 
 @dataclass(frozen=True)
@@ -224,23 +226,6 @@ class JointStateIntake:
 _TWIST_TIMEOUT = 0.1  # time for which a velocity counts for the poses that come [s]
 
 
-@dataclass(frozen=True)
-class Target:
-    """
-    Target as the follower takes it.
-
-    :ivar T_base_tip: (4, 4) pose in the frame of the base link.
-    :ivar at: when it was there, on the monotonic clock [s].
-    :ivar twist: (6,) its velocity there [m/s, rad/s]; None when no message tells it.
-    :ivar arrived: when the message arrived, on the monotonic clock [s].
-    """
-
-    T_base_tip: np.ndarray
-    at: float
-    twist: np.ndarray | None
-    arrived: float
-
-
 class TargetIntake:
     """
     Intake of the poses and velocities of the target of one group.
@@ -256,15 +241,21 @@ class TargetIntake:
         self._twist = np.zeros(6)
         self._twist_at = -np.inf
 
-    def target(self, message: PoseStamped, waited: float = 0.0) -> Target:
-        """Return the target of a message that waited in the queue [s]; raises RequestError."""
+    def give(self, message: PoseStamped, waited: float, follower: TargetFollower) -> IkResult:
+        """
+        Give a follower the target of a message; return the result of its solve.
+
+        :param waited: how long the message has waited in the queue [s].
+        :raises RequestError: the pose or its frame cannot be.
+        :raises IkServiceError: the follower refuses it.
+        """
         T, frame = matrix_from_pose(message.pose, 'pose'), message.header.frame_id
         if frame != self._group.base_link:
             T = self.frames().in_base(self._group.base_link, frame, T)
         arrived = self._clock.now() - waited
         known = abs(arrived - self._twist_at) <= _TWIST_TIMEOUT
         at = self._times.time_of(self._stamp(message.header), arrived)
-        return Target(T, at, self._twist if known else None, arrived)
+        return follower.set_target(T, at, self._twist if known else None, arrived)
 
     def take_twist(self, message: TwistStamped, waited: float = 0.0) -> None:
         """

@@ -9,9 +9,9 @@ from rclpy.task import Future
 from support.ros.nodes import poses, SUCCESS
 
 from ik_service.ros.clients import course
-from ik_service.ros.clients.calls import BatchCalls, BlockAnswers
+from ik_service.ros.clients.calls import BatchCalls
 from ik_service.ros.clients.course import Course
-from ik_service.ros.clients.ik_batch import IkBatch
+from ik_service.ros.clients.ik_batch import BlockAnswers, IkBatch
 from ik_service.ros.clients.question import Question
 
 PATIENCE = 10.0  # [s]
