@@ -436,6 +436,7 @@ def actions(bench):
             followers=lambda: None,
             on_error=errors.append,
             ticks=ticks,
+            note_goal=None,
         )
         TrajectoryActions(parts).start()
         executor.add_node(node)
