@@ -115,6 +115,13 @@ class Rows(NamedTuple):
         for name in ('q', 'status', 'errors', 'counts', 'collision'):
             getattr(self, name)[chosen] = getattr(rows, name)
 
+    def write(self, row: int, result: IkResult) -> None:
+        """Write the result of a single solve to a row."""
+        self.q[row], self.status[row] = result.q, result.status.number
+        self.errors[row] = result.position_error, result.orientation_error
+        self.counts[row] = result.iterations, result.searches
+        self.collision[row] = result.collision
+
     def solve(self, solver: Solver, problem: Problem, chained: bool = False) -> int:
         """
         Solve from the first row on until a tenth of a second is over.
@@ -348,6 +355,7 @@ class _Job:
     def __init__(
         self, solver: Solver, rows: Rows, chained: bool, guessed: bool, test: CollisionTest | None
     ) -> None:
+        self._lister = solver
         self._solver = solver if test is None else solver.candidates()
         self._rows = rows
         self._chained = chained
@@ -410,6 +418,12 @@ class _Job:
         rows = self._rows
         if self._chained and first > 0:
             rows.seeds[first] = rows.q[first - 1]
+        if self._lister.lists:
+            listed = self._lister.listed(rows.targets[first], rows.seeds[first], None, self._test)
+            if listed is not None:
+                rows.write(first, listed)
+                return 1
+            last = first + 1
         if self._test is None:
             return rows.take(slice(first, last)).solve(self._solver, problem, self._chained)
         last = first + 1 if self._chained else last

@@ -103,6 +103,7 @@ class Solver:
     :ivar guess: guess for solves without a seed; None for mid-range.
     :ivar collisions: test that the answers must pass; None for no test.
     :ivar pauses: whether solves pause at every solution.
+    :ivar lists: whether :meth:`listed` may find the nearest of all solutions.
     :ivar parameters: the method's parameters.
     :ivar remark: note on this method for this chain, often empty.
     :ivar hint: advice where it finds no solution, often empty.
@@ -164,8 +165,8 @@ class Solver:
         self.collisions = collisions
         if collisions is not None:
             collision_test(collisions, chain)
-        self._lists = self.options.prefer == 'nearest' and one and self._effort_is_free()
-        self._special = self._lists or collisions is not None or not one
+        self.lists = self.options.prefer == 'nearest' and one and self._effort_is_free()
+        self._special = self.lists or collisions is not None or not one
         # Of solves that are over, for the next ones; several at once have one each.
         self._idle: list[tuple[Callable, Problem, Settings, Workspace]] = []
         self._pausing: list[Solver] = []
@@ -207,8 +208,8 @@ class Solver:
         if self._special or collisions is not None:
             if collisions is None:
                 collisions = self.collisions
-            if self._lists:
-                listed = self._listed(target, seed, timeout, collisions)
+            if self.lists:
+                listed = self.listed(target, seed, timeout, collisions)
                 if listed is not None:
                     return listed
             if collisions is not None:
@@ -283,19 +284,23 @@ class Solver:
         bounds = options.max_iterations, options.max_searches, options.step_gain
         return not options.record_trace and all(bound is None for bound in bounds)
 
-    def _listed(
+    def listed(
         self,
         target: Target,
         seed: ArrayLike | None,
         timeout: float | None,
         collisions: Collisions | CollisionTest | None = None,
     ) -> IkResult | None:
-        """Return the nearest of all solutions, where these are known; None otherwise."""
+        """
+        Return the nearest of all solutions, where these are known; None otherwise.
+
+        :param target: as for :meth:`solve`, as the others are.
+        """
         if self.pauses or isinstance(target, Task):
             return None
         finder, check = self._finder
         if not finder.lists:
-            self._lists = False
+            self.lists = False
             return None
         began, start = perf_counter(), self.start_for(target) if seed is None else seed
         test = None if collisions is None else collision_test(collisions, self.chain)
@@ -346,7 +351,7 @@ class Solver:
         """Compile the solver for this chain, or load it from the cache."""
         q = self.chain.mid_range()
         self.solve(self.chain.forward(q), q)
-        if self._lists:
+        if self.lists:
             self._finder[1].warm_up()
         self.chain.jacobian(q)
 

@@ -59,6 +59,25 @@ def test_the_nearest_free_solution_is_the_first_free_one_of_all():
     assert 5 < free < 20
 
 
+@pytest.mark.parametrize('walled', [False, True])
+def test_batches_list_the_solutions_as_single_solves_do(walled):
+    chain = arm('ur5e')
+    wall = Wall(chain) if walled else None
+    goals, seeds = map(np.array, zip(*problems(chain, 20, seed=3), strict=True))
+    for chained in (False, True):
+        batch = iks.solve_ik_batch(
+            chain, goals, seeds, options=NEAREST, threads=2, chained=chained, collisions=wall
+        )
+        for row, goal in enumerate(goals):
+            seed = batch.q[row - 1] if chained and row else seeds[row]
+            single = iks.solve_ik(chain, goal, seed, options=NEAREST, collisions=wall)
+            assert np.array_equal(single.q, batch.q[row])
+            assert (single.status, single.collision) == (
+                batch.status[row], None if wall is None else batch.collision[row]
+            )  # fmt: skip
+            assert single.iterations == batch.iterations[row]
+
+
 def test_without_a_seed_the_answer_is_nearest_to_the_middle():
     chain = arm('ur5e')
     for target, _ in problems(chain, 5, seed=1):
