@@ -180,7 +180,10 @@ class CommandMonitor:
         :param period: time between two calls [s].
         :returns: whether they are known by now: right after a stall, some are still on their way.
         """
-        if now - self._called_at > max(STALL, 3.0 * period):
+        stall = now - self._called_at
+        if stall > max(STALL, 3.0 * period):
+            for goals in self._goals:
+                goals.note_stall(stall)
             alone = self._commands.get_publisher_count() == 1
             alone = alone and not any(goals.served for goals in self._goals)
             self._known_from = now + (0.0 if alone else _ON_THE_WAY)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Set
 from dataclasses import dataclass
-from itertools import islice
+import itertools
 import math
 import threading
 import time
@@ -23,7 +24,10 @@ _QOS = QoSProfile(
     reliability=ReliabilityPolicy.RELIABLE,
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
+_ACTIVE = range(GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_CANCELING + 1)
 _REMEMBERED = 200  # goals of this node, and of others; servers name all of theirs again and again
+_LOSSY = 0.5  # time of a stall in which queues overflow, and states are lost [s]
+_REPEATED = 3.0  # time after which the middleware sends what was lost again, in Fast DDS [s]
 _COME = 0.5  # time in which the goals of a server that was just discovered become known [s]
 _LINGERS = 0.1  # time for which a goal counts after its end: no tick misses a short one [s]
 
@@ -57,6 +61,8 @@ class ControllerGoals:
         self._lock = threading.Lock()
         self._own: deque[bytes] = deque(maxlen=_REMEMBERED)
         self._goals: dict[bytes, _Goal] = {}
+        self._told: Set[bytes] = frozenset()  # the goals of the last message
+        self._gap, self._gap_ends = '', -math.inf
         self._count, self._known_from = 0, -math.inf  # servers, and when their goals are known [s]
         self._states = node.create_subscription(
             GoalStatusArray,
@@ -85,12 +91,18 @@ class ControllerGoals:
         with self._lock:
             self._own.append(goal)
 
+    def note_stall(self, seconds: float) -> None:
+        """Note that this process was suspended, so that states of goals may have been lost."""
+        if _LOSSY <= seconds < math.inf and self.served:
+            self._gap = f'perhaps a goal at {self._action} (of a stall of {seconds:.1f} s)'
+            self._gap_ends = time.monotonic() + _REPEATED
+
     def foreign(self) -> str:
         """Return a goal of another client that is not over, in words; empty for none."""
         for data, _ in polled(self._states, _QOS.depth):
             self._note(data)
         if not self._goals:
-            return ''
+            return self._gap if time.monotonic() < self._gap_ends else ''
         servers, now = self._servers(), time.monotonic()
         with self._lock:
             self._goals = {
@@ -106,20 +118,24 @@ class ControllerGoals:
 
     def _note(self, data: bytes) -> None:
         """Note the states of a server's goals, from a serialised message."""
-        active = _active(data)
+        states, ends = _states(data), time.monotonic() + _LINGERS
+        active = {name for name, state in states.items() if state in _ACTIVE}
         with self._lock:
             for name, goal in self._goals.items():
-                if name not in active and name in data:
-                    goal.until = min(goal.until, time.monotonic() + _LINGERS)
-            new = active.difference(self._own, self._goals)
+                if name in states and name not in active:
+                    goal.until = min(goal.until, ends)
+            # Of a goal that was short, or came during a stall, perhaps only the end is told.
+            new = (active | states.keys() - self._told).difference(self._own, self._goals)
+            self._told = states.keys()
             if new and len(self._goals) < _REMEMBERED:
                 servers = self._servers()
-                self._goals |= {name: _Goal(servers) for name in islice(new, _REMEMBERED)}
+                for name in itertools.islice(new, _REMEMBERED):
+                    self._goals[name] = _Goal(servers, math.inf if name in active else ends)
 
 
-def _active(data: bytes) -> set[bytes]:
+def _states(data: bytes) -> dict[bytes, int]:
     """
-    Return the identifiers of the goals that are accepted, executing or canceling.
+    Return the states of goals by the identifiers of these.
 
     rclpy takes 30 µs for each goal of a message, and there may be thousands: servers name goals
     for a quarter of an hour after their end. In the middleware's encoding (OMG's CDR) the
@@ -127,7 +143,5 @@ def _active(data: bytes) -> set[bytes]:
 
     :param data: a serialised ``action_msgs/GoalStatusArray``.
     """
-    states = enumerate(data[32::28])
-    first, last = GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_CANCELING
-    begins = [28 * k + 5 if k else 8 for k, state in states if first <= state <= last]
-    return {data[begin : begin + 16] for begin in begins}
+    begins = (28 * k + 5 if k else 8 for k in itertools.count())
+    return {data[k : k + 16]: state for k, state in zip(begins, data[32::28], strict=False)}

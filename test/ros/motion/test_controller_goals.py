@@ -8,7 +8,8 @@ from rclpy.serialization import serialize_message
 from support.harness import until
 from unique_identifier_msgs.msg import UUID
 
-from ik_service.ros.motion.controller_goals import _active, ControllerGoals
+from ik_service.ros.motion import controller_goals
+from ik_service.ros.motion.controller_goals import _states, ControllerGoals
 
 UNKNOWN, ACCEPTED, EXECUTING, CANCELING, SUCCEEDED, CANCELED, ABORTED = range(7)
 
@@ -52,12 +53,12 @@ def action(bench):
     return Action(bench.node)
 
 
-def test_the_active_goals_of_many_are_found_in_the_bytes(bench):
+def test_the_states_of_many_goals_are_found_in_the_bytes(bench):
     for first in range(7):
         goals = [(number, (number + first) % 7) for number in range(100)]
-        active = {bytes([n] * 16) for n, state in goals if ACCEPTED <= state <= CANCELING}
-        assert _active(serialize_message(states(*goals))) == active
-    assert _active(serialize_message(states())) == set()
+        wanted = {bytes([number] * 16): state for number, state in goals}
+        assert _states(serialize_message(states(*goals))) == wanted
+    assert _states(serialize_message(states())) == {}
 
 
 @pytest.mark.parametrize('state', [ACCEPTED, EXECUTING, CANCELING])
@@ -70,11 +71,24 @@ def test_a_goal_counts_until_its_server_ends_it(action, state, end):
     action.until_noted(0)
 
 
-def test_a_goal_that_has_come_and_gone_between_two_ticks_counts_for_a_moment(action):
+def test_a_goal_of_which_only_the_end_is_told_counts_for_a_moment(action):
     server = action.server()
-    server.publish(states((1, ACCEPTED)))
     server.publish(states((1, CANCELED)))
     action.until_noted(1)
+    action.until_noted(0)
+    server.publish(states((1, CANCELED), (2, CANCELED)))
+    action.until_noted(2)
+
+
+def test_after_a_long_stall_goals_of_a_server_may_be_unknown(action, monkeypatch):
+    monkeypatch.setattr(controller_goals, '_REPEATED', 0.5)
+    action.goals.note_stall(1.0)
+    assert not action.goals.foreign()
+    action.server()
+    action.goals.note_stall(0.2)
+    assert not action.goals.foreign()
+    action.goals.note_stall(1.0)
+    assert action.goals.foreign().startswith('perhaps a goal at')
     action.until_noted(0)
 
 
