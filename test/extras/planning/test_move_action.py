@@ -338,8 +338,12 @@ class TestPymoveit2:
             wanted = joint_constraints(fingers, [gap, gap], 1e-3)
             goal.request.goal_constraints[0].joint_constraints = wanted
             require_success(mover.send_move(goal).result())
-            state = cell.states.next()
-            assert state.position[state.name.index(fingers[1])] == pytest.approx(gap, abs=1e-3)
+            cell.states.wait(
+                lambda state, gap=gap: (
+                    abs(state.position[state.name.index(fingers[1])] - gap) < 1e-3
+                ),
+                since=len(cell.states),
+            )
         wanted[1].position = 0.0
         answer = mover.plan(goal.request)
         assert answer.error_code.val == CODES.INVALID_GOAL_CONSTRAINTS, answer.error_code

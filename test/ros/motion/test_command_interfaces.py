@@ -310,6 +310,7 @@ def test_a_goal_of_another_client_at_the_controller_ends_a_motion_and_none_begin
         goal = until(lambda: goals, what='the goal')[0]
         name = f'a goal of another client at {bench.namespace}/{action}'
         rig.node.wait_for(f'target dropped: {name}', 60.0)
+        until_silent(rig.commands)  # some may be on their way
         rig.commands.clear()
         refused = f'target_pose ignored: {name}'
         until(lambda: rig.send(rig.pose(*OFFSET)) or refused in rig.node.output, what='refusal')
