@@ -15,7 +15,6 @@ from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import KinematicTree, Tip
 from ik_service.model.description import (
     checked_folders,
-    load_srdf_text,
     load_text,
     takes_xacro_args,
 )
@@ -27,7 +26,7 @@ from ik_service.model.groups.robot_groups import (
     refused_groups,
     robot_groups,
 )
-from ik_service.model.groups.srdf import parse_srdf, Semantics
+from ik_service.model.groups.srdf import load_srdf_text, parse_srdf, Semantics
 from ik_service.model.groups.srdf_check import checked_semantics
 from ik_service.model.joint import Joint
 from ik_service.model.robot_model import RobotModel

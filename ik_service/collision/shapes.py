@@ -14,7 +14,7 @@ from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, CollisionObjectError, MissingExtraError
 from ik_service.kinematics.pose_error import check_transform
-from ik_service.model.geometry.solids import Box, Capsule, Cylinder, length, Sphere
+from ik_service.model.geometry.solids import Box, Capsule, Cylinder, RoundSolid, Sphere
 
 MOST_TRIANGLES = 1_000_000  # triangles of a mesh, at most
 MOST_SHAPES = 1_000  # shapes of an object, at most
@@ -22,7 +22,7 @@ FARTHEST = 1e6  # largest length and coordinate [m]
 
 
 @dataclass(frozen=True)
-class Cone:
+class Cone(RoundSolid):
     """
     Cone about the z axis, its tip up; the origin of its frame is at half height.
 
@@ -32,10 +32,6 @@ class Cone:
 
     radius: float
     height: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, 'radius', length(self.radius, 'radius'))
-        object.__setattr__(self, 'height', length(self.height, 'height'))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, ChainError, UnknownJointError
-from ik_service.model.joint import JointType
+from ik_service.model.joint import Joint, JointType
 from ik_service.model.robot_model import RobotModel
 
 FARTHEST_LIMIT = 200.0
@@ -91,6 +91,11 @@ class JointSpace:
     velocity: np.ndarray
     arrays: Any
     locked: dict[str, float]
+
+    @property
+    def joints(self) -> list[Joint]:
+        """The joints that the variables are the positions of, in their order."""
+        return [self.robot.joints[name] for name in self.joint_names]
 
     def mid_range(self) -> np.ndarray:
         """
@@ -271,8 +276,6 @@ def joint_speeds(chain: JointSpace) -> np.ndarray:
     :returns: (n,) the velocity limits [rad/s] or [m/s], and where there is none
         :data:`FALLBACK_SPEED` or :data:`FALLBACK_LINEAR_SPEED`.
     """
-    kinds = [chain.robot.joints[name].type for name in chain.joint_names]
-    fallback = [
-        FALLBACK_LINEAR_SPEED if kind is JointType.PRISMATIC else FALLBACK_SPEED for kind in kinds
-    ]
+    slides = [joint.type is JointType.PRISMATIC for joint in chain.joints]
+    fallback = np.where(slides, FALLBACK_LINEAR_SPEED, FALLBACK_SPEED)
     return np.where(np.isfinite(chain.velocity), chain.velocity, fallback)

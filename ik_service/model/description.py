@@ -26,7 +26,7 @@ from xml.parsers import expat
 
 from ik_service.common.quoting import named, named_file
 from ik_service.common.regular_file import read_regular
-from ik_service.exceptions import ArgumentError, RobotDescriptionError, SrdfError, UrdfError
+from ik_service.exceptions import ArgumentError, RobotDescriptionError, UrdfError
 
 MAX_BYTES = 16 * 2**20  # longest robot description that is read [byte]
 MAX_DEPTH = 200  # deepest nesting of XML elements; a URDF needs about six levels
@@ -365,32 +365,6 @@ def _encoding_of(data: bytes) -> str:
     declared = _DECLARED.match(data)
     name = declared[1].decode('ascii').lower() if declared else ''
     return name if _SINGLE_BYTE.fullmatch(name) else 'utf-8-sig'
-
-
-def load_srdf_text(
-    source: str | os.PathLike[str],
-    xacro_args: Mapping[str, object] | None = None,
-    package_dirs: Iterable[Path] = (),
-) -> str:
-    """
-    Return the XML text of an SRDF.
-
-    :param source: as for :func:`load_text`.
-    :param xacro_args: arguments of a xacro file; another source takes none, and ignores them,
-        because they may be meant for the URDF alone.
-    :param package_dirs: as for :func:`load_text`.
-    :raises SrdfError: as :func:`load_text` raises ``UrdfError``.
-    :raises ArgumentError: the source is neither a string nor a path.
-    :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
-    """
-    takes_args = takes_xacro_args(source)
-    try:
-        return load_text(source, xacro_args if takes_args else None, 'srdf', package_dirs)
-    except UrdfError as error:
-        text = str(error).removeprefix(f'{error.element}: ')
-        raise SrdfError(
-            text.replace('the robot description', 'the SRDF'), error.element
-        ) from error
 
 
 def takes_xacro_args(source: object) -> bool:

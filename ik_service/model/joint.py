@@ -189,11 +189,7 @@ def _source_range(limits: JointLimits, mimic: Mimic) -> list[float]:
 
 
 class _FollowerError(UrdfError):
-    """
-    Joints that cannot follow others.
-
-    :ivar followers: their names, each followed by the one before; the last one is at fault.
-    """
+    """Joints that cannot follow others, each followed by the one before; the last is at fault."""
 
     def __init__(self, reason: str, followers: list[str]) -> None:
         super().__init__(reason, named('joint', followers[-1]))

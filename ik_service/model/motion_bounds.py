@@ -5,30 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 import math
-from typing import Protocol
 
 import numpy as np
 
 from ik_service.common.quoting import listed, quote
 from ik_service.exceptions import JointLimitsError
 from ik_service.model.joint import Joint, JointType
-
-
-class _WithJoints(Protocol):
-    @property
-    def joints(self) -> Mapping[str, Joint]: ...
-
-
-class NamedJoints(Protocol):
-    """Some joints of a robot, such as those of a chain."""
-
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        """Names of the n joints."""
-
-    @property
-    def robot(self) -> _WithJoints:
-        """The robot."""
 
 
 @dataclass(frozen=True)
@@ -67,29 +49,29 @@ class MotionBounds:
     velocity_scaling: float = 1.0
     acceleration_scaling: float = 1.0
 
-    def velocity(self, chain: NamedJoints) -> np.ndarray:
-        """Return the highest speeds of a chain's joints (n,) [rad/s] or [m/s]; inf for none."""
-        return self._of(chain, 'velocity')
+    def velocity(self, joints: Iterable[Joint]) -> np.ndarray:
+        """Return the highest speeds of joints (n,) [rad/s] or [m/s]; inf for none."""
+        return np.array([self.joints.get(joint.name, _NONE).velocity for joint in joints], float)
 
-    def acceleration(self, chain: NamedJoints) -> np.ndarray:
+    def acceleration(self, joints: Iterable[Joint]) -> np.ndarray:
         """
         Return the highest accelerations of joints (n,) [rad/s²] or [m/s²]; inf for none.
 
         Those of the robot description count, too.
 
-        :param chain: the chain of the joints.
+        :param joints: the joints, such as those of a chain.
         """
-        return self._tighter(chain, 'acceleration')
+        return self._tighter(joints, 'acceleration')
 
-    def jerk(self, chain: NamedJoints) -> np.ndarray:
+    def jerk(self, joints: Iterable[Joint]) -> np.ndarray:
         """
         Return the highest jerks of joints (n,) [rad/s³] or [m/s³]; inf where there is none.
 
         Those of the robot description count, too.
 
-        :param chain: the chain of the joints.
+        :param joints: the joints, such as those of a chain.
         """
-        return self._tighter(chain, 'jerk')
+        return self._tighter(joints, 'jerk')
 
     def tightened(self, joints: Iterable[Joint]) -> list[Joint]:
         """
@@ -129,10 +111,6 @@ class MotionBounds:
             )
         return replace(joint, limits=limits)
 
-    def _of(self, chain: NamedJoints, what: str) -> np.ndarray:
-        names = chain.joint_names
-        return np.array([getattr(self.joints.get(name, _NONE), what) for name in names], float)
-
-    def _tighter(self, chain: NamedJoints, what: str) -> np.ndarray:
-        own = [getattr(chain.robot.joints[name].limits, what) for name in chain.joint_names]
-        return np.minimum(self._of(chain, what), own)
+    def _tighter(self, joints: Iterable[Joint], what: str) -> np.ndarray:
+        bounds = ((self.joints.get(joint.name, _NONE), joint.limits) for joint in joints)
+        return np.array([min(getattr(bound, what) for bound in pair) for pair in bounds], float)

@@ -119,9 +119,13 @@ def holds_manifest(folder: Path) -> bool:
 
 def own_package(file: Path, text: str) -> tuple[Path, ...]:
     """Return the folder of the package of a URDF's file, if its text names packages."""
-    folders = (folder for folder in file.absolute().parents if holds_manifest(folder))
-    own = next(folders, None)
+    own = enclosing_package(file.absolute().parents)
     return () if own is None or 'package://' not in text else (own,)
+
+
+def enclosing_package(folders: Iterable[Path]) -> Path | None:
+    """Return the first of some folders that is a package; None for none."""
+    return next((folder for folder in folders if holds_manifest(folder)), None)
 
 
 def manifest_name(folder: Path) -> str:

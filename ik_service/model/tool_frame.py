@@ -10,7 +10,7 @@ import numpy as np
 from ik_service.common.quoting import listed, quote, safe_repr
 from ik_service.common.transforms import transform_from_xyz_rpy
 from ik_service.exceptions import ToolFrameError
-from ik_service.model.joint import Joint, JointLimits, JointType
+from ik_service.model.joint import Joint, JointType, STILL
 
 MOST_TOOLS = 1000  # tool frames that a robot may get at once
 LONGEST_NAME = 200  # characters of a tool frame's name, at most
@@ -90,8 +90,7 @@ def _from_the_link_on(tools: Mapping[str, ToolFrame]) -> list[str]:
 def _joint(name: str, tool: ToolFrame) -> Joint:
     xyz, rpy = _numbers(name, 'xyz', tool.xyz), _numbers(name, 'rpy', tool.rpy)
     T, axis = transform_from_xyz_rpy(xyz, rpy), np.array([1.0, 0.0, 0.0])
-    still = JointLimits(lower=0.0, upper=0.0, velocity=0.0)
-    return Joint(name, JointType.FIXED, tool.link, name, T, axis, still)
+    return Joint(name, JointType.FIXED, tool.link, name, T, axis, STILL)
 
 
 def _numbers(name: str, field: str, values: object) -> list[float]:

@@ -11,7 +11,7 @@ fault, and requests that need it are refused with that reason.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 import math
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
@@ -98,28 +98,16 @@ def parse_urdf(description: RobotDescription) -> Description:
 
 @dataclass
 class _CheckedJoint:
-    """
-    A joint whose text was checked.
-
-    :ivar lines: it as XML for urdf_parser_py.
-    :ivar fault: why it cannot be used; empty where it can.
-    :ivar placed: whether the text says where it is.
-    :ivar further: soft limits, and limits of acceleration and jerk, beside the others.
-    """
+    """A joint whose text was checked, as XML for urdf_parser_py."""
 
     lines: list[str]
-    fault: str = ''
-    placed: bool = True
-    further: JointLimits = field(default_factory=JointLimits)
+    fault: str = ''  # why it cannot be used
+    placed: bool = True  # whether the text says where it is
+    further: JointLimits = STILL  # soft limits, and those of acceleration and jerk
 
 
 class _Reader:
-    """
-    Checks of the elements that describe kinematics.
-
-    :ivar joints: the joints that are used.
-    :ivar left_out: faults of links and joints that are not.
-    """
+    """Checks of the elements that describe kinematics, and faults of those left out."""
 
     def __init__(self, description: RobotDescription) -> None:
         self._description = description

@@ -34,6 +34,7 @@ def expand_xacro(
     max_bytes: int,
     arguments: Mapping[str, object] | None = None,
     package_dirs: Iterable[Path] = (),
+    beside: bool = True,
 ) -> str:
     """
     Expand a xacro file.
@@ -46,13 +47,34 @@ def expand_xacro(
     :param arguments: values of the file's ``<xacro:arg>`` by name, in place of their defaults;
         :class:`~ik_service.model.xacro_arguments.XacroArguments` note what the file asks for.
     :param package_dirs: more folders in which packages lie, or which are packages.
+    :param beside: whether packages are searched for around the file, too.
     :returns: URDF text, unchecked.
     :raises UrdfError: xacro refuses it, or it exceeds a bound; the error names the file, and the
         line where xacro reports one.
     :raises ArgumentError: an argument is neither text nor a number.
     :raises MissingExtraError: xacro is not installed.
     """
-    return _expanded(path, max_bytes, arguments, package_dirs, beside=True)
+    request = {
+        'path': os.fsdecode(path),
+        'arguments': _texts(arguments or {}),
+        'max_bytes': max_bytes,
+        'max_seconds': MAX_SECONDS,
+        'max_memory': MAX_MEMORY,
+        'package_dirs': [os.fsdecode(folder) for folder in package_dirs],
+        'beside': beside,
+    }
+    answer = _run(request)
+    if answer.get('missing'):
+        raise MissingExtraError('xacro', 'xacro')
+    if 'error' in answer:
+        where = named_file(str(answer.get('file') or request['path']))
+        if 'line' in answer:
+            where += f', line {answer["line"]}'
+        raise UrdfError(f'xacro: {str(answer["error"])[:_LONGEST_MESSAGE]}', where)
+    noted = XacroArguments.of(arguments)
+    noted.asked.update(answer['asked'])  # type: ignore[arg-type]
+    noted.warnings += answer['warnings']  # type: ignore[arg-type]
+    return str(answer['text'])
 
 
 def expand_xacro_text(
@@ -82,37 +104,7 @@ def expand_xacro_text(
     with tempfile.TemporaryDirectory(prefix='ik_service_') as folder:
         file = Path(folder) / 'robot_description.xacro'
         file.write_bytes(data)
-        return _expanded(file, max_bytes, arguments, package_dirs, beside=False)
-
-
-def _expanded(
-    path: str | os.PathLike[str],
-    max_bytes: int,
-    arguments: Mapping[str, object] | None,
-    package_dirs: Iterable[Path],
-    beside: bool,
-) -> str:
-    request = {
-        'path': os.fsdecode(path),
-        'arguments': _texts(arguments or {}),
-        'max_bytes': max_bytes,
-        'max_seconds': MAX_SECONDS,
-        'max_memory': MAX_MEMORY,
-        'package_dirs': [os.fsdecode(folder) for folder in package_dirs],
-        'beside': beside,
-    }
-    answer = _run(request)
-    if answer.get('missing'):
-        raise MissingExtraError('xacro', 'xacro')
-    if 'error' in answer:
-        where = named_file(str(answer.get('file') or request['path']))
-        if 'line' in answer:
-            where += f', line {answer["line"]}'
-        raise UrdfError(f'xacro: {str(answer["error"])[:_LONGEST_MESSAGE]}', where)
-    noted = XacroArguments.of(arguments)
-    noted.asked.update(answer['asked'])  # type: ignore[arg-type]
-    noted.warnings += answer['warnings']  # type: ignore[arg-type]
-    return str(answer['text'])
+        return expand_xacro(file, max_bytes, arguments, package_dirs, beside=False)
 
 
 def _run(request: Mapping[str, object]) -> dict[str, object]:

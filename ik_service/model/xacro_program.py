@@ -58,11 +58,7 @@ def _answer(request: dict[str, Any]) -> dict[str, object]:
 
 
 class _Arguments(dict[str, str]):
-    """
-    Arguments of a file.
-
-    :ivar asked: names for which xacro has asked, those of the file's own among them.
-    """
+    """Arguments of a file, and those for which xacro has asked, the file's own among them."""
 
     def __init__(self, given: dict[str, str]) -> None:
         super().__init__(given)

@@ -125,8 +125,8 @@ class FollowerSettings:
         :param bounds: limits of its joints beyond those of the URDF; None for none.
         """
         bounds, speeds = bounds or MotionBounds(), joint_speeds(chain)
-        speeds = np.minimum(speeds, bounds.velocity(chain))
-        jerk, acceleration = bounds.jerk(chain), bounds.acceleration(chain)
+        speeds = np.minimum(speeds, bounds.velocity(chain.joints))
+        jerk, acceleration = bounds.jerk(chain.joints), bounds.acceleration(chain.joints)
         window = averaging_window(speeds, acceleration, jerk)
         if window > 0.0:
             acceleration = np.minimum(acceleration, 0.5 * window * jerk)

@@ -139,8 +139,7 @@ class JumpThresholds:
 
     def bounds(self, chain: JointSpace) -> np.ndarray:
         """Return the largest step of every joint of a chain (n,) [rad] or [m]; inf for any."""
-        kinds = [chain.robot.joints[name].type for name in chain.joint_names]
-        slides = np.array([kind is JointType.PRISMATIC for kind in kinds])
+        slides = [joint.type is JointType.PRISMATIC for joint in chain.joints]
         bounds = np.where(slides, self.prismatic, self.revolute)
         return np.where(bounds > 0.0, bounds, np.inf)
 
@@ -362,11 +361,7 @@ def cartesian_path(
 
 
 class _Search:
-    """
-    Search with the rows of one spacing.
-
-    :ivar fault: why the tip may not have one of the poses, up to which the search goes.
-    """
+    """Search with the rows of one spacing, up to a pose that the tip may not have."""
 
     def __init__(
         self,

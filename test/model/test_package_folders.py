@@ -198,9 +198,9 @@ def test_limits_are_read_and_the_tighter_ones_count(robot):
     chain = robot.with_limits(bounds).chain('panda_link0', 'panda_hand_tcp')
     plain = robot.chain('panda_link0', 'panda_hand_tcp')
     inf = math.inf
-    assert bounds.acceleration(chain).tolist() == [3.75, 4.0, inf, inf, inf, inf, inf]
-    assert bounds.jerk(chain).tolist() == [500.0, inf, inf, inf, inf, inf, inf]
-    assert bounds.velocity(chain).tolist() == [1.5, inf, inf, 100.0, inf, inf, inf]
+    assert bounds.acceleration(chain.joints).tolist() == [3.75, 4.0, inf, inf, inf, inf, inf]
+    assert bounds.jerk(chain.joints).tolist() == [500.0, inf, inf, inf, inf, inf, inf]
+    assert bounds.velocity(chain.joints).tolist() == [1.5, inf, inf, 100.0, inf, inf, inf]
     assert bounds.velocity_scaling == 0.1
     assert chain.velocity[0] == 1.5
     assert np.array_equal(chain.velocity[1:], plain.velocity[1:])

@@ -105,7 +105,7 @@ def test_accelerations_and_jerks_of_urdf_1_2():
     assert "<limit> jerk -1 is taken for none: joint 'shoulder'" in robot.remarks
     chain = robot.with_limits(MotionBounds({'shoulder': JointBounds(velocity=1.0)})).chain()
     bounds = MotionBounds({'shoulder': JointBounds(acceleration=3.0, jerk=7.0)})
-    assert (bounds.acceleration(chain), bounds.jerk(chain)) == ([2.0], [7.0])
+    assert (bounds.acceleration(chain.joints), bounds.jerk(chain.joints)) == ([2.0], [7.0])
     assert timing_limits(chain, None).acceleration == [2.0]
     assert FollowerSettings(acceleration_time=0.0).motion_limits(chain).acceleration_now == [2.0]
 

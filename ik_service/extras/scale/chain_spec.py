@@ -16,7 +16,8 @@ import numpy as np
 
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, OptionError
-from ik_service.model.description import checked_folders, load_srdf_text
+from ik_service.model.description import checked_folders
+from ik_service.model.groups.srdf import load_srdf_text
 from ik_service.robot import Robot
 from ik_service.solvers.options import IkOptions
 from ik_service.solvers.registry import DEFAULT_SOLVER

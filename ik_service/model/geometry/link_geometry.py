@@ -135,12 +135,7 @@ def _check_extent(*lengths: float) -> None:
 
 
 def _origin_matrix(element: Element) -> np.ndarray:
-    """
-    Return the transform of an element's ``<origin>``.
-
-    :returns: (4, 4) [m]; the identity without an origin.
-    :raises ValueError: there are several, or one without six finite numbers.
-    """
+    """Return (4, 4) of the only ``<origin>``, the identity without; raises ValueError."""
     origins = element.findall('origin')
     if not origins:
         return np.eye(4)

@@ -24,7 +24,7 @@ from urllib.parse import unquote
 
 from ik_service.common.regular_file import read_regular
 from ik_service.exceptions import IkServiceError
-from ik_service.model.package_folders import holds_manifest, MANIFEST, PackageFolders
+from ik_service.model.package_folders import enclosing_package, MANIFEST, PackageFolders
 
 _PACKAGE = re.compile(r'[A-Za-z][A-Za-z0-9_-]*')
 _URL = re.compile(r'([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*))?(.*)', re.DOTALL)
@@ -52,11 +52,7 @@ class MeshError(IkServiceError):
 
 @dataclass(frozen=True)
 class _MeshFolder:
-    """
-    Folder that meshes are read from.
-
-    :ivar roots: real paths that its files may have once links are followed.
-    """
+    """Folder that meshes are read from, and the real paths in which its files may lie."""
 
     path: Path
     roots: tuple[str, ...]
@@ -76,7 +72,8 @@ class MeshFiles:
 
     def __init__(self, urdf: Path | None, package_dirs: Iterable[Path] = ()) -> None:
         self._around = () if urdf is None else urdf.absolute().parents
-        self._own = _own_folder(self._around)
+        package = enclosing_package(self._around)
+        self._own = _mesh_folder(package or self._around[0]) if self._around else None
         self._named = tuple(package_dirs)
         self._packages = PackageFolders(self._around, self._named)
         self._allowed: list[_MeshFolder] | None = None
@@ -164,13 +161,6 @@ def _split(filename: str) -> tuple[str, str, str]:
     if url is None:
         return '', '', filename
     return url[1].lower(), unquote(url[2] or ''), unquote(url[3])
-
-
-def _own_folder(around: Iterable[Path]) -> _MeshFolder | None:
-    """Return the package that holds a file, or else the file's folder."""
-    parents = list(around)
-    package = next((parent for parent in parents if holds_manifest(parent)), None)
-    return _mesh_folder(package or parents[0]) if parents else None
 
 
 def _mesh_folder(folder: Path) -> _MeshFolder:

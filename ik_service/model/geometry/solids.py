@@ -11,6 +11,14 @@ from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
 
 
+class RoundSolid:
+    """Solid whose fields are all lengths [m]; raises ArgumentError for one that is none."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            object.__setattr__(self, name, length(value, name))
+
+
 @dataclass(frozen=True)
 class Box:
     """
@@ -38,7 +46,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Sphere:
+class Sphere(RoundSolid):
     """
     Sphere about the origin of its frame.
 
@@ -47,9 +55,6 @@ class Sphere:
 
     radius: float
     number = 2
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, 'radius', length(self.radius, 'radius'))
 
     @property
     def extents(self) -> tuple[float, float, float]:
@@ -62,7 +67,7 @@ class Sphere:
 
 
 @dataclass(frozen=True)
-class Cylinder:
+class Cylinder(RoundSolid):
     """
     Cylinder about the origin of its frame, its axis along z.
 
@@ -73,10 +78,6 @@ class Cylinder:
     radius: float
     height: float
     number = 3
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, 'radius', length(self.radius, 'radius'))
-        object.__setattr__(self, 'height', length(self.height, 'height'))
 
     @property
     def extents(self) -> tuple[float, float, float]:
@@ -91,7 +92,7 @@ class Cylinder:
 
 
 @dataclass(frozen=True)
-class Capsule:
+class Capsule(RoundSolid):
     """
     Cylinder about the z axis with half a ball at either end; its origin is at half height.
 
@@ -101,10 +102,6 @@ class Capsule:
 
     radius: float
     length: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, 'radius', length(self.radius, 'radius'))
-        object.__setattr__(self, 'length', length(self.length, 'length'))
 
 
 Region = Box | Sphere | Cylinder

@@ -193,15 +193,11 @@ def _without_fingers(paths: Mapping[str, list[Joint]]) -> list[str]:
 
 
 class _Branches:
-    """
-    Links on the paths to leaves.
-
-    :ivar leaves: number of leaves below each link.
-    :ivar moving: how many joints move a leaf relative to the link, for each leaf that one moves.
-    """
+    """Links on the paths to leaves."""
 
     def __init__(self, paths: Mapping[str, list[Joint]]) -> None:
-        self.leaves: Counter[str] = Counter()
+        self.leaves: Counter[str] = Counter()  # number of them below each link
+        # How many joints move a leaf relative to a link, for each leaf that one moves.
         self.moving: defaultdict[str, Counter[int]] = defaultdict(Counter)
         for path in paths.values():
             count = 0

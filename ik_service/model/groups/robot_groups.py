@@ -19,7 +19,7 @@ import re
 from typing import Any
 
 from ik_service.common.quoting import named, safe_repr
-from ik_service.exceptions import ArgumentError, ChainError
+from ik_service.exceptions import ArgumentError, ChainError, FaultyJointError
 from ik_service.model.groups.default_tip import are_equal_arms, moved_leaves, tip_candidates
 from ik_service.model.groups.default_tip import default_tip as tip_by_names
 from ik_service.model.groups.group_resolution import (
@@ -226,11 +226,10 @@ def own_groups(model: RobotModel, groups: object) -> tuple[PlanningGroup, ...]:
 def _own_group(
     model: RobotModel, name: str, base_link: str, tip_links: tuple[str, ...]
 ) -> PlanningGroup:
-    faulty = [model.faulty_joint(base_link, tip) for tip in tip_links]
-    joint = next(filter(None, faulty), None)
-    if joint is None:
+    try:
         return group_between(model, name, base_link, tip_links, 'parameter')
-    fault = f'{named("joint", joint.name)} {joint.fault}'
+    except FaultyJointError as error:
+        fault = f'{named("joint", error.joint)} {error.reason}'
     return PlanningGroup(name, base_link, (), (), origin='parameter', fault=fault)
 
 

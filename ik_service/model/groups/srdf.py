@@ -12,13 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 import math
+import os
+from pathlib import Path
 from typing import TypeVar
 from xml.etree.ElementTree import Element
 
 from ik_service.common.quoting import named, quote
 from ik_service.common.read_only import PicklableValue, read_only
-from ik_service.exceptions import SrdfError
-from ik_service.model.description import read_xml, XmlDocument
+from ik_service.exceptions import SrdfError, UrdfError
+from ik_service.model.description import load_text, read_xml, takes_xacro_args, XmlDocument
 from ik_service.model.misspelled import misspelled, SRDF
 
 Positions = Mapping[str, tuple[float, ...]]
@@ -111,8 +113,6 @@ class Semantics(PicklableValue):
             object.__setattr__(self, name, read_only(getattr(self, name)))
 
 
-__all__ = ['MAX_MEMBERS', 'Semantics', 'parse_srdf', 'read_srdf']
-
 MAX_MEMBERS = 4096
 """Most groups, chains, states, end effectors, virtual joints and passive joints together."""
 
@@ -128,6 +128,32 @@ _COUNTED = (
 )
 
 _Part = TypeVar('_Part')
+
+
+def load_srdf_text(
+    source: str | os.PathLike[str],
+    xacro_args: Mapping[str, object] | None = None,
+    package_dirs: Iterable[Path] = (),
+) -> str:
+    """
+    Return the XML text of an SRDF.
+
+    :param source: as for :func:`~ik_service.model.description.load_text`.
+    :param xacro_args: arguments of a xacro file; another source takes none, and ignores them,
+        because they may be meant for the URDF alone.
+    :param package_dirs: likewise.
+    :raises SrdfError: as that function raises ``UrdfError``.
+    :raises ArgumentError: the source is neither a string nor a path.
+    :raises MissingExtraError: the file is a xacro file, and xacro is not installed.
+    """
+    takes_args = takes_xacro_args(source)
+    try:
+        return load_text(source, xacro_args if takes_args else None, 'srdf', package_dirs)
+    except UrdfError as error:
+        text = str(error).removeprefix(f'{error.element}: ')
+        raise SrdfError(
+            text.replace('the robot description', 'the SRDF'), error.element
+        ) from error
 
 
 def read_srdf(text: str) -> XmlDocument:

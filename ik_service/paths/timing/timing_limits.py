@@ -83,8 +83,8 @@ def timing_limits(chain: JointSpace, limits: TimingLimits | MotionBounds | None)
             'limits', f'have to be TimingLimits or MotionBounds, not {safe_repr(limits)}'
         )
     bounds = limits or MotionBounds()
-    velocity = np.minimum(joint_speeds(chain), bounds.velocity(chain))
-    given = bounds.acceleration(chain)
+    velocity = np.minimum(joint_speeds(chain), bounds.velocity(chain.joints))
+    given = bounds.acceleration(chain.joints)
     return TimingLimits(
         velocity, np.where(np.isfinite(given), given, velocity / ACCELERATION_TIME)
     )
@@ -103,7 +103,7 @@ def jerk_limits(
     """
     if jerk is None:
         bounds = limits if isinstance(limits, MotionBounds) else MotionBounds()
-        return bounds.jerk(chain)
+        return bounds.jerk(chain.joints)
     given = real_array(jerk, 'jerk')
     if given.shape not in ((), (chain.n,)) or not (given >= 0.0).all():
         raise ArgumentError('jerk', f'has to be ({chain.n},) numbers of at least 0, or one')

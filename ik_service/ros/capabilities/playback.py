@@ -121,7 +121,7 @@ def joined(request: TrajectoryRequest, following: FollowerInterface) -> JointTra
 
 def _limits(following: FollowerInterface) -> TrajectoryLimits:
     chain = following.chain
-    acceleration = following.measured.arm.bounds.acceleration(chain)
+    acceleration = following.measured.arm.bounds.acceleration(chain.joints)
     return replace(limits_of(chain), acceleration=acceleration)
 
 

@@ -14,7 +14,8 @@ from ik_service.common.quoting import quote
 from ik_service.common.regular_file import read_regular
 from ik_service.common.shared_parameters import is_for, sections
 from ik_service.exceptions import ArgumentError
-from ik_service.model.description import is_xacro, load_srdf_text, load_text
+from ik_service.model.description import is_xacro, load_text
+from ik_service.model.groups.srdf import load_srdf_text
 from ik_service.model.package_folders import own_package, parse_package_dirs
 from ik_service.model.xacro_arguments import XacroArguments
 from ik_service.model.xacro_file import parse_xacro_args

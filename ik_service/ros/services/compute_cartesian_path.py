@@ -301,7 +301,7 @@ class CartesianPathHandler(BackgroundHandler):
                 link,
                 path.poses,
                 TIMING,
-                jerk=arm_bounds.jerk(chain),
+                jerk=arm_bounds.jerk(chain.joints),
             )
         except ArgumentError as error:
             raise invalid_link(f'cartesian_speed_limited_link: {error}') from error

@@ -250,7 +250,7 @@ class RequestPlanner:
             ),
             cartesian_speed=speed if 0.0 < speed < math.inf else None,
             link=link or None,
-            jerk=arm.bounds.jerk(problem.chain),
+            jerk=arm.bounds.jerk(problem.chain.joints),
             canceled=canceled,
         )
 
