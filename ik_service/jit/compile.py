@@ -123,9 +123,6 @@ def _with_less_effort(compile_for: Callable, vectorize: bool) -> Callable:
     Python's collector would look through the compiler's objects again and again, to free a quarter
     of the memory. Vector code for loops over a handful of joints and the last level of
     optimisation gain nothing. Numba's lock keeps all of this from whatever else is compiled.
-
-    :param compile_for: takes the types of the arguments.
-    :param vectorize: whether loops become vector code all the same.
     """
 
     def compile_kernel(signature: tuple) -> Callable:

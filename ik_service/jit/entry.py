@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numba
@@ -47,7 +47,7 @@ def _key_of(argument: object) -> object:
     return type(argument) if isinstance(argument, (bool, int, float)) else argument
 
 
-def signature_of(arguments: tuple) -> tuple:
+def signature_of(arguments: Iterable[object]) -> tuple:
     """Return the Numba types of arguments, as ``numba.typeof`` gives them."""
     return tuple(_type_of(argument) for argument in arguments)
 
@@ -62,16 +62,25 @@ def _type_of(argument: object) -> types.Type:
     return numba.typeof(argument)
 
 
-def is_compiled(compiled: CompiledKernel, *arguments: object) -> bool:
-    """Return whether this process has a kernel's machine code for such arguments."""
-    dispatcher: Any = compiled
-    return signature_of(arguments) in dispatcher.overloads
+class KernelUser:
+    """Object whose kernels can be compiled, or loaded, ahead of their use."""
 
+    def kernels(self) -> list[tuple]:
+        """Return the kernels by which it is known to be ready, each with example arguments."""
+        raise NotImplementedError
 
-def is_cached(compiled: CompiledKernel, *arguments: object) -> bool:
-    """Return whether a kernel's machine code for such arguments is on disk."""
-    dispatcher: Any = compiled
-    cache = dispatcher._cache
-    if not isinstance(cache, KernelCache):
-        return False
-    return cache.holds(signature_of(arguments), dispatcher.targetctx.codegen())
+    @property
+    def compiled(self) -> bool:
+        """Whether this process has the machine code of the kernels, so that they run at once."""
+        return all(
+            signature_of(arguments) in kernel.overloads for kernel, *arguments in self.kernels()
+        )
+
+    @property
+    def cached(self) -> bool:
+        """Whether the kernels are on disk, so that they need only be loaded."""
+        return all(
+            isinstance(kernel._cache, KernelCache)
+            and kernel._cache.holds(signature_of(arguments), kernel.targetctx.codegen())
+            for kernel, *arguments in self.kernels()
+        )

@@ -42,15 +42,10 @@ _MOST_KEPT = 2000  # digests of files that are kept on disk
 
 
 class _Source(NamedTuple):
-    """
-    Source file, as far as kernels depend on it.
+    """Source file, as far as kernels depend on it."""
 
-    :ivar digest: of the bytecode, with its names and constants.
-    :ivar imports: dotted names from the package that it imports: modules, and their members.
-    """
-
-    digest: str
-    imports: tuple[str, ...]
+    digest: str  # of the bytecode, with its names and constants
+    imports: tuple[str, ...]  # dotted names of the package: modules, and their members
 
 
 _sources: dict[str, _Source | None] = {}

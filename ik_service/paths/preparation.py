@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ik_service.jit.entry import entry_point, is_cached, is_compiled
+from ik_service.jit.entry import entry_point, KernelUser
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.pose_error import pose_error
 from ik_service.kinematics.tip_poses import tip_poses
@@ -30,7 +30,7 @@ _LITTLE = PathOptions(ik=IkOptions(task_weights=(1.0, 0.0, 0.0, 0.0, 0.0, 0.0)))
 _SHORT = 1e-3
 
 
-class PathKernels:
+class PathKernels(KernelUser):
     """
     Kernels of the search for paths.
 
@@ -55,17 +55,13 @@ class PathKernels:
         tree = isinstance(chain, KinematicTree)
         self._targets = {tip: T[None] for tip, T in poses.items()} if tree else poses[None]
 
-    @property
-    def compiled(self) -> bool:
-        """Whether this process has them."""
-        ready = is_compiled(elimination_starts, *elimination_arguments())
-        return (ready or not self.eliminates) and is_compiled(row_errors, *self._arguments())
-
-    @property
-    def cached(self) -> bool:
-        """Whether they are on disk, so that they need only be loaded."""
-        ready = is_cached(elimination_starts, *elimination_arguments())
-        return (ready or not self.eliminates) and is_cached(row_errors, *self._arguments())
+    def kernels(self) -> list[tuple]:
+        """Return the kernel that runs last, and that of the elimination where it is one."""
+        problem, errors = self._problem(), np.empty((1, 2))
+        q = np.empty((1, self.chain.n))
+        last = row_errors, problem.kernel_arrays(), problem.targets, q, errors
+        eliminates = [(elimination_starts, *elimination_arguments())] if self.eliminates else []
+        return [last, *eliminates]
 
     def warm_up(self) -> None:
         """Compile them, or load them from the cache."""
@@ -77,11 +73,6 @@ class PathKernels:
         free_starts(problem, self._posture)
         # The last kernel that runs there is the one by which they are recognised.
         solve_path(self.chain, self._times(3), self._posture, _LITTLE, end=self._posture)
-
-    def _arguments(self) -> tuple:
-        problem = self._problem()
-        targets = problem.targets
-        return problem.kernel_arrays(), targets, np.empty((1, self.chain.n)), np.empty((1, 2))
 
     def _problem(self, timeout: float = 1.0) -> PathProblem:
         solver, targets = batch_targets(
@@ -106,15 +97,11 @@ class CartesianPathKernels(PathKernels):
     chain: KinematicChain
     name = 'the search for paths and their timing'
 
-    @property
-    def compiled(self) -> bool:
-        """Whether this process has them."""
-        return super().compiled and is_compiled(segment_excess, *_last_arguments())
-
-    @property
-    def cached(self) -> bool:
-        """Whether they are on disk, so that they need only be loaded."""
-        return super().cached and is_cached(segment_excess, *_last_arguments())
+    def kernels(self) -> list[tuple]:
+        """Return those of the search, and the kernel of the timing that runs last."""
+        points, limits = np.empty((2, 1)), np.empty(1)
+        arguments = np.empty(2), points, points, points, limits, limits, np.empty((1, 2))
+        return [*super().kernels(), (segment_excess, *arguments)]
 
     def warm_up(self) -> None:
         """Compile them, or load them from the cache."""
@@ -127,9 +114,3 @@ class CartesianPathKernels(PathKernels):
         time_path(chain, still, jerk=1.0)
         time_path(chain, still, targets=targets, cartesian_speed=1.0)
         time_path(chain, still)
-
-
-def _last_arguments() -> tuple:
-    """Return examples of the arguments of the kernel that runs last."""
-    points, limits = np.empty((2, 1)), np.empty(1)
-    return np.empty(2), points, points, points, limits, limits, np.empty((1, 2))

@@ -15,11 +15,11 @@ from numba.core.errors import NumbaError
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ik_service.common.arguments import real_array
+from ik_service.common.arguments import real_array, whole_number
 from ik_service.common.quoting import safe_repr
 from ik_service.common.threads import core_count
 from ik_service.exceptions import ArgumentError, BatchInterruptedError, OptionError
-from ik_service.jit.entry import is_cached, is_compiled
+from ik_service.jit.entry import KernelUser
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.tree import KinematicTree
 from ik_service.solvers.collision_test import collision_test, Collisions, CollisionTest
@@ -304,16 +304,8 @@ def check_course(progress: object, threads: object, chained: object) -> None:
     """
     if progress is not None and not callable(progress):
         raise ArgumentError('progress', f'has to be a function, not {safe_repr(progress)}')
-    if threads is not None and (
-        isinstance(threads, bool)
-        or not isinstance(threads, (int, np.integer))
-        or not 1 <= threads <= _MOST_THREADS
-    ):
-        raise ArgumentError(
-            'threads',
-            f'has to be a whole number of at least 1 and at most {_MOST_THREADS}, '
-            f'not {safe_repr(threads)}',
-        )
+    if threads is not None:
+        whole_number(threads, 'threads', most=_MOST_THREADS)
     if not isinstance(chained, (bool, np.bool_)):
         raise ArgumentError('chained', f'has to be True or False, not {safe_repr(chained)}')
 
@@ -468,9 +460,8 @@ def _solve_free_rows(
     """
     Solve rows from the first on, each as :func:`~ik_service.solvers.solver.solve_free`.
 
-    All are solved and tested; those that collide go on from where they were, and so on.
-
-    :returns: the number of rows answered: at least one, but 0 when the batch is to end.
+    All are solved and tested; those that collide go on from where they were, and so on. Returns
+    the number of rows answered: at least one, but 0 when the batch is to end.
     """
     rows = rows.take(slice(0, LARGEST_ROUND))
     first = Rows.unsolved(rows.targets, rows.seeds, pauses=True)
@@ -521,7 +512,7 @@ def _all_solved(rows: Rows, solver: Solver, problem: Problem, stopped: Callable[
     return first == rows.size
 
 
-class BatchKernels:
+class BatchKernels(KernelUser):
     """
     Kernels of batches, which :class:`~ik_service.arm.compilation.Compiler` can prepare.
 
@@ -537,22 +528,13 @@ class BatchKernels:
         self.name = solver.name
         self._solver = solver
 
-    @property
-    def compiled(self) -> bool:
-        """Whether this process has them."""
-        return is_compiled(search.solve_many, *self._arguments())
-
-    @property
-    def cached(self) -> bool:
-        """Whether they are on disk, so that they need only be loaded."""
-        return is_cached(search.solve_many, *self._arguments())
+    def kernels(self) -> list[tuple]:
+        """Return the kernel of batches, with example arguments."""
+        solver, n = self._solver, self.chain.n
+        rows = Rows.unsolved(np.empty((1, 4, 4)), np.empty((1, n)))
+        return [(search.solve_many, *rows.arguments(solver, solver.problem(), False))]
 
     def warm_up(self) -> None:
         """Compile them, or load them from the cache."""
         q = self.chain.mid_range()
         solve_ik_batch(self.chain, self.chain.forward(q)[None], q, self.name, threads=1)
-
-    def _arguments(self) -> tuple:
-        solver, n = self._solver, self.chain.n
-        rows = Rows.unsolved(np.empty((1, 4, 4)), np.empty((1, n)))
-        return rows.arguments(solver, solver.problem(), False)

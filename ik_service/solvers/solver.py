@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from ik_service.common.arguments import real_array
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError
-from ik_service.jit.entry import entry_point, is_cached, is_compiled
+from ik_service.jit.entry import entry_point, KernelUser
 from ik_service.kinematics.chain import KinematicChain
 from ik_service.kinematics.joint_space import JointSpace
 from ik_service.kinematics.pose_error import check_transform, check_transforms
@@ -91,7 +91,7 @@ class _Draft:
     """Object that becomes an :class:`IkResult`."""
 
 
-class Solver:
+class Solver(KernelUser):
     """
     Method prepared for a chain or a tree.
 
@@ -383,20 +383,9 @@ class Solver:
             solver.pauses = True
             return solver
 
-    def progress(self) -> tuple[Settings, Workspace]:
-        """Return the settings and the workspace of the last solve of such a solver."""
-        _, _, settings, work = self._idle[-1]
-        return settings, work
-
-    @property
-    def compiled(self) -> bool:
-        """Whether this process has the kernels of this method, so that it can solve at once."""
-        return is_compiled(search.solve, *self._arguments())
-
-    @property
-    def cached(self) -> bool:
-        """Whether the kernels of this method are on disk, so that they need only be loaded."""
-        return is_cached(search.solve, *self._arguments())
+    def kernels(self) -> list[tuple]:
+        """Return the kernel of this method, with example arguments."""
+        return [(search.solve, *self._arguments())]
 
     def problem(self, guessed: bool = False) -> Problem:
         """
@@ -563,7 +552,7 @@ def solve_free(
     if not results[0].success:
         solver._pausing.append(pausing)
         return results[0]
-    settings, work = pausing.progress()
+    _, _, settings, work = pausing._idle[-1]  # of that solve
     limit = int(settings.timeout[0]) if timeout is None else nanoseconds(timeout)
     free, best, bodies, spent = False, results[0], None, 0
     work.kept[0] = nearest = math.inf

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ik_service.common.arguments import whole_number
 from ik_service.common.quoting import safe_repr
 from ik_service.exceptions import ArgumentError, IncompleteSolutionsError
 from ik_service.jit.entry import entry_point
@@ -295,10 +296,5 @@ def _checked_bounds(resolution: object, most: object) -> tuple[float, int]:
         raise ArgumentError(
             'resolution', f'has to be a number of at least 0.001, not {safe_repr(resolution)}'
         )
-    whole = isinstance(most, (int, np.integer)) and not isinstance(most, bool)
-    if not whole or not 1 <= most <= _MOST:  # type: ignore[operator]
-        raise ArgumentError(
-            'max_solutions',
-            f'has to be a whole number of at least 1 and at most {_MOST}, not {safe_repr(most)}',
-        )
-    return float(min(resolution, _COARSEST)), int(most)  # type: ignore[call-overload]
+    most = whole_number(most, 'max_solutions', most=_MOST)
+    return float(min(resolution, _COARSEST)), most  # type: ignore[call-overload]
